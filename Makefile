@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo gallery test check test-slow package speed tutorial peers browser wordnet ocr torch vllm label-studio argilla lock clean
+.PHONY: demo gallery test check test-science test-slow package speed tutorial peers browser wordnet ocr torch vllm label-studio lock clean
 
 demo: $(VENV)/core.installed
 	$(BIN)/eyetest demo --to demo --overwrite
@@ -20,13 +20,19 @@ check: $(VENV)/dev.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tools.size
+
+# Coverage, power, false discovery rates and accuracy on held-out data; some need EYETEST_SHARED.
+test-science: $(VENV)/dev.installed
+	$(BIN)/pytest -n auto --dist worksteal -m science
 
 test-slow: $(VENV)/dev.installed
 	$(BIN)/pytest -m slow
 
-# Both distributions in dist/, and the wheel alone in a clean environment: it does what the README shows. Minutes.
+# Both distributions in dist/, and their wheels in a clean environment: they do what the README shows. Minutes.
 package: $(VENV)/dev.installed
 	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/python -m build --no-isolation --outdir dist packages/eyetest-world
 	$(BIN)/pytest -m "slow or not slow" -s tests/test_distributions.py
 
 speed: $(VENV)/dev.installed peers
@@ -57,7 +63,7 @@ peers: .venv-peers/installed
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-# For the tests of tools/zoo, which trains the models in the package, and of checkpoints; they are skipped without it.
+# For the tests of toy_training, which trains the toy models, and of checkpoints; they are skipped without it.
 torch: $(VENV)/dev.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps torchvision==0.28.0 transformers==5.22.2 \
@@ -72,12 +78,12 @@ vllm: .venv-vllm/installed
 	.venv-vllm/bin/python tests/models/vllm/mend.py
 	touch $@
 
-# Tools that reviews are handed to, each in an environment of its own, for slow tests; they are skipped without it.
-label-studio argilla: %: .venv-%/installed
+# A real Label Studio, in an environment of its own, for slow tests; they are skipped without it.
+label-studio: .venv-label-studio/installed
 
-.venv-label-studio/installed .venv-argilla/installed: .venv-%/installed: tests/review/exchange/%.txt
-	$(PYTHON) -m venv .venv-$*
-	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+.venv-label-studio/installed: tests/review/exchange/label-studio.txt
+	$(PYTHON) -m venv .venv-label-studio
+	.venv-label-studio/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
 # A browser for the tests that open pages; they are skipped where there is none. Needs root, Debian or Ubuntu.
@@ -95,9 +101,9 @@ ocr:
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/core.installed: requirements.lock pyproject.toml | $(BIN)/python
+$(VENV)/core.installed: requirements.lock pyproject.toml packages/eyetest-world/pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e packages/eyetest-world
 	touch $@
 
 $(VENV)/dev.installed: requirements-dev.lock tests/support/requirements.txt $(VENV)/core.installed
@@ -105,12 +111,13 @@ $(VENV)/dev.installed: requirements-dev.lock tests/support/requirements.txt $(VE
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r tests/support/requirements.txt
 	touch $@
 
-# Writes both lock files anew from pyproject.toml. Needs uv on the PATH.
+# Writes both lock files anew from both pyproject.toml files. Needs uv on the PATH.
+COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url \
+  --no-emit-find-links --no-emit-package eyetest pyproject.toml packages/eyetest-world/pyproject.toml requirements-build.in
+
 lock:
-	uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
-	  --no-emit-index-url --no-emit-find-links pyproject.toml requirements-build.in -o requirements.lock
-	uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
-	  --no-emit-index-url --no-emit-find-links pyproject.toml requirements-build.in --extra screenshot --group dev -o requirements-dev.lock
+	$(COMPILE) -o requirements.lock
+	$(COMPILE) --extra screenshot --group dev -o requirements-dev.lock
 
 clean:
 	rm -rf $(VENV) demo build dist .mypy_cache .ruff_cache .pytest_cache

@@ -121,7 +121,7 @@ def widen(source: Path, to: Path, items: int) -> None:
     with BenchmarkWriter(to, Manifest(name="wide")) as writer:
         for number, item in zip(range(items), cycle(small), strict=False):
             question = f"(item {number:06d}) {item.question}"
-            writer.adopt(msgspec.structs.replace(item, id=str(number), question=question, spellings={}), small)
+            writer.adopt(msgspec.structs.replace(item, id=str(number), question=question), small)
 
 
 def grow(bench: Bench, items: int) -> None:

@@ -31,7 +31,7 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.models import parse_models
 from eyetest.records import Choice, ImageRef, Item, Manifest, Message, Prompt, Response, RunStep, Words
 from eyetest.running import Asking, Session
-from eyetest.running.questions import Questions
+from eyetest.running.session import Questions
 from eyetest.runs import Run, RunWriter
 
 SHARING = 3

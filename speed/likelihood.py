@@ -30,7 +30,7 @@ import eyetest as et
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.models.base import Pictures, Surroundings
 from eyetest.models.checkpoint import BACKEND
-from eyetest.models.checkpoint.likelihood import PromptGroup, Weighing
+from eyetest.models.checkpoint.inference import PromptGroup, Weighing
 from eyetest.prompts import build
 from eyetest.records import Choice, Condition, Item, Manifest, ModelEntry
 from tests.models.checkpoint.tiny import make_llava

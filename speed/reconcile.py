@@ -18,11 +18,10 @@ from pathlib import Path
 import polars as pl
 
 from eyetest.benchmarks import Import, ReadOptions, import_benchmark
-from eyetest.jobs.import_answers import import_answers
-from eyetest.jobs.measure import Scoring
-from eyetest.jobs.reconcile import ReconcileWishes, reconcile
-from eyetest.jobs.score import score
-from eyetest.results.reconcile.published import ExplainedNumber
+from eyetest.jobs.answers import bring_answers
+from eyetest.jobs.measure import Scoring, write_scores
+from eyetest.jobs.reconcile import reconcile
+from eyetest.results.reconcile_published import ExplainedNumber
 from eyetest.runs.importing import AnswerFile, parse_field_map
 
 RELEASED = "gpt-4o(release-example)"
@@ -71,7 +70,7 @@ def bring_in(data: Path, to: Path) -> dict[str, Path]:
         bench, _ = import_benchmark(data, to / name, Import(read=read))
         maps = ("item=item_id,text=raw_output,ask=setting", "model=model+variant")
         fields = parse_field_map(maps, (), (), where[name])
-        import_answers(AnswerFile(path=data / "predictions.parquet", fields=fields), to / f"{name}-run", bench)
+        bring_answers(AnswerFile(path=data / "predictions.parquet", fields=fields), to / f"{name}-run", bench)
     return {name: to / f"{name}-run" for name, _ in PARTS}
 
 
@@ -79,7 +78,7 @@ def two_rule_sets(runs: dict[str, Path]) -> None:
     """Every answer under two rule sets."""
     rows, whole = 0, True
     for name, run in runs.items():
-        told = reconcile(run, run, ReconcileWishes(rules=TWO))
+        told = reconcile(run, run, rules_a=TWO[0], rules_b=TWO[1])
         rows += len(told.told.a.credits)
         for gap in (told.told, *(one for _, one in told.groups)):
             whole &= sum((share.points for share in gap.shares), Fraction(0)) == gap.gap
@@ -99,8 +98,8 @@ def published(runs: dict[str, Path]) -> None:
             )
             if not asked.select(pl.len()).collect().item():
                 continue
-            wishes, begun = ReconcileWishes(model=[name], where={"ask": ask}), time.perf_counter()
-            told = reconcile(runs[part], f"{right}/{ITEMS}", wishes).told
+            begun = time.perf_counter()
+            told = reconcile(runs[part], f"{right}/{ITEMS}", model=[name], where={"ask": ask}).told
             longest = max(longest, time.perf_counter() - begun)
             assert isinstance(told, ExplainedNumber)
             assert sum((share.points for share in told.shares), Fraction(0)) == told.gap
@@ -122,7 +121,7 @@ def main() -> None:
         with timed("scored by both rule sets"):
             for run in runs.values():
                 for rules in TWO:
-                    score(run, Scoring(rules))
+                    write_scores(run, Scoring(rules))
         with timed("two rule sets reconciled"):
             two_rule_sets(runs)
         with timed("published counts reconciled"):

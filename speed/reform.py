@@ -26,7 +26,9 @@ def class_names(count: int) -> list[str]:
     if wordnet is None:
         return [f"class {number}" for number in range(count)]
     things = wordnet.senses("artifact")[0]
-    words = (word for word, senses in wordnet.nouns() if "_" not in word and things in wordnet.above(senses[0]))
+    words = (
+        word for word, senses in wordnet._offsets.items() if "_" not in word and things in wordnet.above(senses[0])
+    )
     return random.Random(0).sample(sorted(words), count)
 
 

@@ -21,7 +21,7 @@ import polars as pl
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Choice, Condition, Item, Manifest, ModelEntry, RunBenchmark, RunStep
 from eyetest.runs import RunWriter
-from eyetest.runs.parts import SCHEMA
+from eyetest.runs.journal import SCHEMA
 from eyetest.runs.plan import PLAN
 
 ITEMS, MODELS = 5_000, 200

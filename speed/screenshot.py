@@ -1,11 +1,10 @@
-"""A question page (picture, ten options) becomes a file: ours, plain typst, Chromium.
+"""A question page (picture, ten options) becomes a file: ours, plain typst.
 
     python speed/screenshot.py [--items 400] [--processes 2]
 
 Ours is the command as people call it: look `screen`, all factors varying, layout kept, folder written, processes
 started. Plain typst is one process that sets the same texts with the picture on a white page of 144 pixels an inch
-and keeps the PNG; Chromium is our second renderer in one process, its own CPU not counted. On a busy machine wall
-time says little: compare CPU.
+and keeps the PNG. On a busy machine wall time says little: compare CPU.
 """
 
 import argparse
@@ -24,9 +23,8 @@ import typst
 from PIL import Image, ImageDraw
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.harden.screenshot.drawing import ScreenshotSettings
-from eyetest.harden.screenshot.fonts import folders
-from eyetest.harden.screenshot.taking import take_screenshots
+from eyetest.harden.screenshot.style import folders
+from eyetest.harden.screenshot.taking import ScreenshotSettings, take_screenshots
 from eyetest.records import Choice, Item, Manifest
 
 WORDS = ("which of the following best explains the trend shown in this figure", "over time", "between two groups")
@@ -111,14 +109,12 @@ def main() -> None:
         few = write_items(folder / "few", max(8, given.items // 10))
         print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
 
-        def take(bench: Benchmark, to: str, processes: int, renderer: str = "typst") -> int:
-            settings = msgspec.convert({"renderer": renderer}, ScreenshotSettings)
-            return len(take_screenshots(bench, folder / to, settings, workers=processes).benchmark)
+        def take(bench: Benchmark, to: str, processes: int) -> int:
+            return len(take_screenshots(bench, folder / to, ScreenshotSettings(), workers=processes).benchmark)
 
         measured(f"ours, {given.processes} processes", lambda: take(benchmark, "ours", given.processes))
         measured("ours, 1 process", lambda: take(few, "alone", 1))
         measured("plain typst, 1 process", lambda: plainly(few, folder))
-        measured("our Chromium, 1 process", lambda: take(few, "chromium", 1, "chromium"))
 
 
 if __name__ == "__main__":

@@ -10,9 +10,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from eyetest_world import load_rates, new_world
+from eyetest_world.toy_models.cards import cards
+
 import eyetest as et
-from eyetest.models.embedded import cards
-from eyetest.world import load_rates, new_world
 
 
 def main() -> None:

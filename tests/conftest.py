@@ -14,6 +14,11 @@ from PIL import Image
 from eyetest.benchmarks import Benchmark, import_benchmark
 from eyetest.cli.main import as_option
 from eyetest.errors import spelled
+from eyetest.jobs.opening import Observer, observing
+from tests.endpoint import endpoint as endpoint
+from tests.running.processes import _nursery as _nursery
+from tests.running.processes import nursery as nursery
+from tests.runs.conftest import eyetest as eyetest
 from tests.support.browser import Browser
 
 settings.register_profile(
@@ -75,6 +80,13 @@ def _own_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"eyetest.redaction.{learnt}", {})
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _silence() -> Iterator[None]:
+    """Notes of jobs are ignored, unless a test observes them; also in fixtures of modules."""
+    with observing(Observer()):
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _spelling() -> Iterator[None]:
     """Messages name parameters as the command line does, where a test does not say otherwise."""
@@ -83,7 +95,6 @@ def _spelling() -> Iterator[None]:
 
 
 def png(colour: str = "red", size: tuple[int, int] = (8, 8)) -> bytes:
-    """A small PNG."""
     data = io.BytesIO()
     Image.new("RGB", size, colour).save(data, "PNG")
     return data.getvalue()

@@ -91,7 +91,6 @@ def faults(share: float, kinds: Sequence[str] = FAULTS, seed: int = 0) -> Rule:
 
 
 def fault(kind: str) -> Reply:
-    """A fault by name."""
     match kind:
         case "429":
             return failure(429, "too many requests", Retry_After="0.01")
@@ -130,7 +129,6 @@ class Endpoint:
         return f"http://127.0.0.1:{self.port}/v1"
 
     def forget(self) -> None:
-        """Count anew."""
         self.attempts, self.sent, self.answered, self.peak = [], Counter(), Counter(), 0
 
     def __enter__(self) -> Self:

@@ -119,14 +119,5 @@ def _insert(data: bytes, lot: random.Random, hostile: Sequence[bytes]) -> bytes:
     return data[:start] + lot.choice(hostile) + data[lot.choice((start, end)) :]
 
 
-_CHANGES: tuple[Callable[[bytes, random.Random, Sequence[bytes]], bytes], ...] = (
-    _flip,
-    _overwrite,
-    _cut,
-    _truncate,
-    _repeat,
-    _exchange,
-    _insert,
-    _insert,
-    _insert,
-)
+Change = Callable[[bytes, random.Random, Sequence[bytes]], bytes]
+_CHANGES: tuple[Change, ...] = (_flip, _overwrite, _cut, _truncate, _repeat, _exchange, *[_insert] * 3)

@@ -58,6 +58,26 @@ def test_words_of_a_pull_request_are_never_part_of_a_script(action: dict[str, An
         assert "${{" not in step.get("run", "")
 
 
+@pytest.mark.parametrize("package", ["", "eyetest==9"])
+def test_the_action_installs_from_the_lock_file(action: dict[str, Any], tmp_path: Path, package: str) -> None:
+    (tmp_path / "python").write_text('#!/bin/sh\necho "$@"\n')
+    (tmp_path / "python").chmod(0o755)
+    said = run_step(action, "Install", tmp_path, package=package).stdout.splitlines()
+    if package:
+        assert said == ["-m pip install --quiet eyetest==9"]
+    else:
+        assert "--require-hashes" in said[0]
+        assert "requirements.lock" in said[0]
+        assert "--no-deps" in said[1]
+
+
+def test_the_container_installs_from_the_lock_file() -> None:
+    installs = re.findall(r"pip (?:install|wheel) ([^&;]*)", (ROOT / "Containerfile").read_text())
+    free = [words for words in installs if "--require-hashes -r" not in words and "--no-deps" not in words]
+    assert [words for words in free if "$EXTRAS" not in words] == []
+    assert len(installs) > len(free)
+
+
 def test_the_container_is_made_of_what_is_there() -> None:
     text = (ROOT / "Containerfile").read_text()
     (listed,) = re.findall(r"^COPY (pyproject.*) \./$", text, re.MULTILINE)

@@ -103,10 +103,13 @@ CASES: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "not UTF-8 header": (written("b.tsv", b"index\tqu\xe9stion\n1\tx\n"), "first line is not UTF-8"),
     "not UTF-8 JSON": (written("b.jsonl", b'{"question": "caf\xe9", "answer": "x"}'), "line 1 is not JSON"),
-    "a 100 MB cell": (written("b.tsv", tsv(f"1\t\t{'x' * 100_000_000}\ta\tb\tA")), "row 1: question: found 95 MB"),
+    "a 100 MB cell": (
+        written("b.tsv", tsv(f"1\t\t{'x' * 100_000_000}\ta\tb\tA")),
+        "row 1: found more than 64 MB in a cell",
+    ),
     "a 100 MB value": (lambda folder: jsonl(folder, question="x" * 100_000_000), "question: found 100,000,000"),
     "a 300 MB line": (written("b.jsonl", b'{"question": "' + b"x" * 300_000_000), "line 1 is longer than 256 MB"),
-    "open quote": (written("b.tsv", tsv('1\t\t"q\ta\tb\tA')), "line 2: a quote is opened and never closed"),
+    "open quote": (written("b.tsv", tsv('1\t\t"q\ta\tb\tA')), "row 1: the quotes are wrong: unexpected end of data"),
     "a million options": (
         lambda folder: jsonl(folder, options=["x"] * 1_200_000),
         "line 1: options: found 1,200,000 options, expected at most 26",

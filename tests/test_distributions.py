@@ -1,6 +1,6 @@
-"""What is published: both files hold what they should and nothing else, and the wheel works far from here.
+"""What is published: the files of both distributions hold what they should, and the wheels work elsewhere.
 
-The quick tests install the wheel into an environment that borrows the packages of this one; the slow one lets pip
+The quick tests install the wheels into an environment that borrows the packages of this one; the slow one lets pip
 fetch everything, as a user would, and types what the README shows (`make package`).
 """
 
@@ -12,6 +12,7 @@ import tarfile
 import venv
 import zipfile
 from email import message_from_bytes
+from email.message import Message
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -26,14 +27,29 @@ from tests.cli.test_docs import readme_commands
 from tests.conftest import ROOT
 
 MINUTES = 60.0
+MOST_OF_CORE = 3_000_000
+"""Bytes of eyetest's wheel: a newcomer downloads it, and images or weights in it would not be noticed otherwise."""
+WORLD = ROOT / "packages/eyetest-world"
 FIRST_EXAMPLE = ("read", "--options", "cat", "dog", "bird", "fish", "--text", "A dog", "--rules", "all")
 
 
 class Distributions(NamedTuple):
-    """The two files that are published."""
+    """The files of one distribution that are published."""
 
     sdist: Path
     wheel: Path
+
+    @property
+    def about(self) -> Message:
+        wheel = zipfile.ZipFile(self.wheel)
+        (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+        return message_from_bytes(wheel.read(name))
+
+    @property
+    def required(self) -> list[Requirement]:
+        """What the wheel needs without extras."""
+        found = (Requirement(text) for text in self.about.get_all("Requires-Dist", []))
+        return [requirement for requirement in found if "extra" not in str(requirement.marker)]
 
 
 class Environment(NamedTuple):
@@ -52,11 +68,9 @@ class Environment(NamedTuple):
         return str(done.stdout)
 
 
-@pytest.fixture(scope="module")
-def distributions(tmp_path_factory: pytest.TempPathFactory) -> Distributions:
-    """Both, the wheel built of the other, so that nothing is missing there either."""
-    folder = tmp_path_factory.mktemp("dist")
-    (sdist,) = import_module("hatchling.builders.sdist").SdistBuilder(str(ROOT)).build(directory=str(folder))
+def build(project: Path, folder: Path) -> Distributions:
+    """Both files, the wheel built of the source distribution, so that nothing is missing there either."""
+    (sdist,) = import_module("hatchling.builders.sdist").SdistBuilder(str(project)).build(directory=str(folder))
     with tarfile.open(sdist) as archive:
         archive.extractall(folder, filter="data")
     source = folder / Path(sdist).name.removesuffix(".tar.gz")
@@ -66,59 +80,95 @@ def distributions(tmp_path_factory: pytest.TempPathFactory) -> Distributions:
 
 
 @pytest.fixture(scope="module")
-def borrowing(distributions: Distributions, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """The wheel in an environment of its own, with the packages that are here behind it."""
+def core(tmp_path_factory: pytest.TempPathFactory) -> Distributions:
+    return build(ROOT, tmp_path_factory.mktemp("dist"))
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Distributions:
+    return build(WORLD, tmp_path_factory.mktemp("dist-world"))
+
+
+@pytest.fixture(scope="module")
+def borrowing(core: Distributions, world: Distributions, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """Both wheels in an environment of its own, with the packages that are here behind it."""
     folder = tmp_path_factory.mktemp("borrowing")
     venv.create(folder / "env", with_pip=False, symlinks=True)
     paths = {"base": str(folder / "env"), "platbase": str(folder / "env")}
     site = Path(sysconfig.get_path("purelib", scheme="venv", vars=paths))
-    (site / "borrowed.pth").write_text(sysconfig.get_path("purelib"))
+    (site / "borrowed.pth").write_text("\n".join(path for path in sys.path if path.endswith("site-packages")))
     pip = [sys.executable, "-m", "pip", "--python", str(folder / "env/bin/python"), "--quiet"]
-    subprocess.run([*pip, "install", "--no-deps", "--no-index", "--no-compile", str(distributions.wheel)], check=True)
+    install = [*pip, "install", "--no-deps", "--no-index", "--no-compile", "--ignore-installed"]
+    subprocess.run([*install, str(core.wheel), str(world.wheel)], check=True)
     return Environment(folder / "env/bin", folder)
 
 
-def test_the_wheel_holds_the_package_and_its_licences_and_nothing_else(distributions: Distributions) -> None:
+def test_a_wheel_holds_its_package_and_its_licences_and_nothing_else(
+    core: Distributions, world: Distributions
+) -> None:
     """Templates, recipes and weights are files like any other; what is ignored by name would be missing."""
-    inside = set(zipfile.ZipFile(distributions.wheel).namelist())
-    files = [path for path in (ROOT / "src/eyetest").rglob("*") if path.is_file()]
-    source = {str(path.relative_to(ROOT / "src")) for path in files if "__pycache__" not in path.parts}
-    about = f"eyetest-{__version__}.dist-info"
-    told = ("METADATA", "RECORD", "WHEEL", "entry_points.txt")
-    licences = ("LICENSE", "LICENSES.md", "src/eyetest/harden/screenshot/faces/NotoEmoji-OFL.txt")
-    assert inside == source | {f"{about}/{name}" for name in told} | {f"{about}/licenses/{name}" for name in licences}
-    assert {Path(name).suffix for name in source} >= {".onnx", ".ttf", ".j2", ".yaml", ".typed"}
+    licences = {
+        "eyetest": ("LICENSE", "LICENSES.md", "src/eyetest/harden/screenshot/faces/NotoEmoji-OFL.txt"),
+        "eyetest_world": ("LICENSE",),
+    }
+    for files, name, source in ((core, "eyetest", ROOT / "src"), (world, "eyetest_world", WORLD / "src")):
+        inside = set(zipfile.ZipFile(files.wheel).namelist())
+        paths = [path for path in (source / name).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+        about = f"{name}-{__version__}.dist-info"
+        said = ("METADATA", "RECORD", "WHEEL", "entry_points.txt", *(f"licenses/{one}" for one in licences[name]))
+        assert inside == {str(path.relative_to(source)) for path in paths} | {f"{about}/{one}" for one in said}
 
 
-def test_the_source_distribution_holds_what_a_wheel_is_built_of(distributions: Distributions) -> None:
-    with tarfile.open(distributions.sdist) as archive:
+def test_the_core_is_small_and_leaves_weights_to_the_other(core: Distributions, world: Distributions) -> None:
+    kinds = [{Path(name).suffix for name in zipfile.ZipFile(files.wheel).namelist()} for files in (core, world)]
+    assert core.wheel.stat().st_size < MOST_OF_CORE
+    assert kinds[0] >= {".ttf", ".j2", ".yaml", ".typed"}
+    assert ".onnx" not in kinds[0]
+    assert kinds[1] >= {".onnx", ".j2", ".yaml", ".typed"}
+    needed = [{requirement.name for requirement in files.required} for files in (core, world)]
+    assert "onnxruntime" in needed[1] - needed[0]
+    assert "eyetest" in needed[1]
+    demo = [text for text in core.about.get_all("Requires-Dist", []) if "demo" in text]
+    assert [Requirement(text).name for text in demo] == ["eyetest-world"]
+    assert core.about["Version"] == world.about["Version"] == __version__
+
+
+def test_the_locks_pin_what_both_distributions_need(core: Distributions, world: Distributions) -> None:
+    needed = {requirement.name.lower() for files in (core, world) for requirement in files.required} - {"eyetest"}
+    for lock in ("requirements.lock", "requirements-dev.lock"):
+        pinned = {line.partition("==")[0] for line in (ROOT / lock).read_text().splitlines() if "==" in line}
+        assert needed - pinned == set()
+
+
+def test_the_source_distribution_holds_what_a_wheel_is_built_of(core: Distributions) -> None:
+    with tarfile.open(core.sdist) as archive:
         top = {name.split("/")[1] for name in archive.getnames()}
     about = {"CHANGELOG.md", "CITATION.cff", "LICENSE", "LICENSES.md", "README.md"}
     assert top == {"src", "pyproject.toml", "PKG-INFO", ".gitignore", *about}
 
 
-def test_the_wheel_works_away_from_the_repository(borrowing: Environment) -> None:
-    where = borrowing.call("python", "-c", "import eyetest; print(eyetest.__file__)")
-    assert Path(where.strip()).is_relative_to(borrowing.bin.parent)
-    assert "audit" in borrowing.call("eyetest", "--help")
+def test_the_wheels_work_away_from_the_repository(borrowing: Environment) -> None:
+    for package in ("eyetest", "eyetest_world"):
+        where = borrowing.call("python", "-c", f"import {package}; print({package}.__file__)")
+        assert Path(where.strip()).is_relative_to(borrowing.bin.parent)
+    assert {"audit", "demo"} <= set(borrowing.call("eyetest", "--help").split())
     assert "eyetest: chosen B. dog" in borrowing.call("python", "-m", "eyetest", *FIRST_EXAMPLE)
+    assert "embedded:owl-m" in borrowing.call("eyetest", "zoo")
 
 
-def test_what_the_wheel_asks_for_is_what_is_tested(distributions: Distributions) -> None:
-    wheel = zipfile.ZipFile(distributions.wheel)
-    about = message_from_bytes(wheel.read(f"eyetest-{__version__}.dist-info/METADATA"))
-    core = [Requirement(text) for text in about.get_all("Requires-Dist", []) if "extra ==" not in text]
-    assert len(core) > 10
-    assert [str(one) for one in core if version(one.name) not in one.specifier] == []
-    assert about["Requires-Python"] == ">=3.11"
+def test_what_the_wheels_ask_for_is_what_is_tested(core: Distributions, world: Distributions) -> None:
+    needed = [*core.required, *world.required]
+    assert len(needed) > 20
+    assert [str(one) for one in needed if version(one.name) not in one.specifier] == []
+    assert core.about["Requires-Python"] == world.about["Requires-Python"] == ">=3.11"
 
 
 @pytest.mark.slow
-def test_the_wheel_alone_does_what_the_readme_shows(distributions: Distributions, mine: Path) -> None:
+def test_the_wheels_do_what_the_readme_shows(core: Distributions, world: Distributions, mine: Path) -> None:
     """As a user has it: everything else comes from the index."""
     subprocess.run([sys.executable, "-m", "venv", mine / "env"], check=True)
     clean = Environment(mine / "env/bin", mine)
-    clean.call("python", "-m", "pip", "install", "--quiet", str(distributions.wheel), minutes=15)
+    clean.call("python", "-m", "pip", "install", "--quiet", f"{core.wheel}[demo]", str(world.wheel), minutes=15)
     assert "No broken requirements" in clean.call("python", "-m", "pip", "check")
     sizes = ((path.stat().st_blocks, path.parts) for path in (mine / "env/lib").rglob("*") if path.is_file())
     print(sum(blocks for blocks, parts in sizes if "pip" not in parts) // 2048, "MB installed")

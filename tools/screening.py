@@ -19,15 +19,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
+from eyetest_world import FLAWS, Truth, load_rates, new_world, rankings, read_truth
+from eyetest_world.demo.folder import world_recipes
+from eyetest_world.grading import FLAGGED, grade
+from eyetest_world.toy_models.cards import models_file
 
 import eyetest as et
 from eyetest.benchmarks import Benchmark
 from eyetest.models import read_models
-from eyetest.models.embedded import models_file
+from eyetest.recipes.sources import read_verdicts
 from eyetest.records import Verdict
-from eyetest.world import FLAWS, Truth, load_rates, new_world, rankings, read_truth
-from eyetest.world.grading import FLAGGED, grade, read_verdicts
-from eyetest.world.recipes import world_recipes
 
 WORLDS: dict[str, tuple[str, dict[str, float]]] = {
     "flawless": ("none", {}),

@@ -1,9 +1,7 @@
 """Keeps secrets out of every text that leaves the process: files, terminal, pages.
 
-Two ideas. What is known to be secret (keys, passwords of proxies, values of headers) is learnt once and taken out of
-the words of servers and libraries, however they spell it. And since nobody knows every secret, what comes from a user
-is not let through because it looks harmless, but because it is known to be: of an address its host and well-known
-parts of its path, of sampling settings those whose names and kinds of values are known.
+Known secrets (keys, proxy passwords, header values) are removed in every spelling; of addresses and sampling settings
+only what is known to be harmless is kept.
 """
 
 import base64
@@ -17,10 +15,8 @@ from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 HIDDEN = "(not written down)"
 _MASK = "[key]"
-_SHORTEST = 6
-"""Shorter ones are words such as EMPTY or none, which people give to servers that want any key at all."""
-_END = 12
-"""Servers that mask a key show some of it at either end: so much of it, and all that hangs on it, goes."""
+_SHORTEST = 6  # shorter ones are words such as EMPTY or none, for servers that accept any key
+_END = 12  # servers that mask a key show parts at both ends: so many characters, and what adjoins them, are removed
 _UNBROKEN = r"[^\s\"'<>]"
 _SURE = 16
 _NEARLY_SURE = 8
@@ -50,28 +46,21 @@ _NUMBERS = _set(
     "num_predict presence_penalty repeat_last_n repeat_penalty repetition_penalty seed skip_special_tokens "
     "spaces_between_special_tokens store stream temperature tfs_z thinking thinking_budget top_a top_k top_logprobs "
     "top_n_sigma top_p truncate_prompt_tokens typical_p use_beam_search xtc_probability xtc_threshold"
-)
-"""Settings that decide how an answer is drawn; their numbers and switches may be read by anybody."""
+)  # sampling settings; their numbers and switches are no secrets
 _EFFORTS = _set("none minimal low medium high xhigh max")
 _WORDS = {
-    "reasoning_effort": _EFFORTS,
-    "effort": _EFFORTS,
-    "verbosity": _EFFORTS,
+    **dict.fromkeys(("reasoning_effort", "effort", "verbosity"), _EFFORTS),
     "service_tier": _set("auto default flex priority scale"),
     "detail": _set("low high auto"),
     "type": _set("text json_object json_schema enabled disabled"),
 }
-"""Settings that are one of a few words."""
 _GROUPS = frozenset(("chat_template_kwargs", "response_format", "reasoning", "thinking", "options"))
-"""Settings that hold settings of their own."""
-_learnt: dict[str, re.Pattern[str]] = {}
-"""Spellings of secrets, in small letters, and how to find each in any."""
+_learnt: dict[str, re.Pattern[str]] = {}  # spellings of secrets in lower case, and a pattern for each in any case
 _unmistakable: dict[str, re.Pattern[str]] = {}
-"""Those among them that nobody says by chance."""
 
 
 def learn(value: str) -> None:
-    """Remember a secret, so that it is taken out of texts from now on."""
+    """Remember a secret, to be removed from texts from now on."""
     if len(value) < _SHORTEST:
         return
     for spelling in _spellings(value):
@@ -83,7 +72,7 @@ def learn(value: str) -> None:
 
 
 def learn_address(address: str) -> None:
-    """Remember what may be secret in an address: user and password, values of its query, its fragment."""
+    """Remember what may be secret in an address: user and password, query values, fragment."""
     if match := _USERINFO.search(address):
         user, _, password = match[1].partition(":")
         for word in (match[1], user, password):
@@ -95,12 +84,12 @@ def learn_address(address: str) -> None:
         if not name.lower().endswith("version"):
             learn(unquote(value or name))
     for segment in rest[0].partition("?")[0].partition("://")[2].split("/")[1:]:
-        if _may_be_key(segment):
+        if _MAY_BE_A_KEY.search(segment):
             learn(unquote(segment))
 
 
 def learn_environment() -> None:
-    """Remember what the environment holds under the name of a key, and the passwords of its proxies."""
+    """Remember the environment's values under names of keys, and the passwords of its proxies."""
     for name, value in os.environ.items():
         if _SECRET_VARIABLE.fullmatch(name) and _is_unmistakable(value.strip()) and not value.startswith("/"):
             learn(value.strip())
@@ -109,7 +98,7 @@ def learn_environment() -> None:
 
 
 def learn_values(settings: Any) -> None:
-    """Remember the values of headers that somebody put among the settings of a model."""
+    """Remember the values of headers among the settings of a model."""
     if isinstance(settings, Mapping):
         for name, value in settings.items():
             if str(name).lower().endswith("headers") and isinstance(value, Mapping):
@@ -120,26 +109,26 @@ def learn_values(settings: Any) -> None:
 
 
 def redact(text: str) -> str:
-    """The words of a server or a library, without secrets and with nothing of an address but where it leads."""
-    return _ADDRESS.sub(lambda match: _plain_unless_store(match[0]), _without(text, _learnt))
+    """A server's or library's message without secrets; of an address only where it leads."""
+    return _ADDRESS.sub(_plain_unless_store, _without(text, _learnt))
 
 
 def show_store(url: str) -> None:
-    """Let what lies below a url be told as it is: a bucket that the user named, whose objects have plain names."""
+    """Do not redact below a url: a bucket that the user named, whose objects have plain names."""
     _stores.add(url)
 
 
-def _plain_unless_store(address: str) -> str:
-    return address if any(address.startswith(f"{url}/") for url in _stores) else plain_address(address)
+def _plain_unless_store(match: re.Match[str]) -> str:
+    return match[0] if any(match[0].startswith(f"{url}/") for url in _stores) else plain_address(match[0])
 
 
 def redact_answer(text: str) -> str:
-    """An answer without keys. Only what can be nothing else is taken out: answers are scored as they are."""
+    """An answer without keys. Only unmistakable ones are removed: answers are scored as they are."""
     return _without(text, _unmistakable)
 
 
 def plain_address(address: str) -> str:
-    """Of an address what may be written down: scheme, host, port, and the well-known parts of its path."""
+    """The parts of an address that may be written down: scheme, host, port, well-known parts of its path."""
     scheme, _, rest = address.partition("://")
     try:
         parts = urlsplit(f"{scheme.lower()}://{rest}")
@@ -147,27 +136,28 @@ def plain_address(address: str) -> str:
     except ValueError:
         return f"{scheme.lower()}://…"
     host = f"[{host}]" if ":" in host else host
-    segments = [one if _is_plain(one) else "…" for one in parts.path.split("/") if one]
+    known = _PLAIN_SEGMENTS
+    segments = [one if one in known or _VERSION.fullmatch(one) else "…" for one in parts.path.split("/") if one]
     path = [one for i, one in enumerate(segments) if one != "…" or segments[i - 1 : i] != ["…"]]
     return "/".join([f"{parts.scheme}://{host}" + (f":{port}" if port is not None else ""), *path])
 
 
 def plain_word(word: str) -> str:
-    """Something mistyped, as far as it may be repeated in a message: up to an address, and never a key."""
+    """A mistyped word as far as a message may repeat it: up to an address, and never a key."""
     head = re.split(r"[@?#]|://", word)[0]
     clean = redact(head)[:_LONGEST_WORD]
-    if _may_be_key(clean):
+    if _MAY_BE_A_KEY.search(clean):
         clean = clean[:4]
     return clean if clean == word else f"{clean}…"
 
 
 def plain_variable(name: str) -> str:
-    """The name of an environment variable, if it is one beyond doubt and not a key given by mistake."""
+    """The name of an environment variable, if it is certainly one and not a key given by mistake."""
     return name if _VARIABLE_NAME.fullmatch(name) and len(name) <= _LONGEST_WORD else ""
 
 
 def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a model as they may be written down: known ones as they are, of all others the name alone."""
+    """Settings of a model that may be written down: known ones unchanged, of all others the name alone."""
     return {plain_word(str(name)): _plain_value(str(name), value) for name, value in settings.items()}
 
 
@@ -191,7 +181,7 @@ def _without(text: str, spellings: Mapping[str, re.Pattern[str]]) -> str:
 
 
 def _spellings(value: str) -> Iterator[str]:
-    """A secret as servers write it: plainly, for addresses, for JSON, for HTML, in base 64."""
+    """A secret as servers may write it: plain, for addresses, for JSON, for HTML, in base 64."""
     escaped = json.dumps(value)[1:-1]
     yield from (value, quote(value), quote(value, safe=""), quote_plus(value))
     yield from (escaped, escaped.replace("/", "\\/"), html.escape(value))
@@ -210,14 +200,6 @@ def _remember(spelling: str, pattern: str) -> None:
 
 
 def _is_unmistakable(word: str) -> bool:
-    """Whether nobody would say this by chance."""
+    """Whether a word cannot occur by chance."""
     mixed = any(one.isdigit() for one in word) and any(one.isalpha() for one in word)
     return len(word) >= _SURE or (len(word) >= _NEARLY_SURE and mixed)
-
-
-def _may_be_key(word: str) -> bool:
-    return bool(_MAY_BE_A_KEY.search(word))
-
-
-def _is_plain(segment: str) -> bool:
-    return segment in _PLAIN_SEGMENTS or bool(_VERSION.fullmatch(segment))

@@ -1,4 +1,4 @@
-"""Small words that every room uses when it speaks to people."""
+"""Small formatting helpers for messages."""
 
 import re
 import shlex
@@ -15,7 +15,7 @@ def counted(number: int, what: str) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as people read it: ``31 %``, ``4.2 %``."""
+    """A share as text: ``31 %``, ``4.2 %``."""
     return f"{100 * share:.0f} %" if share >= 0.1 or share == 0 else f"{100 * share:.1f} %"
 
 
@@ -26,16 +26,12 @@ def listed(names: Iterable[str], most: int = 3) -> str:
 
 
 def minute(seconds: float | None, never: str = "") -> str:
-    """A moment to the minute, in UTC."""
+    """A time to the minute, in UTC."""
     return never if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def typed(*words: object) -> str:
-    """A command as somebody can paste it into a shell, whatever its words hold.
-
-    What a line of text would not keep (control characters, spaces in a row, bytes of a name that are no text) is
-    written as an escape. A path that looks like an option is named from the folder we are in.
-    """
+    """A command to paste into a shell, escaped where needed; a path like an option begins with ./"""
     return " ".join(
         _quoted(f"./{word}" if isinstance(word, Path) and str(word)[0] == "-" else str(word)) for word in words
     )
@@ -44,9 +40,6 @@ def typed(*words: object) -> str:
 def _quoted(word: str) -> str:
     if word.isprintable() and _KEPT_IN_A_LINE.fullmatch(word):
         return shlex.quote(word)
-    signs = (sign if sign.isprintable() and sign not in " '\\" else _escape(sign) for sign in word)
+    escapes = ("".join(f"\\x{byte:02x}" for byte in sign.encode("utf-8", "surrogateescape")) for sign in word)
+    signs = (s if s.isprintable() and s not in " '\\" else escape for s, escape in zip(word, escapes, strict=True))
     return f"$'{''.join(signs)}'"
-
-
-def _escape(sign: str) -> str:
-    return "".join(f"\\x{byte:02x}" for byte in sign.encode("utf-8", "surrogateescape"))

@@ -5,13 +5,16 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+import eyetest_world
 import msgspec
 import pytest
 import yaml
+from eyetest_world.commands import twins as draw_twins
 
 import eyetest as et
 from eyetest.benchmarks import BenchmarkWriter
 from eyetest.errors import in_python, spelled
+from eyetest.jobs.opening import NOTEBOOK, observing
 from eyetest.records import Manifest
 
 ITEMS, SCREENS = 60, 12
@@ -25,8 +28,8 @@ PANEL = {f"reader-{seed}": f"scripted:right=0.3,blind=0.35,seed={seed}" for seed
 
 @pytest.fixture(autouse=True)
 def _spelling() -> Iterator[None]:
-    """Messages name parameters as Python does."""
-    with spelled(in_python):
+    """Messages name parameters as Python does, and notes are warnings."""
+    with spelled(in_python), observing(NOTEBOOK):
         yield
 
 
@@ -34,7 +37,7 @@ def _spelling() -> Iterator[None]:
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """``world/benchmark``, ``run``, ``mine.tsv``, ``models.yaml``. Nobody changes it; `here` is a copy."""
     place = tmp_path_factory.mktemp("drawn")
-    world = et.world.new_world(place / "first", et.world.load_rates("none"), items=ITEMS, size=64, seed=1)
+    world = eyetest_world.new_world(place / "first", eyetest_world.load_rates("none"), items=ITEMS, size=64, seed=1)
     (place / "world").mkdir()
     with BenchmarkWriter(place / "world/benchmark", world.manifest) as writer:
         for number, item in enumerate(world):
@@ -55,7 +58,7 @@ def hardened(drawn: Path) -> Path:
     with warnings.catch_warnings(action="ignore"):
         ten = et.harden_options(drawn / "world/benchmark", to=place / "options", probe=False).benchmark
     et.run(ten, MODELS, sights="image,blind", to=place / "ten")
-    twins = et.harden_twins(world, to=place / "twinned", twins=1)
+    twins = draw_twins(world, to=place / "twinned", twins=1)
     et.run(twins, MODELS, to=place / "twins")
     with BenchmarkWriter(place / "few", Manifest(name="few")) as writer:
         for item in et.Benchmark(world).take(range(SCREENS)):

@@ -141,7 +141,7 @@ def test_settings_of_a_measure(here: Path) -> None:
         with pytest.raises(InputError):
             et.measure.gain("run", **wrong)
     with pytest.raises(InputError, match="expected a number"):
-        et.measure.abnormal_hit_rate("run", at_least="most")
+        et.measure.items("run", right="most")
 
 
 def test_a_new_measure_is_there_without_more_ado(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,6 +151,9 @@ def test_a_new_measure_is_there_without_more_ado(monkeypatch: pytest.MonkeyPatch
         name = "odd-silence"
         summary = "silence, measured"
         own: ClassVar = {"at-most": (3, "words that still count as silence")}
+
+        def measure(self) -> None:
+            """One row."""
 
     monkeypatch.setitem(MEASURES._load(), "odd-silence", Silence())
     assert "odd_silence" in dir(et.measure)

@@ -2,10 +2,8 @@
 
 import doctest
 import inspect
-import pkgutil
 import shutil
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,6 @@ import polars as pl
 import pytest
 
 import eyetest as et
-import eyetest.api
 
 
 def functions() -> dict[str, Any]:
@@ -23,12 +20,12 @@ def functions() -> dict[str, Any]:
 
 def examples() -> Iterator[doctest.DocTest]:
     finder = doctest.DocTestFinder(exclude_empty=True)
-    modules = [import_module(f"eyetest.api.{module.name}") for module in pkgutil.iter_modules(eyetest.api.__path__)]
-    for module in (et, *modules):
+    for module in (et, et.measure):
         yield from finder.find(module, module.__name__)
-    for name, function in functions().items():
-        if not function.__module__.startswith("eyetest.api.") or name.startswith("measure."):
-            yield from finder.find(function, name, module=False)
+    classes = {name: getattr(et, name) for name in et.__all__ if inspect.isclass(getattr(et, name))}
+    ours = {name: found for name, found in classes.items() if found.__module__.startswith("eyetest.jobs.")}
+    for name, found in (functions() | ours).items():
+        yield from finder.find(found, name, module=False)
 
 
 @pytest.mark.parametrize("name", functions())

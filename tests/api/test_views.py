@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import eyetest as et
-from eyetest.api.views import draw_intervals
 from eyetest.benchmarks import BenchmarkWriter
+from eyetest.jobs.views import draw_intervals
 from tests.conftest import png
 
 EVIL = "<script>alert('x')</script><img src=x onerror=alert(1)>"
@@ -102,7 +102,7 @@ def test_intervals_are_drawn_on_one_scale() -> None:
 
 def test_notes_stand_below_the_table(here: Path) -> None:
     found = et.measure.gain(et.results("run", models={"seer": "scripted:", "squinter": "scripted:"}))
-    assert any("leakage" in note for note in found.notes)
+    assert any("Leakage: not measured" in note for note in found.notes)
     assert found.notes[0] in repr(found)
 
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.errors import ImageError, InputError, ItemError
+from eyetest.errors import InputError, ItemError
 from eyetest.records import Choice, Item, Lineage, Manifest, OptionProvenance
 from tests.conftest import png
 from tests.strategies import write
@@ -39,12 +39,8 @@ def test_the_folder_is_what_the_contract_says(tmp_path: Path) -> None:
 def test_items_are_found_by_id_in_any_row_group(tmp_path: Path) -> None:
     benchmark = make(tmp_path / "b", *(text_item(f"item {n}") for n in range(4_500)))
     assert len(benchmark) == 4_500
-    assert [benchmark[f"item {n}"].id for n in (0, 1_999, 2_000, 4_499)] == [
-        "item 0",
-        "item 1999",
-        "item 2000",
-        "item 4499",
-    ]
+    numbers = (0, 1_999, 2_000, 4_499)
+    assert [benchmark[f"item {n}"].id for n in numbers] == [f"item {n}" for n in numbers]
     assert "item 7" in benchmark
     assert "item 4500" not in benchmark
     with pytest.raises(InputError, match="no item 'item4' in b; did you mean \"item 4\""):
@@ -102,18 +98,11 @@ def test_taking_items_over_shares_pictures(tmp_path: Path) -> None:
     assert second.manifest.counts.images == 2
 
 
-def test_a_damaged_folder_says_so(tmp_path: Path) -> None:
-    benchmark = write(tmp_path / "b", [("1", {"question": "a", "references": ("b",)}, [0])])
-    path = benchmark.images.path(benchmark["1"].images[0])
-    path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(ImageError, match=r"bytes, .* were stored"):
-        benchmark.images.open(benchmark["1"].images[0])
-    path.unlink()
-    with pytest.raises(ImageError, match="is missing"):
-        benchmark.images.read(benchmark["1"].images[0])
+def test_a_damaged_manifest_says_so(tmp_path: Path) -> None:
+    make(tmp_path / "b", text_item("1"))
     manifest = tmp_path / "b/benchmark.json"
-    manifest.write_text(manifest.read_text().replace('"folder_version": 2', '"folder_version": 99'))
-    with pytest.raises(InputError, match=r"version 99 \(int\); this eyetest reads 1"):
+    manifest.write_text(manifest.read_text().replace('"folder_version": 3', '"folder_version": 99'))
+    with pytest.raises(InputError, match=r"version 99 \(int\); this eyetest reads 3"):
         Benchmark(tmp_path / "b")
     manifest.write_text("[]")
     with pytest.raises(InputError, match="is not a benchmark manifest"):

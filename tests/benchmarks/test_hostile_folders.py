@@ -5,7 +5,6 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from eyetest.models.base import grey_url
 from eyetest.records import ImageRef, Item, Manifest
 from tests.conftest import png
 from tests.running.benches import make_bench
+from tests.support.command import MAIN
 
 SECRET = b"the key to everything"
 
@@ -218,14 +218,7 @@ def test_shards_of_a_folder_are_files_inside(tmp_path: Path, shard: str) -> None
 def test_a_pipe_on_the_command_line_is_refused_and_never_waited_for(tmp_path: Path, command: list[str]) -> None:
     (pipe,) = (word for word in command if word.startswith("p."))
     os.mkfifo(tmp_path / pipe)
-    done = subprocess.run(
-        [sys.executable, "-c", "from eyetest.cli import main; main()", *command],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = subprocess.run([*MAIN, *command], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
     assert f"{pipe} is a pipe" in done.stderr
     assert "Traceback" not in done.stderr

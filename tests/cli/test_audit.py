@@ -10,7 +10,6 @@ from eyetest.benchmarks import Benchmark
 from eyetest.records import Verdict, columns
 from tests.conftest import ROOT
 from tests.runs.conftest import Eyetest
-from tests.runs.conftest import eyetest as eyetest
 from tests.support.command import run
 from tests.support.drawn import draw_benchmark
 from tests.support.spoilt import spoil_benchmark
@@ -42,7 +41,7 @@ def test_json_verdicts_and_repair(tmp_path: Path, spoilt: dict[str, list[str]]) 
     done = run("audit", "spoilt", *QUICK, *outputs, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     kinds = {finding["kind"] for finding in json.loads(done.stdout)["findings"]}
-    assert {"equal-options", "lost-option", "duplicate-items", "missing-image"} <= kinds
+    assert {"equal-options", "lost-option", "duplicate-items", "more-images-named"} <= kinds
     verdicts = pq.read_table(tmp_path / "v.parquet").to_pylist()
     assert tuple(verdicts[0]) == columns(Verdict)
     assert {v["item"] for v in verdicts} == {item.id for item in Benchmark(tmp_path / "spoilt")}
@@ -52,7 +51,7 @@ def test_json_verdicts_and_repair(tmp_path: Path, spoilt: dict[str, list[str]]) 
     assert {r["item"] for r in repairs if r["change"] == "removed"} == set(spoilt["asked twice"])
     again = json.loads(run("audit", "mended", *QUICK, "--json", cwd=tmp_path).stdout)
     left = {f["kind"] for f in again["findings"] if f["severity"] in ("bad", "suspect")}
-    assert left <= {"missing-image", "answer-in-question"}
+    assert left <= {"answer-in-question"}
 
 
 def test_a_probe_of_ones_own_is_one_file(tmp_path: Path, spoilt: dict[str, list[str]]) -> None:

@@ -11,24 +11,14 @@ import yaml
 from eyetest.benchmarks import Benchmark, is_benchmark
 from eyetest.reports.dataset_card import Statements
 from tests.cli.test_docs import commands
+from tests.cli.test_refine import here as here
 from tests.conftest import ROOT
 from tests.recipes.benches import INSPECTORS, MAJORITY, make_bench, outcome, write_yaml
 from tests.runs.conftest import Eyetest
-from tests.runs.conftest import eyetest as eyetest
 from tests.support.command import call_narrowly
 
 REFINE = ("refine", "b", "--recipe", "recipe.yaml", "--models", "models.yaml")
 CARD = ("README.md", "croissant.json")
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a benchmark, inspectors and a recipe."""
-    monkeypatch.chdir(tmp_path)
-    make_bench(tmp_path / "b")
-    write_yaml(tmp_path / "models.yaml", INSPECTORS)
-    write_yaml(tmp_path / "recipe.yaml", MAJORITY)
-    return tmp_path
 
 
 def card(folder: Path) -> list[bytes]:
@@ -123,7 +113,7 @@ def test_what_a_person_wrote_is_not_replaced(here: Path, eyetest: Eyetest) -> No
 def test_a_card_yaml_that_is_wrong_stops_a_refinement_before_it_asks(here: Path, eyetest: Eyetest) -> None:
     (here / "d").mkdir()
     (here / "d/card.yaml").write_text("licens: MIT\n")
-    assert 'no setting "licens"; did you mean "licence"?' in eyetest(*REFINE, "--to", "d").refused()
+    assert 'card.yaml: no setting "licens"; did you mean "licence"?' in eyetest(*REFINE, "--to", "d").refused()
     assert not (here / "d/run").exists()
 
 

@@ -10,9 +10,7 @@ from eyetest.records import Choice, Item, Manifest
 from eyetest.runs import Run, read_responses
 from tests.conftest import png
 from tests.endpoint import Attempt, Endpoint, Reply, completion, failure
-from tests.endpoint import endpoint as endpoint
 from tests.runs.conftest import Eyetest
-from tests.runs.conftest import eyetest as eyetest
 
 
 @pytest.fixture

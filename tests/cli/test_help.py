@@ -10,15 +10,11 @@ import pytest
 from rich.color import ColorSystem
 from typer import rich_utils
 
-from eyetest.cli.catalogue import COMMANDS
-from eyetest.cli.commands import _load
-from eyetest.cli.drawing import can_draw
-from eyetest.cli.examples import EXAMPLES
-from eyetest.cli.renamed import command_of
+from eyetest.cli.commands import COMMANDS, EXAMPLES, JOBS, PLUGINS, _load
+from eyetest.cli.show import can_draw
 from eyetest.cli.tables import Column, fitting
 from eyetest.cli.terminal import out
 from tests.runs.conftest import Eyetest
-from tests.runs.conftest import eyetest as eyetest
 from tests.support.command import call
 
 WIDTHS = (80, 60)
@@ -28,6 +24,12 @@ MODELS = ("qwen2.5-vl-72b-instruct", "llava-onevision-qwen2-7b")
 def words_of(name: str) -> list[str]:
     """What is typed to get a command's help."""
     return [*name.split(), "b"] if " --" in name else name.split()
+
+
+def _command_of(words: list[str]) -> str:
+    """The command that some words call."""
+    pair = " ".join(words[:2])
+    return pair if pair in COMMANDS else words[0]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -45,22 +47,25 @@ def test_help_breaks_no_word_and_ends_in_an_example(name: str, monkeypatch: pyte
             if width == WIDTHS[0]:
                 assert {*(one.help or "").split(), *(one.metavar or "").split()} <= tokens | {""}, one.name
         assert "<" not in re.sub(r"\(\?P<.*", "", panels)
-        assert [line.strip() for line in example.splitlines()[1:] if line.strip()] == EXAMPLES[name].splitlines()
+        assert [line.strip() for line in example.splitlines()[1:] if line.strip()] == command.example.splitlines()
 
 
-@pytest.mark.parametrize("line", sorted({line for text in EXAMPLES.values() for line in text.splitlines()}))
+@pytest.mark.parametrize("line", sorted({line for name in COMMANDS for line in _load(name).example.splitlines()}))
 def test_an_example_is_what_its_command_takes(line: str) -> None:
     assert len(line) <= WIDTHS[0] - 3
     program, *words = shlex.split(line)
-    name = command_of(words)
+    name = _command_of(words)
     command: Any = _load(name)
     command.make_context(name, words[len(name.partition(" --")[0].split()) :])
     assert program == "eyetest"
 
 
 def test_every_command_has_an_example_of_itself() -> None:
-    assert set(EXAMPLES) == set(COMMANDS)
-    assert all(command_of(shlex.split(text.splitlines()[0])[1:]) == name for name, text in EXAMPLES.items())
+    assert set(EXAMPLES) == set(COMMANDS) - set(JOBS[PLUGINS])
+    for name in COMMANDS:
+        first = _load(name).example.splitlines()[0]
+        assert _command_of(shlex.split(first)[1:]) == name
+        assert first != f"eyetest {name} --help"
 
 
 def test_columns_go_from_the_right_and_none_is_cut() -> None:
@@ -98,7 +103,7 @@ def test_tables_in_a_narrow_terminal(tmp_path: Path, eyetest: Eyetest, monkeypat
         ("measure", "accuracy", "r", "--by", "core", "--sight", "image"),
         ("status", "r"),
         ("score", "r"),
-        ("diff-rules", "r"),
+        ("reconcile", "r", "r", "--rules-b", "mmmu"),
         ("show", "w/benchmark"),
         ("zoo",),
         ("reform", "list"),
@@ -114,7 +119,7 @@ def test_tables_in_a_narrow_terminal(tmp_path: Path, eyetest: Eyetest, monkeypat
             shown = re.sub(r"\x1b\[[\d;]*m", "", narrow.out)
             assert numbers(shown) <= numbers(wide.out), (words, width)
             cut = [line for line in shown.splitlines() if "…" in line]
-            assert not cut or words[0] in ("show", "diff-rules"), cut
+            assert not cut or words[0] in ("show", "reconcile"), cut
             if "more column" in narrow.err:
                 (names,) = re.findall(r"more columns? \((.*)\): widen", narrow.err)[:1]
                 assert all(word in wide.out for word in names.replace(",", "").split())

@@ -10,7 +10,6 @@ import pytest
 from eyetest.jobs.init import SERVERS
 from eyetest.store.handwritten import read_yaml
 from tests.endpoint import Endpoint
-from tests.endpoint import endpoint as endpoint
 from tests.support.command import call
 
 DOCS = Path(__file__).parents[2] / "docs/servers.md"
@@ -24,13 +23,13 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def commands(page: Path) -> list[list[str]]:
-    """What a page says to type."""
     return [shlex.split(line)[1:] for line in re.findall(r"^\$ (.*)$", page.read_text(), re.MULTILINE)]
 
 
 @pytest.mark.slow
 def test_all_that_it_writes_runs(bench: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", "sk-secret-0123456789")
+    monkeypatch.setenv("EYETEST_ALLOW_ENV", "MY_KEY")
     where = ("--server", "other", "--address", endpoint.url, "--key-env", "MY_KEY")
     done = call("init", bench, *where, "--model", "one,two,three", "--model", "four", "--goal", "all")
     assert "sk-secret" not in done.fine() + Path("models.yaml").read_text() + Path("eyetest.md").read_text()

@@ -8,7 +8,6 @@ import pytest
 
 from eyetest.benchmarks import opening
 from tests.endpoint import Endpoint, failure
-from tests.endpoint import endpoint as endpoint
 from tests.running.benches import make_bench
 from tests.support.command import Done, call
 

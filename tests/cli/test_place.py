@@ -1,4 +1,4 @@
-"""``eyetest place``: a new model among recorded ones, asked as little as that takes."""
+"""``eyetest run --until "rank of A within 5"``: a new model among recorded ones, asked as little as that takes."""
 
 import json
 import re
@@ -8,11 +8,8 @@ import pytest
 import yaml
 
 from tests.endpoint import Endpoint
-from tests.endpoint import endpoint as endpoint
 from tests.running.benches import make_bench, stored
 from tests.running.processes import Nursery, until
-from tests.running.processes import _nursery as _nursery
-from tests.running.processes import nursery as nursery
 from tests.support.command import call, call_narrowly
 
 ITEMS = 150
@@ -31,7 +28,7 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_it_says_between_which_ranks_a_model_lies_and_goes_on_in_pieces(recorded: Path) -> None:
-    command = ("place", NEW, "--on", "b", "--answers", "recorded", "--within", 9)
+    command = ("run", "b", "-m", NEW, "--answers", "recorded", "--until", "rank of new within 9")
     done = call_narrowly(*command, "--to", "r")
     assert done.code == 0, done.err
     said = " ".join(done.out.split())
@@ -41,7 +38,6 @@ def test_it_says_between_which_ranks_a_model_lies_and_goes_on_in_pieces(recorded
     assert 1 <= best < worst <= 11
     assert (high - low) / 2 <= 9.05
     assert asked <= len(stored(recorded / "r")) < ITEMS
-    assert "recorded models left out of the curves" in done.err
     first = call(*command, "--to", "pieces", "--max-calls", 31)
     assert first.code == 0, first.err
     second = call(*command, "--to", "pieces", "--json")
@@ -52,7 +48,8 @@ def test_it_says_between_which_ranks_a_model_lies_and_goes_on_in_pieces(recorded
 
 def test_killed_it_asks_nothing_twice(recorded: Path, endpoint: Endpoint, nursery: Nursery) -> None:
     model = f"served=openai:m@{endpoint.url}"
-    command = ("place", model, "--on", "b", "--answers", "recorded", "--to", "r", "--within", 9, "--concurrency", 2)
+    goal = ("--answers", "recorded", "--until", "rank of served within 9")
+    command = ("run", "b", "-m", model, *goal, "--to", "r", "--concurrency", 2)
     process = nursery.start(*command)
     until(lambda: endpoint.sent.total() >= 10)
     process.kill()
@@ -64,13 +61,13 @@ def test_killed_it_asks_nothing_twice(recorded: Path, endpoint: Endpoint, nurser
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ((NEW, "--answers", "recorded"), "--to RUN is missing"),
-        ((NEW, "--answers", "few", "--to", "r"), "--answers: 2 other models with sight image; at least 9"),
-        ((NEW, "--answers", "recorded", "--to", "r", "--sight", "blind"), "nobody was asked with sight blind"),
-        (("unknown", "--answers", "recorded", "--to", "r"), 'no model "unknown"'),
+        (("-m", NEW, "--answers", "recorded"), "--to RUN is missing"),
+        (("-m", NEW, "--answers", "few", "--to", "r"), "--answers: 2 other models with sight image; at least 9"),
+        (("-m", NEW, "--answers", "recorded", "--to", "r", "--sight", "blind"), "nobody was asked with sight blind"),
+        (("-m", "other=scripted:", "--answers", "recorded", "--to", "r"), "new alone is asked"),
     ],
 )
 def test_bad_words_are_one_line(recorded: Path, more: tuple[str, ...], message: str) -> None:
     call("run", "b", "--models", "panel.yaml", "-m", "m1", "-m", "m2", "--to", "few").fine()
-    assert message in call("place", "--on", "b", *more).refused()
+    assert message in call("run", "b", "--until", "rank of new within 5", *more).refused()
     assert not (recorded / "r").exists()

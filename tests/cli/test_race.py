@@ -1,4 +1,4 @@
-"""``eyetest compare A B --on``: two models asked until one leads, in processes that may be killed."""
+"""``eyetest run --until "A>B"``: two models asked until one leads, in processes that may be killed."""
 
 import json
 import re
@@ -11,28 +11,26 @@ import yaml
 import eyetest as et
 from eyetest.runs.plan import plan_rows, plan_table
 from tests.endpoint import Endpoint
-from tests.endpoint import endpoint as endpoint
 from tests.running.benches import make_bench, stored
 from tests.running.processes import Nursery, until
-from tests.running.processes import _nursery as _nursery
-from tests.running.processes import nursery as nursery
 from tests.support.command import call, call_narrowly
 
 NEW, OLD = "new=scripted:right=0.9,seed=1", "old=scripted:right=0.4,seed=2"
+RACE = ("run", "b", "-m", NEW, "-m", OLD, "--until", "new>old")
 ITEMS = 120
 
 
 def test_it_says_who_leads_and_between_what_both_scores_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     make_bench(tmp_path / "b", ITEMS)
-    done = call_narrowly("compare", NEW, OLD, "--on", "b", "--to", "r")
+    done = call_narrowly(*RACE, "--to", "r")
     assert done.code == 0, done.err
     assert re.search(r"new leads old on the whole benchmark, by between \S+ and \S+ points", done.out)
     rows = re.findall(r"^(new|old) +(\S+) \[(\S+), (\S+)\] +(\d+) +120$", done.out, re.MULTILINE)
     assert [row[0] for row in rows] == ["new", "old"]
     assert all(float(low) <= float(score) <= float(high) for _, score, low, high, _ in rows)
     assert len(stored(tmp_path / "r")) < 2 * ITEMS
-    again = call("compare", NEW, OLD, "--on", "b", "--to", "r", "--json")
+    again = call(*RACE, "--to", "r", "--json")
     told = json.loads(again.out)
     assert told["leader"] == "new"
     assert 0 < told["lead_low"] < told["lead_high"]
@@ -51,9 +49,9 @@ def test_with_answers_of_others_items_on_which_they_differ_come_first(
         for item in range(ITEMS)
     ]
     et.import_answers(pl.DataFrame(said), tmp_path / "b", to=tmp_path / "others")
-    models = ("a=scripted:right=0.8,seed=1", "b=scripted:right=0.7,seed=2")
+    models = ("-m", "a=scripted:right=0.8,seed=1", "-m", "b=scripted:right=0.7,seed=2", "--until", "a>b")
     limits = ("--max-calls", 60, "--concurrency", 2)
-    done = call("compare", *models, "--on", "b", "--to", "r", "--answers", "others", *limits)
+    done = call("run", "b", *models, "--to", "r", "--answers", "others", *limits)
     assert done.code == 0, done.err
     asked = {row.request for row in stored(tmp_path / "r")}
     items = [int(row.item[1:]) for row in plan_rows(plan_table(tmp_path / "r")) if row.request in asked]
@@ -66,7 +64,7 @@ def test_killed_it_goes_on_and_asks_nothing_twice(tmp_path: Path, endpoint: Endp
     (tmp_path / "m.yaml").write_text(
         yaml.safe_dump({name: f"openai:{name}@{endpoint.url}" for name in ("new", "old")})
     )
-    command = ("compare", "new", "old", "--models", "m.yaml", "--on", "b", "--to", "r", "--concurrency", 2)
+    command = ("run", "b", "--models", "m.yaml", "--until", "new>old", "--to", "r", "--concurrency", 2)
     process = nursery.start(*command)
     until(lambda: endpoint.sent.total() >= 30)
     process.kill()
@@ -82,11 +80,12 @@ def test_killed_it_goes_on_and_asks_nothing_twice(tmp_path: Path, endpoint: Endp
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("x", "--to", "r"), 'no model "x"'),
-        ((NEW, "--to", "r"), "two models race, not 1"),
-        ((NEW, OLD), "--to RUN is missing"),
-        ((NEW, OLD, "--to", "r", "--answers", "gone"), "gone"),
-        ((NEW, OLD, "--to", "r", "--sight", "image,blind"), "in one way, once"),
+        (("--models", "m.yaml", "--until", "new>x", "--to", "r"), 'no model "x"'),
+        (("-m", NEW, "--until", "new>old", "--to", "r"), "old"),
+        (("-m", NEW, "-m", OLD, "--until", "new>old"), "--to RUN is missing"),
+        (("-m", NEW, "-m", OLD, "--until", "new>old", "--to", "r", "--answers", "gone"), "gone"),
+        (("-m", NEW, "-m", OLD, "--until", "new>old", "--to", "r", "--sight", "image,blind"), "in one way, once"),
+        (("-m", NEW, "-m", OLD, "--to", "r", "--answers", "gone"), "--answers needs --until"),
     ],
 )
 def test_bad_words_are_one_line(
@@ -94,5 +93,6 @@ def test_bad_words_are_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     make_bench(tmp_path / "b", 8)
-    assert message in call("compare", "--on=b", *more).refused()
+    (tmp_path / "m.yaml").write_text(yaml.safe_dump(dict(word.split("=", 1) for word in (NEW, OLD))))
+    assert message in call("run", "b", *more).refused()
     assert not (tmp_path / "r").exists()

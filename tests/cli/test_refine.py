@@ -12,7 +12,6 @@ from eyetest.benchmarks import Benchmark
 from eyetest.records import Verdict, columns
 from eyetest.runs import Run, read_responses
 from tests.endpoint import Endpoint, failure
-from tests.endpoint import endpoint as endpoint
 from tests.recipes.benches import (
     INSPECTORS,
     MAJORITY,
@@ -26,7 +25,6 @@ from tests.recipes.benches import (
 )
 from tests.running.benches import hashes
 from tests.runs.conftest import Eyetest
-from tests.runs.conftest import eyetest as eyetest
 from tests.scoring.test_table import animals
 from tests.scoring.test_table import make_bench as write_bench
 
@@ -67,14 +65,6 @@ def test_what_it_leaves_behind(here: Path, eyetest: Eyetest) -> None:
     assert "blind-majority" in said
 
 
-def test_again_asks_nothing_and_writes_the_same(here: Path, eyetest: Eyetest) -> None:
-    eyetest(*USUAL, "--to", "d").fine()
-    first, asked = outcome(here / "d"), len(list(read_responses(here / "d/run")))
-    eyetest(*USUAL, "--to", "d").fine()
-    assert outcome(here / "d") == first
-    assert len(list(read_responses(here / "d/run"))) == asked
-
-
 def test_asking_everything_writes_the_same(here: Path, eyetest: Eyetest) -> None:
     """With refusals, and calls that fail for good, which leave some verdicts to people."""
     eyetest(*USUAL, "--to", "early").fine()
@@ -84,14 +74,9 @@ def test_asking_everything_writes_the_same(here: Path, eyetest: Eyetest) -> None
     assert full == 40 * 40
     assert early < 0.75 * full
     assert "review" in by_item(here / "early").values(), "no failure left anything open: the test shows too little"
-
-
-def test_asking_the_rest_later_writes_the_same(here: Path, eyetest: Eyetest) -> None:
-    eyetest(*USUAL, "--to", "d").fine()
-    early = outcome(here / "d")
-    eyetest(*USUAL, "--to", "d", "--ask-everything").fine()
-    assert outcome(here / "d") == early
-    assert len(list(read_responses(here / "d/run"))) == 40 * 40
+    eyetest(*USUAL, "--to", "early", "--ask-everything").fine()
+    assert outcome(here / "early") == outcome(here / "full"), "asking the rest later writes the same"
+    assert len(list(read_responses(here / "early/run"))) == full
 
 
 @pytest.mark.parametrize(
@@ -371,20 +356,15 @@ def test_a_whole_recipe(here: Path, endpoint: Endpoint, eyetest: Eyetest) -> Non
     by_band = counts(here / "d", "difficulty")
     assert by_band["difficulty", "easy"][2] == by_band["difficulty", "easy"][0] > 0, "dropped items have a band too"
     assert ("zero-pass", "") not in by_band, "every item that reaches a later stage has one"
-    asked = len(endpoint.attempts)
+    left = {name for name, verdict in by_item(here / "d", "blind-hits").items() if verdict == "keep"}
+    plan = Run(here / "d/run").plan().to_pylist()
+    assert {row["item"] for row in plan if row["model"] == "e1"} == left, "a later panel sees only what is left"
+    asked, stored = len(endpoint.attempts), len(list(read_responses(here / "d/run")))
     first = outcome(here / "d")
     eyetest(*USUAL, "--to", "d", *LADDER_PANELS).fine()
     assert outcome(here / "d") == first
     assert len(endpoint.attempts) == asked, "a judge is asked once"
-
-
-def test_a_later_panel_is_asked_only_about_what_is_left(here: Path, endpoint: Endpoint, eyetest: Eyetest) -> None:
-    write_yaml(here / "models.yaml", {**INSPECTORS, **EYES, "judge": f"openai:judge@{endpoint.url}"})
-    write_yaml(here / "recipe.yaml", LADDER)
-    eyetest(*USUAL, "--to", "d", *LADDER_PANELS).fine()
-    left = {name for name, verdict in by_item(here / "d", "blind-hits").items() if verdict == "keep"}
-    plan = Run(here / "d/run").plan().to_pylist()
-    assert {row["item"] for row in plan if row["model"] == "e1"} == left
+    assert len(list(read_responses(here / "d/run"))) == stored, "nothing is asked again"
 
 
 def test_a_cut_off_from_the_data_is_written_down(here: Path, eyetest: Eyetest) -> None:
@@ -439,7 +419,7 @@ def test_select_by_information(here: Path, eyetest: Eyetest) -> None:
     worth = {name: float(reason.rpartition(" ")[2]) for name, reason in reasons.items()}
     taken = {item.id for item in kept(here / "d")}
     assert min(worth[name] for name in taken) >= max(worth[name] for name in worth if name not in taken)
-    for told in ("of these rightly", "τ with those items", "to the panel itself they seem"):
+    for told in ("of these rightly", "τ with the held-out items", "to the panel itself they seem"):
         assert told in done.err
         assert told in (here / "d/refine.json").read_text()
         assert told in (here / "d/report.html").read_text()

@@ -4,8 +4,6 @@ import base64
 import csv
 import io
 import re
-import signal
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,6 @@ import pytest
 from PIL import Image
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, export_benchmark
-from eyetest.cli import main
 from eyetest.records import Choice, Item, Manifest
 from eyetest.reports import FIGURES
 from tests.cli.test_docs import commands
@@ -23,10 +20,9 @@ from tests.conftest import ROOT, png
 from tests.reports.conftest import browse as browse
 from tests.reports.pages import HOSTILE, Browse, Tags
 from tests.runs.conftest import Eyetest
-from tests.runs.conftest import eyetest as eyetest
 from tests.support.accessibility import check_accessible
 from tests.support.browser import Browser
-from tests.support.command import call_narrowly
+from tests.support.command import call, call_narrowly
 from tests.support.drawn import draw_benchmark
 
 OF_SUITES = {"dialogue", "dimensions", "format-hits", "options"}
@@ -47,17 +43,6 @@ SERVED = "http://127.0.0.1:8765/?"
 _CSV = "data:text/csv;base64,"
 
 
-def typed(*words: object) -> None:
-    """A command outside of any test, for what tests share."""
-    handler = signal.getsignal(signal.SIGTERM)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["eyetest", *map(str, words)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-    signal.signal(signal.SIGTERM, handler)
-    assert not stop.value.code
-
-
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A drawn benchmark, a run over it, a refinement of it."""
@@ -66,9 +51,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "models.yaml").write_text(MODELS)
     (place / "recipe.yaml").write_text(RECIPE)
     asked = ("--sight", "image,blind", "--order", "0,1", "--to", place / "run")
-    typed("run", place / "bench", "--models", place / "models.yaml", *asked)
+    call("run", place / "bench", "--models", place / "models.yaml", *asked).fine()
     refined = ("--models", place / "models.yaml", "--to", place / "refined")
-    typed("refine", place / "bench", "--recipe", place / "recipe.yaml", *refined)
+    call("refine", place / "bench", "--recipe", place / "recipe.yaml", *refined).fine()
     return place
 
 
@@ -77,7 +62,7 @@ def whole(place: Path) -> Path:
     """The page of everything, with its figures and tables."""
     (place / "elo.csv").write_text("model,elo\nalpha,1200\nbeta,1100\ngamma,1000\n")
     out = ("--page", place / "page.html", "--figures", place / "paper/figures", "--tables", place / "paper/tables")
-    typed("report", place / "run", place / "refined", "--with", place / "elo.csv", *out)
+    call("report", place / "run", place / "refined", "--with", place / "elo.csv", *out).fine()
     return place
 
 
@@ -184,7 +169,7 @@ def test_a_run_alone_says_what_else_would_be_told(place: Path, tmp_path: Path, e
 def test_a_benchmark_alone(place: Path, tmp_path: Path, eyetest: Eyetest) -> None:
     eyetest("report", place / "bench", "--page", tmp_path / "page.html", "--figures", tmp_path / "f").fine()
     words = words_of(tmp_path / "page.html")
-    assert "60 items; nobody was asked yet." in words
+    assert "60 items; no model was asked yet." in words
     assert "name a run beside the benchmark" in words
     assert "composition.svg" in {path.name for path in (tmp_path / "f").iterdir()}
     first = (tmp_path / "page.html").read_bytes()

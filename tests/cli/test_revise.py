@@ -8,14 +8,13 @@ import pytest
 
 import eyetest as et
 from eyetest.benchmarks import Benchmark
-from eyetest.jobs.review import ReviewWishes, open_review
-from eyetest.jobs.revise import revise
+from eyetest.jobs.opening import NOTEBOOK, observing
+from eyetest.jobs.review import ReviewWishes, open_review, revise
 from eyetest.pages.item_links import Query
 from eyetest.records import Asked, Response
 from eyetest.review.collection import Collection
-from eyetest.review.project import Role
+from eyetest.review.plan import Role
 from tests.runs.conftest import Eyetest
-from tests.runs.conftest import eyetest as eyetest
 from tests.scoring.test_table import animals, make_bench, make_run, request
 
 
@@ -99,7 +98,7 @@ def test_from_decisions_to_figures(decided: Path, eyetest: Eyetest) -> None:
 
 
 def test_what_lies_beside_it(decided: Path, eyetest: Eyetest) -> None:
-    with pytest.warns(UserWarning, match="1 item not decided yet: it is as it was"):
+    with observing(NOTEBOOK), pytest.warns(UserWarning, match="1 item not decided yet: it is as it was"):
         new = et.revise("b-review", to="b2")
     assert new.manifest.version == "2"
     assert new["q5"].tags["core"] == "logical reasoning", "whoever settles it has the last word"
@@ -120,7 +119,7 @@ def test_what_lies_beside_it(decided: Path, eyetest: Eyetest) -> None:
 
 
 def test_opened_beside_a_run_it_is_what_the_run_is_about(decided: Path) -> None:
-    new = revise("b", "b2").benchmark
+    new = revise("b", "b2")
     opened = Collection.open([Path("b2"), Path("r")])
     assert [one.manifest.fingerprint for one in opened.benchmarks.values()] == [new.manifest.fingerprint]
     shown = {one.model: one.value for one in opened.view(Query()).accuracy}

@@ -12,11 +12,8 @@ import pytest
 
 from eyetest.runs import Run
 from tests.endpoint import Endpoint, failure
-from tests.endpoint import endpoint as endpoint
 from tests.running.benches import answers, hashes, keys_in, make_bench, manifest, stored
 from tests.running.processes import Nursery, until
-from tests.running.processes import _nursery as _nursery
-from tests.running.processes import nursery as nursery
 
 
 def ask(endpoint: Endpoint, *more: object) -> tuple[object, ...]:
@@ -24,7 +21,6 @@ def ask(endpoint: Endpoint, *more: object) -> tuple[object, ...]:
 
 
 def numbers_asked(endpoint: Endpoint) -> list[int]:
-    """Which questions came, in order."""
     found = [re.search(r"number (\d+)\?", attempt.question) for attempt in endpoint.attempts]
     return [int(match[1]) for match in found if match]
 
@@ -134,17 +130,6 @@ def test_a_dry_run_touches_nothing(tmp_path: Path, endpoint: Endpoint, nursery: 
     assert re.search(r"answered before +4", shown.stdout)
     assert hashes(tmp_path / "r") == before
     assert endpoint.sent.total() == 4
-
-
-def test_a_complete_run_asks_nothing(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", 10)
-    assert nursery.run(*ask(endpoint)).code == 0
-    before = stored(tmp_path / "r")
-    again = nursery.run(*ask(endpoint))
-    assert again.code == 0
-    assert re.search(r"to ask +0 calls", again.stderr)
-    assert endpoint.sent.total() == 10
-    assert stored(tmp_path / "r") == before
 
 
 def test_more_trials_ask_only_those_that_are_new(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
@@ -300,7 +285,7 @@ def test_a_race_ends_early_and_what_is_made_of_it_says_so(tmp_path: Path, nurser
     models = ("--model", "new=scripted:right=0.9,seed=1", "--model", "old=scripted:right=0.3,seed=2")
     done = nursery.run("run", "b", "--to", "r", *models, "--until", "new>old")
     assert done.code == 0, done.stderr
-    assert "new leads old on the whole benchmark, by between " in done.stderr
+    assert "new leads old on the whole benchmark, by between " in done.stdout
     assert len(stored(tmp_path / "r")) < 120
     assert "r: asked only until new>old was certain; answers themselves chose" in nursery.run("compare", "r").stderr
 
@@ -310,10 +295,6 @@ def test_a_race_ends_early_and_what_is_made_of_it_says_so(tmp_path: Path, nurser
     [
         (("--model", "scripted:"), "--to RUN is missing"),
         (("--to", "r"), "no model: name one with --model"),
-        (("--to", "r", "--model", "gpt-4"), 'no model "gpt-4"; write KIND:…'),
-        (("--to", "r", "--model", "opnai:x@http://h/v1"), 'no kind of model named "opnai"; did you mean "openai"?'),
-        (("--to", "r", "--model", "scripted:rihgt=1"), 'did you mean "right"?'),
-        (("--to", "r", "--model", "scripted:", "--model", "scripted:"), 'two models are called "scripted:"'),
         (("--to", "r", "--model", "scripted:", "--sight", "blnid"), 'did you mean "blind"?'),
         (("--to", "r", "--model", "scripted:", "--stop", "often"), '"often" is no rule'),
         (("--to", "r", "--model", "scripted:", "--item", "nope"), "no item 'nope'"),

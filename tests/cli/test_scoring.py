@@ -1,4 +1,4 @@
-"""``score``, ``explain``, ``diff-rules``, ``read``: what they say to people and programs, and what they refuse."""
+"""``score``, ``explain``, ``reconcile``, ``read``: what they say to people and programs, and what they refuse."""
 
 import json
 import re
@@ -18,7 +18,6 @@ from eyetest.runs import Run, read_responses
 from eyetest.scoring import RULE_SETS
 from tests.conftest import ROOT
 from tests.runs.conftest import Eyetest
-from tests.runs.conftest import eyetest as eyetest
 from tests.scoring.test_table import CAPTIONS, SAID, animals, make_bench, make_run, request
 from tests.support.drawn import draw_benchmark
 
@@ -39,7 +38,6 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Benchmark:
 
 
 def write_run(path: Path, bench: Benchmark | None, said: Iterable[tuple[str, Response]], **condition: Any) -> Path:
-    """A run of model m, one answer an item."""
     pairs = list(said)
     plan = [(Asked(item=item, model="m", **condition), response.request) for item, response in pairs]
     make_run(path, plan, [response for _, response in pairs], bench)
@@ -70,7 +68,7 @@ def test_score_says_the_means_and_what_stood_in_their_way(run: Path, eyetest: Ey
     told = json.loads(eyetest("score", "r", "--json").fine())
     assert told["scores"] == "r/scores/eyetest.parquet"
     assert told["left_out"] == 0
-    none = dict.fromkeys(("refused", "ambiguous", "unparsed", "blocked", "failed"), 0)
+    none = dict.fromkeys(("refused", "ambiguous", "cut off", "unparsed", "blocked", "failed"), 0)
     common = {"model": "m", "sight": "image", "ask": "direct", "overall": None} | none
     assert told["groups"] == [
         common
@@ -190,27 +188,17 @@ def test_explain_takes_the_last_answer_and_can_be_narrowed(
     assert 'did you mean "blind"?' in eyetest("explain", "r", "q1", "--sight", "bilnd").refused()
 
 
-def test_diff_rules_lists_what_is_read_differently(run: Path, eyetest: Eyetest) -> None:
-    told = json.loads(eyetest("diff-rules", "r", "--a", "eyetest", "--b", "mmmu", "--json").fine())
-    assert (told["a"], told["b"]) == ("eyetest", "mmmu")
-    different = {row["item"]: (row["choice"], row["choice_b"], row["reading_b"]) for row in told["answers"]}
-    assert different["q0"] == ("B", "A", "chosen")
-    assert different["q1"] == ("B", None, "unparsed")
+def test_two_rule_sets_list_what_they_read_differently(run: Path, eyetest: Eyetest) -> None:
+    told = json.loads(eyetest("reconcile", "r", "r", "--rules-a", "eyetest", "--rules-b", "mmmu", "--json").fine())
+    different = {row["item"]: (row["a_read"], row["b_read"]) for row in told["items"]}
+    assert different["q0"] == ("B", "A")
+    assert different["q1"] == ("B", "unparsed")
     assert not {"q2", "q5", "q6", "t"} & different.keys(), "both read nothing, or nothing was said, or it is a text"
-    (row,) = told["models"]
-    assert (row["model"], row["n"], row["differ"]) == ("m", 9, len(different))
-    assert row["difference"] == pytest.approx(row["b"] - row["a"])
-    text = eyetest("diff-rules", "r", "--limit", "1").fine()
-    assert f"{len(different)} of 9 answers are read differently" in text
-    assert "A dog" in text
-    same = eyetest("diff-rules", "r", "--a", "mmmu", "--b", "mmmu").fine()
-    assert "0 of 9 answers are read differently" in same
-    assert "the end of the reply" not in eyetest("diff-rules", "r", "--limit", "0").fine()
+    assert told["gap"] == pytest.approx(100 * (told["b"] - told["a"]))
 
 
-def test_diff_rules_changes_nothing(run: Path, eyetest: Eyetest) -> None:
+def test_explaining_changes_nothing(run: Path, eyetest: Eyetest) -> None:
     before = sorted(run.rglob("*"))
-    eyetest("diff-rules", "r").fine()
     eyetest("explain", "r", "q0").fine()
     assert sorted(run.rglob("*")) == before
 
@@ -254,7 +242,7 @@ def test_a_judge_reads_what_the_rules_cannot_and_is_asked_once(run: Path, eyetes
     told = eyetest("score", "r", "--judge", "judge=scripted:right=1").fine()
     assert "judge read 1 of 1 replies that the rules could not" in told
     row = read_scores(Run(run)).filter(pl.col("item") == "q2").row(0, named=True)
-    assert (row["reading"], row["choice"], row["rule"], row["score"]) == ("chosen", "B", "eyetest/3 judge", 1.0)
+    assert (row["reading"], row["choice"], row["rule"], row["score"]) == ("chosen", "B", "eyetest/5 judge", 1.0)
     sent = len(list(read_responses(run)))
     assert "judge read 1 of 1" in eyetest("score", "r", "--judge", "judge=scripted:right=1").fine()
     assert len(list(read_responses(run))) == sent
@@ -271,7 +259,6 @@ def test_the_commands_in_the_docs_run(tmp_path: Path, monkeypatch: pytest.Monkey
     assert {shlex.split(command)[0] for command in commands} == {
         "score",
         "explain",
-        "diff-rules",
         "reconcile",
         "read",
     }
@@ -300,10 +287,9 @@ def test_the_commands_in_the_docs_run(tmp_path: Path, monkeypatch: pytest.Monkey
         (("explain", "few", "q5"), "few asked nothing about item 'q5'"),
         (("explain", "bare", "q0"), "name it with --bench"),
         (("explain", "gone", "q0"), "gone is no run folder"),
-        (("diff-rules", "r", "--a", "eyetst"), 'did you mean "eyetest"?'),
-        (("diff-rules", "r", "--b", "vlmeval"), 'did you mean "vlmevalkit"?'),
-        (("diff-rules", "r", "--metric", "vqq"), 'did you mean "vqa"?'),
-        (("diff-rules", "bare"), "name it with --bench"),
+        (("reconcile", "r", "r", "--rules-a", "eyetst"), 'did you mean "eyetest"?'),
+        (("reconcile", "r", "r", "--rules-b", "vlmeval"), 'did you mean "vlmevalkit"?'),
+        (("reconcile", "bare", "bare"), "name it with --bench"),
         (("read", "--options", "cat", "dog", "--text", "A", "--rules", "mmstart"), 'did you mean "mmstar"?'),
         (("read", "--options", "cat", "dog", "--text", "A", "--marks", "uper"), 'did you mean "upper"?'),
         (("read", "--options", "cat", "--text", "A"), "1 options; a choice has from 2 to 26"),
@@ -322,7 +308,9 @@ def test_one_line_and_exit_code_2(
 
 
 @pytest.mark.parametrize("part", ["plan.parquet", "responses/000001*.parquet", "run.json"])
-@pytest.mark.parametrize("command", [("score", "r"), ("explain", "r", "q0"), ("diff-rules", "r")])
+@pytest.mark.parametrize(
+    "command", [("score", "r"), ("explain", "r", "q0"), ("reconcile", "r", "r", "--rules-b", "mmmu")]
+)
 def test_a_damaged_run_is_one_line(run: Path, eyetest: Eyetest, part: str, command: tuple[str, ...]) -> None:
     (path,) = run.glob(part)
     data = path.read_bytes()
@@ -331,7 +319,9 @@ def test_a_damaged_run_is_one_line(run: Path, eyetest: Eyetest, part: str, comma
         assert "damaged" in eyetest(*command).refused()
 
 
-@pytest.mark.parametrize("command", [("score", "r"), ("explain", "r", "q0"), ("diff-rules", "r")])
+@pytest.mark.parametrize(
+    "command", [("score", "r"), ("explain", "r", "q0"), ("reconcile", "r", "r", "--rules-b", "mmmu")]
+)
 def test_a_damaged_benchmark_is_one_line(
     run: Path, bench: Benchmark, eyetest: Eyetest, command: tuple[str, ...]
 ) -> None:
@@ -376,9 +366,9 @@ def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("explain", "r", "ITEM"),
         ("explain", "r", "ITEM", "--json"),
         ("explain", "r", "t"),
-        ("diff-rules", "r"),
-        ("diff-rules", "r", "--a", "mmstar", "--b", "lmms-eval"),
-        ("diff-rules", "r", "--json"),
+        ("reconcile", "r", "r", "--rules-b", "mmmu"),
+        ("reconcile", "r", "r", "--rules-a", "mmstar", "--rules-b", "lmms-eval"),
+        ("reconcile", "r", "r", "--rules-b", "mmmu", "--json"),
     ],
 )
 def test_answers_cannot_speak_to_the_terminal(hostile: Path, eyetest: Eyetest, command: tuple[str, ...]) -> None:
@@ -390,8 +380,8 @@ def test_answers_cannot_speak_to_the_terminal(hostile: Path, eyetest: Eyetest, c
         json.loads(done.out)
     elif "ITEM" in command:
         assert "[bold]A[/bold]" in said
-    elif command == ("diff-rules", "r"):
-        assert "A dog ␛[2J" in said
+    elif command == ("reconcile", "r", "r", "--rules-b", "mmmu"):
+        assert "␛[2J" in said
 
 
 def test_read_cannot_speak_to_the_terminal(eyetest: Eyetest) -> None:
@@ -418,7 +408,7 @@ def test_a_reply_of_a_megabyte(tmp_path: Path, bench: Benchmark, eyetest: Eyetes
     assert "The answer is B." in eyetest("explain", "r", "q0").fine()
     (case,) = json.loads(eyetest("explain", "r", "q0", "--json").fine())
     assert case["response"]["text"] == text
-    assert len(eyetest("diff-rules", "r").fine()) < 20_000
+    assert len(eyetest("reconcile", "r", "r", "--rules-b", "mmmu").fine()) < 20_000
     told = eyetest("read", "--options", "cat", "dog", "--text", text).fine()
     assert told.startswith("eyetest: chosen B. dog")
     assert len(told) < 20_000

@@ -9,18 +9,17 @@ import msgspec
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from eyetest_world import load_rates, new_world
 
 from eyetest.benchmarks import BenchmarkWriter
 from eyetest.records import Manifest
-from eyetest.world import load_rates, new_world
 from tests.running.processes import Nursery
-from tests.running.processes import nursery as nursery
 
 DIMENSIONS = ("CG", "FG", "STP", "Spatial", "VGR", "CMI")
 ZOO = ("jay-m", "robin-s", "swift-s", "wren-xs", "finch-xs")
 TESTS = 5
 _TELLING = """
-import altair, vl_convert, eyetest.cli.suite, eyetest.models.embedded.model, onnxruntime, sklearn.linear_model
+import altair, vl_convert, eyetest.cli.suite, eyetest_world.toy_models, onnxruntime, sklearn.linear_model
 from eyetest.measures import MEASURES
 from eyetest.reports import FIGURES
 list(MEASURES), list(FIGURES)

@@ -9,9 +9,7 @@ from eyetest.benchmarks import Benchmark
 from eyetest.records import OptionProvenance
 from eyetest.reform.distractors.written import read_list, read_verdicts
 from tests.endpoint import Attempt, Endpoint, Reply
-from tests.endpoint import endpoint as endpoint
 from tests.runs.conftest import Eyetest
-from tests.runs.conftest import eyetest as eyetest
 
 WRITTEN = {
     "Who is {it}?": ["Grace Hopper", "ADA LOVELACE", "Marie Curie", "Lise Meitner", "Emmy Noether"],

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from eyetest.curate.drawing import Subset, anchored, at_random, inclusion, pps, stratified
+from eyetest.curate.drawing import Subset, anchored, inclusion, pps
 from eyetest.errors import InputError
 from eyetest.measures.stats.item_analysis import SCALE, ItemFit, choose_by_information, fit
+from tools.gallery.validation import at_random, stratified
 
 Floats = NDArray[np.float64]
 weights = st.lists(st.floats(0.01, 100), min_size=1, max_size=40).map(np.array)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.benchmarks import Benchmark
-from eyetest.curate.options import FEWER_OPTIONS, fewer_options
+from eyetest.curate.repair import FEWER_OPTIONS, fewer_options
 from eyetest.errors import InputError
 from eyetest.records import Choice, Item
 from tests.runs.conftest import Eyetest

@@ -5,26 +5,25 @@ from fractions import Fraction
 from itertools import product
 from random import Random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyetest.curate.quotas import Nesting, even, largest_remainder, proportional
+from eyetest.curate.selection import Nesting, even, largest_remainder, proportional
 
 names = st.text("abcdef", min_size=1, max_size=2)
 numbers = st.integers(0, 60)
 totals = st.integers(0, 200)
-weights = st.floats(0, 1e6) | st.integers(0, 1000)
+weights = st.integers(0, 1000)
 weighted = st.dictionaries(names, weights, max_size=8)
 capped = st.dictionaries(names, st.tuples(weights, numbers), max_size=8)
 
 
-def apart(pairs: dict[str, tuple[float, int]]) -> tuple[dict[str, float], dict[str, int]]:
+def apart(pairs: dict[str, tuple[int, int]]) -> tuple[dict[str, int], dict[str, int]]:
     return {name: pair[0] for name, pair in pairs.items()}, {name: pair[1] for name, pair in pairs.items()}
 
 
 @given(capped, totals)
-def test_the_numbers_add_up_and_fit(pairs: dict[str, tuple[float, int]], total: int) -> None:
+def test_the_numbers_add_up_and_fit(pairs: dict[str, tuple[int, int]], total: int) -> None:
     shares, capacity = apart(pairs)
     taken = largest_remainder(shares, total, capacity)
     assert list(taken) == list(shares)
@@ -34,7 +33,7 @@ def test_the_numbers_add_up_and_fit(pairs: dict[str, tuple[float, int]], total: 
 
 
 @given(weighted, totals)
-def test_without_capacities_each_is_within_one_of_its_share(shares: dict[str, float], total: int) -> None:
+def test_without_capacities_each_is_within_one_of_its_share(shares: dict[str, int], total: int) -> None:
     taken = largest_remainder(shares, total)
     whole = sum(map(Fraction, shares.values()))
     if whole:
@@ -43,7 +42,7 @@ def test_without_capacities_each_is_within_one_of_its_share(shares: dict[str, fl
     assert taken == largest_remainder(shares, total, dict.fromkeys(shares, total))
 
 
-def exact_shares(shares: dict[str, float], total: int, capacity: dict[str, int]) -> dict[str, Fraction]:
+def exact_shares(shares: dict[str, int], total: int, capacity: dict[str, int]) -> dict[str, Fraction]:
     """Shares that need not be whole, by clamping again and again: slow and plain."""
     full: dict[str, Fraction] = {}
     while True:
@@ -57,9 +56,7 @@ def exact_shares(shares: dict[str, float], total: int, capacity: dict[str, int])
 
 
 @given(capped, totals)
-def test_what_full_ones_leave_goes_to_the_others_in_proportion(
-    pairs: dict[str, tuple[float, int]], total: int
-) -> None:
+def test_what_full_ones_leave_goes_to_the_others_in_proportion(pairs: dict[str, tuple[int, int]], total: int) -> None:
     shares, capacity = apart(pairs)
     taken = largest_remainder(shares, total, capacity)
     exact = exact_shares(shares, total, capacity)
@@ -67,7 +64,7 @@ def test_what_full_ones_leave_goes_to_the_others_in_proportion(
 
 
 @given(capped, totals)
-def test_more_weight_and_more_room_never_get_less(pairs: dict[str, tuple[float, int]], total: int) -> None:
+def test_more_weight_and_more_room_never_get_less(pairs: dict[str, tuple[int, int]], total: int) -> None:
     shares, capacity = apart(pairs)
     taken = largest_remainder(shares, total, capacity)
     for a, b in product(shares, repeat=2):
@@ -77,7 +74,7 @@ def test_more_weight_and_more_room_never_get_less(pairs: dict[str, tuple[float, 
 
 @given(capped, totals, st.randoms(use_true_random=False))
 def test_the_order_of_the_names_does_not_matter(
-    pairs: dict[str, tuple[float, int]], total: int, random: Random
+    pairs: dict[str, tuple[int, int]], total: int, random: Random
 ) -> None:
     shuffled = list(pairs)
     random.shuffle(shuffled)
@@ -86,7 +83,7 @@ def test_the_order_of_the_names_does_not_matter(
     )
 
 
-def _with_total(pairs: dict[str, tuple[float, int]], total: int) -> tuple[dict[str, float], int, dict[str, int]]:
+def _with_total(pairs: dict[str, tuple[int, int]], total: int) -> tuple[dict[str, int], int, dict[str, int]]:
     shares, capacity = apart(pairs)
     return shares, total, capacity
 
@@ -112,7 +109,7 @@ def test_in_proportion_never_asks_for_more_than_there_is(capacities: dict[str, i
 
 
 def test_worked_examples() -> None:
-    assert largest_remainder({"a": 47, "b": 16, "c": 15.8, "d": 12, "e": 6.1, "f": 3.1}, 100) == {
+    assert largest_remainder({"a": 470, "b": 160, "c": 158, "d": 120, "e": 61, "f": 31}, 100) == {
         **{"a": 47, "b": 16, "c": 16, "d": 12},
         **{"e": 6, "f": 3},
     }
@@ -135,19 +132,6 @@ def test_the_known_paradox_of_the_method_is_there() -> None:
     states = {"a": 6, "b": 6, "c": 2}
     assert largest_remainder(states, 10)["c"] == 2
     assert largest_remainder(states, 11)["c"] == 1
-
-
-@pytest.mark.parametrize("weight", [-1, float("nan"), float("inf")])
-def test_weights_that_are_none_are_refused(weight: float) -> None:
-    with pytest.raises(ValueError, match='weight of "a"'):
-        largest_remainder({"a": weight, "b": 1}, 3)
-
-
-def test_negative_numbers_are_refused() -> None:
-    with pytest.raises(ValueError, match="at least 0"):
-        even({"a": 1}, -1)
-    with pytest.raises(ValueError, match="at least 0"):
-        even({"a": -1}, 1)
 
 
 cells = st.dictionaries(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")), st.integers(0, 20), max_size=9)

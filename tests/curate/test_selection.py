@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyetest.curate.quotas import largest_remainder
-from eyetest.curate.selection import Candidate, CannotMeet, Chosen, Unmet, candidate, select
+from eyetest.curate.selection import Candidate, CannotMeet, Chosen, Unmet, candidate, largest_remainder, select
 from eyetest.errors import InputError
 from eyetest.records import Item, Select
 from tests.support.work import steps
@@ -87,7 +86,7 @@ def test_mmmu_pro_takes_60_of_each_of_30_subjects() -> None:
     assert [(quota.value, quota.asked, quota.available, quota.taken) for quota in chosen.quotas] == [
         (name, 60, size, 60) for name, size in sizes.items()
     ]
-    assert all(quota.cells == () for quota in chosen.quotas)
+    assert all(quota.cells == {} for quota in chosen.quotas)
 
 
 def test_lime_takes_1200_by_difficulty_and_all_of_a_small_task() -> None:
@@ -106,9 +105,7 @@ def test_lime_takes_1200_by_difficulty_and_all_of_a_small_task() -> None:
         ("pope", "hard"): 43,
     }
     assert chosen.unmet == (Unmet('task "pope"', 757),)
-    cells = {
-        (quota.value, *cell.values): (cell.available, cell.taken) for quota in chosen.quotas for cell in quota.cells
-    }
+    cells = {(quota.value, *path): cell for quota in chosen.quotas for path, cell in quota.cells.items()}
     assert cells["chartqa", "hard"] == (733, share["hard"])
 
 
@@ -245,8 +242,8 @@ def test_the_table_says_what_was_taken(rows: list[tuple[str, str, str]], block: 
     for quota in chosen.quotas:
         assert quota.taken == min(quota.asked, quota.available)
         assert quota.taken == sum(n for path, n in got.items() if path[0] == quota.value)
-        for cell in quota.cells:
-            assert got[quota.value, *cell.values] == cell.taken <= cell.available
+        for path, (available, taken) in quota.cells.items():
+            assert got[quota.value, *path] == taken <= available
     assert sum(unmet.missing for unmet in chosen.unmet) == sum(q.asked - q.taken for q in chosen.quotas)
 
 

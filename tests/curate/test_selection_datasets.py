@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyetest.curate.selection import Candidate, LeftOut, Unmatched, model_oriented, plain_name, user_oriented
+from eyetest.curate.selection import Candidate, model_oriented, plain_name, user_oriented
 from eyetest.errors import InputError
 from eyetest.records import ModelEntry
 
@@ -43,31 +43,30 @@ def test_what_no_item_has_is_refused_with_the_nearest() -> None:
 
 
 def test_the_union_of_what_the_models_trained_on_is_left_out() -> None:
-    held = model_oriented(ITEMS, {"a": trained("vqa v2", "ok_vqa"), "b": trained("VQAV2"), "c": trained()})
-    assert held.ids == ("1", "2", "3", "6")
-    assert held.left_out == (
-        LeftOut(dataset="OK-VQA", items=1, models=("a",)),
-        LeftOut(dataset="VQAv2", items=1, models=("a", "b")),
-    )
-    assert held.unmatched == ()
-    assert held.undeclared == ("c",)
-    assert held.untagged == 1
+    ids, notes = model_oriented(ITEMS, {"a": trained("vqa v2", "ok_vqa"), "b": trained("VQAV2"), "c": trained()})
+    assert ids == ("1", "2", "3", "6")
+    assert notes == [
+        "1 item of OK-VQA left out: a trained on it",
+        "1 item of VQAv2 left out: a, b trained on it",
+        "c: nothing is known of what they were trained on (trained_on:)",
+        "1 item without the tag source kept",
+    ]
 
 
 def test_a_name_that_matches_no_dataset_is_told_with_one_like_it() -> None:
-    held = model_oriented(ITEMS, {"a": trained("VQA v2.0", "LLaVA-150k"), "b": trained("llava_150K")})
-    assert held.ids == tuple("123456")
-    assert held.unmatched == (
-        Unmatched(name="VQA v2.0", models=("a",), near="VQAv2"),
-        Unmatched(name="LLaVA-150k", models=("a", "b")),
-    )
+    ids, notes = model_oriented(ITEMS, {"a": trained("VQA v2.0", "LLaVA-150k"), "b": trained("llava_150K")})
+    assert ids == tuple("123456")
+    assert notes[:2] == [
+        "a trained on VQA v2.0, which is not in this benchmark (nearest: VQAv2)",
+        "a, b trained on LLaVA-150k, which is not in this benchmark",
+    ]
 
 
 def test_everything_may_be_left_out_and_another_tag_may_name_the_dataset() -> None:
     items = [Candidate("1", {"corpus": "coco"}), Candidate("2", {"corpus": "COCO"})]
-    held = model_oriented(items, {"a": trained("Coco")}, tag="corpus")
-    assert held.ids == ()
-    assert [dropped.dataset for dropped in held.left_out] == ["COCO", "coco"]
+    ids, notes = model_oriented(items, {"a": trained("Coco")}, tag="corpus")
+    assert ids == ()
+    assert [note.split(" left out")[0] for note in notes] == ["1 item of COCO", "1 item of coco"]
     with pytest.raises(InputError, match="no item has a tag 'source'"):
         model_oriented(items, {"a": trained("Coco")})
 

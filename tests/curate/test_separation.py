@@ -28,6 +28,20 @@ def test_telling_items_tell_more_pairs_apart_and_rightly() -> None:
     assert (chosen.apart or 0) > (random.apart or 0) + 0.1
     assert (chosen.rightly or 0) > 0.95
     assert (chosen.tau or 0) > (random.tau or 0)
+    assert (chosen.tau_stronger or 0) < (chosen.tau or 0), "the strongest third differs less than a third at random"
+    assert f"τ with the held-out items is {chosen.tau:.2f} (random items: {random.tau:.2f})" in told(tried)[1]
+    assert f"{chosen.tau_stronger:.2f} ({random.tau_stronger:.2f}) for the strongest third" in told(tried)[1]
+
+
+def test_what_separates_weak_models_says_nothing_of_stronger_ones() -> None:
+    """Items that only weak models fail rank them, and all stronger models alike; random items rank both."""
+    able, slopes = np.concatenate([np.linspace(-4, -1, 12), np.linspace(2, 3, 6)]), np.full(400, 2.0)
+    rng = np.random.default_rng(2)
+    chance = expit(np.outer(slopes, able) + np.where(np.arange(400) % 2, 5.0, -5.0)[:, None])
+    tried = separation((rng.random(chance.shape) < chance).astype(float), 0.3, _by_information)
+    chosen, random = tried["chosen"], tried["random"]
+    assert (chosen.tau_own or 0) > 0.8
+    assert (chosen.tau_stronger or 0) < (random.tau_stronger or 0) - 0.1
 
 
 def test_where_models_are_alike_the_panel_is_flattered_and_half_of_the_pairs_are_wrong() -> None:

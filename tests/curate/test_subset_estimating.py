@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from scipy import integrate
 from scipy.special import expit
 
-from eyetest.curate.drawing import at_random, pps
-from eyetest.curate.subset import Estimated, Estimator, cautions
+from eyetest.curate.drawing import pps
+from eyetest.curate.estimating import Estimated, Estimator, cautions
 from eyetest.errors import InputError
 from eyetest.measures.stats.item_analysis import SCALE, ItemFit, fit
+from tools.gallery.validation import at_random
 
 Floats = NDArray[np.float64]
 SLOPES, INTERCEPTS = np.array([0.7, 1.5, 1.1, 0.4, 2.0]), np.array([0.5, -1.0, 0.2, 1.5, -0.3])

@@ -12,19 +12,15 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from eyetest.curate.drawing import at_random, pps
-from eyetest.curate.subset import Estimator
-from eyetest.curate.validation import SplitPlan, validate
+from eyetest.curate.drawing import pps
+from eyetest.curate.estimating import Estimator
 from eyetest.measures.stats.correlation import kendall
 from eyetest.measures.stats.item_analysis import fit
+from tests.measures.test_subsets_real import ai2d as ai2d
+from tools.gallery.validation import SplitPlan, at_random, validate
 
 Floats = NDArray[np.float64]
 MMMU_FAMILIES = {"haiku": "claude", "sonnet": "claude", "sonnet35": "claude", "sonnet37": "claude"}
-
-
-@pytest.fixture(scope="module")
-def ai2d(shared: Path) -> Floats:
-    return pl.read_csv(shared / "data/vlm_matrices/aj_AI2D_TEST.csv").drop("model_sha").to_numpy().astype(float)
 
 
 @pytest.fixture(scope="module")

@@ -38,15 +38,8 @@ def grown(data: bytearray, rng: random.Random) -> None:
     data += rng.randbytes(rng.choice((1, 8, 100, 5000)))
 
 
-WAYS: tuple[Callable[[bytearray, random.Random], None], ...] = (
-    flipped,
-    flipped,
-    cut,
-    spliced,
-    zeroed,
-    numbered,
-    grown,
-)
+Way = Callable[[bytearray, random.Random], None]
+WAYS: tuple[Way, ...] = (flipped, flipped, cut, spliced, zeroed, numbered, grown)
 
 
 def damaged(data: bytes, seed: int, others: Sequence[bytes] = ()) -> bytes:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eyetest.jobs.doctor import machine, places
+from eyetest.jobs import doctor
 from eyetest.records import RunStep
 from eyetest.runs import RunWriter
 from tests.conftest import png
@@ -47,7 +47,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ListingEndpoin
 
 
 def told(*words: object) -> list[dict[str, str]]:
-    """What is said of models."""
     done = call("doctor", *words, "--json")
     lines = json.loads(done.out)["lines"]
     assert done.code == (1 if any(line["state"] == "wrong" for line in lines) else 0)
@@ -68,9 +67,9 @@ def test_a_machine_is_described_in_narrow_lines(here: Path) -> None:
 def test_a_missing_extra_says_what_mends_it(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     needs = ["polars>=1.0", 'ray>=2.40; extra == "ray"', 'torch>=99; extra == "transformers"', "old-thing>=9"]
     there = {"polars": "1.30.0", "torch": "2.6.0"}
-    monkeypatch.setattr(machine, "requires", lambda name: needs)
-    monkeypatch.setattr(machine, "_installed", lambda name: there.get(name, ""))
-    found = {line.name: line for line in machine._packages()}
+    monkeypatch.setattr(doctor, "requires", lambda name: needs)
+    monkeypatch.setattr(doctor, "_installed", lambda name: there.get(name, ""))
+    found = {line.name: line for line in doctor._packages()}
     assert (found["ray"].state, found["ray"].mend) == ("missing", "pip install 'eyetest[ray]'")
     assert found["transformers"].told == "lacks torch (there is 2.6.0)"
     assert (found["needed"].state, found["needed"].told) == ("wrong", "lacks old-thing")
@@ -107,6 +106,9 @@ def test_what_an_endpoint_can_do_costs_calls(here: Path, server: ListingEndpoint
 
 def test_keys_are_named_and_never_shown(here: Path, server: ListingEndpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     write_yaml(here / "m.yaml", {"mine": {"spec": f"openai:seer@{server.url}", "key_env": "MY_KEY"}})
+    (line,) = told("--models", "m.yaml")
+    assert "without permission" in line["told"]
+    monkeypatch.setenv("EYETEST_ALLOW_ENV", "MY_KEY")
     (line,) = told("--models", "m.yaml")
     assert (line["state"], line["told"], line["mend"]) == ("wrong", "key: MY_KEY is not set", "export MY_KEY=…")
     monkeypatch.setenv("MY_KEY", KEY)
@@ -146,7 +148,7 @@ def test_a_clock_that_is_off_is_told(here: Path, server: ListingEndpoint) -> Non
 def test_folders(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with RunWriter(here / "run") as run:
         run.record(RunStep(what="ask"), {})
-        (writing, _) = list(places.look_at_places([here / "run"]))[-2:]
+        (writing, _) = list(doctor.look_at_places([here / "run"]))[-2:]
     assert (writing.state, "is writing to it" in writing.told) == ("note", True)
     (here / "p.png").write_bytes(png("red"))
     said = call("doctor", "run", "p.png").fine()
@@ -156,5 +158,5 @@ def test_folders(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.code == 1
     assert "is damaged" in done.out
     assert "nowhere does not exist" in call("doctor", "nowhere").refused()
-    monkeypatch.setattr(places, "_LITTLE", 2**80)
+    monkeypatch.setattr(doctor, "_LITTLE", 2**80)
     assert call("doctor").code == 1

@@ -11,7 +11,7 @@ import eyetest.jobs
 from eyetest.cli.main import as_option
 from eyetest.errors import InputError, in_python, spelled
 from eyetest.jobs.measure import settings
-from eyetest.jobs.opening import Observer, model_entries, open_bench, read_options
+from eyetest.jobs.opening import Observer, model_entries, observing, open_bench, read_options
 from eyetest.jobs.run import conditions, refuse_unpriced
 from eyetest.records import ModelEntry
 from eyetest.running import Limits
@@ -47,12 +47,14 @@ def test_no_job_prints_or_knows_a_door(path: Path) -> None:
 def test_the_observer_hears_of_a_file_that_is_read_and_not_of_a_folder(tmp_path: Path) -> None:
     (tmp_path / "quiz.jsonl").write_text(QUIZ)
     hearing = Hearing()
-    bench = open_bench(tmp_path / "quiz.jsonl", None, hearing)
+    with observing(hearing):
+        bench = open_bench(tmp_path / "quiz.jsonl")
     assert len(bench) == 1
     assert {what for what, _ in hearing.shares} == {"reading quiz.jsonl"}
     again = Hearing()
-    assert open_bench(bench, None, again) is bench
-    assert len(open_bench(bench.path, None, again)) == 1
+    with observing(again):
+        assert open_bench(bench) is bench
+        assert len(open_bench(bench.path)) == 1
     assert again.shares == []
 
 

@@ -6,9 +6,8 @@ import msgspec
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.jobs.opening import Observer
-from eyetest.jobs.perturbation import PERTURBED, Perturbation, perturbed, read_perturbation
-from eyetest.jobs.run import conditions
+from eyetest.jobs.opening import Observer, observing
+from eyetest.jobs.run import PERTURBED, Perturbation, conditions, perturbed, read_perturbation
 from eyetest.records import Condition
 
 ALL = "instruction,order,marks"
@@ -63,13 +62,15 @@ def test_one_source_at_a_time_shares_the_first_test() -> None:
 
 def test_an_axis_with_fewer_values_than_tests_says_so() -> None:
     heard = Hearing()
-    assert len(perturbed([Condition()], read_perturbation("marks", 5), heard)) == 3
+    with observing(heard):
+        assert len(perturbed([Condition()], read_perturbation("marks", 5))) == 3
     assert heard.notes == ["marks can be put in 3 ways: 3 tests of it"]
 
 
 def test_under_likelihood_only_the_instruction_varies() -> None:
     heard = Hearing()
-    weighed = perturbed([Condition(method="likelihood")], read_perturbation(ALL, 5), heard)
+    with observing(heard):
+        weighed = perturbed([Condition(method="likelihood")], read_perturbation(ALL, 5))
     assert len({one.template for one in weighed}) == len(weighed) == 5
     assert {(one.order, one.marks) for one in weighed} == {(0, "upper")}
     assert heard.notes == ["under likelihood no options are shown: order, marks cannot vary there"]

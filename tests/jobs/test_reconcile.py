@@ -7,7 +7,6 @@ import pytest
 
 import eyetest as et
 from tests.runs.conftest import Eyetest
-from tests.runs.conftest import eyetest as eyetest
 from tests.scoring.test_table import animals, make_bench
 
 REPLIES = {"q0": "B. dog", "q1": "A dog", "q2": "I cannot see an image.", "q3": "(B)"}

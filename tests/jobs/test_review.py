@@ -10,17 +10,15 @@ import pytest
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import Forbidden, InputError
-from eyetest.harden.options import OptionSettings
-from eyetest.jobs import review as job
 from eyetest.jobs.harden_options import harden_options
 from eyetest.jobs.refine import Who, carry_out, find_recipe, prepare
-from eyetest.jobs.review import OpenReview, ReviewWishes, find_review, open_review
-from eyetest.jobs.review_tools import export_review
+from eyetest.jobs.review import OpenReview, ReviewWishes, open_review
+from eyetest.jobs.review_tools import write_review_files
 from eyetest.recipes import Refined
 from eyetest.records import DecisionKind, Recipe
 from eyetest.review import QUEUE
 from eyetest.review.collection import Collection
-from eyetest.review.project.order import by_suspicion
+from eyetest.review.queue import by_suspicion
 from tests.harden.options.items import bench as bench_of
 from tests.harden.options.items import choice_item
 from tests.recipes.benches import by_item, decide, make_bench, verdicts
@@ -85,18 +83,17 @@ def test_it_goes_on_and_its_rules_stay(bench: Path) -> None:
     more = begin(bench, items="tag.core=p")
     assert len(ids(more)) == len({*drawn, *(f"q{number}" for number in range(0, 12, 2))})
     more.project.close()
-    for wish in (
-        {"rounds": "1"},
-        {"form": "mmstar"},
-        {"solve": True},
-        {"agree": "most"},
-        {"per": "core"},
-        {"seed": 1},
-    ):
-        with pytest.raises(
-            InputError, match=f"--{next(iter(wish))}.* was begun otherwise; leave it out .eyetest review"
-        ):
-            begin(bench, **wish)
+    wishes: dict[str, Any] = {
+        "rounds": "1",
+        "form": "mmstar",
+        "solve": True,
+        "agree": "most",
+        "per": "core",
+        "seed": 1,
+    }
+    for name, wish in wishes.items():
+        with pytest.raises(InputError, match=f"--{name}.* was begun otherwise; leave it out .eyetest review"):
+            begin(bench, **{name: wish})
     other = begin(bench, to=bench.parent / "other", rounds="1")
     assert len(ids(other)) == 12
     other.project.close()
@@ -174,7 +171,7 @@ def test_other_tools_do_not_tell_what_people_said_in_earlier_rounds(bench: Path)
     opened.project.close()
     refine(bench.parent)
     assert "secretly I doubt it" in verdicts(folder).filter(stage="first").get_column("reason")
-    exported = export_review([folder], bench.parent / "out")
+    exported = write_review_files([folder], bench.parent / "out")
     assert exported.waiting
     for row in csv.DictReader((bench.parent / "out" / QUEUE).read_text().splitlines()):
         assert row["evidence"].startswith("blind-hits: keep.")
@@ -193,7 +190,7 @@ def test_a_recipe_with_fewer_rounds_now_still_hands_out_what_was_decided(bench: 
     made = len(opened.project.decisions())
     opened.project.close()
     refine(bench.parent, {**TWICE, "stages": TWICE["stages"][:2]})
-    assert export_review([folder], bench.parent / "out").decisions == made
+    assert write_review_files([folder], bench.parent / "out").decisions == made
 
 
 def test_decisions_in_a_table_and_in_a_review_count_together(bench: Path) -> None:
@@ -237,7 +234,7 @@ def test_a_recipe_that_asks_others_now(bench: Path) -> None:
     assert (task.item, task.form.about) == (first, "Is it really right?")
     opened.project.close()
     opened = once(1, "Is it right?")
-    assert opened.project.outcome(first).verdict == "keep"
+    assert opened.project.outcomes()[first].verdict == "keep"
     assert opened.project.progress().settled == 1
     with pytest.raises(Forbidden):
         say(opened.project, bob, task)
@@ -251,7 +248,7 @@ def test_options_that_people_have_to_look_at(tmp_path: Path) -> None:
     bench_of(tmp_path / "given", [choice_item(name, options) for name, options in counts.items()])
 
     def grow() -> list[str]:
-        done = harden_options(tmp_path / "given", tmp_path / "out", OptionSettings(options=6), probe=False)
+        done = harden_options(tmp_path / "given", to=tmp_path / "out", option_count=6, probe=False)
         return sorted(verdict.item for verdict in done.waiting)
 
     waiting = grow()
@@ -304,19 +301,6 @@ def test_what_was_decided_of_items_that_are_gone_is_told(bench: Path) -> None:
     told = [line for line in refine(bench.parent).notes if "not in this benchmark" in line]
     assert len(told) == 1
     assert told[0].startswith("1 decision in ")
-
-
-def test_people_are_found_by_any_name_of_the_place(bench: Path) -> None:
-    with pytest.raises(InputError, match="was begun yet; begin one with"):
-        find_review(bench)
-    opened = begin(bench)
-    opened.project.keep_address("http://127.0.0.1:8765")
-    opened.project.close()
-    link = job.invite(bench, "ann")
-    assert link.startswith("http://127.0.0.1:8765/enter/")
-    job.revoke(bench.parent / "b-review", "ann")
-    with find_review(bench) as project, pytest.raises(Forbidden):
-        project.enter(link.rpartition("/")[2], None)
 
 
 def test_a_refinement_that_asked_nobody_still_knows_its_items(bench: Path) -> None:

@@ -12,11 +12,10 @@ import yaml
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError
 from eyetest.jobs.measure import measure, settings
-from eyetest.jobs.suite import PreparedSuite, ask, prepare
-from eyetest.jobs.suite_results import ToldSuite, measure_suite, write_suite
+from eyetest.jobs.suite import PreparedSuite, ToldSuite, ask, measure_suite, prepare, write_suite
 from eyetest.recipes.sources import StoppedEarly
 from eyetest.records import Choice, Item, Manifest
-from eyetest.records.suite import Suite
+from eyetest.records.recipe import Suite
 from eyetest.running import Limits
 from eyetest.runs import Run
 
@@ -65,7 +64,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def asked(folder: Path) -> PreparedSuite:
-    """The suite with all of its answers."""
     prepared = prepare(folder / "suite.yaml", folder / "out")
     assert ask(prepared) == 0
     return prepared
@@ -92,13 +90,39 @@ def test_models_stand_in_rows_and_dimensions_in_columns(folder: Path, whole: Tol
     table = whole.tables["accuracy-by-dimension"]
     assert table.columns[:2] == ["model", "shots"]
     dimensions = [name for name in table.columns[2:] if not name.endswith(("_low", "_high"))]
-    assert dimensions == ["CG", "FG", "stp", "mean_rank", "rank"]
+    assert dimensions == ["CG", "FG", "stp", "unread", "mean_rank", "rank"]
     alone = measure("accuracy", folder / "out/runs/cg", settings((), 0.95, 0, 100)).table
     both = table.join(alone, on=["model", "shots"])
     assert both.height == 6
     for end in ("", "_low", "_high"):
         assert both.get_column(f"CG{end}").to_list() == pytest.approx(both.get_column(f"accuracy{end}").to_list())
     assert table.filter(shots="none").select("model", "rank").rows() == [("good", 1), ("fair", 2), ("poor", 3)]
+
+
+def test_the_headline_speaks_of_each_benchmark(folder: Path, tmp_path: Path) -> None:
+    """Pooled, two benchmarks would be called "this benchmark"."""
+    benchmarks = [str(folder / name) for name in ("cg", "fg")]
+    suite = {"benchmarks": benchmarks, "models": dict(MODELS), "conditions": {"sight": ["image", "blind"]}}
+    prepared = prepare(suite, tmp_path / "out")
+    ask(prepared)
+    page = write_suite(prepared, told(prepared)).read_text()
+    assert "this benchmark" not in page.lower()
+    assert "of 2 benchmarks" in page
+    assert " on cg" in page
+    assert " on fg" in page
+
+
+def test_unread_answers_are_in_the_tables_and_notes(folder: Path, tmp_path: Path) -> None:
+    models = {"mute": "scripted:right=0.5,refuse=0.5,seed=1", "good": "scripted:right=0.9"}
+    prepared = prepare({"benchmarks": [str(folder / "cg")], "models": models}, tmp_path / "out")
+    ask(prepared)
+    found = told(prepared)
+    for name in ("accuracy-by-dimension", "accuracy-by-task", "scores", "overall"):
+        shares = dict(found.tables[name].select("model", "unread").iter_rows())
+        assert shares["good"] == 0
+        assert shares["mute"] > 0.2
+    assert any("answers were not read" in note and "mute" in note for note in found.notes)
+    assert "answers were not read" in write_suite(prepared, found).read_text()
 
 
 def test_tags_are_the_suites_the_items_or_the_benchmarks_name(whole: ToldSuite) -> None:
@@ -111,7 +135,7 @@ def test_every_table_is_there(folder: Path, asked: PreparedSuite, whole: ToldSui
     names = {f"{what}-by-{tag}" for what in ("accuracy", "instability") for tag in ("dimension", "task", "dataset")}
     names |= {"instability-by-source", "scores", "overall", "format-hits", "positions", "circular", "correlation"}
     assert set(whole.tables) == names | {"options"}
-    assert "correlation between dimensions rests on 3 models: see its intervals" in whole.notes
+    assert not any("not measured" in note for note in whole.notes)
     hits = whole.tables["format-hits"]
     assert [name for name in hits.columns if not name.endswith(("_low", "_high"))] == ["model", "format", "none"]
     page = write_suite(asked, whole, "eyetest suite suite.yaml").read_text()

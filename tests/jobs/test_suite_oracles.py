@@ -9,10 +9,8 @@ import polars as pl
 import pytest
 
 from eyetest.jobs.measure import settings
-from eyetest.jobs.suite import prepare
-from eyetest.jobs.suite_results import ToldSuite, measure_suite
+from eyetest.jobs.suite import ToldSuite, measure_suite, prepare
 from tests.runs.conftest import Eyetest
-from tests.runs.conftest import eyetest as eyetest
 
 KIE = "FUNSD_KIEOpenEnded_generation_blip2_blip2_t5_instruct.json"
 COLOURS = "TDIUC_SingleChoice_likelihood_imagebindLLM_imagebindLLM.json"

@@ -3,41 +3,27 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
-from eyetest.measures import Results
+from eyetest.measures import MEASURES, Measured, Results, Settings
 from eyetest.measures.results import ITEM_TYPES, REPLY_TYPES
+from eyetest.measures.stats.paired import clustered_mcnemar
+from eyetest.measures.stats.ranking import entropies
 from eyetest.records import ModelEntry
 
 _USUAL = {
-    "benchmark": "bench",
-    "model": "m",
-    "sight": "image",
-    "ask": "direct",
-    "shots": "none",
-    "template": 0,
-    "order": 0,
-    "marks": "upper",
-    "method": "generate",
-    "history": "gold",
-    "trial": 0,
-    "request": "",
-    "outcome": "answered",
-    "reading": "chosen",
-    "choice": None,
-    "rule": "eyetest/2 bare mark",
-    "metric": "accuracy",
-    "score": None,
-    "marked": None,
+    **{"benchmark": "bench", "model": "m", "sight": "image", "ask": "direct", "shots": "none", "template": 0},
+    **{"order": 0, "marks": "upper", "method": "generate", "history": "gold", "trial": 0, "request": ""},
+    **{"outcome": "answered", "reading": "chosen", "choice": None, "rule": "eyetest/2 bare mark"},
+    **{"metric": "accuracy", "score": None, "marked": None},
 }
-_TYPES: dict[str, type[pl.DataType]] = dict.fromkeys(_USUAL, pl.String) | {
-    "template": pl.Int64,
-    "order": pl.Int64,
-    "trial": pl.Int64,
-    "score": pl.Float64,
-    "marked": pl.Boolean,
+_TYPES: dict[str, type[pl.DataType]] = {
+    **dict.fromkeys(_USUAL, pl.String),
+    **dict.fromkeys(("template", "order", "trial"), pl.Int64),
+    **{"score": pl.Float64, "marked": pl.Boolean},
 }
 
 
@@ -65,6 +51,18 @@ def grid(
     return results(rows, items)
 
 
+def both(direct: Mapping[str, Sequence[float | None]], cot: Mapping[str, Sequence[float | None]]) -> Results:
+    """Results of models that answered the same items directly and after reasoning."""
+    one, other = grid(direct, ask="direct"), grid(cot, ask="cot")
+    return Results(pl.concat([one.scores, other.scores]), one.items)
+
+
+def measure(name: str, found: Results, **own: Any) -> Measured:
+    """Measure with the default settings of a measure, some of them changed."""
+    defaults = {key: value for key, (value, _) in MEASURES[name].own.items()}
+    return MEASURES[name].measure(found, Settings(own=defaults | own))
+
+
 Weight = float | tuple[float | None, int, int] | None
 """A choice's log-probability, or that with its tokens and bytes."""
 
@@ -81,7 +79,7 @@ def weighed(
         weights: Sequence[Weight] | None = said.pop("weights", None)
         usual = {"request": f"r{number}", "method": "generate" if weights is None else "likelihood", "score": 0.0}
         scores.append(usual | said)
-        text = None if weights is None else json.dumps(weights)
+        text = None if weights is None else json.dumps([w if isinstance(w, tuple | list) else (w,) for w in weights])
         replies.append({"benchmark": "bench", "request": scores[-1]["request"], "candidates": text})
     of = results(scores, items, models)
     table = pl.LazyFrame(replies, schema=REPLY_TYPES).unique(("benchmark", "request"))
@@ -94,3 +92,22 @@ def choice_items(golds: Sequence[Sequence[int]], options: int) -> list[dict[str,
         {"item": str(number), "options": options, "golds": list(places), "position": places[0]}
         for number, places in enumerate(golds)
     ]
+
+
+class Entropy(NamedTuple):
+    """The entropies of one question. None where undefined."""
+
+    plain: float | None
+    corrected: float | None
+    normalised: float | None
+
+
+def entropy(counts: Sequence[int], options: int | None = None) -> Entropy:
+    """The entropies of one question's answers, counted by choice."""
+    parts = entropies([counts], None if options is None else [options])
+    return Entropy(*(None if np.isnan(part[0]) else float(part[0]) for part in parts))
+
+
+def mcnemar(only_a: int, only_b: int) -> float:
+    """McNemar's test where every item is its own cluster."""
+    return clustered_mcnemar(np.repeat([1, -1], [only_a, only_b]))

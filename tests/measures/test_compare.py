@@ -4,10 +4,9 @@ import pytest
 
 from eyetest.errors import InputError
 from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
-from eyetest.measures.compare import Differences
 from eyetest.measures.results import ITEM_TYPES
-from eyetest.measures.stats.paired import bootstrapped, holm, mcnemar, paired, smallest_difference, smallest_shift
-from tests.measures.tables import grid, results
+from eyetest.measures.stats.paired import holm, paired, smallest_difference, smallest_shift
+from tests.measures.tables import grid, mcnemar, results
 
 THREE: dict[str, list[float | None]] = {
     "a": [1, 1, 1, 1, 1, 1, 0, 1, 1, 1],
@@ -17,7 +16,7 @@ THREE: dict[str, list[float | None]] = {
 
 
 def differences(given: Results, by: tuple[str, ...] = (), **own: object) -> pl.DataFrame:
-    return Differences().measure(given, Settings(by=by, own=own)).table
+    return MEASURES["differences"].measure(given, Settings(by=by, own=own)).table
 
 
 def test_it_is_registered() -> None:
@@ -57,20 +56,6 @@ def test_tests_of_an_item_are_averaged_and_fractions_compared_by_t() -> None:
     assert (found["test"], found["only_a"], found["n"]) == ("paired t", None, 4)
     assert expected.error is not None
     assert found["detectable"] == smallest_shift(expected.error, 4)
-
-
-def test_fractions_are_bootstrapped_on_request_and_right_and_wrong_never() -> None:
-    a, b, c = [0.9, 0.5, 0.4, 0.8, 0.1], [0.5, 0.5, 0.6, 0.2, 0.3], [1.0, 0, 1, 0, 1]
-    given = grid({"a": [*a], "b": [*b], "c": [*c], "d": [0.0, 0, 0, 1, 1]})
-    table = differences(given, bootstrap=True)
-    first = table.row(0, named=True)
-    gaps = np.array(a) - b
-    expected = bootstrapped(paired(a, b), gaps, np.arange(5))
-    assert first["test"] == "paired bootstrap"
-    assert (first["difference_low"], first["p"]) == (expected.low, expected.p)
-    assert first["detectable"] == differences(given).row(0, named=True)["detectable"]
-    assert table.row(5, named=True)["test"] == "mcnemar"
-    assert table.item(5, "p") == differences(given).item(5, "p")
 
 
 def test_what_one_pair_could_see_and_one_of_many() -> None:

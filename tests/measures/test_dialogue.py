@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
-from eyetest.measures.stats.trend import slope_within
+from eyetest.measures.stats.regression import slope_within
 from tests.measures.tables import results
 
 ITEMS = [
@@ -53,38 +53,39 @@ def test_one_history_alone_and_tests_averaged() -> None:
         scores("own", OWN) + scores("own", {"a": [0, 0, 0]}, trial=1) + scores("own", OWN, model="z", sight="blind")
     )
     table = measured("dialogue", results(rows, ITEMS))
-    assert table.columns == ["model", "sight", "turn", "own", "own_low", "own_high", "n"]
+    assert table.columns[:7] == ["model", "sight", "turn", "own", "own_low", "own_high", "n"]
+    assert table.columns[7:] == ["own_slope", "own_slope_low", "own_slope_high", "own_dialogues"]
     assert table.filter(pl.col("model") == "m")["own"].to_list() == pytest.approx([3.5 / 4, 0.5, 0])
 
 
 def test_slopes_are_within_dialogues() -> None:
     """Dialogues that differ in level and in length have the slope that each of them has."""
     short: dict[str, list[float | None]] = {"a": [0.9, 0.8, 0.7], "b": [0.2, 0.1, None], "c": [0.5, None, None]}
-    table = measured("dialogue-slope", results(scores("gold", short), ITEMS))
-    assert table.select("history", "n", "dialogues").rows() == [("gold", 6, 2)]
-    assert table["slope"].item() == pytest.approx(-0.1)
+    table = measured("dialogue", results(scores("gold", short), ITEMS))
+    assert table["n"].sum() == 6
+    assert table["gold_dialogues"].unique().to_list() == [2]
+    assert table["gold_slope"].to_list() == pytest.approx([-0.1] * 3)
 
     found = results(scores("gold", GOLD) + scores("own", OWN), ITEMS)
-    both = measured("dialogue-slope", found)
-    assert both["history"].to_list() == ["gold", "own", "difference"]
-    assert both["slope"][0] == pytest.approx(-0.125)
-    alike = measured("dialogue-slope", results(scores("gold", GOLD) + scores("own", GOLD), ITEMS))
-    assert alike.select("slope", "slope_low", "slope_high").row(2) == (0, None, None), (
-        "nothing differs, nothing varies"
-    )
+    both = measured("dialogue", found)
+    assert both["gold_slope"][0] == pytest.approx(-0.125)
+    alike = measured("dialogue", results(scores("gold", GOLD) + scores("own", GOLD), ITEMS))
+    nothing = alike.select("difference_slope", "difference_slope_low", "difference_slope_high").row(0)
+    assert nothing == (0, None, None), "nothing differs, nothing varies"
     whole = results(scores("gold", GOLD) + scores("own", OWN | {"d": [1.0, 1.0, 1.0]}), ITEMS)
-    gold, own, difference = measured("dialogue-slope", whole)["slope"]
+    slopes = measured("dialogue", whole)
+    gold, own, difference = (slopes[f"{history}_slope"][0] for history in ("gold", "own", "difference"))
     assert difference == pytest.approx(own - gold)
 
 
 def test_dialogues_are_clusters_unless_pictures_join_them() -> None:
-    alone = measured("dialogue-slope", results(scores("gold", GOLD), ITEMS))
+    alone = measured("dialogue", results(scores("gold", GOLD), ITEMS))
     joined = [item | {"cluster": "p" if item["tag.dialogue"] in "ab" else "q"} for item in ITEMS]
-    together = measured("dialogue-slope", results(scores("gold", GOLD), joined))
-    assert together["slope"].item() == pytest.approx(alone["slope"].item())
-    assert together["slope_high"].item() > alone["slope_high"].item()
+    together = measured("dialogue", results(scores("gold", GOLD), joined))
+    assert together["gold_slope"][0] == pytest.approx(alone["gold_slope"][0])
+    assert together["gold_slope_high"][0] > alone["gold_slope_high"][0]
     one = [item | {"cluster": "p"} for item in ITEMS]
-    assert measured("dialogue-slope", results(scores("gold", GOLD), one))["slope_low"].item() is None
+    assert measured("dialogue", results(scores("gold", GOLD), one))["gold_slope_low"][0] is None
 
 
 def test_by_tag() -> None:
@@ -94,11 +95,10 @@ def test_by_tag() -> None:
 
 
 def test_without_dialogues() -> None:
-    for name in ("dialogue", "dialogue-slope"):
-        with pytest.raises(NotMeasurable, match="which turn of which dialogue"):
-            measured(name, results(scores("gold", GOLD), [{"item": "a1"}]))
-        with pytest.raises(NotMeasurable, match="has a score"):
-            measured(name, results(scores("gold", {"a": [None]}), ITEMS))
+    with pytest.raises(NotMeasurable, match="which turn of which dialogue"):
+        measured("dialogue", results(scores("gold", GOLD), [{"item": "a1"}]))
+    with pytest.raises(NotMeasurable, match="has a score"):
+        measured("dialogue", results(scores("gold", {"a": [None]}), ITEMS))
 
 
 @pytest.mark.parametrize("seed", range(3))

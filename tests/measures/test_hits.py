@@ -1,23 +1,15 @@
 """Blind hits: by luck, by most inspectors, by models whose language model misses."""
 
-from typing import Any
-
 import polars as pl
 import pytest
 from scipy import stats
 
-from eyetest.errors import InputError
 from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
 from eyetest.records import ModelEntry
-from tests.measures.tables import grid, results
+from tests.measures.tables import grid, measure, results
 
 ITEMS = [{"item": str(i), "options": 4, "gold": "A", "position": 0} for i in range(4)]
 INSPECTORS = {str(k): [1, float(k < 6), float(k < 5), 0] for k in range(8)}
-
-
-def measure(name: str, found: Results, **own: Any) -> Any:
-    defaults = {key: value for key, (value, _) in MEASURES[name].own.items()}
-    return MEASURES[name].measure(found, Settings(own=defaults | own))
 
 
 def test_items_by_number_of_hits_beside_luck() -> None:
@@ -29,16 +21,17 @@ def test_items_by_number_of_hits_beside_luck() -> None:
 
 
 def test_abnormal_is_six_of_eight() -> None:
-    row = measure("abnormal-hit-rate", grid(INSPECTORS, ITEMS, sight="blind")).table.row(0, named=True)
-    assert (row["rate"], row["n"], row["needed"], row["inspectors"]) == (0.5, 4, 6, 8)
-    assert row["by_luck"] == pytest.approx(stats.binom.sf(5, 8, 0.25))
-    less = measure("abnormal-hit-rate", grid(INSPECTORS, ITEMS, sight="blind"), **{"at-least": 0.6}).table
-    assert less["rate"].to_list() == [0.75]
+    table = measure("blind-hits", grid(INSPECTORS, ITEMS, sight="blind")).table
+    row = table.row(6, named=True)
+    assert (row["hits"], row["at_least"], len(table) - 1) == (6, 0.5, 8)
+    assert row["at_least_low"] < 0.5 < row["at_least_high"]
+    assert row["at_least_by_luck"] == pytest.approx(stats.binom.sf(5, 8, 0.25))
+    assert table["at_least"][5] == 0.75
 
 
 def test_without_options_luck_is_not_known() -> None:
-    row = measure("abnormal-hit-rate", grid(INSPECTORS, sight="blind")).table.row(0, named=True)
-    assert (row["rate"], row["by_luck"]) == (0.5, None)
+    row = measure("blind-hits", grid(INSPECTORS, sight="blind")).table.row(6, named=True)
+    assert (row["at_least"], row["by_luck"], row["at_least_by_luck"]) == (0.5, None, None)
 
 
 def test_only_blind_answers_are_hits_and_a_test_more_than_half_right_is_one() -> None:
@@ -91,8 +84,6 @@ def test_hits_by_tag_and_items_with_fewer_inspectors() -> None:
         ("q", 2, 1),
     ]
     assert found.notes == ("1 item with answers of fewer inspectors than others",)
-    with pytest.raises(InputError, match="at-least: found 2"):
-        measure("abnormal-hit-rate", some, **{"at-least": 2.0})
     with pytest.raises(NotMeasurable, match="leak-hits: it has no rows by tag"):
         MEASURES["leak-hits"].measure(some, Settings(by=("half",), own={"blind": "blind"}))
 
@@ -117,3 +108,24 @@ def test_a_leak_is_held_against_the_same_words_where_these_were_said() -> None:
     assert {row["item"]: row["leak_hits"] for row in table.to_dicts()} == {"0": 1, "1": 0}
     silent = Results(pl.concat([parts[0].scores, parts[1].scores]), parts[0].items, models)
     assert measure("leak-hits", silent).table["leak_hits"].sum() == 2
+
+
+def test_a_model_asked_without_and_with_examples_is_one_inspector() -> None:
+    """Eight models asked 0- and 2-shot are eight inspectors; the way with the higher score counts."""
+    parts = [
+        grid({name: [float(s) for s in scores] for name, scores in INSPECTORS.items()}, ITEMS, sight="blind"),
+        grid({name: [0.0] * 4 for name in INSPECTORS}, ITEMS, sight="blind", shots="two"),
+    ]
+    measured = measure("blind-hits", Results(pl.concat([part.scores for part in parts]), parts[0].items))
+    alone = measure("blind-hits", parts[0])
+    assert measured.table.equals(alone.table)
+    assert measured.notes == (
+        "asked without the image in several ways (blind none, blind two): the higher score counts, blind none 8",
+    )
+
+
+def test_a_model_and_its_language_model_are_one_pair_however_often_they_were_asked() -> None:
+    models = {"a": ModelEntry(spec="scripted:a", base="text")}
+    parts = [grid({"a": [1, 1, 0], "text": [0, 1, 0]}, sight="blind", shots=shots) for shots in ("none", "two")]
+    table = measure("leak-hits", Results(pl.concat([p.scores for p in parts]), parts[0].items, models)).table
+    assert table.select("item", "leak_hits", "pairs").rows() == [("0", 1, 1), ("1", 0, 1), ("2", 0, 1)]

@@ -48,7 +48,7 @@ def test_what_the_picture_does_to_a_right_choice_and_to_the_chosen_one() -> None
 
 def test_items_whose_picture_nobody_uses_come_first() -> None:
     others = [{**row, "model": "b"} for row in [*UNSEEN, *asked(0, logs(0.5, 0.3, 0.2), logs(0.5, 0.2, 0.3))]]
-    told = measured(weighed([*SEEN, *UNSEEN, *MISLED, *others], ITEMS), "image-use-items").table
+    told = measured(weighed([*SEEN, *UNSEEN, *MISLED, *others], ITEMS), over="items").table
     assert told["item"].to_list() == ["1", "0", "2"]
     first, second, _ = told.iter_rows(named=True)
     assert first["most_moved"] == pytest.approx(0, abs=1e-12)
@@ -110,7 +110,7 @@ def test_items_without_a_picture_and_what_to_ask() -> None:
     items = choice_items([[0]] * 3, 2)
     told = measured(weighed([*asked(0, logs(0.5, 0.5), logs(0.4, 0.6)), *plain], items))
     assert told.table["n"].to_list() == [1]
-    assert told.notes == ("1 answer about no picture left out",)
+    assert told.notes == ("1 answer about no image left out",)
     with pytest.raises(NotMeasurable, match="no item has a picture"):
         measured(weighed(plain, items))
     with pytest.raises(NotMeasurable, match=r"with and without the picture.*image,blind"):

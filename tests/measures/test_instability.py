@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyetest.measures import MEASURES, NotMeasurable, Results, Settings, instability
-from eyetest.measures.stats.spread import entropy
-from tests.measures.tables import results
+from tests.measures.tables import entropy, results
 
 MEASURE = MEASURES["instability"]
 

@@ -1,19 +1,12 @@
-from typing import Any
-
 import numpy as np
 import polars as pl
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
+from eyetest.measures import MEASURES, Measured, NotMeasurable, Settings
 from eyetest.measures.hits import parse_bands
 from eyetest.measures.stats.item_analysis import fit
-from tests.measures.tables import grid, results
-
-
-def measure(name: str, found: Results, **own: Any) -> Measured:
-    defaults = {key: value for key, (value, _) in MEASURES[name].own.items()}
-    return MEASURES[name].measure(found, Settings(own=defaults | own))
+from tests.measures.tables import grid, measure, results
 
 
 def bands(found: Measured) -> dict[str, int]:

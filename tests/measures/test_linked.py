@@ -1,23 +1,17 @@
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from eyetest.measures import MEASURES, Results, Settings
-from eyetest.measures.linked import MmmuPro, mmmu_pro, ranks, unpaired
+from eyetest.measures.linked import ranks, unpaired
 from eyetest.measures.stats.intervals import NOTHING, mean
 from eyetest.measures.stats.paired import paired
-from tests.measures.tables import grid, results
+from tests.measures.tables import both, results
 
 MEASURE = MEASURES["linked"]
 TO_COT = Settings(own={"from": "ask=direct", "to": "ask=cot"})
-
-
-def both(direct: dict[str, list[float | None]], cot: dict[str, list[float | None]]) -> Results:
-    one, other = grid(direct, ask="direct"), grid(cot, ask="cot")
-    return Results(pl.concat([one.scores, other.scores]), one.items)
 
 
 def test_paired_differences_and_ranks() -> None:
@@ -71,6 +65,20 @@ def test_models_on_one_side_only_are_out() -> None:
     assert table.get_column("model").to_list() == ["a"]
 
 
+def test_shifts_have_intervals_among_models_with_both_sides() -> None:
+    shares = {"old": {"a": 0.9, "b": 0.5, "c": 0.2, "gone": 1.0}, "new": {"a": 0.1, "b": 0.5, "c": 0.2, "late": 1.0}}
+    answers = results(
+        {"benchmark": bench, "model": model, "item": f"{bench}{i}", "score": int(i < 20 * share)}
+        for bench, of_model in shares.items()
+        for model, share in of_model.items()
+        for i in range(20)
+    )
+    table = MEASURE.measure(answers, Settings(own={"from": "benchmark=old", "to": "benchmark=new"})).table
+    assert table.select("model", "risen").rows() == [("a", -2), ("b", 1), ("c", 1)]
+    assert table["risen_high"][0] < 0
+    assert all(low <= risen <= high for low, risen, high in table.select("risen_low", "risen", "risen_high").rows())
+
+
 def test_unpaired_means() -> None:
     before, after = mean([0.2, 0.4, 0.9]), mean([0.5, 0.6])
     found = unpaired(before, after)
@@ -94,10 +102,6 @@ def test_unpaired_intervals_hold() -> None:
     assert 0.91 < held / 300 < 0.99
 
 
-def test_mmmu_pro() -> None:
-    assert mmmu_pro(69.1, 54.0, 49.7) == pytest.approx(MmmuPro(-15.1, -19.4, 51.85, -17.25))
-
-
 def test_equals_stand_as_they_do_in_the_other_setting() -> None:
     assert ranks([3, 2, 1], [5, 4, 5]) == ([1, 2, 3], [1, 3, 2])
     assert ranks([2, 2, 1], [1, 3, 2]) == ([2, 1, 3], [3, 1, 2])
@@ -112,3 +116,19 @@ def test_ranks_are_a_permutation_that_respects_scores(scores: list[tuple[int, in
         assert [by[i] for i in sorted(range(len(by)), key=found.__getitem__)] == sorted(by, reverse=True)
     same, again = ranks(before, before)
     assert same == again
+
+
+def test_all_models_and_tag_values_of_a_protocol_are_adjusted_together() -> None:
+    """Of 60 rows, some have p below .05 alone; Holm's rule is over all of them, not over each tag value's models."""
+    rng = np.random.default_rng(0)
+    rows, items = [], [{"item": f"{kind}.{i}", "tag.kind": f"k{kind:02}"} for kind in range(30) for i in range(20)]
+    for model in ("a", "b"):
+        for item in items:
+            scores = {"direct": rng.random() < 0.5, "cot": rng.random() < 0.62}
+            rows += [{"item": item["item"], "model": model, "ask": ask, "score": s} for ask, s in scores.items()]
+    table = MEASURE.measure(results(rows, items), Settings(by=("kind",), own=TO_COT.own, resamples=50)).table
+    known = table.select("p", "p_adjusted").drop_nulls().sort("p")
+    steps = len(known) - np.arange(len(known))
+    expected = np.minimum(np.maximum.accumulate(known["p"].to_numpy() * steps), 1)
+    assert known["p_adjusted"].to_numpy() == pytest.approx(expected)
+    assert (known["p"] < 0.05).sum() > (known["p_adjusted"] < 0.05).sum()

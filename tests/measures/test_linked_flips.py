@@ -1,22 +1,17 @@
 from typing import Any
 
-import polars as pl
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
-from tests.measures.tables import grid, results
+from eyetest.measures import MEASURES, NotMeasurable, Settings
+from eyetest.measures.results import own_settings
+from tests.measures.tables import both, grid, results
 
 MEASURE = MEASURES["flips"]
 
 
 def settings(start: str = "ask=direct", end: str = "ask=cot", **own: Any) -> Settings:
     return Settings(own={"from": start, "to": end, **own})
-
-
-def both(direct: dict[str, list[float | None]], cot: dict[str, list[float | None]]) -> Results:
-    one, other = grid(direct, ask="direct"), grid(cot, ask="cot")
-    return Results(pl.concat([one.scores, other.scores]), one.items)
 
 
 def test_items_to_read() -> None:
@@ -50,8 +45,8 @@ def test_what_counts_as_right() -> None:
     assert not len(MEASURE.measure(results(rows), settings()).table)
     table = MEASURE.measure(results(rows), settings(right="0.75")).table
     assert table.select("flip", "from_score", "to_score").rows() == [("lost", 0.75, 0.5)]
-    with pytest.raises(InputError, match="right: 'all' is not a number"):
-        MEASURE.measure(results(rows), settings(right="all"))
+    with pytest.raises(InputError, match="expected a number"):
+        own_settings(MEASURE, {"right": "all"})
 
 
 def test_nothing_in_common() -> None:
@@ -86,8 +81,7 @@ def test_models_are_held_against_each_other_under_one_protocol() -> None:
 
 
 def test_over_models_counts_who_lost_an_item() -> None:
-    before, after = grid({"a": [1, 1, 0], "b": [1, 0, 1]}), grid({"a": [0, 0, 1], "b": [0, 0, 1]}, ask="cot")
-    of = Results(pl.concat([before.scores, after.scores]), before.items)
+    of = both({"a": [1, 1, 0], "b": [1, 0, 1]}, {"a": [0, 0, 1], "b": [0, 0, 1]})
     own = {"from": "ask=direct", "to": "ask=cot", "over": "models", "right": 0.5}
     table = MEASURES["flips"].measure(of, Settings(own=own)).table
     assert table.rows() == [("0", 2, 0, 2, "a, b"), ("1", 1, 0, 2, "a"), ("2", 0, 1, 2, "")]

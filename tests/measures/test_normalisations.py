@@ -56,8 +56,8 @@ def test_blind_has_its_own_pmi_and_no_image_pmi() -> None:
     told = measured(weighed(rows, ITEMS), sight="blind")
     assert told.table.select("normalisation", "accuracy").rows() == [("sum", 0.0), ("PMI", 0.5)]
     assert told.notes == (
-        "no sum per token: how many tokens choices have was not stored",
-        "no sum per byte: how many bytes choices have was not stored",
+        "sum per token: not measured (the number of tokens of choices was not stored)",
+        "sum per byte: not measured (the number of bytes of choices was not stored)",
     )
 
 
@@ -65,7 +65,7 @@ def test_what_is_missing_is_said_with_what_to_ask() -> None:
     alone = [row for row in two_items() if row["sight"] == "image"]
     told = measured(weighed(alone, ITEMS))
     assert told.table["normalisation"].to_list() == ["sum", "per token", "per byte"]
-    assert [note.split(":")[0] for note in told.notes] == ["no PMI", "no image-PMI"]
+    assert [note.split(":")[0] for note in told.notes] == ["PMI", "image-PMI"]
     assert "no-question" in told.notes[0]
     half = [row for row in two_items() if row["sight"] != "blind" or row["item"] == "0"]
     told = measured(weighed(half, ITEMS))

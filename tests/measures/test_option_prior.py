@@ -55,8 +55,8 @@ def test_a_strong_prior_is_recovered_and_its_removal_helps() -> None:
         assert row["prior"] == pytest.approx(true, abs=0.02)
         assert row["prior_low"] < row["prior"] < row["prior_high"]
     assert prior["recall"][0] > prior["recall"][3] + 0.3, "who likes A finds what stands at A"
-    removed = measured(of, "option-prior-removed").table.row(0, named=True)
-    assert removed["n"] == 96
+    removed = prior.row(0, named=True)
+    assert removed["tested"] == 96
     assert removed["difference_low"] > 0.05
     assert removed["accuracy_after"] == pytest.approx(removed["accuracy"] + removed["difference"])
     assert removed["recall_sd_after"] < removed["recall_sd"] / 2
@@ -67,7 +67,7 @@ def test_where_no_mark_is_liked_nothing_is_lost() -> None:
     of = panel([0.25] * 4)
     for row in measured(of).table.iter_rows(named=True):
         assert row["prior"] == pytest.approx(0.25, abs=0.01)
-    removed = measured(of, "option-prior-removed").table.row(0, named=True)
+    removed = measured(of).table.row(0, named=True)
     assert abs(removed["difference"]) < 0.01
     assert removed["difference_low"] < 0 < removed["difference_high"]
 
@@ -79,7 +79,7 @@ def test_a_few_items_that_changed_places_will_do_and_are_not_tried_on() -> None:
     prior = measured(of).table
     assert prior["n"].to_list() == [8] * 4
     assert prior["prior"][0] == pytest.approx(0.6, abs=0.05)
-    assert measured(of, "option-prior-removed").table.select("n", "estimated_on").row(0) == (112, 8)
+    assert prior["tested"].to_list() == [112] * 4
 
 
 def test_by_hand_with_two_options() -> None:
@@ -92,16 +92,12 @@ def test_by_hand_with_two_options() -> None:
     odds = np.exp(1.0)
     assert table["prior"].to_list() == pytest.approx([odds / (1 + odds), 1 / (1 + odds)])
     assert table.select("mark", "recall", "recall_after").rows() == [("A", None, None), ("B", 0.0, 1.0)]
-    removed = measured(of, "option-prior-removed", share=0.9).table.row(0, named=True)
+    removed = table.row(0, named=True)
     assert (removed["accuracy"], removed["accuracy_after"], removed["recall_sd"]) == (0, 1, 0)
 
 
 def test_each_number_of_options_and_each_kind_of_marks_has_its_own() -> None:
-    rows = [
-        *answered([0.8, 0.2], 30, items="two"),
-        *answered(STRONG, 30),
-        *answered(STRONG, 30, marks="digit"),
-    ]
+    rows = [*answered([0.8, 0.2], 30, items="two"), *answered(STRONG, 30), *answered(STRONG, 30, marks="digit")]
     table = measured(weighed(rows, [*known(30, 2, items="two"), *known(30, 4)])).table
     marks = [("digit", 4, *"1"), ("digit", 4, *"2"), ("digit", 4, *"3"), ("digit", 4, *"4")]
     marks += [("upper", 2, "A"), ("upper", 2, "B"), *(("upper", 4, mark) for mark in "ABCD")]

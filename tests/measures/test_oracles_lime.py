@@ -9,8 +9,7 @@ import pytest
 
 from eyetest.measures import MEASURES, Results, Settings
 from eyetest.measures.stats.correlation import pearson
-from eyetest.measures.stats.ranking import rank_shifts, ranks
-from eyetest.measures.stats.spread import gini, standard_deviation
+from eyetest.measures.stats.ranking import gini, rank_shifts, ranks, standard_deviation
 from tests.measures.tables import results
 
 SERIES = {
@@ -84,7 +83,7 @@ def test_rank_shifts_are_29_of_31_arrows(shared: Path) -> None:
     before, after = _overall(shared, "ORIG"), _overall(shared, "LIME")
     models = list(after)
     shifts = rank_shifts([before[model] for model in models], list(after.values()))
-    assert ranks(list(after.values())) == list(range(1, 32))
+    assert ranks(list(after.values())).tolist() == list(range(1, 32))
     wrong = {
         model: (shift, arrow) for model, shift, arrow in zip(models, shifts, ARROWS, strict=True) if shift != arrow
     }

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from eyetest.measures.linked import mmmu_pro, ranks
+from eyetest.measures import MEASURES, Settings
+from eyetest.measures.linked import ranks
+from tests.measures.tables import results
 
 Row = dict[str, str]
 
@@ -23,11 +25,21 @@ def models(rows: list[Row]) -> list[Row]:
 
 
 def test_every_difference(rows: list[Row]) -> None:
+    """As if each setting were one item."""
     assert len(rows) == 27
+    asked = [("mmmu_val", "old", "image"), ("std10", "new", "image"), ("vision", "new", "screenshot")]
+    answers = results(
+        {"model": row["model"], "item": "1", "benchmark": bench, "sight": sight, "score": float(row[name])}
+        for row in rows
+        for name, bench, sight in asked
+    )
+    own = {"original": "benchmark=old", "ten": "benchmark=new", "vision": "benchmark=new"}
+    table = MEASURES["three-settings"].measure(answers, Settings(own=own)).table
+    found = {row["model"]: row for row in table.to_dicts()}
     for row in rows:
-        found = mmmu_pro(*(float(row[name]) for name in ("mmmu_val", "std10", "vision")))
         printed = [float(row[name]) for name in ("d1", "d2", "overall_avg", "d3")]
-        assert list(found) == pytest.approx(printed, abs=1e-9), row["model"]
+        told = [found[row["model"]][name] for name in ("delta1", "delta2", "overall", "delta3")]
+        assert told == pytest.approx(printed, abs=1e-9), row["model"]
 
 
 @pytest.mark.parametrize(("setting", "arrow", "moved"), [("std10", "arrow1", 11), ("vision", "arrow2", 14)])

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from eyetest.measures.gain import gain, leakage
-from eyetest.measures.overall import weighted_mean
+from eyetest.measures import MEASURES, Settings
+from eyetest.measures.tasks import weighted_mean
+from eyetest.records import ModelEntry
+from tests.measures.tables import results
 
 SIX = ("MMMU", "MMB", "ScienceQA", "AI2D", "SEED", "MathVista")
 ROUNDING = 0.05 + 1e-9
@@ -34,15 +36,26 @@ def printed(shared: Path) -> list[Row]:
 
 
 def test_all_192_cells_follow_from_the_scores(scores: list[tuple[Row, Row, Row]], printed: list[Row]) -> None:
-    right = 0
-    for (base, blind, sighted), row in zip(scores, printed, strict=False):
-        for name in SIX:
-            s = [float(of[name]) for of in (sighted, blind, base)]
-            found = (gain(s[0], s[1]), leakage(s[1], s[2]))
-            right += sum(
-                value is not None and round(value, 1) == float(row[f"{name}_{kind}"])
-                for value, kind in zip(found, ("MG", "ML"), strict=True)
-            )
+    """As if each benchmark were one item."""
+    asked = [("llm", "blind", 0), ("lvlm", "blind", 1), ("lvlm", "image", 2)]
+    answers = results(
+        (
+            {"benchmark": name, "item": name, "model": f"{kind}{i}", "sight": sight, "score": float(of[place][name])}
+            for i, of in enumerate(scores)
+            for name in SIX
+            for kind, sight, place in asked
+        ),
+        models={f"lvlm{i}": ModelEntry(spec="scripted:a", base=f"llm{i}") for i in range(16)},
+    )
+    own = {"sighted": "image", "blind": "blind"}
+    table = MEASURES["gain"].measure(answers, Settings(resamples=20, own=own)).table
+    found = {(row["benchmark"], row["model"]): row for row in table.to_dicts()}
+    right = sum(
+        round(found[name, f"lvlm{i}"][kind], 1) == float(row[f"{name}_{cell}"])
+        for i, row in enumerate(printed[:16])
+        for name in SIX
+        for kind, cell in (("gain", "MG"), ("leakage", "ML"))
+    )
     assert right == 16 * 6 * 2 == 192
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from eyetest.measures.overall import weighted_mean
+from eyetest.measures.tasks import weighted_mean
 
 TASKS = ("POPE", "TVQA", "OKVQA", "ChQA", "IVQA", "AI2D", "SciQA", "OCRBen")
 LIME = (421, 1_200, 1_200, 1_200, 1_200, 1_000, 300, 460)
@@ -39,16 +39,6 @@ def test_the_original_benchmarks_and_three_misprints(shared: Path) -> None:
     assert misses(shared, "ORIG", ORIGINAL, within=0.01) == ["Qwen2-VL 7B", "Qwen2-VL 2B", "MiniCPM 1.0"]
 
 
-@pytest.mark.parametrize(
-    ("scores", "weights", "found"),
-    [
-        ([1.0, 0.0], None, 0.5),
-        ([1.0, 0.0], [3, 1], 0.75),
-        ([1.0, None], [3, 1], 1.0),
-        ([None], None, None),
-        ([], None, None),
-        ([1.0], [0], None),
-    ],
-)
-def test_weighted_mean(scores: list[float | None], weights: list[float] | None, found: float | None) -> None:
+@pytest.mark.parametrize(("scores", "weights", "found"), [([1.0, 0.0], None, 0.5), ([1.0, 0.0], [3, 1], 0.75)])
+def test_weighted_mean(scores: list[float], weights: list[float] | None, found: float) -> None:
     assert weighted_mean(scores, weights) == found

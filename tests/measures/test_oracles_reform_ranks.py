@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -20,11 +21,11 @@ def _table(shared: Path, method: str) -> tuple[pl.DataFrame, list[str]]:
 def _found(shared: Path, method: str) -> dict[str, tuple[float | None, float | None]]:
     """Each model's rank of mean ranks, and the printed one."""
     table, dimensions = _table(shared, method)
-    ranked = mean_ranks(table.select(dimensions).to_numpy())
+    _, ranked = mean_ranks(table.select(dimensions).to_numpy().T)
     printed = table.get_column(f"{method}_R").to_list()
     return {
-        model: (found, given)
-        for model, (_, found), given in zip(table.get_column("model"), ranked, printed, strict=True)
+        model: (None if np.isnan(found) else found, given)
+        for model, found, given in zip(table.get_column("model"), ranked.tolist(), printed, strict=True)
     }
 
 

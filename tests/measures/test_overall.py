@@ -86,3 +86,29 @@ def test_fewer_tasks_one_cluster_and_no_score_are_said() -> None:
     assert found.table.get_column("plain_low").to_list() == [None, 1.0]
     with pytest.raises(NotMeasurable, match="no answer has a score"):
         measured([row | {"score": None} for row in rows], items)
+
+
+def test_an_item_of_a_benchmark_and_its_refinement_counts_once() -> None:
+    """Two of four items are in the refinement as well. Another benchmark with the same ids has other items."""
+    rows = [{"benchmark": "whole", "item": str(i), "score": float(i < 2)} for i in range(4)]
+    rows += [{"benchmark": "refined", "item": str(i), "score": float(i < 2)} for i in (0, 1)]
+    rows += [{"benchmark": "other", "item": str(i), "score": 0.0} for i in range(2)]
+    items = [{"benchmark": row["benchmark"], "item": row["item"], "content": f"q{row['item']}"} for row in rows]
+    items[-2:] = [{**item, "content": "else"} for item in items[-2:]]
+    found = MEASURES["overall"].measure(results(rows, items), Settings(resamples=100))
+    row = found.table.row(0, named=True)
+    assert (row["n"], row["tasks"]) == (6, 2)
+    assert row["weighted"] == pytest.approx(2 / 6)
+    assert found.notes[0] == "2 items of refined are in a larger task as well: each counts once, there"
+
+
+def test_what_a_model_answered_only_in_the_refinement_counts_there() -> None:
+    rows = [{"benchmark": "whole", "item": str(i), "model": "a", "score": 1.0} for i in range(4)]
+    rows += [{"benchmark": "refined", "item": str(i), "model": "b", "score": 1.0} for i in (0, 1)]
+    items = [
+        {"benchmark": name, "item": str(i), "content": str(i)}
+        for name, n in (("whole", 4), ("refined", 2))
+        for i in range(n)
+    ]
+    table = MEASURES["overall"].measure(results(rows, items), Settings(resamples=100)).table
+    assert dict(table.select("model", "n").iter_rows()) == {"a": 4, "b": 2}

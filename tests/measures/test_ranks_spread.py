@@ -4,10 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from eyetest.errors import InputError
 from eyetest.measures import MEASURES, NotMeasurable, Settings
 from eyetest.measures.ranks import size_class
-from eyetest.measures.stats.spread import gini, separable_pairs, standard_deviation
+from eyetest.measures.stats.ranking import gini, separable_pairs, standard_deviation
 from eyetest.records import ModelEntry
 from tests.measures.tables import grid, results
 
@@ -39,30 +38,9 @@ def test_models_are_compared_altogether_and_within_series_and_sizes_that_have_tw
     assert series["n"] == 2
 
 
-@pytest.mark.parametrize(
-    ("size", "cuts", "expected"),
-    [
-        (7, (), "7B"),
-        (6.7, (), "7B"),
-        (0.5, (), "0.5B"),
-        (1.4, (), "1.4B"),
-        (72, (), "72B"),
-        (2, (3, 10), "under 3B"),
-        (3, (3, 10), "3B to 10B"),
-        (10, (3, 10), "10B and over"),
-        (9, (3,), "3B and over"),
-    ],
-)
-def test_size_classes(size: float, cuts: tuple[float, ...], expected: str) -> None:
-    assert size_class(size, cuts) == expected
-
-
-def test_size_classes_may_be_given_as_text() -> None:
-    answers = results(({"model": m, "item": "1", "score": 1} for m in SCORES), models=MODELS)
-    rows = _rows(MEASURES["spread"].measure(answers, Settings(resamples=9, own={"sizes": "10,3"})).table)
-    assert ("size", "3B to 10B") in rows
-    with pytest.raises(InputError, match="sizes"):
-        MEASURES["spread"].measure(answers, Settings(own={"sizes": "small"}))
+@pytest.mark.parametrize(("size", "expected"), [(7, "7B"), (6.7, "7B"), (0.5, "0.5B"), (1.4, "1.4B"), (72, "72B")])
+def test_size_classes(size: float, expected: str) -> None:
+    assert size_class(size) == expected
 
 
 def test_benchmarks_protocols_and_tags_are_kept_apart() -> None:

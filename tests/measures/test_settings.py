@@ -13,11 +13,11 @@ from eyetest.measures.results import own_settings, read_external
 @pytest.mark.parametrize(
     ("measure", "said", "meant"),
     [
-        ("abnormal-hit-rate", {"at-least": "0.5"}, {"blind": "any", "at-least": 0.5}),
-        ("abnormal-hit-rate", {"at-least": 1}, {"blind": "any", "at-least": 1.0}),
+        ("items", {"right": "0.5"}, {"right": 0.5}),
+        ("items", {"right": 1}, {"right": 1.0}),
         ("agreement", {"pairs": "no"}, {"pairs": False}),
         ("agreement", {"pairs": False}, {"pairs": False}),
-        ("spread", {"sizes": [3, 10]}, {"sizes": "3,10"}),
+        ("overall", {"task": ["a", "b"]}, {"task": "a,b", "domain": ""}),
         ("correlation", {"external": {"a": 1.0}}, {"external": {"a": 1.0}}),
     ],
 )
@@ -28,8 +28,8 @@ def test_words_and_values_mean_the_same(measure: str, said: dict[str, Any], mean
 @pytest.mark.parametrize(
     ("measure", "said", "why"),
     [
-        ("abnormal-hit-rate", {"at-least": True}, "expected a number"),
-        ("abnormal-hit-rate", {"at-least": float("inf")}, "expected a number"),
+        ("items", {"right": True}, "expected a number"),
+        ("items", {"right": float("inf")}, "expected a number"),
         ("agreement", {"pairs": 1}, "expected yes or no"),
         ("gain", {"blnd": "grey"}, 'did you mean "blind"'),
         ("accuracy", {"x": 1}, "no settings of its own"),

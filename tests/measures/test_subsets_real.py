@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from eyetest.measures.stats.item_analysis import abilities, choose_by_information, fit, item_rest, mean_scores
-from eyetest.measures.stats.spread import separable_pairs
+from eyetest.measures.stats.ranking import separable_pairs
 
 Floats = NDArray[np.float64]
 JUDGES = 9

@@ -40,7 +40,7 @@ def test_the_four_numbers_by_hand() -> None:
     assert found["recall"] == pytest.approx(0.60)
     assert found["f1"] == pytest.approx(2 / 3)
     assert found["yes_rate"] == pytest.approx(0.40)
-    assert (found["gold_yes"], found["unread"], found["n"]) == (0.5, 5, 100)
+    assert (found["gold_yes"], found["unread"], found["n"]) == (0.5, 0.05, 100)
     assert all(found[f"{name}_low"] < found[name] < found[f"{name}_high"] for name in ("precision", "recall", "f1"))
 
 
@@ -93,17 +93,17 @@ def test_from_a_file_to_the_table(tmp_path: Path) -> None:
     table = {row["category"]: row for row in found["rows"]}
     keys = ("accuracy", "precision", "recall", "f1", "yes_rate", "unread", "n")
     assert [table["random"][key] for key in keys] == pytest.approx([0.5, 0.5, 1.0, 2 / 3, 1.0, 0, 2])
-    assert [table["popular"][key] for key in keys] == pytest.approx([0.0, 0.0, 0.0, 0.0, 0.5, 1, 2])
+    assert [table["popular"][key] for key in keys] == pytest.approx([0.0, 0.0, 0.0, 0.0, 0.5, 0.5, 2])
 
 
 def test_win_rates_by_hand() -> None:
     of = grid({"a": [1, 1, 1, 0, 0.5, None], "b": [1, 0, 0, 1, 0.5, 1]})
-    (found,) = MEASURES["win-rates"].measure(of, Settings()).table.to_dicts()
+    (found,) = MEASURES["differences"].measure(of, Settings(own={"wins": True})).table.to_dicts()
     assert (found["wins"], found["losses"], found["ties"], found["n"]) == (0.4, 0.2, 0.4, 5)
     assert found["wins_low"] < 0.4 < found["wins_high"]
 
 
 def test_win_rates_against_one() -> None:
     of = grid({"a": [1, 0], "b": [0, 0], "c": [1, 1]})
-    table = MEASURES["win-rates"].measure(of, Settings(own={"against": "c"})).table
+    table = MEASURES["differences"].measure(of, Settings(own={"against": "c", "wins": True})).table
     assert table.select("a", "b", "wins", "losses").rows() == [("a", "c", 0.0, 0.5), ("b", "c", 0.0, 1.0)]

@@ -26,7 +26,6 @@ class Embedded:
         return asyncio.run(self._ask(prompts, trials, together, sampling))
 
     def about(self, items: Sequence[Item], condition: Condition, **how: object) -> list[Reply]:
-        """What it replies to items."""
         return self.ask([build(item, condition) for item in items], **how)  # type: ignore[arg-type]
 
     async def _ask(
@@ -62,5 +61,4 @@ async def _reply(model: Model, request: Request) -> Reply:
 
 
 def texts(replies: Sequence[Reply]) -> list[str]:
-    """What was said."""
     return [reply.text or "" for reply in replies if isinstance(reply, Response)]

@@ -1,14 +1,11 @@
-"""An endpoint, commands and a real engine for tests of models."""
+"""A real engine for tests of models."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.endpoint import endpoint as endpoint
 from tests.models.serving import VllmServer, make_weights
-from tests.running.processes import _nursery as _nursery
-from tests.running.processes import nursery as nursery
 
 
 @pytest.fixture(scope="session")

@@ -63,7 +63,6 @@ class VllmServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it, and wait until it answers."""
         environment = {**os.environ, **ENVIRONMENT}
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(

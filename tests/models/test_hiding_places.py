@@ -58,7 +58,6 @@ def assert_hidden(text: str) -> None:
 
 
 def outputs(nursery: Nursery, *commands: tuple[object, ...], **env: str) -> str:
-    """All that commands say."""
     said = []
     for arguments in commands:
         done = nursery.run(*arguments, env=env)
@@ -68,7 +67,6 @@ def outputs(nursery: Nursery, *commands: tuple[object, ...], **env: str) -> str:
 
 
 def files(folder: Path) -> str:
-    """All that a run and exports hold."""
     answers = folder / "a.jsonl"
     return everything(folder / "r") + (answers.read_text() if answers.is_file() else "")
 
@@ -163,10 +161,14 @@ def test_the_password_of_a_proxy(tmp_path: Path, nursery: Nursery) -> None:
 
 @pytest.mark.parametrize("key_env", [SECRET, "AKIAIOSFODNN7EXAMPLE", "hunter2"])
 @pytest.mark.parametrize("kind", ["openai:m@http://127.0.0.1:9/v1", "scripted:"])
-def test_a_key_in_place_of_its_variable(tmp_path: Path, nursery: Nursery, key_env: str, kind: str) -> None:
+@pytest.mark.parametrize("way", ["--key-env", "yaml"])
+def test_a_key_in_place_of_its_variable(tmp_path: Path, nursery: Nursery, key_env: str, kind: str, way: str) -> None:
     make_bench(tmp_path / "b", 1)
     (tmp_path / "m.yaml").write_text(json.dumps({"m": {"spec": kind, "key_env": key_env}}))
-    done = nursery.run("run", "b", "--models", "m.yaml", "--to", "r")
+    words = ("--models", "m.yaml") if way == "yaml" else ("--model", f"m={kind}", way, key_env)
+    done = nursery.run("run", "b", *words, "--to", "r")
+    if way != "yaml" and kind != "scripted:":
+        assert (done.code, (tmp_path / "r").exists()) == (2, False)
     left = everything(tmp_path / "r") if (tmp_path / "r").exists() else ""
     assert key_env not in done.stdout + done.stderr + left
 

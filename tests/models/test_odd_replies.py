@@ -20,7 +20,7 @@ from eyetest.models import CallError
 from eyetest.models.replies import read_completion, read_failure
 from eyetest.records import Response
 from eyetest.runs import Journal
-from eyetest.runs.parts import PartName, from_batch, read_sealed, to_table
+from eyetest.runs.journal import PartName, from_batch, read_sealed, to_table
 from tests.endpoint import Attempt, Endpoint, Reply, completion
 from tests.running.benches import make_bench, stored
 from tests.running.processes import Nursery
@@ -80,12 +80,6 @@ def test_an_answer_is_not_thrown_away_for_what_stands_beside_it(tmp_path: Path, 
     response = read_completion("00", body if isinstance(body, bytes) else msgspec.json.encode(body))
     assert (response.outcome, response.text) == ("answered", text)
     assert read_back(response, tmp_path) == response
-
-
-def test_a_charset_that_is_named_is_believed() -> None:
-    data = '{"choices":[{"message":{"content":"café"}}]}'.encode("latin-1")
-    assert read_completion("00", data, "ISO-8859-1").text == "café"
-    assert read_completion("00", data, "zip").text == "caf\ufffd"
 
 
 def test_the_impossible_has_a_number() -> None:
@@ -192,23 +186,8 @@ def test_a_hostile_reply_is_one_failure(tmp_path: Path, endpoint: Endpoint, nurs
 
 def mutated(rng: random.Random, seed: dict[str, Any]) -> Reply:
     """A good reply with something wrong: in a field, in the bytes, in the status, or in the headers."""
-    oddities: list[Any] = [
-        None,
-        5,
-        -1,
-        5.5,
-        10**30,
-        "",
-        "-inf",
-        "\ud800",
-        "\0",
-        [],
-        {},
-        [[]],
-        True,
-        float("nan"),
-        DEEP,
-    ]
+    numbers = (None, 5, -1, 5.5, 10**30, True, float("nan"))
+    oddities: list[Any] = [*numbers, "", "-inf", "\ud800", "\0", [], {}, [[]], DEEP]
     body = json.loads(json.dumps(seed))
     for _ in range(rng.randint(0, 3)):
         holder: Any = body
@@ -230,16 +209,8 @@ def mutated(rng: random.Random, seed: dict[str, Any]) -> Reply:
             data = rng.choice([DEEP, b"", b"\xff\xfe", b"null", b"x" * 2_000_000, b"\0" * 99])
         case 3:
             data = data.replace(b'"A', rng.choice([b'"\\ud83d', b'"\\u0000', b'"' + b"A" * 100_000, b'"\x01']))
-    headers = rng.choice(
-        [
-            {},
-            {},
-            {},
-            {"Content-Type": "text/html; charset=utf-7"},
-            {"Retry-After": "nan"},
-            {"Content-Encoding": "gzip"},
-        ]
-    )
+    odd_headers = ("Content-Type", "text/html; charset=utf-7"), ("Retry-After", "nan"), ("Content-Encoding", "gzip")
+    headers = dict(rng.choice([(), (), (), *((pair,) for pair in odd_headers)]))
     if headers.get("Content-Encoding") and rng.random() < 0.7:
         data = gzip.compress(data)
     status = rng.choice([200] * 12 + [201, 204, 302, 400, 404, 413, 418, 422, 429, 500, 502, 503])

@@ -26,8 +26,9 @@ from eyetest.models.replies import read_completion, read_failure, retry_after
 from eyetest.prompts import build
 from eyetest.records import Asked, Choice, Condition, Item, Manifest, ModelEntry, Request, Response, Turn
 from eyetest.records.tables import Sight
-from tests.endpoint import Endpoint, Reply, completion, failure, fault
-from tests.running.benches import picture
+from tests.endpoint import Attempt, Endpoint, Reply, completion, failure, fault
+from tests.running.benches import make_bench, picture, stored
+from tests.support.command import call as command
 
 
 def bench(path: Path) -> Benchmark:
@@ -58,7 +59,7 @@ def ask(
     patience: float = 20.0,
 ) -> Response:
     """One attempt of a model made for it."""
-    spec = ModelEntry(spec=f"openai:org/the-model@{endpoint.url}", **entry or {})
+    spec = ModelEntry(**{"spec": f"openai:org/the-model@{endpoint.url}", **(entry or {})})
     world = Surroundings(Pictures(benchmark.images), 5.0, patience, patience)
 
     async def work() -> Response:
@@ -162,6 +163,7 @@ def test_no_key_no_header(tmp_path: Path, endpoint: Endpoint, monkeypatch: pytes
     ask(endpoint, benchmark, "talk")
     assert endpoint.attempts[1].headers["Authorization"] == "Bearer ey-0123456789"
     monkeypatch.setenv("MINE", "mine-0123456789")
+    monkeypatch.setenv("EYETEST_ALLOW_ENV", "MINE")
     ask(endpoint, benchmark, "talk", entry={"key_env": "MINE"})
     assert endpoint.attempts[2].headers["Authorization"] == "Bearer mine-0123456789"
 
@@ -178,6 +180,9 @@ FATES: dict[str, tuple[Reply, str, bool]] = {
     "raw": (fault("raw"), "connection", True),
     "garbage": (fault("garbage"), "garbage", True),
     "empty": (fault("empty"), "empty", True),
+    "notice": (Reply(body=completion("Error: rate limit exceeded")), "rate-limit", True),
+    "page": (Reply(body=completion("<html><title>502 Bad Gateway</title></html>")), "server", True),
+    "filtered": (Reply(body=completion("The response was filtered by the content filter.")), "content-filter", False),
     "400": (failure(400, "x"), "bad-request", False),
     "413": (failure(413, "x"), "too-large", False),
     "418": (failure(418, "x"), "bad-request", False),
@@ -197,6 +202,28 @@ def test_each_failure_has_its_kind(tmp_path: Path, endpoint: Endpoint, fate: str
     assert caught.value.hopeless == (fate in ("401", "404"))
     assert str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_another_model_or_version_than_asked_is_reported(
+    tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_bench(tmp_path / "b", 6)
+
+    def reply(attempt: Attempt) -> Reply:
+        version = {"system_fingerprint": f"fp_{len(endpoint.attempts) > 4}"} if changes else {}
+        return Reply(body=completion("A") | {"model": served} | version)
+
+    endpoint.rule = reply
+    for served, changes, told in (("seer", False, ""), ("blinker", False, "blinker"), ("seer", True, "fp_True")):
+        endpoint.attempts.clear()
+        to = f"r-{served}-{changes}"
+        done = command("run", "b", "--model", f"mine=openai:seer@{endpoint.url}", "--to", to, "--concurrency", 1)
+        done.fine()
+        for words in (done.err, " ".join(command("status", to).err.split()), command("status", to, "--json").out):
+            assert ("the server answered as" in words) == bool(told)
+            assert told in words
+        assert {row.detail for row in stored(tmp_path / to)} >= {f"served by {served}" + (" (fp_False)" * changes)}
 
 
 def test_usage_thinking_and_likelihoods_are_kept(tmp_path: Path, endpoint: Endpoint) -> None:
@@ -224,6 +251,8 @@ def test_usage_thinking_and_likelihoods_are_kept(tmp_path: Path, endpoint: Endpo
         ({"choices": [{"message": {"content": "bare"}}]}, "bare"),
         (completion("x", usage={"prompt_tokens": "12", "completion_tokens": None}), "x"),
         (completion("x", usage=None), "x"),
+        ({"choices": [{"index": n, "message": {"content": f"{n}"}} for n in (2, 0, 1)]}, "0"),
+        (completion("The error is in line 3, so B"), "The error is in line 3, so B"),
         (completion("x", logprobs={"content": None}), "x"),
         (completion("x", finish_reason="eos"), "x"),
     ],
@@ -267,31 +296,6 @@ def test_no_reply_crashes_it(status: int, data: bytes, wait: str) -> None:
         read_completion("0", data)
 
 
-_json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["choices", "message", "content", "error", "usage", "finish_reason", "text", "logprobs"]),
-            inner,
-            max_size=4,
-        )
-    ),
-    max_leaves=12,
-)
-
-
-@given(_json)
-def test_no_json_crashes_it(value: Any) -> None:
-    data = msgspec.json.encode(value)
-    read_failure(500, {}, data)
-    try:
-        response = read_completion("0", data)
-    except CallError:
-        return
-    assert response.text is not None
-
-
 @pytest.mark.parametrize(
     ("headers", "least", "most"),
     [
@@ -332,6 +336,8 @@ def test_retry_after_that_says_nothing(words: str) -> None:
         ("ft:gpt@http://[::1]:80/v1", "ft:gpt", "http://[::1]:80/v1"),
         ("gpt-4o", "gpt-4o", "https://api.openai.com/v1"),
         ("m@http://h/v1?api-version=2", "m", "http://h/v1?api-version=2"),
+        ("turkey@http://tokens.example/keys/v1", "turkey", "http://tokens.example/keys/v1"),
+        ("m@https://h:1/openai/deployments/monkey/v1", "m", "https://h:1/openai/deployments/monkey/v1"),
     ],
 )
 def test_targets(target: str, model: str, url: str) -> None:
@@ -340,18 +346,7 @@ def test_targets(target: str, model: str, url: str) -> None:
 
 def test_a_query_stays_a_query(endpoint: Endpoint, tmp_path: Path) -> None:
     """Azure wants ?api-version=…, after the path, not before it."""
-    spec = ModelEntry(spec=f"openai:m@{endpoint.url}?api-version=2")
-    benchmark = bench(tmp_path / "b")
-
-    async def work() -> None:
-        (model,) = make_models({"m": spec}, Surroundings(Pictures(benchmark.images)))
-        await model.open()
-        try:
-            await model.answer(call(benchmark["talk"], model))
-        finally:
-            await model.close()
-
-    asyncio.run(work())
+    ask(endpoint, bench(tmp_path / "b"), "talk", entry={"spec": f"openai:m@{endpoint.url}?api-version=2"})
     assert len(endpoint.attempts) == 1
 
 
@@ -363,24 +358,15 @@ def test_targets_that_are_none(target: str) -> None:
         parse_target(target)
 
 
+@pytest.mark.parametrize("packed", [False, True])
 def test_a_reply_without_end_is_not_read_to_its_end(
-    tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("eyetest.models.openai.connection._LARGEST_REPLY", 1_000)
-    benchmark = bench(tmp_path / "b")
-    endpoint.rule = lambda attempt: Reply(body=completion("x" * 2_000))
-    with pytest.raises(CallError) as caught:
-        ask(endpoint, benchmark, "talk")
-    assert caught.value.kind == "garbage"
-
-
-def test_a_small_reply_that_unpacks_to_a_large_one(
-    tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, packed: bool
 ) -> None:
     monkeypatch.setattr("eyetest.models.openai.connection._LARGEST_REPLY", 100_000)
-    packed = gzip.compress(msgspec.json.encode(completion("x" * 10_000_000)))
-    assert len(packed) < 50_000
-    endpoint.rule = lambda attempt: Reply(body=packed, headers={"Content-Encoding": "gzip"})
+    body = msgspec.json.encode(completion("x" * (10_000_000 if packed else 200_000)))
+    reply = Reply(body=gzip.compress(body), headers={"Content-Encoding": "gzip"}) if packed else Reply(body=body)
+    assert (len(gzip.compress(body)) < 50_000) or not packed
+    endpoint.rule = lambda attempt: reply
     with pytest.raises(CallError) as caught:
         ask(endpoint, bench(tmp_path / "b"), "talk")
     assert caught.value.kind == "garbage"

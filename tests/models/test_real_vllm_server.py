@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from eyetest_world import load_rates, new_world
 
 from eyetest.benchmarks import Benchmark
 from eyetest.models.openai import model as openai_model
@@ -20,7 +21,6 @@ from eyetest.models.openai.vllm import VllmPrompt, VllmTree
 from eyetest.records import Condition, ModelEntry
 from eyetest.running import Asking, Limits, Session
 from eyetest.runs import Run, read_responses
-from eyetest.world import load_rates, new_world
 from tests.models.serving import ENVIRONMENT, VllmServer, python_with_vllm
 
 TEMPLATES, ITEMS = 5, 8

@@ -12,9 +12,7 @@ from eyetest.models.scripted import parse_script
 from eyetest.records import Choice, Condition, Item, Manifest, mark, shown_order
 from eyetest.running import Asking, Limits, Progress, Session
 from eyetest.runs import Run, read_answers, read_responses
-from tests.endpoint import Endpoint, failure
-from tests.running.benches import answers, make_bench, stored
-from tests.running.processes import Nursery
+from tests.running.benches import make_bench
 
 QUICK = Limits(backoff=0.0)
 
@@ -76,12 +74,6 @@ def test_it_refuses_and_fails(bench: Benchmark, tmp_path: Path) -> None:
     outcomes = Counter((row.outcome, row.error, row.attempts) for row in read_responses(tmp_path / "dead"))
     assert outcomes.keys() == {("answered", "", 1), ("failed", "bad-request", 1)}
     assert 20 <= outcomes["failed", "bad-request", 1] <= 60
-
-
-def test_questions_that_are_refused_never_end_a_model(bench: Benchmark, tmp_path: Path) -> None:
-    progress = run(bench, tmp_path / "r", "m=scripted:dead=1")
-    assert progress.outcomes == {"failed": 200}
-    assert not progress.abandoned
 
 
 @pytest.mark.parametrize(
@@ -186,21 +178,3 @@ def test_an_answers_table_can_be_replayed(bench: Benchmark, tmp_path: Path) -> N
     progress = run(bench, tmp_path / "r", f"m=replay:{tmp_path / 'answers.csv'}", limit=2)
     assert progress.outcomes == {"answered": 2}
     assert sorted(row.text or "" for row in read_responses(tmp_path / "r")) == ["A", "B"]
-
-
-def test_a_replay_of_nothing_is_refused(bench: Benchmark, tmp_path: Path) -> None:
-    with pytest.raises((InputError, FileNotFoundError)):
-        run(bench, tmp_path / "r", f"replay:{tmp_path / 'gone'}")
-    assert not (tmp_path / "r").exists()
-
-
-def test_an_endpoint_replayed_gives_what_it_said(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", 12)
-    endpoint.rule = lambda attempt: failure(400, "no") if "number 5?" in attempt.question else None
-    assert nursery.run("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "old").code == 0
-    sent = endpoint.sent.total()
-    done = nursery.run("run", "b", "--model", "m=replay:old", "--to", "new")
-    assert done.code == 0, done.stderr
-    assert endpoint.sent.total() == sent
-    assert sorted(answers(tmp_path / "old").values(), key=str) == sorted(answers(tmp_path / "new").values(), key=str)
-    assert Counter(row.outcome for row in stored(tmp_path / "new")) == {"answered": 11, "failed": 1}

@@ -6,11 +6,13 @@ import pickle
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.models.openai import Secret, key_for, parse_target, refuse_keys_in
+from eyetest.models import Surroundings, named_models
+from eyetest.models.openai import OpenAIModel, Secret, key_for
 from eyetest.redaction import redact, redact_answer
 from tests.endpoint import Attempt, Endpoint, Reply, completion, failure
 from tests.running.benches import everything, make_bench, stored
@@ -77,7 +79,8 @@ def test_no_key_is_ever_written(tmp_path: Path, endpoint: Endpoint, nursery: Nur
     command = ("run", "b", "--models", "m.yaml", "--to", "r", "--backoff", 0.01, "--attempts", 2, *more)
     said = []
     for arguments in (command, ("status", "r"), ("status", "r", "--json"), (*command, "--retry-failed", "--dry-run")):
-        done = nursery.run(*arguments, env={variable: KEY, "OPENAI_API_KEY": "sk-not-for-you-0123456789"})
+        given = {variable: KEY, "OPENAI_API_KEY": "sk-not-for-you-0123456789"}
+        done = nursery.run(*(["--allow-env", "MY_KEY"] if how == "key_env" else []), *arguments, env=given)
         said.append(done.stdout + done.stderr)
         assert done.code in (0, 2)
     assert {key_of(attempt) for attempt in endpoint.attempts} == {KEY}
@@ -131,19 +134,11 @@ def test_an_address_with_a_key_in_it_is_refused_and_not_repeated(
     assert not (tmp_path / "r").exists()
 
 
-def test_a_key_where_the_name_of_a_variable_belongs_is_not_repeated(tmp_path: Path, nursery: Nursery) -> None:
-    """``--key-env sk-…`` is an easy mistake to make, and logs keep what it prints."""
-    make_bench(tmp_path / "b", 1)
-    done = nursery.run("run", "b", "--to", "r", "--model", "openai:m@http://127.0.0.1:9/v1", "--key-env", KEY)
-    assert done.code == 2
-    assert KEY not in done.stderr
-    assert not (tmp_path / "r").exists()
-
-
 def test_which_key_goes_where(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "openai-0123456789")
     monkeypatch.setenv("EYETEST_API_KEY", "eyetest-0123456789")
     monkeypatch.setenv("MY_KEY", "mine-0123456789")
+    monkeypatch.setenv("EYETEST_ALLOW_ENV", "OTHER,MY_KEY")
     expected = {
         ("https://api.openai.com/v1", None): "openai-0123456789",
         ("https://API.OpenAI.com/v1", None): "openai-0123456789",
@@ -160,6 +155,50 @@ def test_which_key_goes_where(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MY_KEY")
     with pytest.raises(InputError, match="MY_KEY"):
         key_for("http://h/v1", "MY_KEY")
+
+
+@pytest.mark.parametrize(
+    ("variable", "url", "is_allowed"),
+    [
+        ("EYETEST_MINE_KEY", "http://127.0.0.1:8000/v1", True),
+        ("ANTHROPIC_API_KEY", "https://api.anthropic.com/v1", True),
+        ("ANTHROPIC_API_KEY", "http://api.anthropic.com/v1", False),
+        ("OPENAI_API_KEY", "https://evil.example/v1", False),
+        ("OPENAI_API_KEY", "https://api.anthropic.com/v1", False),
+        ("AWS_SECRET_ACCESS_KEY", "https://evil.example/v1", False),
+        ("GITHUB_TOKEN", "http://127.0.0.1:8000/v1", False),
+        ("HOME", "https://api.openai.com/v1", False),
+    ],
+)
+def test_a_file_names_only_variables_that_the_user_allowed(
+    monkeypatch: pytest.MonkeyPatch, variable: str, url: str, is_allowed: bool
+) -> None:
+    monkeypatch.delenv("EYETEST_ALLOW_ENV", raising=False)
+    monkeypatch.setenv(variable, KEY)
+    entry = named_models({"m": {"spec": f"openai:m@{url}", "key_env": variable}}, "m.yaml")["m"]
+    if is_allowed:
+        secret = OpenAIModel("m", entry, Surroundings()).key_sent
+        assert secret == f"the key in {variable} is sent to {urlsplit(url).hostname}"
+        return
+    with pytest.raises(InputError, match="without permission"):
+        OpenAIModel("m", entry, Surroundings())
+    monkeypatch.setenv("EYETEST_ALLOW_ENV", variable)
+    assert OpenAIModel("m", entry, Surroundings()).key_sent
+
+
+def test_where_a_key_goes_is_printed_before_the_first_call(
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery
+) -> None:
+    make_bench(tmp_path / "b", 2)
+    (tmp_path / "m.yaml").write_text(f"m:\n  spec: openai:m@{endpoint.url}\n  key_env: MY_KEY\n")
+    command = ("run", "b", "--models", "m.yaml", "--to", "r")
+    refused = nursery.run(*command, env={"MY_KEY": KEY})
+    assert (refused.code, endpoint.attempts) == (2, [])
+    assert "--allow-env MY_KEY" in refused.stderr
+    for way in (("--method", "generate"), ("--method", "likelihood")):
+        done = nursery.run("--allow-env", "MY_KEY", *command, *way, env={"MY_KEY": KEY})
+        assert done.stderr.count("the key in MY_KEY is sent to 127.0.0.1") == 1
+        assert KEY not in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -204,9 +243,3 @@ def test_a_dummy_key_does_not_garble_answers(tmp_path: Path, endpoint: Endpoint,
     )
     assert done.code == 0
     assert [row.outcome for row in stored(tmp_path / "r")] == ["answered"]
-
-
-def test_addresses_without_keys_pass() -> None:
-    for url in ("http://h/v1", "https://h:1/openai/deployments/monkey/v1", "http://h/v1?api-version=2024-02-01"):
-        refuse_keys_in(url)
-    assert parse_target("turkey@http://tokens.example/keys/v1") == ("turkey", "http://tokens.example/keys/v1")

@@ -40,16 +40,8 @@ class SpacedLlama(ToyLlama):
 
 
 DIALECTS = (ToyVllm, SpacedVllm, OldVllm, ToySglang, SpacedSglang, ToyLlama, SpacedLlama)
-CANDIDATES = (
-    "two",
-    "two birds",
-    "two birds, or three",
-    "twofold",
-    "twofold or so",
-    f"a {IMPOSSIBLE} bird",
-    "4",
-    "two",
-)
+TWOS = ("two", "two birds", "two birds, or three", "twofold", "twofold or so")
+CANDIDATES = (*TWOS, f"a {IMPOSSIBLE} bird", "4", "two")
 QUESTION = "What is to be seen?"
 
 
@@ -317,17 +309,8 @@ def test_a_server_that_is_not_there_yet_is_asked_when_it_is(tmp_path: Path) -> N
 
 def test_who_gives_no_likelihoods_is_asked_for_the_rest(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 5)
-    words = (
-        "run",
-        "b",
-        "--model",
-        f"openai:m@{endpoint.url}",
-        "--to",
-        "r",
-        "--method",
-        "likelihood,first-token,generate",
-    )
-    done = nursery.run(*words)
+    methods = ("--method", "likelihood,first-token,generate")
+    done = nursery.run("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", *methods)
     assert done.code == 0, done.stderr
     lines = [line for line in (done.stdout + done.stderr).splitlines() if "gives no likelihoods" in line]
     assert len(lines) == 1

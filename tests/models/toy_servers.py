@@ -93,7 +93,6 @@ class ToyServer(Endpoint):
         return wide
 
     def log(self, before: Sequence[int], token: int) -> float:
-        """The log-probability of a token."""
         if self.tokenizer.piece(token).strip() == IMPOSSIBLE.encode():
             return -math.inf
         pieces = [self.tokenizer.piece(one) for one in (*before, token)]
@@ -124,7 +123,6 @@ def _words(content: str | list[dict[str, Any]]) -> str:
 
 
 def pictures_in(messages: Iterable[Message]) -> list[str]:
-    """The data URLs of all pictures, in order."""
     parts = [part for message in messages if isinstance(message["content"], list) for part in message["content"]]
     return [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
 

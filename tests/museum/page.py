@@ -64,7 +64,6 @@ def fresh() -> dict[str, int]:
 
 
 def page() -> str:
-    """The whole page."""
     right = [one for one in READINGS if one.eyetest() == one.right]
     wrong = [one for one in READINGS if one.eyetest() != one.right]
     lines = [

@@ -5,11 +5,16 @@ import socket
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
+from eyetest import ocr
 from eyetest.errors import InputError, MissingExtraError
-from eyetest.ocr import ENGINES, Engine, choose_engine, scripts_of
-from eyetest.ocr import tesseract as tesseract_module
+from eyetest.ocr import ENGINES, Engine, ReadLine, choose_engine, scripts_of
 
 WORDS = ("Which bird is blue?", "A. The heron", "B. The 12 owls")
+
+
+def box_of(line: ReadLine) -> tuple[float, float, float, float]:
+    lefts, tops, rights, bottoms = zip(*(word[1:] for word in line.words), strict=True)
+    return min(lefts), min(tops), max(rights), max(bottoms)
 
 
 def page() -> Image.Image:
@@ -40,10 +45,10 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_network")
 def test_an_engine_reads_lines_where_they_stand(engine: Engine) -> None:
-    lines = sorted(engine.read(page()), key=lambda line: line.box[1])
+    lines = sorted(engine.read(page()), key=lambda line: box_of(line)[1])
     assert tuple(line.text for line in lines) == WORDS
     for number, line in enumerate(lines):
-        left, top, right, bottom = line.box
+        left, top, right, bottom = box_of(line)
         assert left == pytest.approx(30, abs=8)
         assert 20 + 48 * number - 8 <= top < bottom <= 20 + 48 * number + 40
         assert right < 300
@@ -64,8 +69,8 @@ def test_a_wrong_name_gets_the_nearest_right_one() -> None:
 
 
 def test_where_there_is_no_engine_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eyetest.ocr.rapid.importlib.util.find_spec", lambda _: None)
-    monkeypatch.setattr(tesseract_module, "_languages", lambda: ())
+    monkeypatch.setattr("eyetest.ocr.importlib.util.find_spec", lambda _: None)
+    monkeypatch.setattr(ocr, "_languages", lambda: ())
     with pytest.raises(MissingExtraError, match=r"apt-get install tesseract-ocr or pip install 'eyetest\[ocr\]'"):
         choose_engine()
     with pytest.raises(MissingExtraError, match="rapidocr is not installed"):
@@ -79,11 +84,11 @@ def test_a_table_of_words_may_hold_quotes_and_empty_words(monkeypatch: pytest.Mo
         "5\t1\t1\t1\t1\t2\t20\t20\t5\t6\t90\t ",
         "4\t1\t1\t1\t2\t0\t0\t0\t9\t9\t-1\t",
     )
-    monkeypatch.setattr(tesseract_module, "_run", lambda *_: head + "\n".join(rows) + "\n")
-    monkeypatch.setattr(tesseract_module, "_languages", lambda: ("eng",))
+    monkeypatch.setattr(ocr, "_run", lambda *_: head + "\n".join(rows) + "\n")
+    monkeypatch.setattr(ocr, "_languages", lambda: ("eng",))
     [line] = ENGINES["tesseract"].read(page())
     assert line.text == '"so'
-    assert line.box == pytest.approx((10 / 1.5, 20 / 1.5, 15 / 1.5, 26 / 1.5))
+    assert box_of(line) == pytest.approx((10 / 1.5, 20 / 1.5, 15 / 1.5, 26 / 1.5))
 
 
 def test_scripts_are_those_of_letters_alone() -> None:

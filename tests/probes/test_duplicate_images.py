@@ -11,10 +11,10 @@ import pytest
 from PIL import Image
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.probes.duplicate_images import PROBE
+from eyetest.probes.duplicates import DuplicateImages
 from eyetest.probes.subject import Subject, load_thresholds
 from eyetest.records import Finding, Item, Manifest
-from tests.probes.test_pictures import chart, encoded
+from tests.probes.test_images import chart, encoded
 from tests.support.drawn import draw_benchmark
 
 CHART = chart([30, 80, 55, 95, 10, 60], "Visitors by year")
@@ -22,7 +22,7 @@ COPY = encoded(CHART.crop((20, 10, 620, 465)), "JPEG", quality=70)
 
 
 def findings(benchmark: Benchmark, against: Benchmark | None = None) -> dict[str, Finding]:
-    return {finding.kind: finding for finding in PROBE.run(Subject(benchmark, against=against))}
+    return {finding.kind: finding for finding in DuplicateImages().run(Subject(benchmark, against=against))}
 
 
 def written(path: Path, items: Sequence[tuple[str, str, bytes]]) -> Benchmark:
@@ -43,8 +43,7 @@ def test_equal_bytes_are_a_note_and_copies_a_suspicion(tmp_path: Path) -> None:
     other = encoded(chart([80, 30, 95, 55, 60, 10], "Visitors by year"))
     found = findings(
         written(
-            tmp_path / "b",
-            [("a", "", encoded(CHART)), ("b", "", encoded(CHART)), ("c", "", COPY), ("d", "", other)],
+            tmp_path / "b", [("a", "", encoded(CHART)), ("b", "", encoded(CHART)), ("c", "", COPY), ("d", "", other)]
         )
     )
     assert found["identical-images"].severity == "note"
@@ -110,7 +109,7 @@ def test_the_limit_on_comparisons_is_told(tmp_path: Path) -> None:
     thresholds = msgspec.structs.replace(thresholds, images=images)
     pictures = [encoded(CHART, "JPEG", quality=quality) for quality in (60, 70, 80, 90)]
     benchmark = written(tmp_path / "b", [(str(n), "", picture) for n, picture in enumerate(pictures)])
-    near, *_ = PROBE.run(Subject(benchmark, thresholds))
+    near, *_ = DuplicateImages().run(Subject(benchmark, thresholds))
     assert near.numbers["pairs_compared"] == 1
     assert near.numbers["pairs_left_out"] == 5
     assert "5 more pairs" in near.detail

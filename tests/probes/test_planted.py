@@ -4,17 +4,9 @@ import pytest
 from scipy import stats
 
 from eyetest.probes.audit import Audit, run_audit
-from eyetest.probes.named_answer import PROBE as NAMED_ANSWER
+from eyetest.probes.guessing import NamedAnswer
 from eyetest.records import Item
-from tests.probes.generated import (
-    clean,
-    flawless,
-    plant_edges,
-    plant_longest,
-    plant_named,
-    plant_position,
-    subject,
-)
+from tests.probes.generated import clean, flawless, plant_edges, plant_longest, plant_named, plant_position, subject
 
 TESTS = ["positions", "looks", "named-answer", "baselines"]
 QUICK = ["malformed", "duplicate-items", "option-order", *TESTS]
@@ -31,7 +23,7 @@ def alarms(audit: Audit) -> set[str]:
 
 def test_answers_in_questions_are_found_and_little_else() -> None:
     items, planted = plant_named(clean(2_000, seed=3), 0.05, seed=3)
-    (finding,) = NAMED_ANSWER.run(subject(items))
+    (finding,) = NamedAnswer().run(subject(items))
     found = set(finding.items)
     assert len(planted) > 50
     assert len(found & planted) / len(planted) >= 0.9

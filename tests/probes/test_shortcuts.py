@@ -11,7 +11,7 @@ from scipy import stats
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, Import, ReadOptions, import_benchmark
 from eyetest.measures.stats.sets import group_folds
-from eyetest.probes import PROBES, Subject, features, learners
+from eyetest.probes import PROBES, Subject, features, shortcuts
 from eyetest.probes.features import Options, Table, number_of
 from eyetest.probes.shortcuts import draw_golds, image_groups, p_value, sample_groups, where_it_sits
 from eyetest.probes.subject import Thresholds, load_thresholds
@@ -121,7 +121,7 @@ def test_mmmu_pro_gives_golds_away_and_mostly_in_numbers(shared: Path, tmp_path:
 
 @pytest.mark.slow
 def test_clean_sets_raise_no_more_alarms_than_stated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learners, "TREES", 30)
+    monkeypatch.setattr(shortcuts, "TREES", 30)
     monkeypatch.setattr(features, "BUCKETS", 60)
     ps: dict[str, list[float]] = {kind: [] for kind in KINDS}
     for seed in range(40):
@@ -261,7 +261,7 @@ def test_ties_share_the_credit() -> None:
         id="i", question="?", choices=tuple(Choice(t, correct=t == "one") for t in ("one", "two", "six", "ten"))
     )
     table = Table([item])
-    trial = learners.Trial(table, table.gold[:, None], np.zeros(1, dtype=np.int64))
+    trial = shortcuts.Trial(table, table.gold[:, None], np.zeros(1, dtype=np.int64))
     assert trial.credits(np.zeros((4, 1)))[0, 0] == 0.25
     assert trial.credits(np.array([[1.0], [0.0], [0.0], [0.0]]))[0, 0] == 1
 

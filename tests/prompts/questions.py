@@ -43,12 +43,10 @@ def asked(item: Item, **axes: Any) -> Prompt:
 
 
 def said(item: Item, **axes: Any) -> str:
-    """All words of a prompt."""
     return "\n".join(message.text for message in asked(item, **axes).messages)
 
 
 def seen(prompt: Prompt) -> list[Any]:
-    """The pictures of a prompt, in order."""
     return [
         part.image if isinstance(part, Picture) else part
         for message in prompt.messages

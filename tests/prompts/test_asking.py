@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.prompts import CannotApply, build, task_kind, template_count
+from eyetest.prompts import CannotApply, build, task_kind, templates
 from eyetest.records import Choice, Condition, Item, mark, shown_order
 from eyetest.records.tables import Ask, Marks
 from tests.prompts.questions import asked, choice_item, image, said, screenshot, text_item
@@ -71,7 +71,7 @@ def test_marks(count: int) -> None:
 
 def test_templates_change_the_instruction_alone() -> None:
     for item in (choice_item(), text_item()):
-        texts = [said(item, template=n) for n in range(template_count(task_kind(item), "direct"))]
+        texts = [said(item, template=n) for n in range(len(templates(task_kind(item), "direct")))]
         assert len({text.rsplit("\n\n", 1)[0] for text in texts}) == 1
         assert len({text.rsplit("\n\n", 1)[1] for text in texts}) == len(texts) >= 6
 
@@ -158,7 +158,7 @@ def test_likelihood_weighs_the_choices_as_written() -> None:
     for axes in ({"order": 5}, {"marks": "digit"}, {"order": 1, "marks": "lower", "shots": "two"}):
         plain = asked(item, method="likelihood", shots=axes.get("shots", "none"))
         assert asked(item, method="likelihood", **axes) == plain
-    assert len({said(item, method="likelihood", template=n) for n in range(template_count("open", "direct"))}) >= 6
+    assert len({said(item, method="likelihood", template=n) for n in range(len(templates("open", "direct")))}) >= 6
     assert asked(item).candidates == ()
 
 

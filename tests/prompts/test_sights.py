@@ -52,9 +52,21 @@ def test_a_picture_named_again_is_sent_once_and_labelled() -> None:
     )
 
 
-def test_a_placeholder_without_its_picture_goes() -> None:
-    assert spelt(asked(choice_item(question="As in <image 7>, which is it? <image 0>")))[0].startswith(
-        "#As in, which is it?\n"
+@pytest.mark.parametrize("sight", ["image", "blind", "grey", "caption", "blind-guess"])
+def test_marks_of_more_images_than_there_are_stay_as_they_are_written(sight: str) -> None:
+    """A composite image may have <image1> and <image2> printed inside it."""
+    words = "Compare <image1> (left) with <IMAGE_2>: which is it?"
+    item = choice_item("<image 1>", "as in <image2>", question=words, description="Two cars.")
+    (text,) = spelt(asked(item, sight=sight))
+    assert f"{words}\nA. <image 1>\nB. as in <image2>\n" in text
+    assert text.count("#") == (sight in ("image", "grey"))
+    assert item.names_more_images
+    assert asked(item, method="likelihood").candidates == ("<image 1>", "as in <image2>")
+
+
+def test_a_placeholder_goes_where_no_image_is() -> None:
+    assert spelt(asked(choice_item(question="As in <image 7>, which is it? <image 0>", pictures=0)))[0].startswith(
+        "As in, which is it?\n"
     )
 
 
@@ -83,7 +95,6 @@ def test_options_that_are_pictures_stay_apart_when_blind() -> None:
         "A. [picture 1]\nB. [picture 2] [picture 3]\nC. neither\nD. cup ([picture 4])\nE. cup ([picture 5])\n" in text
     )
     assert "A. cup\n" in said(choice_item("cup (<image 1>)", "jug"), sight="blind")
-    assert "B. [picture 9]\n" in said(choice_item("x", "<image 9>"), sight="image")
 
 
 def test_blind_guess_says_what_is_missing_and_asks_all_the_same() -> None:
@@ -130,7 +141,7 @@ def test_grey_has_the_same_places_and_sizes() -> None:
 
 
 def test_a_description_stands_in_for_pictures() -> None:
-    item = choice_item("<image 2>", "none", question="<image 1>\nAs in <image 1>, which? <image 8>", pictures=2,
+    item = choice_item("<image 2>", "none", question="<image 1>\nAs in <image 1>, which?", pictures=2,
                        description=" A red car.\n")  # fmt: skip
     text = said(item, sight="caption")
     assert text.startswith(

@@ -5,11 +5,11 @@ from typing import get_args
 import msgspec
 import pytest
 
-from eyetest.prompts import TaskKind, template_count, templates
-from eyetest.prompts.wording import Example, Instructions, shot_words, sight_words
+from eyetest.prompts import TaskKind, templates
+from eyetest.prompts.building import Example, Instructions, shot_words, sight_words
 from eyetest.records.tables import Ask
 
-LISTS = [(kind, ask) for kind in get_args(TaskKind) for ask in get_args(Ask) if template_count(kind, ask)]
+LISTS = [(kind, ask) for kind in get_args(TaskKind) for ask in get_args(Ask) if templates(kind, ask)]
 PICTURE_WORDS = re.compile(r"\b(picture|image|photo|figure|visual|diagram)", re.IGNORECASE)
 
 

@@ -20,10 +20,7 @@ ITEMS = {
         "d": {"level": 1, "unique": "4", "same": "s"},
     }.items()
 }
-STAGES = [
-    verdicts("one", a="keep", b="drop", c="review", d="fix"),
-    verdicts("two", a="drop", d="keep"),
-]
+STAGES = [verdicts("one", a="keep", b="drop", c="review", d="fix"), verdicts("two", a="drop", d="keep")]
 
 
 def test_counts_in_all_and_by_tag() -> None:

@@ -5,19 +5,19 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from eyetest_world import Truth, load_rates, new_world, read_truth
+from world_tests.world.solving import solve
 
 from eyetest.benchmarks import Benchmark
-from eyetest.jobs.harden_page import PageWishes, write_linked
 from eyetest.jobs.measure import gather
 from eyetest.jobs.refine import Who, carry_out, find_recipe, prepare
+from eyetest.jobs.report import Wanted, write_report
 from eyetest.measures import MEASURES, Settings
 from eyetest.measures.results import own_settings
 from eyetest.models import parse_models
 from eyetest.records import Condition, Item, Recipe
 from eyetest.running import Asking, Session
 from eyetest.runs import Run
-from eyetest.world import Truth, load_rates, new_world, read_truth
-from tests.world.solving import solve
 
 pytest.importorskip("typst")
 RECIPE = {
@@ -84,5 +84,5 @@ def test_settings_are_asked_and_told_on_one_page(world: Path) -> None:
     steps = told["blind-steps"].filter(model="all models")
     assert steps["step"].to_list() == ["few options", "ten options"]
     assert steps["guessing"][1] < steps["guessing"][0], "guessing falls with more options"
-    write_linked(runs, world / "page.html", PageWishes(shown=1))
+    write_report(runs, world / "page.html", Wanted(gallery=1))
     assert "Right with few options, wrong with ten" in (world / "page.html").read_text("utf-8")

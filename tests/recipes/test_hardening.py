@@ -13,12 +13,13 @@ from PIL import Image as Pillow
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError, MissingExtraError
+from eyetest.harden.options import OptionAuthors
 from eyetest.jobs.refine import Who, carry_out, find_recipe, prepare
 from eyetest.jobs.review import ReviewWishes, open_review
-from eyetest.jobs.review_tools import export_review, import_review
+from eyetest.jobs.review_tools import read_review_files, write_review_files
 from eyetest.pages.item_links import Query
 from eyetest.recipes import Refined, check_recipe, hardening
-from eyetest.recipes.hardening import Hardener, Outcome, Scribes
+from eyetest.recipes.hardening import Hardener, Outcome
 from eyetest.records import Choice, Lineage, Message, Prompt, Recipe, Verdict, Words, letter
 from tests.recipes.benches import decide, make_bench
 
@@ -40,11 +41,11 @@ class Shoot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     look: str = "screen"
 
 
-def grow(benchmark: Benchmark, to: Path, settings: Grow, scribes: Scribes) -> Outcome:
+def grow(benchmark: Benchmark, to: Path, settings: Grow, authors: OptionAuthors | None) -> Outcome:
     """Options that say who wrote them; the item q3 is for people."""
-    if scribes.ask is not None:
+    if authors is not None:
         words = Prompt((Message("user", (Words("Write."),)),))
-        list(scribes.ask(scribes.writer, [(item, words) for item in benchmark]))
+        list(authors.ask(authors.writer, [(item, words) for item in benchmark]))
     step = Lineage(step="options", source=benchmark.manifest.name)
     manifest = msgspec.structs.replace(benchmark.manifest, lineage=(*benchmark.manifest.lineage, step))
     with BenchmarkWriter(to, manifest, overwrite=True) as writer:
@@ -53,10 +54,10 @@ def grow(benchmark: Benchmark, to: Path, settings: Grow, scribes: Scribes) -> Ou
             grown = msgspec.structs.replace(item, choices=(*item.choices, *more), lineage=(*item.lineage, step))
             writer.adopt(grown, benchmark)
     doubtful = [Verdict(item=item.id, stage="options", verdict="review", reason="two alike") for item in benchmark]
-    return Outcome(Benchmark(to), doubtful[:1], [f"by {scribes.writer or 'rule'}"])
+    return Outcome(Benchmark(to), doubtful[:1], [f"by {authors.writer if authors else 'rule'}"])
 
 
-def shoot(benchmark: Benchmark, to: Path, settings: Shoot, scribes: Scribes) -> Outcome:
+def shoot(benchmark: Benchmark, to: Path, settings: Shoot, authors: OptionAuthors | None) -> Outcome:
     """A picture that depends on the text; the last item cannot be drawn."""
     step = Lineage(step="screenshot", source=benchmark.manifest.name)
     manifest = msgspec.structs.replace(benchmark.manifest, lineage=(*benchmark.manifest.lineage, step))
@@ -151,7 +152,7 @@ def test_people_look_at_the_grown_items_and_what_they_mend_is_drawn(tmp_path: Pa
 def test_other_tools_show_and_mend_the_grown_items(tmp_path: Path) -> None:
     make_bench(tmp_path / "b", 12)
     refine(tmp_path)
-    export_review([tmp_path / "d"], tmp_path / "out")
+    write_review_files([tmp_path / "d"], tmp_path / "out")
     with (tmp_path / "out/queue.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert rows
@@ -164,7 +165,7 @@ def test_other_tools_show_and_mend_the_grown_items(tmp_path: Path) -> None:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(row | said for row in rows)
-    assert import_review(tmp_path / "ann.csv", tmp_path / "d").added == len(rows)
+    assert read_review_files(tmp_path / "ann.csv", tmp_path / "d").added == len(rows)
     assert refine(tmp_path).paused == ""
     assert {item.choices[5].text for item in settings(tmp_path)["six-options"]} == {"mended"}
 

@@ -114,8 +114,7 @@ def test_one_panel_end_to_end(
     inspectors = sorted(matrix.models)[::3]
     out = [model for model in matrix.models if model not in inspectors]
     said = eyetest(
-        *("refine", "b", "--recipe", "recipe.yaml", "--answers", "r", "--to", "d"),
-        *("--hold-out", ",".join(out)),
+        *("refine", "b", "--recipe", "recipe.yaml", "--answers", "r", "--to", "d"), *("--hold-out", ",".join(out))
     ).fine()
     chosen = [matrix.models.index(model) for model in inspectors]
     hits = matrix.right[chosen].sum(axis=0)

@@ -83,13 +83,10 @@ def test_lime(name: str, easy: tuple[int, int], middle: tuple[int, int]) -> None
     graded = named(recipe, "difficulty")
     assert graded.bands == {"easy": easy, "middle": middle, "hard": (0, 2)}
     assert graded.drop == ("easy",)
-    thresholds = {
-        "any": Cut(op=">=", value=1),
-        "vqa": Cut(op=">=", value=0.6),
-        "bleu-4": Cut(op=">=", value=0.2),
-    }
+    thresholds = {"any": Cut(op=">=", value=1), "vqa": Cut(op=">=", value=0.6), "bleu-4": Cut(op=">=", value=0.2)}
     assert graded.right == named(recipe, "zero-pass").right == thresholds
     assert named(recipe, "zero-pass").judge == "judges"
+    assert named(recipe, "blind-count").right == thresholds
     assert named(recipe, "blind-count").keep == {"share": Cut(op="<", value=0.5)}
     select = named(recipe, "select").select
     assert select

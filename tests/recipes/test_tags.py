@@ -10,7 +10,7 @@ import eyetest as et
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
 from eyetest.recipes import load_recipe
-from eyetest.recipes.tags import map_tags, needed_tags, parse_map_tags, refuse_missing_tags
+from eyetest.recipes.loading import map_tags, needed_tags, parse_map_tags, refuse_missing_tags
 from eyetest.records import Recipe
 from tests.recipes.benches import make_bench
 from tests.runs.conftest import Eyetest

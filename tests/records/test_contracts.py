@@ -6,8 +6,22 @@ import msgspec
 import pytest
 import yaml
 
-from eyetest.records import TABLES, Answer, Asked, Condition, Cut, Manifest, ModelEntry, Recipe, Stage, columns
-from eyetest.runs.importing.merging import answer_id
+from eyetest.records import (
+    Answer,
+    Asked,
+    Condition,
+    Cut,
+    Decision,
+    Manifest,
+    ModelEntry,
+    Planned,
+    Recipe,
+    Score,
+    Stage,
+    Verdict,
+    columns,
+)
+from eyetest.runs.importing.bringing import answer_id
 
 EXAMPLES = Path(__file__).parent.parent / "fixtures" / "contracts"
 CONDITION = "sight ask shots template order marks method history trial"
@@ -17,6 +31,15 @@ COLUMNS = {
     "scores": f"item model {CONDITION} request outcome reading choice rule metric score marked",
     "verdicts": "item stage verdict reason n hits p responses evidence seed",
     "decisions": "item round reviewer time decision reason edits comment labels solved seconds adjudicates",
+}
+
+
+TABLES: dict[str, type[msgspec.Struct]] = {
+    "answers": Answer,
+    "plan": Planned,
+    "scores": Score,
+    "verdicts": Verdict,
+    "decisions": Decision,
 }
 
 

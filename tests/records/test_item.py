@@ -61,7 +61,7 @@ def test_a_problem_says_which_item_which_field_and_what_was_found(
 ) -> None:
     made = item(**fields)
     first = next(problems(made))
-    assert (first.item, first.field, first.found) == (made.id, field, found)
+    assert (first.where, first.field, first.found) == (f"item {made.id!r}", field, found)
     with pytest.raises(ItemError) as caught:
         check(made, "b.tsv row 7")
     assert str(caught.value).startswith(f"b.tsv row 7: item {made.id!r}: {field}: found {found}, expected ")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from eyetest.errors import InputError
 from eyetest.records import StoppingRule, Tally, parse_rule
-from eyetest.records.settings import Cut
+from eyetest.records.tables import Cut
 
 OPERATORS = ("<", "<=", "==", ">=", ">")
 

@@ -31,12 +31,10 @@ def items(tmp_path: Path) -> Reformed:
 
 
 def gold(item: Item) -> str:
-    """The text of the right option."""
     return item.choices[item.gold[0]].text
 
 
 def golds(items: list[Item]) -> dict[str, str]:
-    """The text of the right option of each item."""
     return {item.id: gold(item) for item in items}
 
 

@@ -12,7 +12,6 @@ from eyetest.reform.catalog import dataset_names, load_dataset
 from eyetest.reform.distractors.words import plain
 from tests.reform.conftest import NATIVE
 from tests.runs.conftest import Eyetest
-from tests.runs.conftest import eyetest as eyetest
 
 
 def reformed(name: str, to: Path) -> Benchmark:
@@ -60,5 +59,15 @@ def test_bad_words_are_answered_with_the_nearest_right_one(eyetest: Eyetest, tmp
     own = tmp_path / "own.yaml"
     own.write_text("{name: x, dimension: CG, task: t, reader: tabel, reformer: text}")
     assert 'did you mean "table"?' in eyetest("reform", "check", own).refused()
-    own.write_text("{name: x, dimension: CG, task: t, reader: docvqa, reformer: text, settings: {metrik: words}}")
+    own.write_text("{name: x, dimension: CG, task: t, reader: funsd, reformer: text, settings: {metrik: words}}")
     assert 'did you mean "metric"?' in eyetest("reform", "check", own).refused()
+
+
+def test_a_dataset_like_another_says_only_what_differs(eyetest: Eyetest, tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text("{name: pages, like: docvqa, settings: {question: 'On this page: {question}'}}")
+    dataset, like = load_dataset(str(own)), load_dataset("docvqa")
+    assert (dataset.name, dataset.read, dataset.task) == ("pages", like.read, like.task)
+    assert dataset.settings == like.settings | {"question": "On this page: {question}"}
+    own.write_text("{name: pages, like: docvqaa}")
+    assert 'did you mean "docvqa"?' in eyetest("reform", "check", own).refused()

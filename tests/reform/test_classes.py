@@ -1,7 +1,9 @@
 """Datasets of pictures with a class: every published form is read, and golds are those of the files."""
 
 import json
-import pickle
+import resource
+import struct
+import zlib
 from pathlib import Path
 
 import pyarrow as pa
@@ -63,8 +65,6 @@ def test_tables_of_the_hub_are_read_by_number_or_by_name(items: Reformed, tmp_pa
     reformed = items("cifar10", tmp_path / "test.parquet")
     assert golds(reformed) == {"test-1": "cat", "test-2": "ship"}
     assert all(item.images for item in reformed)
-    labels = written(tmp_path / "labels", trainLabels_csv="id,label\n1,frog\n2,truck\n")
-    assert golds(items("cifar10", labels)) == {"1": "frog", "2": "truck"}
     names = written(tmp_path / "names", labels_json=json.dumps({"0": "tench, Tinca tinca", "1": "goldfish"}))
     assert golds(items("imagenet", names)) == {"0": "tench", "1": "goldfish"}
 
@@ -96,23 +96,31 @@ def test_folders_by_class_are_read_with_their_pictures(items: Reformed, tmp_path
     assert list(golds(items("flowers102", tmp_path / "flowers")).values()) == ["fire lily", "canterbury bells"]
 
 
-def test_lists_by_split_and_names_by_number_are_read(items: Reformed, tmp_path: Path) -> None:
-    split = {"train": [["image_1.jpg", 0, "pink primrose"]], "test": [["image_2.jpg", 73, "rose"]]}
-    folder = written(tmp_path / "split", split_json=json.dumps(split))
-    assert golds(items("flowers102", folder)) == {"image_1.jpg": "pink primrose", "image_2.jpg": "rose"}
-    folder = written(tmp_path / "names", cat_to_name_json=json.dumps({"2": "blue rose", "1": "red rose"}))
-    assert golds(items("flowers102", folder)) == {"1": "red rose", "2": "blue rose"}
+def test_names_by_number_are_read(items: Reformed, tmp_path: Path) -> None:
+    folder = written(tmp_path / "names", cat_to_name_json=json.dumps({"2": "blue rose", "1": "foxglove"}))
+    assert golds(items("flowers102", folder)) == {"1": "foxglove", "2": "blue rose"}
 
 
-def test_a_pickle_that_names_code_is_refused(items: Reformed, tmp_path: Path) -> None:
-    class Harmful:
-        def __reduce__(self):  # type: ignore[no-untyped-def]
-            return Path.touch, (tmp_path / "touched",)
+@pytest.mark.parametrize(("name", "file"), [("cifar10", "test_batch"), ("refcoco", "refs(unc).p")])
+def test_pickles_are_not_read(items: Reformed, tmp_path: Path, name: str, file: str) -> None:
+    """These nine bytes make a list of 2 GB where they are unpickled."""
+    (tmp_path / file).write_bytes(b"\x80\x04]r\xff\xff\xff\x0f.")
+    with pytest.raises(InputError, match=r"docs/reform\.md"):
+        items(name, tmp_path)
 
-    (tmp_path / "test").write_bytes(pickle.dumps({"labels": [Harmful()]}))
-    with pytest.raises(InputError, match="only plain values are read"):
-        items("cifar10", tmp_path)
-    assert not (tmp_path / "touched").exists()
+
+def test_a_matlab_file_that_unpacks_into_gigabytes_is_refused(items: Reformed, tmp_path: Path) -> None:
+    count, pack = 72_000_000, zlib.compressobj(1)
+    fields = struct.pack("<2I2I4I2I8s2I", 6, 8, 6, 0, 5, 8, count, 1, 1, 6, b"labels", 9, 8 * count)
+    matrix = pack.compress(struct.pack("<2I", 14, len(fields) + 8 * count) + fields)
+    matrix += b"".join(pack.compress(bytes(8_000_000)) for _ in range(count // 1_000_000)) + pack.flush()
+    header = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM" + struct.pack("<2I", 15, len(matrix))
+    (tmp_path / "imagelabels.mat").write_bytes(header + matrix)
+    assert len(matrix) < 4 * 2**20
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(InputError, match="takes more than 512 MB"):
+        items("flowers102", tmp_path)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 * 2**10
 
 
 def test_other_files_are_answered_with_what_was_expected(items: Reformed, tmp_path: Path) -> None:

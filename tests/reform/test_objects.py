@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from eyetest.records import Item
-from eyetest.reform.reformers.counting import numbers_around
+from eyetest.reform.reformers.answers import numbers_around
 from tests.conftest import png
 from tests.reform.conftest import NATIVE, Reformed, gold, written
 

@@ -8,7 +8,7 @@ from functools import partial
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyetest.jobs.perturbation import perturbed, read_perturbation
+from eyetest.jobs.run import perturbed, read_perturbation
 from eyetest.prompts.building import build
 from eyetest.records import Condition, Item
 from eyetest.reform.annotation import Annotation, Annotations
@@ -20,23 +20,10 @@ NOUNS = (
     *("apple", "bear", "cup", "dog", "eel", "fox", "goat", "hat", "ink", "jar", "kite", "lamp"),
     *("mouse", "nut", "owl", "pen", "quilt", "rat", "sun", "tent", "urn", "vase", "wolf", "yak"),
 )
-OPEN = (
-    "Is it red?",
-    "How many are there?",
-    "What colour is it?",
-    "What does it cost?",
-    "Who is it?",
-    "At what time?",
-)
-REPLIES = (
-    "{mark}",
-    "{mark}.",
-    "({mark})",
-    "{mark}. {text}",
-    "The answer is ({mark}).",
-    "**{mark}**",
-    "Answer: {mark}",
-)
+COLOUR, COST = "What colour is it?", "What does it cost?"
+OPEN = ("Is it red?", "How many are there?", COLOUR, COST, "Who is it?", "At what time?")
+ALONE = ("{mark}", "{mark}.", "({mark})", "**{mark}**")
+REPLIES = (*ALONE, "{mark}. {text}", "The answer is ({mark}).", "Answer: {mark}")
 
 
 def answer_to(question: str, chance: random.Random) -> str:

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import pickle
 from pathlib import Path
 
 import pytest
@@ -76,18 +75,8 @@ def test_steps_are_shown_next_and_before(items: Reformed, tmp_path: Path) -> Non
     assert golds(items("wikihow", written(tmp_path / "v", data_json=json.dumps(problem)))) == {"7_0:1": "Cross."}
 
 
-def test_the_text_corpus_of_wikihow_gives_steps_without_pictures(items: Reformed, tmp_path: Path) -> None:
-    whole = 'headline,title,text\n"\nCross the ends.,\nPull, gently.",How to Tie a Bow1,"Take a ribbon."\n'
-    rows = "".join(f'x,"\n{step}",t,Bow,How to Tie\n' for step in ("Cross the ends.", "Pull, gently."))
-    rows = "overview,headline,text,sectionLabel,title\n" + rows
-    for text in (whole, rows):
-        reformed = items("wikihow", written(tmp_path / "corpus", wikihow_csv=text))
-        assert golds(reformed) == {"1:1": "Cross the ends.", "1:2": "Pull, gently."}
-        assert reformed[0].tags["missing_pictures"] == ["1-1"]
-
-
 def test_expressions_mean_their_box_in_every_form(items: Reformed, tmp_path: Path) -> None:
-    references = pickle.loads((NATIVE / "refcoco/refs(unc).p").read_bytes())
+    references = json.loads((NATIVE / "refcoco/refs(unc).json").read_text())
     boxes = {
         entry["id"]: entry["bbox"]
         for entry in json.loads((NATIVE / "refcoco/instances.json").read_text())["annotations"]
@@ -103,7 +92,13 @@ def test_expressions_mean_their_box_in_every_form(items: Reformed, tmp_path: Pat
         for sentence in ref["sentences"][:1]
     ]
     lines = written(tmp_path / "lines", refs_jsonl="\n".join(map(json.dumps, rows)))
-    for path in (NATIVE / "refcoco", NATIVE / "refcoco/refs(unc).p", NATIVE / "refcoco/instances.json", plain, lines):
+    for path in (
+        NATIVE / "refcoco",
+        NATIVE / "refcoco/refs(unc).json",
+        NATIVE / "refcoco/instances.json",
+        plain,
+        lines,
+    ):
         reformed = items("refcoco", path)
         assert {item.id for item in reformed} >= {"31", "32", "33"}
         for item in reformed:
@@ -115,10 +110,10 @@ def test_expressions_mean_their_box_in_every_form(items: Reformed, tmp_path: Pat
 
 
 def test_two_divisions_into_splits_are_one_dataset(items: Reformed, tmp_path: Path) -> None:
-    references = pickle.loads((NATIVE / "refcoco/refs(unc).p").read_bytes())
+    references = json.loads((NATIVE / "refcoco/refs(unc).json").read_text())
     folder = written(tmp_path / "two", instances_json=(NATIVE / "refcoco/instances.json").read_text())
-    (folder / "refs(unc).p").write_bytes(pickle.dumps(references, protocol=2))
-    (folder / "refs(google).p").write_bytes(pickle.dumps([ref | {"split": "train"} for ref in references]))
+    (folder / "refs(unc).json").write_text(json.dumps(references))
+    (folder / "refs(google).json").write_text(json.dumps([ref | {"split": "train"} for ref in references]))
     assert {item.id: item.tags["split"] for item in items("refcoco", folder)} == {
         str(ref["ref_id"]): ref["split"] for ref in references
     }
@@ -132,7 +127,7 @@ def test_boxes_can_be_the_options(items: Reformed) -> None:
 
 
 def test_expressions_without_boxes_say_so(items: Reformed, tmp_path: Path) -> None:
-    references = (NATIVE / "refcoco/refs(unc).p").read_bytes()
-    (tmp_path / "refs.p").write_bytes(references)
+    references = (NATIVE / "refcoco/refs(unc).json").read_bytes()
+    (tmp_path / "refs.json").write_bytes(references)
     with pytest.raises(InputError, match="no box: 4"):
-        items("refcoco", tmp_path / "refs.p")
+        items("refcoco", tmp_path / "refs.json")

@@ -56,9 +56,8 @@ def with_fewer_options(names: Sequence[str], datasets: Sequence[str]) -> pl.Data
         for place, name in enumerate(names)
     ]
     value = pl.col("accuracy")
-    return pl.DataFrame(rows).with_columns(
-        accuracy_low=value - 0.1, accuracy_high=value + 0.1, guessing=1 / pl.col("options"), n=pl.lit(40)
-    )
+    bounds = {"accuracy_low": value - 0.1, "accuracy_high": value + 0.1}
+    return pl.DataFrame(rows).with_columns(**bounds, unread=pl.lit(0.0), guessing=1 / pl.col("options"), n=pl.lit(40))
 
 
 def _mishap(luck: float) -> dict[str, Any]:

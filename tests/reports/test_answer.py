@@ -9,8 +9,7 @@ import pytest
 from eyetest.measures import MEASURES, Results, Settings
 from eyetest.measures.results import own_settings
 from eyetest.records import ModelEntry
-from eyetest.reports.answer import answer, lacks
-from eyetest.reports.headlines import tiles
+from eyetest.reports.answer import answer, lacks, tiles
 from eyetest.reports.material import Material
 from eyetest.reports.report import Report
 from tests.measures.tables import results
@@ -77,17 +76,17 @@ def test_without_blind_answers_it_says_so_and_how_to_get_them() -> None:
     assert said(report).startswith("The best with the picture is a, 80.0 % [")
     assert "eyes" not in said(report)
     [lack] = lacks(report)
-    assert lack.what == "Nobody was asked without the picture."
+    assert lack.what == "No model was asked without the image."
     assert "--sight blind-guess" in lack.command
-    assert ("best without the picture", "–", "nobody was asked") in tiles(report)
+    assert ("best without the picture", "–", "no model was asked") in tiles(report)
 
 
 def test_without_sighted_answers_it_claims_nothing_of_eyes() -> None:
     report = told(scored("a", 0.6, "blind") + scored("b", 0.4, "blind-guess"))
     assert said(report).startswith("Part of this benchmark needs no eyes: blind, a scores 60.0 %")
     assert "that see" not in said(report)
-    assert [lack.what for lack in lacks(report)] == ["Nobody was asked with the picture."]
-    assert ("best with the picture", "–", "nobody was asked") in tiles(report)
+    assert [lack.what for lack in lacks(report)] == ["No model was asked with the image."]
+    assert ("best with the picture", "–", "no model was asked") in tiles(report)
 
 
 def test_open_questions_have_nothing_to_guess_from() -> None:
@@ -95,7 +94,7 @@ def test_open_questions_have_nothing_to_guess_from() -> None:
     assert text.startswith("Eyes help here: blind, b scores 20.0 % [")
     assert "guessing" not in text
     assert (
-        "No gain: no model was asked both"
+        "Gain: not measured (no model was asked both"
         in lacks(told(scored("a", 0.8, "image") + scored("b", 0.2, "blind")))[0].what
     )
 
@@ -110,7 +109,7 @@ def test_other_sights_alone() -> None:
 def test_nothing_scored_and_nobody_asked() -> None:
     unscored = [row | {"score": None} for row in scored("a", 0.5, "image")]
     assert said(told(unscored)) == f"{ITEMS} items; no answer has a score."
-    assert said(told([])) == f"{ITEMS} items; nobody was asked yet."
+    assert said(told([])) == f"{ITEMS} items; no model was asked yet."
     assert lacks(told([]))[0].command
 
 
@@ -127,6 +126,12 @@ def test_several_benchmarks_are_counted() -> None:
     assert "a, 80.0 % [75.8, 83.6] on knows; a, 80.0 %" in text
 
 
+def test_where_no_item_has_options_nothing_is_said_of_guessing() -> None:
+    rows = [{**row, "benchmark": name} for name in ("x", "y") for row in scored("a", 0.4, "blind")]
+    assert "Blind scores above guessing: not measured" in said(told(rows, options=None))
+    assert "On none of 2 benchmarks with options" in said(told([{**row, "score": 0.0} for row in rows]))
+
+
 def test_leaks_are_told_where_their_interval_allows() -> None:
     base = ModelEntry(spec="scripted:", base="lm")
     rows = scored("a", 0.8, "image") + scored("b", 0.7, "image") + scored("lm", 0.3, "blind")
@@ -134,7 +139,7 @@ def test_leaks_are_told_where_their_interval_allows() -> None:
     assert "Leakage is shown for 1 of 2 models, most for a: 20.0 points [" in said(report)
     assert lacks(report) == []
     report = told(rows + scored("a", 0.3, "blind") + scored("b", 0.3, "blind"), a=base, b=base)
-    assert said(report).endswith("No leakage is shown for 2 models.")
+    assert said(report).endswith("Leakage was measured for 2 models and is significant for none.")
 
 
 @pytest.mark.parametrize("shared", [0.0, 0.8], ids=["alone", "with shared habits"])

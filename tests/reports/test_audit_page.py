@@ -18,7 +18,7 @@ from eyetest.pages.page import odds
 from eyetest.probes.audit import Audit, hold
 from eyetest.records import Choice, Finding, Item, Manifest, Turn
 from eyetest.reports import audit_page, write_audit_page
-from eyetest.reports.finding_figures import figures
+from eyetest.reports.audit_page import figures
 from tests.conftest import png
 from tests.reports.pages import HOSTILE, Browse, Tags
 from tests.support.accessibility import check_accessible
@@ -138,9 +138,12 @@ def test_the_whole_story_is_told(drawn: Benchmark, tmp_path: Path) -> None:
 
 
 def test_a_sound_benchmark_is_called_so(drawn: Benchmark, tmp_path: Path) -> None:
-    page = page_of(drawn, audit_of(drawn), tmp_path / "page.html")
+    page = page_of(drawn, audit_of(drawn, fact((), severity="suspect", p=0.3)), tmp_path / "page.html")
     assert "Nothing calls for attention among 96 items" in page
     assert "Needs attention" not in page
+    untested = page_of(drawn, audit_of(drawn), tmp_path / "untested.html")
+    assert "tests: not carried out" in untested
+    assert "Nothing calls for attention" not in untested
 
 
 def test_each_picture_is_there_once(tmp_path: Path) -> None:
@@ -282,11 +285,7 @@ def test_what_stands_there_is_not_lost(drawn: Benchmark, tmp_path: Path) -> None
     assert page.read_text().startswith("<!doctype html>")
 
 
-def test_a_browser_opens_it_in_silence(
-    hostile: tuple[Benchmark, Audit],
-    browse: Browse,
-    tmp_path: Path,
-) -> None:
+def test_a_browser_opens_it_in_silence(hostile: tuple[Benchmark, Audit], browse: Browse, tmp_path: Path) -> None:
     control = tmp_path / "control.html"
     control.write_text("<img src='http://tracker.invalid/x.png'><script>console.error('heard')</script>")
     _, said, asked = browse(control)

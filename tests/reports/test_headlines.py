@@ -8,9 +8,8 @@ import pytest
 
 from eyetest.measures import MEASURES, Results, Settings
 from eyetest.measures.results import own_settings
-from eyetest.reports.headlines import cautions, scored_by_others, tiles
+from eyetest.reports.answer import cautions, protocol_words, tiles
 from eyetest.reports.material import Material
-from eyetest.reports.protocol_words import protocol_words
 from eyetest.reports.report import Report
 from eyetest.reports.report_page import ReportDetails, write_report_page
 from tests.measures.tables import results
@@ -70,13 +69,21 @@ def test_who_has_not_answered_everything_is_told_first() -> None:
     assert cautions(told(asked("a", [1.0] * 20))) == []
 
 
+def test_unread_answers_stand_beside_accuracy_and_are_told_first() -> None:
+    """An accuracy of 0 says nothing about a model whose replies could not be read."""
+    report = told(asked("a", [1.0] * 20) + asked("b", [0.0] * 20, reading="unparsed"))
+    assert report.headline is not None
+    assert report.headline.columns[:5] == ["model", "accuracy", "accuracy_low", "accuracy_high", "unread"]
+    assert dict(report.headline.select("model", "unread").iter_rows()) == {"a": 0.0, "b": 1.0}
+    assert "b 100 % (20 of 20, mostly unparsed)" in cautions(report)[0]
+
+
 GIVEN = {"rule": "given", "metric": "given"}
 
 
 def test_scores_of_others_are_told_first_and_nothing_else_is_claimed(tmp_path: Path) -> None:
     rows = asked("a", [1.0] * 20, reading="refused", **GIVEN) + asked("b", [0.0] * 20)
     report = told(rows)
-    assert scored_by_others(report.material.results) == (20, 40)
     first = cautions(report)[0]
     assert first.startswith("20 of 40 answers were scored by others")
     assert "the other 20 by our rules" in first

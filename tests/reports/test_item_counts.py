@@ -8,20 +8,18 @@ from typing import NamedTuple
 import polars as pl
 import pytest
 import yaml
+from eyetest_world import load_rates, new_world
+from eyetest_world.demo.folder import DemoFolder, world_recipes
+from eyetest_world.toy_models.cards import cards
 
 import eyetest as et
-from eyetest.demo.folder import DemoFolder
 from eyetest.errors import InputError
 from eyetest.jobs import compare as comparing
-from eyetest.jobs.measure import settings
 from eyetest.measures.compare import flips_of
-from eyetest.models.embedded import cards
 from eyetest.pages.item_counts import ItemCount, ItemsAt, items_at
 from eyetest.pages.item_links import Query, parse_query
 from eyetest.records import Asked, Response
 from eyetest.review.collection import Collection
-from eyetest.world import load_rates, new_world
-from eyetest.world.recipes import world_recipes
 from tests.reports.pages import HOSTILE, Browse, Tags
 from tests.review.app.conftest import hostile as hostile
 from tests.review.app.conftest import try_out
@@ -116,11 +114,11 @@ def test_numbers_of_an_audit_lead_to_their_items(studio: Studio) -> None:
 
 def test_numbers_of_a_report_lead_to_their_items(studio: Studio) -> None:
     page = studio.folder / "report.html"
-    et.report([studio.run, studio.refined], page=page, resamples=100)
+    et.report([studio.run, studio.refined], page=page)
     collection = Collection.open([studio.run, studio.refined])
     keys = Links(page).follow(collection)
     assert keys >= {"benchmark", "stage", "verdict", "reason", "answer", "tag.axis", "id"}
-    et.report(studio.run, page=page, resamples=100, overwrite=True)
+    et.report(studio.run, page=page, overwrite=True)
     keys = Links(page).follow(Collection.open([studio.run]))
     assert keys >= {"", "answer", "tag.axis", "id"}
     assert "&lt;a class" not in page.read_text()
@@ -166,9 +164,7 @@ def test_a_browser_sees_in_the_demos_copy_as_many_items_as_its_page_says(demo: D
 @pytest.mark.parametrize(("sight", "where"), [("image", ()), ("blind-guess", ()), ("image", ("core=math",))])
 def test_flips_of_a_comparison_lead_to_their_items(studio: Studio, sight: str, where: tuple[str, ...]) -> None:
     """With the picture an item has one test, without it five, of which most or all but two may be right."""
-    told = comparing.compare(
-        [studio.run], ("eagle-l", "mole-xs"), settings((), 0.95, 0, 100), sight=sight, where=where
-    )
+    told = comparing.compare([studio.run], ("eagle-l", "mole-xs"), sight=sight, where=where)
     flips = flips_of(told.results, told.contest)
     views = comparing.flips_views(told, flips, items_at(None, Path("page"), [studio.run]))
     collection = Collection.open([studio.run])
@@ -196,7 +192,7 @@ def test_a_tie_of_tests_is_named_item_by_item(tmp_path: Path) -> None:
         for one, request in asked
     ]
     run = make_run(tmp_path / "run", asked, answers, bench)
-    told = comparing.compare([run], (), settings((), 0.95, 0, 100))
+    told = comparing.compare([run])
     views = comparing.flips_views(told, flips_of(told.results, told.contest), ItemsAt(SERVED))
     assert {view.only: view.items.href for view in views} == {"a": f"{SERVED}id=q1", "b": f"{SERVED}id=q2"}
 
@@ -237,7 +233,7 @@ def test_a_number_is_a_link_only_where_there_is_something_to_see() -> None:
 def test_links_with_hostile_names_are_followed(hostile: Collection, tmp_path: Path, browse: Browse) -> None:
     bench = next(iter(hostile.benchmarks.values())).path
     run = bench.parent / "run"
-    et.report(run, page=tmp_path / "report.html", by=["kind"], resamples=100)
+    et.report(run, page=tmp_path / "report.html", by=["kind"])
     et.report(et.audit(bench, probes=QUICK[:4]), page=tmp_path / "audit.html")
     both = Collection.open([run, tmp_path / "audit-findings.json"])
     for page in ("report.html", "audit.html"):

@@ -40,7 +40,7 @@ def answers(names: tuple[str, ...], methods: tuple[str, ...]) -> Results:
                 rows.append(about | {"method": "likelihood", "sight": sight, "choice": "A", "weights": weights})
             for order in range(4):
                 places = np.argsort(order_of(str(item), 4, order))
-                logs = (rng.normal(0, 1, 4) - places).tolist()
+                logs = [(value, 1, 1) for value in (rng.normal(0, 1, 4) - places).tolist()]
                 rows.append(about | {"method": "first-token", "order": order, "choice": "B", "weights": logs})
     kept = [row for row in rows if row.get("method", "generate") in methods]
     bases = {name: ModelEntry(spec="scripted:", base=f"lm {number // 2}") for number, name in enumerate(names)}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from eyetest.jobs.export_answers import EVERY_EVAL_EVER
+from eyetest.results.every_eval_ever import EVERY_EVAL_EVER
 from tests.runs.written import answers, jsonl, xlsx
 from tests.support.command import call
 
@@ -78,7 +78,7 @@ def test_what_the_schema_asks_for(run: Path, tmp_path: Path) -> None:
     assert verdict["evaluation"] == {"score": 0.5, "is_correct": False}
     results = {result["evaluation_name"]: result["score_details"] for result in aggregate["evaluation_results"]}
     assert results["quiz (blind)"]["score"] == 1.0
-    assert results["quiz (blind)"]["details"] == {"items_without_a_score": "0"}
+    assert results["quiz (blind)"]["details"] == {"items_without_a_score": "0", "unread_share": "0.000000"}
     assert found["flat"][1][0]["answer_attribution"] == []
 
 

@@ -7,10 +7,8 @@ import pytest
 from eyetest.benchmarks import Benchmark
 from eyetest.measures import MEASURES, Settings
 from eyetest.records import Asked, Choice, Item, Response
-from eyetest.records.suite import SuiteBenchmark
-from eyetest.results.exchanged import exchanged
-from eyetest.results.gather import results_of
-from eyetest.results.union import SuitePart, united
+from eyetest.records.recipe import SuiteBenchmark
+from eyetest.results.gather import SuitePart, exchanged, results_of, united
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from tests.scoring.test_table import make_bench, make_run, request

@@ -18,12 +18,12 @@ from eyetest.records import Asked, Item, Response
 from eyetest.results import scores as scored
 from eyetest.results.gather import results_of
 from eyetest.results.judge import judge_run
-from eyetest.results.provenance import read_provenance
-from eyetest.results.scores import score_run, scores_path
+from eyetest.results.scores import read_provenance, score_run, scores_path
 from eyetest.runs import BENCHMARK, Run, RunWriter
-from eyetest.runs.parts import part_names, sealed
+from eyetest.runs.journal import part_names, sealed
 from eyetest.scoring import Scorer
 from eyetest.scoring.scorer import score_table
+from eyetest.tabular.record_files import write_parquet
 from tests.scoring.test_table import animals, make_bench, make_run, request
 
 ITEMS = 10
@@ -72,7 +72,6 @@ def accuracy(run: Run, bench: Benchmark | None = None, **scorer: Any) -> tuple[A
 
 
 def age(place: Path, seconds: float) -> None:
-    """Set the clock of every file below a place."""
     for path in (place, *place.rglob("*")):
         os.utime(path, (seconds, seconds))
 
@@ -180,7 +179,7 @@ def test_a_part_that_says_something_else_under_the_same_name(run: Run) -> None:
     part = sealed(run.path, part_names(run.path)[0])
     table = pq.read_table(part)
     texts = pa.array(["A"] * len(table), table.schema.field("text").type)
-    pq.write_table(table.set_column(table.schema.get_field_index("text"), table.schema.field("text"), texts), part)
+    write_parquet(table.set_column(table.schema.get_field_index("text"), table.schema.field("text"), texts), part)
     age(run.path, 1e9)
     assert accuracy(run)[0] == 0.0
 

@@ -13,7 +13,6 @@ from eyetest.errors import InputError
 from eyetest.models import parse_models
 from eyetest.records import Asked, Condition, Item, Response, RunBenchmark, Score, columns, shown_order
 from eyetest.results import judge
-from eyetest.results.gather import results_of
 from eyetest.results.scores import benchmark_of, read_scores, score_run, scores_path
 from eyetest.running import Asking, Session
 from eyetest.runs import BENCHMARK, Run, RunWriter
@@ -204,18 +203,6 @@ def test_items_without_golds_are_read(tmp_path: Path) -> None:
         ("chosen", "B", None),
         ("text", None, None),
     ]
-
-
-def test_a_table_of_an_older_version_is_read_and_made_anew(run: Run, bench: Benchmark) -> None:
-    """Before there was a column that says whether a choice was read by its mark."""
-    place = score_run(run, bench, Scorer())
-    new = pl.read_parquet(place)
-    new.drop("marked").write_parquet(place)
-    old = read_scores(run)
-    assert tuple(old.columns) == columns(Score)
-    assert old.get_column("marked").is_null().all()
-    results_of([run], Scorer())
-    assert pl.read_parquet(place).equals(new)
 
 
 def test_a_judge_is_shown_few_replies_at_a_time(run: Run, bench: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:

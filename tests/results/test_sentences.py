@@ -10,7 +10,7 @@ from eyetest.measures import MEASURES, NotMeasurable, Settings
 from eyetest.models.specs import parse_models
 from eyetest.records import Asked, Response
 from eyetest.results.gather import results_of
-from eyetest.results.sentences import label_sentences, labels, sentence_prompt
+from eyetest.results.judge import label_sentences, labels, sentence_prompt
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from tests.scoring.test_table import animals, make_bench, make_run, request

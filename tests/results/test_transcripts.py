@@ -8,8 +8,7 @@ import pytest
 from eyetest.measures import MEASURES, Settings
 from eyetest.prompts import SCREENSHOT_STEP
 from eyetest.records import Asked, Choice, Item, Lineage, Response
-from eyetest.results.gather import results_of
-from eyetest.results.transcripts import text_of, transcribed, transcript_of
+from eyetest.results.gather import results_of, text_of, transcribed, transcript_of
 from eyetest.scoring import Scorer
 from tests.scoring.test_table import make_bench, make_run, request
 

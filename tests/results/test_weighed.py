@@ -7,12 +7,11 @@ import polars as pl
 import pytest
 
 from eyetest.measures import MEASURES, Results, Settings
-from eyetest.measures.weighed import weighed
+from eyetest.measures.likelihood import weighed
 from eyetest.records import Asked, Choice, Item, Response
 from eyetest.records.order import order_of
-from eyetest.records.suite import SuiteBenchmark
-from eyetest.results.gather import results_of
-from eyetest.results.union import SuitePart, united
+from eyetest.records.recipe import SuiteBenchmark
+from eyetest.results.gather import SuitePart, results_of, united
 from eyetest.scoring import Scorer
 from tests.measures.tables import choice_items
 from tests.measures.tables import weighed as weighed_results

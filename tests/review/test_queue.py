@@ -100,8 +100,8 @@ def test_an_id_copied_out_of_the_queue_is_known(bench: Benchmark, tmp_path: Path
 
 
 def test_where_looking_changes_most_comes_first(bench: Benchmark, tmp_path: Path) -> None:
-    told = [verdict("plain"), verdict("text", evidence='{"states": {"sound": 0.4}}')]
-    told.append(verdict("=1+1", evidence='{"states": {"sound": 0.1}, "sent": 2}'))
+    told = [verdict("plain"), verdict("text", evidence='{"log ratio": 0.4}')]
+    told.append(verdict("=1+1", evidence='{"log ratio": 2.1, "sent": 2}'))
     assert [restored(row["item"]) for row in queue(bench, tmp_path, *told)] == ["=1+1", "text", "plain"]
     unsaid = [verdict("text", evidence="an option says nan"), verdict("plain", evidence="[]")]
     assert [row["item"] for row in queue(bench, tmp_path, *unsaid)] == ["text", "plain"], "as they come"

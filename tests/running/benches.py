@@ -90,6 +90,5 @@ def hashes(folder: Path) -> dict[str, str]:
 
 
 def manifest(run: Path) -> dict[str, Any]:
-    """``run.json``."""
     found: dict[str, Any] = json.loads((run / "run.json").read_text())
     return found

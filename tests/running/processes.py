@@ -17,8 +17,8 @@ import pytest
 
 _NURSERY = """
 import contextlib, io, json, os, resource, sys
-import eyetest.cli.run, eyetest.cli.look, eyetest.cli.live
-import eyetest.prompts.wording, pyarrow.dataset, pyarrow.acero
+import eyetest.cli.run, eyetest.cli.look, eyetest.cli.options
+import eyetest.prompts.building, pyarrow.dataset, pyarrow.acero
 from eyetest.cli import main
 from eyetest.models import BACKENDS
 
@@ -65,14 +65,11 @@ _SECRETS = ("OPENAI_API_KEY", "EYETEST_API_KEY")
 
 
 class Command:
-    """A command that was started."""
-
     def __init__(self, nursery: "Nursery", pid: int, place: Path) -> None:
         self._nursery, self.pid, self._place = nursery, pid, place
         self.code: int | None = None
 
     def wait(self) -> "Command":
-        """Until it ends, however it ends."""
         if self.code is None:
             self.code = self._nursery.order({"wait": self.pid})
         return self
@@ -89,11 +86,9 @@ class Command:
         return False
 
     def send(self, number: signal.Signals) -> None:
-        """A signal to it alone."""
         os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """At once, with no goodbye."""
         self.send(signal.SIGKILL)
         self.wait()
 
@@ -107,8 +102,6 @@ class Command:
 
 
 class Nursery:
-    """Starts commands."""
-
     def __init__(self, folder: Path, loaded: str = "") -> None:
         """``loaded``: code that loads beforehand what the commands will take."""
         self._folder = folder
@@ -178,6 +171,5 @@ def _nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
 
 @pytest.fixture
 def nursery(_nursery: Nursery, tmp_path: Path) -> Nursery:
-    """Starts commands in processes of their own."""
     _nursery.home(tmp_path)
     return _nursery

@@ -13,13 +13,13 @@ from eyetest.benchmarks import Benchmark
 from eyetest.models import parse_models
 from eyetest.records import Asked, Item, Message, Prompt, Response, RunBenchmark, RunStep, Words
 from eyetest.running import Asking, Limits, Session
-from eyetest.running.questions import Questions
 from eyetest.running.runner import Runner
+from eyetest.running.session import Questions
 from eyetest.runs import Run, RunWriter, plan, stored
 from eyetest.runs.folder import RECORDED
-from eyetest.runs.parts import from_batch
+from eyetest.runs.journal import from_batch
 from eyetest.runs.plan import PlanWriter, plan_rows, plan_table
-from eyetest.tabular.bounded_parquet import BoundedParquet
+from eyetest.tabular.arrow import BoundedParquet
 from tests.running.benches import make_bench
 
 MODELS = parse_models(["m=scripted:right=1"])
@@ -96,14 +96,6 @@ def test_rows_that_both_plans_begin_with_are_there_once(
     rows = [(row.item, row.request) for row in plan_rows(plan_table(tmp_path))]
     kept = [number for number in range(old) if number not in later]
     assert rows == [(f"q{number}", "aa") for number in kept] + [(f"q{number}", "bb") for number in later]
-
-
-def test_only_rows_whose_request_is_gone_are_read(tmp_path: Path, bench: Benchmark, whole_rows: list[int]) -> None:
-    Session(bench, MODELS, Asking(limit=40)).run(tmp_path / "r")
-    warm = Session(bench, MODELS, Asking(sampling={"temperature": 1}))
-    assert warm.estimate(tmp_path / "r").otherwise == 40
-    assert sum(whole_rows) == 2 * 40, "read, then chosen"
-    assert max(whole_rows) <= GROUP
 
 
 def test_answers_that_were_brought_in_are_found_by_who_was_asked_what(

@@ -1,6 +1,7 @@
 """Killed at any moment and started again, a run loses no answer and pays for none twice."""
 
 import random
+import re
 import time
 from collections import Counter
 from pathlib import Path
@@ -58,6 +59,8 @@ def test_kill_9_at_twenty_moments(tmp_path: Path, endpoint: Endpoint, nursery: N
 
     again = nursery.run(*command)
     assert again.code == 0
+    assert re.search(r"to ask +0 calls", again.stderr)
+    assert stored(tmp_path / "r") == rows
     assert endpoint.sent.total() == 400 + may_come_again.total(), "a complete run asks nothing"
 
 
@@ -95,20 +98,3 @@ def test_a_torn_last_line_is_skipped_told_and_asked_again(
     assert len(answers(tmp_path / "r")) == 5
     assert Run(tmp_path / "r").health.torn == 1, "told also after it was sealed"
     assert len(endpoint.attempts) == 5
-
-
-def test_whole_lines_before_a_torn_one_are_kept(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", 8)
-    endpoint.latency = 0.05
-    command = ("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", "--concurrency", 1)
-    process = nursery.start(*command)
-    until(lambda: endpoint.answered.total() >= 3)
-    process.kill()
-    (segment,) = (tmp_path / "r/journal").glob("*.jsonl")
-    lines = segment.read_bytes().splitlines(keepends=True)
-    segment.write_bytes(b"".join(lines[:-1]) + lines[-1][:25])
-    before = len(answers(tmp_path / "r"))
-    assert before == len(lines) - 1
-    assert nursery.run(*command).code == 0
-    assert len(answers(tmp_path / "r")) == 8
-    assert Run(tmp_path / "r").health.torn == 1

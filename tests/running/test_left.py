@@ -10,7 +10,7 @@ from eyetest.models import Call, parse_models
 from eyetest.records import Condition, Item, Manifest, Response
 from eyetest.running import Asking, Session
 from eyetest.running.planning import PASSED_OVER, Plan
-from eyetest.runs import Run, RunWriter, read_responses
+from eyetest.runs import RunWriter
 from eyetest.runs.stored import stored_errors
 from tests.running.benches import make_bench
 
@@ -72,27 +72,6 @@ def test_items_about_which_nothing_is_left_are_not_read(tmp_path: Path, monkeypa
     monkeypatch.setattr(Benchmark, "take", lambda self, rows: taken.extend(rows) or take(self, rows))  # type: ignore[func-returns-value]
     assert len(list(session.plan.chosen(left.rows(0), session.plan.models))) == estimate.calls == 5
     assert sorted(taken) == [15, 16, 17, 18, 19]
-
-
-def test_what_was_answered_in_other_words_is_counted(tmp_path: Path) -> None:
-    bench = make_bench(tmp_path / "b", 10)
-    models = parse_models(["m=scripted:right=1"])
-    Session(bench, models, Asking(limit=6)).run(tmp_path / "r")
-    warm = Session(bench, models, Asking(sampling={"temperature": 1}))
-    assert warm.estimate(tmp_path / "r").otherwise == 6
-    assert Session(bench, models, Asking()).estimate(tmp_path / "r").otherwise == 0
-    more = parse_models(["m=scripted:right=1", "n=scripted:right=0.5"])
-    assert Session(bench, more, Asking()).estimate(tmp_path / "r").otherwise == 0
-
-
-def test_a_run_of_many_parts_goes_on(tmp_path: Path) -> None:
-    bench = make_bench(tmp_path / "b", 40)
-    models = parse_models(["m=scripted:right=1", "n=scripted:right=0.5"])
-    for limit in (3, 17, 17, 29, None):
-        Session(bench, models, Asking(limit=limit)).run(tmp_path / "r")
-    requests = [response.request for response in read_responses(tmp_path / "r")]
-    assert len(requests) == len(set(requests)) == 80
-    assert set(Run(tmp_path / "r").errors().by_request().values()) == {""}
 
 
 def test_items_are_taken_from_many_row_groups_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ from eyetest.records import (
     Tally,
     parse_rule,
 )
-from eyetest.records.settings import Cut
+from eyetest.records.tables import Cut
 from eyetest.running import Asking, ItemPanel, Limits, Plan, Progress, Runner, Session, execute, execute_panels
 from eyetest.runs import read_responses
 from tests.endpoint import draw as chance
@@ -52,11 +52,7 @@ def calls_of(table: Table) -> list[list[Call]]:
 
 def truth(rule: StoppingRule, table: Table) -> bool | None:
     """The verdict of the full run; None where failed calls leave it open."""
-    tallies = [
-        Tally(hits=sum(hit is True for hit in row), unknown=rule.trials - sum(hit is not None for hit in row))
-        for row in table
-    ]
-    return rule.verdict(tallies)
+    return rule.verdict([tally_of(rule, row) for row in table])
 
 
 def in_waves(rule: StoppingRule, table: Table) -> tuple[bool | None, list[str], list[list[str]]]:
@@ -65,7 +61,7 @@ def in_waves(rule: StoppingRule, table: Table) -> tuple[bool | None, list[str], 
     while wave := panel.wave():
         waves.append([call.id for call in wave])
         for call in wave:
-            panel.heard(call, table[int(call.asked.model[1:])][call.asked.trial])
+            panel.observed(call, table[int(call.asked.model[1:])][call.asked.trial])
         assert len(waves) < 1_000
     asked = [call for wave in waves for call in wave]
     assert len(list(panel.unsent())) == sum(map(len, table)) - len(asked)
@@ -74,21 +70,16 @@ def in_waves(rule: StoppingRule, table: Table) -> tuple[bool | None, list[str], 
 
 def one_by_one(rule: StoppingRule, table: Table) -> list[str]:
     """Ask a single call at a time, model after model, and look after each whether that was enough."""
-    heard: Table = [[] for _ in table]
-
-    def tally(row: Sequence[bool | None]) -> Tally:
-        known = [hit for hit in row if hit is not None]
-        return Tally(hits=sum(known), unknown=rule.trials - len(known))
-
+    observed: Table = [[] for _ in table]
     asked: list[str] = []
     for model, row in enumerate(table):
         for trial, hit in enumerate(row):
-            if rule.verdict([tally(r) for r in heard]) is not None:
+            if truth(rule, observed) is not None:
                 return asked
-            if rule.model_answers(tally(heard[model])) is not None:
+            if rule.model_answers(tally_of(rule, observed[model])) is not None:
                 break
             asked.append(f"{model}-{trial}")
-            heard[model].append(hit)
+            observed[model].append(hit)
     return asked
 
 
@@ -257,12 +248,12 @@ class Asker:
         """What can be said from what is stored alone."""
         found = {}
         for item in self.plan.items():
-            heard: Table = [[] for _ in self.models]
+            observed: Table = [[] for _ in self.models]
             for call in self.plan.calls(item, self.models):
                 assert isinstance(call, Call)
                 if call.id in self.stored:
-                    heard[int(call.asked.model[1:])].append(says_yes(item, Condition(), self.stored[call.id]))
-            found[item.id] = self.rule.verdict([tally_of(self.rule, row) for row in heard])
+                    observed[int(call.asked.model[1:])].append(says_yes(item, Condition(), self.stored[call.id]))
+            found[item.id] = self.rule.verdict([tally_of(self.rule, row) for row in observed])
         return found
 
 

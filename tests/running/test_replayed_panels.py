@@ -38,7 +38,7 @@ Verdicts = dict[str, bool | None]
 def numbered(item: Item) -> Item:
     """Without pictures 126 of these items ask the same as another, and equal requests share one answer."""
     question = f"[{item.id}] {item.question}"
-    return msgspec.structs.replace(item, question=question, images=(), spellings={}, description="")
+    return msgspec.structs.replace(item, question=question, images=(), description="")
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import asyncio
 import heapq
 import random
 from collections.abc import Callable, Coroutine
+from functools import wraps
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.models import CallError
-from eyetest.running.limits import Limits, Throttle
+from eyetest.running.health import Throttle
+from eyetest.running.limits import Limits
 
 
 class Clockwork(asyncio.SelectorEventLoop):
@@ -32,9 +34,13 @@ class Clockwork(asyncio.SelectorEventLoop):
         super()._run_once()  # type: ignore[misc]
 
 
-def on_a_clock(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    with asyncio.Runner(loop_factory=Clockwork) as runner:
-        runner.run(asyncio.wait_for(work(), 1_000_000))
+def on_a_clock(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    @wraps(test)
+    def on_clockwork(*values: Any, **named: Any) -> None:
+        with asyncio.Runner(loop_factory=Clockwork) as runner:
+            runner.run(asyncio.wait_for(test(*values, **named), 1_000_000))
+
+    return on_clockwork
 
 
 class Server:
@@ -71,150 +77,132 @@ class Server:
                 tasks.create_task(self.call())
 
 
-def test_it_doubles_each_round_until_it_is_as_wide_as_allowed() -> None:
-    async def work() -> None:
-        server = Server(Throttle(64))
-        began = asyncio.get_running_loop().time()
-        await server.calls(1_000)
-        rounds = [sum(1 for entry in server.entries if entry == began + second) for second in range(6)]
-        assert rounds == [8, 16, 32, 64, 64, 64]
-        assert server.peak == 64
-
-    on_a_clock(work)
+@on_a_clock
+async def test_it_doubles_each_round_until_it_is_as_wide_as_allowed() -> None:
+    server = Server(Throttle(64))
+    began = asyncio.get_running_loop().time()
+    await server.calls(1_000)
+    rounds = [sum(1 for entry in server.entries if entry == began + second) for second in range(6)]
+    assert rounds == [8, 16, 32, 64, 64, 64]
+    assert server.peak == 64
 
 
 @pytest.mark.parametrize("most", [1, 2, 8, 9])
-def test_it_never_is_wider_than_allowed(most: int) -> None:
-    async def work() -> None:
-        server = Server(Throttle(most))
-        await server.calls(60)
-        assert server.peak == most
-        assert server.done == 60
-
-    on_a_clock(work)
+@on_a_clock
+async def test_it_never_is_wider_than_allowed(most: int) -> None:
+    server = Server(Throttle(most))
+    await server.calls(60)
+    assert server.peak == most
+    assert server.done == 60
 
 
-def test_one_push_narrows_it_once_for_all_that_flew_together() -> None:
-    async def work() -> None:
-        throttle, loop = Throttle(64), asyncio.get_running_loop()
-        throttle.width = 40.0
-        entered = []
-        for _ in range(40):
-            entered.append(await throttle.__aenter__())
-        await asyncio.sleep(1)
-        for time in entered:
-            throttle.pushed_back(time, None)
-        assert throttle.width == pytest.approx(28)
-        throttle.pushed_back(loop.time() + 0.5, None)
-        assert throttle.width == pytest.approx(19.6), "a call that came later says something new"
-
-    on_a_clock(work)
+@on_a_clock
+async def test_one_push_narrows_it_once_for_all_that_flew_together() -> None:
+    throttle, loop = Throttle(64), asyncio.get_running_loop()
+    throttle.width = 40.0
+    entered = []
+    for _ in range(40):
+        entered.append(await throttle.__aenter__())
+    await asyncio.sleep(1)
+    for time in entered:
+        throttle.pushed_back(time, None)
+    assert throttle.width == pytest.approx(28)
+    throttle.pushed_back(loop.time() + 0.5, None)
+    assert throttle.width == pytest.approx(19.6), "a call that came later says something new"
 
 
-def test_after_a_push_it_comes_up_by_about_one_a_round() -> None:
-    async def work() -> None:
-        throttle = Throttle(64)
-        throttle.width = 20.0
-        throttle.pushed_back(asyncio.get_running_loop().time(), None)
-        assert throttle.width == pytest.approx(14)
-        for _ in range(14):
-            throttle.went_well()
-        assert 14.8 < throttle.width < 15.1
-
-    on_a_clock(work)
+@on_a_clock
+async def test_after_a_push_it_comes_up_by_about_one_a_round() -> None:
+    throttle = Throttle(64)
+    throttle.width = 20.0
+    throttle.pushed_back(asyncio.get_running_loop().time(), None)
+    assert throttle.width == pytest.approx(14)
+    for _ in range(14):
+        throttle.went_well()
+    assert 14.8 < throttle.width < 15.1
 
 
-def test_it_settles_near_what_the_server_takes_and_goes_up_when_the_server_does() -> None:
-    async def work() -> None:
-        server = Server(Throttle(64), room=20)
-        await server.calls(2_000)
-        late = server.widths[len(server.widths) // 2 :]
-        assert min(late) >= 13
-        assert max(late) <= 22
-        assert server.refused < server.done / 10
-        server.room = float("inf")
-        await server.calls(4_000)
-        assert server.throttle.width > 40
-
-    on_a_clock(work)
+@on_a_clock
+async def test_it_settles_near_what_the_server_takes_and_goes_up_when_the_server_does() -> None:
+    server = Server(Throttle(64), room=20)
+    await server.calls(2_000)
+    late = server.widths[len(server.widths) // 2 :]
+    assert min(late) >= 13
+    assert max(late) <= 22
+    assert server.refused < server.done / 10
+    server.room = float("inf")
+    await server.calls(4_000)
+    assert server.throttle.width > 40
 
 
-def test_it_never_closes_for_good() -> None:
-    async def work() -> None:
-        server = Server(Throttle(64), room=1)
-        await server.calls(100)
-        assert server.done == 100
-        assert min(server.widths) >= 1
-
-    on_a_clock(work)
+@on_a_clock
+async def test_it_never_closes_for_good() -> None:
+    server = Server(Throttle(64), room=1)
+    await server.calls(100)
+    assert server.done == 100
+    assert min(server.widths) >= 1
 
 
-def test_while_the_server_wants_a_pause_nobody_passes() -> None:
-    async def work() -> None:
-        throttle, loop = Throttle(4), asyncio.get_running_loop()
-        async with throttle as entered:
-            throttle.pushed_back(entered, 30.0)
-            throttle.pushed_back(entered, 5.0)
-        began, passed = loop.time(), []
+@on_a_clock
+async def test_while_the_server_wants_a_pause_nobody_passes() -> None:
+    throttle, loop = Throttle(4), asyncio.get_running_loop()
+    async with throttle as entered:
+        throttle.pushed_back(entered, 30.0)
+        throttle.pushed_back(entered, 5.0)
+    began, passed = loop.time(), []
 
-        async def one() -> None:
-            async with throttle:
-                passed.append(loop.time() - began)
+    async def one() -> None:
+        async with throttle:
+            passed.append(loop.time() - began)
 
-        async with asyncio.TaskGroup() as tasks:
-            for _ in range(10):
-                tasks.create_task(one())
-        assert len(passed) == 10
-        assert min(passed) >= 30.0, "the longer pause counts"
-        assert max(passed) < 31.0
-
-    on_a_clock(work)
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(10):
+            tasks.create_task(one())
+    assert len(passed) == 10
+    assert min(passed) >= 30.0, "the longer pause counts"
+    assert max(passed) < 31.0
 
 
-def test_whoever_is_cancelled_while_waiting_gives_the_place_on() -> None:
-    async def work() -> None:
-        throttle = Throttle(1)
-        order: list[str] = []
+@on_a_clock
+async def test_whoever_is_cancelled_while_waiting_gives_the_place_on() -> None:
+    throttle = Throttle(1)
+    order: list[str] = []
 
-        async def one(name: str) -> None:
-            async with throttle:
-                order.append(name)
-                await asyncio.sleep(1)
-
-        tasks = {name: asyncio.create_task(one(name)) for name in "abcd"}
-        await asyncio.sleep(0.5)
-        tasks["b"].cancel()
-        await asyncio.sleep(0.5)
-        tasks["c"].cancel()  # just as it is let in
-        await asyncio.wait(tasks.values())
-        assert order[0] == "a"
-        assert order[-1] == "d"
-        assert throttle.active == 0
-
-    on_a_clock(work)
-
-
-def test_when_all_may_pass_all_do() -> None:
-    async def work() -> None:
-        throttle, loop = Throttle(2), asyncio.get_running_loop()
-        throttle.pushed_back(loop.time(), 3_600)
-        through = []
-
-        async def one(number: int) -> None:
-            async with throttle:
-                through.append(number)
-                await asyncio.sleep(1)
-
-        async with asyncio.TaskGroup() as tasks:
-            for number in range(50):
-                tasks.create_task(one(number))
+    async def one(name: str) -> None:
+        async with throttle:
+            order.append(name)
             await asyncio.sleep(1)
-            began = loop.time()
-            throttle.let_all_pass()
-        assert sorted(through) == list(range(50))
-        assert loop.time() - began < 5
 
-    on_a_clock(work)
+    tasks = {name: asyncio.create_task(one(name)) for name in "abcd"}
+    await asyncio.sleep(0.5)
+    tasks["b"].cancel()
+    await asyncio.sleep(0.5)
+    tasks["c"].cancel()  # just as it is let in
+    await asyncio.wait(tasks.values())
+    assert order[0] == "a"
+    assert order[-1] == "d"
+    assert throttle.active == 0
+
+
+@on_a_clock
+async def test_when_all_may_pass_all_do() -> None:
+    throttle, loop = Throttle(2), asyncio.get_running_loop()
+    throttle.pushed_back(loop.time(), 3_600)
+    through = []
+
+    async def one(number: int) -> None:
+        async with throttle:
+            through.append(number)
+            await asyncio.sleep(1)
+
+    async with asyncio.TaskGroup() as tasks:
+        for number in range(50):
+            tasks.create_task(one(number))
+        await asyncio.sleep(1)
+        began = loop.time()
+        throttle.let_all_pass()
+    assert sorted(through) == list(range(50))
+    assert loop.time() - began < 5
 
 
 @given(
@@ -223,15 +211,13 @@ def test_when_all_may_pass_all_do() -> None:
     pause=st.none() | st.floats(0.01, 50),
     calls=st.integers(1, 60),
 )
-def test_nobody_is_forgotten(most: int, room: int, pause: float | None, calls: int) -> None:
-    async def work() -> None:
-        server = Server(Throttle(most), room=room, pause=pause)
-        await server.calls(calls)
-        assert server.done == calls
-        assert server.peak <= most
-        assert server.throttle.active == 0
-
-    on_a_clock(work)
+@on_a_clock
+async def test_nobody_is_forgotten(most: int, room: int, pause: float | None, calls: int) -> None:
+    server = Server(Throttle(most), room=room, pause=pause)
+    await server.calls(calls)
+    assert server.done == calls
+    assert server.peak <= most
+    assert server.throttle.active == 0
 
 
 def test_waits_double_and_are_at_least_what_the_server_asked_for() -> None:

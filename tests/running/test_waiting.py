@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from eyetest.running.session import hearing, wait_for
+from eyetest.running.limits import hearing, wait_for
 
 
 def outside(work: Coroutine[Any, Any, None]) -> None:

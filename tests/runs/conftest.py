@@ -9,5 +9,4 @@ from tests.support.command import call
 
 @pytest.fixture
 def eyetest() -> Eyetest:
-    """Calls the command line with these arguments."""
     return call

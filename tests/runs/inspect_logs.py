@@ -37,19 +37,16 @@ def sample(id_: int | str, text: str | None, *, epoch: int = 1, **also: Any) -> 
 
 
 def header(model: str = "openai/gpt", *, cot: bool = False) -> dict[str, Any]:
-    """What a log says once."""
     step = {"solver": "multiple_choice", "params": {"cot": cot}}
     return {"version": 2, "status": "success", "eval": {"model": model, "task": "animals"}, "plan": {"steps": [step]}}
 
 
 def document(path: Path, samples: Sequence[Mapping[str, Any]], about: Mapping[str, Any] | None = None) -> Path:
-    """A log as one JSON document."""
     path.write_text(json.dumps(dict(about or header()) | {"samples": samples}, indent=2))
     return path
 
 
 def eval_file(path: Path, samples: Sequence[Mapping[str, Any]], about: Mapping[str, Any] | None = None) -> Path:
-    """A log as a zip."""
     names = [f"samples/{one['id']}_epoch_{one['epoch']}.json" for one in samples]
     parts = {name: json.dumps(one).encode() for name, one in zip(names, samples, strict=True)}
     return packed(path, parts | {"header.json": json.dumps(about or header()).encode()})

@@ -3,7 +3,6 @@
 import os
 import random
 import subprocess
-import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 
 from tests.runs.conftest import Eyetest
 from tests.runs.written import content, jsonl, separated, xlsx
+from tests.support.command import MAIN
 
 GOOD: dict[str, object] = {"item": "1", "model": "m", "text": "A"}
 Make = Callable[[Path], Path]
@@ -121,10 +121,10 @@ FILES: dict[str, tuple[Make, str]] = {
         lambda folder: xlsx(folder / "a.xlsx", ["item", "model", "text"], [1, "m", "A"], [2, "m", "B", "C"]),
         "a.xlsx row 2: there is more than the 3 columns",
     ),
-    "text named Parquet": (written("a.parquet", "hello"), "a.parquet cannot be read"),
-    "empty Parquet": (written("a.parquet", ""), "a.parquet cannot be read"),
-    "cut Parquet": (cut_parquet, "a.parquet cannot be read"),
-    "spoilt Parquet": (spoilt_parquet, "a.parquet cannot be read"),
+    "text named Parquet": (written("a.parquet", "hello"), "a.parquet is not a Parquet file"),
+    "empty Parquet": (written("a.parquet", ""), "a.parquet is not a Parquet file"),
+    "cut Parquet": (cut_parquet, "a.parquet is not a Parquet file"),
+    "spoilt Parquet": (spoilt_parquet, "a.parquet is damaged"),
     "text named Excel": (written("a.xlsx", "hello"), "a.xlsx is no Excel file"),
     "zip named Excel": (zipped, "a.xlsx is no Excel file"),
     "charts alone": (chart_only, "a.xlsx is no Excel file"),
@@ -220,19 +220,6 @@ def test_options(tmp_path: Path, eyetest: Eyetest, options: list[str], message: 
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.jsonl"]
 
 
-def test_places_that_are_no_runs(tmp_path: Path, eyetest: Eyetest) -> None:
-    path = jsonl(tmp_path / "a.jsonl", GOOD)
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full/thesis.tex").write_text("years of work")
-    assert "is a file; a run is a folder" in eyetest("import-answers", path, "--to", path).refused()
-    assert (
-        '"thesis.tex", which is not part of a run'
-        in eyetest("import-answers", path, "--to", tmp_path / "full").refused()
-    )
-    assert "a.jsonl" in eyetest("import-answers", path, "--to", path / "run").refused()
-    assert content(tmp_path) == {"a.jsonl": path.read_bytes(), "full/thesis.tex": b"years of work"}
-
-
 def test_a_missing_parent_is_made_only_for_good_input(tmp_path: Path, eyetest: Eyetest) -> None:
     bad = jsonl(tmp_path / "bad.jsonl", GOOD, GOOD)
     eyetest("import-answers", bad, "--to", tmp_path / "a/b/run").refused()
@@ -245,15 +232,7 @@ def test_names_that_are_no_text(tmp_path: Path) -> None:
     """A file name and a model's name of any bytes; run.json is text all the same."""
     path = separated(Path(os.fsdecode(os.fsencode(tmp_path) + b"/p\xff.csv")), ["item", "text"], ["1", "A"])
     run = tmp_path / "run"
-    command: list[str | Path] = [
-        sys.executable,
-        "-c",
-        "from eyetest.cli import main; main()",
-        "import-answers",
-        path,
-        "--to",
-        run,
-    ]
-    done = subprocess.run([*command, "--model", os.fsdecode(b"m\xff")], capture_output=True, timeout=60, check=False)
+    command: list[str | Path] = [*MAIN, "import-answers", path, "--to", run, "--model", os.fsdecode(b"m\xff")]
+    done = subprocess.run(command, capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert (run / "run.json").read_text().isascii()

@@ -9,11 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eyetest.records import Answer, columns
+from eyetest.records import Answer
 from eyetest.runs import Run, open_answers
-from tests.conftest import ROOT
 from tests.runs.conftest import Eyetest
-from tests.runs.written import API_FAILURE, REQUEST_FAILED, answers, jsonl, separated, texts, xlsx
+from tests.runs.written import API_FAILURE, REQUEST_FAILED, answers, imported, jsonl, separated, texts, xlsx
 
 CELL = 32_767
 VLMEVALKIT = ("index", "question", "A", "B", "answer", "category", "prediction")
@@ -76,36 +75,32 @@ def test_mmmu_s_outputs_by_subject(tmp_path: Path, eyetest: Eyetest) -> None:
     assert "1.000" in eyetest("score", tmp_path / "run").fine()
 
 
-def test_a_benchmark_column_of_ours_by_chance_is_not_the_answer(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_a_benchmark_column_of_ours_by_chance_is_not_the_answer(tmp_path: Path) -> None:
     """A VLMEvalKit benchmark may have a column called text or item; the answer is still in ``prediction``."""
     path = separated(tmp_path / "p.tsv", ["index", "text", "item", "prediction"], ["7", "a passage", "spoon", "B"])
-    eyetest("import-answers", path, "--to", tmp_path / "run", "--model", "m").fine()
-    assert texts(tmp_path / "run") == {"7": "B"}
+    assert texts(imported(path, "--model", "m")) == {"7": "B"}
 
 
 @pytest.mark.parametrize(
     ("length", "outcome"), [(CELL - 1, "answered"), (CELL, "truncated"), (CELL + 9, "truncated")]
 )
-def test_a_full_excel_cell_was_cut_off(tmp_path: Path, eyetest: Eyetest, length: int, outcome: str) -> None:
+def test_a_full_excel_cell_was_cut_off(tmp_path: Path, length: int, outcome: str) -> None:
     text = "x" * length + "Answer: B"
     cut = text[:length]
     path = xlsx(tmp_path / "p.xlsx", ["index", "prediction"], [1, cut])
-    eyetest("import-answers", path, "--to", tmp_path / "run", "--model", "m").fine()
-    (answer,) = answers(tmp_path / "run")
+    (answer,) = answers(imported(path, "--model", "m"))
     assert (answer.outcome, answer.text) == (outcome, cut[:CELL])
 
 
-def test_a_cell_that_excel_itself_cut_counts_its_own_way(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_a_cell_that_excel_itself_cut_counts_its_own_way(tmp_path: Path) -> None:
     """Excel counts a character beyond the basic plane as two."""
     path = xlsx(tmp_path / "p.xlsx", ["index", "prediction"], [1, "𝜋" * (CELL // 2)], [2, "𝜋" * (CELL // 2 - 1)])
-    eyetest("import-answers", path, "--to", tmp_path / "run", "--model", "m").fine()
-    assert [answer.outcome for answer in answers(tmp_path / "run")] == ["truncated", "answered"]
+    assert [answer.outcome for answer in answers(imported(path, "--model", "m"))] == ["truncated", "answered"]
 
 
-def test_a_long_text_is_whole_where_the_format_has_no_limit(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_a_long_text_is_whole_where_the_format_has_no_limit(tmp_path: Path) -> None:
     path = separated(tmp_path / "p.tsv", ["index", "prediction"], ["1", "x" * CELL])
-    eyetest("import-answers", path, "--to", tmp_path / "run", "--model", "m").fine()
-    assert [answer.outcome for answer in answers(tmp_path / "run")] == ["answered"]
+    assert [answer.outcome for answer in answers(imported(path, "--model", "m"))] == ["answered"]
 
 
 def test_excel_keeps_what_looks_like_a_formula_or_a_number(tmp_path: Path, eyetest: Eyetest) -> None:
@@ -115,10 +110,9 @@ def test_excel_keeps_what_looks_like_a_formula_or_a_number(tmp_path: Path, eyete
     assert texts(tmp_path / "run") == {"1": "=5+7", "2": "12", "3": "0.5", "4": "007", "5": "= x", "6": "True"}
 
 
-def test_excel_matrix_with_an_empty_corner(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_excel_matrix_with_an_empty_corner(tmp_path: Path) -> None:
     path = xlsx(tmp_path / "m.xlsx", [None, "cat", "dog"], ["q1", 1, 0], ["q2", None, 1])
-    eyetest("import-answers", path, "--to", tmp_path / "run", "--matrix", "item").fine()
-    found = {(answer.item, answer.model): answer.given for answer in answers(tmp_path / "run")}
+    found = {(answer.item, answer.model): answer.given for answer in answers(imported(path, "--matrix", "item"))}
     assert found == {("q1", "cat"): 1, ("q1", "dog"): 0, ("q2", "dog"): 1}
 
 
@@ -150,10 +144,9 @@ def test_lmms_eval_samples(tmp_path: Path, eyetest: Eyetest) -> None:
     ]
 
 
-def test_lmms_eval_repeats_are_trials(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_lmms_eval_repeats_are_trials(tmp_path: Path) -> None:
     path = jsonl(tmp_path / "s.jsonl", lmms(0, resps=[["A", "B", REQUEST_FAILED]]), lmms(1, resps=[["C", "C", "D"]]))
-    eyetest("import-answers", path, "--to", tmp_path / "run", "--model", "m").fine()
-    found = [(answer.item, answer.trial, answer.text) for answer in answers(tmp_path / "run")]
+    found = [(answer.item, answer.trial, answer.text) for answer in answers(imported(path, "--model", "m"))]
     assert found == [("0", 0, "A"), ("0", 1, "B"), ("0", 2, None), ("1", 0, "C"), ("1", 1, "C"), ("1", 2, "D")]
 
 
@@ -212,22 +205,14 @@ OWN = [
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
-def test_our_own_tables_need_no_mapping(tmp_path: Path, eyetest: Eyetest, suffix: str) -> None:
+def test_our_own_tables_need_no_mapping(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"answers{suffix}"
     rows = [msgspec.to_builtins(answer) for answer in OWN]
     if suffix == ".parquet":
         pq.write_table(pa.Table.from_pylist(rows), path)
     else:
         jsonl(path, *rows)
-    eyetest("import-answers", path, "--to", tmp_path / "run").fine()
-    assert answers(tmp_path / "run") == OWN == list(open_answers(path))
-
-
-def test_the_contracts_example(tmp_path: Path, eyetest: Eyetest) -> None:
-    path = ROOT / "tests/fixtures/contracts/answers.jsonl"
-    eyetest("import-answers", path, "--to", tmp_path / "run").fine()
-    assert [answer.outcome for answer in answers(tmp_path / "run")] == ["answered", "answered", "failed"]
-    assert [answer.given for answer in answers(tmp_path / "run")] == [None, 1.0, None]
+    assert answers(imported(path)) == OWN == list(open_answers(path))
 
 
 def test_a_null_is_no_answer_and_an_empty_text_is_one(tmp_path: Path, eyetest: Eyetest) -> None:
@@ -251,13 +236,12 @@ def test_verdicts_alone_are_marked_as_given(tmp_path: Path, eyetest: Eyetest) ->
     assert "8 of them verdicts only" in said
 
 
-def test_other_tools_json_and_objects_under_keys(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_other_tools_json_and_objects_under_keys(tmp_path: Path) -> None:
     """MathVista's own results: objects under the item's id, with NaN as Python writes it."""
     path = tmp_path / "r.json"
     path.write_text(json.dumps({"1": {"response": "B", "score": float("nan")}, "2": {"response": "C", "score": 1}}))
     options = ("--map", "item=key,text=response,given=score", "--model", "m")
-    eyetest("import-answers", path, "--to", tmp_path / "run", *options).fine()
-    assert [(answer.item, answer.text, answer.given) for answer in answers(tmp_path / "run")] == [
+    assert [(answer.item, answer.text, answer.given) for answer in answers(imported(path, *options))] == [
         ("1", "B", None),
         ("2", "C", 1.0),
     ]
@@ -271,8 +255,3 @@ def test_byte_order_marks_are_no_part_of_a_name(tmp_path: Path, eyetest: Eyetest
         (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + data.encode())
         eyetest("import-answers", tmp_path / name, "--to", tmp_path / f"run-{name}").fine()
         assert texts(tmp_path / f"run-{name}") == {"1": "x"}
-
-
-def test_the_answers_columns_are_the_contracts() -> None:
-    listed = "item model sight ask shots template order marks method history trial text outcome given"
-    assert columns(Answer) == tuple(listed.split())

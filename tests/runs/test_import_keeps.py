@@ -1,9 +1,7 @@
 """What a run has stays: through a second import, another model's import, a refused one and a killed one."""
 
-import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from contextlib import suppress
@@ -12,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from eyetest.errors import DamagedWarning
-from eyetest.records import Answer, Asked, Response, RunBenchmark, RunStep
+from eyetest.records import Asked, Response, RunBenchmark, RunStep
 from eyetest.runs import Run, RunWriter, read_responses
 from tests.runs.conftest import Eyetest
 from tests.runs.written import API_FAILURE, answers, content, jsonl, texts
+from tests.support.command import MAIN
 
 FIRST = [{"item": str(n), "model": "cat", "text": f"cat {n}"} for n in range(5)]
 SECOND = [{"item": str(n), "model": "dog", "text": f"dog {n}"} for n in range(3)]
@@ -148,15 +147,6 @@ def test_a_benchmark_named_later_is_written_down(tmp_path: Path, run: Path, eyet
     assert len(answers(run)) == 5
 
 
-def test_a_run_that_is_being_written_is_left_alone(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
-    second = jsonl(tmp_path / "second.jsonl", *SECOND)
-    with RunWriter(run):
-        line = eyetest("import-answers", second, "--to", run).refused()
-    assert f"is being written by process {os.getpid()}" in line
-    eyetest("import-answers", second, "--to", run).fine()
-    assert len(answers(run)) == 8
-
-
 @pytest.mark.parametrize("file", ["run.json", "plan.parquet"])
 def test_a_damaged_run_is_said_to_be(tmp_path: Path, run: Path, eyetest: Eyetest, file: str) -> None:
     (run / file).write_bytes((run / file).read_bytes()[:-30])
@@ -186,16 +176,7 @@ MANY = 25_000
 
 
 def start(source: Path, run: Path) -> "subprocess.Popen[bytes]":
-    command: list[str | Path] = [
-        sys.executable,
-        "-c",
-        "from eyetest.cli import main; main()",
-        "import-answers",
-        source,
-        "--to",
-        run,
-    ]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    return subprocess.Popen([*MAIN, "import-answers", source, "--to", run], stdout=subprocess.DEVNULL)
 
 
 def wait_until_it_reads(process: "subprocess.Popen[bytes]", source: Path) -> None:
@@ -274,7 +255,3 @@ def test_two_imports_at_once_lose_nothing(tmp_path: Path) -> None:
     assert {name: found.count(name) for name, code in codes.items() if code == 0} == {
         name: 400 for name, code in codes.items() if code == 0
     }
-
-
-def test_the_answer_record_is_what_is_read(run: Path) -> None:
-    assert answers(run)[0] == Answer(item="0", model="cat", text="cat 0")

@@ -7,7 +7,7 @@ import pytest
 
 from eyetest.records import Answer
 from tests.runs.conftest import Eyetest
-from tests.runs.written import answers, jsonl, separated, texts
+from tests.runs.written import answers, imported, jsonl, separated, texts
 
 HEADER = ("item_id", "name", "setting", "condition", "trial", "raw_output", "ok")
 ROWS = (
@@ -49,14 +49,13 @@ def test_joined_columns(table: Path, tmp_path: Path, eyetest: Eyetest) -> None:
     assert [answer.trial for answer in answers(tmp_path / "run")] == [0, 1, 2, 0]
 
 
-def test_an_empty_part_leaves_no_trace_in_a_joined_name(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_an_empty_part_leaves_no_trace_in_a_joined_name(tmp_path: Path) -> None:
     path = jsonl(
         tmp_path / "a.jsonl",
         {"item": 1, "m": "gpt", "augment": None, "text": "A"},
         {"item": 1, "m": "gpt", "augment": "ocr", "text": "B"},
     )
-    eyetest("import-answers", path, "--to", tmp_path / "run", "--map", "model=m+augment").fine()
-    assert [answer.model for answer in answers(tmp_path / "run")] == ["gpt", "gpt ocr"]
+    assert [answer.model for answer in answers(imported(path, "--map", "model=m+augment"))] == ["gpt", "gpt ocr"]
 
 
 @pytest.mark.parametrize("absent", [None, "", float("nan")])
@@ -70,16 +69,14 @@ def test_values_with_brackets_and_empty_ones(tmp_path: Path, eyetest: Eyetest, a
     assert [answer.sight for answer in answers(tmp_path / "run")] == ["grey", "blind", "no-question", "nothing"]
 
 
-def test_an_empty_cell_means_the_default(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_an_empty_cell_means_the_default(tmp_path: Path) -> None:
     path = separated(tmp_path / "a.csv", ["item", "model", "sight", "trial", "text"], ["1", "m", "", "", "A"])
-    eyetest("import-answers", path, "--to", tmp_path / "run").fine()
-    assert answers(tmp_path / "run") == [Answer(item="1", model="m", text="A")]
+    assert answers(imported(path)) == [Answer(item="1", model="m", text="A")]
 
 
-def test_values_mapped_to_nothing_leave_their_rows_out(table: Path, tmp_path: Path, eyetest: Eyetest) -> None:
+def test_values_mapped_to_nothing_leave_their_rows_out(table: Path, tmp_path: Path) -> None:
     options = ("--map", f"{COLUMNS},model=name", "--map-values", "item=2>", "--map-values", "sight=condition:text>")
-    eyetest("import-answers", table, "--to", tmp_path / "run", *options).fine()
-    assert [answer.text for answer in answers(tmp_path / "run")] == ["B", "print(7)"]
+    assert [answer.text for answer in answers(imported(table, *options))] == ["B", "print(7)"]
 
 
 def test_where_takes_any_of_a_columns_values_and_all_of_the_columns(
@@ -93,28 +90,25 @@ def test_where_takes_any_of_a_columns_values_and_all_of_the_columns(
     assert [answer.text for answer in answers(tmp_path / "b")] == ["A"]
 
 
-def test_where_compares_numbers_by_what_they_are_called(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_where_compares_numbers_by_what_they_are_called(tmp_path: Path) -> None:
     path = jsonl(tmp_path / "a.jsonl", *({"item": n, "model": "m", "t": n, "text": "A"} for n in (0, 1.0, 2)))
-    eyetest("import-answers", path, "--to", tmp_path / "run", "--where", "t=1").fine()
-    assert texts(tmp_path / "run") == {"1": "A"}
+    assert texts(imported(path, "--where", "t=1")) == {"1": "A"}
 
 
-def test_set_wins_over_a_column_of_that_name(table: Path, tmp_path: Path, eyetest: Eyetest) -> None:
+def test_set_wins_over_a_column_of_that_name(table: Path, tmp_path: Path) -> None:
     options = ("--map", f"{COLUMNS},model=name+setting", "--fill", "trial=4,sight=grey")
-    eyetest("import-answers", table, "--to", tmp_path / "run", *options).fine()
-    assert {(answer.trial, answer.sight) for answer in answers(tmp_path / "run")} == {(4, "grey")}
+    assert {(answer.trial, answer.sight) for answer in answers(imported(table, *options))} == {(4, "grey")}
 
 
-def test_a_name_is_the_same_whatever_its_type(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_a_name_is_the_same_whatever_its_type(tmp_path: Path) -> None:
     path = jsonl(
         tmp_path / "a.jsonl",
         *({"item": v, "model": "m", "text": 5.0, "trial": t} for t, v in enumerate((7, 7.0, "7"))),
     )
-    eyetest("import-answers", path, "--to", tmp_path / "run").fine()
-    assert [(answer.item, answer.text) for answer in answers(tmp_path / "run")] == [("7", "5.0")] * 3
+    assert [(answer.item, answer.text) for answer in answers(imported(path))] == [("7", "5.0")] * 3
 
 
-def test_rows_need_not_have_the_same_columns(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_rows_need_not_have_the_same_columns(tmp_path: Path) -> None:
     path = jsonl(
         tmp_path / "a.jsonl",
         {"item": "1", "model": "m", "text": "A", "given": 1},
@@ -122,17 +116,8 @@ def test_rows_need_not_have_the_same_columns(tmp_path: Path, eyetest: Eyetest) -
         {"item": "3", "model": "m", "given": 0},
         {"item": "4", "model": "m"},
     )
-    eyetest("import-answers", path, "--to", tmp_path / "run").fine()
-    found = [(answer.text, answer.given, answer.outcome) for answer in answers(tmp_path / "run")]
+    found = [(answer.text, answer.given, answer.outcome) for answer in answers(imported(path))]
     assert found == [("A", 1, "answered"), ("B", None, "answered"), (None, 0, "answered"), (None, None, "failed")]
-
-
-def test_duplicates_are_refused_with_both_rows(table: Path, tmp_path: Path, eyetest: Eyetest) -> None:
-    options = ("--map", f"{COLUMNS},model=name", "--fill", "trial=0")
-    line = eyetest("import-answers", table, "--to", tmp_path / "run", *options).refused()
-    assert "p.csv row 3: item '1' was answered by 'gpt'" not in line
-    assert "p.csv row 2: item '1' was answered by 'gpt' under the same condition in row 1 already" in line
-    assert not (tmp_path / "run").exists()
 
 
 def test_row_numbers_are_the_files_own(tmp_path: Path, eyetest: Eyetest) -> None:
@@ -174,12 +159,11 @@ MMMU = r"(?P<sight><no_\w+>)?(?P<item>.+)"
 MMMU_SIGHTS = "sight=<no_image>>blind,<no_question>>no-question,<no_info>>nothing"
 
 
-def test_matrix_of_models_with_a_header(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_matrix_of_models_with_a_header(tmp_path: Path) -> None:
     header = ["", "<no_image>q_1", "<no_question>q_1", "<no_info>q_1", "q_1"]
     path = separated(tmp_path / "m.csv", header, ["gpt", 0, 1, 0, 1], ["llava", 1, 0, 1, ""])
     options = ("--matrix", "model", "--header", MMMU, "--map-values", MMMU_SIGHTS)
-    eyetest("import-answers", path, "--to", tmp_path / "run", *options).fine()
-    found = [(answer.model, answer.item, answer.sight, answer.given) for answer in answers(tmp_path / "run")]
+    found = [(answer.model, answer.item, answer.sight, answer.given) for answer in answers(imported(path, *options))]
     assert found == [
         ("gpt", "q_1", "blind", 0),
         ("gpt", "q_1", "no-question", 1),
@@ -222,12 +206,11 @@ def test_a_matrixs_row_may_not_come_twice(tmp_path: Path, eyetest: Eyetest) -> N
     assert "in row 1, column 'cat' already" in line
 
 
-def test_names_that_look_joined_are_not_confused(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_names_that_look_joined_are_not_confused(tmp_path: Path) -> None:
     """Ids are made of lengths as well, so that no separator inside a name makes two keys one."""
     path = jsonl(
         tmp_path / "a.jsonl",
         {"item": "a\x1fb", "model": "c", "text": "A"},
         {"item": "a", "model": "b\x1fc", "text": "B"},
     )
-    eyetest("import-answers", path, "--to", tmp_path / "run").fine()
-    assert [answer.text for answer in answers(tmp_path / "run")] == ["A", "B"]
+    assert [answer.text for answer in answers(imported(path))] == ["A", "B"]

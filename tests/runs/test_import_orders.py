@@ -48,7 +48,7 @@ def test_two_passes_of_two_options(tmp_path: Path, bench: Path, eyetest: Eyetest
     assert (row["circular"], row["plain"], row["n"]) == (0.5, 0.5, 20)
     table = eyetest("status", run).fine()
     assert "reversed" in table
-    assert str(REVERSED) not in table + eyetest("score", run).fine() + eyetest("diff-rules", run).fine()
+    assert str(REVERSED) not in table + eyetest("score", run).fine() + eyetest("reconcile", run, run).fine()
     kept = json.loads(eyetest("measure", "accuracy", run, "--where", "order=reversed", "--json").fine())["rows"]
     assert kept[0]["n"] == 20
     sides = ("--set", "from=order=0", "--set", "to=order=reversed")

@@ -8,7 +8,7 @@ import pytest
 
 from eyetest.benchmarks import BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest
-from eyetest.runs.importing.values import FAILURE_NOTICES, is_failure_notice
+from eyetest.records.notices import failure_notice
 from tests.runs.conftest import Eyetest
 from tests.runs.written import API_FAILURE, REQUEST_FAILED, answers, jsonl, separated
 
@@ -47,13 +47,12 @@ def rows_of(*texts: str | None, **more: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("text", NOTICES)
 def test_a_notice_is_the_whole_reply(text: str) -> None:
-    assert is_failure_notice(text)
-    assert sum(bool(notice.fullmatch(text.strip())) for notice in FAILURE_NOTICES.values()) == 1
+    assert failure_notice(text)
 
 
 @pytest.mark.parametrize("text", REPLIES)
 def test_a_reply_that_quotes_one_is_a_reply(text: str) -> None:
-    assert not is_failure_notice(text)
+    assert not failure_notice(text)
 
 
 def test_failed_calls_have_no_score_though_others_gave_one(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:
@@ -92,18 +91,13 @@ def test_every_screen_says_who_scored(tmp_path: Path, bench: Path, eyetest: Eyet
     assert "scored by others" not in eyetest("measure", "accuracy", run, "--where", "model=ours").fine()
 
 
-def test_diff_rules_compares_what_is_read(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:
-    texts = ("A dog", "A dog", "B", "B")
+def test_rule_sets_are_compared_by_what_they_read(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:
     run = tmp_path / "run"
-    rows = [*rows_of(*texts, given=0.5), {"item": "q9", "model": "m", "text": None, "given": 1}]
+    rows = rows_of("A dog", "A dog", "B", "B", given=0.5)
     eyetest("import-answers", jsonl(tmp_path / "a.jsonl", *rows), "--to", run, "--bench", bench).fine()
-    told = json.loads(eyetest("diff-rules", run, "--a", "eyetest", "--b", "mmmu", "--json").fine())
-    (row,) = told["models"]
-    assert (row["a"], row["b"], row["given"]) == (1.0, 0.5, 0.6)
-    said = eyetest("diff-rules", run).fine()
-    assert "-0.500" in said
-    assert "5 answers have a score that others gave (given), which is no part of eyetest or mmmu" in said
-    assert "of 1 of them nobody knows the text" in said
+    words = ("reconcile", run, run, "--rules-a", "eyetest", "--rules-b", "mmmu", "--json")
+    told = json.loads(eyetest(*words).fine())
+    assert (told["a"], told["b"]) == (1.0, 0.5)
 
 
 def test_explain_shows_no_prompt_that_nobody_sent(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:

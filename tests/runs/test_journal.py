@@ -15,8 +15,7 @@ from eyetest.records import Likelihood, Response
 from eyetest.records.request import IMPOSSIBLE
 from eyetest.runs import Journal, StoredResponses, read_responses, responses_table
 from eyetest.runs import journal as journal_module
-from eyetest.runs.journal import JournalError, read_segment, seal
-from eyetest.runs.parts import PartName, part_names, sealed, segment
+from eyetest.runs.journal import JournalError, PartName, part_names, read_segment, seal, sealed, segment
 from eyetest.runs.stored import stored_errors, stored_health
 
 FULL = Response(
@@ -46,12 +45,7 @@ def numbered(number: int, text: str = "A") -> Response:
 
 
 def lines(*responses: Response) -> bytes:
-    """A segment as an older eyetest wrote it."""
-    return b"".join(msgspec.json.encode(response) + b"\n" for response in responses)
-
-
-def checked(*responses: Response) -> bytes:
-    """A segment as it is written now: each line ends with the CRC-32 of what it was without it."""
+    """A segment: each line ends with the CRC-32 of what it was without it."""
     texts = [msgspec.json.encode(response) for response in responses]
     return b"".join(text[:-1] + b',"crc":"%08x"}\n' % zlib.crc32(text) for text in texts)
 
@@ -73,7 +67,7 @@ def test_every_field_comes_back_from_the_open_and_from_the_sealed_segment(tmp_pa
     journal = Journal(tmp_path)
     journal.append(FULL)
     journal.append(SPARE)
-    assert segment(tmp_path, PartName(1)).read_bytes() == checked(FULL, SPARE), (
+    assert segment(tmp_path, PartName(1)).read_bytes() == lines(FULL, SPARE), (
         "on disk before the next line of the caller"
     )
     assert list(read_responses(tmp_path)) == [FULL, SPARE]
@@ -189,13 +183,14 @@ def test_a_death_between_sealing_and_removing(tmp_path: Path) -> None:
 def test_the_last_response_to_a_request_counts(tmp_path: Path) -> None:
     again = [
         Response(request="aa" * 16, outcome="failed", error="timeout"),
+        Response(request="aa" * 16, outcome="failed", error="server"),
         Response(request="bb" * 16, outcome="failed", error=""),
         Response(request="aa" * 16, outcome="answered", text="B"),
     ]
+    journal = Journal(tmp_path, rows_a_segment=2)
     for response in again:
-        journal = Journal(tmp_path)
         journal.append(response)
-        journal.close()
+    journal.close()
     assert stored_errors(tmp_path).by_request() == {"aa" * 16: "", "bb" * 16: "failed"}
     table = responses_table(tmp_path)
     assert dict(zip(*(table.column(n).to_pylist() for n in ("request", "outcome")), strict=True)) == {
@@ -203,7 +198,7 @@ def test_the_last_response_to_a_request_counts(tmp_path: Path) -> None:
         "bb" * 16: "failed",
     }
     stored = StoredResponses(tmp_path, bool)
-    assert stored.get("aa" * 16) == again[2]
+    assert stored.get("aa" * 16) == again[3]
     assert stored.get("bb" * 16) is None
     assert stored.get("cc" * 16) is None
 
@@ -228,7 +223,7 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path, monkeypatch: pytest.Monk
         patch.setattr(os, "write", full)
         with pytest.raises(JournalError, match="the journal cannot be written: no space left on device"):
             journal.append(numbered(2))
-    assert segment(tmp_path, PartName(1)).read_bytes() == checked(numbered(1))
+    assert segment(tmp_path, PartName(1)).read_bytes() == lines(numbered(1))
     journal.append(numbered(3))
     journal.close()
     assert list(read_responses(tmp_path)) == [numbered(1), numbered(3)]

@@ -16,15 +16,13 @@ from eyetest.errors import InputError
 from eyetest.records import Asked, Item, Manifest, ModelEntry, Response, RunBenchmark, RunStep
 from eyetest.records.item import Revision
 from eyetest.records.tables import OutcomeKind
-from eyetest.results.provenance import Mend, read_mends, write_mends
+from eyetest.results.scores import Mend, read_mends, write_mends
 from eyetest.runs import Run, RunWriter, is_run
+from eyetest.runs import merged_answers as merging_answers
 from eyetest.runs.folder import SENTENCES
-from eyetest.runs.merging import PREFERENCES
-from eyetest.runs.merging import answers as merging_answers
-from eyetest.runs.merging.answers import packed
-from eyetest.runs.merging.entries import united_entries
-from eyetest.runs.merging.plans import PlansOfRuns
-from eyetest.runs.parts import part_names, sealed
+from eyetest.runs.journal import part_names, sealed
+from eyetest.runs.merged_answers import PREFERENCES, PlansOfRuns, packed
+from eyetest.runs.merging import united_entries
 from tests.runs.written import answers, content, jsonl, texts
 from tests.support.command import call
 
@@ -105,6 +103,22 @@ def test_a_failure_gives_way(here: Path) -> None:
     written(here / "b", {"1": "A", "2": None, "3": None})
     assert "2 failures gave way to an answer" in call("merge", "a", "b", "--to", "all").fine()
     assert [one.outcome for one in answers(here / "all")] == ["answered", "answered", "failed"]
+
+
+def test_a_notice_gives_way_or_comes_as_a_failure(here: Path) -> None:
+    written(here / "a", {"1": "Error: rate limit exceeded", "2": "Content filtered", "3": "B"})
+    written(here / "b", {"1": "A"})
+    done = call("merge", "a", "b", "--to", "both")
+    assert "2 texts only say that a call failed" in done.fine() + done.err
+    assert texts(here / "both") == {"1": "A", "2": None, "3": "B"}
+    assert {answer.item: answer.outcome for answer in answers(here / "both")}["2"] == "failed"
+
+
+def test_a_run_that_has_lost_its_plan_is_refused(here: Path) -> None:
+    written(here / "a", {"1": "A"})
+    written(here / "b", {"1": "B"}, models={"other": ModelEntry(spec="openai:o@http://one/v1")})
+    (here / "b/plan.parquet").unlink()
+    assert "other" in call("merge", "a", "b", "--to", "both").refused()
 
 
 @pytest.mark.parametrize(("prefer", "kept"), [("first", "A"), ("newest", "B")])

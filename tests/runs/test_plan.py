@@ -49,15 +49,6 @@ def test_rows_come_back_whole_and_in_order(tmp_path: Path) -> None:
     assert [row.request for row in rows] == ["aa", "bb"]
 
 
-def test_a_plan_from_before_there_was_a_history_goes_on(tmp_path: Path) -> None:
-    write(tmp_path, (asked("1"), "aa"), (asked("2"), "bb"))
-    pq.write_table(pq.read_table(tmp_path / PLAN).drop_columns("history"), tmp_path / PLAN)
-    assert [row.history for row in plan_rows(plan_table(tmp_path))] == ["gold", "gold"]
-    write(tmp_path, (asked("2"), "cc"), (asked("2", history="own"), "dd"))
-    rows = {(row.item, row.history): row.request for row in plan_rows(plan_table(tmp_path))}
-    assert rows == {("1", "gold"): "aa", ("2", "gold"): "cc", ("2", "own"): "dd"}
-
-
 def test_a_row_is_replaced_by_its_whole_key(tmp_path: Path) -> None:
     rows = [(asked("1"), "aa"), (asked("1", sight="blind"), "bb"), (asked("1", trial=1), "cc"), (asked("2"), "dd")]
     write(tmp_path, *rows)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from eyetest.records import Response, RunStep
 from eyetest.runs import Journal, Run, RunWriter, read_responses, responses_table
-from eyetest.runs.parts import PartName, part_names, sealed, segment
+from eyetest.runs.journal import PartName, _line, part_names, sealed, segment
 
 WRITER = """
 import sys
@@ -81,7 +81,7 @@ def test_what_a_living_writer_has_just_begun_is_not_taken_for_an_empty_part(tmp_
 def test_an_empty_part_stays_where_its_going_would_look_like_a_loss(tmp_path: Path) -> None:
     (tmp_path / "journal").mkdir()
     segment(tmp_path, PartName(1, "aaaa")).touch()
-    segment(tmp_path, PartName(2, "bbbb")).write_bytes(b'{"request":"aa","outcome":"answered","text":"B"}\n')
+    segment(tmp_path, PartName(2, "bbbb")).write_bytes(_line(said(1, "B")))
     Journal(tmp_path, "cccc").close()
     assert [part.number for part in part_names(tmp_path)] == [1, 2]
     assert sealed(tmp_path, PartName(2, "bbbb")).exists()

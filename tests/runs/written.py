@@ -10,6 +10,7 @@ import openpyxl
 
 from eyetest.records import Answer
 from eyetest.runs import read_answers
+from tests.support.command import call
 
 API_FAILURE = "Failed to obtain answer via API."
 REQUEST_FAILED = "[REQUEST_FAILED after 5 retries]"
@@ -39,15 +40,18 @@ def xlsx(path: Path, header: Sequence[str | None], *rows: Sequence[Any]) -> Path
 
 
 def answers(folder: Path) -> list[Answer]:
-    """All answers of a run."""
     return list(read_answers(folder))
 
 
+def imported(path: Path, *options: object) -> Path:
+    """The run beside a file of answers that was brought in."""
+    call("import-answers", path, "--to", path.parent / "run", *options).fine()
+    return path.parent / "run"
+
+
 def texts(folder: Path) -> dict[str, str | None]:
-    """What was said, by item."""
     return {answer.item: answer.text for answer in read_answers(folder)}
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    """Every file of a folder, byte for byte."""
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}

@@ -19,16 +19,9 @@ KINDS: dict[str, tuple[str, str | None, float | None]] = {
     "ambiguous": ("answered", "ambiguous", 0.0),
     "unparsed": ("answered", "unparsed", 0.0),
 }
-_SCHEMA = {
-    "item": pl.String,
-    "model": pl.String,
-    "order": pl.Int64,
-    "trial": pl.Int64,
-    "request": pl.String,
-    "outcome": pl.String,
-    "reading": pl.String,
-    "choice": pl.String,
-    "metric": pl.String,
+_SCHEMA: dict[str, type[pl.DataType]] = {
+    **{"item": pl.String, "model": pl.String, "order": pl.Int64, "trial": pl.Int64},
+    **dict.fromkeys(("request", "outcome", "reading", "choice", "metric"), pl.String),
     "score": pl.Float64,
 }
 
@@ -71,7 +64,7 @@ def evidence(table: Table, tests: int | None = None, metric: str = "accuracy", s
 def item(name: str, options: int = 4, gold: int | tuple[int, ...] = 0, **more: Any) -> Item:
     golds = (gold,) if isinstance(gold, int) else gold
     choices = tuple(Choice(f"option {place}", place in golds) for place in range(options))
-    return Item(id=name, question=f"Which one is {name}?", choices=choices, **more)
+    return Item(id=name, question=f"{name}?", choices=choices, **more)
 
 
 def case(stage: Stage, heard: Heard, **more: Any) -> ScreenInput:

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from eyetest.records import Item, Stage, letter
-from eyetest.running.stopping import Waves
+from eyetest.running.execution import Waves
 from eyetest.screens import SCREENS, Evidence
 from tests.screens.said import item, seats
 
@@ -164,6 +164,6 @@ def heard_early(stage: Stage, right: Bools) -> Bools:
         waves = Waves(rule, [trials] * inspectors)
         while wave := waves.wave():
             for seat, trial in wave:
-                waves.heard[seat].append(bool(right[number, seat, trial]))
+                waves.observed[seat].append(bool(right[number, seat, trial]))
                 heard[number, seat, trial] = True
     return heard

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from eyetest.screens.cut_off import MOST_CUTS, best_cut
+from eyetest.screens.base import MOST_CUTS, best_cut
 
 
 def test_the_cut_off_lies_where_models_differ() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from eyetest.errors import InputError
 from eyetest.records import Stage, StoppingRule, Tally, Verdict
-from eyetest.running.stopping import Waves
+from eyetest.running.execution import Waves
 from eyetest.screens import SCREENS
 from tests.screens.said import Word, evidence, judged, stage
 
@@ -22,8 +22,8 @@ def asked_early(rule: StoppingRule, rows: Rows) -> Rows:
     waves = Waves(rule, [len(row) for row in rows])
     while wave := waves.wave():
         for seat, test in wave:
-            waves.heard[seat].append(HITS[rows[seat][test]])
-    return [row[: len(heard)] for row, heard in zip(rows, waves.heard, strict=True)]
+            waves.observed[seat].append(HITS[rows[seat][test]])
+    return [row[: len(heard)] for row, heard in zip(rows, waves.observed, strict=True)]
 
 
 def truth(rule: StoppingRule, rows: Rows) -> bool | None:
@@ -61,11 +61,7 @@ def verdict(fields: Stage, rows: Rows, tests: int) -> Verdict:
 
 @example(
     (
-        {
-            "screen": "blind-majority",
-            "answers": {"op": ">", "value": 1},
-            "keep": {"hits": {"op": "<", "value": 2}},
-        },
+        {"screen": "blind-majority", "answers": {"op": ">", "value": 1}, "keep": {"hits": {"op": "<", "value": 2}}},
         [[1, 1, 0], ["failed", "failed", 1], [0, 0, 1]],
     )
 )

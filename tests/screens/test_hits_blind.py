@@ -6,16 +6,13 @@ from typing import Any
 import pytest
 
 from eyetest.errors import InputError
+from eyetest.recipes import load_recipe
 from eyetest.records import Cut
 from eyetest.screens import SCREENS
 from tests.screens.said import KINDS, Word, evidence, item, judged, stage, told, words
 
 MMSTAR = {"screen": "blind-hits", "keep": {"hits": {"op": "<=", "value": 2}}}
-MMMU_PRO = {
-    "screen": "blind-majority",
-    "answers": {"op": ">", "value": 5},
-    "keep": {"hits": {"op": "<", "value": 3}},
-}
+MMMU_PRO = {"screen": "blind-majority", "answers": {"op": ">", "value": 5}, "keep": {"hits": {"op": "<", "value": 3}}}
 
 
 def once(*answers: Word) -> list[list[Word]]:
@@ -41,6 +38,14 @@ def test_every_operator(operator: str, keeps: str) -> None:
         rule = stage(screen="blind-hits", keep={"hits": cut}, full_counts=full)
         found = judged(rule, evidence(table))
         assert [row.verdict == "keep" for row in found.values()] == [mark == "1" for mark in keeps]
+
+
+@pytest.mark.parametrize("recipe", ["lime", "lime-code"])
+def test_lime_drops_captions_that_models_repeat_without_the_image(recipe: str) -> None:
+    """The thresholds are those of the image stage: BLEU-4 of .2, not of 1."""
+    rule = next(one for one in load_recipe(recipe).stages if one.screen == "blind-count")
+    found = judged(rule, evidence({"repeated": once(1.0, 0.3, 0, 0), "other": once(0.19, 0, 0, 0)}, metric="bleu-4"))
+    assert words(found) == {"repeated": "drop", "other": "keep"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -93,13 +98,8 @@ def test_enough_answers_are_enough() -> None:
 def test_a_share_is_one_of_the_seats() -> None:
     rule = stage(screen="blind-count", keep={"share": {"op": "<", "value": 0.5}}, full_counts=True)
     table = {f"q{hits}": once(*[1] * hits, *[0] * (4 - hits)) for hits in range(5)}
-    assert words(judged(rule, evidence(table))) == {
-        "q0": "keep",
-        "q1": "keep",
-        "q2": "drop",
-        "q3": "drop",
-        "q4": "drop",
-    }
+    found = words(judged(rule, evidence(table)))
+    assert found == {f"q{hits}": "keep" if hits < 2 else "drop" for hits in range(5)}
 
 
 @pytest.mark.parametrize("seats", range(1, 31))

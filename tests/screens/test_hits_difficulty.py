@@ -33,12 +33,7 @@ def test_every_count_has_its_band() -> None:
 
 
 @pytest.mark.parametrize(
-    ("recipe", "bands"),
-    [
-        ("mmstar", "tttthhhhmmmmeeeee"),
-        ("lime", "hhhmmmeeee"),
-        ("lime-code", "hhhmmeeeee"),
-    ],
+    ("recipe", "bands"), [("mmstar", "tttthhhhmmmmeeeee"), ("lime", "hhhmmmeeee"), ("lime-code", "hhhmmeeeee")]
 )
 def test_the_bands_of_the_shipped_recipes(recipe: str, bands: str) -> None:
     found = next(one for one in load_recipe(recipe).stages if one.grade)
@@ -47,8 +42,7 @@ def test_the_bands_of_the_shipped_recipes(recipe: str, bands: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seats", "bands"),
-    [(8, "hhhmmeeee"), (9, "hhhmmmeeee"), (18, "hhhhhmmmmmmeeeeeeee"), (3, "hmee"), (1, "he")],
+    ("seats", "bands"), [(8, "hhhmmeeee"), (9, "hhhmmmeeee"), (18, "hhhhhmmmmmmeeeeeeee"), (3, "hmee"), (1, "he")]
 )
 def test_another_panel_takes_the_nearest_count_of_the_recipes(seats: int, bands: str) -> None:
     """With eight judges instead of nine: hard 0–2, middle 3–4, easy 5–8."""

@@ -1,25 +1,24 @@
 """Benchmarks and runs on a store elsewhere: what is brought, what is sent, and what nobody is shown."""
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 import fsspec
+import msgspec
 import pytest
 
 from eyetest.benchmarks import Benchmark, Import, import_benchmark
-from eyetest.errors import EyetestError, ImageError, InputError
+from eyetest.errors import ImageError, InputError
 from eyetest.jobs.opening import open_bench
 from eyetest.records import RunStep
-from eyetest.review.project import ReviewPlan, ReviewProject
+from eyetest.review.plan import ReviewPlan
+from eyetest.review.project import ReviewProject
 from eyetest.runs import Run, RunWriter, read_responses
-from eyetest.runs.journal import seal
-from eyetest.runs.parts import PartName, sealed
-from eyetest.store import mirror as mirroring
 from eyetest.store import replacing_file, replacing_folder, store_of
-from eyetest.store.lease import Lease
-from eyetest.store.local import BusyError, LocalStore
-from eyetest.store.remote import RemoteStore
+from eyetest.store.local import LocalStore
+from eyetest.store.remote import RemoteStore, WriterMarker
 from eyetest.store.urls import cache_root, known_path, local_path, mirror_of
 from tests.running.benches import make_bench
 from tests.runs.test_writers import said
@@ -193,7 +192,7 @@ def test_nothing_is_fetched_twice(memory: str, monkeypatch: pytest.MonkeyPatch) 
     put(f"{memory}/a/x.csv", b"1")
     place = local_path(f"{memory}/a")
     store = remote(place)
-    monkeypatch.setattr(store.mirror.objects, "ranges", lambda spans: pytest.fail("fetched") if spans else [])
+    monkeypatch.setattr(store.mirror.fs, "get", lambda *files: pytest.fail("fetched"))
     local_path(f"{memory}/a")
     store.remove(place / "x.csv")
     assert objects(f"{memory}/a") == {}
@@ -202,112 +201,52 @@ def test_nothing_is_fetched_twice(memory: str, monkeypatch: pytest.MonkeyPatch) 
 
 def test_names_from_a_listing_stay_inside(memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
     put(f"{memory}/a/good.csv", b"1")
-    listing = remote(local_path(f"{memory}/b")).mirror.objects.listing
+    mirror = remote(local_path(f"{memory}/b")).mirror
+    listing = mirror.listing
 
-    def hostile(name: str) -> list[Any]:
-        found = listing(name)
+    def hostile(path: Path) -> list[Any]:
+        found = listing(path)
         evil = ("../../../evil.csv", "..", "/etc/evil.csv", "a\\b", "line\nbreak", "x" * 300, ".known", "")
-        return [*found, *(found[0]._replace(name=f"{name}/{one}") for one in evil)] if found else found
+        folder = found[0]["name"].rpartition("/")[0] if found else ""
+        return [*found, *(found[0] | {"name": f"{folder}/{name}"} for name in evil)] if found else found
 
-    monkeypatch.setattr(remote(local_path(f"{memory}/b")).mirror.objects, "listing", hostile)
+    monkeypatch.setattr(mirror, "listing", hostile)
     place = local_path(f"{memory}/a")
     assert [path.name for path in place.iterdir()] == ["good.csv"]
     assert not list(cache_root().rglob("evil*"))
 
 
-def test_a_large_file_comes_in_ranges_and_goes_on_where_it_was_cut(
-    memory: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(mirroring, "MOST_AT_ONCE", 40)
-    monkeypatch.setattr(mirroring, "_BYTES_A_RANGE", 10)
-    data = bytes(range(250))
-    put(f"{memory}/a/big.bin", data)
-    store = remote(local_path(f"{memory}/b"))
-    ranges, spans = store.mirror.objects.ranges, []
-
-    def cut(wanted: Any) -> Any:
-        spans.append(wanted)
-        if len(spans) == 3:
-            raise OSError("the line is dead")
-        return ranges(wanted)
-
-    monkeypatch.setattr(store.mirror.objects, "ranges", cut)
-    with pytest.raises(OSError, match="dead"):
-        local_path(f"{memory}/a")
-    assert local_path(f"{memory}/a/big.bin").read_bytes() == data
-    assert [span.start for span in spans[3]] == [80, 90, 100, 110]
-
-
-def test_only_one_may_write_a_run_and_the_other_is_told_who_does(memory: str) -> None:
+def test_a_second_writer_elsewhere_is_refused_in_one_line(memory: str) -> None:
     place = local_path(f"{memory}/run")
+    marker = f"{memory}/run/lock.writer"
     with RunWriter(place) as run:
         run.record(RunStep(what="ask"), {})
-        assert "lock.lease" in objects(f"{memory}/run")
-        with pytest.raises(BusyError, match=r"is being written by process \d+ on .+, heard of 0 s ago"):
-            Lease(remote(place).mirror, place / "lock").take()
-        assert Lease(remote(place).mirror, place / "lock").holder() is not None
-    assert "lock.lease" not in objects(f"{memory}/run")
+        found = msgspec.json.decode(objects(f"{memory}/run")["lock.writer"], type=WriterMarker)
+        assert found.pid == os.getpid()
+    assert "lock.writer" not in objects(f"{memory}/run")
     assert Run(place).writer is None
+    put(marker, msgspec.json.encode(msgspec.structs.replace(found, host="gpu7", pid=4711)))
+    assert Run(place).writer == "4711 on gpu7"
+    told = rf"is being written by process 4711 on gpu7 since .+; if that has ended, remove {marker}$"
+    with pytest.raises(InputError, match=told), RunWriter(place):
+        pytest.fail("two writers")
+    put(marker, msgspec.json.encode(found))
+    with RunWriter(place):  # one that was killed on this machine
+        pass
+    assert "lock.writer" not in objects(f"{memory}/run")
 
 
-def test_a_lease_that_is_not_renewed_is_taken_over_and_its_holder_stops(
-    memory: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("eyetest.store.lease._SETTLE_SECONDS", 0)
+def test_an_open_part_stays_here_and_is_uploaded_when_it_is_sealed(memory: str) -> None:
     place = local_path(f"{memory}/run")
-    with RunWriter(place) as first:
-        first.record(RunStep(what="ask"), {})
-        first.journal.append(said(1))
-        (lock,) = remote(place).locks_above(place / "journal")
-        monkeypatch.setattr("eyetest.store.lease.EXPIRES_SECONDS", -1)
-        second = Lease(remote(place).mirror, place / "lock")
-        second.take()
-        lock.renew()
-        with pytest.raises(EyetestError, match="another process has taken over"):
-            first.journal.append(said(2))
-        monkeypatch.setattr("eyetest.store.lease.EXPIRES_SECONDS", 30)
-        second.release()
-    assert len(list(read_responses(place))) == 1
-
-
-def test_a_part_that_was_sealed_elsewhere_without_its_end_loses_nothing(memory: str) -> None:
-    place = local_path(f"{memory}/run")
-    store = remote(place)
     with RunWriter(place) as run:
         run.record(RunStep(what="ask"), {})
         run.journal.append(said(1))
-        file = run.journal._file
-        assert file is not None
-        file.sync()
-        sent = objects(f"{memory}/run/journal")
-        run.journal.append(said(2))
-        # another machine takes the writer for dead, and seals what it finds
-        (name,) = (name for name in sent if name.endswith(".jsonl"))
-        other = place.parent / "other"
-        LocalStore().write(other / "journal" / name, sent[name])
-        part = PartName.parse(name.removesuffix(".jsonl"))
-        assert part is not None
-        seal(other, part)
-        put(f"{memory}/run/responses/{part.stem}.parquet", sealed(other, part).read_bytes())
-        store.mirror.objects.remove(f"run/journal/{name}")
+        local_path(f"{memory}/run")
+        assert len(list(read_responses(place))) == 1
+        assert not [name for name in objects(f"{memory}/run") if name.startswith(("journal/", "responses/"))]
     wipe_mirrors()
     local_path(f"{memory}/run")
-    assert {response.request for response in read_responses(place)} == {said(1).request, said(2).request}
-
-
-def test_the_unsent_end_of_a_part_outlives_its_sealing_elsewhere(memory: str) -> None:
-    place = local_path(f"{memory}/run")
-    store = remote(place)
-    (place / "journal").mkdir(parents=True)
-    file = store.begin(place / "journal/000001-aaaa.jsonl")
-    file.add(b"sent\n")
-    file.sync()
-    file.add(b"not sent\n")
-    file.close()
-    store.mirror.objects.remove("run/journal/000001-aaaa.jsonl")
-    local_path(f"{memory}/run")
-    assert (place / "journal/000001-aaaaz.jsonl").read_bytes() == b"sent\nnot sent\n"
-    assert not (place / "journal/000001-aaaa.jsonl").exists()
+    assert {response.request for response in read_responses(place)} == {said(1).request}
 
 
 def test_what_needs_a_disk_is_refused(memory: str) -> None:

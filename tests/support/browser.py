@@ -166,7 +166,6 @@ class BrowserWindow:
         return self._browser.send(method, self._session, **values)
 
     def hear(self, event: str, told: dict[str, Any]) -> None:
-        """Keep what happened."""
         if event == "Page.loadEventFired":
             self._loads += 1
         elif event == "Network.requestWillBeSent":
@@ -194,7 +193,6 @@ class BrowserWindow:
             self._until_loaded(before)
 
     def reload(self) -> None:
-        """Load the same address again."""
         before = self._loads
         self.send("Page.reload")
         self._until_loaded(before)
@@ -270,12 +268,10 @@ class BrowserWindow:
 
     @property
     def text(self) -> str:
-        """The words that are seen."""
         return str(self.evaluate("document.body.innerText"))
 
     @property
     def html(self) -> str:
-        """The document as it is now."""
         return str(self.evaluate("document.documentElement.outerHTML"))
 
     def resize(self, width: int, height: int = 900) -> None:
@@ -287,7 +283,6 @@ class BrowserWindow:
         )
 
     def darken(self, dark: bool = True) -> None:
-        """Prefer the dark, or not."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.send("Emulation.setEmulatedMedia", features=[scheme])
 

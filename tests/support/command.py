@@ -16,6 +16,8 @@ from rich.cells import cell_len
 from eyetest.cli import main, terminal
 
 WIDTH = 80
+MAIN = (sys.executable, "-c", "from eyetest.cli import main; main()")
+"""The command line in a process of its own."""
 
 
 class Done(NamedTuple):

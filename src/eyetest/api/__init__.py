@@ -8,28 +8,32 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from eyetest import world
-    from eyetest.api import measure
-    from eyetest.api.audit import Audited, audit
-    from eyetest.api.curate import Part, describe, estimate, subset
-    from eyetest.api.editions import harden_renew, harden_twins
-    from eyetest.api.harden import harden_options, harden_page, harden_screenshot
-    from eyetest.api.look import Doctored, Explained, RuleDifference, RunStatus, diff_rules, doctor, explain, status
-    from eyetest.api.open_ import open, open_run  # noqa: A004
-    from eyetest.api.place import PlaceResult, place
-    from eyetest.api.race import RaceResult, race
-    from eyetest.api.reconcile import GapTable, reconcile
-    from eyetest.api.refine import RefinedFolder as Refined
-    from eyetest.api.refine import refine
-    from eyetest.api.reform import reform
-    from eyetest.api.report import bundle_items, card, chart, charts, report
-    from eyetest.api.results import Compared, compare, results, score
-    from eyetest.api.review import export_review, import_review, review_decisions, review_outcomes, revise
-    from eyetest.api.run import export_answers, import_answers, merge, run, run_models
-    from eyetest.api.suite import ToldSuite, suite
-    from eyetest.api.views import MeasureTable as Measured
     from eyetest.benchmarks import Benchmark, ReadOptions, export_benchmark, import_benchmark
     from eyetest.errors import EyetestError
+    from eyetest.jobs import measure_functions as measure
+    from eyetest.jobs.answers import export_answers, import_answers, merge, run_models
+    from eyetest.jobs.audit import Audited, audit
+    from eyetest.jobs.card import card
+    from eyetest.jobs.compare import Compared, compare
+    from eyetest.jobs.describe import describe
+    from eyetest.jobs.doctor import Doctored, doctor
+    from eyetest.jobs.harden_options import harden_options
+    from eyetest.jobs.harden_screenshot import harden_screenshot
+    from eyetest.jobs.look import Explained, RunStatus, explain, status
+    from eyetest.jobs.measure import results, score
+    from eyetest.jobs.opening import open, open_run  # noqa: A004
+    from eyetest.jobs.race import PlaceResult, RaceResult, place, race
+    from eyetest.jobs.reconcile import GapTable, reconcile
+    from eyetest.jobs.refine import RefinedFolder as Refined
+    from eyetest.jobs.refine import refine
+    from eyetest.jobs.reform import reform
+    from eyetest.jobs.report import bundle_items, chart, charts, report
+    from eyetest.jobs.review import review_decisions, review_outcomes, revise
+    from eyetest.jobs.review_tools import export_review, import_review
+    from eyetest.jobs.run import run
+    from eyetest.jobs.subset import Part, estimate, subset
+    from eyetest.jobs.suite import ToldSuite, suite
+    from eyetest.jobs.views import MeasureTable as Measured
     from eyetest.measures import Results
     from eyetest.records import Choice, Condition, ImageRef, Item, Lineage, Manifest, ModelEntry, Turn
     from eyetest.running import Limits
@@ -60,7 +64,6 @@ __all__ = [
     "Reading",
     "Refined",
     "Results",
-    "RuleDifference",
     "Run",
     "RunStatus",
     "ToldSuite",
@@ -72,7 +75,6 @@ __all__ = [
     "charts",
     "compare",
     "describe",
-    "diff_rules",
     "doctor",
     "estimate",
     "explain",
@@ -80,10 +82,7 @@ __all__ = [
     "export_benchmark",
     "export_review",
     "harden_options",
-    "harden_page",
-    "harden_renew",
     "harden_screenshot",
-    "harden_twins",
     "import_answers",
     "import_benchmark",
     "import_review",
@@ -108,38 +107,31 @@ __all__ = [
     "status",
     "subset",
     "suite",
-    "world",
 ]
 
 _HOMES: dict[str, tuple[str, ...]] = {
-    "eyetest": ("world",),
-    "eyetest.api": ("measure",),
-    "eyetest.api.curate": ("Part", "describe", "estimate", "subset"),
-    "eyetest.api.look": (
-        "Explained",
-        "RuleDifference",
-        "RunStatus",
-        "diff_rules",
-        "explain",
-        "status",
-        "Doctored",
-        "doctor",
-    ),
-    "eyetest.api.run": ("export_answers", "import_answers", "merge", "run", "run_models"),
-    "eyetest.api.review": ("export_review", "import_review", "review_decisions", "review_outcomes", "revise"),
-    "eyetest.api.suite": ("ToldSuite", "suite"),
-    "eyetest.api.audit": ("Audited", "audit"),
-    "eyetest.api.harden": ("harden_options", "harden_page", "harden_screenshot"),
-    "eyetest.api.results": ("Compared", "compare", "results", "score"),
-    "eyetest.api.editions": ("harden_renew", "harden_twins"),
-    "eyetest.api.open_": ("open", "open_run"),
-    "eyetest.api.place": ("PlaceResult", "place"),
-    "eyetest.api.race": ("RaceResult", "race"),
-    "eyetest.api.reconcile": ("GapTable", "reconcile"),
-    "eyetest.api.refine": ("RefinedFolder", "refine"),
-    "eyetest.api.reform": ("reform",),
-    "eyetest.api.report": ("bundle_items", "card", "chart", "charts", "report"),
-    "eyetest.api.views": ("MeasureTable",),
+    "eyetest.jobs.answers": ("export_answers", "import_answers", "merge", "run_models"),
+    "eyetest.jobs.audit": ("Audited", "audit"),
+    "eyetest.jobs.card": ("card",),
+    "eyetest.jobs.compare": ("Compared", "compare"),
+    "eyetest.jobs.describe": ("describe",),
+    "eyetest.jobs.doctor": ("Doctored", "doctor"),
+    "eyetest.jobs.harden_options": ("harden_options",),
+    "eyetest.jobs.harden_screenshot": ("harden_screenshot",),
+    "eyetest.jobs.look": ("Explained", "RunStatus", "explain", "status"),
+    "eyetest.jobs.measure": ("results", "score"),
+    "eyetest.jobs.opening": ("open", "open_run"),
+    "eyetest.jobs.race": ("PlaceResult", "RaceResult", "place", "race"),
+    "eyetest.jobs.reconcile": ("GapTable", "reconcile"),
+    "eyetest.jobs.refine": ("RefinedFolder", "refine"),
+    "eyetest.jobs.reform": ("reform",),
+    "eyetest.jobs.report": ("bundle_items", "chart", "charts", "report"),
+    "eyetest.jobs.review": ("review_decisions", "review_outcomes", "revise"),
+    "eyetest.jobs.review_tools": ("export_review", "import_review"),
+    "eyetest.jobs.run": ("run",),
+    "eyetest.jobs.subset": ("Part", "estimate", "subset"),
+    "eyetest.jobs.suite": ("ToldSuite", "suite"),
+    "eyetest.jobs.views": ("MeasureTable",),
     "eyetest.benchmarks": ("Benchmark", "ReadOptions", "export_benchmark", "import_benchmark"),
     "eyetest.errors": ("EyetestError",),
     "eyetest.measures": ("Results",),
@@ -150,20 +142,18 @@ _HOMES: dict[str, tuple[str, ...]] = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _HOME_NAMES = {"Measured": "MeasureTable", "Refined": "RefinedFolder"}
-"""Names that mean something else in the rooms below, where these are called otherwise."""
-_ROOMS = ("eyetest", "eyetest.api")
-"""Where the name is a module of its own."""
+"""Names that mean something else in the packages below."""
 
 if not TYPE_CHECKING:  # so that a type checker still sees a name that is not there
 
     def __getattr__(name: str) -> Any:
         own = _HOME_NAMES.get(name, name)
+        if name == "measure":
+            return import_module("eyetest.jobs.measure_functions")
         if own not in _HOME_OF:
             whole = import_module("eyetest")
             raise AttributeError(f"module 'eyetest' has no attribute {name!r}", name=name, obj=whole)
-        import_module("eyetest.api.open_")
-        home = _HOME_OF[own]
-        return import_module(f"{home}.{own}") if home in _ROOMS else getattr(import_module(home), own)
+        return getattr(import_module(_HOME_OF[own]), own)
 
 
 def __dir__() -> list[str]:

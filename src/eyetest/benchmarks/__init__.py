@@ -1,4 +1,4 @@
-"""Where items live: benchmark folders, and other tools' files as a way in and out."""
+"""Benchmark folders, and import from and export to other tools' files."""
 
 from eyetest.benchmarks.folder import Benchmark, BenchmarkWriter, copy_without_pictures, is_benchmark
 from eyetest.benchmarks.formats import FORMATS
@@ -7,18 +7,6 @@ from eyetest.benchmarks.opening import Import, Skipped, export_benchmark, import
 from eyetest.benchmarks.rows import GOLD_STYLES, ReadOptions, parse_map
 
 __all__ = [
-    "FORMATS",
-    "GOLD_STYLES",
-    "Benchmark",
-    "BenchmarkWriter",
-    "ImageStore",
-    "Import",
-    "ReadOptions",
-    "Skipped",
-    "copy_without_pictures",
-    "export_benchmark",
-    "import_benchmark",
-    "is_benchmark",
-    "open_benchmark",
-    "parse_map",
-]
+    "FORMATS", "GOLD_STYLES", "Benchmark", "BenchmarkWriter", "ImageStore", "Import", "ReadOptions", "Skipped",
+    "copy_without_pictures", "export_benchmark", "import_benchmark", "is_benchmark", "open_benchmark", "parse_map",
+]  # fmt: skip

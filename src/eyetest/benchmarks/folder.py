@@ -1,18 +1,15 @@
-"""A benchmark on disk: ``benchmark.json``, ``items.parquet`` and ``images/``.
-
-Opening one reads only the manifest. Items stream from Parquet a few at a time, pictures are opened by hash
-when somebody looks, so a benchmark may be far larger than memory.
-"""
+"""A benchmark on disk: ``benchmark.json``, ``items.parquet`` and ``images/``; it may be far larger than memory."""
 
 import hashlib
 import operator
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
-from typing import SupportsIndex, overload
+from typing import Any, SupportsIndex, overload
 
 import msgspec
 import numpy as np
@@ -22,39 +19,113 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from eyetest.benchmarks import itemtable
 from eyetest.benchmarks.images import ImageStore
-from eyetest.benchmarks.item_frame import item_frame
 from eyetest.errors import InputError, ItemError, nearest, short
-from eyetest.records import FOLDER_VERSION, READABLE_VERSIONS, ImageRef, Item, ItemCounts, Manifest, check
+from eyetest.records import FOLDER_VERSION, ImageRef, Item, ItemCounts, Manifest, check, gold_text
 from eyetest.store import refuse_to_lose, replacing_folder
 from eyetest.store.files import add_checksum, has_checksum, inside, is_as_written, read_regular
 from eyetest.store.packs import INDEX, PACKS
-from eyetest.tabular.bounded_parquet import BoundedParquet, open_bounded
+from eyetest.tabular.arrow import BoundedParquet, open_bounded
 from eyetest.tabular.record_files import array, damage_in_one_line, indices, numbers, read_parquet
+
+_TEXT = pa.string()
+
+
+def _list_of(**fields: pa.DataType) -> pa.DataType:
+    return pa.list_(pa.struct(list(fields.items())))
+
+
+_PROVENANCE = pa.struct([("author", _TEXT), ("checked_by", pa.list_(_TEXT))])
+SCHEMA = pa.schema(
+    {
+        "id": _TEXT,
+        "question": _TEXT,
+        "images": _list_of(sha256=_TEXT, format=_TEXT, width=pa.int32(), height=pa.int32(), size=pa.int64()),
+        "choices": _list_of(text=_TEXT, correct=pa.bool_(), provenance=_PROVENANCE),
+        "references": pa.list_(_TEXT),
+        "hint": _TEXT,
+        "history": _list_of(question=_TEXT, answer=_TEXT),
+        "description": _TEXT,
+        "group": _TEXT,
+        "tags": _TEXT,
+        "lineage": _list_of(step=_TEXT, source=_TEXT, item=_TEXT, note=_TEXT, seed=pa.int64()),
+    }
+)
+
+
+def to_table(items: Iterable[Item]) -> pa.Table:
+    """Items as an Arrow table."""
+    rows = [_row(item) for item in items]
+    return pa.Table.from_pylist(rows, schema=SCHEMA)
+
+
+def from_batch(batch: pa.RecordBatch) -> Iterator[Item]:
+    """Items of an Arrow batch."""
+    for row in batch.to_pylist():
+        row["tags"] = msgspec.json.decode(row["tags"]) if row["tags"] else {}
+        for choice in row["choices"]:
+            if not choice.get("provenance"):
+                choice.pop("provenance", None)
+        yield msgspec.convert(row, Item)
+
+
+def _row(item: Item) -> dict[str, Any]:
+    row: dict[str, Any] = msgspec.structs.asdict(item)
+    for name in ("images", "choices", "history", "lineage"):
+        row[name] = [msgspec.structs.asdict(value) for value in row[name]]
+    for choice in row["choices"]:
+        choice["provenance"] = msgspec.structs.asdict(choice["provenance"]) if choice["provenance"] else None
+    row["tags"] = msgspec.json.encode(item.tags).decode() if item.tags else None
+    return row
+
+
+_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    **dict.fromkeys(("id", "question", "options", "gold", "images", "group", "hint", "description"), pl.String),
+    "options": pl.List(pl.String),
+    "images": pl.Int64,
+}
+
+
+def item_frame(items: Iterable[Item]) -> pl.DataFrame:
+    """One row per item. A tag named like another column becomes ``tags.NAME``."""
+    rows: list[tuple[Any, ...]] = []
+    every: list[dict[str, Any]] = []
+    for item in items:
+        options = [choice.text for choice in item.choices]
+        about = (item.group, item.hint, item.description)
+        rows.append((item.id, item.question, options, gold_text(item), len(item.images), *about))
+        every.append(item.tags)
+    tags = {tag: [has.get(tag) for has in every] for tag in dict.fromkeys(tag for has in every for tag in has)}
+    named = {f"tags.{tag}" if tag in _COLUMNS else tag: values for tag, values in tags.items()}
+    return pl.DataFrame(rows, schema=_COLUMNS, orient="row").with_columns(_tag(*one) for one in named.items())
+
+
+def _tag(name: str, values: list[Any]) -> pl.Series:
+    """A tag as a column: of one type where its values have one, else each value as JSON."""
+    there = [value for value in values if value is not None]
+    if len({type(value) for value in there}) <= 1 and all(isinstance(one, str | bool | int | float) for one in there):
+        return pl.Series(name, values, dtype=None if there else pl.String)
+    if all(isinstance(one, int | float) and not isinstance(one, bool) for one in there):
+        return pl.Series(name, values, dtype=pl.Float64, strict=False)
+    return pl.Series(name, [one if one is None else msgspec.json.encode(one).decode() for one in values], pl.String)
+
 
 MANIFEST = "benchmark.json"
 ITEMS = "items.parquet"
 _IMAGES = "images"
 SKIPPED = "skipped.jsonl"
-LAYOUT, LEGIBILITY = "layout.parquet", "legibility.parquet"
-"""Tables beside the items of screenshots: where parts lie, and how well they can be read."""
+LAYOUT, LEGIBILITY = "layout.parquet", "legibility.parquet"  # beside items of screenshots: parts and legibility
 INPUTS = "inputs.json"
 CHANGES = "changes.csv"
-"""What people changed of the items that a revision was made of."""
-README, CROISSANT, SAID = "README.md", "croissant.json", "card.yaml"
-"""The card, and what people said for it, which outlives the items."""
+README, CROISSANT, SAID = "README.md", "croissant.json", "card.yaml"  # SAID outlives the items
 _OURS = (MANIFEST, ITEMS, _IMAGES, SKIPPED, INPUTS, CHANGES, SAID, LAYOUT, LEGIBILITY, PACKS, INDEX)
 _FINGERPRINT = b"fingerprint"
-"""Under which the items' file notes whose items it holds."""
 _ROW_GROUP = 2_000
 _MOST_KEPT = 48 * 2**20
 _MOST_PENDING = 16 * 2**20
 _BATCH = 500
 _MANY = 65_536
-"""Items of which a single field is read at once."""
-_MOST_REMEMBERED = 32
-_lately_opened: dict[Path, None] = {}
+_lately_opened: deque[Path] = deque(maxlen=32)
 
 
 class Benchmark:
@@ -64,13 +135,16 @@ class Benchmark:
         self.path = path
         self.manifest = _read_manifest(path)
         self.images = ImageStore(path / _IMAGES)
-        self._checked: tuple[int, ...] = ()
-        """The items' file that was found sound."""
-        self._proof: tuple[int, ...] = ()
-        """The one whose checksum was found to fit."""
+        self._checked: tuple[int, ...] = ()  # identity of the items' file that was last verified
+        self._has_checksum = False
         self._ids: pa.ChunkedArray | None = None
         self._groups: dict[int, pa.Table] = {}
-        _remember(path.absolute())
+        if (whole := path.absolute()) in _lately_opened:
+            _lately_opened.remove(whole)
+        _lately_opened.append(whole)
+
+    def _repr_html_(self) -> str:
+        return str(import_module("eyetest.jobs.views").benchmark_card(self))
 
     def __len__(self) -> int:
         return self.manifest.counts.items
@@ -78,7 +152,7 @@ class Benchmark:
     def __iter__(self) -> Iterator[Item]:
         with self._items() as file:
             for batch in file.batches(_BATCH):
-                yield from itemtable.from_batch(batch)
+                yield from from_batch(batch)
 
     @overload
     def __getitem__(self, which: str | SupportsIndex) -> Item: ...
@@ -87,7 +161,7 @@ class Benchmark:
     def __getitem__(self, which: slice) -> list[Item]: ...
 
     def __getitem__(self, which: str | SupportsIndex | slice) -> Item | list[Item]:
-        """An item by its id (text) or by where it stands (a number); several by a slice."""
+        """An item by its id (text) or position (a number); several by a slice."""
         if isinstance(which, str):
             return self.take([self.position(which)])[0]
         if isinstance(which, slice):
@@ -98,19 +172,17 @@ class Benchmark:
             kinds = "its id (text), where it stands (a whole number), or a slice"
             raise TypeError(f"an item is had by {kinds}, not by {short(which)}") from None
         if not -len(self) <= number < len(self):
-            there = (
-                f'{self.manifest.name} has {len(self):,} items, from 0; an item whose id is {number} is ["{number}"]'
-            )
-            raise IndexError(f"no item at {number:,}: {there}")
+            there = f"{self.manifest.name} has {len(self):,} items, from 0"
+            raise IndexError(f'no item at {number:,}: {there}; an item whose id is {number} is ["{number}"]')
         return self.take([number % len(self)])[0]
 
     @property
     def frame(self) -> pl.DataFrame:
-        """All items as one table: texts, golds in words, how many pictures, and a column for each tag."""
+        """All items as one table: texts, golds in words, the number of images, and a column for each tag."""
         return item_frame(self)
 
     def position(self, item_id: str) -> int:
-        """Where an item stands in the benchmark."""
+        """The position of an item in the benchmark."""
         with self._items() as file:
             position: int = self._id_column(file).index(item_id).as_py()
         if position < 0:
@@ -118,35 +190,34 @@ class Benchmark:
         return position
 
     def positions(self, item_ids: Iterable[str]) -> list[int]:
-        """Where some items stand, all of them looked up at once."""
+        """The positions of some items, looked up at once."""
         with self._items() as file:
             position_of = {item_id: position for position, item_id in enumerate(self._id_column(file).to_pylist())}
         return [position_of[item_id] if item_id in position_of else self.position(item_id) for item_id in item_ids]
 
     def take(self, positions: Sequence[int]) -> list[Item]:
-        """The items at some positions, in that order. Cheap where the positions lie near each other."""
-        wanted = np.asarray(positions, np.int64)
+        """The items at some positions, in that order. Cheap where the positions are near each other."""
         items: dict[int, Item] = {}
         with self._items() as file:
             groups = range(file.metadata.num_row_groups)
             ends = np.cumsum([file.metadata.row_group(group).num_rows for group in groups])
-            group_of = np.searchsorted(ends, wanted, side="right")
-            order = np.argsort(group_of, kind="stable")
-            for here in np.split(order, np.flatnonzero(np.diff(group_of[order])) + 1) if len(order) else ():
-                group = int(group_of[here[0]])
+            by_group: dict[int, list[int]] = {}
+            for position, group in zip(positions, np.searchsorted(ends, positions, "right").tolist(), strict=True):
+                by_group.setdefault(group, []).append(position)
+            for group, here in by_group.items():
                 table = self._row_group(file, group)
-                rows = array((wanted[here] - ends[group] + len(table)).tolist(), pa.int64())
-                taken = (item for batch in table.take(rows).to_batches() for item in itemtable.from_batch(batch))
-                items.update(zip(here.tolist(), taken, strict=True))
-        return [items[index] for index in range(len(wanted))]
+                taken = table.take(indices(np.array(here) - ends[group] + len(table)))
+                found = (item for batch in taken.to_batches() for item in from_batch(batch))
+                items.update(zip(here, found, strict=True))
+        return [items[position] for position in positions]
 
     def table(self, columns: Sequence[str]) -> pa.Table:
-        """Some columns of all items, as they are stored: far cheaper than the items, for whoever needs no more."""
+        """Some columns of all items, as they are stored: far cheaper than the items."""
         with self._items() as file:
             return file.table(columns)
 
     def scan(self, columns: Sequence[str]) -> pl.LazyFrame:
-        """The same lazily, for whoever counts or joins them."""
+        """Some columns, lazily. Polars trusts a file, so one without a checksum is read through Arrow."""
         if path := self._proven():
             return pl.scan_parquet(path, glob=False).select(columns)
         frame = pl.from_arrow(self.table(columns))
@@ -154,52 +225,33 @@ class Benchmark:
         return frame.lazy()
 
     def part(self, column: str, field: str) -> Iterator[tuple[NDArray[np.int64], pa.Array]]:
-        """One field of what items have several of, such as ``correct`` of ``choices``: nothing else is unpacked.
-
-        Some items at a time, how many of it each has, and all of them.
-        """
-        if path := self._proven():
-            with damage_in_one_line(path), pq.ParquetFile(path) as file:
-                for batch in file.iter_batches(_MANY, columns=[f"{column}.list.element.{field}"]):
+        """One field of a repeated part (``correct`` of ``choices``): the count per item, and all values."""
+        if self._proven():
+            with self._items() as file:
+                for batch in file.batches(_MANY, [f"{column}.list.element.{field}"]):
                     yield _unpacked(batch.column(0), field)
         else:
             for chunk in self.table([column]).column(column).chunks:
                 yield _unpacked(chunk, field)
 
     def _proven(self) -> Path | None:
-        """The items' file if its checksum fits: one that has none may stand for more than memory holds."""
-        path = inside(self.path / ITEMS, self.path)
-        with damage_in_one_line(path):
-            identity = _identity(path)
-            if identity != self._proof:
-                if not has_checksum(path):
-                    return None
-                with pq.ParquetFile(path) as file:
-                    self._refuse_others(file.schema_arrow, file.metadata)
-                self._proof = identity
-        return path
+        """The items' file if it has a checksum; None where items differ from those on disk, as in a subclass."""
+        with damage_in_one_line(self.path / ITEMS):
+            path, trusted = self._sound()
+        return path if trusted else None
 
     def by_picture(self) -> list[int]:
-        """All positions, items that share their first picture side by side, otherwise in the benchmark's order."""
-        by_picture: list[int] = np.argsort(self.picture_groups(), kind="stable").tolist()
-        return by_picture
+        """All positions, items that share their first image side by side, otherwise in the benchmark's order."""
+        return list(map(int, np.argsort(self.picture_groups(), kind="stable")))
 
     def picture_groups(self) -> NDArray[np.int64]:
-        """Of each item, where the first one stands that shows the same picture first; itself if it shows none."""
-        counts, hashes = [np.zeros(0, np.int64)], []
-        for number, of_batch in self.part("images", "sha256"):
-            counts.append(number)
-            hashes.append(of_batch.take(indices((np.cumsum(number) - number)[number > 0])))
-        shown = np.flatnonzero(np.concatenate(counts))
-        pictures = pa.chunked_array(hashes, pa.string()).combine_chunks().dictionary_encode()
-        codes = numbers(pictures.indices)
-        _, firsts = np.unique(codes, return_index=True)
-        order = np.arange(len(self))
-        order[shown] = shown[firsts][codes]
-        return order
+        """For each item, the position of the first item with the same first image; its own if it has none."""
+        row, first = pl.col("row"), pl.col("images").list.first().struct.field("sha256")
+        groups = pl.when(first.is_null()).then(row).otherwise(row.first().over(first)).cast(pl.Int64)
+        return self.scan(["images"]).with_row_index("row").select(groups).collect().to_series().to_numpy()
 
     def _row_group(self, file: BoundedParquet, group: int) -> pa.Table:
-        """A row group, kept for the next to ask: items that share a picture may lie far apart."""
+        """A row group, cached: items that share an image may be far apart."""
         table = self._groups.pop(group, None)
         if table is None:
             table = file.table(group=group)
@@ -217,22 +269,27 @@ class Benchmark:
 
     @contextmanager
     def _items(self) -> Iterator[BoundedParquet]:
-        """The items' file, found to be the one that the manifest speaks of; whatever is wrong becomes one line."""
-        path = inside(self.path / ITEMS, self.path)
         with damage_in_one_line(self.path / ITEMS):
-            identity = _identity(path)
-            if identity != self._checked:
-                has_checksum(path)
-            with open_bounded(path) as file:
-                if identity != self._checked:
-                    self._refuse_others(file.schema, file.metadata)
-                    self._checked = identity
+            path, proven = self._sound()
+            with open_bounded(path, trusted=proven) as file:
                 yield file
 
+    def _sound(self) -> tuple[Path, bool]:
+        """The items' file, verified against the manifest, and whether it has a checksum."""
+        path = inside(self.path / ITEMS, self.path)
+        about = path.stat()
+        identity = about.st_ino, about.st_size, about.st_mtime_ns
+        if identity != self._checked:
+            self._has_checksum = has_checksum(path)
+            with open_bounded(path, trusted=self._has_checksum) as file:
+                self._refuse_others(file.schema, file.metadata)
+            self._checked = identity
+        return path, self._has_checksum
+
     def _refuse_others(self, schema: pa.Schema, metadata: pq.FileMetaData) -> None:
-        """Refuse items that are not those of the manifest: cut, exchanged, or of another kind altogether."""
+        """Refuse items that are not those of the manifest: truncated, exchanged, or of another kind."""
         where, rows = self.path / ITEMS, metadata.num_rows
-        if not itemtable.is_readable(schema):
+        if not schema.equals(SCHEMA):
             raise InputError(f"{where} does not have the columns of a benchmark's items")
         if rows != len(self):
             raise InputError(f"{where} holds {rows:,} items, but {MANIFEST} speaks of {len(self):,}")
@@ -248,52 +305,29 @@ class Benchmark:
     def _nearest_id(self, item_id: str) -> str:
         assert self._ids is not None
         ids = self._ids.slice(0, 5_000).to_pylist()
-        return (
-            nearest(item_id, ids)
-            if len(self) <= 20
-            else nearest(item_id, ids).partition("known:")[0] or (f"the first is {short(ids[0])}")
-        )
+        known = nearest(item_id, ids)
+        return known if len(self) <= 20 else known.partition("known:")[0] or f"the first is {short(ids[0])}"
 
 
 def _unpacked(lists: pa.Array, field: str) -> tuple[NDArray[np.int64], pa.Array]:
     return numbers(pc.list_value_length(lists)), pc.struct_field(lists.flatten(), field)
 
 
-def _identity(path: Path) -> tuple[int, ...]:
-    """What tells a file from one that took its place."""
-    about = path.stat()
-    return about.st_ino, about.st_size, about.st_mtime_ns
-
-
 def home_of(image: ImageRef) -> Benchmark | None:
-    """A benchmark, of those opened lately, that has a picture. As pictures go by their hash, any of them will do."""
-    for path in reversed(_lately_opened):
-        if ImageStore(path / _IMAGES).has(image):
-            return Benchmark(path)
-    return None
-
-
-def _remember(path: Path) -> None:
-    _lately_opened.pop(path, None)
-    _lately_opened[path] = None
-    if len(_lately_opened) > _MOST_REMEMBERED:
-        del _lately_opened[next(iter(_lately_opened))]
+    """A recently opened benchmark that has an image."""
+    found = (path for path in reversed(_lately_opened) if ImageStore(path / _IMAGES).has(image))
+    return next(map(Benchmark, found), None)
 
 
 def refuse_gold_list(benchmark: Benchmark, verb: str) -> None:
-    """Stop where questions are needed and the benchmark has none."""
+    """Raise where questions are needed and the benchmark has none."""
     if benchmark.manifest.is_gold_list:
-        raise InputError(
-            f"{benchmark.manifest.name} is a gold list, without questions and pictures: there is nothing to {verb}; "
-            "answers to it can be imported and measured"
-        )
+        found = f"{benchmark.manifest.name} is a gold list, without questions and pictures"
+        raise InputError(f"{found}: there is nothing to {verb}; answers to it can be imported and measured")
 
 
 def copy_without_pictures(benchmark: Benchmark, to: Path) -> None:
-    """Keep a benchmark's items somewhere else, unless some are kept there already.
-
-    What was asked stays known when the benchmark moves or changes.
-    """
+    """Copy a benchmark's items without images, unless the target has some already."""
     if is_benchmark(to):
         return
     with replacing_folder(to) as temporary:
@@ -302,7 +336,7 @@ def copy_without_pictures(benchmark: Benchmark, to: Path) -> None:
 
 
 class BenchmarkWriter:
-    """Writes a benchmark folder; it appears, whole, when the block ends, and not at all if it fails.
+    """Write a benchmark folder; it appears, complete, when the block ends, and not at all if it fails.
 
     >>> with BenchmarkWriter(Path("shapes"), Manifest(name="shapes")) as writer:   # doctest: +SKIP
     ...     image = writer.images.put(png_bytes)
@@ -313,9 +347,7 @@ class BenchmarkWriter:
         self, path: Path, manifest: Manifest, *, overwrite: bool = False, gold_required: bool = True
     ) -> None:
         refuse_to_replace(path, overwrite=overwrite)
-        self.path = path
-        self.manifest = manifest
-        self._gold_required = gold_required
+        self.path, self.manifest, self._gold_required = path, manifest, gold_required
         self._replacing = replacing_folder(path, overwrite=overwrite)
         self._pending: list[Item] = []
         self._pending_bytes = 0
@@ -328,7 +360,7 @@ class BenchmarkWriter:
         self.folder = self._replacing.__enter__()
         self.images = ImageStore(self.folder / _IMAGES)
         self.images.root.mkdir()
-        self._parquet = pq.ParquetWriter(self.folder / ITEMS, itemtable.SCHEMA, compression="zstd")
+        self._parquet = pq.ParquetWriter(self.folder / ITEMS, SCHEMA, compression="zstd")
         return self
 
     def __exit__(
@@ -346,7 +378,7 @@ class BenchmarkWriter:
         self._replacing.__exit__(kind, error, trace)
 
     def add(self, item: Item, where: str = "") -> None:
-        """Append an item whose pictures are in ``images`` already."""
+        """Append an item whose images are in ``images`` already."""
         asked = not self.manifest.is_gold_list
         check(item, where, gold_required=self._gold_required, question_required=asked)
         if item.id in self._ids:
@@ -354,22 +386,21 @@ class BenchmarkWriter:
         self._ids.add(item.id)
         self._options[len(item.choices)] += 1
         self._used.update(image.sha256 for image in item.images)
-        bare = msgspec.structs.replace(item, spellings={}) if item.spellings else item
-        text = msgspec.json.encode(bare, order="sorted")
+        text = msgspec.json.encode(item, order="sorted")
         self._digest.update(text)
         self._pending.append(item)
-        self._pending_bytes += len(text) + sum(len(spelling.theirs) for spelling in item.spellings.values())
+        self._pending_bytes += len(text)
         if len(self._pending) >= _ROW_GROUP or self._pending_bytes > _MOST_PENDING:
             self._flush()
 
     def adopt(self, item: Item, source: Benchmark) -> None:
-        """Append an item of another benchmark together with its pictures."""
+        """Append an item of another benchmark together with its images."""
         for image in item.images:
             self.images.copy(image, source.images)
         self.add(item)
 
     def adopt_tables(self, source: Benchmark) -> None:
-        """Take over what lies beside another benchmark's items, as far as it is about those that were added here."""
+        """Copy the tables beside another benchmark's items, restricted to the items added here."""
         for name in (LAYOUT, LEGIBILITY):
             if (source.path / name).is_file():
                 table = read_parquet(inside(source.path / name, source.path))
@@ -379,19 +410,14 @@ class BenchmarkWriter:
     @property
     def counts(self) -> ItemCounts:
         """What has been written so far."""
-        total = self._options.total()
-        return ItemCounts(
-            items=total,
-            choice_items=total - self._options[0],
-            text_items=self._options[0],
-            images=len(self.images),
-            image_bytes=self.images.size,
-            options={str(number): self._options[number] for number in sorted(self._options) if number},
-        )
+        total, texts = self._options.total(), self._options[0]
+        options = {str(number): self._options[number] for number in sorted(self._options) if number}
+        counts = ItemCounts(items=total, choice_items=total - texts, text_items=texts, options=options)
+        return msgspec.structs.replace(counts, images=len(self.images), image_bytes=self.images.size)
 
     def _flush(self) -> None:
         if self._pending:
-            self._parquet.write_table(itemtable.to_table(self._pending))
+            self._parquet.write_table(to_table(self._pending))
             self._pending.clear()
             self._pending_bytes = 0
 
@@ -414,24 +440,19 @@ class BenchmarkWriter:
 
 
 def is_benchmark(path: Path) -> bool:
-    """Whether a path is a benchmark folder of ours."""
+    """Whether a path is a benchmark folder."""
     return (path / MANIFEST).is_file()
 
 
 def refuse_to_replace(path: Path, *, overwrite: bool) -> None:
-    """Stop before a benchmark is written where it may not be."""
+    """Raise before a benchmark is written where it may not be."""
     card = (README, CROISSANT) if is_as_written(path / README) else ()
     refuse_to_lose(path, overwrite=overwrite, ours=(*_OURS, *card) if is_benchmark(path) else ())
 
 
 def distinct_images(benchmark: Benchmark) -> Iterator[ImageRef]:
-    """Every picture of a benchmark once, in order of first use."""
-    seen: set[str] = set()
-    for item in benchmark:
-        for image in item.images:
-            if image.sha256 not in seen:
-                seen.add(image.sha256)
-                yield image
+    """Every image of a benchmark once, in order of first use."""
+    yield from {image.sha256: image for item in benchmark for image in item.images}.values()
 
 
 def _read_manifest(path: Path) -> Manifest:
@@ -441,10 +462,9 @@ def _read_manifest(path: Path) -> Manifest:
         raise InputError(f"{path} is no benchmark folder: there is no {MANIFEST} in it") from None
     try:
         version = msgspec.json.decode(text).get("folder_version")
-        if version not in READABLE_VERSIONS:
-            known = " and ".join(map(str, READABLE_VERSIONS))
-            raise InputError(f"{path} is a benchmark folder of version {short(version)}; this eyetest reads {known}")
-        manifest = msgspec.json.decode(text, type=Manifest)
-        return msgspec.structs.replace(manifest, folder_version=FOLDER_VERSION)
+        if version != FOLDER_VERSION:
+            known = f"this eyetest reads {FOLDER_VERSION}"
+            raise InputError(f"{path} is a benchmark folder of version {short(version)}; {known}")
+        return msgspec.json.decode(text, type=Manifest)
     except (msgspec.DecodeError, AttributeError, UnicodeError, RecursionError) as error:
         raise InputError(f"{path / MANIFEST} is not a benchmark manifest: {error}") from None

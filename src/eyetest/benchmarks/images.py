@@ -1,9 +1,4 @@
-"""The one place where pictures are taken in, stored by the hash of their bytes, and opened again.
-
-Bytes are kept exactly as they came. Taking one in reads its header and looks at its end, which finds text files
-named .png, decompression bombs and cut-off data without decoding a single pixel of a sound picture. Giving one out
-hashes it again, so that what is sent, shown or exported is what was stored, and never a file from elsewhere.
-"""
+"""Images stored by the hash of their bytes, which are checked when they are stored (header, end) and read (hash)."""
 
 import hashlib
 import io
@@ -13,6 +8,7 @@ import warnings
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from PIL import Image as Pillow
 from PIL import UnidentifiedImageError
@@ -21,24 +17,22 @@ from eyetest.errors import ImageError, InputError, short
 from eyetest.records import IMAGE_FORMATS, ImageFormat, ImageRef
 from eyetest.store import store_of
 from eyetest.store.files import inside, open_regular
-from eyetest.store.mirror import place
 from eyetest.store.packs import PackIndex, open_index
+from eyetest.store.urls import place
 
 MAX_BYTES = 64 * 2**20
 MAX_PIXELS = 100_000_000
+_MAX_REDUCED = 50_000_000
 _HASH = re.compile("[0-9a-f]{64}")
 _WRITERS = 2
 _MOST_WAITING = 8
 _PILLOW_FORMATS = [name.upper() for name in IMAGE_FORMATS]
+_ENDS = {"png": b"IEND", "jpeg": b"\xff\xd9", "mpo": b"\xff\xd9", "gif": b";"}  # last bytes; PNG: before its checksum
 _FORMAT_OF: dict[str, ImageFormat] = {**{name: name for name in IMAGE_FORMATS}, "mpo": "jpeg"}
 
 
 class ImageStore:
-    """Pictures in ``images/ab/abcd….png``, each once.
-
-    Files are created by a thread of their own: on most disks that is the slowest step of an import, and it needs
-    no Python. `finish` waits for it.
-    """
+    """Images in ``images/ab/abcd….png``, each once. Threads write the files; `finish` waits for them."""
 
     def __init__(self, root: Path) -> None:
         self.root, self._store = root, store_of(root)
@@ -49,23 +43,26 @@ class ImageStore:
         self._packs: PackIndex | None = None
 
     def path(self, image: ImageRef) -> Path:
-        """Where a picture's file is."""
+        """The path of an image's file."""
         if not _HASH.fullmatch(image.sha256) or image.format not in IMAGE_FORMATS:
             raise ImageError(f"{short(image.filename)} is not the name of a stored picture")
         return self.root / image.sha256[:2] / image.filename
 
     def put(self, data: bytes) -> ImageRef:
-        """Take a picture in, or find that it is there already."""
+        """Store an image, unless it is stored already."""
         sha256 = hashlib.sha256(data).hexdigest()
         image = self._known.get(sha256)
         if image is None:
             image = inspect(data, sha256)
-            self._write_later(image, data)
             self._known[sha256] = image
+            self._writer = self._writer or ThreadPoolExecutor(_WRITERS, "images")
+            self._waiting.append(self._writer.submit(self._store.write, self.path(image), data))
+            while len(self._waiting) > _MOST_WAITING:
+                self._waiting.popleft().result()
         return image
 
     def copy(self, image: ImageRef, source: "ImageStore") -> None:
-        """Take a picture over from another store, sharing the file on disk where the disk can."""
+        """Copy an image from another store, sharing the file on disk where the disk supports it."""
         if image.sha256 in self._known:
             return
         data = source.read(image)
@@ -78,11 +75,14 @@ class ImageStore:
         self._known[image.sha256] = image
 
     def read(self, image: ImageRef) -> bytes:
-        """The bytes of a picture, exactly as they came; their hash is its name, or it is refused."""
-        data = self._packed(image)
-        if data is None:
+        """The bytes of an image, unchanged; refused unless their hash is its name."""
+        data = self._packs.picture(image.filename) if self._packs is not None else None
+        if data is None or len(data) != image.size:
             try:
-                data = self._read(open_regular(self._file(image)), image)
+                file = open_regular(self._file(image))
+                with open(file, "rb", buffering=0) as opened:  # noqa: PTH123 (a descriptor)
+                    _refuse_size(os.fstat(file).st_size, image)
+                    data = opened.readall()
             except FileNotFoundError:
                 data = self._missing(image)
             except InputError as error:
@@ -91,13 +91,8 @@ class ImageStore:
             raise ImageError(f"picture {image.filename} in {self.root} holds other bytes than its name says")
         return data
 
-    def _read(self, file: int, image: ImageRef) -> bytes:
-        with open(file, "rb", buffering=0) as opened:
-            _refuse_size(os.fstat(file).st_size, image)
-            return opened.readall()
-
     def _missing(self, image: ImageRef) -> bytes:
-        """A picture that is no file here, from wherever the store has it; a forked process has a store of its own."""
+        """An image that is not a file here, from the underlying store; a forked process has a store of its own."""
         data = store_of(self.root).missing(self.path(image))
         if data is None:
             raise ImageError(f"picture {image.filename} is missing from {self.root}")
@@ -105,23 +100,18 @@ class ImageStore:
         _refuse_size(len(data), image)
         return data
 
-    def _packed(self, image: ImageRef) -> bytes | None:
-        """A picture out of packs on this disk, once one was found in them: most others are there, too."""
-        data = self._packs.picture(image.filename) if self._packs is not None else None
-        return data if data is not None and len(data) == image.size else None
-
     def has(self, image: ImageRef) -> bool:
-        """Whether a picture can be read."""
+        """Whether an image can be read."""
         return self.path(image).is_file() or store_of(self.root).missing(self.path(image)) is not None
 
     def bring(self, image: ImageRef) -> Path:
-        """Where a picture's file is, once it is one of this disk."""
+        """The path of an image's file, after it was brought to this disk."""
         if not self.path(image).exists():
             place(self.path(image), self.read(image))
         return self.path(image)
 
     def _file(self, image: ImageRef) -> Path:
-        """Where a picture's bytes are. A link counts only if it stays inside."""
+        """The file with an image's bytes. A link counts only if it stays inside."""
         path = self.path(image)
         folder = self._folders.get(path.parent.name)
         if folder is None:
@@ -130,16 +120,16 @@ class ImageStore:
         return inside(path, self.root) if path.is_symlink() else path
 
     def open(self, image: ImageRef) -> Pillow.Image:
-        """The picture itself, decoded."""
+        """The decoded image."""
         return decode(self.read(image))
 
     def keep_only(self, used: set[str]) -> None:
-        """Remove pictures that were taken in for items that did not make it."""
+        """Remove images that were stored for items that were not added."""
         for sha256 in self._known.keys() - used:
             self.path(self._known.pop(sha256)).unlink()
 
     def pack(self) -> None:
-        """Get ready to travel, where the store is another machine's."""
+        """Pack the images, where the store is on another machine."""
         self._store.pack(self.root, [image.filename for image in self._known.values()])
 
     def __len__(self) -> int:
@@ -147,26 +137,16 @@ class ImageStore:
 
     @property
     def size(self) -> int:
-        """Bytes taken in so far."""
+        """Bytes stored so far."""
         return sum(image.size for image in self._known.values())
 
     def finish(self) -> None:
-        """Wait until everything taken in is in its file."""
+        """Wait until every stored image is written."""
         while self._waiting:
             self._waiting.popleft().result()
         if self._writer is not None:
             self._writer.shutdown()
             self._writer = None
-
-    def _write_later(self, image: ImageRef, data: bytes) -> None:
-        if self._writer is None:
-            self._writer = ThreadPoolExecutor(_WRITERS, "pictures")
-        self._waiting.append(self._writer.submit(self._write, image, data))
-        while len(self._waiting) > _MOST_WAITING:
-            self._waiting.popleft().result()
-
-    def _write(self, image: ImageRef, data: bytes) -> None:
-        self._store.write(self.path(image), data)
 
 
 def _refuse_size(size: int, image: ImageRef) -> None:
@@ -175,7 +155,7 @@ def _refuse_size(size: int, image: ImageRef) -> None:
 
 
 def inspect(data: bytes, sha256: str) -> ImageRef:
-    """What a picture is, from its header; an error if it cannot be used."""
+    """An image's format and size, from its header; an error if it cannot be used."""
     if len(data) > MAX_BYTES:
         raise ImageError(f"a picture of {len(data) / 2**20:,.0f} MB; at most {MAX_BYTES // 2**20} MB are taken")
     with _header(data) as picture:
@@ -188,14 +168,16 @@ def inspect(data: bytes, sha256: str) -> ImageRef:
     return ImageRef(sha256, _FORMAT_OF[kind], width, height, len(data))
 
 
-def decode(data: bytes) -> Pillow.Image:
-    """All pixels of a picture, within the limits."""
+def decode(data: bytes, side: int = 0) -> Pillow.Image:
+    """All pixels of an image, within the limits; with ``side`` reduced, where the format allows it."""
     with _header(data) as picture:
-        if picture.width * picture.height > MAX_PIXELS:
-            raise ImageError(f"a picture of {picture.width:,} × {picture.height:,} pixels")
+        if side:
+            picture.draft("RGB", (2 * side, 2 * side))
+        if picture.width * picture.height > (_MAX_REDUCED if side else MAX_PIXELS):
+            raise ImageError(f"an image of {picture.width:,} × {picture.height:,} pixels")
         try:
             picture.load()
-            return picture.copy()
+            return picture if side else picture.copy()
         except (OSError, SyntaxError, ValueError, EOFError) as error:
             raise ImageError(f"a picture that cannot be decoded ({error})") from None
 
@@ -215,13 +197,23 @@ def _header(data: bytes) -> Pillow.Image:
 
 
 def _ends_well(kind: str, data: bytes) -> bool:
-    """Whether the data ends as its format says it must, so that decoding is not needed to know it whole."""
-    if kind == "png":
-        return data[-8:-4] == b"IEND"
-    if kind in ("jpeg", "mpo"):
-        return data[-2:] == b"\xff\xd9"
-    if kind == "gif":
-        return data[-1:] == b";"
+    """Whether the data ends as its format requires, so that truncation is found without decoding."""
     if kind == "webp":
         return int.from_bytes(data[4:8], "little") + 8 <= len(data)
-    return False
+    end = _ENDS.get(kind)
+    return end is not None and data.endswith(end, 0, len(data) - 4 * (kind == "png"))
+
+
+PICTURE_ENDINGS = (*(f".{name}" for name in IMAGE_FORMATS), ".jpg", ".tif")
+CLASS_QUESTION = "What does this picture show?"
+
+
+def spoken(name: Any) -> str:
+    """A file name with spaces in place of underscores."""
+    return str(name).replace("_", " ").strip()
+
+
+def pictures_below(root: Path) -> list[Path]:
+    """The image files in the subfolders of a folder, at any depth, sorted by name."""
+    below = (path for path in sorted(root.rglob("*")) if path.suffix.lower() in PICTURE_ENDINGS)
+    return [path for path in below if path.parent != root and path.is_file()]

@@ -1,8 +1,4 @@
-"""Open whatever a user points at: a benchmark folder as it is, any other readable file by importing it first.
-
-An import that nobody asked to keep goes to the cache (``EYETEST_CACHE``, by default ``~/.cache/eyetest``), named
-by what was read and how, so that the second look at a file is immediate and a changed file is read anew.
-"""
+"""Open a benchmark folder directly, any other readable file by importing it, without a target into the cache."""
 
 import hashlib
 import logging
@@ -17,7 +13,7 @@ import msgspec
 
 from eyetest.benchmarks.folder import INPUTS, README, SKIPPED, Benchmark, BenchmarkWriter, is_benchmark
 from eyetest.benchmarks.formats import FORMATS, recognise
-from eyetest.benchmarks.picture_folders import pictures_below
+from eyetest.benchmarks.images import pictures_below
 from eyetest.benchmarks.rows import ReadOptions
 from eyetest.errors import InputError, ItemError
 from eyetest.records import FOLDER_VERSION, Lineage, Manifest, Origin
@@ -34,14 +30,12 @@ _INSIDE = "benchmark"
 _log = logging.getLogger(__name__)
 _REPORT_EVERY = 50
 _METADATA = "metadata"
-"""What files that only speak of pictures are called: which pictures there are counts then."""
-_ABSENT = -1
-"""Size and time of a picture that was looked for and not there: when it comes, the file is read anew."""
+_ABSENT = -1  # size and time of an image that was not there: when it comes, the file is read anew
 _DATA_SUFFIXES = (".tsv", ".csv", ".xlsx", ".json", ".jsonl", ".parquet", ".arrow", *PACKED)
 
 
 class Import(msgspec.Struct, frozen=True, kw_only=True):
-    """How to bring a file in: how to read it, what to call it, what to do with items that are no items."""
+    """How to import a file: how to read it, its name, what to do with invalid items."""
 
     read: ReadOptions = ReadOptions()
     name: str = ""
@@ -81,9 +75,7 @@ def import_benchmark(
 def export_benchmark(
     benchmark: Benchmark, format_name: str, to: Path, *, overwrite: bool = False, beside: Beside = lambda folder: None
 ) -> list[str]:
-    """Write a benchmark in another tool's format; returns what the user should know about it.
-
-    ``beside`` adds to an export that is a folder, before it is put in its place.
+    """Write a benchmark in another tool's format; returns notes for the user. ``beside`` adds to a folder export.
 
     >>> et.export_benchmark(et.open("world/benchmark"), "vlmevalkit", Path("exported.tsv"))
     []
@@ -113,15 +105,14 @@ def open_benchmark(
     if is_benchmark(cached) and _unchanged(cached):
         _log.info("%r was read before: kept in %r", str(path), str(cached))
     else:
-        how = Import(read=read, overwrite=True)
-        files, _ = _import(path, cached, how, progress)
+        files, _ = _import(path, cached, Import(read=read, overwrite=True), progress)
         (cached / INPUTS).write_bytes(msgspec.json.encode([_stamp(file) for file in files]))
         _forget_older(cached)
     return Benchmark(cached)
 
 
 def first_items(benchmark: Benchmark, limit: int) -> Benchmark:
-    """The first items of a benchmark as one of its own, in the cache; the benchmark itself if it has no more."""
+    """The first items as a benchmark of its own, in the cache; the benchmark itself if it has no more."""
     if limit >= len(benchmark):
         return benchmark
     cached = _cache_folder(benchmark.path, ReadOptions(limit=limit))
@@ -137,7 +128,7 @@ def first_items(benchmark: Benchmark, limit: int) -> Benchmark:
 
 
 def refuse_one_above(path: Path) -> None:
-    """What a refinement or a drawn world left is a folder with a benchmark inside, which is what was meant."""
+    """Refuse a path that does not exist, and a folder that is no benchmark but contains one."""
     if not path.exists():
         raise InputError(f"{path} does not exist")
     refuse_special(path)
@@ -146,7 +137,7 @@ def refuse_one_above(path: Path) -> None:
 
 
 def _written_by_us(folder: Path) -> tuple[str, ...]:
-    """What an earlier export of ours left in a folder; nothing if the folder is somebody else's."""
+    """The files of an earlier export in a folder; empty if the folder is not an export of eyetest."""
     with suppress(OSError, InputError, msgspec.DecodeError, UnicodeError):
         names = msgspec.json.decode(read_regular(folder / _MARKER, folder), type=tuple[str, ...])
         kept = [name for name in names if name != README or is_as_written(folder / README)]
@@ -155,7 +146,6 @@ def _written_by_us(folder: Path) -> tuple[str, ...]:
 
 
 def _copy(benchmark: Benchmark, to: Path, *, overwrite: bool) -> None:
-    """Bring a benchmark folder from a disk into a bucket, or back: the same items under the same fingerprint."""
     if mirror_of(benchmark.path) is None and mirror_of(to) is None:
         raise InputError(f"{benchmark.path} is a benchmark folder already: every command takes it as it is")
     with BenchmarkWriter(to, benchmark.manifest, overwrite=overwrite, gold_required=False) as writer:
@@ -188,7 +178,7 @@ def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tu
     added = 0
     with BenchmarkWriter(to, manifest, overwrite=how.overwrite, gold_required=how.read.gold_required) as writer:
         rows = format_.read(source, how.read, writer.images)
-        origin = Origin(file=file_name, format=format_.name, columns=rows.columns, fields=rows.fields)
+        origin = Origin(file=file_name, format=format_.name, columns=rows.rows.columns, fields=rows.layout.fields)
         writer.manifest = msgspec.structs.replace(manifest, origin=origin)
         for row in rows:
             if added == how.read.limit:
@@ -201,18 +191,17 @@ def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tu
                     raise
                 skipped.append(Skipped(error.where, error.field, error.found, error.expected))
             if row.number % _REPORT_EVERY == 0:
-                progress(rows.done)
+                progress(rows.rows.done)
         if skipped:
             lines = msgspec.json.Encoder().encode_lines(skipped)
             (writer.folder / SKIPPED).write_bytes(lines)
-    _log.info("%r was read as %s, columns as %s; left out: %d", str(source), format_.name, rows.fields, len(skipped))
-    return rows.files, skipped
+    about = (str(source), format_.name, rows.layout.fields, len(skipped))
+    _log.info("%r was read as %s, columns as %s; left out: %d", *about)
+    return tuple(rows.pictures.files), skipped
 
 
 def _cache_folder(path: Path, read: ReadOptions) -> Path:
-    """Named by whose file it is, what was in it, and how it is read: three parts, so that each can change alone."""
-    if not path.exists():
-        raise InputError(f"{path} does not exist")
+    """A folder named by the file's path, its content, and how it is read."""
     whole = path.resolve()
     inside = [whole]
     if whole.is_dir():
@@ -239,7 +228,6 @@ def _readable(name: str) -> str:
 
 
 def _unchanged(cached: Path) -> bool:
-    """Whether the picture files that a cached import read are still the same."""
     with suppress(OSError, msgspec.DecodeError, UnicodeError):
         stamps = msgspec.json.decode((cached / INPUTS).read_bytes(), type=list[tuple[str, int, int]])
         return all(_stamp(Path(name)) == (name, size, time) for name, size, time in stamps)
@@ -247,7 +235,6 @@ def _unchanged(cached: Path) -> bool:
 
 
 def _forget_older(cached: Path) -> None:
-    """Remove what was cached of the same path before it changed."""
     whose, what, _ = cached.parent.name.split("-")
     for older in cached.parent.parent.glob(f"{whose}-*"):
         if not older.name.startswith(f"{whose}-{what}-"):

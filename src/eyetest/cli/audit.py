@@ -11,7 +11,6 @@ from rich.padding import Padding
 from rich.text import Text
 
 from eyetest.cli import options
-from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import Words, option
 from eyetest.cli.terminal import note, out, print_json, program, safe
 from eyetest.errors import InputError, heading, param
@@ -71,16 +70,10 @@ def audit(
         raise InputError(f"{heading('links')}: a page's numbers lead there; write one with {param('page', 'FILE')}")
     at = items_at(links, page, job.page_places(bench, page)) if page else NOWHERE
     job.refuse_to_lose_outputs(page, verdicts_to, fix, overwrite=overwrite)
-    benchmark, result = job.audit(
-        bench,
-        probes=probes or (),
-        against=against,
-        thresholds=thresholds,
-        seed=seed,
-        limit=limit,
-        read=read,
-        observer=TERMINAL,
+    audited = job.audit(
+        bench, probes=probes or (), against=against, thresholds=thresholds, seed=seed, limit=limit, read=read
     )
+    benchmark, result = audited.benchmark, audited.audit
     if as_json:
         print_json(result)
     else:

@@ -2,33 +2,36 @@
 
 import importlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
-from functools import wraps
+from functools import cache, wraps
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from inspect import Parameter, Signature, getdoc, signature
 from pathlib import Path
+from textwrap import dedent
 from typing import Annotated, Any, get_origin, get_type_hints
 
 import typer
+from rich import box
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
 from typer.core import TyperCommand, TyperGroup
 
-from eyetest.cli.catalogue import COMMANDS, GROUPS, job_of, summary
-from eyetest.cli.completion import sketch
-from eyetest.cli.examples import EXAMPLES
-from eyetest.cli.listing import Listing, option_line
 from eyetest.cli.main import CtrlCError, PipeClosedError
-from eyetest.cli.renamed import command_of, renamed
-from eyetest.cli.terminal import note
+from eyetest.cli.terminal import out
 from eyetest.errors import InputError, nearest, short
+from eyetest.registry import load_entry_point, owner, refuse_taken
 from eyetest.store.files import refuse_special
 from eyetest.store.urls import local_path
 from eyetest.version import __version__
 from eyetest.wording import typed
 
-_UsageError: Any = typer.BadParameter.__mro__[1]
-"""What typer raises where a command is called in a wrong way."""
+_UsageError: Any = typer.BadParameter.__mro__[1]  # what typer raises where a command is called in a wrong way
 _HELP = {"help_option_names": ["-h", "--help"]}
 
 
@@ -55,7 +58,7 @@ def flat(function: Callable[..., None]) -> Callable[..., None]:
     parameters: list[Parameter] = []
     hints = get_type_hints(function, include_extras=True)
     for name, parameter in signature(function).parameters.items():
-        kind = hints[name]
+        kind = hints.get(name, str)
         if not is_dataclass(kind):
             parameters.append(parameter.replace(annotation=kind, kind=Parameter.KEYWORD_ONLY))
             continue
@@ -94,8 +97,9 @@ class _Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         names = (param.name for param in self.params if ctx.get_parameter_source(param.name).name == "COMMANDLINE")
-        log = importlib.import_module("eyetest.cli.log")
-        with log.timed(f"{ctx.command_path} with {', '.join(names) or 'nothing'}"):
+        terminal, options = (importlib.import_module(f"eyetest.cli.{name}") for name in ("terminal", "options"))
+        observing = importlib.import_module("eyetest.jobs.opening").observing
+        with observing(options.TERMINAL), terminal.timed(f"{ctx.command_path} with {', '.join(names) or 'nothing'}"):
             return self._invoke(ctx)
 
     def _invoke(self, ctx: Any) -> Any:
@@ -122,7 +126,7 @@ class _ListedCommands(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         options = [option_line(one) for one in self.get_params(ctx) if not getattr(one, "hidden", False)]
-        Listing(ctx.command_path, self.help or "", self.sentences(ctx), options).print()
+        print_listing(ctx.command_path, self.help or "", self.sentences(ctx), options)
 
     def sentences(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
         """One about each command, under the titles that they are listed by."""
@@ -147,8 +151,8 @@ class _Commands(_ListedCommands):
         with _told_by_us():
             ctx = super().make_context(*arguments, **settings)
         if not ctx.resilient_parsing:
-            log = importlib.import_module("eyetest.cli.log")
-            log.begin(verbose=ctx.params["verbose"], file=ctx.params["log"])
+            terminal = importlib.import_module("eyetest.cli.terminal")
+            terminal.begin(verbose=ctx.params["verbose"], file=ctx.params["log"])
         return ctx
 
     def invoke(self, ctx: Any) -> Any:
@@ -166,14 +170,10 @@ class _Commands(_ListedCommands):
         return by_job
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if not ctx.resilient_parsing:
-            args = _in_todays_words(args)
-        if (name := command_of(args)) in COMMANDS and " --" in name:
-            return args[0], _wanted(ctx, name), args[1:]
         if args[0] in GROUPS and args[0] in COMMANDS and " ".join(args[:2]) not in COMMANDS:
             if not ctx.resilient_parsing:
                 _refuse_slip(args[:2])
-            return args[0], _wanted(ctx, args[0]), args[1:]
+            return args[0], _load(args[0]), args[1:]
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: Any, name: str) -> Any:
@@ -181,7 +181,7 @@ class _Commands(_ListedCommands):
             return TyperCommand(name, help=summary(name))
         if name in GROUPS:
             return _Group(name=name, help=GROUPS[name], no_args_is_help=True, context_settings=_HELP)
-        return _wanted(ctx, name)
+        return _load(name)
 
 
 class _Group(_ListedCommands):
@@ -192,18 +192,13 @@ class _Group(_ListedCommands):
 
     def get_command(self, ctx: Any, name: str) -> Any:
         whole = f"{self.name} {name}"
-        return TyperCommand(name, help=summary(whole)) if self.listing else _wanted(ctx, whole)
-
-
-def _in_todays_words(args: list[str]) -> list[str]:
-    """What was typed, with old spellings as they are called today; each is said."""
-    args, old = renamed(args)
-    for spelling, today in old.items():
-        note(f"{spelling} is {today} now; {' '.join(args[: 1 + (args[0] in GROUPS)])} {spelling} still works")
-    return args
+        return TyperCommand(name, help=summary(whole)) if self.listing else _load(whole)
 
 
 def _unknown(words: Sequence[str], known: Iterable[str]) -> InputError:
+    if " ".join(words[:2]) in WORLD_COMMANDS or words[0] in WORLD_COMMANDS:
+        command = " ".join(words) if words[0] in GROUPS else words[0]
+        return InputError(f"eyetest {command} needs the package eyetest-world: pip install 'eyetest[demo]'")
     return InputError(f"there is no command {short(' '.join(words))}; {nearest(words[-1], known)}")
 
 
@@ -214,23 +209,24 @@ def _refuse_slip(words: Sequence[str]) -> None:
         raise _unknown(words, known)
 
 
-def _wanted(ctx: Any, name: str) -> Any:
-    """A command to run; a shell that asks what may follow gets a sketch of it."""
-    return sketch(name) if ctx.resilient_parsing else _load(name)
-
-
 def _load(name: str) -> Any:
-    """A command, once its module is loaded; None where there is no such command."""
+    """A command, once its module is loaded; None where there is no such command.
+
+    The paragraph "Example:" at the end of a plug-in's docstring, with indented lines, is its example.
+    """
     if name not in COMMANDS:
         return None
-    module, _, function = COMMANDS[name].partition(":")
+    if name in PLUGIN_COMMANDS:
+        function = load_entry_point(PLUGIN_COMMANDS[name])
+    else:
+        module, attribute = place_of(name)
+        function = getattr(importlib.import_module(module), attribute)
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=_HELP)
-    loaded = importlib.import_module(f"eyetest.cli.{module}")
-    called = name.partition(" --")[0].rpartition(" ")[2]
-    said = getdoc(called_by := getattr(loaded, function)) or ""
-    alone.command(called, cls=_Command, help=re.sub(r"(?<!\n)\n(?!\n)", " ", said))(flat(called_by))
+    called = name.rpartition(" ")[2]
+    about, _, example = (getdoc(function) or "").partition("\n\nExample:\n")
+    alone.command(called, cls=_Command, help=re.sub(r"(?<!\n)\n(?!\n)", " ", about))(flat(function))
     command: Any = typer.main.get_command(alone)
-    command.example = EXAMPLES[name]
+    command.example = EXAMPLES.get(name) or dedent(example).strip() or f"eyetest {name} --help"
     for one in command.params:
         _name_value(one)
     return command
@@ -275,5 +271,203 @@ def _options(
         Path | None,
         typer.Option("--log", metavar="FILE", envvar="EYETEST_LOG", help="Write down what is done, in detail."),
     ] = None,
+    allow_env: Annotated[
+        list[str] | None,
+        typer.Option("--allow-env", metavar="NAME", help="Allow key_env in files to name this variable (repeat it)."),
+    ] = None,
 ) -> None:
-    pass
+    if allow_env:
+        importlib.import_module("eyetest.models.openai").allow_variables(allow_env)
+
+
+JOBS = {
+    "Begin": {
+        "init": "init:init",
+        "doctor": "doctor:doctor",
+    },
+    "Look at a benchmark": {
+        "audit": "audit:audit",
+        "show": "show:show",
+        "open": "open:open_",
+    },
+    "Ask models": {
+        "run": "run:run",
+        "suite": "suite:suite",
+        "describe": "curate:describe",
+        "status": "look:status",
+        "import-answers": "exchange:import_answers_",
+        "export-answers": "exchange:export_answers_",
+        "models": "exchange:models",
+        "merge": "exchange:merge",
+    },
+    "Judge what they said": {
+        "score": "measure:score",
+        "measure": "measure:measure",
+        "compare": "compare:compare",
+        "report": "report:report",
+        "explain": "look:explain",
+        "read": "measure:read",
+        "reconcile": "reconcile:reconcile",
+        "estimate": "curate:estimate",
+    },
+    "Improve a benchmark": {
+        "refine": "refine:refine",
+        "recipe": "refine:recipe",
+        "review": "review:review",
+        "review invite": "review:invite",
+        "review revoke": "review:revoke",
+        "review status": "review:status",
+        "review revise": "review:revise",
+        "review export": "review_tools:export",
+        "review import": "review_tools:import_",
+        "reform": "reform:reform",
+        "harden options": "harden_options:options",
+        "harden screenshot": "harden:screenshot",
+        "subset": "curate:subset",
+    },
+    "Share it": {
+        "import": "exchange:import_",
+        "export": "exchange:export",
+        "card": "curate:card",
+    },
+}
+"""Each command under its job: the module of this folder that holds it, and its function there."""
+GROUPS = {
+    "harden": "Make a benchmark harder, or new: more options, questions inside pictures, editions.",
+    "review": "Let people decide about items in a browser: links for them, how far they are, what they agree on.",
+}
+"""What the commands of two words are about, by their first, which may be a command itself."""
+PLUGINS = "From installed plug-ins"
+WORLD_COMMANDS = ("demo", "world", "zoo", "harden renew", "harden twins")
+"""Commands of the distribution eyetest-world."""
+
+
+def _plugin_commands() -> dict[str, EntryPoint]:
+    """Commands of other distributions: entry points named ``word``, or ``group.word`` for a group above."""
+    taken = {*GROUPS, *(name for commands in JOBS.values() for name in commands)}
+    points: dict[str, EntryPoint] = {}
+    for point in entry_points(group="eyetest.command"):
+        name = point.name.replace(".", " ")
+        refuse_taken(name, {*taken, *points}, "command", point)
+        if " " in name and name.split()[0] not in GROUPS:
+            raise InputError(f'{owner(point)}: command "{name}": two words begin with one of {", ".join(GROUPS)}')
+        points[name] = point
+    return points
+
+
+PLUGIN_COMMANDS = _plugin_commands()
+JOBS[PLUGINS] = {name: point.value for name, point in PLUGIN_COMMANDS.items()}
+COMMANDS = {name: place for commands in JOBS.values() for name, place in commands.items()}
+
+
+def place_of(name: str) -> tuple[str, str]:
+    """The module of a command, and the name of its function."""
+    module, _, function = COMMANDS[name].partition(":")
+    return (module if name in PLUGIN_COMMANDS else f"eyetest.cli.{module}"), function
+
+
+def job_of(name: str) -> str:
+    """What a command, or the first word of some, is for."""
+    return next(job for job, commands in JOBS.items() if any(known.split()[0] == name for known in commands))
+
+
+def summary(name: str) -> str:
+    """The first sentence of a command's help."""
+    if name in GROUPS:
+        return GROUPS[name]
+    module, function = place_of(name)
+    said = re.search(rf'^def {function}\(.*?"""(.*?)("""|\n\n)', _source(module), re.DOTALL | re.MULTILINE)
+    return " ".join(said[1].split()) if said else ""
+
+
+@cache
+def _source(module: str) -> str:
+    """The source of a module that is not imported; nothing where it cannot be found."""
+    package, _, inner = module.partition(".")
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        return ""
+    folder = Path(spec.origin).parent / inner.replace(".", "/")
+    files = (folder.with_suffix(".py"), folder / "__init__.py") if inner else (Path(spec.origin),)
+    return next((file.read_text(encoding="utf-8") for file in files if file.is_file()), "")
+
+
+Lines = Sequence[tuple[str, str]]
+"""What can be typed, and what it does."""
+
+
+def print_listing(path: str, about: str, commands: Mapping[str, Lines], options: Lines) -> None:
+    """Show commands by the title of their panel, in panels like those of a command's own help."""
+    usage = Text.assemble((" Usage: ", "bold yellow"), (f"{path} [OPTIONS] COMMAND [ARGS]...", "bold"))
+    out.print("", usage, "", Padding(Text(about), (0, 1, 1, 1)), sep="\n")
+    width = max(len(name) for lines in commands.values() for name, _ in lines)
+    for title, lines in commands.items():
+        out.print(_panel(title, lines, width))
+    out.print(_panel("Options", options, max(len(name) for name, _ in options)))
+
+
+def _panel(title: str, lines: Iterable[tuple[str, str]], width: int) -> Panel:
+    table = Table(box=None, show_header=False, pad_edge=False, expand=True, padding=(0, 1))
+    table.add_column(style="bold cyan", no_wrap=True, width=width)
+    table.add_column(ratio=1)
+    for name, what in lines:
+        table.add_row(Text(name), Text(what))
+    return Panel(table, title=title, title_align="left", border_style="dim", box=box.ROUNDED)
+
+
+def option_line(option: Any) -> tuple[str, str]:
+    """An option as it is typed, and what it does."""
+    flags = ", ".join(sorted((*option.opts, *option.secondary_opts), key=len))
+    value = "" if option.is_flag or option.param_type_name == "argument" else f" {option.metavar or ''}".rstrip()
+    variable = f" Also by {option.envvar}." if isinstance(option.envvar, str) else ""
+    return flags + value, f"{option.help or ''}{variable}"
+
+
+EXAMPLES = {
+    "init": "eyetest init mybench.tsv",
+    "doctor": "eyetest doctor run --models models.yaml",
+    "audit": "eyetest audit mybench.tsv --page audit.html",
+    "show": "eyetest show mybench.tsv 17 --sight blind",
+    "open": "eyetest open mybench.tsv run --browser",
+    "run": (
+        "eyetest run mybench.tsv --models models.yaml --sight image,blind --to run\n"
+        'eyetest run mybench.tsv --models models.yaml --until "new>old" --to race'
+    ),
+    "suite": "eyetest suite suite.yaml --to results",
+    "describe": "eyetest describe mybench.tsv --model openai:gpt-4o --to described",
+    "status": "eyetest status run",
+    "models": "eyetest models run --rename gpt4o=openai/gpt-4o --remove test",
+    "merge": "eyetest merge run-ann run-ben --to run",
+    "import-answers": "eyetest import-answers predictions.xlsx --bench mybench.tsv --to run",
+    "export-answers": "eyetest export-answers run --to answers.csv",
+    "score": "eyetest score run --rules vlmevalkit",
+    "measure": "eyetest measure gain run --sight image,blind",
+    "compare": "eyetest compare run --model new,old --flips 5",
+    "report": "eyetest report run --page report.html",
+    "explain": "eyetest explain run 17 --model new",
+    "read": 'eyetest read --options cat dog bird fish --text "A dog" --rules all',
+    "reconcile": (
+        "eyetest reconcile run run --rules-b mmmu\n"
+        "eyetest reconcile gpt4o_MMStar.xlsx run\n"
+        "eyetest reconcile run 54.0 --model gpt-4o"
+    ),
+    "estimate": "eyetest estimate small run",
+    "refine": "eyetest refine mybench --recipe chance-aware --models models.yaml --to new",
+    "recipe": "eyetest recipe show mmstar",
+    "review": (
+        "eyetest review mybench run --items 100 --form mmstar --browser\neyetest review invite Ann --on mybench"
+    ),
+    "review invite": "eyetest review invite Ann --on mybench",
+    "review revoke": "eyetest review revoke Ann --on mybench",
+    "review status": "eyetest review status mybench",
+    "review revise": "eyetest review revise mybench --to mybench-2",
+    "review export": "eyetest review export mybench --to studio --tool label-studio",
+    "review import": "eyetest review import export.json --on mybench --reviewer 3=Ann",
+    "reform": ("eyetest reform list\neyetest reform vqav2 -a annotations --images val2014 --to vqav2"),
+    "harden options": ("eyetest harden options mybench --option-count 10 --to mybench-10\neyetest review mybench-10"),
+    "harden screenshot": "eyetest harden screenshot mybench --look phone --to screens",
+    "subset": "eyetest subset mybench --answers run --share 0.1 --to small",
+    "import": "eyetest import mybench.tsv --licence CC-BY-4.0 --to mybench",
+    "export": "eyetest export mybench --format vlmevalkit --to mybench.tsv",
+    "card": "eyetest card mybench --fact licence=CC-BY-4.0",
+}

@@ -7,13 +7,11 @@ from typing import Annotated
 import polars as pl
 
 from eyetest.cli import measure as measuring
-from eyetest.cli.live import TERMINAL
 from eyetest.cli.measure import shown, which
 from eyetest.cli.options import LinksOption, OverwriteOption, RunsArgument, Words
 from eyetest.cli.tables import print_table_as
 from eyetest.cli.terminal import note, out, print_json, say
 from eyetest.jobs import compare as job
-from eyetest.jobs.measure import settings
 from eyetest.measures.compare import flips_of
 from eyetest.measures.printed import csv_text, plain
 from eyetest.pages.item_counts import ItemsAt, items_at
@@ -40,11 +38,6 @@ def compare(
     scoring: measuring.ScoringOptions,
     level: measuring.LevelOption = 0.95,
     power: Annotated[float, which("--power", "Of the smallest difference that is told.")] = 0.8,
-    bootstrap: Annotated[
-        bool, which("--bootstrap", "Bootstrap scores that are not just right or wrong (default: Student's t).")
-    ] = False,
-    resamples: measuring.ResamplesOption = 2_000,
-    seed: measuring.SeedOption = 0,
     flips: Annotated[
         int, shown("--flips", "List N items that only one of a pair has right, for each.", "N", min=0)
     ] = 0,
@@ -58,25 +51,23 @@ def compare(
 ) -> None:
     """Compare models on the items that both answered: who leads, by how much, and whether that is more than chance.
 
-    Without --model all are ranked, and neighbours in the ranking compared. Who cannot be told apart shares a rank.
-
-    With --on BENCH two models are asked, only until one leads for certain; that has a --help of its own.
+    Without --model all are ranked, and neighbours in the ranking compared. A shared rank is 1 + the number of models
+    that are significantly better.
     """
     shape = measuring.one_shape(as_csv, as_json, as_latex)
     if flips_to is not None:
         refuse_to_lose(flips_to, overwrite=overwrite, ours=None)
     places = [*runs, *([Path(scoring.bench)] if isinstance(scoring.bench, str | Path) else [])]
     at = items_at(links, Path("page"), places)
-    how = settings((), level, seed, resamples, {"power": power, "bootstrap": bootstrap})
     told = job.compare(
         runs,
         model or (),
-        how,
         sight=sight,
         where=where or (),
         all_pairs=all_pairs,
+        level=level,
+        power=power,
         scoring=scoring,
-        observer=TERMINAL,
     )
     lists = flips_of(told.results, told.contest) if flips or flips_to is not None else None
     views = job.flips_views(told, lists, at) if flips and lists is not None else []
@@ -98,11 +89,11 @@ def compare(
         note(line)
 
 
-def _print_terminal(told: job.Comparison, flips: pl.DataFrame | None, few: int, limit: int) -> None:
+def _print_terminal(told: job.Compared, flips: pl.DataFrame | None, few: int, limit: int) -> None:
     """The ranking, the pairs, a sentence for each, and items to read: ``few`` for each model and pair."""
     result = told.contest
     if len(result.ranking) > 2:
-        first = [*result.families, "shared_rank", "model", "score"]
+        first = [*result.families, "shared_rank", "model", "score", "unread"]
         ranking = result.ranking.rename({"tie": "shared_rank"})
         print_table_as("terminal", ranking.select(*first, pl.exclude(first)), limit)
         out.print()
@@ -116,8 +107,6 @@ def _print_terminal(told: job.Comparison, flips: pl.DataFrame | None, few: int, 
         alike = [name for name in flips.columns if name not in _OF_ITEMS]
         out.print()
         print_table_as("terminal", flips.group_by(alike, maintain_order=True).head(few))
-    if len(result.ranking) > 2:
-        note(f"rank intervals are from {told.settings.resamples:,} resamples, seed {told.settings.seed}")
 
 
 def _print_views(views: Sequence[job.FlipsView], at: ItemsAt) -> None:
@@ -131,11 +120,11 @@ def _print_views(views: Sequence[job.FlipsView], at: ItemsAt) -> None:
         note(f"{at.command} shows them")
 
 
-def _print_json(told: job.Comparison, flips: pl.DataFrame | None, views: Sequence[job.FlipsView]) -> None:
+def _print_json(told: job.Compared, flips: pl.DataFrame | None, views: Sequence[job.FlipsView]) -> None:
     """Everything, for another program."""
     how, tables = told.settings, {"ranking": told.contest.ranking, "pairs": told.contest.pairs}
     tables |= {} if flips is None else {"flips": flips}
-    said = {"level": how.level, "resamples": how.resamples, "seed": how.seed, **how.own}
+    said = {"level": how.level, **how.own}
     rows = {name: plain(table).to_dicts() for name, table in tables.items()}
     if flips is not None:
         rows["views"] = [

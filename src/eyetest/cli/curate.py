@@ -9,9 +9,8 @@ from rich.text import Text
 from eyetest.benchmarks import Benchmark, is_benchmark
 from eyetest.benchmarks.folder import CROISSANT, README
 from eyetest.cli import options
-from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import FileOptions, Words, argument, option
-from eyetest.cli.tables import print_measured, print_table_as
+from eyetest.cli.tables import print_measured
 from eyetest.cli.terminal import fail, note, out, program, safe
 from eyetest.errors import InputError
 from eyetest.jobs import describe as describing
@@ -56,13 +55,24 @@ def subset(
     alone, and eyetest estimate says what it would score on the whole. How well that works is tried on models and
     items that were held out, and printed.
     """
-    benchmark = open_bench(bench, file.read(), TERMINAL)
-    part = parts.Selection(only or (), unseen_by, dataset_tag, answers or (), share, sight, seed, option_count)
-    items, validation = parts.subset(benchmark, to, part, overwrite=overwrite, observer=TERMINAL)
-    if validation is not None:
-        print_table_as("terminal", validation)
-        note("tried on models that were held out of the fit; mae is how far their full scores were missed")
-    out.print(safe(f"{counted(items, 'item')} of {len(benchmark):,} → {to / BENCHMARK}"), soft_wrap=True)
+    benchmark = open_bench(bench, file.read())
+    part = parts.subset(
+        benchmark,
+        to=to,
+        only=only or (),
+        unseen_by=unseen_by,
+        dataset_tag=dataset_tag,
+        answers=answers or (),
+        share=share,
+        sight=sight,
+        seed=seed,
+        option_count=option_count,
+        overwrite=overwrite,
+    )
+    for line in part.notes:
+        note(line)
+    items = counted(len(part.benchmark), "item")
+    out.print(safe(f"{items} of {len(benchmark):,} → {to / BENCHMARK}"), soft_wrap=True)
 
 
 def estimate(
@@ -75,7 +85,8 @@ def estimate(
 
     Intervals are as wide as models of the panel were missed by when they were left out; how many they held is told.
     """
-    print_measured("estimate", parts.estimate(part, runs, sight), "json" if as_json else "terminal")
+    found = parts.estimate(part, runs, sight=sight)
+    print_measured("estimate", found.frame, found.notes, "json" if as_json else "terminal")
 
 
 def describe(
@@ -98,16 +109,9 @@ def describe(
         raise InputError(f"one describer, not {len(entries)}: name it with --model")
     describer = next(iter(entries))
     refuse_foreign(to)
-    benchmark = open_bench(bench, file.read(), TERMINAL)
+    benchmark = open_bench(bench, file.read())
     texts, asked, progress = describing.ask(
-        bench,
-        benchmark,
-        entries,
-        to,
-        again=again,
-        retry_failed=retry_failed,
-        concurrency=concurrency,
-        observer=TERMINAL,
+        bench, benchmark, entries, to, again=again, retry_failed=retry_failed, concurrency=concurrency
     )
     for why in progress.abandoned.values():
         fail(f"{describer} was given up: {why}")
@@ -132,8 +136,7 @@ def card(
         Words,
         option(
             "--fact",
-            "What only you know: licence=CC-BY-4.0, contact=…, language=en, sources.NAME=MIT, "
-            "practices.NAME=yes. Kept in card.yaml.",
+            "What only you know: licence=CC-BY-4.0, contact=…, language=en, sources.NAME=MIT. Kept in card.yaml.",
             "KEY=VALUE",
         ),
     ] = None,
@@ -146,9 +149,7 @@ def card(
     It says what is in it, what was taken out and why, what is weak, under what licence it is, and scores itself
     against good practice. What nobody knows is called unknown; tell it with --fact. A refinement writes its own card.
     """
-    known, benchmark, target = make_card(
-        bench, to, fact or [], read=file.read(), overwrite=overwrite, observer=TERMINAL
-    )
+    known, benchmark, target = make_card(bench, to, fact or [], read=file.read(), overwrite=overwrite)
     _report(known, target)
     if to is not None and not is_benchmark(target):
         whose = _folder(bench, benchmark)
@@ -163,10 +164,9 @@ def _folder(bench: Path, benchmark: Benchmark) -> str:
 
 def _report(known: Known, to: Path) -> None:
     """Where it is, and what it could not say."""
-    score = self_score(known)
+    score = self_score(known).values()
     out.print(Text(f"{README}, {CROISSANT} → {safe(str(to))}", "bold"), soft_wrap=True)
-    kept, decided, asked = score.count("yes"), score.count("yes", "no"), score.count("ask")
-    out.print(f"{kept} of {counted(decided, 'practice')} kept; {asked} only a person can answer")
+    out.print(f"{sum(score)} of {counted(len(score), 'good practice')} on record")
     if not known.licence.is_known:
         note("the licence is unknown: --fact licence=…")
     if known.unlicensed:

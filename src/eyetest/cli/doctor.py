@@ -33,18 +33,17 @@ def doctor(
     does not work; what is only missing is no fault.
     """
     entries = parse_models(model or (), models) if model or models else {}
-    lines = look(entries, places or (), call=call)
-    is_wrong = any(line.state == "wrong" for line in lines)
+    found = look(places or (), models=entries, call=call)
     if as_json:
-        print_json({"ok": not is_wrong, "lines": lines})
+        print_json({"ok": found.ok, "lines": found.lines})
     else:
         heading = ""
-        for line in lines:
+        for line in found.lines:
             if line.about != heading:
                 heading = line.about
                 out.print(Text(heading, "bold"))
             _print(line)
-    if is_wrong:
+    if not found.ok:
         raise typer.Exit(1)
 
 

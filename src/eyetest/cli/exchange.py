@@ -7,17 +7,17 @@ from typing import Annotated
 from msgspec.structs import replace
 from rich.text import Text
 
-from eyetest.benchmarks import FORMATS, Benchmark, Import, export_benchmark, import_benchmark
+from eyetest.benchmarks import FORMATS, Import, export_benchmark, import_benchmark
 from eyetest.benchmarks.formats import writable
 from eyetest.cli import options
-from eyetest.cli.live import TERMINAL
-from eyetest.cli.options import OverwriteOption, RunArgument, Words, argument, option, reading
-from eyetest.cli.terminal import note, out, progress_bar, safe, say
+from eyetest.cli.options import JsonOption, OverwriteOption, RunArgument, Words, argument, option, reading
+from eyetest.cli.terminal import note, out, print_json, safe, say, step_bar
 from eyetest.errors import short
-from eyetest.jobs.export_answers import EVERY_EVAL_EVER, export_answers_as
-from eyetest.jobs.import_answers import import_answers
+from eyetest.jobs import answers as job
+from eyetest.jobs.answers import bring_answers, export_answers_as
 from eyetest.jobs.opening import open_bench, read_options
 from eyetest.records import ItemCounts
+from eyetest.results.every_eval_ever import EVERY_EVAL_EVER
 from eyetest.runs import Run
 from eyetest.runs.answers import write_answers
 from eyetest.runs.importing import AnswerFile, parse_field_map
@@ -59,8 +59,8 @@ def import_(
         skip_bad=skip_bad,
         overwrite=overwrite,
     )
-    with progress_bar(f"importing {source.name}") as progress:
-        benchmark, skipped = import_benchmark(source, to, how, progress)
+    with step_bar(title := f"importing {source.name}") as bar:
+        benchmark, skipped = import_benchmark(source, to, how, lambda share: bar(title, share))
     manifest = benchmark.manifest
     out.print(
         Text.assemble((safe(manifest.name), "bold"), f": {contents(manifest.counts)} → {safe(str(to))}"),
@@ -93,18 +93,16 @@ def export(
     """
     FORMATS[format_name]
     read = read_options(None, fields or (), images, gold_style, drop or (), gold_required=not allow_missing_gold)
-    benchmark = open_bench(bench, read, TERMINAL)
-    beside = partial(_card, bench, benchmark, format_name)
+    benchmark = open_bench(bench, read)
+
+    def beside(folder: Path) -> None:
+        from eyetest.jobs.card import write_beside  # noqa: PLC0415 (slow to load, and most exports are files)
+
+        write_beside(bench, benchmark, format_name, folder)
+
     for message in export_benchmark(benchmark, format_name, to, overwrite=overwrite, beside=beside):
         note(message)
     out.print(f"{len(benchmark):,} items as {format_name} → {safe(str(to))}", soft_wrap=True)
-
-
-def _card(bench: Path, benchmark: Benchmark, format_name: str, folder: Path) -> None:
-    """The benchmark's card, beside an export that is a folder."""
-    from eyetest.jobs.card import write_beside  # noqa: PLC0415 (slow to load, and most exports are files)
-
-    write_beside(bench, benchmark, format_name, folder)
 
 
 def import_answers_(
@@ -156,7 +154,7 @@ def import_answers_(
     source = AnswerFile(
         path=file, fields=mapping, matrix=matrix, header=header, names=names, number_trials=number_trials
     )
-    brought = import_answers(source, to, bench, model=model, overwrite=overwrite, observer=TERMINAL)
+    brought = bring_answers(source, to, bench, model=model, overwrite=overwrite)
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in brought.outcomes.most_common())
     given = f", {brought.given:,} scored by others" if brought.given else ""
     verdicts = f", {brought.verdicts:,} of them verdicts only" if brought.verdicts else ""
@@ -190,7 +188,7 @@ def export_answers_(
     The table can be brought into another run with import-answers, or replayed as it is.
     """
     if format_name is not None:
-        exported = export_answers_as(format_name, Run(run), to, overwrite=overwrite, observer=TERMINAL)
+        exported = export_answers_as(format_name, Run(run), to, overwrite=overwrite)
         out.print(safe(f"{exported.answers:,} answers as {format_name} → {to}"), soft_wrap=True)
         return
     Run(run)
@@ -198,3 +196,45 @@ def export_answers_(
     out.print(safe(f"{written:,} answers → {to}"), soft_wrap=True)
     if missing:
         note(f"{missing:,} planned calls have no answer yet and are not in the table")
+
+
+def merge(
+    runs: Annotated[list[Path], argument("RUN...", "Run folders about one benchmark.")],
+    to: Annotated[Path, option("--to", "The run that they become; one that is there is added to.", "RUN")],
+    prefer: Annotated[
+        str | None,
+        option("--prefer", "Where runs differ: what the first one says, or the newest answer.", "first|newest"),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Put runs of several people or sites together as one run.
+
+    What runs answered differently is counted and refused, unless --prefer says which counts; only a failure gives way
+    to an answer by itself. Scores are made anew when they are next asked for, and run asks only what is left.
+    """
+    merged = job.merge_into(runs, to, prefer)
+    if as_json:
+        print_json(merged)
+        return
+    for run, answers in merged.brought.items():
+        out.print(safe(f"{answers:>9,}  answers of {run}"), soft_wrap=True)
+    about = f"{counted(merged.planned, 'planned call')} of {counted(merged.models, 'model')}"
+    out.print(safe(f"{about} → {to}" if merged.new else f"{to} held all of it already"), soft_wrap=True)
+    if merged.gave_way:
+        note(f"{counted(merged.gave_way, 'failure')} gave way to an answer")
+    if merged.decided:
+        note(f"{counted(merged.decided, 'answer')} differed; the {prefer} was taken (--prefer)")
+
+
+def models(
+    run: RunArgument,
+    rename: Annotated[Words, option("--rename", "Call a model otherwise; again for another.", "OLD=NEW")] = None,
+    remove: Annotated[Words, option("--remove", "Take a model out; again for another.", "NAME")] = None,
+) -> None:
+    """List the models of a run, rename one, or take one out.
+
+    Scores follow when they are next asked for, and run.json says what was done. Not a word is lost: what was said
+    stays in responses/, also of a model that was taken out.
+    """
+    for name, calls in job.models_after(run, rename or (), remove or ()).items():
+        out.print(safe(f"{calls:>9,}  {name}"), soft_wrap=True)

@@ -6,14 +6,11 @@ from typing import Annotated
 
 from rich.text import Text
 
-from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import BenchArgument, FileOptions, JsonOption, option
 from eyetest.cli.tables import show_table
-from eyetest.cli.terminal import advise, note, out, print_json, program, safe
-from eyetest.errors import InputError
+from eyetest.cli.terminal import advise, out, print_json, program, safe
 from eyetest.harden.options import OptionSettings
 from eyetest.jobs import harden_options as job
-from eyetest.jobs.distractors import authors_of
 from eyetest.jobs.opening import open_bench
 from eyetest.records import MAX_CHOICES
 from eyetest.review import DECISIONS, QUEUE
@@ -25,7 +22,7 @@ models_panel = partial(option, panel="Who writes options and who checks them (wi
 def options(
     bench: BenchArgument,
     to: Annotated[
-        str | None, option("--to", "The folder of the result. (default: BENCH-10-options beside BENCH)", "DIR")
+        Path | None, option("--to", "The folder of the result. (default: BENCH-10-options beside BENCH)", "DIR")
     ] = None,
     option_count: Annotated[
         int, option("--option-count", "How many options an item shall have.", min=2, max=MAX_CHOICES)
@@ -63,23 +60,24 @@ def options(
     DIR/benchmark is the result, DIR/options.json says what was written by whom and turned down why. A review of DIR
     asks people about the new options, in two rounds; then run the same command again.
     """
-    folder, count = _folder(to, bench, option_count)
-    settings = OptionSettings(options=count, rounds=writer_rounds, open=open_questions, seed=seed)
+    folder = to or bench.with_name(f"{bench.stem}-{option_count}-options")
     done = job.harden_options(
-        open_bench(bench, file.read(gold_required=False), TERMINAL),
-        folder,
-        settings,
-        authors=authors_of(writer, checker, models),
+        open_bench(bench, file.read(gold_required=False)),
+        to=folder,
+        option_count=option_count,
+        open_questions=open_questions,
+        seed=seed,
+        writer=writer,
+        checker=checker,
+        writer_rounds=writer_rounds,
+        models=models,
         probe=not skip_probes,
-        observer=TERMINAL,
     )
     record = done.record
     if as_json:
         print_json({"outcomes": record.outcomes, "authors": record.authors, "turned_down": record.turned_down})
         return
     show_table(["what became of items"], ["items"], [(why, f"{n:,}") for why, n in record.outcomes.items()])
-    for line in job.told(done):
-        note(line)
     if done.waiting:
         table = f"or as a table, {folder / job.REVIEW / QUEUE}, whose decisions go to {DECISIONS} beside it"
         people = f"{counted(len(done.waiting), 'item')} for people ({table}), then the same command again"
@@ -87,15 +85,3 @@ def options(
     out.print(
         Text(f"{counted(len(done.benchmark), 'item')} → {safe(str(done.benchmark.path))}", "bold"), soft_wrap=True
     )
-
-
-def _folder(to: str | None, bench: Path, count: int) -> tuple[Path, int]:
-    """Where results go, and how many options are wanted, which a bare number after --to used to say."""
-    if to is not None and not to.isdigit():
-        return Path(to), count
-    if to is not None:
-        if not 2 <= int(to) <= MAX_CHOICES:
-            raise InputError(f"--to: found {to} options, expected 2 to {MAX_CHOICES}")
-        count = int(to)
-        note(f"--to {count} is --option-count {count} now; harden options --to {count} still works")
-    return bench.with_name(f"{bench.stem}-{count}-options"), count

@@ -7,7 +7,6 @@ from typing import Annotated
 
 from rich.text import Text
 
-from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import OverwriteOption, Words, argument, option
 from eyetest.cli.terminal import note, out, safe
 from eyetest.errors import InputError, nearest
@@ -61,7 +60,7 @@ def init(
             url = _asked("Under which address?", usual.address, option="--address")
     goals = _split(goal) or [_chosen("What do you want to know?", {**job.GOALS, _EVERYTHING: "all of it"}, "--goal")]
     wishes = job.Wishes(bench, kind, names, url, key_env or "", list(job.GOALS) if _EVERYTHING in goals else goals)
-    begun = job.begin(wishes, to, overwrite=overwrite, observer=TERMINAL)
+    begun = job.begin(wishes, to, overwrite=overwrite)
     _report(begun)
 
 

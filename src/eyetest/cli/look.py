@@ -8,9 +8,8 @@ from rich.panel import Panel
 from rich.text import Text
 
 from eyetest.cli import options
-from eyetest.cli.live import TERMINAL
+from eyetest.cli.measure import marked
 from eyetest.cli.options import JsonOption, RunArgument, argument, option
-from eyetest.cli.score import marked
 from eyetest.cli.show import item_panel, meaning, sent
 from eyetest.cli.tables import show_table
 from eyetest.cli.terminal import note, out, print_json, safe
@@ -45,6 +44,8 @@ def status(run: RunArgument, as_json: JsonOption = False) -> None:
         note(f"missing: items of the {state['items']:,} in the benchmark to which there is no answer")
     for words, count in state["failures"][:_WORDS_SHOWN]:
         out.print(Text.assemble((f"{count:,} × ", "red"), safe(words)), soft_wrap=True)
+    for line in state["served"]:
+        note(line)
     if state["given"]:
         note(f"{state['given']:,} answers came with scores that others gave, which count in place of our own")
     if state["not_needed"]:
@@ -72,7 +73,7 @@ def explain(
 ) -> None:
     """Show an item, what was sent of it, what each model said, how that is read, by which rule, and its score."""
     scorer = Scorer(rules, metric)
-    story = look.explain(run, item_id, scorer, bench=bench, model=model, sight=sight, observer=TERMINAL)
+    story = look.explain(run, item_id, model=model, sight=sight, bench=bench, rules=rules, metric=metric)
     item, cases = story.item, story.cases
     if as_json:
         print_json([{"asked": asked, "response": said, "scored": scored} for asked, _, said, scored in cases])

@@ -33,8 +33,8 @@ def main() -> None:
     try:
         _run()
     finally:
-        if log := sys.modules.get("eyetest.cli.log"):
-            log.end()
+        if terminal := sys.modules.get("eyetest.cli.terminal"):
+            terminal.end()
 
 
 def _run() -> None:
@@ -61,7 +61,7 @@ def _run() -> None:
             sys.stderr.write("interrupted\n")
         sys.exit(_INTERRUPTED)
     except Exception as error:
-        terminal.fail(import_module("eyetest.cli.log").keep_fault(error))
+        terminal.fail(import_module("eyetest.cli.terminal").keep_fault(error))
         sys.exit(1)
 
 

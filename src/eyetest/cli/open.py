@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import OverwriteOption, argument, option
 from eyetest.cli.terminal import note, out
 from eyetest.errors import InputError, param
@@ -38,7 +37,7 @@ def open_(
     if bundle is not None:
         if browser or port is not None or host != HOST:
             raise InputError(f"{param('bundle', bundle)} serves nothing; leave the options of the server out")
-        items, page = job.bundle_items(places, bundle, golds=not no_golds, overwrite=overwrite, observer=TERMINAL)
+        items, page = job.write_items(places, bundle, golds=not no_golds, overwrite=overwrite)
         note(f"{counted(items, 'item')} → {page}")
         return
     if no_golds or overwrite:
@@ -53,4 +52,4 @@ def open_(
         if browser:
             webbrowser.open(address)
 
-    job.open_items(places, host=host, port=port, ready=ready, observer=TERMINAL)
+    job.open_items(places, host=host, port=port, ready=ready)

@@ -6,20 +6,17 @@ from typing import Annotated
 import polars as pl
 
 from eyetest.cli import options
-from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import Words, argument, option
 from eyetest.cli.tables import Column, print_columns, show_table
 from eyetest.cli.terminal import note, out, print_json, safe
 from eyetest.jobs import reconcile as job
 from eyetest.measures.printed import csv_text
-from eyetest.results.reconcile import ExplainedNumber
-from eyetest.results.reconcile.tables import causes_table, groups_table, items_table, points, ways_table
+from eyetest.results.reconcile import points
+from eyetest.results.reconcile_published import ExplainedNumber
 from eyetest.store import refuse_to_lose, replacing_file
 
-_WAYS = 8
-"""So many ways of counting are shown; --json and --to have all of them."""
-_LONGEST = 25
-"""So much of a reply's end is shown; a table has to fit 80 columns."""
+_WAYS = 8  # so many ways of counting are shown; --json and --to have all of them
+_LONGEST = 25  # so much of a reply's end is shown; a table has to fit 80 columns
 
 
 def reconcile(
@@ -52,8 +49,17 @@ def reconcile(
     Two rule sets over the same answers, another tool's hits against ours, or what must have been done for a published
     score to come out.
     """
-    wishes = job.ReconcileWishes((rules_a, rules_b), (map_a or (), map_b or ()), bench, model or (), where or ())
-    told = job.reconcile(a, b, wishes, observer=TERMINAL)
+    told = job.reconcile(
+        a,
+        b,
+        rules_a=rules_a,
+        rules_b=rules_b,
+        map_a=map_a or (),
+        map_b=map_b or (),
+        bench=bench,
+        model=model or (),
+        where=where or (),
+    )
     tables = _tables(told)
     if to is not None:
         _write(to, tables, overwrite=overwrite)
@@ -69,14 +75,9 @@ def reconcile(
         out.print(safe(f"{', '.join(f'{name}.csv' for name in tables)} → {to}"), soft_wrap=True)
 
 
-def _tables(told: job.Reconciliation) -> dict[str, pl.DataFrame]:
-    gap = told.told
-    tables = {"causes": causes_table(gap.causes), "items": items_table(gap.shares)}
-    if told.groups:
-        tables["groups"] = groups_table(told.groups)
-    if isinstance(gap, ExplainedNumber):
-        tables["ways"] = ways_table(gap.ways, gap.number.value)
-    return tables
+def _tables(told: job.GapTable) -> dict[str, pl.DataFrame]:
+    more = {"groups": told.groups, "ways": told.ways}
+    return {"causes": told.frame, "items": told.items} | {n: table for n, table in more.items() if len(table)}
 
 
 def _write(to: Path, tables: dict[str, pl.DataFrame], *, overwrite: bool) -> None:
@@ -88,19 +89,19 @@ def _write(to: Path, tables: dict[str, pl.DataFrame], *, overwrite: bool) -> Non
             path.write_bytes(csv_text(table).encode("utf-8", "replace"))
 
 
-def _json(told: job.Reconciliation, tables: dict[str, pl.DataFrame]) -> dict[str, object]:
+def _json(told: job.GapTable, tables: dict[str, pl.DataFrame]) -> dict[str, object]:
     gap = told.told
     score_b = gap.number.value if isinstance(gap, ExplainedNumber) else gap.b.score
     return {
         "a": float(gap.a.score),
         "b": float(score_b),
-        "gap": points(gap.gap),
+        "gap": told.gap,
         **{name: table.to_dicts() for name, table in tables.items()},
         "notes": list(told.notes),
     }
 
 
-def _show(told: job.Reconciliation, b: str) -> None:
+def _show(told: job.GapTable, b: str) -> None:
     gap = told.told
     sides = [(gap.a.name, gap.a.score, f"{gap.a.counted:,}")]
     if isinstance(gap, ExplainedNumber):
@@ -112,19 +113,17 @@ def _show(told: job.Reconciliation, b: str) -> None:
         for letter, (name, score, counted) in zip("AB", sides, strict=True)
     ]
     show_table(["", ""], ["score", "counted"], rows)
-    out.print(f"\nB is {abs(points(gap.gap)):.2f} points {'above' if gap.gap >= 0 else 'below'} A:\n")
-    causes = causes_table(gap.causes).to_dicts()
-    lines = [(row["cause"], row["meaning"], *_counts(row), _signed(row["points"])) for row in causes]
-    total = ("all", "", "", "", "", f"{points(gap.gap):+.2f}")
+    out.print(f"\nB is {abs(told.gap):.2f} points {'above' if gap.gap >= 0 else 'below'} A:\n")
+    lines = []
+    for row in told.frame.to_dicts():
+        counts = (f"{row[name]:,}" if row["rows"] else "" for name in ("rows", "up", "down"))
+        lines.append((row["cause"], row["meaning"], *counts, _signed(row["points"])))
+    total = ("all", "", "", "", "", f"{told.gap:+.2f}")
     show_table(["cause", "what it is"], ["rows", "up", "down", "points"], [*lines, total])
     if isinstance(gap, ExplainedNumber):
         _show_ways(gap)
-    if told.groups:
-        _show_groups(told)
-
-
-def _counts(row: dict[str, object]) -> tuple[str, ...]:
-    return tuple(f"{row[name]:,}" if row["rows"] else "" for name in ("rows", "up", "down"))
+    if told.by_group:
+        _show_groups(told.groups)
 
 
 def _signed(number: float) -> str:
@@ -148,8 +147,7 @@ def _show_ways(gap: ExplainedNumber) -> None:
     show_table(["way"], ["score", "gives it", "off"], rows)
 
 
-def _show_groups(told: job.Reconciliation) -> None:
-    table = groups_table(told.groups)
+def _show_groups(table: pl.DataFrame) -> None:
     causes = table.columns[4:]
     rows = [
         (

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,8 +10,7 @@ from rich.text import Text
 
 from eyetest.benchmarks.folder import README
 from eyetest.cli import options
-from eyetest.cli.live import TERMINAL, estimate_table
-from eyetest.cli.options import Words, argument, option
+from eyetest.cli.options import SpendOptions, Words, argument, estimate_table, limits, option, who
 from eyetest.cli.tables import show_table
 from eyetest.cli.terminal import advise, echo, note, out, print_json, program, safe, say
 from eyetest.errors import InputError, nearest, short
@@ -20,18 +18,15 @@ from eyetest.jobs import refine as job
 from eyetest.jobs.opening import open_bench
 from eyetest.pages.item_counts import items_at
 from eyetest.recipes import Refined, load_recipe, recipe_names, recipe_text
+from eyetest.recipes.loading import parse_map_tags, told_tags
 from eyetest.recipes.refining import FunnelRow, Refining
 from eyetest.recipes.sources import Live, StoppedEarly
-from eyetest.recipes.tags import parse_map_tags, told_tags
 from eyetest.records.recipe import BENCHMARK, REPORT, REVIEW
 from eyetest.review import DECISIONS, QUEUE
-from eyetest.running import Limits
 from eyetest.screens import SCREENS
 from eyetest.store import replacing_file
 from eyetest.wording import counted, listed, typed
 
-who = partial(option, panel="Who is asked")
-limits = partial(option, panel="How far it may go")
 _COUNTS = ("into", "keep", "drop", "fix", "review")
 
 
@@ -57,15 +52,10 @@ def refine(
     ask_everything: Annotated[bool, limits("--ask-everything", "Do not stop early; verdicts are the same.")] = False,
     retry_failed: Annotated[bool, limits("--retry-failed", "Ask again what failed before.")] = False,
     dry_run: Annotated[bool, limits("--dry-run", "Say what would be asked at most, and ask nothing.")] = False,
-    concurrency: Annotated[int, limits("", "The most calls in flight to a model.", min=1)] = 64,
-    max_calls: Annotated[int | None, limits("", "Stop after so many calls, all stages together.", min=1)] = None,
-    max_total_tokens: Annotated[int | None, limits("", "Stop before all stages together pass them.", min=1)] = None,
-    max_cost: Annotated[
-        float | None, limits("", "Stop before all stages together pass it (prices: --models).", min=0)
-    ] = None,
     links: options.LinksOption = None,
     as_json: Annotated[bool, option("--json", "Print the funnel as JSON.")] = False,
     *,
+    how_far: SpendOptions,
     file: options.FileOptions,
     drop: options.DropOption = None,
 ) -> None:
@@ -76,7 +66,7 @@ def refine(
     """
     chosen = job.find_recipe(recipe, to, parse_map_tags(own_tags or ()))
     at = items_at(links, to / REPORT, [bench, *(answers or []), to])
-    benchmark = open_bench(bench, file.read(drop=drop, gold_required=True), TERMINAL)
+    benchmark = open_bench(bench, file.read(drop=drop, gold_required=True))
     if answers and dry_run:
         raise InputError("--dry-run: recorded answers are not asked for, so there is nothing to estimate")
     held_out = [word.strip() for words in hold_out or [] for word in words.split(",")]
@@ -85,14 +75,15 @@ def refine(
         chosen,
         to,
         job.Who(models, answers or (), _named(panel or []), held_out, rules),
-        limits=Limits(concurrency=concurrency, calls=max_calls, tokens=max_total_tokens, money=max_cost),
+        limits=how_far.limits(),
         ask_everything=ask_everything,
         retry_failed=retry_failed,
         skip_review=skip_review,
-        observer=TERMINAL,
     )
     if dry_run:
-        _estimate(refining)
+        for stage, estimate in job.estimates(refining):
+            out.print(Text(f"{stage}, at most", "bold"))
+            out.print(estimate_table(estimate))
         return
     refining.items_at = at
     refined, steps = _carry_out(refining)
@@ -102,13 +93,6 @@ def refine(
         return
     source = refining.source
     _report(refined, steps, to, source.saved if isinstance(source, Live) else 0)
-
-
-def _estimate(refining: Refining) -> None:
-    """What each stage would ask at most."""
-    for stage, estimate in job.estimates(refining):
-        out.print(Text(f"{stage}, at most", "bold"))
-        out.print(estimate_table(estimate))
 
 
 def _carry_out(refining: Refining) -> tuple[Refined, list[FunnelRow]]:

@@ -8,7 +8,6 @@ from msgspec.structs import fields
 from rich.text import Text
 
 from eyetest.cli import options
-from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import Words, argument, option
 from eyetest.cli.tables import show_table
 from eyetest.cli.terminal import advise, note, out, program, safe
@@ -74,7 +73,7 @@ def reform(
             raise InputError("--to DIR is missing: where is the benchmark to be written?")
         settings = job.read_settings(set_ or ())
         _report(
-            job.reform(
+            job.reform_dataset(
                 name,
                 annotations,
                 to=to,
@@ -85,7 +84,6 @@ def reform(
                 page=page,
                 authors=authors_of(writer, checker, models),
                 overwrite=overwrite,
-                observer=TERMINAL,
             )
         )
 

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Annotated
 
 from eyetest.cli import measure as measuring
-from eyetest.cli.live import TERMINAL
 from eyetest.cli.measure import which
 from eyetest.cli.options import LinksOption, OverwriteOption, Words, argument, option
 from eyetest.cli.terminal import note
+from eyetest.errors import InputError, nearest, short
 from eyetest.jobs import report as job
 from eyetest.jobs.measure import settings, with_sights
+from eyetest.measures.linked import ROLES
 from eyetest.wording import counted, typed
 
 written = partial(option, panel="What to write")
@@ -32,6 +33,9 @@ def report(
     sight: measuring.SightOption = None,
     by: Annotated[Words, which("--by", "Tags that say what items ask for.", "TAG")] = None,
     external: measuring.ExternalOption = None,
+    setting: Annotated[
+        Words, which("--setting", f"Which benchmark is which: {', '.join(ROLES)}.", "SETTING=BENCHMARK")
+    ] = None,
     verdicts: Annotated[Path | None, which("--verdicts", "Verdicts of an audit, for the gallery.", "FILE")] = None,
     models: measuring.ModelsOption = None,
     model: measuring.ModelOption = None,
@@ -44,7 +48,8 @@ def report(
 ) -> None:
     """Tell what runs came to on one page that opens anywhere: scores, sight, items, capabilities, what fell and why.
 
-    What these folders cannot tell is left out, and the page says what would bring it. Nothing is asked.
+    What these folders cannot tell is left out, and the page says what would bring it. Runs over few options, ten and
+    screenshots of one benchmark (MMMU-Pro) have sections of their own. Nothing is asked.
     """
     wanted = job.Wanted(
         settings=settings(by or (), level, seed, resamples),
@@ -55,12 +60,23 @@ def report(
         command=typed("eyetest", *sys.argv[1:]),
         links=links,
         where=with_sights((), sight or ()),
+        roles=_roles(setting or ()),
     )
     known = replace(scoring, models=models, model=model or (), without=without or ())
-    counts = job.report(
-        paths, page, wanted, known, figures=figures, tables=tables, overwrite=overwrite, observer=TERMINAL
-    )
+    counts = job.write_report(paths, page, wanted, known, figures=figures, tables=tables, overwrite=overwrite)
     note(f"page → {page}")
     for what, folder in (("figure", figures), ("table", tables)):
         if folder is not None:
             note(f"{counted(counts[what], what)} → {folder}")
+
+
+def _roles(words: list[str] | tuple[str, ...]) -> dict[str, str]:
+    """What the user's SETTING=BENCHMARK words say."""
+    roles = {}
+    for word in words:
+        role, equals, name = word.partition("=")
+        if role not in ROLES or not equals or not name:
+            known = "" if role in ROLES else f"; {nearest(role, ROLES)}"
+            raise InputError(f"--setting: found {short(word)}, expected SETTING=BENCHMARK{known}")
+        roles[role] = name
+    return roles

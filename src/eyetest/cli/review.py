@@ -10,17 +10,15 @@ from typing import Annotated, get_args
 from rich.text import Text
 
 from eyetest.benchmarks.folder import CHANGES
-from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import JsonOption, OverwriteOption, argument, option
-from eyetest.cli.review_terminal import refuse_pipe, review_in_terminal
 from eyetest.cli.tables import show_table
 from eyetest.cli.terminal import advise, note, out, print_json, program, safe
 from eyetest.errors import InputError, nearest, param, short
 from eyetest.jobs import review as job
-from eyetest.jobs import revise as revising
 from eyetest.pages.item_counts import HOST, PORT
-from eyetest.review import Agreed
-from eyetest.review.project import COEFFICIENTS, AgreementRow, ReviewOverview, ReviewProject, Role
+from eyetest.review.overview import COEFFICIENTS, AgreementRow, ReviewOverview
+from eyetest.review.plan import Role
+from eyetest.review.project import ReviewProject
 from eyetest.wording import counted, minute, typed
 
 begun, served = partial(option, panel="What is asked"), partial(option, panel="Served")
@@ -30,47 +28,32 @@ OnOption = Annotated[
 
 
 @dataclass(frozen=True)
-class AskedOptions:
+class AskedOptions(job.ReviewWishes):
     """What people are asked, and about which items."""
 
     items: Annotated[
-        str | None,
+        str,
         begun(
             "--items",
             "Which items: review (those a recipe left to people), all, a number drawn by lot, or a query as in the "
             "address of eyetest open. (default: review, or all where none waits)",
             "WHICH",
         ),
-    ] = None
+    ] = ""
     rounds: Annotated[
-        str | None,
+        str,
         begun("--rounds", "Reviewers of each round; nobody sees an item in two. 1,2: one, then two others.", "N,N"),
-    ] = None
+    ] = ""
     form: Annotated[
-        str | None, begun("--form", "What they are asked: a form by name, a YAML file, or plain words.", "FORM")
-    ] = None
+        str, begun("--form", "What they are asked: a form by name, a YAML file, or plain words.", "FORM")
+    ] = ""
     solve: Annotated[bool, begun("--solve", "Show the gold only after the reviewer has answered.")] = False
     agree: Annotated[
-        str | None,
+        str,
         begun("--agree", "all: whatever anybody sees otherwise goes to an adjudicator; most: ties only.", "HOW"),
-    ] = None
-    per: Annotated[str | None, begun("--per", "Let the values of this tag take turns.", "TAG")] = None
+    ] = ""
+    per: Annotated[str, begun("--per", "Let the values of this tag take turns.", "TAG")] = ""
     seed: Annotated[int | None, begun("--seed", "Random seed. (default: 0)", min=0)] = None
-
-    def wishes(self) -> job.ReviewWishes:
-        """As the job takes them."""
-        known: tuple[Agreed, ...] = get_args(Agreed)
-        if self.agree is not None and self.agree not in known:
-            raise InputError(f"{param('agree')}: found {short(self.agree)}; {nearest(self.agree, known)}")
-        return job.ReviewWishes(
-            form=self.form or "",
-            rounds=self.rounds or "",
-            items=self.items or "",
-            solve=self.solve,
-            agree=next((one for one in known if one == self.agree), None),
-            per=self.per or "",
-            seed=self.seed,
-        )
 
 
 def review(
@@ -84,7 +67,6 @@ def review(
         begun("--to", "Where decisions are kept. (default: in the refinement, or PLACE-review)", "DIR"),
     ] = None,
     as_: Annotated[str | None, served("--as", "Your name. (default: your login)", "NAME")] = None,
-    terminal: Annotated[bool, served("--terminal", "Serve nothing; ask here, one item after the other.")] = False,
     browser: Annotated[bool, served("--browser", "Open it in the browser.")] = False,
     port: Annotated[
         int | None, served("--port", f"Where it listens. (default: {PORT}, or the next free)", min=0, max=65_535)
@@ -99,15 +81,8 @@ def review(
     Meanwhile, in another terminal, somebody is given a personal link with invite and loses it with revoke; status
     says how far all are, and how far they agree.
     """
-    if terminal:
-        if browser or port is not None or host != HOST:
-            raise InputError(f"{param('terminal', True)} serves nothing; leave the options of the server out")
-        refuse_pipe()
-    opened = job.open_review(places, asked.wishes(), to, TERMINAL)
+    opened = job.open_review(places, asked, to)
     name = as_ or _login()
-    if terminal:
-        review_in_terminal(opened, name)
-        return
 
     def ready(link: str) -> None:
         out.print(link, highlight=False, soft_wrap=True)
@@ -196,7 +171,7 @@ def revise(
     BENCH/changes.csv says what was changed, by whom and why. Measured with --bench BENCH, runs on the version before
     count by what people decided; answers to what was reworded do not.
     """
-    revised = revising.revise(place, to, complete=complete, overwrite=overwrite, observer=TERMINAL)
+    revised = job.carry_out_review(place, to, complete=complete, overwrite=overwrite)
     manifest = revised.benchmark.manifest
     if as_json:
         print_json({"name": manifest.name, "version": manifest.version, "items": dict(revised.counts)})

@@ -1,15 +1,14 @@
-"""``eyetest review export`` and ``import``: for teams that keep their spreadsheet, Label Studio or Argilla."""
+"""``eyetest review export`` and ``import``: for teams that keep their spreadsheet or Label Studio."""
 
 from pathlib import Path
 from typing import Annotated, get_args
 
-from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import OverwriteOption, argument, option
 from eyetest.cli.review import AskedOptions, OnOption
 from eyetest.cli.terminal import note, out
 from eyetest.errors import InputError, param
 from eyetest.jobs import review_tools as job
-from eyetest.review.exchange import ToolFormat
+from eyetest.review.exchange.files import ToolFormat
 from eyetest.wording import counted
 
 
@@ -22,20 +21,18 @@ def export(
     to: Annotated[Path, option("--to", "A new folder for the files.", "DIR")],
     tool: Annotated[str, option("--tool", f"Whose files: {', '.join(get_args(ToolFormat))}.", "NAME")] = "csv",
     round_: Annotated[int | None, option("--round", "Only this round.", min=1)] = None,
-    with_pictures: Annotated[
-        bool, option("--with-pictures", "Put the pictures themselves into the files (for argilla always).")
-    ] = False,
+    with_pictures: Annotated[bool, option("--with-pictures", "Put the pictures themselves into the files.")] = False,
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Write what waits, and what was decided, as files of a spreadsheet, of Label Studio or of Argilla.
+    """Write what waits, and what was decided, as files of a spreadsheet or of Label Studio.
 
     Begins a review where there is none, as eyetest review does. What people decide comes back with eyetest review
     import.
     """
-    exported = job.export_review(
+    exported = job.write_review_files(
         places,
         to,
-        wishes=asked.wishes(),
+        wishes=asked,
         tool=tool,
         round=round_,
         with_pictures=with_pictures,
@@ -47,10 +44,10 @@ def export(
 
 
 def import_(
-    file: Annotated[Path, argument("FILE", "CSV, the JSON that Label Studio exports, or a folder of Argilla.")],
+    file: Annotated[Path, argument("FILE", "CSV, or the JSON that Label Studio exports.")],
     on: OnOption,
     tool: Annotated[
-        str | None, option("--tool", "Whose file: csv, label-studio or argilla, where it does not show.", "NAME")
+        str | None, option("--tool", "Whose file: csv or label-studio, where it does not show.", "NAME")
     ] = None,
     reviewer: Annotated[
         list[str] | None,
@@ -59,7 +56,7 @@ def import_(
 ) -> None:
     """Take decisions in that were made in another tool: all that are new, or none where one is wrong."""
     names = dict(_named(text) for text in reviewer or ())
-    imported = job.import_review(file, on, tool=tool, reviewers=names, observer=TERMINAL)
+    imported = job.read_review_files(file, on, tool=tool, reviewers=names)
     note(f"{counted(imported.read, 'decision')} in {file.name}, {imported.added:,} of them new")
 
 

@@ -5,13 +5,29 @@ from pathlib import Path
 from typing import Annotated
 
 from eyetest.cli import options
-from eyetest.cli.asking import KeyOption, LimitOptions, SamplingOptions, limits, report, sampling, who, with_key
-from eyetest.cli.live import TERMINAL, estimate_table
-from eyetest.cli.options import ConditionOptions, PerturbOptions, Words, option
-from eyetest.cli.terminal import note, out
+from eyetest.cli.options import (
+    ConditionOptions,
+    KeyOption,
+    LimitOptions,
+    PerturbOptions,
+    SamplingOptions,
+    Words,
+    estimate_table,
+    exit_as,
+    limits,
+    option,
+    report,
+    sampling,
+    who,
+    with_key,
+)
+from eyetest.cli.tables import print_table_as
+from eyetest.cli.terminal import note, out, print_json, say
 from eyetest.errors import InputError
+from eyetest.jobs import race as goals
 from eyetest.jobs import run as job
-from eyetest.jobs.perturbation import perturbed, read_perturbation
+from eyetest.jobs.opening import open_bench
+from eyetest.jobs.run import perturbed, read_perturbation
 from eyetest.models import parse_models
 from eyetest.running import Asking, Cluster
 
@@ -46,8 +62,18 @@ def run(
         ),
     ] = "",
     until: Annotated[
-        str, limits("--until", "Draw items by lot until one of two models leads for certain, whoever it is.", "A>B")
+        str,
+        limits(
+            "--until",
+            'Draw items at random until one of two models leads ("A>B"), or one is placed ("rank of A within 5").',
+            "GOAL",
+        ),
     ] = "",
+    answers: Annotated[
+        list[Path] | None,
+        limits("--answers", "With --until: a run in which other models answered; repeat it.", "RUN"),
+    ] = None,
+    as_json: Annotated[bool, limits("--json", "With --until: the result as JSON.")] = False,
     on: Annotated[
         str,
         limits("--on", "Where calls are made from: ray (RAY_ADDRESS, or this machine), ray://HOST:PORT.", "PLACE"),
@@ -72,7 +98,7 @@ def run(
     if templates is not None:
         put["template"] = job.first_templates(templates, condition.template)
     asking = Asking(
-        conditions=perturbed(job.conditions(**put), how, TERMINAL),
+        conditions=perturbed(job.conditions(**put), how),
         trials=trials,
         sampling=job.sampling(answering.temperature, answering.max_tokens),
         seed=answering.seed,
@@ -85,12 +111,28 @@ def run(
         until=until,
         cluster=Cluster.parse(on, workers),
     )
+    if until and not model and models:
+        model = goals.named_in(until)
     entries = with_key(parse_models(model or [], models), key_env)
-    session = job.prepare(bench, entries, asking, file.read_all(), TERMINAL)
+    benchmark = open_bench(bench, file.read_all())
+    session, goal = goals.start(benchmark, entries, asking, answers or ())
     if to is None or dry_run:
         out.print(estimate_table(session.estimate(to)))
+    elif not until:
+        report(job.carry_out(session, to), to)
+    else:
+        _print_goal(goals.finish_placing(session, goal, to) if goal else goals.finish(session, to), to, as_json)
+
+
+def _print_goal(result: goals.PlaceResult | goals.RaceResult, to: Path, as_json: bool) -> None:
+    """The models around the one that was placed, or both of a pair, and what is certain."""
+    if as_json:
+        print_json(result.as_dict())
+        exit_as(result.progress)
         return
-    progress = job.carry_out(session, to, TERMINAL)
-    if session.race is not None:
-        note(session.race.told)
-    report(progress, to)
+    print_table_as("terminal", result.shown)
+    out.print()
+    say(result.verdict)
+    for line in result.notes:
+        note(line)
+    report(result.progress, to)

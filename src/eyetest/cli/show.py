@@ -1,5 +1,6 @@
-"""``eyetest show``: look at a benchmark, at one item of it, or at what a model would be sent of that item."""
+"""Pictures in a terminal, in coloured half blocks."""
 
+import sys
 import webbrowser
 from collections import Counter
 from collections.abc import Iterator
@@ -9,6 +10,8 @@ from itertools import islice
 from typing import Annotated, Any
 
 import msgspec
+from PIL import Image as Pillow
+from rich.color import Color
 from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.style import Style
@@ -17,9 +20,7 @@ from rich.text import Text
 
 from eyetest.benchmarks import Benchmark
 from eyetest.cli import options
-from eyetest.cli.drawing import can_draw, draw
 from eyetest.cli.exchange import contents
-from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import option
 from eyetest.cli.tables import show_table
 from eyetest.cli.terminal import out, print_json, safe
@@ -29,11 +30,35 @@ from eyetest.jobs.run import one_condition
 from eyetest.prompts import CannotApply, build
 from eyetest.records import Condition, GreyPicture, Item, Message, Picture, Prompt, Words, letter, mark, shown_order
 
+
+def draw(picture: Pillow.Image, columns: int = 56, rows: int = 22) -> Text:
+    """A picture as coloured half blocks: two pixels a character."""
+    flat = Pillow.new("RGB", picture.size, "white")
+    rgba = picture.convert("RGBA")
+    flat.paste(rgba, mask=rgba.getchannel("A"))
+    scale = min(columns / flat.width, rows * 2 / flat.height, 1.0)
+    width, height = max(1, round(flat.width * scale)), max(2, round(flat.height * scale) // 2 * 2)
+    small = flat.resize((width, height), Pillow.Resampling.LANCZOS)
+    pixels = small.load()
+    assert pixels is not None
+    drawn = Text()
+    for y in range(0, height, 2):
+        for x in range(width):
+            upper, lower = (Color.from_rgb(*pixels[x, y + row]) for row in (0, 1))  # type: ignore[misc]
+            drawn.append("▀", Style(color=upper, bgcolor=lower))
+        drawn.append("\n")
+    return drawn
+
+
+def can_draw() -> bool:
+    """Whether somebody watches who can see colours."""
+    return sys.stdout.isatty() and out.color_system is not None and not out.no_color
+
+
 _TAGS_SHOWN = 12
 _VALUES_SHOWN = 4
 _LONGEST_VALUE = 300
-_BEGINNING = 100
-"""So many characters of a question stand in a list of items."""
+_BEGINNING = 100  # so many characters of a question stand in a list of items
 _PARTS_SHOWN = 100
 _INDENT = "  "
 
@@ -57,7 +82,7 @@ def show(
     asked = one_condition(**axes) if prefill or any(word is not None for word in axes.values()) else None
     if asked and item_id is None:
         raise InputError("which item is to be asked so? Give its ID after the benchmark")
-    benchmark = open_bench(bench, file.read_all(pictures_required=False), TERMINAL)
+    benchmark = open_bench(bench, file.read_all(pictures_required=False))
     if item_id is None:
         if as_json:
             print_json(benchmark.manifest)

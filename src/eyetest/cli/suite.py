@@ -5,25 +5,22 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import polars as pl
+import polars.selectors as cs
 import typer
 from rich.text import Text
 
 from eyetest.cli import measure as measuring
 from eyetest.cli import options
-from eyetest.cli.live import TERMINAL, estimate_table
-from eyetest.cli.options import Words, argument, option
+from eyetest.cli.options import SpendOptions, Words, argument, estimate_table, limits, option
 from eyetest.cli.tables import print_table_as
 from eyetest.cli.terminal import note, out, print_json
 from eyetest.jobs import suite as job
 from eyetest.jobs.measure import settings
-from eyetest.jobs.suite_results import ToldSuite, measure_suite, write_suite
+from eyetest.jobs.suite import ToldSuite, measure_suite, write_suite
 from eyetest.measures.printed import plain
 from eyetest.recipes.sources import StoppedEarly
-from eyetest.running import Limits
 from eyetest.wording import counted, typed
 
-limits = partial(option, panel="How far it may go")
 part = partial(option, panel="What is told")
 _BOUNDS = ("_low", "_high")
 
@@ -40,42 +37,29 @@ def suite(
     as_json: options.AllJsonOption = False,
     dry_run: Annotated[bool, limits("--dry-run", "Say what would be asked, and ask nothing.")] = False,
     retry_failed: options.RetryOption = False,
-    concurrency: Annotated[int, limits("", "The most calls in flight to a model.", min=1)] = 64,
-    max_calls: Annotated[int | None, limits("", "Stop after so many calls, all benchmarks together.", min=1)] = None,
-    max_total_tokens: Annotated[
-        int | None, limits("", "Stop before all benchmarks together pass them.", min=1)
-    ] = None,
-    max_cost: Annotated[
-        float | None, limits("", "Stop before all benchmarks together pass it (prices: models).", min=0)
-    ] = None,
+    *,
+    how_far: SpendOptions,
 ) -> None:
     """Ask, resume, score and report many benchmarks at once: one file says which, of whom and how.
 
     DIR/runs has the answers, DIR/tables the tables as CSV, DIR/report.html the page. Kill it at any moment and run
     the same command again. --only and --unseen make the tables anew from what was answered.
     """
-    prepared = job.prepare(
-        path,
-        to,
-        limits=Limits(concurrency=concurrency, calls=max_calls, tokens=max_total_tokens, money=max_cost),
-        retry_failed=retry_failed,
-        derive=not dry_run,
-        observer=TERMINAL,
-    )
+    prepared = job.prepare(path, to, limits=how_far.limits(), retry_failed=retry_failed, derive=not dry_run)
     if dry_run:
         for name, estimate in prepared.estimates():
             out.print(Text(name, "bold"))
             out.print(estimate_table(estimate))
         return
     try:
-        failed = job.ask(prepared, TERMINAL)
+        failed = job.ask(prepared)
     except StoppedEarly as stop:
         note(f"{stop}; {counted(stop.progress.left, 'call')} left. The same command goes on from here.")
         raise typer.Exit(2 if stop.progress.abandoned else 130) from None
     command = typed("eyetest", *sys.argv[1:])
     how = settings((), level, prepared.suite.seed, resamples)
-    told = measure_suite(prepared, how, only or (), unseen_only=unseen, observer=TERMINAL)
-    page = write_suite(prepared, told, command, TERMINAL)
+    told = measure_suite(prepared, how, only or (), unseen_only=unseen)
+    page = write_suite(prepared, told, command)
     if as_json:
         print_json({name: plain(table).to_dicts() for name, table in told.tables.items()})
         return
@@ -90,11 +74,7 @@ def _show(told: ToldSuite) -> None:
     for name, title in (("accuracy-by-dimension", "accuracy"), ("instability-by-dimension", "instability")):
         if name in told.tables:
             out.print(Text(title, "bold"))
-            print_table_as("terminal", _values(told.tables[name]))
+            print_table_as("terminal", told.tables[name].select(~cs.ends_with(*_BOUNDS)))
             out.print()
     for line in told.notes:
         note(line)
-
-
-def _values(table: pl.DataFrame) -> pl.DataFrame:
-    return table.select(name for name in table.columns if not name.endswith(_BOUNDS))

@@ -13,7 +13,6 @@ from rich.table import Table
 from rich.text import Text
 
 from eyetest.cli.terminal import PlainConsole, echo, note, out, print_json, safe
-from eyetest.measures import Measured
 from eyetest.measures.printed import as_latex, csv_text, is_text, plain, told
 from eyetest.wording import counted
 
@@ -108,11 +107,11 @@ def print_table_as(shape: str, rows: pl.DataFrame, limit: int = 0) -> None:
         note(f"{limit:,} of {len(rows):,} rows; --limit 0 shows all, --csv prints them")
 
 
-def print_measured(name: str, measured: Measured, shape: str, limit: int = 0) -> None:
+def print_measured(name: str, table: pl.DataFrame, notes: Sequence[str], shape: str, limit: int = 0) -> None:
     """What a measure came to, and what has to be said beside it."""
     if shape == "json":
-        print_json({"measure": name, "rows": plain(measured.table).to_dicts(), "notes": list(measured.notes)})
+        print_json({"measure": name, "rows": plain(table).to_dicts(), "notes": list(notes)})
         return
-    print_table_as(shape, measured.table, limit)
-    for line in measured.notes:
+    print_table_as(shape, table, limit)
+    for line in notes:
         note(line)

@@ -1,4 +1,4 @@
-"""What was found and decided becomes a better benchmark."""
+"""Make a better benchmark from findings and decisions."""
 
 from eyetest.curate.repair import Repair, repair_benchmark
 

@@ -1,13 +1,10 @@
-"""Which items make a small part of a benchmark: by lot, by difficulty, or by how well they tell models apart.
-
-Every drawing is random, of a fixed size, the same for the same seed, and knows each item's chance to be in it.
-"""
+"""Draw a small subset of a benchmark by how well items separate models: random, of fixed size, with known chances."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from eyetest.errors import InputError
 from eyetest.measures.stats.intervals import Floats, column_means, one_thread
@@ -18,25 +15,20 @@ Seed = int | Sequence[int]
 NONE: Places = np.empty(0, np.intp)
 _ITEMS_AT_ONCE = 4_096
 _CERTAIN = 1 - 1e-9
-_ANCHORED = 0.5
-"""Of a part. Anchors alone rank best, but scores are missed by more: lots keep the curves of anchors in check."""
-_UNEXPLAINED = 0.02
-"""Variance of an answer that even items with no wrong answer in the panel have."""
+_ANCHORED = 0.5  # of a subset; anchors alone rank best, but scores are missed by more
+_UNEXPLAINED = 0.02  # variance of an answer that even items with no wrong answer in the panel have
 
 
 class Subset(NamedTuple):
-    """The positions of the items that were drawn, rising, and the chance that each item of the whole had."""
+    """Positions of the drawn items, rising, and the inclusion probability of every item."""
 
     items: Places
     chances: Floats
 
 
 def anchored(fitted: ItemFit, answers: Floats, size: int) -> Places:
-    """The items that half of a part is sure to have: together they say most about a model's whole score.
-
-    ``answers`` are the panel's that were fitted: items × models. New models are taken to differ from the mean as the
-    panel's do, halfway between their answers, which know of many skills but also of luck, and their curves, which
-    know of one. Items are taken one after another, each the one that leaves least doubt about the sum of all.
+    """Items for the certain half of a subset, chosen one by one to leave least doubt about the total. ``answers``:
+    items × models; new models are taken to differ as the panel does, halfway between answers and curves.
     """
     mean = np.nan_to_num(column_means(answers.T), nan=0.5)
     curves = probabilities(fitted.slopes, fitted.intercepts, abilities(fitted.panel)[0])
@@ -56,11 +48,8 @@ def anchored(fitted: ItemFit, answers: Floats, size: int) -> Places:
 
 
 def pps(fitted: ItemFit, size: int, seed: Seed, certain: Places = NONE) -> Subset:
-    """Items that tell the panel's models apart are likelier: chances go with sqrt(mean P(1 − P)) · (.3 + a).
-
-    The mean is over the panel's models, wherever they may stand; items that are ``certain`` are in it anyway. No
-    item's chance comes near 0, because what sets new models apart may be what the panel could not show. Scores on
-    such a part are not those of the whole: they have to be estimated from it.
+    """Draw with chances ∝ sqrt(mean P(1 − P)) · (.3 + a) over the panel, beside the ``certain`` items. No chance is
+    near 0; scores on such a subset have to be estimated.
     """
     right, spread = _seen_by_panel(fitted)
     weights = np.sqrt(spread) * (0.3 + fitted.slopes)
@@ -68,22 +57,11 @@ def pps(fitted: ItemFit, size: int, seed: Seed, certain: Places = NONE) -> Subse
     chances = np.where(free, 0.0, 1.0)
     if len(certain) < size and free.any():
         chances[free] = inclusion(weights[free], size - len(certain))
-    return _systematic(chances, right, seed)
-
-
-def stratified(difficulty: ArrayLike, size: int, seed: Seed) -> Subset:
-    """Every item is as likely as any other, and the part is as difficult as the whole (ties in random order)."""
-    keys = np.asarray(difficulty, float)
-    return _systematic(inclusion(np.ones(len(keys)), size), keys, seed)
-
-
-def at_random(count: int, size: int, seed: Seed) -> Subset:
-    """Every part of this size is as likely as any other."""
-    return stratified(np.zeros(count), size, seed)
+    return systematic(chances, right, seed)
 
 
 def inclusion(weights: Floats, size: int) -> Floats:
-    """Chances in proportion to positive weights that sum to ``size``. None is above 1: the rest has more then."""
+    """Inclusion probabilities in proportion to positive weights that sum to ``size``, none above 1."""
     if size < 1:
         raise InputError(f"a part has at least 1 item, not {size}")
     chances, certain = np.ones(len(weights)), np.zeros(len(weights), bool)
@@ -97,11 +75,8 @@ def inclusion(weights: Floats, size: int) -> Floats:
     return np.where(certain, 1.0, 0.0)
 
 
-def _systematic(chances: Floats, keys: Floats, seed: Seed) -> Subset:
-    """Lay items end to end in the order of their keys, each as long as its chance, and take one at every whole step.
-
-    So every stretch of the order gets its share, and an item is drawn as often as its chance says.
-    """
+def systematic(chances: Floats, keys: Floats, seed: Seed) -> Subset:
+    """Systematic sampling: items in the order of their keys, each as long as its chance, one at every step."""
     rng = np.random.default_rng(seed)
     shuffled = rng.permutation(len(chances))
     order = shuffled[np.argsort(keys[shuffled], kind="stable")]

@@ -1,128 +1,68 @@
-"""Where a new model stands among recorded ones, from answers to few items: which to ask next, and how far off it is.
-
-The curves of items (2PL) are fitted to the recorded models. An item is the likelier to be asked next the more it
-tells about where the model seems to stand by now: by lot, because the few items that would tell most by the curves
-are alike in what they ask, and where curves are wrong they are so together. How wrong they are is tried out on
-recorded models that are left out of the fit, and the stated error is scaled by it.
+"""Place a new model among recorded ones from few items, the uncertain drawn sooner; predictions by curves narrow its
+interval, which holds at every number of items, so stopping by width is allowed, and for wrong curves.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
 
-from eyetest.curate.calibration import families, family_folds
-from eyetest.curate.drawing import Places
-from eyetest.curate.subset import Estimated, Estimator
-from eyetest.measures.stats.intervals import Floats, column_means, one_thread
-from eyetest.measures.stats.item_analysis import SCALE, ItemFit, fit, probabilities
+from eyetest.curate.estimating import Estimator
+from eyetest.measures.stats.intervals import Floats, column_means
+from eyetest.measures.stats.item_analysis import SCALE, fit, probabilities
+from eyetest.measures.stats.sequential import LEAST_CHANCE, Draw, SequentialMean
 
-FEWEST_ITEMS = 25
-"""Before so many answers nothing is said: how far off the curves are was not tried with fewer."""
-_MOST_LEFT_OUT = 48
-"""Recorded models that the curves are tried on: more would take longer and hardly tell more."""
-_FURTHEST = 0.5
-"""Of the items, to which the curves are tried; beyond, what was asked speaks for itself."""
-_COARSE = slice(None, None, 5)
-"""Abilities of `SCALE` that are enough to choose an item by."""
+_COARSE = slice(None, None, 8)  # abilities of `SCALE` that are enough to predict answers by
 _CERTAIN_ENOUGH = 1e-6
 
 
-class AdaptiveDraw:
-    """What to ask each of some models next, by what it has answered."""
+class RecordedPanel:
+    """Recorded models: their scores, and the curves of items fitted to their answers (items × models)."""
 
-    def __init__(self, fitted: ItemFit, estimator: Estimator, models: int, seed: int) -> None:
+    def __init__(self, items: Sequence[str], table: Floats, seed: int) -> None:
+        self.items, self.seed, fitted = list(items), seed, fit(table)
+        self.scores, self.item_means = column_means(table), np.nan_to_num(column_means(table.T), nan=0.5)
+        self.beforehand = Estimator(fitted).beforehand[_COARSE]
         chance = probabilities(fitted.slopes, fitted.intercepts, SCALE[_COARSE])
-        chance = np.clip(chance, _CERTAIN_ENOUGH, 1 - _CERTAIN_ENOUGH)
-        self._right, self._wrong = np.log(chance), np.log1p(-chance)
-        self._telling = (fitted.slopes[:, None] ** 2 * chance * (1 - chance)).T
-        self._logs = np.tile(estimator.beforehand[_COARSE], (models, 1))
-        self._left = np.ones((models, len(fitted.slopes)), bool)
-        self._rng = np.random.default_rng(seed)
-
-    def next(self) -> Places:
-        """An item for each model, none of them twice: chances go with the root of its expected information.
-
-        To be the same everywhere, call it in `one_thread`.
-        """
-        likely = np.exp(self._logs - self._logs.max(axis=1, keepdims=True))
-        chances = np.sqrt(likely @ self._telling) * self._left
-        ends = np.cumsum(chances, axis=1)
-        aims = self._rng.random(len(ends)) * ends[:, -1]
-        items = np.array([np.searchsorted(row, aim, side="right") for row, aim in zip(ends, aims, strict=True)])
-        self._left[np.arange(len(items)), items] = False
-        return items
-
-    def hear(self, items: Places, scores: Floats) -> None:
-        """What each model's answer to its item is worth, from 0 to 1; nan where it has no score."""
-        known = np.where(np.isnan(scores), 0.0, 1.0)[:, None]
-        right = np.nan_to_num(scores)[:, None]
-        self._logs += known * (right * self._right[items] + (1 - right) * self._wrong[items])
+        self.chance = np.clip(chance, _CERTAIN_ENOUGH, 1 - _CERTAIN_ENOUGH)
 
 
-class Misfit(NamedTuple):
-    """By how much scores of left-out models were missed, as a multiple of the stated error, after so many items."""
+class AdaptiveDraw:
+    """The next item to ask a model, by its answers so far; none twice. Scores are counted as ±1."""
 
-    items: tuple[int, ...]
-    ratios: tuple[float, ...]
-    models: int
-    """How many that are no relatives."""
+    def __init__(self, panel: RecordedPanel) -> None:
+        self._panel, self.items = panel, len(panel.items)
+        self._logs, self._left = panel.beforehand.copy(), np.arange(len(panel.items))
+        self._rng, self._draws = np.random.default_rng(panel.seed), list[Draw]()
 
-    def within(self, items: int) -> float:
-        """How many stated errors lie on either side of a score, for 95 % of models such as the panel's."""
-        ratio = float(np.interp(np.log(max(items, 1)), np.log(self.items), self.ratios))
-        return ratio * float(special.stdtrit(self.models - 1, 0.975))
+    def next(self) -> int:
+        """Draw an item, with chances by the standard deviation of its answer, none below half of the mean chance."""
+        likely = np.exp(self._logs - self._logs.max())
+        right = (self._panel.chance @ (likely / likely.sum()))[self._left]
+        spread = np.sqrt(right * (1 - right))
+        chances = np.maximum(spread / spread.mean(), LEAST_CHANCE)
+        weights, predicted = chances.mean() / chances, 2 * right - 1
+        place = int(np.searchsorted(ends := np.cumsum(chances), self._rng.random() * ends[-1], side="right"))
+        rest = float(predicted.mean())
+        extremes = float((weights * (1 + predicted)).max()), float((weights * (1 - predicted)).max())
+        draw = Draw(float(weights[place]), float(predicted[place]), rest, rest - extremes[0], rest + extremes[1])
+        self._draws.append(draw)
+        item = int(self._left[place])
+        self._left = np.delete(self._left, place)
+        return item
 
+    def observe(self, item: int, score: float) -> None:
+        """Take the score of an answer to an item, from 0 to 1."""
+        chance = self._panel.chance[item]
+        self._logs = self._logs + score * np.log(chance) + (1 - score) * np.log1p(-chance)
 
-def misfit(
-    table: Floats, models: Sequence[str], seed: int, tell: Callable[[float], None] = lambda share: None
-) -> Misfit:
-    """Try curves on models that had no say in them, nor had relatives: left out and asked as a new one would be.
-
-    ``table`` has a row an item and a column a model. A ratio is never below 1.
-    """
-    sizes, kin = _sizes(len(table)), families(models)
-    folds = family_folds(kin, np.random.default_rng(seed))
-    off: list[Floats] = []
-    tried: set[str] = set()
-    for fold in range(parts := int(folds.max()) + 1):
-        fitted = fit(table[:, folds != fold])
-        held = np.flatnonzero(folds == fold)[: _MOST_LEFT_OUT // parts]
-        with one_thread():
-            off.append(_missed(fitted, table[:, held], sizes, seed))
-        tried |= {kin[column] for column in held.tolist()}
-        tell((fold + 1) / parts)
-    ratios = np.maximum(np.sqrt((np.hstack(off) ** 2).mean(axis=1)), 1.0)
-    return Misfit(tuple(sizes), tuple(ratios.tolist()), len(tried))
-
-
-def _sizes(items: int) -> list[int]:
-    """After how many items it is looked: doubling, up to half of all."""
-    sizes = [min(FEWEST_ITEMS, items)]
-    while sizes[-1] * 2 <= _FURTHEST * items:
-        sizes.append(sizes[-1] * 2)
-    return sizes
-
-
-def _missed(fitted: ItemFit, answers: Floats, sizes: Sequence[int], seed: int) -> Floats:
-    """Scores less what they were estimated to be, in stated errors: sizes × models."""
-    estimator = Estimator(fitted)
-    draw = AdaptiveDraw(fitted, estimator, answers.shape[1], seed)
-    who, heard, off = np.arange(answers.shape[1]), np.full(answers.shape, np.nan), []
-    for number in range(1, sizes[-1] + 1):
-        items = draw.next()
-        heard[items, who] = answers[items, who]
-        draw.hear(items, heard[items, who])
-        if number in sizes:
-            estimated = estimator.estimate(np.arange(len(answers)), heard)
-            stated = np.maximum(estimated.errors, np.finfo(float).tiny)
-            off.append((estimated.scores - column_means(answers)) / stated)
-    return np.array(off)
+    def draw(self, place: int, usual: float) -> Draw:
+        """The draw at a place of the order."""
+        return self._draws[place]
 
 
 class ModelStanding(NamedTuple):
-    """A model's score on the whole between its bounds, and its rank among the recorded ones between its bounds."""
+    """A model's score on the whole and its rank among the recorded ones, with bounds."""
 
     score: float
     low: float
@@ -130,33 +70,33 @@ class ModelStanding(NamedTuple):
     rank: int
     best: int
     worst: int
-    beyond: int
-    """1 where it seems abler than every recorded model, −1 where less able, else 0."""
 
 
-class RecordedPanel:
-    """Recorded models: the curves of items fitted to their answers, their scores, and how far off the curves are."""
+class PlacedModel:
+    """A model asked item by item. An item without a score counts as the recorded models' mean on it."""
 
-    def __init__(
-        self,
-        items: Sequence[str],
-        models: Sequence[str],
-        table: Floats,
-        seed: int,
-        tell: Callable[[float], None] = lambda share: None,
-    ) -> None:
-        self.items, self.fitted = list(items), fit(table)
-        self.scores, self.seed = column_means(table), seed
-        self.misfit, self.estimator = misfit(table, models, seed, tell), Estimator(self.fitted)
+    def __init__(self, panel: RecordedPanel, within: float) -> None:
+        """``within``: target half width of the interval, as a share of 1."""
+        self._panel, self._draw, self.unknown = panel, AdaptiveDraw(panel), 0
+        self._mean = SequentialMean(self._draw, leads=[2 * within])
+        self.next = self._draw.next
 
-    def standing(self, asked: Sequence[int], scores: Sequence[float]) -> ModelStanding:
-        """Where a model stands that answered some items."""
-        positions, known = np.asarray(asked, np.intp), np.asarray(scores, float).reshape(-1, 1)
-        estimated: Estimated = self.estimator.estimate(positions, known)
-        count = int((~np.isnan(known)).sum())
-        score = float(estimated.scores[0])
-        half = float(estimated.errors[0]) * self.misfit.within(count)
-        low, high = max(0.0, score - half), min(1.0, score + half)
-        ranks = [1 + int((self.scores > end).sum()) for end in (score, high)]
-        worst = 1 + int((self.scores >= low).sum())
-        return ModelStanding(score, low, high, ranks[0], ranks[1], worst, int(estimated.beyond[0]))
+    def observe(self, item: int, score: float | None) -> None:
+        """Take the score of the next item in the order of drawing."""
+        self.unknown += score is None
+        if score is not None:
+            self._draw.observe(item, score)
+        self._mean.observe(2 * (self._panel.item_means[item] if score is None else score) - 1)
+
+    @property
+    def observed(self) -> int:
+        """How many items were asked, with a score or without."""
+        return self._mean.observed
+
+    @property
+    def standing(self) -> ModelStanding:
+        """Standing of the model so far: the interval holds at all looks together in 95 % of runs."""
+        low, high = ((end + 1) / 2 for end in self._mean.bounds)
+        score, among = (low + high) / 2, self._panel.scores
+        rank, best, worst = (1 + int(ahead.sum()) for ahead in (among > score, among > high, among >= low))
+        return ModelStanding(score, low, high, rank, best, worst)

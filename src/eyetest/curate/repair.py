@@ -1,8 +1,5 @@
-"""Mend what can be mended without touching a gold: repeats, malformed options, golds that crowd at one letter.
-
-Nothing is invented and no gold is changed. An option goes only if it is a distractor and the item survives it; an
-item goes only if it repeats another to the letter and shows the same pictures, so none goes where pictures are not
-here; options change places only where no text depends on their order.
+"""Repair repeats, malformed options and golds at one letter without changing a gold; make items with fewer options.
+Only distractors and exact repeats are removed, and options move only where no text depends on their order.
 """
 
 from collections import Counter
@@ -13,11 +10,12 @@ import msgspec
 import numpy as np
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.benchmarks.formats.support.vlmevalkit_cells import OPTIONS_UNIT
-from eyetest.probes.duplicate_items import comparable, item_key
+from eyetest.curate.selection import draw
+from eyetest.errors import InputError, heading
+from eyetest.probes.duplicates import comparable, item_key
 from eyetest.probes.option_order import can_reorder, empty_options, lost_options, repeated_options
 from eyetest.probes.subject import Subject, by_option_count
-from eyetest.records import Choice, Item, Lineage, letter
+from eyetest.records import MAX_CHOICES, Item, Lineage, letter
 
 
 class Repair(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,16 +29,18 @@ class Repair(msgspec.Struct, frozen=True, kw_only=True):
 def repair_benchmark(
     benchmark: Benchmark, to: Path, *, rebalance: Iterable[int] = (), seed: int = 0, overwrite: bool = False
 ) -> list[Repair]:
-    """Write a mended copy; ``rebalance`` names the numbers of options for which golds are spread anew."""
+    """Write a repaired copy; ``rebalance`` names the numbers of options for which golds are spread anew."""
     repairs: list[Repair] = []
     kept = _without_repeats(list(benchmark), repairs)
     mended = [_without_bad_options(item, repairs) for item in kept]
     final = _spread_golds(mended, set(rebalance), Subject(benchmark, seed=seed).rng("repair"), repairs)
-    changed = _by_item(repairs)
-    if any(repair.change.startswith("options") for repair in repairs):
-        final = [_in_our_spelling(item) for item in final]
+    changed: dict[str, list[Repair]] = {}
+    for repair in repairs:
+        changed.setdefault(repair.item, []).append(repair)
     old = benchmark.manifest
-    step = Lineage(step="repair", source=f"{old.name} {old.version}", note=_summary(repairs), seed=seed)
+    counts = Counter(repair.change for repair in repairs)
+    note = ", ".join(f"{count} {change}" for change, count in counts.items()) or "nothing to mend"
+    step = Lineage(step="repair", source=f"{old.name} {old.version}", note=note, seed=seed)
     manifest = msgspec.structs.replace(old, version=f"{old.version}+fixed", lineage=(*old.lineage, step))
     with BenchmarkWriter(to, manifest, overwrite=overwrite, gold_required=False) as writer:
         for item in final:
@@ -78,7 +78,7 @@ def _without_bad_options(item: Item, repairs: list[Repair]) -> Item:
 def _spread_golds(
     items: list[Item], option_counts: set[int], rng: np.random.Generator, repairs: list[Repair]
 ) -> list[Item]:
-    """Move golds so that, for these numbers of options, every position has as many as the others, or one more."""
+    """Move golds so that, for these numbers of options, all positions are equally frequent, or differ by one."""
     placed = {item.id: item for item in items}
     single = [item for item in items if len(item.gold) == 1]
     for options, group in by_option_count(single).items():
@@ -93,32 +93,27 @@ def _spread_golds(
             target = item.gold[0] if item.gold[0] in free else int(rng.choice(free))
             counts[target] += 1
             if target != item.gold[0]:
-                placed[item.id] = _with_gold_at(item, target)
+                choices = list(item.choices)
+                choices.insert(target, choices.pop(item.gold[0]))
+                placed[item.id] = msgspec.structs.replace(item, choices=tuple(choices))
                 moved = f"gold {letter(item.gold[0])} → {letter(target)}"
                 repairs.append(Repair(item=item.id, change="options reordered", detail=moved))
     return [placed[item.id] for item in items]
 
 
-def _with_gold_at(item: Item, target: int) -> Item:
-    """The item with its gold at another position and the other options in their old order."""
-    choices: list[Choice] = list(item.choices)
-    choices.insert(target, choices.pop(item.gold[0]))
-    return msgspec.structs.replace(item, choices=tuple(choices))
+FEWER_OPTIONS = "fewer options"  # the step in the lineage of items that were made so
+_FEWEST = 2
 
 
-def _in_our_spelling(item: Item) -> Item:
-    """Without the source's own way to write options: it would tell the items that were moved from the others."""
-    rest = {unit: spelling for unit, spelling in item.spellings.items() if unit != OPTIONS_UNIT}
-    return msgspec.structs.replace(item, spellings=rest)
-
-
-def _by_item(repairs: Iterable[Repair]) -> dict[str, list[Repair]]:
-    by_item: dict[str, list[Repair]] = {}
-    for repair in repairs:
-        by_item.setdefault(repair.item, []).append(repair)
-    return by_item
-
-
-def _summary(repairs: Sequence[Repair]) -> str:
-    counted = Counter(repair.change for repair in repairs)
-    return ", ".join(f"{count} {change}" for change, count in counted.items()) or "nothing to mend"
+def fewer_options(item: Item, count: int, seed: int = 0) -> Item | None:
+    """The item with so many options; None where it has fewer, not just one gold, or options tied to their order."""
+    if not _FEWEST <= count <= MAX_CHOICES:
+        raise InputError(f"{heading('option_count')}: found {count}, expected {_FEWEST} to {MAX_CHOICES}")
+    if len(item.choices) < count or len(item.gold) != 1 or not can_reorder(item):
+        return None
+    if len(item.choices) == count:
+        return item
+    choices = [choice for choice in item.choices if not choice.correct][: count - 1]
+    choices.insert(draw(seed, item.id, str(count)) % count, item.choices[item.gold[0]])
+    made = Lineage(step=FEWER_OPTIONS, item=item.id, note=f"{len(item.choices)} → {count}", seed=seed)
+    return msgspec.structs.replace(item, choices=tuple(choices), lineage=(*item.lineage, made))

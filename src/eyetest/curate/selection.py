@@ -1,13 +1,13 @@
-"""Choose items: by quota, so many of each kind; or those that are fair to some models, or of use to somebody.
-
-How many are taken of a cell depends on the sizes of the pool and the seed; which ones, on the seed and their ids
-alone, never on the order of the pool. So a pool that changes a little changes the selection a little.
+"""Choose items by quota, tags or models' training data, from seed and ids alone, never the pool's order. Quotas are
+exact (fractions); ties go by rank, then by name.
 """
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from fractions import Fraction
+from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 from unicodedata import normalize
@@ -15,36 +15,107 @@ from unicodedata import normalize
 import msgspec
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.curate.quotas import Nesting, Values, draw, even, proportional
 from eyetest.errors import InputError, nearest, short
 from eyetest.records import Item, Lineage, ModelEntry, Select, tag_word
+from eyetest.wording import counted, listed
+
+Rank = Callable[[str], tuple[int, ...]]  # which of several equal claims comes first: the one with the smallest rank
+Values = tuple[str, ...]  # a cell of a table of several tags: its value of each
+Rule = Callable[[Mapping[str, int], int, Rank], dict[str, int]]  # how to split a total: `even` or `proportional`
+
+
+def largest_remainder(
+    weights: Mapping[str, int], total: int, capacity: Mapping[str, int] | None = None, rank: Rank | None = None
+) -> dict[str, int]:
+    """Split ``total`` in proportion to ``weights``; what a pool cannot hold goes to the others."""
+    room = {name: min(total, capacity[name]) if capacity is not None else total for name in weights}
+    taken = dict.fromkeys(weights, 0)
+    rest = sorted((name for name in weights if weights[name]), key=lambda name: Fraction(room[name], weights[name]))
+    left, weight = min(total, sum(room[name] for name in rest)), sum(weights.values())
+    full = 0
+    for name in rest:
+        if left * weights[name] < room[name] * weight:
+            break
+        taken[name] = room[name]
+        left, weight, full = left - room[name], weight - weights[name], full + 1
+    remainder = {}
+    for name in rest[full:]:
+        taken[name], remainder[name] = divmod(left * weights[name], weight)
+    still_to_give = left - sum(taken[name] for name in remainder)
+    first = sorted(remainder, key=lambda name: (-remainder[name], rank(name) if rank else (), name))
+    for name in first[:still_to_give]:
+        taken[name] += 1
+    return taken
+
+
+def even(capacities: Mapping[str, int], total: int, rank: Rank | None = None) -> dict[str, int]:
+    """Equal numbers from each pool, or one more; pools that hold fewer are emptied."""
+    return largest_remainder(dict.fromkeys(capacities, 1), total, capacities, rank)
+
+
+def proportional(capacities: Mapping[str, int], total: int, rank: Rank | None = None) -> dict[str, int]:
+    """Numbers from each pool in proportion to its size."""
+    return largest_remainder(capacities, total, capacities, rank)
+
+
+def draw(seed: int, *key: str) -> int:
+    """A pseudo-random number of a key that depends on the seed, and never on other keys."""
+    text = "\x1f".join((str(seed), *key))
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+
+
+class Nesting:
+    """Splits totals over cells, tag by tag; remainders go to the value with least around and before, then by seed."""
+
+    def __init__(self, rules: Sequence[Rule], seed: int) -> None:
+        self._rules, self._seed = rules, seed
+        self._given: Counter[tuple[Values, int, str]] = Counter()
+
+    def split(self, capacities: Mapping[Values, int], total: int, inside: Values = ()) -> dict[Values, int]:
+        """Numbers from each cell; ``inside`` is the cell that contains this table, such as ``("math",)``."""
+        taken: dict[Values, int] = {}
+        self._split(dict(sorted(capacities.items())), total, inside, taken)
+        return taken
+
+    def _split(
+        self, cells: Mapping[Values, int], total: int, inside: Values, taken: dict[Values, int], depth: int = 0
+    ) -> None:
+        if depth == len(self._rules):
+            taken.update({cell: min(total, capacity) for cell, capacity in cells.items()})
+            return
+        parts: dict[str, dict[Values, int]] = {}
+        for cell, capacity in cells.items():
+            parts.setdefault(cell[depth], {})[cell] = capacity
+        around = [inside[:length] for length in range(len(inside) - 1, -1, -1)]
+
+        def rank(value: str) -> tuple[int, ...]:
+            return (*(self._given[outer, depth, value] for outer in around), draw(self._seed, *inside, value))
+
+        sizes = self._rules[depth]({value: sum(part.values()) for value, part in parts.items()}, total, rank)
+        for value, part in parts.items():
+            for outer in around:
+                self._given[outer, depth, value] += sizes[value]
+            self._split(part, sizes[value], (*inside, value), taken, depth + 1)
+
 
 _SEPARATORS = re.compile(r"[\s_\-\u2010-\u2015]+")
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """What a selection sees of an item."""
+    """An item as a selection sees it."""
 
     id: str
     tags: Mapping[str, str]
 
 
-class QuotaCell(msgspec.Struct, frozen=True, kw_only=True):
-    """Items of one quota that are alike in every tag of ``balance`` and ``proportional``; these are its values."""
-
-    values: tuple[str, ...]
-    available: int
-    taken: int
-
-
-class Quota(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked of one value of ``per``, and what became of it. ``cells`` is empty where nothing is spread."""
+class Quota(NamedTuple):
+    """Wanted and taken items of a value of ``per``; ``cells``: items there and taken by other tags."""
 
     value: str
     asked: int
     available: int
     taken: int
-    cells: tuple[QuotaCell, ...] = ()
+    cells: Mapping[Values, tuple[int, int]]
 
 
 class Unmet(NamedTuple):
@@ -55,13 +126,12 @@ class Unmet(NamedTuple):
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
-    """The items that were taken, in the order of the pool, and why so many of each kind."""
+    """The items taken, in the order of the pool, and the reasons for their numbers."""
 
     ids: tuple[str, ...]
     quotas: tuple[Quota, ...]
     unmet: tuple[Unmet, ...]
-    untagged: dict[str, int]
-    """How many items lack a tag that was looked at. They count as having the value ""."""
+    untagged: dict[str, int]  # how many items lack a tag that was looked at. They count as having the value ""
     seed: int
 
 
@@ -74,7 +144,7 @@ class CannotMeet(InputError):  # noqa: N818 (says what is missing; nothing went 
 
 
 def candidate(item: Item, more: Mapping[str, str] | None = None) -> Candidate:
-    """An item by its tags that hold one value, and by ``more`` that was found out since, such as its difficulty."""
+    """An item by its single-valued tags, and by ``more`` that was found since, such as its difficulty."""
     words = {tag: tag_word(value) for tag, value in item.tags.items()}
     own = {tag: word for tag, word in words.items() if word is not None}
     return Candidate(item.id, own | dict(more or {}))
@@ -83,17 +153,18 @@ def candidate(item: Item, more: Mapping[str, str] | None = None) -> Candidate:
 def select(
     items: Sequence[Candidate], selection: Select, seed: int, worth: Mapping[str, float] | None = None
 ) -> Chosen:
-    """Choose, or raise `CannotMeet` where there are too few items and the selection does not keep all then.
-
-    ``worth``, by item: the best of each cell are taken instead of any.
-    """
+    """Choose, or raise `CannotMeet`. With ``worth`` (by item) the best of each cell are taken."""
     if selection.fraction is not None:
         selection = msgspec.structs.replace(
             selection, fraction=None, total=max(1, round(selection.fraction * len(items)))
         )
-    _refuse_twice(items)
+    for name, times in Counter(item.id for item in items).most_common(1):
+        if times > 1:
+            raise InputError(f"item {short(name)} is in the pool {times} times")
     check_tags(items, selection.tags)
-    pools = _pools(items, selection)
+    pools = by_value(items, selection.per) if selection.per else {"": list(items)}
+    if selection.per and selection.values:
+        pools = {value: pools.get(value, []) for value in selection.values}
     asked = _asked({value: len(pool) for value, pool in pools.items()}, selection, seed)
     unmet = list(_unmet(pools, asked, selection, known=items))
     if unmet and selection.short == "refuse":
@@ -104,19 +175,24 @@ def select(
     quotas = []
     for value, pool in pools.items():
         count = min(asked[value], len(pool))
-        cells = _cells(pool, (*selection.balance, *selection.proportional))
+        cells: dict[Values, list[str]] = {}
+        for item in pool:
+            path = tuple(item.tags.get(tag, "") for tag in (*selection.balance, *selection.proportional))
+            cells.setdefault(path, []).append(item.id)
+        cells = dict(sorted(cells.items()))
         sizes = nesting.split({path: len(ids) for path, ids in cells.items()}, count, inside=(value,))
         for path, ids in cells.items():
-            taken.update(_drawn(ids, sizes[path], seed, worth or {}))
-        made_of = [
-            QuotaCell(values=path, available=len(ids), taken=sizes[path]) for path, ids in cells.items() if path
-        ]
-        quotas.append(Quota(value=value, asked=asked[value], available=len(pool), taken=count, cells=tuple(made_of)))
+            best_first = sorted(ids, key=lambda name: (-(worth or {}).get(name, 0.0), draw(seed, name), name))
+            taken.update(best_first[: sizes[path]])
+        made_of = {path: (len(ids), sizes[path]) for path, ids in cells.items() if path}
+        quotas.append(Quota(value, asked[value], len(pool), count, made_of))
+    tags, pooled = selection.tags, [item for pool in pools.values() for item in pool]
+    lacking = Counter(tag for item in pooled for tag in tags if not item.tags.get(tag))
     return Chosen(
         ids=tuple(item.id for item in items if item.id in taken),
         quotas=tuple(quotas),
         unmet=tuple(short_of for short_of, _ in unmet),
-        untagged=_untagged(pools.values(), selection.tags),
+        untagged={tag: lacking[tag] for tag in selection.tags if lacking[tag]},
         seed=seed,
     )
 
@@ -130,22 +206,15 @@ def by_value(items: Iterable[Candidate], tag: str) -> dict[str, list[Candidate]]
 
 
 def check_tags(items: Sequence[Candidate], tags: Iterable[str]) -> None:
-    """Refuse a tag that no item has: it is more likely misspelt than meant."""
+    """Refuse a tag that no item has: it is probably misspelt."""
     for tag in tags:
         if items and not any(tag in item.tags for item in items):
             known = {name for item in items for name in item.tags}
             raise InputError(f"no item has a tag {short(tag)}; {nearest(tag, known) if known else 'none has any'}")
 
 
-def _pools(items: Sequence[Candidate], selection: Select) -> dict[str, list[Candidate]]:
-    if not selection.per:
-        return {"": list(items)}
-    pools = by_value(items, selection.per)
-    return {value: pools.get(value, []) for value in selection.values} if selection.values else pools
-
-
 def _asked(capacities: Mapping[str, int], selection: Select, seed: int) -> dict[str, int]:
-    """The size of each quota. Of a total, one that is empty gets nothing but is missed as if it had a usual share."""
+    """The size of each quota. Of a total, an empty value gets nothing but is missed as if it had a usual share."""
     if selection.total is None or not selection.per:
         return dict.fromkeys(capacities, selection.count or selection.total or 0)
     divide = even if selection.share == "even" else proportional
@@ -157,7 +226,7 @@ def _asked(capacities: Mapping[str, int], selection: Select, seed: int) -> dict[
 def _unmet(
     pools: Mapping[str, Sequence[Candidate]], asked: Mapping[str, int], selection: Select, known: Sequence[Candidate]
 ) -> Iterator[tuple[Unmet, str]]:
-    """What cannot be met, each with the line that says so."""
+    """Quotas that cannot be met, each with a message."""
     there = sum(map(len, pools.values()))
     if selection.per and selection.total is not None and there < selection.total:
         yield _too_few("all items", selection.total, there)
@@ -182,66 +251,16 @@ def _quoted(value: str) -> str:
     return f'"{text if len(text) <= 60 else text[:59] + "…"}"'
 
 
-def _cells(pool: Iterable[Candidate], tags: Sequence[str]) -> dict[Values, list[str]]:
-    cells: dict[Values, list[str]] = {}
-    for item in pool:
-        cells.setdefault(tuple(item.tags.get(tag, "") for tag in tags), []).append(item.id)
-    return dict(sorted(cells.items()))
-
-
-def _drawn(ids: Sequence[str], count: int, seed: int, worth: Mapping[str, float]) -> Iterable[str]:
-    if count == len(ids):
-        return ids
-    return sorted(ids, key=lambda one: (-worth.get(one, 0.0), draw(seed, one), one))[:count]
-
-
-def _untagged(pools: Iterable[Sequence[Candidate]], tags: Sequence[str]) -> dict[str, int]:
-    lacking = Counter(tag for pool in pools for item in pool for tag in tags if not item.tags.get(tag))
-    return {tag: lacking[tag] for tag in tags if lacking[tag]}
-
-
-def _refuse_twice(items: Sequence[Candidate]) -> None:
-    for item, times in Counter(item.id for item in items).most_common(1):
-        if times > 1:
-            raise InputError(f"item {short(item)} is in the pool {times} times")
-
-
-class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
-    """A dataset that went, how many items it had, and the models that were trained on it."""
-
-    dataset: str
-    items: int
-    models: tuple[str, ...]
-
-
-class Unmatched(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that models were trained on and that is no dataset here. ``near`` has a name like it, if any has."""
-
-    name: str
-    models: tuple[str, ...]
-    near: str = ""
-
-
-class HeldOut(msgspec.Struct, frozen=True, kw_only=True):
-    """Items that no compared model is known to have trained on, and what this rests on."""
-
-    ids: tuple[str, ...]
-    left_out: tuple[LeftOut, ...]
-    unmatched: tuple[Unmatched, ...]
-    undeclared: tuple[str, ...]
-    """Models of which nothing says what they were trained on: nothing was left out because of them."""
-    untagged: int
-    """Items that were kept although nothing says which dataset they are from."""
-
-
 def user_oriented(items: Sequence[Candidate], wanted: Mapping[str, Collection[str]]) -> tuple[str, ...]:
-    """The items that have, of each of these tags, one of these values: ``{"dimension": ["CG"], "task": […]}``."""
+    """The items that have, for each of these tags, one of these values: ``{"dimension": ["CG"], "task": […]}``."""
     check_tags(items, wanted)
     for tag, values in wanted.items():
         known = set(by_value(items, tag)) - {""}
         for value in values:
             if value not in known:
-                raise InputError(f"no item has the {tag} {short(value)}; {_nearest(value, known)}")
+                alike = [name for name in sorted(known) if plain_name(name) == plain_name(value)]
+                near = f'did you mean "{alike[0]}"?' if alike else nearest(value, known)
+                raise InputError(f"no item has the {tag} {short(value)}; {near}")
     kept = tuple(item.id for item in items if all(item.tags.get(tag, "") in wanted[tag] for tag in wanted))
     if not kept:
         asked = " and ".join(f"{tag} {' or '.join(map(short, values)) or 'none'}" for tag, values in wanted.items())
@@ -249,8 +268,10 @@ def user_oriented(items: Sequence[Candidate], wanted: Mapping[str, Collection[st
     return kept
 
 
-def model_oriented(items: Sequence[Candidate], entries: Mapping[str, ModelEntry], tag: str = "source") -> HeldOut:
-    """The items whose dataset, named by ``tag``, none of these models was trained on."""
+def model_oriented(
+    items: Sequence[Candidate], entries: Mapping[str, ModelEntry], tag: str = "source"
+) -> tuple[tuple[str, ...], list[str]]:
+    """The items whose dataset, named by ``tag``, none of these models was trained on; and the basis of that."""
     check_tags(items, [tag])
     pools = by_value(items, tag)
     untagged = len(pools.pop("", ()))
@@ -258,46 +279,34 @@ def model_oriented(items: Sequence[Candidate], entries: Mapping[str, ModelEntry]
     for model, entry in entries.items():
         for name in entry.trained_on:
             trained.setdefault(plain_name(name), {})[model] = name
-    here = {plain_name(dataset): dataset for dataset in pools}
-    left_out = [
-        LeftOut(dataset=dataset, items=len(pool), models=tuple(trained[plain_name(dataset)]))
-        for dataset, pool in pools.items()
-        if plain_name(dataset) in trained
+    gone = {dataset: trained[plain_name(dataset)] for dataset in pools if plain_name(dataset) in trained}
+    notes = [
+        f"{counted(len(pools[dataset]), 'item')} of {dataset} left out: {listed(list(by))} trained on it"
+        for dataset, by in gone.items()
     ]
-    gone = {dropped.dataset for dropped in left_out}
-    return HeldOut(
-        ids=tuple(item.id for item in items if item.tags.get(tag, "") not in gone),
-        left_out=tuple(left_out),
-        unmatched=tuple(
-            Unmatched(name=next(iter(by.values())), models=tuple(by), near=_near(plain, here))
-            for plain, by in trained.items()
-            if plain not in here
-        ),
-        undeclared=tuple(model for model, entry in entries.items() if not entry.trained_on),
-        untagged=untagged,
-    )
+    here = {plain_name(dataset): dataset for dataset in pools}
+    for plain, by in trained.items():
+        if plain not in here:
+            near = "".join(f" (nearest: {here[close]})" for close in get_close_matches(plain, here, n=1))
+            named = next(iter(by.values()))
+            notes.append(f"{listed(list(by))} trained on {named}, which is not in this benchmark{near}")
+    if undeclared := [model for model, entry in entries.items() if not entry.trained_on]:
+        notes.append(f"{listed(undeclared)}: nothing is known of what they were trained on (trained_on:)")
+    if untagged:
+        notes.append(f"{counted(untagged, 'item')} without the tag {tag} kept")
+    return tuple(item.id for item in items if item.tags.get(tag, "") not in gone), notes
 
 
 def plain_name(name: str) -> str:
-    """A dataset's name however it is written: ``OK-VQA``, ``ok_vqa`` and ``OK VQA`` are one."""
+    """A dataset's name in any spelling: ``OK-VQA``, ``ok_vqa`` and ``OK VQA`` are one."""
     folded = normalize("NFKC", name).casefold()
     return _SEPARATORS.sub("", folded) or folded
-
-
-def _nearest(value: str, known: Collection[str]) -> str:
-    alike = [name for name in sorted(known) if plain_name(name) == plain_name(value)]
-    return f'did you mean "{alike[0]}"?' if alike else nearest(value, known)
-
-
-def _near(plain: str, here: Mapping[str, str]) -> str:
-    close = get_close_matches(plain, here, n=1)
-    return here[close[0]] if close else ""
 
 
 def write_part(
     benchmark: Benchmark, items: Iterable[Item], to: Path, about: tuple[str, str], *, overwrite: bool
 ) -> int:
-    """Write some items as a benchmark with a name and a word on how they were chosen; gives how many there are."""
+    """Write some items as a benchmark with a name and a note on how they were chosen; returns their number."""
     old, (name, how) = benchmark.manifest, about
     made = Lineage(step="subset", source=f"{old.name} {old.version}", note=how)
     manifest = msgspec.structs.replace(old, name=name, lineage=(*old.lineage, made))

@@ -1,8 +1,5 @@
-"""Whether a chosen part tells models apart, and rightly: tried on models and on items that had no say in the choice.
-
-A part that was chosen because it tells its panel apart looks good on that panel's own answers. So models and items
-are split again and again: the answers of two thirds of the models choose from one half of the items, the other third
-is compared on what was chosen, and the other half of the items says who is really ahead.
+"""Does a subset rank models correctly? Two thirds of the models choose from half of the items; the others (random, or
+the strongest, as future models will be) are compared on the choice, with the other half as the reference.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,115 +14,91 @@ from eyetest.measures.stats.intervals import Floats, column_means
 from eyetest.measures.stats.item_analysis import ItemFit, fit
 from eyetest.measures.stats.paired import every_pair
 
-FEWEST_MODELS = 9
-"""Three to hold out and twice as many to choose by: with fewer, nothing tells whether a choice holds for others."""
+FEWEST_MODELS = 9  # three to hold out and twice as many to choose by
 WHY_SO_MANY = "fewer cannot hold three out to try the choice on others"
 _FEWEST_ITEMS = 20
 _SPLITS = 20
-_TOLERANCE = 0.01
-"""How closely curves are fitted here; closer makes no difference to which items are taken."""
+_TOLERANCE = 0.01  # how closely curves are fitted here; closer makes no difference to which items are taken
 _LEVEL = 0.95
 _ROUNDING = 1e-12
 
-Choose = Callable[[ItemFit, Floats, int, np.random.Generator], Places]
-"""From a fit and the answers that were fitted, positions of so many of their items."""
+Choose = Callable[[ItemFit, Floats, int, np.random.Generator], Places]  # positions of so many of the fitted items
 
 
 class Separation(NamedTuple):
-    """What parts of one kind came to, over all splits. None where nothing could be told."""
+    """The result of subsets of one kind, over all splits. None where it cannot be computed."""
 
-    apart: float | None
-    """The share of pairs of held-out models that a paired test at .05, each for itself, tells apart."""
-    rightly: float | None
-    """Of those, the share in which the model that is ahead on the part is also ahead on the items held out."""
-    tau: float | None
-    """Kendall's τ of held-out models between the part and the items held out."""
+    apart: float | None  # the share of held-out pairs that a paired test at .05 separates
+    rightly: float | None  # of those, the share ordered as on the held-out items
+    tau: float | None  # Kendall's τ of held-out models between the subset and the items held out
+    tau_stronger: float | None  # the same where the strongest models are held out
     apart_own: float | None
-    tau_own: float | None
-    """The same of the models that chose, against the items that they chose from: what flatters."""
-
-
-class _Compared(NamedTuple):
-    pairs: int
-    apart: int
-    rightly: int
-    tau: float
+    tau_own: float | None  # the same of the models that chose, on the items that they chose from: too favourable
 
 
 def separation(scores: ArrayLike, share: float, choose: Choose, seed: int = 0) -> dict[str, Separation]:
-    """``chosen`` parts, and ``random`` ones of the same size; nothing where items or models are too few.
-
-    ``scores`` has a row an item and a column a model, from 0 to 1, nan where not asked.
-    """
+    """``chosen`` and ``random`` subsets of ``scores`` (items × models); empty with too few of either."""
     table = np.asarray(scores, float)
     items, models = table.shape
     if items < _FEWEST_ITEMS or models < FEWEST_MODELS:
         return {}
-    told: dict[str, list[tuple[_Compared, _Compared]]] = {"chosen": [], "random": []}
+    found: dict[str, list[list[list[float]]]] = {"chosen": [], "random": []}
+    strongest_first = np.argsort(-column_means(table), kind="stable")
     for number in range(_SPLITS):
         rng = np.random.default_rng([seed, number])
         half, turn = rng.permutation(items), rng.permutation(models)
         pool, rest = table[half[: items // 2]], table[half[items // 2 :]]
-        targets, panel = turn[: models // 3], turn[models // 3 :]
         size = max(2, round(share * len(pool)))
-        fitted = fit(pool[:, panel], _TOLERANCE)
-        for way, places in (
-            ("chosen", choose(fitted, pool[:, panel], size, rng)),
-            ("random", rng.permutation(len(pool))[:size]),
-        ):
-            part = pool[places]
-            told[way].append(
-                (_compared(part[:, targets], rest[:, targets]), _compared(part[:, panel], pool[:, panel]))
-            )
-    return {way: _summed(*zip(*each, strict=True)) for way, each in told.items()}
+        any_items = rng.permutation(len(pool))[:size]
+        for rows in found.values():
+            rows.append([])
+        for order in (turn, strongest_first):
+            targets, panel = order[: models // 3], order[models // 3 :]
+            fitted = fit(pool[:, panel], _TOLERANCE)
+            for way, places in (("chosen", choose(fitted, pool[:, panel], size, rng)), ("random", any_items)):
+                part, row = pool[places], found[way][-1]
+                row.append(_compared(part[:, targets], rest[:, targets]))
+                if order is turn:
+                    row.append(_compared(part[:, panel], pool[:, panel]))
+    return {way: _summed(*np.moveaxis(np.array(each), 1, 0)) for way, each in found.items()}
 
 
 def told(tried: Mapping[str, Separation]) -> list[str]:
-    """What a choice is worth to models that had no say, beside what it seems to its panel."""
+    """Sentences on the value of a choice for held-out models, and for its own panel."""
     if not tried:
-        return ["too few items to try on models and items held out how well chosen ones tell models apart"]
-    chosen, random = tried["chosen"], tried["random"]
+        return ["too few items to test on held-out models and items how well the chosen items separate models"]
+    forms = (".0%", ".0%", ".2f", ".2f", ".0%", ".2f")
+    chosen, random = (
+        ["–" if value is None else format(value, form) for value, form in zip(tried[way], forms, strict=True)]
+        for way in ("chosen", "random")
+    )
     return [
-        f"of pairs of models held out, items chosen so tell {_percent(chosen.apart)} apart (random ones: "
-        f"{_percent(random.apart)}), {_percent(chosen.rightly)} of these rightly ({_percent(random.rightly)}): as "
-        f"items held out order them; τ with those items {_figure(chosen.tau)} ({_figure(random.tau)})",
-        f"to the panel itself they seem to tell {_percent(chosen.apart_own)} apart, with τ "
-        f"{_figure(chosen.tau_own)}; do not quote these alone",
+        f"of pairs of held-out models, items chosen so separate {chosen[0]} (random items: {random[0]}), "
+        f"{chosen[1]} of these rightly ({random[1]}), by the order on held-out items",
+        f"τ with the held-out items is {chosen[2]} (random items: {random[2]}) for models held out at random, and "
+        f"{chosen[3]} ({random[3]}) for the strongest third, where only weaker models choose",
+        f"to the panel itself they seem to separate {chosen[4]}, with τ {chosen[5]}; do not quote these alone",
     ]
 
 
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{share:.0%}"
-
-
-def _figure(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
-
-
-def _compared(part: Floats, truth: Floats) -> _Compared:
-    """How a part compares the models (columns), against their scores on the items of ``truth``."""
+def _compared(part: Floats, truth: Floats) -> list[float]:
+    """Pairs of models (columns), those separated and those rightly by ``truth``, and τ with it."""
     means, true = column_means(part), column_means(truth)
     pairs = [(one, other, pair) for one, other, pair in every_pair(part, np.arange(len(part)), _LEVEL) if pair.n > 1]
     apart = [(one, other) for one, other, pair in pairs if pair.p is not None and pair.p < 1 - _LEVEL]
     rightly = [(means[one] - means[other]) * (true[one] - true[other]) > _ROUNDING for one, other in apart]
     tau = kendall(means, true).value
-    return _Compared(len(pairs), len(apart), sum(rightly), np.nan if tau is None else tau)
+    return [len(pairs), len(apart), sum(rightly), np.nan if tau is None else tau]
 
 
-def _summed(held_out: tuple[_Compared, ...], own: tuple[_Compared, ...]) -> Separation:
-    return Separation(
-        _ratio(sum(one.apart for one in held_out), sum(one.pairs for one in held_out)),
-        _ratio(sum(one.rightly for one in held_out), sum(one.apart for one in held_out)),
-        _known_mean([one.tau for one in held_out]),
-        _ratio(sum(one.apart for one in own), sum(one.pairs for one in own)),
-        _known_mean([one.tau for one in own]),
-    )
+def _summed(held_out: Floats, own: Floats, stronger: Floats) -> Separation:
+    """The comparisons of all splits (splits × what `_compared` gives) together."""
+    (pairs, apart, rightly, _), (own_pairs, own_apart, *_) = held_out.sum(axis=0).tolist(), own.sum(axis=0).tolist()
+    means = (float(column_means(rows[:, 3:])[0]) for rows in (held_out, stronger, own))
+    tau, tau_stronger, tau_own = (None if np.isnan(value) else value for value in means)
+    own_share = _ratio(own_apart, own_pairs)
+    return Separation(_ratio(apart, pairs), _ratio(rightly, apart), tau, tau_stronger, own_share, tau_own)
 
 
-def _ratio(part: int, whole: int) -> float | None:
+def _ratio(part: float, whole: float) -> float | None:
     return part / whole if whole else None
-
-
-def _known_mean(values: list[float]) -> float | None:
-    mean = float(column_means(np.array(values)[:, None])[0])
-    return None if np.isnan(mean) else mean

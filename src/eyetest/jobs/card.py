@@ -1,18 +1,18 @@
 """The card of a benchmark, or of what a refinement made: where its records lie, and where it goes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from eyetest.benchmarks import Benchmark, ReadOptions, is_benchmark
+from eyetest.benchmarks.folder import README, SAID
 from eyetest.benchmarks.opening import refuse_one_above
 from eyetest.errors import InputError, heading, param
-from eyetest.jobs.opening import SILENT, Observer, open_bench
+from eyetest.jobs.opening import AnyPath, Bench, open_bench
+from eyetest.jobs.refine import RefinedFolder
 from eyetest.records.recipe import ABOUT, BENCHMARK, VERDICTS
 from eyetest.reports.dataset_card import (
     EXPORTS,
-    SAID,
     Known,
-    Records,
     card_of,
     read_said,
     refuse_edited,
@@ -21,6 +21,8 @@ from eyetest.reports.dataset_card import (
     write_readme,
     write_said,
 )
+from eyetest.reports.refinements import Records
+from eyetest.store.urls import local_path
 
 
 def make_card(
@@ -30,21 +32,17 @@ def make_card(
     *,
     read: ReadOptions | None = None,
     overwrite: bool = False,
-    observer: Observer = SILENT,
 ) -> tuple[Known, Benchmark, Path]:
-    """Write a card into the benchmark's folder, or elsewhere; gives what it tells, of what, and where it is.
-
-    ``words`` are what only people know, KEY=VALUE.
-    """
+    """Write a card into the benchmark's folder, or elsewhere; returns its content, the benchmark and the folder."""
     home, records = home_of(bench)
     refuse_one_above(home if records is None else home / BENCHMARK)
     if records is None and not is_benchmark(home) and to is None:
-        mend = f"name one with {param('to')}"
-        raise InputError(f"{bench} is no benchmark folder, so there is no place for its card; {mend}")
+        hint = f"name one with {param('to')}"
+        raise InputError(f"{bench} is no benchmark folder, so there is no place for its card; {hint}")
     if to is not None and to.exists() and not to.is_dir():
         raise InputError(f"{heading('to')}: {to} is a file; a card goes into a folder")
     folder = home / BENCHMARK if records else home
-    benchmark = open_bench(folder, read, observer)
+    benchmark = open_bench(folder, read)
     target = to or folder
     if not overwrite:
         refuse_edited(target)
@@ -70,6 +68,29 @@ def home_of(bench: Path) -> tuple[Path, Records | None]:
 
 def write_beside(bench: Path, benchmark: Benchmark, format_name: str, folder: Path) -> None:
     """The card for people, beside an export that is uploaded as it is; nothing beside any other."""
-    if layout := EXPORTS.get(format_name):
+    if format_name in EXPORTS:
         home, records = home_of(bench)
-        write_readme(card_of(benchmark, read_said(home / SAID), records)._replace(layout=layout), folder)
+        known = card_of(benchmark, read_said(home / SAID), records)
+        write_readme(known._replace(data_files=EXPORTS[format_name], exported=True), folder)
+
+
+def card(
+    bench: Bench | RefinedFolder,
+    *,
+    said: Mapping[str, str] | None = None,
+    to: AnyPath | None = None,
+    overwrite: bool = False,
+) -> Path:
+    """Write a benchmark's card, README.md and croissant.json, into its folder or into ``to``; gives its place.
+
+    ``said`` is what only you know (licence, contact, ``sources.NAME``), kept in card.yaml. A
+    refinement has a card already; its folder is where to say more.
+
+    >>> bench, _ = et.import_benchmark(Path("mine.tsv"), Path("mine"))
+    >>> et.card(bench, said={"licence": "CC-BY-4.0"}).name
+    'README.md'
+    """
+    path = bench.path if isinstance(bench, RefinedFolder | Benchmark) else local_path(bench)
+    words = [f"{key}={value}" for key, value in (said or {}).items()]
+    *_, folder = make_card(path, None if to is None else local_path(to), words, overwrite=overwrite)
+    return folder / README

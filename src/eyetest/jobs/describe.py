@@ -6,13 +6,16 @@ from pathlib import Path
 import msgspec
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.errors import InputError, param
-from eyetest.jobs.opening import SILENT, Observer
+from eyetest.errors import InputError, heading, param
+from eyetest.jobs.opening import AnyPath, Bench, Models, model_entries, observer, open_bench
+from eyetest.jobs.run import warn_of
 from eyetest.prompts.building import description_prompt
 from eyetest.records import Item, Lineage, ModelEntry
 from eyetest.records.recipe import BENCHMARK, RUN
 from eyetest.running import Limits, Progress
-from eyetest.running.questions import Questions
+from eyetest.running.session import Questions
+from eyetest.store.urls import local_path
+from eyetest.wording import counted
 
 
 def ask(
@@ -24,7 +27,6 @@ def ask(
     again: bool = False,
     retry_failed: bool = False,
     concurrency: int = 64,
-    observer: Observer = SILENT,
 ) -> tuple[dict[str, str], int, Progress]:
     """What a describer wrote, of how many items, and how it ended. It sees pictures and no question to answer."""
 
@@ -43,7 +45,7 @@ def ask(
         next(iter(describer)),
         lambda: ((item, description_prompt(item)) for item in wanted()),
         "describe",
-        observer.watch,
+        observer().watch,
     )
     texts = {
         item: (response.text or "").strip()
@@ -63,3 +65,34 @@ def write_described(benchmark: Benchmark, describer: str, texts: Mapping[str, st
             text = texts.get(item.id, item.description)
             writer.adopt(msgspec.structs.replace(item, description=text), benchmark)
     return to / BENCHMARK
+
+
+def describe(
+    bench: Bench,
+    model: Models,
+    *,
+    to: AnyPath,
+    again: bool = False,
+    retry_failed: bool = False,
+    concurrency: int = 64,
+) -> Benchmark:
+    """Have a model describe every picture once; the sight ``caption`` then asks about the words instead.
+
+    The describer sees the pictures, not the question, so that it cannot answer it. Call it again to go on; with
+    ``again`` also items that have a description already.
+
+    >>> described = et.describe("world/benchmark", "scripted:right=1", to="described")
+    >>> all(item.description for item in described)
+    True
+    """
+    entries = model_entries(model)
+    if len(entries) != 1:
+        raise InputError(f"{heading('model')}: found {len(entries)}, expected one describer")
+    benchmark, folder = open_bench(bench), local_path(to)
+    texts, asked, progress = ask(
+        benchmark.path, benchmark, entries, folder, again=again, retry_failed=retry_failed, concurrency=concurrency
+    )
+    warn_of(progress)
+    if missing := asked - len(texts):
+        observer().note(f"{counted(missing, 'item')} without a description: the call failed or was refused")
+    return Benchmark(write_described(benchmark, next(iter(entries)), texts, folder))

@@ -7,7 +7,7 @@ import msgspec
 
 from eyetest.benchmarks.folder import refuse_to_replace
 from eyetest.errors import InputError, heading, param
-from eyetest.jobs.opening import AnyPath, Observer
+from eyetest.jobs.opening import AnyPath, observer
 from eyetest.models.specs import parse_models
 from eyetest.recipes.sources import StoppedEarly
 from eyetest.records import AskModel, Item, ModelEntry, Prompt, Response
@@ -16,8 +16,8 @@ from eyetest.reform.building import reform as build
 from eyetest.reform.distractors.written import WantedOptions, WrittenDistractors, write_distractors
 from eyetest.reform.readers import read_annotations
 from eyetest.reform.reformers import Kit
-from eyetest.reform.reformers.open_answers import REFORMER, OpenAnswerSettings, open_questions
-from eyetest.running.questions import Questions
+from eyetest.reform.reformers.answers import OPEN_ANSWERS, OpenAnswerSettings, open_questions
+from eyetest.running.session import Questions
 from eyetest.wording import counted
 
 _QUESTIONS, _RUN = "questions", "run"
@@ -50,11 +50,11 @@ def authors_of(writer: str | None, checker: str | None, models: AnyPath | None) 
     return Authors(writer=writer, checker=checker, models=Path(models) if models is not None else None)
 
 
-def asking(questions: Questions, observer: Observer) -> AskModel:
+def asking(questions: Questions) -> AskModel:
     """A way to ask that goes through a run's journal, and stops where it is told to."""
 
     def ask(name: str, prompts: Sequence[tuple[Item, Prompt]]) -> Iterable[Response | None]:
-        said, progress = questions.ask(name, lambda: prompts, "distractors", observer.watch)
+        said, progress = questions.ask(name, lambda: prompts, "distractors", observer().watch)
         if progress.stopped or progress.abandoned:
             raise StoppedEarly(progress)
         return said
@@ -62,19 +62,19 @@ def asking(questions: Questions, observer: Observer) -> AskModel:
     return ask
 
 
-def have_written(plan: Reforming, authors: Authors, kit: Kit, observer: Observer) -> None:
+def have_written(plan: Reforming, authors: Authors, kit: Kit) -> None:
     """Put what models write into the kit. Answers lie in a run beside the benchmark, so nothing is asked twice."""
     reading, settings = _settings(plan)
     refuse_to_replace(plan.to, overwrite=plan.overwrite)
     (writer, checker), entries = authors.entries
     annotations = read_annotations(plan.dataset.reader, plan.annotations, reading)
     if next(open_questions(annotations, settings, kit), None) is None:
-        observer.note("every question has distractors by rule: no model was asked")
+        observer().note("every question has distractors by rule: no model was asked")
         return
     folder = plan.to.with_name(f"{plan.to.name}-run")
     asked = msgspec.structs.replace(plan, to=folder / _QUESTIONS, overwrite=True)
     benchmark = build(asked, drafting=open_questions).benchmark
-    ask = asking(Questions(folder / _RUN, benchmark, entries), observer)
+    ask = asking(Questions(folder / _RUN, benchmark, entries))
     wanted = [
         WantedOptions(item=item, gold=item.references[0], right=item.references[1:], count=settings.options - 1)
         for item in benchmark
@@ -86,8 +86,8 @@ def have_written(plan: Reforming, authors: Authors, kit: Kit, observer: Observer
 
 def _settings(plan: Reforming) -> tuple[msgspec.Struct, OpenAnswerSettings]:
     reading, settings = plan.dataset.checked(plan.dataset.name)
-    if plan.dataset.reformer != REFORMER.name or not isinstance(settings, OpenAnswerSettings):
-        raise InputError(f"{heading('model')}: only {REFORMER.name} needs a model, not {plan.dataset.reformer}")
+    if plan.dataset.reformer != OPEN_ANSWERS or not isinstance(settings, OpenAnswerSettings):
+        raise InputError(f"{heading('model')}: only {OPEN_ANSWERS} needs a model, not {plan.dataset.reformer}")
     if "model" not in settings.sources:
         raise InputError(
             f"{heading('model')}: the settings take no distractors of a model ({param('own', 'sources')})"

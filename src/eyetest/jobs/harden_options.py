@@ -10,13 +10,13 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
 from eyetest.benchmarks.folder import refuse_gold_list, refuse_to_replace
 from eyetest.errors import InputError, damaged, heading, param
 from eyetest.harden.options import GrownOptions, OptionAuthors, OptionSettings, OptionsRecord, grow_options
-from eyetest.harden.options.probing import probe_options
-from eyetest.jobs.distractors import Authors, asking
-from eyetest.jobs.opening import SILENT, AnyPath, Bench, Observer, open_bench
+from eyetest.harden.options.learners import families, judge
+from eyetest.jobs.distractors import asking, authors_of
+from eyetest.jobs.opening import AnyPath, Bench, observer, open_bench
 from eyetest.records import Decision, Item, Recipe, Review, Stage, Verdict
 from eyetest.review import DECISIONS, QUEUE, Rounds, edited, write_queue
 from eyetest.review.project import decisions_in
-from eyetest.running.questions import Questions
+from eyetest.running.session import Questions
 from eyetest.store import replacing_file
 from eyetest.store.urls import local_path, refuse_remote
 
@@ -43,25 +43,41 @@ class HardenedOptions(msgspec.Struct, frozen=True):
 
 def harden_options(
     bench: Bench,
-    to: AnyPath,
-    settings: OptionSettings,
     *,
-    authors: Authors | None = None,
+    to: AnyPath,
+    option_count: int = 10,
+    open_questions: bool = False,
+    seed: int = 0,
+    writer: str | None = None,
+    checker: str | None = None,
+    writer_rounds: int = 2,
+    models: AnyPath | None = None,
     probe: bool = True,
-    observer: Observer = SILENT,
 ) -> HardenedOptions:
-    """Grow options into a folder; called again, it goes on where it stopped and heeds what people decided."""
+    """A benchmark whose items have more options: written by a model and checked by another, or made by rule.
+
+    ``.benchmark`` is the result, ``.record`` what was written by whom and turned down why, with what can be guessed
+    before and after; ``.waiting`` is for people (``to/review/queue.csv``).
+
+    >>> et.harden_options("mmmu", to="mmmu-10", option_count=10).benchmark  # doctest: +SKIP
+    <Benchmark 'mmmu-10-options': 900 items in mmmu-10/benchmark>
+    """
+    settings = OptionSettings(options=option_count, rounds=writer_rounds, open=open_questions, seed=seed)
+    authors = authors_of(writer, checker, models)
     folder = local_path(to)
     refuse_remote(folder, "growing options")
     _refuse_foreign(folder)
-    benchmark = open_bench(bench, observer=observer)
+    benchmark = open_bench(bench)
     refuse_gold_list(benchmark, "write options for")
     if benchmark.path.resolve().is_relative_to(folder.resolve()):
         raise InputError(f"{heading('to')}: {folder} holds the benchmark itself; name another place")
     before = _read_record(folder)
-    decisions = decisions_in(folder / REVIEW, {item.id for item in benchmark}, observer.note)
-    seated = _seated(authors, benchmark, folder, observer)
-    observer.busy("dealing out options")
+    decisions = decisions_in(folder / REVIEW, {item.id for item in benchmark}, observer().note)
+    seated = None
+    if authors is not None:
+        (named_writer, named_checker), entries = authors.entries
+        seated = OptionAuthors(asking(Questions(folder / RUN, benchmark, entries)), named_writer, named_checker)
+    observer().busy("dealing out options")
     grown = grow_options(benchmark, folder / GROWN, settings, authors=seated, overwrite=True)
     record = grown.record
     if decisions and before is not None and before.grown != record.grown:
@@ -70,30 +86,29 @@ def harden_options(
             f"take the same {param('seed')}, settings and models, or another folder"
         )
     if probe:
-        record = _probed(record, before, benchmark, grown.benchmark, observer)
-    _write_record(folder, record)
-    return _reviewed(folder, grown, record, decisions)
+        record = _probed(record, before, benchmark, grown.benchmark)
+    with replacing_file(folder / RECORD) as file:
+        file.write_bytes(msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+    done = _reviewed(folder, grown, record, decisions)
+    for line in told(done):
+        observer().note(line)
+    return done
 
 
-def _seated(authors: Authors | None, benchmark: Benchmark, folder: Path, observer: Observer) -> OptionAuthors | None:
-    if authors is None:
-        return None
-    (writer, checker), entries = authors.entries
-    return OptionAuthors(asking(Questions(folder / RUN, benchmark, entries), observer), writer, checker)
-
-
-def _probed(
-    record: OptionsRecord, before: OptionsRecord | None, given: Benchmark, grown: Benchmark, observer: Observer
-) -> OptionsRecord:
-    """The record with what learners get before and after; taken over from an earlier run where nothing changed."""
+def _probed(record: OptionsRecord, before: OptionsRecord | None, given: Benchmark, grown: Benchmark) -> OptionsRecord:
+    """The record with what the judge gets before and after; taken over from an earlier run where nothing changed."""
     if before is not None and (before.grown, before.fingerprint) == (record.grown, record.fingerprint):
         figures = {"probes_before": before.probes_before, "probes_after": before.probes_after}
         return msgspec.structs.replace(record, **figures)
-    seed = record.settings.seed
-    with observer.steps("probing the options that were there") as step:
-        earlier = probe_options(given, seed, step)
-    with observer.steps("probing the options that there are now") as step:
-        return msgspec.structs.replace(record, probes_before=earlier, probes_after=probe_options(grown, seed, step))
+    observer().busy("judging options before and after")
+    changed = {one.item for one in record.items if one.outcome != "left alone"}
+    _, family = families(record.settings.seed)
+    judged = [
+        judge([item for item in benchmark if item.id in changed], family, record.settings.seed)
+        for benchmark in (given, grown)
+    ]
+    earlier, now = (() if figures is None else (figures,) for figures in judged)
+    return msgspec.structs.replace(record, probes_before=earlier, probes_after=now)
 
 
 def _reviewed(
@@ -121,7 +136,10 @@ def _reviewed(
         if now is not None:
             mended += now != item
             kept.append(now)
-    _write_benchmark(folder / BENCHMARK, kept, grown.benchmark)
+    manifest = grown.benchmark.manifest
+    with BenchmarkWriter(folder / BENCHMARK, manifest, overwrite=True, gold_required=False) as writer:
+        for item in kept:
+            writer.adopt(item, grown.benchmark)
     shown = {item.id: item for item in (*items, *kept)}
     notes = []
     benchmark = Benchmark(folder / BENCHMARK)
@@ -129,12 +147,6 @@ def _reviewed(
         notes.append(f"{QUEUE} had been changed by hand: kept as {changed}; decisions are read from {DECISIONS}")
     shutil.rmtree(folder / GROWN)
     return HardenedOptions(benchmark, record, len(items) - len(kept), mended, tuple(waiting), tuple(notes))
-
-
-def _write_benchmark(to: Path, items: Sequence[Item], grown: Benchmark) -> None:
-    with BenchmarkWriter(to, grown.manifest, overwrite=True, gold_required=False) as writer:
-        for item in items:
-            writer.adopt(item, grown)
 
 
 def _refuse_foreign(folder: Path) -> None:
@@ -160,11 +172,6 @@ def _read_record(folder: Path) -> OptionsRecord | None:
         raise damaged(path, error) from None
 
 
-def _write_record(folder: Path, record: OptionsRecord) -> None:
-    with replacing_file(folder / RECORD) as file:
-        file.write_bytes(msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
-
-
 def told(done: HardenedOptions) -> Iterator[str]:
     """What the user should know, a line each."""
     record = done.record
@@ -184,8 +191,9 @@ def told(done: HardenedOptions) -> Iterator[str]:
     for when, figures in (("before", record.probes_before), ("after", record.probes_after)):
         for one in figures:
             yield (
-                f"{when}: from {one.view} alone {one.learner} gets {100 * one.accuracy:.1f} %, "
-                f"luck {100 * one.null_mean:.1f} ± {100 * one.null_sd:.1f} %"
+                f"{when}: without images {one.learner}, which did not choose the options, finds "
+                f"{100 * one.accuracy:.1f} % of {one.n:,} keys, {one.accuracy / one.chance:.2f} times chance; "
+                f"with random keys {100 * one.null_mean:.1f} ± {100 * one.null_sd:.1f} %"
             )
     if done.dropped or done.mended:
         yield f"by people: {done.dropped:,} dropped, {done.mended:,} mended"

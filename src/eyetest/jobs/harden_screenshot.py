@@ -1,48 +1,52 @@
 """Every item of a benchmark as one picture that shows all of it."""
 
-from typing import get_args
-
-from eyetest.benchmarks import ReadOptions
+from eyetest.benchmarks import Benchmark, ReadOptions
 from eyetest.benchmarks.folder import refuse_gold_list
 from eyetest.errors import InputError, heading, nearest
-from eyetest.harden.screenshot.drawing import RendererName, ScreenshotSettings
-from eyetest.harden.screenshot.factors import LOOKS
 from eyetest.harden.screenshot.legibility import lowest
-from eyetest.harden.screenshot.taking import Screenshots, take_screenshots
-from eyetest.jobs.opening import SILENT, AnyPath, Bench, Observer, open_bench
+from eyetest.harden.screenshot.style import LOOKS
+from eyetest.harden.screenshot.taking import Screenshots, ScreenshotSettings, take_screenshots
+from eyetest.jobs.opening import AnyPath, Bench, observer, open_bench
 from eyetest.records import Verdict
 from eyetest.review.queue import write_queue
 from eyetest.store.urls import local_path
 from eyetest.wording import counted
 
 ALL = "all"
-_RENDERERS: tuple[RendererName, ...] = get_args(RendererName)
 
 
-def checked(look: str, seed: int, renderer: str, read_back: str | None) -> ScreenshotSettings:
-    """A user's words as settings; a wrong one is told with the nearest right one."""
-    for name, word, known in (("look", look, (*LOOKS, ALL)), ("renderer", renderer, _RENDERERS)):
-        if word not in known:
-            raise InputError(f'{heading(name)}: no such {name} as "{word}"; {nearest(word, known)}')
-    return ScreenshotSettings(look=look, seed=seed, renderer=renderer, read_back=read_back or "")  # type: ignore[arg-type]
+def checked(look: str, seed: int, read_back: str | None) -> ScreenshotSettings:
+    """A user's words as settings; a wrong look is refused with the nearest right one."""
+    if look not in (*LOOKS, ALL):
+        raise InputError(f'{heading("look")}: no such look as "{look}"; {nearest(look, (*LOOKS, ALL))}')
+    return ScreenshotSettings(look=look, seed=seed, read_back=read_back or "")  # type: ignore[arg-type]
 
 
 def harden_screenshot(
     bench: Bench,
-    to: AnyPath,
-    settings: ScreenshotSettings,
     *,
-    read: ReadOptions | None = None,
-    workers: int | None = None,
+    to: AnyPath,
+    look: str = "screen",
+    seed: int = 0,
+    read_back: str | None = None,
     review: AnyPath | None = None,
+    workers: int | None = None,
     overwrite: bool = False,
-    observer: Observer = SILENT,
-) -> Screenshots:
-    """Write the benchmark of screenshots; what people have to look at goes to a queue in the folder ``review``."""
-    benchmark = open_bench(bench, read, observer)
+    read: ReadOptions | None = None,
+) -> Benchmark:
+    """The benchmark whose items each show their whole question in one picture.
+
+    ``look`` is screen, phone, photo or print, or all; with ``read_back`` an OCR engine reads each image,
+    ``review`` is a folder for the queue of what people have to look at.
+
+    >>> et.harden_screenshot("world/benchmark", to="world-screens", look="all")  # doctest: +SKIP
+    <Benchmark 'world': 60 items in world-screens>
+    """
+    settings = checked(look, seed, read_back)
+    benchmark = open_bench(bench, read)
     refuse_gold_list(benchmark, "draw")
     title = f"screenshots of {benchmark.manifest.name}"
-    with observer.steps(title) as step:
+    with observer().steps(title) as step:
         done = take_screenshots(
             benchmark,
             local_path(to),
@@ -55,7 +59,9 @@ def harden_screenshot(
         items = {item.id: item for item in benchmark}
         asked = {verdict.stage: (1, "") for verdict in done.verdicts}
         write_queue(local_path(review), done.verdicts, items, benchmark, asked)
-    return done
+    for line in told(done):
+        observer().note(line)
+    return done.benchmark
 
 
 def told(done: Screenshots) -> list[str]:

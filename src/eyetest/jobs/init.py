@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from eyetest.benchmarks import Benchmark, ReadOptions
 from eyetest.errors import InputError, heading, nearest, param, short
-from eyetest.jobs.opening import SILENT, Observer, open_bench
+from eyetest.jobs.opening import open_bench
 from eyetest.models.specs import parse_models
 from eyetest.recipes import load_recipe
 from eyetest.store import refuse_to_lose, replacing_file
@@ -69,16 +69,18 @@ class Beginning(NamedTuple):
     about: str
 
 
-def begin(wishes: Wishes, to: Path, *, overwrite: bool = False, observer: Observer = SILENT) -> Beginning:
+def begin(wishes: Wishes, to: Path, *, overwrite: bool = False) -> Beginning:
     """Write models.yaml, where there are models, and the commands beside it. No key is written, only its variable."""
     server = checked(wishes)
-    benchmark = open_bench(wishes.bench, ReadOptions(gold_required=False, pictures_required=False), observer)
+    benchmark = open_bench(wishes.bench, ReadOptions(gold_required=False, pictures_required=False))
     has_models = wishes.server != NO_SERVER
     files = [*([to / MODELS] if has_models else []), to / COMMANDS]
     for path in files:
         refuse_to_lose(path, overwrite=overwrite, ours=None)
     commands = {goal: list(_commands(goal, wishes, to, benchmark)) for goal in wishes.goals}
-    missing = {goal: _too_few(goal, wishes) for goal, lines in commands.items() if not lines}
+    few = [goal for goal, lines in commands.items() if not lines]
+    has = f"for that, and has {len(wishes.models)}"
+    missing = {goal: f"{MODELS} needs {counted(_needed(goal), 'model')} {has}" for goal in few}
     told = _about(wishes, server, benchmark)
     page = _page(told, server.key_env if has_models else "", commands, missing)
     texts = [*([_models_yaml(wishes, server)] if has_models else []), page]
@@ -163,10 +165,6 @@ def _needed(goal: str) -> int:
     )
 
 
-def _too_few(goal: str, wishes: Wishes) -> str:
-    return f"{MODELS} needs {counted(_needed(goal), 'model')} for that, and has {len(wishes.models)}"
-
-
 def _about(wishes: Wishes, server: Server, benchmark: Benchmark) -> str:
     told = f"{wishes.bench}: {counted(len(benchmark), 'item')}"
     if wishes.server == NO_SERVER:
@@ -178,6 +176,7 @@ def _page(told: str, key_env: str, commands: dict[str, list[str]], missing: dict
     lines = ["# What to run", "", f"{told}."]
     if key_env:
         lines += ["", f"The key is read from the environment variable `{key_env}`."]
+        lines += ["If eyetest asks for permission to send it, set `EYETEST_ALLOW_ENV` to its name."]
     for goal, some in commands.items():
         block = ["```console", *(f"$ {line}" for line in some), "```"] if some else [f"{missing[goal]}."]
         lines += ["", f"## {GOALS[goal]}", "", *block]

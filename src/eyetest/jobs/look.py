@@ -1,20 +1,31 @@
 """Looking into a run: how far it is, and what became of one item."""
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
+import msgspec
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError, heading, nearest, param, short
-from eyetest.jobs.opening import SILENT, AnyRun, Bench, Observer, open_run
-from eyetest.jobs.score import find_benchmark, telling_axes
+from eyetest.jobs.measure import find_benchmark, telling_axes
+from eyetest.jobs.opening import AnyRun, Bench, open_run
+from eyetest.jobs.views import card, item_card, lines_of, words_of
 from eyetest.measures.results import as_written
 from eyetest.records import Condition, Item
 from eyetest.results.cases import ItemCase, item_cases, planned_calls
 from eyetest.results.scores import changed_since
 from eyetest.runs import Run, StoredResponses
-from eyetest.runs.stored import one_line_if_damaged, plan_frame, refuse_if_all_is_damaged, responses_frame
+from eyetest.runs.stored import (
+    one_line_if_damaged,
+    plan_frame,
+    refuse_if_all_is_damaged,
+    responses_frame,
+    served_notes,
+)
 from eyetest.scoring import Scorer
+from eyetest.wording import counted
 
 _NO_ANSWER = ("open", "failed")
 _FAILED = ("failed", "blocked")
@@ -22,37 +33,64 @@ _ROW = "number of the row"
 _TOLD = ("outcome", "error", "detail", "given")
 
 
-class ExplainedItem(NamedTuple):
-    """An item of a run, what was said to it, and how many calls have no answer yet."""
+@dataclass(frozen=True, repr=False)
+class Explained:
+    """An item of a run, and every answer to it with how it is read."""
 
     benchmark: Benchmark
     item: Item
     cases: list[ItemCase]
     unanswered: int
+    """Calls about it that have no answer yet."""
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """A row an answer: which model was asked how, the ``reply``, how it was read, by which rule, its score."""
+        return pl.DataFrame(map(_answer, self.cases), infer_schema_length=None)
+
+    def __repr__(self) -> str:
+        more = [f"{counted(self.unanswered, 'call')} without an answer yet"] if self.unanswered else []
+        return "\n".join([f"{self.item.id}: {self.item.question}", *lines_of(self.frame), *more])
+
+    def _repr_html_(self) -> str:
+        return item_card(self.item) + card("answers", words_of(self.frame))
 
 
 def explain(
     run: AnyRun,
-    item_id: str,
-    scorer: Scorer,
+    item: str,
     *,
-    bench: Bench | None = None,
     model: str | None = None,
     sight: str | None = None,
-    observer: Observer = SILENT,
-) -> ExplainedItem:
-    """Follow one item of a run from what was asked to what it was worth."""
+    bench: Bench | None = None,
+    rules: str = "eyetest",
+    metric: str | None = None,
+) -> Explained:
+    """Show an item, what each model said to it, how that is read, by which rule, and its score.
+
+    ``model`` and ``sight`` keep to some answers; ``bench`` gives other golds. A score that others gave counts.
+
+    >>> told = et.explain("run", "q07", model="seer", sight="image")
+    >>> told.frame.select("model", "sight").unique().rows()
+    [('seer', 'image')]
+    """
     opened = open_run(run)
-    benchmark = find_benchmark(opened, bench, observer)
-    item = benchmark[item_id]
-    if item_id in changed_since(opened, benchmark).reworded:
-        told = f"item {short(item_id)} was worded otherwise when {opened.path} asked it"
+    benchmark = find_benchmark(opened, bench)
+    record = benchmark[item]
+    if item in changed_since(opened, benchmark).reworded:
+        told = f"item {short(item)} was worded otherwise when {opened.path} asked it"
         raise InputError(f"{told}; leave {param('bench')} out to see what was asked")
-    calls = _asked(opened, item_id, {"model": model, "sight": sight})
+    calls = _asked(opened, item, {"model": model, "sight": sight})
     refuse_if_all_is_damaged(opened.path)
     stored = StoredResponses(opened.path)
-    cases = item_cases(opened, benchmark, item, calls, stored.get, scorer)
-    return ExplainedItem(benchmark, item, cases, len(calls) - len(cases))
+    cases = item_cases(opened, benchmark, record, calls, stored.get, Scorer(rules, metric))
+    return Explained(benchmark, record, cases, len(calls) - len(cases))
+
+
+def _answer(case: ItemCase) -> dict[str, Any]:
+    said, scored = case.response, case.scored
+    read = {name: getattr(scored, name) for name in ("reading", "choice", "rule", "why", "metric", "score")}
+    return msgspec.structs.asdict(case.asked) | {"reply": said.text, "outcome": said.outcome} | read
 
 
 def _asked(run: Run, item_id: str, only: dict[str, str | None]) -> pl.DataFrame:
@@ -98,6 +136,7 @@ def survey(run: Run) -> dict[str, Any]:
         "groups": [group.told(axes, there) for group in groups],
         "given": sum(group.given for group in groups),
         "failures": failures,
+        "served": served_notes(run.path, run.manifest.models),
         "not_needed": last.saved if last else 0,
         "not_applicable": last.not_applicable if last else {},
         "torn_lines": run.health.torn,
@@ -149,3 +188,55 @@ def _failures(calls: pl.LazyFrame) -> list[tuple[str, int]]:
     counts = failed.group_by(words.alias("words")).agg(pl.col("request").n_unique(), pl.col(_ROW).min())
     rows = counts.sort("request", _ROW, descending=(True, False)).collect(engine="streaming")
     return list(rows.select("words", "request").iter_rows())
+
+
+@dataclass(frozen=True, repr=False)
+class RunStatus:
+    """How far a run is, by model and by how it was asked.
+
+    >>> status = et.status("run")
+    >>> status.left
+    0
+    >>> status.frame.columns[:5]
+    ['model', 'sight', 'ask', 'order', 'planned']
+    """
+
+    frame: pl.DataFrame
+    """A row for each model and way of asking: calls by what became of them; ``missing`` items have no answer."""
+    failures: pl.DataFrame
+    """What was said of calls that failed, and of how many."""
+    writer: int | str | None
+    """The process that is writing to it meanwhile."""
+
+    @property
+    def left(self) -> int:
+        """Planned calls that have no answer yet."""
+        return int(self.frame["open"].sum())
+
+    def __repr__(self) -> str:
+        going = f"being written by process {self.writer}" if self.writer else "nobody is writing to it"
+        failed = [f"{row['calls']:,} × {row['reason']}" for row in self.failures.to_dicts()]
+        return "\n".join([going, *lines_of(self.frame), *failed])
+
+    def _repr_html_(self) -> str:
+        failed = [f"{row['calls']:,} × {row['reason']}" for row in self.failures.to_dicts()]
+        return card("status", words_of(self.frame), failed)
+
+
+_OUTCOMES = ("answered", "truncated", "blocked", "failed", "open")
+
+
+def status(run: AnyRun) -> RunStatus:
+    """Say how far a run is: what was answered, what failed and why, what is left. It may be going on meanwhile.
+
+    >>> et.status("run").frame["answered"].sum()
+    720
+    """
+    state = survey(open_run(run))
+    counts = ("planned", *_OUTCOMES, "missing")
+    rows = [
+        [group[name] for name in state["axes"]] + [group.get(name, 0) for name in counts] for group in state["groups"]
+    ]
+    schema: dict[str, Any] = dict.fromkeys(state["axes"], pl.String) | dict.fromkeys(counts, pl.Int64)
+    failures = pl.DataFrame(state["failures"], schema={"reason": pl.String, "calls": pl.Int64}, orient="row")
+    return RunStatus(pl.DataFrame(rows, schema=schema, orient="row"), failures, state["writer"])

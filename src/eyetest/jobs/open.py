@@ -5,20 +5,18 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from eyetest.jobs.opening import SILENT, Observer
+from eyetest.jobs.opening import observer
 from eyetest.pages.item_counts import HOST, INDEX, PORT
-from eyetest.review.app import PortTaken, listen, make_app, serve, write_bundle
+from eyetest.review.app.bundle import write_bundle
+from eyetest.review.app.server import PortTaken, listen, make_app, serve
 from eyetest.review.collection import Collection
 
-_TRIED = 20
-"""Ports that are tried one after the other where none was named."""
+_TRIED = 20  # ports that are tried one after the other where none was named
 
 
-def bundle_items(
-    places: Sequence[Path], to: Path, *, golds: bool = True, overwrite: bool = False, observer: Observer = SILENT
-) -> tuple[int, Path]:
+def write_items(places: Sequence[Path], to: Path, *, golds: bool = True, overwrite: bool = False) -> tuple[int, Path]:
     """Write what can be seen of some places as files for any browser; gives how many items, and the first page."""
-    collection = Collection.open(places, observer.busy)
+    collection = Collection.open(places, observer().busy)
     return write_bundle(collection, to, golds=golds, overwrite=overwrite), to / INDEX
 
 
@@ -28,12 +26,11 @@ def open_items(
     host: str = HOST,
     port: int | None = None,
     ready: Callable[[str], None] = lambda address: None,
-    observer: Observer = SILENT,
 ) -> None:
     """Serve some places until somebody ends it; ``ready`` hears the address once it answers."""
-    collection = Collection.open(places, observer.busy)
+    collection = Collection.open(places, observer().busy)
     for line in collection.notes:
-        observer.note(line)
+        observer().note(line)
     taken, address = listen_near(host, port)
     ready(f"{address}/")
     serve(make_app(collection, host, places), taken)

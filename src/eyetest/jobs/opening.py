@@ -1,8 +1,10 @@
 """What a user points at, opened: benchmarks, runs, models. And who is told what a job does meanwhile."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -24,10 +26,12 @@ AnyRun = Run | AnyPath
 Models = AnyPath | Sequence[str] | Mapping[str, Any]
 """Who is asked, or what is known of models: specs, names with their specs, or the path of a ``models.yaml``."""
 _FILES = (".yaml", ".yml")
+_SECONDS_BETWEEN_LOOKS = 2.0
+_WIDTH = 100  # of a progress line, so that it covers the one before
 
 
 class Observer:
-    """Whoever watches a job. This one hears nothing; each door has its own."""
+    """What a job reports to while it runs; this one ignores everything."""
 
     def note(self, line: str) -> None:
         """What the user should know without being asked."""
@@ -47,7 +51,52 @@ class Observer:
         """What is going to be asked."""
 
 
-SILENT = Observer()
+class NotebookObserver(Observer):
+    """Reports notes as warnings, and progress as one line on standard error."""
+
+    def note(self, line: str) -> None:
+        """A warning."""
+        warnings.warn(line, stacklevel=2)
+
+    @contextmanager
+    def watch(self, progress: "Progress") -> Iterator[None]:
+        """One line that says how far it is, where it takes long."""
+        from eyetest.running.progress import every, line  # noqa: PLC0415 (slow to load, and few jobs ask models)
+
+        shown = False
+        while progress.keys:
+            self.note(progress.keys.pop())
+
+        def look() -> None:
+            nonlocal shown
+            shown = True
+            sys.stderr.write(f"\r{line(progress):<{_WIDTH}}")
+            sys.stderr.flush()
+
+        with every(_SECONDS_BETWEEN_LOOKS, look):
+            yield
+        if shown:
+            sys.stderr.write(f"\r{line(progress, over=True):<{_WIDTH}}\n")
+
+
+NOTEBOOK = NotebookObserver()
+_observer: Observer = NOTEBOOK
+
+
+def observer() -> Observer:
+    """The observer of all jobs: that of notebooks, unless `observing` says otherwise."""
+    return _observer
+
+
+@contextmanager
+def observing(by: Observer) -> Iterator[None]:
+    """Let another observer hear of jobs, in all threads."""
+    global _observer  # noqa: PLW0603 (a program has one user interface at a time)
+    before, _observer = _observer, by
+    try:
+        yield
+    finally:
+        _observer = before
 
 
 def read_options(
@@ -78,7 +127,24 @@ def read_options(
     )
 
 
-def open_bench(bench: Bench, read: ReadOptions | None = None, observer: Observer = SILENT) -> Benchmark:
+def open(path: AnyPath, read: ReadOptions | None = None) -> Benchmark:  # noqa: A001 (what one types in a notebook)
+    """Open a benchmark folder, or any file that eyetest can read as one.
+
+    A file is read once and kept in the cache. Large benchmarks are read as you go: ``bench["17"]`` is the item of
+    that id, ``bench[17]`` the one at that place, counted from 0, ``bench[:5]`` the first five; ``bench.frame`` is a
+    Polars table of all.
+
+    >>> bench = et.open("world/benchmark")
+    >>> item = next(iter(bench))
+    >>> bench[item.id] == bench[0] == bench[:5][0] == item
+    True
+    >>> bench.frame.columns[:5]
+    ['id', 'question', 'options', 'gold', 'images']
+    """
+    return open_benchmark(path, read)
+
+
+def open_bench(bench: Bench, read: ReadOptions | None = None) -> Benchmark:
     """The benchmark itself. Unless told otherwise, items whose answer is held back are welcome."""
     if isinstance(bench, Benchmark):
         return bench
@@ -86,12 +152,16 @@ def open_bench(bench: Bench, read: ReadOptions | None = None, observer: Observer
     if is_benchmark(path):
         return open_benchmark(path, read)
     title = f"reading {path.name}"
-    with observer.steps(title) as step:
+    with observer().steps(title) as step:
         return open_benchmark(path, read or ReadOptions(gold_required=False), lambda share: step(title, share))
 
 
 def open_run(run: AnyRun) -> Run:
-    """The run itself."""
+    """Open the answers of a run, wherever they came from.
+
+    >>> et.open_run("run").manifest.benchmark.items
+    60
+    """
     return run if isinstance(run, Run) else Run(path_of(run, "run", "a run, or the path of one"))
 
 

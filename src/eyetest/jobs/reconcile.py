@@ -5,55 +5,106 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+
+import polars as pl
 
 from eyetest.errors import InputError, param, short
-from eyetest.jobs.measure import Where, wanted
-from eyetest.jobs.opening import SILENT, AnyRun, Bench, Observer, open_bench, open_run
-from eyetest.jobs.score import find_benchmark
+from eyetest.jobs.measure import Where, find_benchmark, wanted
+from eyetest.jobs.opening import AnyRun, Bench, observer, open_bench, open_run, several
+from eyetest.jobs.views import card, words_of
+from eyetest.measures.results import Wanted
 from eyetest.records import GIVEN, Item, tag_word
-from eyetest.results.reconcile import (
-    Account,
+from eyetest.results.reconcile import Account, Reconciled, causes_table, groups_table, items_table, points, reconciled
+from eyetest.results.reconcile_published import (
+    Categories,
     ExplainedNumber,
     Published,
-    Reconciled,
+    categories_of,
     explained,
     read_published,
-    reconciled,
+    ways_table,
 )
-from eyetest.results.reconcile.from_file import FileSide, account_of_file
-from eyetest.results.reconcile.from_run import RunSide, only_these
-from eyetest.results.reconcile.published import Categories, categories_of
+from eyetest.results.reconcile_sides import FileSide, RunSide, account_of_file, only_these
 from eyetest.runs import Run, is_run
 from eyetest.scoring.rules import RULE_SETS
 from eyetest.store.urls import local_path
 from eyetest.wording import listed
 
 
-class Reconciliation(NamedTuple):
-    """The gap as a whole, and of each model and condition where there are several."""
+@dataclass(frozen=True, repr=False)
+class GapTable:
+    """A gap between two scores, and what every point of it comes from.
+
+    >>> told = et.reconcile("run", "run", rules_b="mmmu", model="squinter", where={"sight": "image"})
+    >>> round(sum(told.frame["points"]), 9) == round(told.gap, 9)
+    True
+    """
 
     told: Reconciled | ExplainedNumber
-    groups: tuple[tuple[str, Reconciled], ...] = ()
+    by_group: tuple[tuple[str, Reconciled], ...] = ()
+    """Of each model and condition, where there are several."""
     notes: tuple[str, ...] = ()
 
+    @property
+    def gap(self) -> float:
+        """B less A, in points."""
+        return points(self.told.gap)
 
-@dataclass(frozen=True)
-class ReconcileWishes:
-    """What a user said of the two sides: ``rules`` and ``fields`` of each, and which answers count."""
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """One row a cause; the points sum to the gap."""
+        return causes_table(self.told.causes)
 
-    rules: tuple[str | None, str | None] = (None, None)
-    fields: tuple[Sequence[str], Sequence[str]] = ((), ())
-    bench: Bench | None = None
-    model: Sequence[str] = ()
-    where: Where = ()
+    @cached_property
+    def items(self) -> pl.DataFrame:
+        """One row for each item and cause, with what either side read."""
+        return items_table(self.told.shares)
+
+    @cached_property
+    def groups(self) -> pl.DataFrame:
+        """One row a model and condition, where there are several."""
+        return groups_table(self.by_group)
+
+    @cached_property
+    def ways(self) -> pl.DataFrame:
+        """Against a published number: every way of counting that was tried, the likeliest first."""
+        told = self.told
+        return ways_table(told.ways, told.number.value) if isinstance(told, ExplainedNumber) else pl.DataFrame()
+
+    def __repr__(self) -> str:
+        head = f"gap {self.gap:+.2f} points"
+        lines = [f"{row['cause']}: {row['points']:+.2f} ({row['rows']:,} rows)" for row in self.frame.to_dicts()]
+        return "\n".join([head, *lines, *(f"note: {line}" for line in self.notes)])
+
+    def _repr_html_(self) -> str:
+        return card("reconciliation", words_of(self.frame), self.notes, sentences=[f"gap {self.gap:+.2f} points"])
 
 
 def reconcile(
-    a: AnyRun, b: AnyRun | float, wishes: ReconcileWishes, *, observer: Observer = SILENT
-) -> Reconciliation:
-    """Attribute every point between A and B: runs, files of other tools, or B a published number."""
-    sides = _Sides(a, b, wishes, observer)
+    a: AnyRun,
+    b: AnyRun | float,
+    *,
+    rules_a: str | None = None,
+    rules_b: str | None = None,
+    map_a: str | Sequence[str] = (),
+    map_b: str | Sequence[str] = (),
+    bench: Bench | None = None,
+    model: str | Sequence[str] = (),
+    where: Where = (),
+) -> GapTable:
+    """Attribute every point between two scores of one run to items and causes.
+
+    ``a`` and ``b`` are runs or files of other tools; ``b`` may be a published number, as ``54.0`` or ``"698/1730"``.
+    ``rules_a`` and ``rules_b`` read the replies by a rule set, ``"given"`` takes the scores that came along; with a
+    number, ``rules_b`` keeps to ways of counting by those rules. ``map_a`` and ``map_b`` name columns of a file
+    (``"given=hit"``).
+
+    >>> told = et.reconcile("run", "run", rules_b="mmmu")
+    >>> told.groups["group"].n_unique()
+    6
+    """
+    columns_of: list[list[str]] = [several(map_a), several(map_b)]
+    sides = _Sides((a, b), (rules_a, rules_b), columns_of, several(model), wanted(where), bench)
     if not _is_there(a):
         raise InputError(f"{short(str(a))} is neither a run nor a file")
     number = None if _is_there(b) else read_published(str(b))
@@ -65,47 +116,54 @@ def reconcile(
     ours, theirs, notes = _same_groups(ours, theirs)
     names = list(dict.fromkeys(credit.group for credit in ours.credits))
     groups = [(name, reconciled(ours.only(name), theirs.only(name))) for name in names] if len(names) > 1 else []
-    return Reconciliation(reconciled(ours, theirs), tuple(groups), notes)
+    return GapTable(reconciled(ours, theirs), tuple(groups), notes)
 
 
 class _Sides:
     """The two things that a user points at, opened when they are needed."""
 
-    def __init__(self, a: AnyRun, b: AnyRun | float, wishes: ReconcileWishes, observer: Observer) -> None:
-        self._wishes, self._observer = wishes, observer
-        self._where = wanted(wishes.where)
-        self._places: list[Run | Path] = [_opened(place) for place in (a, b)]
-        self._named = None if wishes.bench is None else open_bench(wishes.bench, None, observer)
+    def __init__(
+        self,
+        places: Sequence[AnyRun | float],
+        rules: Sequence[str | None],
+        fields: Sequence[Sequence[str]],
+        models: Sequence[str],
+        where: list[Wanted],
+        bench: Bench | None,
+    ) -> None:
+        for name in rules:
+            if name not in (None, GIVEN):
+                RULE_SETS[name]  # an unknown name ends here, before anything is scored
+        self._places: list[Run | Path] = [_opened(place) for place in places]
+        self._rules, self._fields, self._models, self._where = rules, fields, models, where
+        self._named = None if bench is None else open_bench(bench)
         self._runs: dict[Path, RunSide] = {}
 
     def account(self, side: int, rules: str | None = None) -> Account:
         """One side by its own rules, or by others."""
-        return self.accounts(side, [rules or self._wishes.rules[side] or ""])[0]
+        return self.accounts(side, [rules or self._rules[side] or ""])[0]
 
     def accounts(self, side: int, rules: Sequence[str]) -> list[Account]:
         """One side by several rule sets; the empty name is the usual one."""
-        place, wishes = self._places[side], self._wishes
-        for name in rules:
-            if name not in ("", GIVEN):
-                RULE_SETS[name]
+        place = self._places[side]
         if isinstance(place, Run):
             run = self._run(place)
             return [run.account(name or "eyetest") for name in rules]
-        file = FileSide(place, "ab"[side], wishes.fields[side], self._where, wishes.model)
+        file = FileSide(place, "ab"[side], self._fields[side], self._where, self._models)
         items = self.items
         return [account_of_file(file._replace(rules=name or None), items) for name in rules]
 
     def _run(self, run: Run) -> RunSide:
         """A run on either side, or on both."""
         if run.path not in self._runs:
-            benchmark = find_benchmark(run, self._named, self._observer)
-            those = only_these(self._wishes.model, self._where, run)
-            self._runs[run.path] = RunSide(run, benchmark, those, self._observer.busy)
+            benchmark = find_benchmark(run, self._named)
+            those = only_these(self._models, self._where, run)
+            self._runs[run.path] = RunSide(run, benchmark, those, observer().busy)
         return self._runs[run.path]
 
     def own(self, known: Mapping[str, Account]) -> Account:
         """The first side as it is usually counted, out of what is known of it already where that is in there."""
-        usual = self._wishes.rules[0] or ("eyetest" if isinstance(self._places[0], Run) else "")
+        usual = self._rules[0] or ("eyetest" if isinstance(self._places[0], Run) else "")
         return known[usual] if usual in known else self.account(0)
 
     @cached_property
@@ -118,7 +176,7 @@ class _Sides:
 
     def by_rules(self) -> dict[str, Account]:
         """The first side by every rule set, or by the one that was named for the number, and as others scored it."""
-        named, is_run = self._wishes.rules[1], isinstance(self._places[0], Run)
+        named, is_run = self._rules[1], isinstance(self._places[0], Run)
         names = [*RULE_SETS, *([GIVEN] if is_run else [])] if named is None else [named]
         accounts = dict(zip(names, self.accounts(0, names), strict=True))
         if not is_run and named is None:
@@ -146,7 +204,7 @@ def _opened(place: AnyRun | float) -> Run | Path:
     return open_run(path) if is_run(path) else path
 
 
-def _against_number(sides: _Sides, number: Published) -> Reconciliation:
+def _against_number(sides: _Sides, number: Published) -> GapTable:
     accounts = sides.by_rules()
     ours = sides.own(accounts)
     groups = list(dict.fromkeys(credit.group for credit in ours.credits))
@@ -156,7 +214,7 @@ def _against_number(sides: _Sides, number: Published) -> Reconciliation:
     items = sides.items or {}
     here = [credit.item for credit in ours.credits]
     told = explained(ours, accounts, _categories(items, here), number)
-    return Reconciliation(told, notes=_honest(told))
+    return GapTable(told, notes=_honest(told))
 
 
 def _categories(items: Mapping[str, Item], here: Sequence[str]) -> Categories:

@@ -6,9 +6,10 @@ from typing import Any
 
 import msgspec
 
+from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError, heading, param, short
-from eyetest.jobs.distractors import Authors, have_written
-from eyetest.jobs.opening import SILENT, AnyPath, Bench, Observer, open_bench, several
+from eyetest.jobs.distractors import Authors, authors_of, have_written
+from eyetest.jobs.opening import AnyPath, Bench, observer, open_bench, several
 from eyetest.reform.building import MISSING, Reformed, Reforming
 from eyetest.reform.building import reform as build
 from eyetest.reform.catalog import Dataset, load_dataset
@@ -21,7 +22,7 @@ from eyetest.store.urls import local_path
 from eyetest.wording import counted
 
 
-def reform(
+def reform_dataset(
     dataset: str | Dataset,
     annotations: AnyPath | Sequence[AnyPath],
     *,
@@ -33,7 +34,6 @@ def reform(
     page: AnyPath | None = None,
     authors: Authors | None = None,
     overwrite: bool = False,
-    observer: Observer = SILENT,
 ) -> Reformed:
     """Write the benchmark that a dataset of the catalogue, or one of a YAML file, becomes."""
     described = load_dataset(dataset) if isinstance(dataset, str) else dataset
@@ -54,8 +54,8 @@ def reform(
         refuse_to_lose(local_path(page), overwrite=overwrite, ours=None)
     kit = Kit(seed)
     if authors is not None:
-        have_written(plan, authors, kit, observer)
-    with observer.steps(title) as step:
+        have_written(plan, authors, kit)
+    with observer().steps(title) as step:
         done = build(plan, kit, progress=lambda items: step(f"{title}: {items:,} items", 0.0))
     if page is not None:
         write_page([done.benchmark], page, seed=seed, overwrite=overwrite)
@@ -77,7 +77,7 @@ def told(done: Reformed) -> list[str]:
 
 
 def read_settings(words: Sequence[str]) -> dict[str, Any]:
-    """Settings as somebody types them: ``options=6``, ``hard=[similarity]``."""
+    """Settings as typed: ``options=6``, ``hard=[similarity]``."""
     settings: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")
@@ -96,3 +96,42 @@ def look(dataset: Dataset, annotations: Sequence[AnyPath]) -> tuple[int, str]:
         answers = [f"  = {answer}" for answer in draft.item.references]
         return sum(1 for _ in records), "\n".join((draft.item.question, *options, *answers))
     raise InputError(f"{dataset.name}: no record becomes an item")
+
+
+def reform(
+    dataset: str | Dataset,
+    annotations: AnyPath | Sequence[AnyPath],
+    *,
+    to: AnyPath,
+    images: AnyPath | None = None,
+    settings: Mapping[str, Any] | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    page: AnyPath | None = None,
+    writer: str | None = None,
+    checker: str | None = None,
+    models: AnyPath | None = None,
+    overwrite: bool = False,
+) -> Benchmark:
+    """The benchmark that a dataset becomes: one of the catalogue by name, or one of your own by its YAML file.
+
+    ``page`` is where a page about it goes. ``writer`` writes distractors for open answers, ``checker`` checks them.
+
+    >>> et.reform("docvqa", "val_v1.0.json", images="documents", to="docvqa")  # doctest: +SKIP
+    <Benchmark 'docvqa': 5,349 items in docvqa>
+    """
+    done = reform_dataset(
+        dataset,
+        annotations,
+        to=to,
+        images=images,
+        settings=settings,
+        limit=limit,
+        seed=seed,
+        page=page,
+        authors=authors_of(writer, checker, models),
+        overwrite=overwrite,
+    )
+    for line in told(done):
+        observer().note(line)
+    return done.benchmark

@@ -1,29 +1,42 @@
-"""People decide about items: a review begun, gone on with, served, and told of."""
+"""People decide about items: a review is begun, continued, served, and carried out as a new benchmark version."""
 
-from collections.abc import Callable, Sequence
+import csv
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
-from typing import NamedTuple
+from typing import NamedTuple, cast, get_args
 
 import msgspec
 import polars as pl
 
-from eyetest.benchmarks.folder import refuse_gold_list
-from eyetest.errors import EyetestError, InputError, param, short
+from eyetest.benchmarks import Benchmark, is_benchmark
+from eyetest.benchmarks.folder import CHANGES, SAID, refuse_gold_list
+from eyetest.errors import EyetestError, InputError, damaged, nearest, param, short
+from eyetest.jobs.harden_options import RECORD, ROUNDS
 from eyetest.jobs.open import listen_near
-from eyetest.jobs.opening import SILENT, Observer
-from eyetest.jobs.review_queue import LeftToPeople, left_to_people, recipe_place
+from eyetest.jobs.opening import AnyPath, observer
 from eyetest.pages.item_links import Query, parse_query
-from eyetest.records.recipe import REVIEW
-from eyetest.review import Agreed
-from eyetest.review.app import make_review_app, serve
+from eyetest.recipes.hardening import DRAFTS
+from eyetest.records import Decision, Recipe, columns
+from eyetest.records.recipe import ABOUT, BENCHMARK, REVIEW, VERDICTS
+from eyetest.reports.dataset_card import card_of, read_said, write_card, write_said
+from eyetest.reports.refinements import RefinementRecord
+from eyetest.review import QUEUE, Agreed, Rounds
+from eyetest.review.app.office import make_review_app
+from eyetest.review.app.server import serve
 from eyetest.review.collection import Collection, DraftedCollection
-from eyetest.review.collection.sources import open_places
+from eyetest.review.collection.sources import open_places, read_verdict_table
+from eyetest.review.decisions import OBJECTS
 from eyetest.review.forms import load_form
-from eyetest.review.project import ReviewPlan, ReviewProject, Role, Round, is_review
-from eyetest.review.project.order import by_suspicion, drawn, refuse_unknown_tag
+from eyetest.review.plan import ReviewPlan, Role, Round
+from eyetest.review.project import ReviewProject, is_review
+from eyetest.review.queue import by_suspicion, drawn, refuse_unknown_tag
+from eyetest.review.revision import ReviewedItems, RevisedBenchmark, revise_benchmark
+from eyetest.store.files import read_regular
 from eyetest.store.urls import local_path
+from eyetest.tabular.sheets import restored
 from eyetest.wording import counted
 
 SUFFIX = "-review"
@@ -32,19 +45,23 @@ _ALL = "all"
 _MOST_REVIEWERS = 50
 
 
-class ReviewWishes(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody says of a review that is to begin; nothing of it can be changed once it has."""
+@dataclass(frozen=True)
+class ReviewWishes:
+    """How a review is to begin; nothing of it can be changed once it has. What is empty is as usual."""
 
-    form: str = ""
+    items: str = ""
+    """``review``, ``all``, how many at random, or a query."""
     rounds: str = ""
     """Reviewers of each round: ``1,2``."""
-    items: str = ""
-    """``review``, ``all``, how many by lot, or a query."""
+    form: str = ""
     solve: bool = False
-    agree: Agreed | None = None
+    agree: str = ""
     per: str = ""
     seed: int | None = None
-    """0 where nobody says."""
+
+    def __post_init__(self) -> None:
+        if self.agree and self.agree not in get_args(Agreed):
+            raise InputError(f"{param('agree')}: found {short(self.agree)}; {nearest(self.agree, get_args(Agreed))}")
 
 
 class OpenReview(NamedTuple):
@@ -54,18 +71,76 @@ class OpenReview(NamedTuple):
     collection: Collection
 
 
-def open_review(
-    places: Sequence[Path], wishes: ReviewWishes, to: Path | None = None, observer: Observer = SILENT
-) -> OpenReview:
+class LeftToPeople(NamedTuple):
+    """Which items wait in which round, and of which recipe these are the rounds."""
+
+    place: Path
+    shown: Path
+    """What holds the items."""
+    drafts: Sequence[Benchmark]
+    """What holds them as they are by now, where a recipe has made more of them."""
+    recipe: Recipe
+    name: str
+    fingerprint: str
+    waiting: Mapping[int, Sequence[str]]
+
+
+def recipe_place(place: Path) -> Path | None:
+    """The folder of a command that leaves items to people: itself, or the one whose review it is."""
+    parent = place.resolve().parent
+    if is_review(place) and _leaves_items(parent) and (parent / REVIEW).resolve() == place.resolve():
+        return parent
+    return place if _leaves_items(place) else None
+
+
+def left_to_people(place: Path) -> LeftToPeople:
+    """What waits in the folder of such a command."""
+    return _by_refinement(place) if (place / ABOUT).is_file() else _by_options(place)
+
+
+def _leaves_items(place: Path) -> bool:
+    return (place / ABOUT).is_file() or ((place / RECORD).is_file() and is_benchmark(place / BENCHMARK))
+
+
+def _by_refinement(place: Path) -> LeftToPeople:
+    try:
+        record = msgspec.json.decode(read_regular(place / ABOUT, place), type=RefinementRecord)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise InputError(f"{place / ABOUT} is damaged: {error}; run eyetest refine again") from None
+    recipe, about = record.recipe, record.benchmark
+    asked = Rounds(recipe, {}).asked
+    waiting: dict[int, list[str]] = {}
+    rows = read_verdict_table(place / VERDICTS).filter(pl.col("verdict") == "review").select("item", "stage")
+    for item, stage in rows.iter_rows():
+        waiting.setdefault(asked[stage][0], []).append(item)
+    paths = [place / DRAFTS / stage.title for stage in recipe.stages if stage.harden is not None]
+    drafts = [Benchmark(path) for path in paths if is_benchmark(path)]
+    return LeftToPeople(place, place, drafts, recipe, about.name, about.fingerprint, waiting)
+
+
+def _by_options(place: Path) -> LeftToPeople:
+    manifest = Benchmark(place / BENCHMARK).manifest
+    waiting: dict[int, list[str]] = {}
+    path = place / REVIEW / QUEUE
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            for row in csv.DictReader(file):
+                waiting.setdefault(int(row["round"]), []).append(restored(row["item"]))
+    except (OSError, KeyError, ValueError, csv.Error) as error:
+        raise damaged(path, error) from None
+    return LeftToPeople(place, place / BENCHMARK, (), ROUNDS, manifest.name, manifest.fingerprint, waiting)
+
+
+def open_review(places: Sequence[Path], wishes: ReviewWishes, to: Path | None = None) -> OpenReview:
     """Begin a review of some places, or go on with the one that was begun."""
     if asking := next((path for place in places if (path := recipe_place(place))), None):
         left = left_to_people(asking)
         others = [place for place in places if recipe_place(place) is None]
-        return _of_recipe(left, [left.shown, *others], wishes, to, observer)
+        return _of_recipe(left, [left.shown, *others], wishes, to)
     folder = to or (places[0] if is_review(places[0]) else _beside(places[0]))
     if is_review(folder):
-        return _go_on(folder, wishes, observer)
-    collection = Collection.open(places, observer.busy)
+        return _go_on(folder, wishes)
+    collection = Collection.open(places, observer().busy)
     for benchmark in collection.benchmarks.values():
         refuse_gold_list(benchmark, "look at")
     plan = _plain(collection, places, wishes)
@@ -73,7 +148,7 @@ def open_review(
     if not ids:
         raise InputError(f"no item to review: {param('items', wishes.items or _WAITING)} means none of them")
     project = ReviewProject.create(folder, plan, by_suspicion(collection.table, ids, plan.per, plan.seed))
-    return _told(OpenReview(project, collection), observer)
+    return _told(OpenReview(project, collection))
 
 
 def find_review(place: Path) -> ReviewProject:
@@ -86,13 +161,13 @@ def find_review(place: Path) -> ReviewProject:
     raise InputError(f"no review of {place} was begun yet; begin one with eyetest review {place}")
 
 
-def reviewed_collection(project: ReviewProject, observer: Observer = SILENT) -> Collection:
+def reviewed_collection(project: ReviewProject) -> Collection:
     """The items of a review that was begun, with all that is known of them; a recipe's as it has made them so far."""
     places = [local_path(path) for path in project.plan.places]
     asking = recipe_place(project.folder)
     if asking is None:
-        return Collection.open(places, observer.busy)
-    return DraftedCollection(open_places(places, observer.busy), left_to_people(asking).drafts, observer.busy)
+        return Collection.open(places, observer().busy)
+    return DraftedCollection(open_places(places, observer().busy), left_to_people(asking).drafts, observer().busy)
 
 
 def serve_review(
@@ -135,21 +210,21 @@ def _beside(place: Path) -> Path:
     return resolved.parent / f"{resolved.name}{SUFFIX}"
 
 
-def _go_on(folder: Path, wishes: ReviewWishes, observer: Observer) -> OpenReview:
+def _go_on(folder: Path, wishes: ReviewWishes) -> OpenReview:
     """A review that was begun: its plan stays, items may be added."""
     project = _begun(folder, wishes)
-    plan, collection = project.plan, reviewed_collection(project, observer)
+    plan, collection = project.plan, reviewed_collection(project)
     if wishes.items:
         ids = _chosen(collection, wishes.items, plan.seed)
         project.add_items(by_suspicion(collection.table, ids, plan.per, plan.seed))
-    return _told(OpenReview(project, collection), observer)
+    return _told(OpenReview(project, collection))
 
 
-def _told(opened: OpenReview, observer: Observer) -> OpenReview:
+def _told(opened: OpenReview) -> OpenReview:
     """A review whose edits are checked against its items; whatever is odd is said."""
     opened.project.item_of = opened.collection.record
     for line in opened.collection.notes:
-        observer.note(line)
+        observer().note(line)
     return opened
 
 
@@ -170,7 +245,7 @@ def _refuse_other_wishes(wishes: ReviewWishes, project: ReviewProject) -> None:
         "form": wishes.form and load_form(wishes.form) != plan.rounds[0].form,
         "rounds": wishes.rounds and _reviewers(wishes.rounds) != [one.reviewers for one in plan.rounds],
         "solve": wishes.solve and not plan.solve,
-        "agree": wishes.agree is not None and wishes.agree != plan.agree,
+        "agree": wishes.agree and wishes.agree != plan.agree,
         "per": wishes.per and wishes.per != plan.per,
         "seed": wishes.seed is not None and wishes.seed != plan.seed,
     }
@@ -193,7 +268,7 @@ def _plain(collection: Collection, places: Sequence[Path], wishes: ReviewWishes)
             Round(number=number, reviewers=count, form=form)
             for number, count in enumerate(_reviewers(wishes.rounds or "1"), 1)
         ),
-        agree=wishes.agree or "all",
+        agree=cast("Agreed", wishes.agree or "all"),
         solve=wishes.solve,
         seed=wishes.seed or 0,
         per=wishes.per,
@@ -231,9 +306,7 @@ def _ids(collection: Collection, query: Query) -> list[str]:
     return ids
 
 
-def _of_recipe(
-    left: LeftToPeople, places: Sequence[Path], wishes: ReviewWishes, to: Path | None, observer: Observer
-) -> OpenReview:
+def _of_recipe(left: LeftToPeople, places: Sequence[Path], wishes: ReviewWishes, to: Path | None) -> OpenReview:
     """The review of what a recipe left to people: rounds, forms and items are the recipe's."""
     folder = left.place / REVIEW
     if to is not None and to.resolve() != folder.resolve():
@@ -242,8 +315,8 @@ def _of_recipe(
         if getattr(wishes, name) not in ("", None):
             raise InputError(f"{param(name)}: the recipe of {left.place} says that; leave it out")
     begun = _begun(folder, wishes) if is_review(folder) else None
-    sources = open_places(places, observer.busy)
-    collection = DraftedCollection(sources, left.drafts, observer.busy)
+    sources = open_places(places, observer().busy)
+    collection = DraftedCollection(sources, left.drafts, observer().busy)
     if wishes.per:
         refuse_unknown_tag(collection.items, wishes.per)
     plan = _recipe_plan(left, places, wishes)
@@ -254,8 +327,8 @@ def _of_recipe(
     plan, table = project.plan, collection.table
     waiting = {number: by_suspicion(table, ids, plan.per, plan.seed) for number, ids in left.waiting.items()}
     if new := project.await_only(waiting):
-        observer.note(f"{counted(new, 'decision')} more to make")
-    return _told(OpenReview(project, collection), observer)
+        observer().note(f"{counted(new, 'decision')} more to make")
+    return _told(OpenReview(project, collection))
 
 
 def _recipe_plan(left: LeftToPeople, places: Sequence[Path], wishes: ReviewWishes) -> ReviewPlan:
@@ -275,3 +348,86 @@ def _recipe_plan(left: LeftToPeople, places: Sequence[Path], wishes: ReviewWishe
         seed=left.recipe.seed,
         per=wishes.per,
     )
+
+
+def carry_out_review(
+    place: AnyPath, to: AnyPath, *, complete: bool = False, overwrite: bool = False
+) -> RevisedBenchmark:
+    """Carry out what people decided, with a card; ``complete`` refuses while something is open."""
+    with find_review(local_path(place)) as project:
+        plan = project.plan
+        reviewed = ReviewedItems(project.outcomes(), project.decisions(), [one.form for one in plan.rounds])
+    benchmark, folder = _reviewed_benchmark(plan), local_path(to)
+    revised = revise_benchmark(benchmark, reviewed, folder, complete=complete, overwrite=overwrite)
+    if not (folder / SAID).exists() and (benchmark.path / SAID).is_file():
+        write_said(folder / SAID, read_said(benchmark.path / SAID))
+    write_card(card_of(revised.benchmark, read_said(folder / SAID)), revised.benchmark, folder)
+    for line in _notes(revised):
+        observer().note(line)
+    return revised
+
+
+def _reviewed_benchmark(plan: ReviewPlan) -> Benchmark:
+    """The one benchmark that a review is about, as it was when the review began."""
+    if not plan.together:
+        raise InputError("what people decide about a refinement is carried out by eyetest refine, run again")
+    if not plan.fingerprint:
+        raise InputError("the review is about several benchmarks; a revision is of one")
+    opened = open_places([local_path(path) for path in plan.places], observer().busy).benchmarks
+    same = [one for one in opened if one.manifest.fingerprint == plan.fingerprint]
+    if not same:
+        raise InputError(f"{plan.benchmark} is not as it was when the review began; bring that version back")
+    return same[0]
+
+
+def _notes(revised: RevisedBenchmark) -> list[str]:
+    notes = []
+    if open_ := revised.counts["open"]:
+        as_before = "it is as it was" if open_ == 1 else "they are as they were"
+        notes.append(f"{counted(open_, 'item')} not decided yet: {as_before}, and listed in {CHANGES}")
+    if ties := len(revised.ties):
+        notes.append(f"{counted(ties, 'tag')} as before: as many reviewers say one thing as another; see {CHANGES}")
+    return notes
+
+
+_TYPES: dict[str, type[pl.DataType]] = {"round": pl.Int64, "seconds": pl.Float64, "adjudicates": pl.Boolean}
+
+
+def review_decisions(place: AnyPath) -> pl.DataFrame:
+    """Everything that people decided in a review, in order; edits and labels are JSON.
+
+    ``place`` is the folder of the review, or the refinement or benchmark that it is about.
+
+    >>> et.review_decisions("bench-review").select("item", "reviewer", "decision")  # doctest: +SKIP
+    """
+    with find_review(local_path(place)) as project:
+        said = project.decisions()
+    texts = [
+        msgspec.structs.asdict(one) | {name: msgspec.json.encode(getattr(one, name)).decode() for name in OBJECTS}
+        for one in said
+    ]
+    return pl.DataFrame(texts, schema={name: _TYPES.get(name, pl.String) for name in columns(Decision)})
+
+
+def review_outcomes(place: AnyPath) -> pl.DataFrame:
+    """What people came to, a row an item: ``review`` while it is open or in dispute.
+
+    >>> et.review_outcomes("bench-review").filter(verdict="drop")  # doctest: +SKIP
+    """
+    with find_review(local_path(place)) as project:
+        outcomes = project.outcomes()
+    rows = [(item, one.verdict, one.reason, one.n, one.agree) for item, one in outcomes.items()]
+    schema = {"item": pl.String, "verdict": pl.String, "reason": pl.String, "n": pl.Int64, "agree": pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def revise(place: AnyPath, to: AnyPath, *, complete: bool = False, overwrite: bool = False) -> Benchmark:
+    """The next version of a benchmark: what people decided in a review, carried out.
+
+    ``changes.csv`` beside its items says what was changed, by whom and why. With ``complete`` nothing is written
+    while an item is open. Measured with ``bench=`` this one, runs on the version before count by what people decided.
+
+    >>> et.revise("bench-review", to="bench-2")  # doctest: +SKIP
+    <Benchmark 'world-7': 58 items in bench-2>
+    """
+    return carry_out_review(place, to, complete=complete, overwrite=overwrite).benchmark

@@ -9,25 +9,18 @@ import msgspec
 import pybase64
 
 from eyetest.errors import InputError, param, short
-from eyetest.jobs.opening import SILENT, Observer
+from eyetest.jobs.opening import AnyPath, Observer, observing
 from eyetest.jobs.review import ReviewWishes, find_review, open_review, reviewed_collection
 from eyetest.pages.item_links import Query
 from eyetest.records import Decision, Item
-from eyetest.review.app.pictures import ServedPictures
+from eyetest.review.app.browsing import ServedPictures
 from eyetest.review.collection import Collection, ItemRow
-from eyetest.review.exchange import (
-    Assignment,
-    Expected,
-    Outgoing,
-    TaskKey,
-    ToolFormat,
-    check_target,
-    check_tool,
-    read_files,
-    write_files,
-)
+from eyetest.review.database import earlier
+from eyetest.review.exchange.files import Outgoing, ToolFormat, check_target, check_tool, read_files, write_files
+from eyetest.review.exchange.tasks import Assignment, Expected, TaskKey
 from eyetest.review.forms import Form
-from eyetest.review.project import ReviewPlan, earlier
+from eyetest.review.plan import ReviewPlan
+from eyetest.store.urls import local_path
 
 _SERVED_FILES = "/data/local-files/?d="
 _NO_WISHES = ReviewWishes()
@@ -49,7 +42,7 @@ class ImportedReview(NamedTuple):
     added: int
 
 
-def export_review(
+def write_review_files(
     places: Sequence[Path],
     to: Path,
     *,
@@ -62,7 +55,8 @@ def export_review(
     """Write what waits in a review, and what was decided, as files of another tool; begin one where there is none."""
     form = check_tool(tool)
     check_target(to, overwrite=overwrite)
-    project, collection = open_review(places, wishes, observer=SILENT)
+    with observing(Observer()):
+        project, collection = open_review(places, wishes)
     with project:
         plan, decisions, waiting = project.plan, project.decisions(), project.waiting()
     if round is not None and not 1 <= round <= len(plan.rounds):
@@ -72,7 +66,7 @@ def export_review(
     for one in decisions:
         said.setdefault((one.item, one.round, one.adjudicates), []).append(one)
         by_item.setdefault(one.item, []).append(one)
-    making = _Making(collection, plan, form, with_pictures or form == "argilla")
+    making = _Making(collection, plan, form, with_pictures)
     open_ = [key for key in waiting if round in (None, key[1])]
     disputed = {
         (item, number, True): earlier(plan, by_item.get(item, ()), number)
@@ -80,23 +74,13 @@ def export_review(
         if settles
     }
     decided = [key for key in said if round in (None, key[1])]
-    outgoing = Outgoing(
-        name=plan.name,
-        waiting=making.assignments(open_, disputed),
-        decided=making.assignments(decided, said),
-        reviewers={one.number: one.reviewers for one in plan.rounds},
-    )
+    outgoing = Outgoing(making.assignments(open_, disputed), making.assignments(decided, said))
     files = write_files(outgoing, form, to, overwrite=overwrite)
     return ExportedReview(len(open_), sum(len(said[key]) for key in decided), files)
 
 
-def import_review(
-    file: Path,
-    on: Path,
-    *,
-    tool: str | None = None,
-    reviewers: Mapping[str, str] = _AS_THE_TOOL_SAYS,
-    observer: Observer = SILENT,
+def read_review_files(
+    file: Path, on: Path, *, tool: str | None = None, reviewers: Mapping[str, str] = _AS_THE_TOOL_SAYS
 ) -> ImportedReview:
     """Take the decisions of another tool's file into a review: all that are new, or none where one is wrong.
 
@@ -106,7 +90,7 @@ def import_review(
     with find_review(on) as project:
         plan, ids = project.plan, project.ids()
         expected = Expected(
-            items=_items(reviewed_collection(project, observer), ids),
+            items=_items(reviewed_collection(project), ids),
             forms={one.number: plan.form(one.number, adjudicates=False) for one in plan.rounds},
             fingerprint=plan.fingerprint,
             reviewers=reviewers,
@@ -175,3 +159,45 @@ class _Making:
         if "findings" in form.shows:
             lines += [f"audit: {finding}" for finding in row.findings]
         return "\n".join(lines)
+
+
+def export_review(
+    place: AnyPath,
+    to: AnyPath,
+    *,
+    tool: str = "csv",
+    round: int | None = None,  # noqa: A002 (as the option is called)
+    with_pictures: bool = False,
+    overwrite: bool = False,
+) -> list[Path]:
+    """What waits in a review and what was decided, as files of another tool: csv or label-studio.
+
+    >>> et.export_review("bench-review", to="studio", tool="label-studio")  # doctest: +SKIP
+    """
+    exported = write_review_files(
+        [local_path(place)],
+        local_path(to),
+        tool=tool,
+        round=round,
+        with_pictures=with_pictures,
+        overwrite=overwrite,
+    )
+    return [local_path(to) / name for name in exported.files]
+
+
+def import_review(
+    file: AnyPath,
+    on: AnyPath,
+    *,
+    tool: str | None = None,
+    reviewer: str | Mapping[str, str] = "",
+) -> int:
+    """Take decisions into a review that were made in another tool; gives how many of them were new.
+
+    ``reviewer`` is who decided where the file does not say, or a name for each user of the tool.
+
+    >>> et.import_review("export.json", on="bench-review", reviewer={"3": "Ann"})  # doctest: +SKIP
+    """
+    named = reviewer if isinstance(reviewer, Mapping) else {"": reviewer}
+    names = {str(user): name for user, name in named.items() if name}
+    return read_review_files(local_path(file), local_path(on), tool=tool, reviewers=names).added

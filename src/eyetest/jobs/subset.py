@@ -1,119 +1,148 @@
 """A part of a benchmark: by what it is about, by whom it is to compare, small and telling; what it estimates."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
-from eyetest.curate.calibration import Missed, families, left_out
-from eyetest.curate.curves import Curves, read_curves, write_curves
 from eyetest.curate.drawing import Places, anchored, pps
-from eyetest.curate.options import fewer_options
+from eyetest.curate.estimating import (
+    Curves,
+    Estimator,
+    Missed,
+    cautions,
+    families,
+    left_out,
+    read_curves,
+    write_curves,
+)
+from eyetest.curate.repair import fewer_options
 from eyetest.curate.selection import Candidate, candidate, model_oriented, user_oriented, write_part
 from eyetest.curate.separation import FEWEST_MODELS, WHY_SO_MANY, separation, told
-from eyetest.curate.subset import Estimator, cautions
-from eyetest.curate.validation import SplitPlan, validate
 from eyetest.errors import InputError, heading, param, short
 from eyetest.jobs.measure import gather
-from eyetest.jobs.opening import SILENT, AnyRun, Observer
-from eyetest.measures import Measured, Results
+from eyetest.jobs.opening import AnyPath, AnyRun, Bench, open_bench, several
+from eyetest.jobs.views import MeasureTable, benchmark_card, card
+from eyetest.measures import Results, Settings
 from eyetest.measures.aligned import side_by_side
+from eyetest.measures.printed import plain
 from eyetest.measures.results import PROTOCOL
 from eyetest.measures.stats.intervals import Floats
 from eyetest.measures.stats.item_analysis import ItemFit, fit
 from eyetest.models.specs import read_models
 from eyetest.records import Item, ModelEntry
 from eyetest.records.recipe import BENCHMARK
-from eyetest.wording import counted, listed
+from eyetest.store.urls import local_path
+from eyetest.wording import counted
 
-_SPLITS = 12
-_PLAIN_WIDTH = 1.96
-"""How many stated errors an interval reaches where nobody tried how far estimates miss."""
-_VALIDATED = ("draw", "score", "tau", "tau_gain", "tau_gain_low", "tau_gain_high", "mae", "tau_optimism")
+_PLAIN_WIDTH = 1.96  # how many stated errors an interval of 95 % reaches if the curves are true
 
 
-class Small(NamedTuple):
-    """A part that was drawn, what it was drawn by, and how well it served models that had no say."""
+@dataclass(frozen=True, repr=False)
+class Part:
+    """A part of a benchmark, and notes on how it was chosen."""
 
-    drawn: set[str]
-    curves: Curves
-    validation: pl.DataFrame
+    path: Path
+    benchmark: Benchmark
     notes: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        there = f"{counted(len(self.benchmark), 'item')} in {self.path}"
+        return "\n".join([there, *(f"note: {line}" for line in self.notes)])
 
-class Selection(NamedTuple):
-    """Which items: those with some values of tags, those that no model was trained on, or a share that tells.
-
-    With ``option_count`` options each, where that is said.
-    """
-
-    only: Sequence[str] = ()
-    unseen_by: Path | None = None
-    dataset_tag: str = "source"
-    answers: Sequence[AnyRun] = ()
-    share: float = 0.1
-    sight: str = "image"
-    seed: int = 0
-    option_count: int | None = None
+    def _repr_html_(self) -> str:
+        return benchmark_card(self.benchmark) + card("how it was chosen", [], self.notes)
 
 
 def subset(
-    benchmark: Benchmark, to: Path, part: Selection, *, overwrite: bool = False, observer: Observer = SILENT
-) -> tuple[int, pl.DataFrame | None]:
-    """Write a part of a benchmark; how many items it has, and how well a small one serves models that had no say."""
-    if not part.only and part.unseen_by is None and not part.answers and part.option_count is None:
+    bench: Bench,
+    *,
+    to: AnyPath,
+    only: str | Sequence[str] = (),
+    unseen_by: AnyPath | None = None,
+    dataset_tag: str = "source",
+    answers: AnyRun | Sequence[AnyRun] = (),
+    share: float = 0.1,
+    sight: str = "image",
+    seed: int = 0,
+    option_count: int | None = None,
+    overwrite: bool = False,
+) -> Part:
+    """Take a part of a benchmark: the tasks you care about, what no compared model was trained on, or a small part.
+
+    ``only`` keeps values of tags (``"core=math,logic"``), ``unseen_by`` is a models.yaml that says what models were
+    trained on, by ``dataset_tag``; with ``answers`` of nine models or more, ``share`` of the items is drawn that
+    tells them apart, and `et.estimate` says what a model would score on the whole. ``option_count`` options of each
+    item are kept.
+
+    >>> part = et.subset("world/benchmark", only="core=math", to="mathematics")
+    >>> {item.tags["core"] for item in part.benchmark}
+    {'math'}
+    """
+    words: list[str] = several(only)
+    runs: list[AnyRun] = several(answers)
+    if not words and unseen_by is None and not runs and option_count is None:
         ways = f"{param('only', 'TAG=A,B')}, {param('unseen_by', 'models.yaml')}, {param('option_count', 4)}"
         small_way = f"{param('answers', 'RUN')} {param('share', '0.1')}"
         raise InputError(f"which part? {ways}, or {small_way}")
-    items, steps = [candidate(item) for item in benchmark], []
-    if part.only:
-        items = only_with(items, part.only)
-        steps.append("only " + "; ".join(part.only))
-    if part.unseen_by is not None:
-        items = unseen(items, read_models(part.unseen_by), part.dataset_tag, observer)
-        steps.append(f"unseen by the models of {part.unseen_by.name}")
-    small = None
-    if part.answers:
-        results = gather(part.answers)
-        for line in results.notes:
-            observer.note(line)
-        small = draw_small(results, [item.id for item in items], part)
-        items = [item for item in items if item.id in small.drawn]
-        apart = f"what tells {counted(len(small.curves.models), 'model')} apart, seed {part.seed}"
-        steps.append(f"{part.share:.1%} drawn by {apart}")
+    benchmark, folder = open_bench(bench), local_path(to)
+    items, steps, notes = [candidate(item) for item in benchmark], list[str](), list[str]()
+    if words:
+        items = only_with(items, words)
+        steps.append("only " + "; ".join(words))
+    if unseen_by is not None:
+        items, told_of = unseen(items, read_models(local_path(unseen_by)), dataset_tag)
+        notes += told_of
+        steps.append(f"unseen by the models of {local_path(unseen_by).name}")
+    curves = None
+    if runs:
+        results = gather(runs)
+        chosen, curves, coverage = draw_small(results, [item.id for item in items], share, sight, seed)
+        notes += results.notes
+        items = [item for item in items if item.id in chosen]
+        steps.append(f"{share:.1%} drawn by what tells {counted(len(curves.models), 'model')} apart, seed {seed}")
     if not items:
         raise InputError("nothing is left")
     wanted = {item.id for item in items}
     whole: Iterable[Item] = (item for item in benchmark if item.id in wanted)
     name = f"{benchmark.manifest.name}-part"
-    if part.option_count is not None:
-        steps.append(f"{part.option_count} options each, seed {part.seed}")
-        whole = _with_options(whole, len(wanted), part, observer)
-        name = f"{benchmark.manifest.name}-{part.option_count}-options"
-    written = write_part(benchmark, whole, to / BENCHMARK, (name, "; ".join(steps)), overwrite=overwrite)
-    if small is None:
-        return written, None
-    write_curves(to, small.curves)
-    for line in small.notes:
-        observer.note(line)
-    return written, small.validation
+    if option_count is not None:
+        steps.append(f"{option_count} options each, seed {seed}")
+        whole = _with_options(whole, len(wanted), option_count, seed, notes)
+        name = f"{benchmark.manifest.name}-{option_count}-options"
+    write_part(benchmark, whole, folder / BENCHMARK, (name, "; ".join(steps)), overwrite=overwrite)
+    if curves is not None:
+        write_curves(folder, curves)
+        notes += coverage
+    return Part(folder, Benchmark(folder / BENCHMARK), tuple(notes))
 
 
-def estimate(part: Path, runs: Sequence[AnyRun], sight: str = "image") -> Measured:
-    """What models that answered a part would score on the whole, with its error (p-IRT)."""
-    drawn = read_curves(part)
+def estimate(part: Part | AnyPath, runs: AnyRun | Sequence[AnyRun], *, sight: str = "image") -> MeasureTable:
+    """Estimate scores on the whole benchmark from answers to a part that `et.subset` drew with ``answers`` (p-IRT).
+
+    Intervals are as wide as models of the panel were missed by when they were left out.
+
+    >>> panel = {f"m{n}": f"scripted:right={0.3 + n / 20},seed={n}" for n in range(10)}
+    >>> recorded = et.run("world/benchmark", panel, to="panel")
+    >>> part = et.subset("world/benchmark", answers=recorded, share=0.5, to="half")
+    >>> new = et.run(part.benchmark, {"new": "scripted:right=0.6,seed=99"}, to="new")
+    >>> et.estimate(part, new).frame.columns[:4]
+    ['model', 'full_score', 'full_score_low', 'full_score_high']
+    """
+    folder = part.path if isinstance(part, Part) else local_path(part)
+    drawn = read_curves(folder)
     items = drawn.items
     results = gather(runs)
     table, names, models = answered(results, items, sight)
     positions = {item: position for position, item in enumerate(items)}
     asked = np.array([positions[name] for name in names], np.intp)
     if not len(asked):
-        raise InputError(f"the runs hold no answer to an item of {part}")
+        raise InputError(f"the runs hold no answer to an item of {folder}")
     estimated = Estimator(drawn.fitted).estimate(asked, table)
-    width = _PLAIN_WIDTH if drawn.missed is None else drawn.missed.half_width()
+    width = drawn.missed.half_width()
     rows = pl.DataFrame(
         {
             "model": models,
@@ -125,23 +154,30 @@ def estimate(part: Path, runs: Sequence[AnyRun], sight: str = "image") -> Measur
             "of": [len(items)] * len(models),
         }
     ).sort("full_score", descending=True)
-    return Measured(rows, (*cautions(models, estimated), *_told_width(drawn.missed), *results.notes))
+    wider = f"{width / _PLAIN_WIDTH:.2f} times as wide as curves alone make them"
+    notes = [f"intervals are {wider}: as far as models of the panel were missed", _told_coverage(drawn.missed)]
+    return MeasureTable("estimate", plain(rows), (*cautions(models, estimated), *notes, *results.notes), Settings())
 
 
-def draw_small(results: Results, items: Sequence[str], part: Selection) -> Small:
-    """Fit a panel's answers and draw a share of the items they are about."""
-    table, names, models = answered(results, items, part.sight)
+def draw_small(
+    results: Results, items: Sequence[str], share: float, sight: str, seed: int
+) -> tuple[set[str], Curves, tuple[str, ...]]:
+    """Fit a panel's answers and draw a share of the items they are about: the items, the curves, and notes."""
+    table, names, models = answered(results, items, sight)
     if len(models) < FEWEST_MODELS:
-        there = f"{counted(len(models), 'model')} with sight {part.sight}"
+        there = f"{counted(len(models), 'model')} with sight {sight}"
         raise InputError(f"{heading('answers')}: {there}; a part takes at least {FEWEST_MODELS} ({WHY_SO_MANY})")
     fitted = fit(table)
-    size = max(1, round(part.share * len(names)))
-    drawn = pps(fitted, size, part.seed, anchored(fitted, table, size))
-    missed = left_out(table, size, families(models), part.seed)
-    tried = validate(table, SplitPlan(size=size, held_out=len(models) // 3, splits=_SPLITS, seed=part.seed))
+    size = max(1, round(share * len(names)))
+    drawn = pps(fitted, size, seed, anchored(fitted, table, size))
+    missed = left_out(table, size, families(models), seed)
     chosen = {names[position] for position in drawn.items}
     curves = Curves(names, models, fitted, drawn.chances.tolist(), missed)
-    return Small(chosen, curves, tried.select(_VALIDATED), (_told_coverage(missed), *_pairs_apart(table, part)))
+
+    def choose(fitted: ItemFit, answers: Floats, size: int, rng: np.random.Generator) -> Places:
+        return pps(fitted, size, int(rng.integers(2**32)), anchored(fitted, answers, size)).items
+
+    return chosen, curves, (_told_coverage(missed), *told(separation(table, share, choose, seed)))
 
 
 def _told_coverage(missed: Missed) -> str:
@@ -150,24 +186,6 @@ def _told_coverage(missed: Missed) -> str:
     return (
         f"intervals of 95 % that others of the panel set the width of held {held}, each left out of the fit in turn"
     )
-
-
-def _told_width(missed: Missed | None) -> list[str]:
-    """How wide intervals are, and what they held."""
-    if missed is None:
-        why = "intervals take its curves for true and are too narrow"
-        return [f"this part was drawn by an earlier version: {why}; draw it again"]
-    wider = f"{missed.half_width() / _PLAIN_WIDTH:.2f} times as wide as curves alone make them"
-    return [f"intervals are {wider}: as far as models of the panel were missed", _told_coverage(missed)]
-
-
-def _pairs_apart(table: Floats, part: Selection) -> list[str]:
-    """How many pairs of models parts drawn so tell apart, and how many rightly."""
-
-    def choose(fitted: ItemFit, answers: Floats, size: int, rng: np.random.Generator) -> Places:
-        return pps(fitted, size, int(rng.integers(2**32)), anchored(fitted, answers, size)).items
-
-    return told(separation(table, part.share, choose, part.seed))
 
 
 def answered(results: Results, items: Sequence[str], sight: str) -> tuple[Floats, list[str], list[str]]:
@@ -211,34 +229,23 @@ def only_with(items: Sequence[Candidate], words: Sequence[str]) -> list[Candidat
 
 
 def unseen(
-    items: Sequence[Candidate], entries: Mapping[str, ModelEntry], tag: str, observer: Observer
-) -> list[Candidate]:
-    """The items whose dataset no model was trained on; the observer hears what went, and what is unknown."""
-    held_out = model_oriented(items, entries, tag)
-    for gone in held_out.left_out:
-        trained = f"{listed(gone.models)} trained on it"
-        observer.note(f"{counted(gone.items, 'item')} of {gone.dataset} left out: {trained}")
-    for name in held_out.unmatched:
-        near = f" (nearest: {name.near})" if name.near else ""
-        observer.note(f"{listed(name.models)} trained on {name.name}, which is not in this benchmark{near}")
-    if held_out.undeclared:
-        observer.note(f"{listed(held_out.undeclared)}: nothing is known of what they were trained on (trained_on:)")
-    if held_out.untagged:
-        observer.note(f"{counted(held_out.untagged, 'item')} without the tag {tag} kept")
-    kept = set(held_out.ids)
-    return [item for item in items if item.id in kept]
+    items: Sequence[Candidate], entries: Mapping[str, ModelEntry], tag: str
+) -> tuple[list[Candidate], list[str]]:
+    """The items whose dataset no model was trained on, and notes on what that rests on."""
+    ids, notes = model_oriented(items, entries, tag)
+    kept = set(ids)
+    return [item for item in items if item.id in kept], notes
 
 
-def _with_options(items: Iterable[Item], total: int, part: Selection, observer: Observer) -> Iterator[Item]:
-    """The items with so many options; those that cannot have as many are counted, and told of at the end."""
-    assert part.option_count is not None
+def _with_options(items: Iterable[Item], total: int, count: int, seed: int, notes: list[str]) -> Iterator[Item]:
+    """The items with so many options; a note counts those that cannot have as many."""
     left = total
     for item in items:
-        if (fewer := fewer_options(item, part.option_count, part.seed)) is not None:
+        if (fewer := fewer_options(item, count, seed)) is not None:
             left -= 1
             yield fewer
     if left == total:
-        raise InputError(f"{heading('options')}: no item has {part.option_count} options that may change places")
+        raise InputError(f"{heading('options')}: no item has {count} options that may change places")
     if left:
-        why = f"fewer than {part.option_count} options, none or several right, or options that speak of each other"
-        observer.note(f"{counted(left, 'item')} left out: {why}")
+        why = f"fewer than {count} options, none or several right, or options that speak of each other"
+        notes.append(f"{counted(left, 'item')} left out: {why}")

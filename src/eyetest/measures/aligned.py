@@ -1,6 +1,6 @@
-"""Scores laid side by side on the same items: models, protocols, or two settings that are compared."""
+"""Scores side by side on the same items: models, protocols, or two settings that are compared."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,15 +18,14 @@ FROM_TO: Own = {
     "from": ("", "where the comparison starts: axis=value,… over benchmark and condition, such as ask=direct"),
     "to": ("", "where it goes: such as ask=cot, or benchmark=mmmu-pro,sight=screenshot"),
 }
-Protocol = tuple[str, ...]
-"""One value for each axis of `PROTOCOL`."""
+Protocol = tuple[str, ...]  # one value for each axis of `PROTOCOL`
 _USUAL = Condition()
 _WHOLE_NUMBERS = ("template", "order", "trial")
 
 
 @dataclass(frozen=True)
 class SideBySide:
-    """Scores of items × columns, nan where missing. ``key`` says what they share, ``columns`` what not."""
+    """Scores of items × columns, nan where missing. ``key``: what they share, ``columns``: what not."""
 
     key: Mapping[str, Any]
     columns: Sequence[tuple[Any, ...]]
@@ -35,17 +34,14 @@ class SideBySide:
     items: Sequence[str] = ()
 
     def table(self, columns: Sequence[tuple[Any, ...]]) -> Floats:
-        """These columns in this order; one that nobody has is nan."""
+        """These columns in this order; a missing one is nan."""
         index = {column: i for i, column in enumerate(self.columns)}
         nothing = np.full(len(self.scores), np.nan)
         return np.column_stack([self.scores[:, index[c]] if c in index else nothing for c in columns])
 
 
 def side_by_side(results: Results, around: Sequence[str], across: Sequence[str] = ("model",)) -> list[SideBySide]:
-    """One array for each value of the columns ``around``, with a column for each value of the columns ``across``.
-
-    An item's tests are averaged, failed calls are out. Items of the same name, and of the same cluster, are one row.
-    """
+    """One array for each value of ``around``, with a column for each value of ``across``; tests are averaged."""
     tags = [name for name in (*around, *across) if name.startswith(TAG)]
     scores = (
         results.with_items("cluster", *tags)
@@ -66,10 +62,7 @@ def side_by_side(results: Results, around: Sequence[str], across: Sequence[str] 
 def pivoted(
     rows: pl.DataFrame, units: Sequence[str], across: Sequence[str], value: str
 ) -> tuple[pl.DataFrame, pl.DataFrame, NDArray[Any]]:
-    """What stands in some columns (``units``), what in others (``across``), and the value of each pair of both.
-
-    Both are sorted; nan where a pair has no value.
-    """
+    """The sorted values of ``units`` and of ``across``, and the value of each pair of both (nan if none)."""
     names, heads = (rows.select(columns).unique().sort(columns) for columns in (units, across))
     placed = rows.join(names.with_row_index("__row"), on=units, nulls_equal=True, maintain_order="left").join(
         heads.with_row_index("__column"), on=across, nulls_equal=True, maintain_order="left"
@@ -80,40 +73,14 @@ def pivoted(
     return names, heads, table
 
 
-class Series:
-    """Scores by model and protocol, nan where there is none."""
-
-    def __init__(self, scores: SideBySide) -> None:
-        """From scores laid out across ``model`` and the protocol."""
-        self.clusters = scores.clusters
-        self._columns: dict[str, dict[Protocol, Floats]] = {}
-        for column, (model, *protocol) in enumerate(scores.columns):
-            self._columns.setdefault(str(model), {})[tuple(map(str, protocol))] = scores.scores[:, column]
-
-    @property
-    def models(self) -> list[str]:
-        """Who answered."""
-        return sorted(self._columns)
-
-    def protocols(self, model: str, sights: Collection[str]) -> list[Protocol]:
-        """The protocols with some sights under which a model answered."""
-        return [protocol for protocol in self._columns.get(model, {}) if protocol[0] in sights]
-
-    def column(self, model: str, protocol: Protocol | None) -> Floats:
-        """One series; nan throughout where there is none."""
-        if protocol is None:
-            return np.full(len(self.clusters), np.nan)
-        return self._columns[model][protocol]
-
-
 def like(protocols: Sequence[Protocol], wanted: Protocol) -> list[Protocol]:
-    """The protocols that differ in sight alone; or else those of the only other way of asking, to be named then."""
+    """The protocols that differ in sight alone; or else those of the only other way of asking, then named."""
     same = [protocol for protocol in protocols if protocol[1:] == wanted[1:]]
     return same or (list(protocols) if len({protocol[1:] for protocol in protocols}) == 1 else [])
 
 
 def protocol_label(protocol: Protocol | None) -> str | None:
-    """A protocol in few words: its sight, its ask, and whatever else is not as usual."""
+    """Short form of a protocol: its sight, its ask, and whatever else is not as usual."""
     if protocol is None:
         return None
     axes = zip(PROTOCOL, protocol, strict=True)
@@ -137,7 +104,7 @@ class Sides:
 
 
 def sides(results: Results, settings: Settings, name: str) -> Sides:
-    """The scores on either side of what a measure's ``from`` and ``to`` say."""
+    """The scores of a measure's ``from`` and ``to``."""
     wanted = {side: parse_axes(str(settings.own.get(side, "")), side) for side in FROM_TO}
     if not all(wanted.values()):
         raise NotMeasurable(f"{name}: say what to compare, such as from=ask=direct to=ask=cot")
@@ -161,7 +128,7 @@ def sides(results: Results, settings: Settings, name: str) -> Sides:
 
 
 def parse_axes(text: str, side: str) -> dict[str, str | int]:
-    """What ``benchmark=A,sight=image`` says of each axis; ``side`` is the setting that says it."""
+    """Read ``benchmark=A,sight=image`` by axis; ``side`` is the setting of the text."""
     values: dict[str, str | int] = {}
     for word in filter(None, (part.strip() for part in text.split(","))):
         axis, equals, value = (part.strip() for part in word.partition("="))
@@ -174,18 +141,14 @@ def parse_axes(text: str, side: str) -> dict[str, str | int]:
 
 
 def _number(axis: str, value: str, side: str) -> int:
-    if value.isdecimal():
-        return int(value)
     try:
-        if axis == "order":
-            return read_order(value)
+        return read_order(value) if axis == "order" and not value.isdecimal() else int(value)
     except ValueError:
-        pass
-    raise InputError(f"{side}: {axis} is a whole number; found {short(value)}")
+        raise InputError(f"{side}: {axis} is a whole number; found {short(value)}") from None
 
 
 def _refuse_mixtures(rows: pl.LazyFrame, axes: Iterable[str], side: str) -> None:
-    """An axis that only the other side names must not vary on this one: nobody would know what was compared."""
+    """Refuse an axis that only the other side names and that varies on this one, as the comparison is ambiguous."""
     for axis in axes:
         values = rows.select(pl.col(axis).cast(pl.String).unique().sort()).collect(engine="streaming").to_series()
         if len(values) > 1:

@@ -1,4 +1,4 @@
-"""How options are chosen: the places a model prefers, whether it holds in every order, whether it names the mark."""
+"""How options are chosen: preferred places, consistency over orders, whether the mark is named."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from scipy import stats
 
 from eyetest.errors import param
 from eyetest.measures.means import mean_columns, mean_table, with_adjusted
-from eyetest.measures.results import Measure, Measured, NotMeasurable, Results, Settings
+from eyetest.measures.results import Measured, NotMeasurable, Results, Settings, measure
 from eyetest.measures.stats.paired import is_verdict
 from eyetest.records import GIVEN
 from eyetest.wording import counted, listed
@@ -17,44 +17,34 @@ from eyetest.wording import counted, listed
 _IS_CHOICE = pl.col("metric").is_in(["accuracy", GIVEN]) & (pl.col("reading") != "text").fill_null(True)
 _VALUES = ("circular", "plain", "difference")
 _WRITTEN = ("answered", "truncated")
-_READINGS = ("chosen", "refused", "ambiguous", "unparsed")
 _NOTE = "only answers to options in the order as written count: where another order put a choice is not in the table"
 
 
-class Positions(Measure):
-    """How often each place is picked, against how often the gold is there."""
-
-    name = "positions"
-    summary = "which place each model picks, against where the right choices are"
-
-    def measure(self, results: Results, settings: Settings) -> Measured:
-        """One row a series, tag value and place; ``total_variation`` and ``p`` are of all places together.
-
-        ``p_adjusted`` is of the place by itself, by Holm's rule over all places of all models.
-        """
-        if not results.items.get_column("gold").is_not_null().any():
-            raise NotMeasurable(f"positions: no right choice is known; name the benchmark with {param('bench')}")
-        keys = results.keys(settings.by)
-        rows = results.with_items("cluster", "gold", by=settings.by).filter(
-            pl.col("order") == 0,
-            pl.col("method") != "likelihood",
-            pl.col("choice").is_not_null(),
-            pl.col("gold").is_not_null(),
-        )
-        seen = rows.select(pl.col("choice", "gold").cast(pl.String).unique().implode()).collect(engine="streaming")
-        letters = sorted({*seen.item(0, "choice"), *seen.item(0, "gold")})
-        if not letters:
-            raise NotMeasurable("positions: no answer was read to options in the order as written (order 0)")
-        of_item = rows.group_by(*keys, "cluster", "item", "gold").agg(
-            (pl.col("choice") == letter).mean().alias(f"picked {letter}") for letter in letters
-        )
-        of_item = of_item.with_columns(
-            (pl.col("gold") == letter).cast(pl.Float64).alias(f"gold {letter}") for letter in letters
-        ).with_columns(
-            (pl.col(f"picked {letter}") - pl.col(f"gold {letter}")).alias(f"difference {letter}")
-            for letter in letters
-        )
-        return Measured(_table(of_item, keys, letters, settings.level), (_NOTE,))
+@measure("positions", "which place each model picks, against where the right choices are")
+def positions(results: Results, settings: Settings) -> Measured:
+    """One row a series, tag value and place; ``p`` is of all places, ``p_adjusted`` (Holm) of the place alone."""
+    if not results.items.get_column("gold").is_not_null().any():
+        raise NotMeasurable(f"positions: no right choice is known; name the benchmark with {param('bench')}")
+    keys = results.keys(settings.by)
+    rows = results.with_items("cluster", "gold", by=settings.by).filter(
+        pl.col("order") == 0,
+        pl.col("method") != "likelihood",
+        pl.col("choice").is_not_null(),
+        pl.col("gold").is_not_null(),
+    )
+    seen = rows.select(pl.col("choice", "gold").cast(pl.String).unique().implode()).collect(engine="streaming")
+    letters = sorted({*seen.item(0, "choice"), *seen.item(0, "gold")})
+    if not letters:
+        raise NotMeasurable("positions: no answer was read to options in the order as written (order 0)")
+    of_item = rows.group_by(*keys, "cluster", "item", "gold").agg(
+        (pl.col("choice") == letter).mean().alias(f"picked {letter}") for letter in letters
+    )
+    of_item = of_item.with_columns(
+        (pl.col("gold") == letter).cast(pl.Float64).alias(f"gold {letter}") for letter in letters
+    ).with_columns(
+        (pl.col(f"picked {letter}") - pl.col(f"gold {letter}")).alias(f"difference {letter}") for letter in letters
+    )
+    return Measured(_table(of_item, keys, letters, settings.level), (_NOTE,))
 
 
 def _table(of_item: pl.LazyFrame, keys: Sequence[str], letters: Sequence[str], level: float) -> pl.DataFrame:
@@ -90,11 +80,7 @@ def _table(of_item: pl.LazyFrame, keys: Sequence[str], letters: Sequence[str], l
 
 
 def homogeneity(gaps: NDArray[np.float64]) -> float | None:
-    """The chance of gaps like these, were no place preferred: Stuart and Maxwell's test, a row a cluster.
-
-    A row holds, for each place, how often it was picked less how often the gold was there. Where every cluster is one
-    answer this is the usual test. None where nothing was ever picked that was not the gold.
-    """
+    """Stuart and Maxwell's test that no place is preferred, from picks less golds (clusters × places)."""
     covariance = gaps.T @ gaps
     rank = int(np.linalg.matrix_rank(covariance))
     if not rank:
@@ -103,91 +89,75 @@ def homogeneity(gaps: NDArray[np.float64]) -> float | None:
     return float(stats.chi2.sf(total @ np.linalg.pinv(covariance, hermitian=True) @ total, rank))
 
 
-class Circular(Measure):
-    """Right under every order, against right on average."""
-
-    name = "circular"
-    summary = "share of items right under every order of their options, against plain accuracy"
-
-    def measure(self, results: Results, settings: Settings) -> Measured:
-        """One row a series and tag value.
-
-        An item's orders are the orders that it was asked in and, where items are grouped, the items of its group. A
-        wrong answer settles an item even if another call failed; otherwise a failed call leaves it undecided.
-        """
-        keys = results.keys(settings.by)
-        score, order, item = pl.col("score"), pl.col("order"), pl.col("item")
-        turned = order.min() != order.max()
-        if results.items.get_column("group").is_not_null().any():
-            turned |= item.min() != item.max()
-        units = (
-            results.with_items("cluster", "group", by=settings.by)
-            .filter(_IS_CHOICE)
-            .group_by(*keys, pl.coalesce("group", "item").alias("unit"))
-            .agg(
-                turned.alias("turned"),
-                ((score.min() < 1) | (score.null_count() == 0)).fill_null(False).alias("settled"),
-                (score.min() == 1).cast(pl.Float64).alias("circular"),
-                score.mean().alias("plain"),
-                is_verdict(score).all().alias("plain binary"),
-                pl.col("cluster").min(),
-            )
+@measure(
+    "circular", "share of items right under every order of their options, against plain accuracy", unread="plain"
+)
+def circular(results: Results, settings: Settings) -> Measured:
+    """One row a series and tag value. An item's orders are those it was asked in, or the items of its group."""
+    keys = results.keys(settings.by)
+    score, order, item = pl.col("score"), pl.col("order"), pl.col("item")
+    turned = order.min() != order.max()
+    if results.items.get_column("group").is_not_null().any():
+        turned |= item.min() != item.max()
+    units = (
+        results.with_items("cluster", "group", by=settings.by)
+        .filter(_IS_CHOICE)
+        .group_by(*keys, pl.coalesce("group", "item").alias("unit"))
+        .agg(
+            turned.alias("turned"),
+            ((score.min() < 1) | (score.null_count() == 0)).fill_null(False).alias("settled"),
+            (score.min() == 1).cast(pl.Float64).alias("circular"),
+            score.mean().alias("plain"),
+            is_verdict(score).all().alias("plain binary"),
+            pl.col("cluster").min(),
         )
-        counts = pl.col("turned") & pl.col("settled")
-        rows = units.with_columns(
-            *(pl.when(counts).then(pl.col(value)) for value in ("circular", "plain")),
-            pl.when(counts).then(pl.col("circular") - pl.col("plain")).alias("difference"),
-            (~pl.col("turned")).alias("one_order"),
-            (pl.col("turned") & ~pl.col("settled")).alias("undecided"),
+    )
+    counts = pl.col("turned") & pl.col("settled")
+    rows = units.with_columns(
+        *(pl.when(counts).then(pl.col(value)) for value in ("circular", "plain")),
+        pl.when(counts).then(pl.col("circular") - pl.col("plain")).alias("difference"),
+        (~pl.col("turned")).alias("one_order"),
+        (pl.col("turned") & ~pl.col("settled")).alias("undecided"),
+    )
+    more = {"sums": ("one_order", "undecided"), "signed": ("difference",)}
+    table = mean_table(rows, keys, _VALUES, settings.level, **more).drop("clusters")
+    if not table.get_column("n").sum():
+        raise NotMeasurable(
+            f"circular: no item was asked in two orders, and no items are grouped; ask with {param('order')}"
         )
-        more = {"sums": ("one_order", "undecided"), "signed": ("difference",)}
-        table = mean_table(rows, keys, _VALUES, settings.level, **more).drop("clusters")
-        if not table.get_column("n").sum():
-            raise NotMeasurable(
-                f"circular: no item was asked in two orders, and no items are grouped; ask with {param('order')}"
-            )
-        return Measured(table, _notes(results, table))
-
-
-def _notes(results: Results, table: pl.DataFrame) -> tuple[str, ...]:
     notes = []
     if also := results.varied(["template", "marks", "trial"]):
         notes.append(f"{listed(also)} varied too: an item counts only if it is right under these as well")
     if alone := int(table.get_column("one_order").sum()):
         notes.append(f"{counted(alone, 'item')} of some model seen in one order only: left out")
-    return tuple(notes)
+    return Measured(table, tuple(notes))
 
 
-class FormatHits(Measure):
-    """The share of answers that carry the mark of the option that they choose, as whoever read them says."""
-
-    name = "format-hits"
-    summary = "share of answers to choice items that carry an option mark, by model and protocol"
-
-    def measure(self, results: Results, settings: Settings) -> Measured:
-        """One row a series and tag value; tests of an item are averaged first."""
-        keys = results.keys(settings.by)
-        is_chosen = pl.col("reading") == "chosen"
-        rows = (
-            results.with_items("cluster", "options", by=settings.by)
-            .filter(
-                (pl.col("metric") == "accuracy") | ((pl.col("metric") == GIVEN) & pl.col("options").is_not_null()),
-                pl.col("method") == "generate",
-                pl.col("outcome").is_in(_WRITTEN),
-                pl.col("reading").is_in(_READINGS),
-                ~is_chosen | pl.col("marked").is_not_null(),
-            )
-            .group_by(*keys, "item", "cluster")
-            .agg(
-                (is_chosen & pl.col("marked")).fill_null(False).mean().alias("format_hits"),
-                pl.lit(True).alias("format_hits binary"),
-                pl.len().alias("answers"),
-            )
+@measure("format-hits", "share of answers to choice items that carry an option mark, by model and protocol")
+def format_hits(results: Results, settings: Settings) -> Measured:
+    """One row a series and tag value; tests of an item are averaged first."""
+    keys = results.keys(settings.by)
+    is_chosen = pl.col("reading") == "chosen"
+    rows = (
+        results.with_items("cluster", "options", by=settings.by)
+        .filter(
+            (pl.col("metric") == "accuracy") | ((pl.col("metric") == GIVEN) & pl.col("options").is_not_null()),
+            pl.col("method") == "generate",
+            pl.col("outcome").is_in(_WRITTEN),
+            pl.col("reading") != "text",
+            ~is_chosen | pl.col("marked").is_not_null(),
         )
-        table = mean_table(rows, keys, ["format_hits"], settings.level, sums=["answers"])
-        if table.is_empty():
-            raise NotMeasurable("format-hits: nobody wrote an answer to a choice item whose reading is known")
-        return Measured(table)
+        .group_by(*keys, "item", "cluster")
+        .agg(
+            (is_chosen & pl.col("marked")).fill_null(False).mean().alias("format_hits"),
+            pl.lit(True).alias("format_hits binary"),
+            pl.len().alias("answers"),
+        )
+    )
+    table = mean_table(rows, keys, ["format_hits"], settings.level, sums=["answers"])
+    if table.is_empty():
+        raise NotMeasurable("format-hits: nobody wrote an answer to a choice item whose reading is known")
+    return Measured(table)
 
 
-MEASURES = (Positions(), Circular(), FormatHits())
+MEASURES = (positions, circular, format_hits)

@@ -1,23 +1,32 @@
-"""Models against each other: paired differences, their places, and each pair in one plain sentence."""
+"""Models against each other: paired differences, their places, and each pair in a sentence."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from eyetest.errors import InputError, nearest, short
 from eyetest.measures.aligned import SideBySide, side_by_side
-from eyetest.measures.ranks import Ranks
-from eyetest.measures.results import Measure, Measured, NotMeasurable, Own, Results, Settings, narrowed, table_of
-from eyetest.measures.stats.paired import Paired, against, bootstrapped, holm, smallest_difference, smallest_shift
+from eyetest.measures.ranks import ranks
+from eyetest.measures.results import (
+    Measured,
+    NotMeasurable,
+    Results,
+    Settings,
+    measure,
+    narrowed,
+    table_of,
+    values_of,
+)
+from eyetest.measures.stats.intervals import mean
+from eyetest.measures.stats.paired import Paired, against, holm, smallest_difference, smallest_shift
 from eyetest.wording import counted
 
-RIGHT = 0.5
-"""The mean score over its tests from which on an item counts as right."""
+RIGHT = 0.5  # the mean score over its tests from which on an item counts as right
 _TYPES: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("p", "p_adjusted", "detectable", "detectable_adjusted"), pl.Float64),
     **{"test": pl.String, "only_a": pl.Int64, "only_b": pl.Int64},
@@ -29,49 +38,51 @@ _FLIP_TYPES: dict[str, type[pl.DataType]] = {
 _TURNED = {
     **{"a": "b", "b": "a", "a_mean": "b_mean", "b_mean": "a_mean", "only_a": "only_b", "only_b": "only_a"},
     **{"difference_low": "difference_high", "difference_high": "difference_low"},
-}
-"""Where each value of a pair comes from when it is seen from the other model; differences change their sign too."""
+}  # where each value of a pair comes from when it is seen from the other model; differences change their sign too
 
 
-class Differences(Measure):
-    """Pairs of models under one protocol, on the items that both answered."""
-
-    name = "differences"
-    summary = "paired differences of models with intervals, tests, and the smallest difference that could be seen"
-    own: ClassVar[Own] = {
+@measure(
+    "differences",
+    "paired differences of models with intervals, tests, and the smallest difference that could be seen",
+    {
         "models": ("", "compare only these models: A,B"),
         "against": ("", "compare every model with this one"),
         "power": (0.8, "with what chance the smallest detectable difference would be found"),
-        "bootstrap": (False, "bootstrap what is not right or wrong, in the place of Student's interval and test"),
-    }
+        "wins": (False, "also the shares of items on which a or b has the higher score, or neither, with intervals"),
+    },
+)
+def differences(results: Results, settings: Settings) -> Measured:
+    """One row a pair: a − b. Holm's adjustment and ``detectable_adjusted`` are over the pairs of one family."""
+    families = results.families(settings.by)
+    parts = side_by_side(results, families)
+    power = float(settings.own.get("power", 0.8))
+    if not 0 < power < 1:
+        raise InputError(f"power: found {power}, expected a share between 0 and 1")
+    wanted = pairs_of(sorted({model for part in parts for (model,) in part.columns}), settings.own)
+    rows = []
+    for part in parts:
+        pairs = list(_compared(part, wanted, settings))
+        levels = (settings.level, 1 - (1 - settings.level) / max(len(pairs), 1))
+        for (a, b, test, pair), adjusted in zip(pairs, holm([pair.p for *_, pair in pairs]), strict=True):
+            alone, among_all = (_detectable(pair, power, level) for level in levels)
+            row = {**part.key, "a": a, "b": b, "a_mean": pair.a, "b_mean": pair.b, **pair.gap()}
+            row |= {"p": pair.p, "p_adjusted": adjusted}
+            row |= {"test": None if pair.p is None else test, "only_a": pair.only_a, "only_b": pair.only_b}
+            row |= {"detectable": alone, "detectable_adjusted": among_all, "n": pair.n, "clusters": pair.clusters}
+            rows.append(row | (_wins(part, a, b, settings.level) if settings.own["wins"] else {}))
+    if not rows:
+        raise NotMeasurable("differences: no two models answered the same items under one protocol; ask another one")
+    return Measured(table_of(rows, **_TYPES, **dict.fromkeys(families, pl.String)))
 
-    def measure(self, results: Results, settings: Settings) -> Measured:
-        """One row a pair: a − b. Holm's adjustment is over the pairs of one benchmark, protocol and tag value.
 
-        ``detectable`` is for a test of one pair, ``detectable_adjusted`` for one of so many, whatever the others say.
-        """
-        families = results.families(settings.by)
-        parts = side_by_side(results, families)
-        power = float(settings.own.get("power", 0.8))
-        if not 0 < power < 1:
-            raise InputError(f"power: found {power}, expected a share between 0 and 1")
-        wanted = pairs_of(sorted({model for part in parts for (model,) in part.columns}), settings.own)
-        rows = []
-        for part in parts:
-            pairs = list(_compared(part, wanted, settings))
-            levels = (settings.level, 1 - (1 - settings.level) / max(len(pairs), 1))
-            for (a, b, test, pair), adjusted in zip(pairs, holm([pair.p for *_, pair in pairs]), strict=True):
-                alone, among_all = (_detectable(pair, power, level) for level in levels)
-                row = {**part.key, "a": a, "b": b, "a_mean": pair.a, "b_mean": pair.b, "difference": pair.difference}
-                row |= {"difference_low": pair.low, "difference_high": pair.high, "p": pair.p, "p_adjusted": adjusted}
-                row |= {"test": None if pair.p is None else test, "only_a": pair.only_a, "only_b": pair.only_b}
-                row |= {"detectable": alone, "detectable_adjusted": among_all, "n": pair.n, "clusters": pair.clusters}
-                rows.append(row)
-        if not rows:
-            raise NotMeasurable(
-                "differences: no two models answered the same items under one protocol; ask another one"
-            )
-        return Measured(table_of(rows, **_TYPES, **dict.fromkeys(families, pl.String)))
+def _wins(part: SideBySide, a: str, b: str, level: float) -> dict[str, Any]:
+    """How often each model has the higher score on shared items; ties count for neither."""
+    gaps = np.subtract(*part.table([(a,), (b,)]).T)
+    known = gaps[~np.isnan(gaps)]
+    row: dict[str, Any] = {}
+    for name, share in (("wins", known > 0), ("losses", known < 0), ("ties", known == 0)):
+        row |= mean(share, part.clusters[~np.isnan(gaps)], level).named(name)
+    return row
 
 
 def pairs_of(models: Sequence[str], own: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -94,23 +105,18 @@ def pairs_of(models: Sequence[str], own: Mapping[str, Any]) -> list[tuple[str, s
 def _compared(
     part: SideBySide, wanted: Sequence[tuple[str, str]], settings: Settings
 ) -> Iterator[tuple[str, str, str, Paired]]:
-    """Those of the pairs that share items, and by which test."""
+    """The pairs that share items, and the test of each."""
     column = {model: i for i, (model,) in enumerate(part.columns)}
     clusters = np.unique(part.clusters, return_inverse=True)[1]
     seconds: dict[str, list[str]] = {}
     for a, b in wanted:
         if a in column and b in column:
             seconds.setdefault(a, []).append(b)
-    drawing = (settings.level, settings.resamples, settings.seed)
     for a, others in seconds.items():
         mine, rivals = part.scores[:, column[a]], part.scores[:, [column[b] for b in others]]
-        for b, rival, pair in zip(others, rivals.T, against(mine, rivals, clusters, settings.level), strict=True):
-            if pair.binary and pair.n:
-                yield a, b, "mcnemar", pair
-            elif settings.own.get("bootstrap") and pair.low is not None:
-                yield a, b, "paired bootstrap", bootstrapped(pair, mine - rival, clusters, *drawing)
-            elif pair.n:
-                yield a, b, "paired t", pair
+        for b, pair in zip(others, against(mine, rivals, clusters, settings.level), strict=True):
+            if pair.n:
+                yield a, b, "mcnemar" if pair.binary else "paired t", pair
 
 
 def _detectable(pair: Paired, power: float, level: float) -> float | None:
@@ -121,11 +127,7 @@ def _detectable(pair: Paired, power: float, level: float) -> float | None:
 
 @dataclass(frozen=True)
 class Contest:
-    """What came of it. ``pairs`` has the columns of `Differences` and a ``verdict``; ``families`` say under what.
-
-    Adjustments are for all pairs that were tested ``together``, whichever are in the table: who stands next to whom
-    was found by looking at the scores.
-    """
+    """The ranking, and the pairs with a ``verdict``; p-values are adjusted for all pairs tested ``together``."""
 
     ranking: pl.DataFrame
     pairs: pl.DataFrame
@@ -135,17 +137,18 @@ class Contest:
 
 
 def contest(results: Results, models: Sequence[str], settings: Settings, all_pairs: bool = False) -> Contest:
-    """Rank some models, or all, and compare them: all pairs of those that were named, else neighbours in the ranking.
-
-    ``settings.own`` is that of `Differences`.
-    """
-    scored = _scored(results)
+    """Rank models and compare them: all pairs of the named ones, else neighbours in the ranking."""
+    scored = values_of(replace(results, scores=results.scores.filter(pl.col("score").is_not_null())), "model")
+    if not scored:
+        raise NotMeasurable("compare: no answer has a score")
+    if len(scored) < 2:
+        raise NotMeasurable(f"compare: only {scored[0]} has scores, and it takes two; ask another model the same")
     if models:
         settings = replace(settings, own={**settings.own, "models": list(models)})
         pairs_of(scored, settings.own)
         results = narrowed(results, [("model", models)])
     families = tuple(results.families())
-    compared, ranked = Differences().measure(results, settings).table, Ranks().measure(results, settings)
+    compared, ranked = differences.measure(results, settings).table, ranks.measure(results, settings)
     rows = list(compared.iter_rows(named=True))
     together = Counter(_family(row, families) for row in rows)
     most = results.scores.select(pl.col("score").max()).collect(engine="streaming").item()
@@ -169,17 +172,6 @@ def flips_of(results: Results, contested: Contest) -> pl.DataFrame:
     return every.join(order, on=keys, how="inner").sort("pair", maintain_order=True).drop("pair")
 
 
-def _scored(results: Results) -> list[str]:
-    """The models that have scores: two at least."""
-    scored = results.scores.filter(pl.col("score").is_not_null()).select(pl.col("model").unique())
-    models = sorted(scored.collect(engine="streaming").to_series())
-    if not models:
-        raise NotMeasurable("compare: no answer has a score")
-    if len(models) < 2:
-        raise NotMeasurable(f"compare: only {models[0]} has scores, and it takes two; ask another model the same")
-    return models
-
-
 def _family(row: Mapping[str, Any], families: Sequence[str]) -> tuple[str, ...]:
     return tuple(str(row[name]) for name in families)
 
@@ -187,7 +179,7 @@ def _family(row: Mapping[str, Any], families: Sequence[str]) -> tuple[str, ...]:
 def _in_order(
     rows: list[dict[str, Any]], families: Sequence[str], ranking: pl.DataFrame, all_pairs: bool
 ) -> list[dict[str, Any]]:
-    """Pairs with the better model first, the best pair first; without ``all_pairs`` those of neighbours alone."""
+    """Pairs with the better model first, the best pair first; without ``all_pairs`` neighbours only."""
     places: dict[tuple[str, ...], dict[str, int]] = {}
     for row in ranking.iter_rows(named=True):
         of_family = places.setdefault(_family(row, families), {})
@@ -203,14 +195,13 @@ def _in_order(
 
 
 def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The same pair, seen from the other model."""
     turned = {name: row[_TURNED.get(name, name)] for name in row}
-    gaps = {name: turned[name] for name in ("difference", "difference_low", "difference_high")}
-    return turned | {name: None if gap is None else 0.0 - gap for name, gap in gaps.items()}
+    gaps = ("difference", "difference_low", "difference_high")
+    return turned | {name: None if turned[name] is None else 0.0 - turned[name] for name in gaps}
 
 
 class Terms(NamedTuple):
-    """What a verdict rests on beside its pair: ``pairs`` counts those that were tested together."""
+    """Basis of a verdict beside its pair: ``pairs`` counts those that were tested together."""
 
     level: float = 0.95
     power: float = 0.8
@@ -219,7 +210,7 @@ class Terms(NamedTuple):
 
 
 def verdict(pair: Mapping[str, Any], terms: Terms) -> str:
-    """A row of `Differences` as a sentence. ``in_points``: scores go from 0 to 1, and are told from 0 to 100."""
+    """A row of `Differences` as a sentence. ``in_points``: scores from 0 to 1 are shown from 0 to 100."""
     items = counted(pair["n"], "item")
     if pair["clusters"] != pair["n"]:
         items += f" in {counted(pair['clusters'], 'cluster')}"
@@ -251,7 +242,7 @@ def _judgement(pair: Mapping[str, Any], terms: Terms) -> str:
 
 
 def _sight(pair: Mapping[str, Any], terms: Terms) -> str:
-    """The smallest difference that could have been seen."""
+    """The smallest detectable difference, in words."""
     smallest = pair["detectable_adjusted"]
     if pair["only_a"] == 0 and pair["only_b"] == 0:
         return "both are right on the same items"
@@ -281,4 +272,4 @@ def flips_between(parts: Sequence[SideBySide], wanted: Sequence[tuple[str, str]]
     return pl.DataFrame(rows, schema={**around, **_FLIP_TYPES}, orient="row")
 
 
-MEASURES = (Differences(),)
+MEASURES = (differences,)

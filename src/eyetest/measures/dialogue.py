@@ -1,81 +1,62 @@
-"""Dialogues: how accuracy changes from turn to turn, told the right answers or a model's own."""
+"""Dialogues: how accuracy changes from turn to turn, given the right answers or the model's own."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
 from eyetest.measures.means import mean_columns
-from eyetest.measures.results import TAG, Measure, Measured, NotMeasurable, Results, Settings, split, table_of
-from eyetest.measures.stats.intervals import IntervalEstimate
+from eyetest.measures.results import TAG, Measured, NotMeasurable, Results, Settings, measure, split, table_of
 from eyetest.measures.stats.paired import is_verdict, paired
-from eyetest.measures.stats.trend import slope_within
+from eyetest.measures.stats.regression import slope_within
 from eyetest.records import DIALOGUE, TURN
 
 HISTORIES = ("gold", "own")
-_DIFFERENCE = "difference"
 
 
-class DialogueAccuracy(Measure):
-    """The mean score of each turn, whatever history was told."""
-
-    name = "dialogue"
-    summary = "mean score by turn of a dialogue, with the gold history and with the model's own, side by side"
-
-    def measure(self, results: Results, settings: Settings) -> Measured:
-        """One row a series and turn; ``difference`` is own less gold on the items that have both, ``n`` of them."""
-        rows, keys, histories = _by_item(results, settings, self.name)
-        around = [*keys, "turn"]
-        means = mean_columns(rows.lazy(), around, histories, level=settings.level)
-        counts = [pl.col(f"{history}_n").alias(f"n_{history}") for history in histories]
-        bounded = [history + end for history in histories for end in ("", "_low", "_high")]
-        table = means.select(*around, *bounded, *counts)
-        if len(histories) == 1:
-            return Measured(table.rename({f"n_{histories[0]}": "n"}))
-        told = []
+@measure("dialogue", "mean score by turn of a dialogue and its slope, with the gold history and with the model's own")
+def dialogue(results: Results, settings: Settings) -> Measured:
+    """One row a series and turn; ``difference`` is own less gold history; slopes are of the whole series."""
+    rows, keys, histories = _by_item(results, settings)
+    values, around = [*histories, *(["difference"] if len(histories) > 1 else [])], [*keys, "turn"]
+    means = mean_columns(rows.lazy(), around, histories, level=settings.level)
+    counts = [pl.col(f"{history}_n").alias(f"n_{history}" if len(histories) > 1 else "n") for history in histories]
+    bounded = [history + end for history in histories for end in ("", "_low", "_high")]
+    table = means.select(*around, *bounded, *counts)
+    if len(histories) > 1:
+        pairs = []
         for key, part in split(rows.sort(around), around):
-            pair = paired(part["own"].to_numpy(), part["gold"].to_numpy(), part["cluster"].to_numpy(), settings.level)
-            estimate = IntervalEstimate(pair.difference, pair.low, pair.high)
-            told.append(key | estimate.named(_DIFFERENCE) | {"n": pair.n})
-        pairs = table_of(told, turn=pl.Int64).with_columns(pl.col(key).cast(table.schema[key]) for key in keys)
-        return Measured(table.join(pairs, on=around, how="left", nulls_equal=True, maintain_order="left"))
+            own, gold, clusters = (part[name].to_numpy() for name in ("own", "gold", "cluster"))
+            pair = paired(own, gold, clusters, settings.level)
+            pairs.append(key | pair.gap() | {"n": pair.n})
+        table = _joined(table, pairs, around)
+        rows = rows.with_columns((pl.col("own") - pl.col("gold")).alias("difference"))
+    slopes = [key | _slopes(part, values, settings.level) for key, part in split(rows.sort(*keys, "item"), keys)]
+    return Measured(_joined(table, slopes, keys))
 
 
-class DialogueSlope(Measure):
-    """By how much the score changes with each turn, within dialogues."""
-
-    name = "dialogue-slope"
-    summary = "change of the score from one turn of a dialogue to the next, with its interval, by history"
-
-    def measure(self, results: Results, settings: Settings) -> Measured:
-        """One row a series and history, and where both were asked one for their difference, own less gold.
-
-        ``n`` counts items with a score, ``dialogues`` those with two such turns or more, on which the slope rests.
-        """
-        rows, keys, histories = _by_item(results, settings, self.name)
-        values = list(histories)
-        if len(histories) > 1:
-            rows = rows.with_columns((pl.col("own") - pl.col("gold")).alias(_DIFFERENCE))
-            values.append(_DIFFERENCE)
-        told = []
-        for key, part in split(rows.sort(*keys, "item"), keys):
-            for value in values:
-                known = part.drop_nulls(value)
-                columns = (known[name].to_numpy() for name in ("turn", value, "dialogue", "cluster"))
-                slope, dialogues = slope_within(*columns, level=settings.level)
-                about = {"history": value} | slope.named("slope")
-                told.append(key | about | {"n": slope.n, "dialogues": dialogues})
-        return Measured(table_of(told))
+def _joined(table: pl.DataFrame, rows: Sequence[dict[str, Any]], keys: Sequence[str]) -> pl.DataFrame:
+    more = table_of(rows).cast({key: table.schema[key] for key in keys})
+    return table.join(more, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
 
-def _by_item(results: Results, settings: Settings, name: str) -> tuple[pl.DataFrame, list[str], Sequence[str]]:
-    """One row a series and item with a turn: ``*keys, item, dialogue, turn, cluster`` and its score by history.
+def _slopes(rows: pl.DataFrame, values: Sequence[str], level: float) -> dict[str, Any]:
+    """Slope of each history, and of their difference, with the number of dialogues."""
+    row: dict[str, Any] = {}
+    for value in values:
+        known = rows.drop_nulls(value)
+        columns = (known[name].to_numpy() for name in ("turn", value, "dialogue", "cluster"))
+        slope, dialogues = slope_within(*columns, level=level)
+        row |= slope.named(f"{value}_slope") | {f"{value}_dialogues": dialogues}
+    return row
 
-    Tests of an item are averaged. Dialogues about one picture stay in one cluster, and no dialogue is in two.
-    """
+
+def _by_item(results: Results, settings: Settings) -> tuple[pl.DataFrame, list[str], Sequence[str]]:
+    """Scores by series, item, turn and history; a dialogue is in one cluster with all others about its images."""
     named = [TAG + DIALOGUE, TAG + TURN]
     if not set(named) <= set(results.items.columns):
-        raise NotMeasurable(f"{name}: no item says which turn of which dialogue it is (tags {DIALOGUE}, {TURN})")
+        raise NotMeasurable(f"dialogue: no item says which turn of which dialogue it is (tags {DIALOGUE}, {TURN})")
     dialogue, turn = (pl.col(column) for column in named)
     items = results.items.with_columns(
         pl.coalesce("cluster", "item").min().over("benchmark", dialogue),
@@ -100,8 +81,8 @@ def _by_item(results: Results, settings: Settings, name: str) -> tuple[pl.DataFr
     )
     histories = [history for history in HISTORIES if rows[history].count()]
     if not histories:
-        raise NotMeasurable(f"{name}: no turn of a dialogue has a score")
+        raise NotMeasurable("dialogue: no turn of a dialogue has a score")
     return rows, keys, histories
 
 
-MEASURES = (DialogueAccuracy(), DialogueSlope())
+MEASURES = (dialogue,)

@@ -1,113 +1,71 @@
-"""Multi-modal gain and leakage (MMStar): what a model gets from its eyes, and what it has read before the test.
-
-Gain is the score with the picture minus the score without it. Leakage is the score without it minus that of the
-language model it was built on, which saw no pictures in training. The published measure cuts leakage off at 0, which
-biases it upwards; the plain difference stands beside it.
+"""Multi-modal gain (score with the image less without) and leakage (without it less the language model's; MMStar),
+also unclipped, as clipping at 0 biases it upwards. Best blind series get Holm-adjusted tests.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from eyetest.errors import param
-from eyetest.measures.aligned import Protocol, Series, like, protocol_label, side_by_side
-from eyetest.measures.hits import BLIND_SETTING, blind_sights, strictest, told_choice
-from eyetest.measures.results import PROTOCOL, Measure, Measured, NotMeasurable, Own, Results, Settings
+from eyetest.measures.aligned import Protocol, SideBySide, like, protocol_label, side_by_side
+from eyetest.measures.hits import BLIND_SETTING, blind_sights, strictest
+from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings, measure, table_of
 from eyetest.measures.stats.intervals import (
     Floats,
     IntervalEstimate,
     effective_clusters,
+    mean,
     percentiles,
     resampled_means,
 )
+from eyetest.measures.stats.paired import against, holm, paired
 from eyetest.wording import counted
 
 _SCORES = ("sighted", "blind", "base")
 UNCLIPPED = "unclipped"
-Stratum = tuple[str | None, ...]
-"""A benchmark, and the tag values that make a part of it; None where items lack the tag."""
+Stratum = tuple[str | None, ...]  # a benchmark and tag values; None where items lack the tag
+_Trio = tuple[str, str, tuple[Protocol | None, ...]]
 
 
-def gain(sighted: float | None, blind: float | None) -> float | None:
-    """What sight adds to a score."""
-    return None if sighted is None or blind is None else sighted - blind
-
-
-def leakage(blind: float | None, base: float | None, clipped: bool = True) -> float | None:
-    """What a blind model scores above its language model; by the published definition never below 0."""
-    if blind is None or base is None:
-        return None
-    return max(0.0, blind - base) if clipped else blind - base
-
-
-class Gain(Measure):
-    """Gain and leakage of every model that answered with its eyes open and shut."""
-
-    name = "gain"
-    summary = "multi-modal gain and leakage, paired, per model and benchmark and averaged both ways"
-    own: ClassVar[Own] = {"sighted": ("image", "the sight that counts as seeing"), "blind": BLIND_SETTING}
-
-    def measure(self, results: Results, settings: Settings) -> Measured:
-        """One row a model, then the averages over benchmarks, over models, and over both."""
-        strata = ["benchmark", *results.by_tags(settings.by)]
-        asked = _Asked(results, settings)
-        rows: list[_Row] = []
-        for index, part in enumerate(side_by_side(results, strata, ("model", *PROTOCOL))):
-            rows += _rows(tuple(part.key[name] for name in strata), Series(part), asked, index)
-        if not rows:
-            sights = f"{settings.own['sighted']} and {_or(asked.no_sights)}"
-            raise NotMeasurable(f"gain: no model answered both {sights} under one protocol")
-        if all(row.leak is None for row in rows) and not asked.notes:
-            known = f"base: in models.yaml, with {param('models')}"
-            asked.notes[f"no leakage: no model names its language model ({known})"] = None
-        told = [row.told(strata, settings.level) for row in (*rows, *_averages(rows))]
-        spared = [] if len({row.stratum for row in rows}) > 1 else list(strata)
-        if all(row.leak is None or row.leak_n == row.n for row in rows):
-            spared.append("leakage_n")
-        notes = (*told_choice(asked.ways, asked.taken), *asked.notes)
-        return Measured(pl.DataFrame(told, infer_schema_length=None).drop(spared), notes)
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What was asked of the measure, and what has to be said beside the table."""
-
-    results: Results
-    settings: Settings
-    notes: dict[str, None] = field(default_factory=dict)
-    ways: list[tuple[str, ...]] = field(default_factory=list)
-    """The sights under which each row could have been blind."""
-    taken: list[str] = field(default_factory=list)
-    """And the one that was taken."""
-
-    @property
-    def no_sights(self) -> tuple[str, ...]:
-        return blind_sights(self.settings.own["blind"])
-
-    def base(self, model: str) -> str | None:
-        entry = self.results.models.get(model)
-        return entry.base if entry else None
+@measure(
+    "gain",
+    "multi-modal gain and leakage, paired, per model and benchmark and averaged both ways",
+    {"sighted": ("image", "the sight that counts as seeing"), "blind": BLIND_SETTING},
+)
+def gain(results: Results, settings: Settings) -> Measured:
+    """One row a model, then the averages over benchmarks, over models, and over both."""
+    strata, notes = ["benchmark", *results.by_tags(settings.by)], dict[str, None]()
+    rows: list[_Row] = []
+    for index, part in enumerate(side_by_side(results, strata, ("model", *PROTOCOL))):
+        stratum = tuple(part.key[name] for name in strata)
+        rows += _rows(stratum, part, list(_trios(part, results, settings, notes)), settings, index)
+    if not rows:
+        sights = f"{settings.own['sighted']} and {_or(blind_sights(settings.own['blind']))}"
+        raise NotMeasurable(f"gain: no model answered both {sights} under one protocol")
+    if all(row.leak is None for row in rows) and not notes:
+        notes[f"Leakage: not measured (no base language model named); see base: and {param('models')}"] = None
+    table = [row.told(strata, settings.level) for row in (*rows, *_averages(rows))]
+    spared = [] if len({row.stratum for row in rows}) > 1 else list(strata)
+    if all(row.leak is None or row.leak_n == row.n for row in rows):
+        spared.append("leakage_n")
+    return Measured(pl.DataFrame(table, infer_schema_length=None).drop(spared), tuple(notes))
 
 
 @dataclass(frozen=True)
 class _Row:
-    """A model's means, and what each resample made of them."""
+    """A model's means, and those of each resample."""
 
     stratum: Stratum
     model: str
     protocols: tuple[Protocol | None, ...]
     scores: tuple[float | None, ...]
-    values: Mapping[str, tuple[float, Floats]]
-    """Gain, leakage and unclipped leakage, each with its resamples; what is not known is not there."""
-    n: int
-    """Items with both scores of the gain."""
-    leak_n: int
-    """Items with both scores of the leakage."""
-    effective: float
-    """The effective number of clusters."""
+    values: Mapping[str, tuple[float, Floats]]  # of gain, leakage and unclipped leakage, as far as known
+    n: int  # items with both scores of the gain
+    leak_n: int  # items with both scores of the leakage
+    effective: float  # the effective number of clusters
 
     @property
     def leak(self) -> float | None:
@@ -126,17 +84,16 @@ class _Row:
         return row | {f"{name}_by": protocol_label(how) for name, how in zip(_SCORES, self.protocols, strict=True)}
 
 
-def _rows(stratum: Stratum, series: Series, asked: _Asked, index: int) -> list[_Row]:
-    """The models of one benchmark, or of one part of it, all on the same resamples."""
-    trios = list(_trios(series, asked))
+def _rows(stratum: Stratum, part: SideBySide, trios: Sequence[_Trio], settings: Settings, index: int) -> list[_Row]:
+    """The models of one benchmark, or of a part of it, all on the same resamples."""
     columns = [
-        [series.column(name, protocol) for name, protocol in ((model, sighted), (model, blind), (base, text))]
-        for model, base, (sighted, blind, text) in trios
+        part.table([(name, *(how or ())) for name, how in zip((model, model, base), protocols, strict=True)]).T
+        for model, base, protocols in trios
     ]
     if not columns:
         return []
     pairs = np.column_stack([pair for sighted, blind, base in columns for pair in (sighted - blind, blind - base)])
-    drawn = resampled_means(pairs, series.clusters, asked.settings.resamples, (asked.settings.seed, index))
+    drawn = resampled_means(pairs, part.clusters, settings.resamples, (settings.seed, index))
     rows = []
     for i, ((model, _, protocols), (sighted, blind, base)) in enumerate(zip(trios, columns, strict=True)):
         gains, leaks = pairs[:, 2 * i], pairs[:, 2 * i + 1]
@@ -148,39 +105,44 @@ def _rows(stratum: Stratum, series: Series, asked: _Asked, index: int) -> list[_
             leak, again = float(leaks[known].mean()), drawn[:, 2 * i + 1]
             values |= {"leakage": (max(0.0, leak), np.maximum(again, 0.0)), UNCLIPPED: (leak, again)}
         scores = (_mean(sighted[both]), _mean(blind[both]), _mean(base[known]))
-        effective = float(effective_clusters(np.unique(series.clusters[both], return_counts=True)[1]))
+        effective = float(effective_clusters(np.unique(part.clusters[both], return_counts=True)[1]))
         rows.append(_Row(stratum, model, protocols, scores, values, int(both.sum()), int(known.sum()), effective))
     return rows
 
 
-def _trios(series: Series, asked: _Asked) -> Iterator[tuple[str, str, tuple[Protocol | None, ...]]]:
-    """Each model, its language model, and the protocols of the three scores that belong together."""
-    no_sights = asked.no_sights
-    for model in series.models:
-        base = asked.base(model)
-        for sighted in series.protocols(model, (asked.settings.own["sighted"],)):
-            ways = like(series.protocols(model, no_sights), sighted)
-            if not ways:
+def _trios(part: SideBySide, results: Results, settings: Settings, notes: dict[str, None]) -> Iterator[_Trio]:
+    """Each model, its language model, and the protocols of their three scores."""
+    no_sights = blind_sights(settings.own["blind"])
+    asked: dict[str, list[Protocol]] = {}
+    for who, *how in part.columns:
+        asked.setdefault(who, []).append(tuple(how))
+    unseen = {model: [how for how in protocols if how[0] in no_sights] for model, protocols in asked.items()}
+    for model in sorted(asked):
+        base = (entry := results.models.get(model)) and entry.base
+        for sighted in asked[model]:
+            ways = like(unseen[model], sighted)
+            if sighted[0] != settings.own["sighted"] or not ways:
                 continue
-            blind = _strictest(series, model, ways)
-            asked.ways.append(tuple(way[0] for way in ways))
-            asked.taken.append(blind[0])
+            blind = _strictest(part, model, ways)
             text = None
             if base:
-                texts = like(series.protocols(base, no_sights), blind)
-                text = blind if blind in texts else _strictest(series, base, texts) if texts else None
+                texts = like(unseen.get(base, []), blind)
+                text = blind if blind in texts else _strictest(part, base, texts) if texts else None
                 if text is None:
-                    note = f"no leakage of {model}: its language model {base} was not asked {_or(no_sights)}"
-                    asked.notes[note] = None
+                    note = (
+                        f"Leakage of {model}: not measured (its language model {base} was not asked {_or(no_sights)})"
+                    )
+                    notes[note] = None
                 elif text[0] != blind[0]:
-                    asked.notes[f"leakage of {model}: asked {blind[0]}, its language model {base} {text[0]}"] = None
+                    notes[f"leakage of {model}: asked {blind[0]}, its language model {base} {text[0]}"] = None
             yield model, base or "", (sighted, blind, text)
 
 
-def _strictest(series: Series, model: str, ways: Sequence[Protocol]) -> Protocol:
-    """Of protocols that differ in sight alone, that under which the model answers most."""
-    by_sight = {way[0]: way for way in ways}
-    return by_sight[strictest({sight: series.column(model, way) for sight, way in by_sight.items()})]
+def _strictest(part: SideBySide, model: str, ways: Sequence[Protocol]) -> Protocol:
+    """Of protocols that differ in sight alone, that with the most right answers."""
+    columns = part.table([(model, *way) for way in ways]).T
+    best = strictest({way[0]: column for way, column in zip(ways, columns, strict=True)})
+    return next(way for way in ways if way[0] == best)
 
 
 def _or(sights: Sequence[str]) -> str:
@@ -219,7 +181,7 @@ def _average(rows: Sequence[_Row], stratum: Stratum, model: str) -> _Row:
 
 
 def _varied(drawn: Floats) -> bool:
-    """Whether resamples differ: where no item does, drawing again cannot show what was never seen."""
+    """Whether resamples differ: without differing items resampling shows no spread."""
     known = drawn[~np.isnan(drawn)]
     return bool(len(known)) and bool(np.ptp(known) > 0)
 
@@ -228,4 +190,107 @@ def _mean(values: Floats) -> float | None:
     return float(values.mean()) if len(values) else None
 
 
-MEASURES = (Gain(),)
+SIGHTED = "image,screenshot"  # the sights that show the image
+_NEARLY_ALL = 0.9  # who answered fewer items than this share of what another did is not called the best
+_TESTS: dict[str, type[pl.DataType]] = dict.fromkeys(("p", "p_adjusted"), pl.Float64)
+
+
+class _BestBlind(NamedTuple):
+    """Candidates for the best blind series of one part of the results, and which is."""
+
+    part: SideBySide
+    columns: Sequence[int]
+    best: int
+
+    def scores(self, column: int) -> Floats:
+        return self.part.scores[:, column]
+
+    def who(self, column: int) -> tuple[str, str | None]:
+        model, *protocol = map(str, self.part.columns[column])
+        return model, protocol_label(tuple(protocol))
+
+
+def _blind_series(results: Results, settings: Settings) -> Iterator[_BestBlind]:
+    """The blind series of each benchmark and tag value with nearly the largest number of items."""
+    around = [*results.varied(["benchmark"]), *results.by_tags(settings.by)]
+    for part in side_by_side(results, around, ("model", *PROTOCOL)):
+        blind = _with_sight(part, blind_sights(settings.own["blind"]))
+        known = {column: int((~np.isnan(part.scores[:, column])).sum()) for column in blind}
+        rivals = [column for column, n in known.items() if n >= _NEARLY_ALL * max(known.values())]
+        if rivals:
+            yield _BestBlind(part, rivals, max(rivals, key=lambda at: float(np.nanmean(part.scores[:, at]))))
+
+
+@measure(
+    "best-blind",
+    "the best that any model scores without the picture, beside guessing; tested as the best of many",
+    {"blind": BLIND_SETTING},
+)
+def best_blind(results: Results, settings: Settings) -> Measured:
+    """One row a benchmark and tag value; guessing is beside it where items have options."""
+    rows = []
+    for blind in _blind_series(results, settings):
+        part = blind.part
+        guess = _guess(results, part)
+        pairs = [paired(blind.scores(column), guess, part.clusters, settings.level) for column in blind.columns]
+        tested = dict(zip(blind.columns, zip(pairs, holm([pair.p for pair in pairs]), strict=True), strict=True))
+        (pair, adjusted), scores = tested[blind.best], blind.scores(blind.best)
+        known = ~np.isnan(scores)
+        row = {**part.key, **dict(zip(("model", "blind_by"), blind.who(blind.best), strict=True))}
+        row |= mean(scores[known], part.clusters[known], settings.level).named("blind")
+        row |= {"with_options": pair.a, "guessing": pair.b} | pair.gap("above")
+        row |= {"p": pair.p, "p_adjusted": adjusted, "n": int(known.sum())}
+        rows.append(row | {"options_n": pair.n, "series": len(blind.columns)})
+    if not rows:
+        raise NotMeasurable("best-blind: nobody was asked without the picture")
+    return Measured(table_of(rows, **_TESTS, with_options=pl.Float64, guessing=pl.Float64))
+
+
+@measure(
+    "against-blind",
+    "every sighted model against the best blind one, paired: who needs the picture to do better?",
+    {"sighted": (SIGHTED, "the sights that count as seeing"), "blind": BLIND_SETTING},
+)
+def against_blind(results: Results, settings: Settings) -> Measured:
+    """One row a sighted series: its score less that of the best blind one."""
+    rows: list[dict[str, Any]] = []
+    for blind in _blind_series(results, settings):
+        rows += _rivals(blind, _with_sight(blind.part, blind_sights(settings.own["sighted"])), settings.level)
+    if not rows:
+        raise NotMeasurable("against-blind: it takes answers with the picture and without it to the same items")
+    return Measured(table_of(rows, **_TESTS))
+
+
+def _with_sight(part: SideBySide, sights: Sequence[str]) -> list[int]:
+    return [index for index, (_, sight, *_) in enumerate(part.columns) if sight in sights]
+
+
+def _guess(results: Results, part: SideBySide) -> Floats:
+    """Score of guessing on each item of a part; nan without options."""
+    known = results.items.filter(pl.col("options") > 0)
+    if "benchmark" in part.key:
+        known = known.filter(pl.col("benchmark") == part.key["benchmark"])
+    options: Mapping[str, int] = dict(known.select("item", "options").iter_rows())
+    return np.array([1 / options[item] if item in options else np.nan for item in part.items], float)
+
+
+def _rivals(blind: _BestBlind, sighted: Sequence[int], level: float) -> Iterator[dict[str, Any]]:
+    """The rows of one part: all pairs of a blind and a sighted series are tested, those with the best are shown."""
+    if not sighted:
+        return
+    others, clusters = blind.part.scores[:, list(sighted)], blind.part.clusters
+    pairs = {column: against(blind.scores(column), others, clusters, level) for column in blind.columns}
+    every = holm([pair.p for column in blind.columns for pair in pairs[column]])
+    first = blind.columns.index(blind.best) * len(sighted)
+    rival, blind_by = blind.who(blind.best)
+    for place, (column, pair) in enumerate(zip(sighted, pairs[blind.best], strict=True)):
+        if pair.n:
+            model, sighted_by = blind.who(column)
+            row = {**blind.part.key, "model": model, "sighted": pair.b, "rival": rival, "blind": pair.a}
+            ends = (None if value is None else 0.0 - value for value in (pair.difference, pair.high, pair.low))
+            row |= dict(zip(("difference", "difference_low", "difference_high"), ends, strict=True))
+            row |= {"p": pair.p, "p_adjusted": every[first + place], "n": pair.n}
+            yield row | {"sighted_by": sighted_by, "blind_by": blind_by}
+
+
+MEASURES = (gain, best_blind, against_blind)

@@ -1,4 +1,4 @@
-"""Instability: how much a model's choice depends on how the same question happens to be put."""
+"""Instability: how much a model's choice depends on the way of asking."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,32 +6,28 @@ from typing import Any
 import polars as pl
 
 from eyetest.measures.means import mean_columns
-from eyetest.measures.results import TESTS, Measure, Measured, NotMeasurable, Results, Settings
-from eyetest.measures.stats.spread import entropies
+from eyetest.measures.results import TESTS, Measured, NotMeasurable, Results, Settings, measure
+from eyetest.measures.stats.ranking import entropies
 from eyetest.records import GIVEN, Asked
 from eyetest.wording import counted
 
 SOURCES = {"instruction": "template", "order": "order", "marks": "marks", "trial": "trial"}
-"""What may make a model choose differently, and the axis that it is."""
-_USUAL = Asked(item="", model="")
+"""Sources of differing choices, and their axes."""
 _MOST_ROWS = 20_000_000
-_MOST_CELLS = 600_000_000
-"""Answers to look at together, and answers times columns."""
+_MOST_CELLS = 600_000_000  # answers to look at together, and answers times columns
 _PAPERS_TESTS = 5
 _ENTROPIES = ("entropy", "corrected", "normalised")
 _VALUES = (*_ENTROPIES, "accuracy")
-_READINGS = ("chosen", "refused", "ambiguous", "unparsed")
-_IS_CHOICE = (pl.col("metric") == "accuracy") | ((pl.col("metric") == GIVEN) & pl.col("reading").is_in(_READINGS))
+_IS_CHOICE = (pl.col("metric") == "accuracy") | ((pl.col("metric") == GIVEN) & (pl.col("reading") != "text"))
 _KNOWN = ("cluster", "options")
 
 
 def sources(tests: pl.DataFrame) -> dict[str, pl.Expr]:
-    """Which rows to look at for each source: all, or those where its axis varies and the others are as usual.
-
-    ``tests`` has a row for each way in which anything was asked. A source that never varies alone is not there;
-    one that nothing varies beside has the very expression of all.
-    """
-    usual = {axis: _usual(tests.get_column(axis)) for axis in TESTS}
+    """For each source the rows where only its axis varies; the very expression of all where nothing else does."""
+    usual: dict[str, Any] = {axis: getattr(Asked(item="", model=""), axis) for axis in TESTS}
+    for axis, default in usual.items():
+        if not (tests.get_column(axis) == default).any():
+            usual[axis] = tests.get_column(axis).min()
     rows_of = {"all": pl.col("template").is_not_null()}
     for source, axis in SOURCES.items():
         only = pl.all_horizontal(pl.col(other) == usual[other] for other in TESTS if other != axis)
@@ -41,14 +37,8 @@ def sources(tests: pl.DataFrame) -> dict[str, pl.Expr]:
     return rows_of
 
 
-def _usual(values: pl.Series) -> Any:
-    """The value that nobody had to ask for; where it was never used, the first one."""
-    default = getattr(_USUAL, values.name)
-    return default if (values == default).any() else values.min()
-
-
 def batches(tests: pl.DataFrame, columns: int) -> list[list[str]]:
-    """Models in groups of so few answers (``len`` in ``tests``) that as many columns of them fit into memory."""
+    """Models in groups with so few answers (``len`` in ``tests``) that their columns fit into memory."""
     groups: list[list[str]] = []
     room = 0
     for model, rows in tests.group_by("model").agg(pl.col("len").sum()).sort("model").rows():
@@ -60,41 +50,36 @@ def batches(tests: pl.DataFrame, columns: int) -> list[list[str]]:
     return groups
 
 
-class Instability(Measure):
-    """The entropy of a model's choices over the tests of an item."""
-
-    name = "instability"
-    summary = "entropy of the choices over repeated tests of an item, plain, corrected and normalised, by source"
-
-    def measure(self, results: Results, settings: Settings) -> Measured:
-        """One row a source, series and tag value."""
-        tags, keys = results.by_tags(settings.by), results.keys()
-        asked = results.scores.filter(_IS_CHOICE & (pl.col("outcome") != "failed"))
-        tests = asked.group_by("model", *TESTS, "choice").len().collect(engine="streaming")
-        choices = sorted(tests.get_column("choice").drop_nulls().unique())
-        if not choices:
-            raise NotMeasurable("instability: no answer was read as one of several choices")
-        rows_of, items = sources(tests), _items(results, keys, tags)
-        by_source = {
-            source: only for source, only in rows_of.items() if source == "all" or only is not rows_of["all"]
-        }
-        parts: list[pl.DataFrame] = []
-        for models in batches(tests, len(choices) * len(by_source)):
-            some = asked.filter(pl.col("model").is_in(models))
-            of_item = _counted(some, keys, choices, by_source).join(items, on=_item_key(keys), how="left")
-            known = of_item.filter(pl.col("text").not_().fill_null(True)).collect(engine="streaming")
-            for source in by_source:
-                rows = _of_source(known, source, [*keys, *tags], choices)
-                table = _table(rows, [*keys, *tags], settings.level)
-                parts.append(table.select(pl.lit(source).alias("source"), pl.all()))
-        whole = pl.concat(parts).filter(pl.col("source") == "all")
-        if not whole.get_column("n").sum():
-            raise NotMeasurable(
-                "instability: no choice item has two answers that were read; ask again with other templates, orders, "
-                "marks or trials"
-            )
-        same = [whole.with_columns(pl.lit(source).alias("source")) for source in rows_of if source not in by_source]
-        return Measured(pl.concat([*parts, *same]).sort("source", *keys, *tags), _notes(whole))
+@measure(
+    "instability", "entropy of the choices over repeated tests of an item, plain, corrected and normalised, by source"
+)
+def instability(results: Results, settings: Settings) -> Measured:
+    """One row a source, series and tag value."""
+    tags, keys = results.by_tags(settings.by), results.keys()
+    asked = results.scores.filter(_IS_CHOICE & (pl.col("outcome") != "failed"))
+    tests = asked.group_by("model", *TESTS, "choice").len().collect(engine="streaming")
+    choices = sorted(tests.get_column("choice").drop_nulls().unique())
+    if not choices:
+        raise NotMeasurable("instability: no answer was read as one of several choices")
+    rows_of, items = sources(tests), _items(results, keys, tags)
+    by_source = {source: only for source, only in rows_of.items() if source == "all" or only is not rows_of["all"]}
+    parts: list[pl.DataFrame] = []
+    for models in batches(tests, len(choices) * len(by_source)):
+        some = asked.filter(pl.col("model").is_in(models))
+        of_item = _counted(some, keys, choices, by_source).join(items, on=_item_key(keys), how="left")
+        known = of_item.filter(pl.col("text").not_().fill_null(True)).collect(engine="streaming")
+        for source in by_source:
+            rows = _of_source(known, source, [*keys, *tags], choices)
+            table = _table(rows, [*keys, *tags], settings.level)
+            parts.append(table.select(pl.lit(source).alias("source"), pl.all()))
+    whole = pl.concat(parts).filter(pl.col("source") == "all")
+    if not whole.get_column("n").sum():
+        raise NotMeasurable(
+            "instability: no choice item has two answers that were read; ask again with other templates, orders, "
+            "marks or trials"
+        )
+    same = [whole.with_columns(pl.lit(source).alias("source")) for source in rows_of if source not in by_source]
+    return Measured(pl.concat([*parts, *same]).sort("source", *keys, *tags), _notes(whole))
 
 
 def _item_key(keys: Sequence[str]) -> list[str]:
@@ -102,7 +87,7 @@ def _item_key(keys: Sequence[str]) -> list[str]:
 
 
 def _items(results: Results, keys: Sequence[str], tags: Sequence[str]) -> pl.LazyFrame:
-    """What is known of the items, keyed as the scores are. Text items are told by having no options."""
+    """Data of the items, keyed as the scores are. Text items have no options."""
     types = results.scores.collect_schema()
     items = results.items.lazy()
     if "benchmark" not in keys:
@@ -118,7 +103,7 @@ def _items(results: Results, keys: Sequence[str], tags: Sequence[str]) -> pl.Laz
 def _counted(
     tests: pl.LazyFrame, keys: Sequence[str], choices: Sequence[str], by_source: Mapping[str, pl.Expr]
 ) -> pl.LazyFrame:
-    """One row an item: for each source how often it was tested, how often each choice was made, and its accuracy."""
+    """One row per item: for each source the number of tests, counts of each choice, and accuracy."""
     columns: list[pl.Expr] = []
     for source, only in by_source.items():
         columns += [
@@ -130,7 +115,7 @@ def _counted(
 
 
 def _of_source(of_item: pl.DataFrame, source: str, keys: Sequence[str], choices: Sequence[str]) -> pl.LazyFrame:
-    """Items that were tested twice or more; with fewer than two answers read they have no entropy."""
+    """Items tested twice or more; with fewer than two answers read they have no entropy."""
     columns = [pl.col(f"{source} {name}").alias(name) for name in (*choices, "tests", "accuracy")]
     rows = of_item.lazy().select(*keys, "item", *_KNOWN, *columns).filter(pl.col("tests") > 1)
     return rows.with_columns(
@@ -173,4 +158,4 @@ def _notes(overall: pl.DataFrame) -> tuple[str, ...]:
     return tuple(notes)
 
 
-MEASURES = (Instability(),)
+MEASURES = (instability,)

@@ -1,126 +1,118 @@
-"""What each item does: how many get it right, whether the better models do, and whether they meet on another gold."""
+"""Per item: how many models get it right, whether the better models do, and the votes against its key."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from eyetest.errors import InputError
 from eyetest.measures.aligned import pivoted
-from eyetest.measures.results import TAG, Measure, Measured, NotMeasurable, Own, Results, Settings, refuse_tags, split
-from eyetest.measures.stats.consensus import suspicion
+from eyetest.measures.results import TAG, Measured, NotMeasurable, Results, Settings, measure, split
+from eyetest.measures.stats.consensus import INDEPENDENT, PRIOR, suspicion
 from eyetest.measures.stats.item_analysis import fit, item_rest, mean_scores
-from eyetest.measures.stats.item_states import STATES
 from eyetest.records import MAX_CHOICES, letter
 from eyetest.wording import counted
 
-_ENOUGH_MODELS = 8
-"""Fewer say next to nothing about an item's slope."""
+_ENOUGH_MODELS = 8  # fewer say next to nothing about an item's slope
 _ROUNDING = 1e-9
-
-
 _ENOUGH_VOICES = 2
-_FEW_VOICES = 5
 _LETTERS = {position: letter(position) for position in range(MAX_CHOICES)}
 _POSITIONS = {mark: position for position, mark in _LETTERS.items()}
-_RATHER = 0.5
 _TASK = TAG + "task"
 _NOTE = "a queue for people, not a verdict: hard items with an attractive wrong option stand here too"
 
 
-class Items(Measure):
-    """One row an item: mean score over models, item-rest correlation, slope and intercept of the 2PL model."""
-
-    name = "items"
-    summary = "per item: mean score, item-rest correlation, and from 8 models on its 2PL slope and intercept"
-    own: ClassVar[Own] = {
-        "right": (0.5, "the mean score from which on an item counts as right for slope and intercept")
-    }
-
-    def measure(self, results: Results, settings: Settings) -> Measured:
-        """One row an item of each benchmark under each protocol; ``n`` counts models."""
-        refuse_tags(self.name, settings)
-        around = results.families()
-        right = float(settings.own["right"])
-        tables, notes = [], set()
-        for key, part in split(results.per_item([*around, "model"]), around):
-            items, _, scores = pivoted(part, ["item"], ["model"], "score")
-            slopes: list[float | None] = [None] * len(items)
-            intercepts = slopes
-            if scores.shape[1] >= _ENOUGH_MODELS:
-                fitted = fit(np.where(np.isnan(scores), np.nan, scores >= right - _ROUNDING))
-                slopes, intercepts = fitted.slopes.tolist(), fitted.intercepts.tolist()
-                notes.add(f"for slope and intercept an item is right from a mean score of {right:g} on")
-                if not fitted.converged:
-                    notes.add(f"slopes and intercepts still moved after {fitted.rounds} rounds")
-            else:
-                notes.add(f"slope and intercept need at least {_ENOUGH_MODELS} models")
-            columns = {"accuracy": mean_scores(scores), "item_rest": item_rest(scores)}
-            columns |= {"slope": slopes, "intercept": intercepts}
-            table = items.with_columns(pl.Series(name, values, pl.Float64) for name, values in columns.items())
-            counts = pl.Series("n", np.count_nonzero(~np.isnan(scores), axis=1))
-            tables.append(table.with_columns(counts).select(*_as_columns(key), pl.all()))
-        if not tables:
-            raise NotMeasurable("items: no answer has a score")
-        return Measured(pl.concat(tables), tuple(sorted(notes)))
+@measure(
+    "items",
+    "per item: mean score, item-rest correlation, and from 8 models on its 2PL slope and intercept",
+    {"right": (0.5, "the mean score from which on an item counts as right for slope and intercept")},
+    by_tag=False,
+)
+def items(results: Results, settings: Settings) -> Measured:
+    """One row an item of each benchmark under each protocol; ``n`` counts models."""
+    around = results.families()
+    right = float(settings.own["right"])
+    tables, notes = [], set()
+    for key, part in split(results.per_item([*around, "model"]), around):
+        items, _, scores = pivoted(part, ["item"], ["model"], "score")
+        slopes: list[float | None] = [None] * len(items)
+        intercepts = slopes
+        if scores.shape[1] >= _ENOUGH_MODELS:
+            fitted = fit(np.where(np.isnan(scores), np.nan, scores >= right - _ROUNDING))
+            slopes, intercepts = fitted.slopes.tolist(), fitted.intercepts.tolist()
+            notes.add(f"for slope and intercept an item is right from a mean score of {right:g} on")
+            if not fitted.converged:
+                notes.add(f"slopes and intercepts still moved after {fitted.rounds} rounds")
+        else:
+            notes.add(f"slope and intercept need at least {_ENOUGH_MODELS} models")
+        columns = {"accuracy": mean_scores(scores), "item_rest": item_rest(scores)}
+        columns |= {"slope": slopes, "intercept": intercepts}
+        table = items.with_columns(pl.Series(name, values, pl.Float64) for name, values in columns.items())
+        counts = pl.Series("n", np.count_nonzero(~np.isnan(scores), axis=1))
+        tables.append(table.with_columns(counts).select(*_as_columns(key), pl.all()))
+    if not tables:
+        raise NotMeasurable("items: no answer has a score")
+    return Measured(pl.concat(tables), tuple(sorted(notes)))
 
 
 def _as_columns(key: Mapping[str, Any]) -> list[pl.Expr]:
     return [pl.lit(value).alias(name) for name, value in key.items()]
 
 
-class WrongGolds(Measure):
-    """For each item, how likely it is flawed by what models chose: a wrong gold, two right options, or none."""
-
-    name = "wrong-golds"
-    summary = "golds that models agree against, the likeliest flawed first: a queue for people"
-    own: ClassVar[Own] = {"task": ("task", "the tag that names tasks, inside which errors are alike")}
-
-    def measure(self, results: Results, settings: Settings) -> Measured:
-        """One row an item with options, in the order in which looking is likeliest to change something.
-
-        ``ratio`` is a log likelihood ratio, above 0 where the rival is likelier than the gold.
-        """
-        refuse_tags(self.name, settings)
-        around = results.families()
-        task = str(settings.own.get("task", "task"))
-        column = _TASK if task == "task" else results.by_tags([task])[0]
-        answers = _answers(results, around, column)
-        several = answers.filter(pl.col("several").any().over(*around, "item"))
-        answers = answers.join(several, on=(*around, "item"), how="anti")
-        if not answers.get_column("place").is_not_null().any():
-            raise NotMeasurable("wrong-golds: no answer tells which option was chosen, or no item has one known gold")
-        panels = list(split(answers, around))
-        tables = [
-            _judged(part).select(*_as_columns(key), pl.all())
-            for key, part in panels
-            if part.drop_nulls("place").get_column("model").n_unique() >= _ENOUGH_VOICES
-        ]
-        if not tables:
-            raise NotMeasurable(f"wrong-golds: fewer than {_ENOUGH_VOICES} models chose an option; ask more of them")
-        table = pl.concat(tables)
-        notes = [_NOTE, _worth(table.get_column("flawed"))]
-        if max(int(table.get_column("n").max() or 0) for table in tables) < _FEW_VOICES:  # type: ignore[arg-type]
-            notes.append(f"fewer than {_FEW_VOICES} models: an order in which to look, hardly evidence")
-        if len(tables) < len(panels):
-            notes.append(
-                f"left out: {', '.join(around)} with fewer than {_ENOUGH_VOICES} models that chose an option"
-            )
-        if len(several):
-            left = several.select(*around, "item").n_unique()
-            notes.append(f"left out: {counted(left, 'item')} where another option than the gold was scored right")
-        return Measured(table, tuple(notes))
-
-
-def _worth(flawed: pl.Series) -> str:
-    """What the list is worth by its own odds."""
-    sent = flawed.filter(flawed > _RATHER)
-    rather = f"{counted(len(sent), 'item')} of {len(flawed):,} rather flawed than sound"
-    return f"{rather}; by these odds {sent.sum():.0f} of them are, and {flawed.sum():.0f} of all"
+@measure(
+    "wrong-golds",
+    "golds that models' votes speak against, the most suspect first: a queue for people",
+    {
+        "people": (1 - PRIOR, "the share of items that people answer right: no larger share of golds can be wrong"),
+        "task": ("", "a tag that names tasks, where golds are wrong equally often in all of them"),
+    },
+    by_tag=False,
+)
+def wrong_golds(results: Results, settings: Settings) -> Measured:
+    """One row an item with options, the most suspect first. ``ratio``: log likelihood ratio, gold moved against as
+    given; ``flawed``: probability of a wrong gold, null with fewer than five effectively independent models.
+    """
+    around = results.families()
+    task, people = str(settings.own["task"]), float(settings.own["people"])
+    if not 0 < people <= 1:
+        raise InputError("wrong-golds: people is a share above 0 and up to 1")
+    column = _TASK if task in ("", "task") else results.by_tags([task])[0]
+    answers = _answers(results, around, column)
+    several = answers.filter(pl.col("several").any().over(*around, "item"))
+    answers = answers.join(several, on=(*around, "item"), how="anti")
+    if not answers.get_column("place").is_not_null().any():
+        raise NotMeasurable("wrong-golds: no answer tells which option was chosen, or no item has one known gold")
+    panels = list(split(answers, around))
+    judged = [
+        (key, *_judged(part if task else part.with_columns(pl.lit(None, pl.String).alias(_TASK)), people))
+        for key, part in panels
+        if part.drop_nulls("place").get_column("model").n_unique() >= _ENOUGH_VOICES
+    ]
+    if not judged:
+        raise NotMeasurable(f"wrong-golds: fewer than {_ENOUGH_VOICES} models chose an option; ask more of them")
+    tables = [table.select(*_as_columns(key), pl.all()) for key, table, _ in judged]
+    table, independent = pl.concat(tables), [number for *_, number in judged]
+    flawed = table.get_column("flawed").drop_nulls()
+    notes = [_NOTE]
+    if len(flawed):
+        prior = f"if at most {min(PRIOR, 1 - people):.1%} of golds are wrong"
+        notes.append(f"by these odds {flawed.sum():.0f} of {counted(len(flawed), 'gold')} are wrong, {prior}")
+    if min(independent) < INDEPENDENT:
+        count = f"models count as {min(independent):.1f} independent ones by their agreement on wrong answers"
+        notes.append(
+            f"{count}: below {INDEPENDENT:g} there is an order in which to look, and no odds (flawed is null)"
+        )
+    if len(tables) < len(panels):
+        notes.append(f"left out: {', '.join(around)} with fewer than {_ENOUGH_VOICES} models that chose an option")
+    if len(several):
+        left = several.select(*around, "item").n_unique()
+        notes.append(f"left out: {counted(left, 'item')} where another option than the gold was scored right")
+    return Measured(table, tuple(notes))
 
 
 def _answers(results: Results, around: Sequence[str], task: str) -> pl.DataFrame:
-    """What each model chose for each item, and its mean score; no choice where tests of the item disagree evenly."""
+    """The choice of each model for each item, and its mean score; no choice where tests tie."""
     unknown = [pl.lit(None, pl.String).alias(name) for name in ("kinds", task) if name not in results.items.columns]
     items = results.items.with_columns(unknown).with_columns(pl.col(task).alias(_TASK))
     known = items.lazy().filter((pl.col("options") > 1) & pl.col("position").is_not_null())
@@ -146,7 +138,8 @@ def _answers(results: Results, around: Sequence[str], task: str) -> pl.DataFrame
     )
 
 
-def _judged(answers: pl.DataFrame) -> pl.DataFrame:
+def _judged(answers: pl.DataFrame, people: float) -> tuple[pl.DataFrame, float]:
+    """The table of one panel, and its effective number of independent models."""
     items = (
         answers.group_by("item")
         .agg(pl.col("options", "position", "kinds", _TASK).first(), pl.col("score").mean().alias("accuracy"))
@@ -159,11 +152,10 @@ def _judged(answers: pl.DataFrame) -> pl.DataFrame:
         if own is not None:
             kinds[row, : len(own)] = own
     tasks = items.get_column(_TASK).to_list()
-    doubt = suspicion(chosen, options, items.get_column("position").to_numpy(), kinds, tasks)
-    return (
+    doubt = suspicion(chosen, options, items.get_column("position").to_numpy(), kinds, tasks, people)
+    table = (
         items.with_columns(
-            pl.Series("flawed", 1 - doubt.states[:, 0]),
-            pl.Series("likeliest", [STATES[state] for state in doubt.states.argmax(axis=1)], pl.String),
+            pl.Series("flawed", doubt.flawed, nan_to_null=True),
             pl.Series("ratio", doubt.ratios),
             pl.Series("rival", doubt.rivals).replace_strict(_LETTERS, return_dtype=pl.String),
             pl.col("position").replace_strict(_LETTERS, return_dtype=pl.String).alias("gold"),
@@ -171,9 +163,10 @@ def _judged(answers: pl.DataFrame) -> pl.DataFrame:
             pl.Series("for_rival", (chosen == doubt.rivals[:, None]).sum(axis=1)),
             pl.Series("n", (chosen >= 0).sum(axis=1)),
         )
-        .select("item", "flawed", "likeliest", "ratio", "gold", "rival", "for_gold", "for_rival", "accuracy", "n")
-        .sort("flawed", "ratio", "item", descending=[True, True, False])
+        .select("item", "flawed", "ratio", "gold", "rival", "for_gold", "for_rival", "accuracy", "n")
+        .sort("ratio", "item", descending=[True, False])
     )
+    return table, doubt.independent
 
 
-MEASURES = (Items(), WrongGolds())
+MEASURES = (items, wrong_golds)

@@ -1,10 +1,6 @@
-"""Does a model know a test by heart? It is asked each question again about twins, pictures with other answers.
-
-Original and twins differ only in which option is right, and which of them came first was drawn by lot. Whoever
-remembers the original gives its gold whatever the picture shows. So every one of them is taken for the original in
-turn: how far does its gold come on itself, and how far on all the others together? One slip may look like memory,
-the same slip on every twin hardly ever: hence the square. Whoever has met none of them treats all alike, whether it
-sees well, badly or not at all; what the true original has above its twins is the leak.
+"""Has a model memorized a test? It is asked each question about twins, images with other answers. The statistic is
+how often a gold is given on itself, times the square of how often on the others; the leak is that of the original
+above its twins.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from eyetest.measures.means import with_adjusted
-from eyetest.measures.results import TAG, Measure, Measured, NotMeasurable, Results, Settings, split, table_of
-from eyetest.measures.stats.intervals import Floats, Ints, mean
+from eyetest.measures.results import TAG, Measured, NotMeasurable, Results, Settings, measure, split, table_of
+from eyetest.measures.stats.intervals import mean
 from eyetest.measures.stats.paired import Paired, paired, with_imaginary_items
 from eyetest.records import EDITION, FRESH, ORIGINAL, TWIN
 from eyetest.wording import counted
@@ -26,37 +22,29 @@ _ROUNDING = 1e-9
 _CELLS_AT_ONCE = 2**20
 
 
-class LeakByTwin(Measure):
-    """How far the original's gold comes whatever the picture shows, against that of its twins; and the drop."""
-
-    name = "leak-by-twin"
-    summary = "originals against answer-changing twins (harden twins): drop, old golds on twins, leak"
-
-    def measure(self, results: Results, settings: Settings) -> Measured:
-        """One row a series and tag value, over the originals that have an answer to themselves and to a twin.
-
-        ``old_gold`` is the share of twins answered with the original's gold, ``new_gold`` that of originals answered
-        with a twin's. ``by_heart`` is the share of originals answered with their gold, times the square of the share
-        of their twins answered so; ``by_luck`` the same with a twin in the original's place; ``leak`` the first less
-        the second. Where fresh items lie beside the twins, ``fresh_drop`` is what the score loses from the originals
-        to them.
-        """
-        if _TAG not in results.items.columns or not (results.items.get_column(_TAG) == TWIN).any():
-            raise NotMeasurable(
-                f"{self.name}: no item is a twin; eyetest harden twins makes a benchmark that has some"
-            )
-        keys = results.keys(settings.by)
-        originals = _originals(results, keys, settings.by)
-        rows = list(_rows(originals, keys, settings))
-        if not rows:
-            raise NotMeasurable(f"{self.name}: nobody answered an original and its twin")
-        table = table_of(rows, p=pl.Float64).sort(keys)
-        families = [key for key in keys if key != "model"]
-        return Measured(with_adjusted(table, families), tuple(_notes(originals)))
+@measure("leak-by-twin", "originals against answer-changing twins (harden twins): drop, old golds on twins, leak")
+def leak_by_twin(results: Results, settings: Settings) -> Measured:
+    """One row a series and tag value, over originals with an answer to themselves and to a twin. ``old_gold``: share
+    of twins answered with the original's gold; ``new_gold``: of originals with a twin's; ``by_heart`` and
+    ``by_luck``: the leak statistic of originals and of twins; ``leak``: their difference.
+    """
+    if _TAG not in results.items.columns or not (results.items.get_column(_TAG) == TWIN).any():
+        raise NotMeasurable("leak-by-twin: no item is a twin; eyetest harden twins makes a benchmark that has some")
+    keys = results.keys(settings.by)
+    originals = _originals(results, keys, settings.by)
+    rows = list(_rows(originals, keys, settings))
+    if not rows:
+        raise NotMeasurable("leak-by-twin: nobody answered an original and its twin")
+    table = table_of(rows, p=pl.Float64).sort(keys)
+    families = [key for key in keys if key != "model"]
+    untold = originals.filter(pl.col("kept").is_null()).get_column("of").n_unique()
+    why = "no words are known that could be held to another gold, or their metric needs all answers together"
+    note = f"{counted(untold, 'original')} count for the drop, not for old golds: {why}"
+    return Measured(with_adjusted(table, families), (note,) if untold else ())
 
 
 def _originals(results: Results, keys: Sequence[str], by: Sequence[str]) -> pl.DataFrame:
-    """A row a series and original: the scores on original, twins and fresh item, and what `_golds` says of it."""
+    """A row per series and original: scores on original, twins and fresh item, and the columns of `_golds`."""
     series = [*dict.fromkeys((*keys, "benchmark")), "of"]
     of = pl.when(_EDITION == ORIGINAL).then("item").otherwise("group").alias("of")
     answers = results.with_items("cluster", "group", "gold", _TAG, by=by).with_columns(of)
@@ -74,11 +62,7 @@ def _originals(results: Results, keys: Sequence[str], by: Sequence[str]) -> pl.D
 
 
 def _golds(answers: pl.LazyFrame, exchanged: pl.LazyFrame, series: Sequence[str]) -> pl.LazyFrame:
-    """Of each original: whose gold came where.
-
-    ``kept`` is a list over the original, which comes first, and its twins: how far the gold of each came on itself,
-    times the square of how far it came on the others.
-    """
+    """For each original which gold was given where; ``kept``: the leak statistic of the original, then its twins."""
     own = pl.col("item") == pl.col("whose")
     came = (
         _given(answers, exchanged, series)
@@ -103,8 +87,7 @@ def _golds(answers: pl.LazyFrame, exchanged: pl.LazyFrame, series: Sequence[str]
         .filter(pl.col("first") & (pl.col("kept").list.len() > 1))
         .drop("first")
         .with_columns(
-            pl.col("kept").list.first().alias("by_heart"),
-            pl.col("kept").list.slice(1).list.mean().alias("by_luck"),
+            pl.col("kept").list.first().alias("by_heart"), pl.col("kept").list.slice(1).list.mean().alias("by_luck")
         )
     )
 
@@ -137,17 +120,17 @@ def _rows(originals: pl.DataFrame, keys: Sequence[str], settings: Settings) -> I
         choice = part.filter(pl.col("kept").is_not_null())
         leak = with_imaginary_items(_paired(choice, "by_heart", "by_luck", level), level)
         old = mean(choice.get_column("old_gold"), choice.get_column("cluster"), level)
-        row = key | {ORIGINAL: drop.a, TWIN: drop.b} | _named("drop", drop)
+        row = key | {ORIGINAL: drop.a, TWIN: drop.b} | drop.gap("drop")
         row |= old.named("old_gold") | {"new_gold": choice.get_column("new_gold").mean()}
-        row |= {"by_heart": leak.a, "by_luck": leak.b} | _named("leak", leak) | {"p": _by_lot(choice, settings)}
+        row |= {"by_heart": leak.a, "by_luck": leak.b} | leak.gap("leak") | {"p": _chance(choice, settings)}
         if with_fresh:
             fresh = _paired(part, "score", "score_fresh", level)
-            row |= {FRESH: fresh.b} | _named("fresh_drop", fresh)
+            row |= {FRESH: fresh.b} | fresh.gap("fresh_drop")
         yield row | {"n": drop.n, "twins": int(part.get_column("twins").sum())}
 
 
-def _by_lot(originals: pl.DataFrame, settings: Settings) -> float | None:
-    """How often a leak as large, either way, comes out where each original is drawn by lot once more."""
+def _chance(originals: pl.DataFrame, settings: Settings) -> float | None:
+    """Probability of a leak as large, either way, if each original is drawn at random among its family."""
     lists = originals.get_column("kept").to_list()
     if not lists:
         return None
@@ -157,20 +140,14 @@ def _by_lot(originals: pl.DataFrame, settings: Settings) -> float | None:
         values = np.array(kept)
         row[: len(kept)] = (values * len(kept) - values.sum()) / (len(kept) - 1)
     told = np.abs(leaks).max(axis=1) > _ROUNDING
-    drawn = _sums_by_lot(leaks[told], sizes[told], settings)
-    return float((1 + (np.abs(drawn) > abs(leaks[:, 0].sum()) - _ROUNDING).sum()) / (1 + len(drawn)))
-
-
-def _sums_by_lot(leaks: Floats, sizes: Ints, settings: Settings) -> Floats:
-    """The sum of the leaks in each draw, so many draws at once that they stay in memory."""
-    rng, rows = np.random.default_rng(settings.seed), np.arange(len(leaks))
-    at_once = max(1, _CELLS_AT_ONCE // max(1, len(leaks)))
-    sums = []
+    varied, sizes, rng = leaks[told], sizes[told], np.random.default_rng(settings.seed)
+    at_once, larger = max(1, _CELLS_AT_ONCE // max(1, len(varied))), 0
     for start in range(0, settings.resamples, at_once):
         count = min(at_once, settings.resamples - start)
-        lots = (rng.random((count, len(leaks))) * sizes).astype(int)
-        sums.append(leaks[rows, lots].sum(axis=1))
-    return np.concatenate(sums) if sums else np.empty(0)
+        lots = (rng.random((count, len(varied))) * sizes).astype(int)
+        sums = varied[np.arange(len(varied)), lots].sum(axis=1)
+        larger += int((np.abs(sums) > abs(leaks[:, 0].sum()) - _ROUNDING).sum())
+    return (1 + larger) / (1 + settings.resamples)
 
 
 def _paired(part: pl.DataFrame, a: str, b: str, level: float) -> Paired:
@@ -178,15 +155,4 @@ def _paired(part: pl.DataFrame, a: str, b: str, level: float) -> Paired:
     return paired(one, other, clusters, level)
 
 
-def _named(name: str, pair: Paired) -> dict[str, float | None]:
-    return {name: pair.difference, f"{name}_low": pair.low, f"{name}_high": pair.high}
-
-
-def _notes(originals: pl.DataFrame) -> Iterator[str]:
-    untold = originals.filter(pl.col("kept").is_null()).get_column("of").n_unique()
-    if untold:
-        why = "no words are known that could be held to another gold, or their metric needs all answers together"
-        yield f"{counted(untold, 'original')} count for the drop, not for old golds: {why}"
-
-
-MEASURES = (LeakByTwin(),)
+MEASURES = (leak_by_twin,)

@@ -1,50 +1,45 @@
-"""Linked settings: what changes from one way of asking, or one benchmark, to another, for scores, ranks and items."""
+"""Linked settings: changes of scores, ranks and items between ways of asking or benchmarks (MMMU-Pro)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import hypot, isnan
-from typing import Any, ClassVar, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from eyetest.errors import InputError, param, short
-from eyetest.measures.aligned import FROM_TO, Sides, side_by_side, sides
+from eyetest.errors import InputError, nearest, param, short
+from eyetest.measures.aligned import FROM_TO, Sides, parse_axes, pivoted, side_by_side, sides
 from eyetest.measures.compare import RIGHT, flips_between, pairs_of
-from eyetest.measures.means import with_adjusted
-from eyetest.measures.results import Measure, Measured, NotMeasurable, Own, Results, Settings, split, table_of
+from eyetest.measures.hits import BLIND_SETTING, blind_sights, strictest_sights
+from eyetest.measures.means import mean_table, with_adjusted
+from eyetest.measures.results import (
+    PROTOCOL,
+    TAG,
+    Measured,
+    NotMeasurable,
+    Own,
+    Results,
+    Settings,
+    measure,
+    split,
+    table_of,
+)
 from eyetest.measures.stats.intervals import NOTHING, IntervalEstimate, mean
-from eyetest.measures.stats.paired import paired
+from eyetest.measures.stats.paired import is_verdict, paired
+from eyetest.measures.stats.ranking import shift_intervals
 
 _NOT_PAIRED = "other items on either side: differences are not paired"
 
 
-class MmmuPro(NamedTuple):
-    """MMMU-Pro's differences. ``original`` is the source benchmark's score, not that of its four-option setting.
-
-    Δ1 is ten options − original, Δ2 vision − original; ``overall`` is the mean of ten options and vision, and
-    ``difference``, Δ3, overall − original.
-    """
-
-    ten_options: float
-    vision: float
-    overall: float
-    difference: float
-
-
-def mmmu_pro(original: float, ten_options: float, vision: float) -> MmmuPro:
-    """What a model's three scores come to."""
-    overall = (ten_options + vision) / 2
-    return MmmuPro(ten_options - original, vision - original, overall, overall - original)
-
-
 def ranks(before: Sequence[float], after: Sequence[float]) -> tuple[list[int], list[int]]:
-    """The ranks of some models in two settings, 1 the best. Equals stand as they do in the other setting."""
-    return _ranks(before, after), _ranks(after, before)
-
-
-def _ranks(scores: Sequence[float], ties: Sequence[float]) -> list[int]:
-    order = sorted(range(len(scores)), key=lambda i: (-scores[i], -ties[i]))
-    return [rank for rank, _ in sorted(enumerate(order, 1), key=lambda placed: placed[1])]
+    """The ranks of some models in two settings, 1 the best. Ties are ordered as in the other setting."""
+    orders = (
+        np.lexsort((-np.array(ties, float), -np.array(scores, float)))
+        for scores, ties in ((before, after), (after, before))
+    )
+    first, second = ((np.argsort(order) + 1).tolist() for order in orders)
+    return first, second
 
 
 def unpaired(before: IntervalEstimate, after: IntervalEstimate) -> IntervalEstimate:
@@ -57,38 +52,48 @@ def unpaired(before: IntervalEstimate, after: IntervalEstimate) -> IntervalEstim
     return IntervalEstimate(b - a, low, high, before.n + after.n)
 
 
-class Linked(Measure):
-    """The difference that a setting makes, by model, and how ranks move."""
+@measure("linked", "differences between two linked settings (from, to): scores, intervals, ranks", FROM_TO)
+def linked(results: Results, settings: Settings) -> Measured:
+    """One row a series and tag value with both sides; ``risen``: ranks gained; Holm over all rows of a protocol."""
+    two = sides(results, settings, "linked")
+    shared = two.shared
+    rows = list(_paired(shared, two.keys, settings.level) if len(shared) else _apart(two, settings.level))
+    table = table_of(rows, p=pl.Float64).cast({key: two.before.schema[key] for key in two.keys}).sort(two.keys)
+    others = [key for key in two.keys if key != "model"]
+    ranked = pl.concat([_ranked(part) for _, part in split(table, others)])
+    frames = (two.before, two.after)
+    if len(shared):
+        frames = (shared.drop("score_after"), shared.drop("score").rename({"score_after": "score"}))
+    sided = [frame.with_columns(pl.lit(side).alias("side")) for side, frame in enumerate(frames)]
+    shifts = [key | row for key, part in split(pl.concat(sided), others) for row in _shifts(part, settings)]
+    if shifts:
+        known = table_of(shifts).cast({key: table.schema[key] for key in two.keys})
+        ranked = ranked.join(known, on=two.keys, how="left", nulls_equal=True)
+    families = [key for key in others if not key.startswith(TAG)]
+    return Measured(with_adjusted(ranked.sort(two.keys), families), () if len(shared) else (_NOT_PAIRED,))
 
-    name = "linked"
-    summary = "differences between two linked settings (from, to): scores, intervals, ranks"
-    own: ClassVar[Own] = FROM_TO
 
-    def measure(self, results: Results, settings: Settings) -> Measured:
-        """One row a series and tag value that has both sides; ``risen`` says by how many ranks a model got better.
-
-        Where the sides share items, only these count and differences are paired.
-        """
-        two = sides(results, settings, self.name)
-        shared = two.shared
-        rows = list(_paired(shared, two.keys, settings.level) if len(shared) else _apart(two, settings.level))
-        table = table_of(rows, p=pl.Float64).cast({key: two.before.schema[key] for key in two.keys}).sort(two.keys)
-        others = [key for key in two.keys if key != "model"]
-        ranked = pl.concat([_ranked(part) for _, part in split(table, others)]).sort(two.keys)
-        return Measured(with_adjusted(ranked, others), () if len(shared) else (_NOT_PAIRED,))
+def _shifts(scores: pl.DataFrame, settings: Settings) -> list[dict[str, Any]]:
+    """Interval of each model's rank shift, among the models with scores on both sides."""
+    both = scores.filter(pl.col("side").n_unique().over("model") > 1)
+    if both.is_empty():
+        return []
+    rows, columns, table = pivoted(both, ("item", "cluster"), ("side", "model"), "score")
+    resampling = (settings.level, settings.resamples, settings.seed)
+    shifts = shift_intervals(np.split(table, 2, axis=1), rows.get_column("cluster").to_numpy(), *resampling)
+    models = columns.filter(side=0).get_column("model")
+    return [
+        {"model": model, "risen_low": shift.low, "risen_high": shift.high}
+        for model, shift in zip(models, shifts, strict=True)
+    ]
 
 
 def _paired(shared: pl.DataFrame, keys: Sequence[str], level: float) -> Iterator[dict[str, Any]]:
     for key, part in split(shared, keys):
         before, after, clusters = (part.get_column(name).to_numpy() for name in ("score", "score_after", "cluster"))
         pair = paired(after, before, clusters, level)
-        gap = {"difference": pair.difference, "difference_low": pair.low, "difference_high": pair.high, "p": pair.p}
-        yield (
-            key
-            | {"from_score": pair.b, "to_score": pair.a}
-            | gap
-            | {"from_n": pair.n, "to_n": pair.n, "paired": True}
-        )
+        counts = {"from_n": pair.n, "to_n": pair.n, "paired": True}
+        yield key | {"from_score": pair.b, "to_score": pair.a} | pair.gap() | {"p": pair.p} | counts
 
 
 def _apart(two: Sides, level: float) -> Iterator[dict[str, Any]]:
@@ -108,56 +113,54 @@ def _ranked(table: pl.DataFrame) -> pl.DataFrame:
     return columns.with_columns((pl.col("from_rank") - pl.col("to_rank")).alias("risen"))
 
 
-class Flips(Measure):
-    """Items right under ``from`` and wrong under ``to`` (lost), the reverse (won), or right for one model only."""
-
-    name = "flips"
-    summary = "items right in one setting and wrong in another (from, to), or for one of two models (models), to read"
-    own: ClassVar[Own] = {
+@measure(
+    "flips",
+    "items right in one setting and wrong in another (from, to), or for one of two models (models), to read",
+    {
         **FROM_TO,
         "models": ("", "list instead the items that only one of these has right: A,B"),
         "right": (RIGHT, "the mean score over its tests from which on an item counts as right"),
         "over": ("", "models: one row an item, with how many models lost and won it"),
-    }
-
-    def measure(self, results: Results, settings: Settings) -> Measured:
-        """One row a series and flipped item; ``flips`` counts its like, ``n`` the items that have both scores."""
-        right = settings.own.get("right", RIGHT)
-        try:
-            cut = float(right)
-        except (TypeError, ValueError):
-            raise InputError(f"right: {short(right)} is not a number") from None
-        if settings.own.get("models"):
-            return _between_models(results, settings, cut)
-        two = sides(results, settings, self.name)
-        shared = two.shared
-        if not len(shared):
-            raise NotMeasurable("flips: the two settings have no item in common")
-        first, then = pl.col("score") >= cut, pl.col("score_after") >= cut
-        flip = pl.when(first & ~then).then(pl.lit("lost")).when(~first & then).then(pl.lit("won"))
-        over = str(settings.own.get("over", ""))
-        if over not in ("", "models"):
-            raise InputError(f"over: found {short(over)}, expected models")
-        if over:
-            return _over_models(shared.with_columns(flip.alias("flip")), [key for key in two.keys if key != "model"])
-        counted = shared.with_columns(flip.alias("flip"), pl.len().over(two.keys).cast(pl.Int64).alias("n"))
-        flipped = counted.filter(pl.col("flip").is_not_null())
-        table = flipped.select(
-            *two.keys,
-            *("flip", "item"),
-            pl.col("score").alias("from_score"),
-            pl.col("score_after").alias("to_score"),
-            pl.len().over(*two.keys, "flip").cast(pl.Int64).alias("flips"),
-            "n",
-        )
-        series = shared.select(two.keys).n_unique()
-        lost = int((table.get_column("flip") == "lost").sum())
-        note = f"{lost:,} lost and {len(table) - lost:,} won of {len(shared):,} pairs in {series} series"
-        return Measured(table.sort(*two.keys, "flip", "item"), (note,))
+    },
+)
+def flips(results: Results, settings: Settings) -> Measured:
+    """One row a series and flipped item; with ``models``, one a pair and item that ``only`` one has right."""
+    cut = float(settings.own["right"])
+    if settings.own["models"]:
+        if settings.own["from"] or settings.own["to"]:
+            raise InputError(f"flips: either from and to, or models; keep to one setting with {param('where')}")
+        parts = side_by_side(results, results.families(settings.by))
+        wanted = pairs_of(sorted({model for part in parts for (model,) in part.columns}), settings.own)
+        return Measured(flips_between(parts, wanted, cut))
+    two = sides(results, settings, "flips")
+    shared = two.shared
+    if not len(shared):
+        raise NotMeasurable("flips: the two settings have no item in common")
+    first, then = pl.col("score") >= cut, pl.col("score_after") >= cut
+    flip = pl.when(first & ~then).then(pl.lit("lost")).when(~first & then).then(pl.lit("won"))
+    over = str(settings.own["over"])
+    if over not in ("", "models"):
+        raise InputError(f"over: found {short(over)}, expected models")
+    if over:
+        return _over_models(shared.with_columns(flip.alias("flip")), [key for key in two.keys if key != "model"])
+    counted = shared.with_columns(flip.alias("flip"), pl.len().over(two.keys).cast(pl.Int64).alias("n"))
+    flipped = counted.filter(pl.col("flip").is_not_null())
+    table = flipped.select(
+        *two.keys,
+        *("flip", "item"),
+        pl.col("score").alias("from_score"),
+        pl.col("score_after").alias("to_score"),
+        pl.len().over(*two.keys, "flip").cast(pl.Int64).alias("flips"),
+        "n",
+    )
+    series = shared.select(two.keys).n_unique()
+    lost = int((table.get_column("flip") == "lost").sum())
+    note = f"{lost:,} lost and {len(table) - lost:,} won of {len(shared):,} pairs in {series} series"
+    return Measured(table.sort(*two.keys, "flip", "item"), (note,))
 
 
 def _over_models(flipped: pl.DataFrame, keys: Sequence[str]) -> Measured:
-    """By item: how many models lost it, how many won it, and who of how many; those that most lost come first."""
+    """By item: how many of how many models lost or won it, and which; most lost first."""
     flip = pl.col("flip")
     table = flipped.group_by(*keys, "item").agg(
         (flip == "lost").sum().cast(pl.Int64).alias("lost"),
@@ -170,13 +173,232 @@ def _over_models(flipped: pl.DataFrame, keys: Sequence[str]) -> Measured:
     return Measured(kept.sort(*keys, "lost", "won", "item", descending=order))
 
 
-def _between_models(results: Results, settings: Settings, cut: float) -> Measured:
-    """Every pair of the models: one row an item that ``only`` one of them has right, under the same protocol."""
-    if settings.own.get("from") or settings.own.get("to"):
-        raise InputError(f"flips: either from and to, or models; keep to one setting with {param('where')}")
-    parts = side_by_side(results, results.families(settings.by))
-    wanted = pairs_of(sorted({model for part in parts for (model,) in part.columns}), settings.own)
-    return Measured(flips_between(parts, wanted, cut))
+ROLES = ("original", "four", "ten", "vision")
+WORDS = {"original": "original", "four": "few options", "ten": "ten options", "vision": "vision"}
+"""Names of the settings; the paper's four options are four in most items only."""
+STEPS = ("original", "four", "ten")  # the settings after which blind accuracy is reported
+EVERYBODY = "all models"
+_SCREENSHOT = "screenshot"
+_ROLE_SETTINGS: Own = {
+    "original": ("", "the source benchmark, if it was asked: benchmark=NAME"),
+    "four": ("", "the setting with few options, if it is not to be recognised: benchmark=NAME"),
+    "ten": ("", "the setting with more options: benchmark=NAME"),
+    "vision": ("", "the setting in one picture: benchmark=NAME,sight=screenshot"),
+}
+_DELTAS = {"delta1": "ten", "delta2": "vision", "delta3": "overall"}
+Axes = Mapping[str, str | int]
 
 
-MEASURES = (Linked(), Flips())
+@dataclass(frozen=True)
+class LinkedSettings:
+    """Where the answers of each setting are; settings without answers are missing."""
+
+    where: Mapping[str, Axes]
+
+    def rows(self, scores: pl.LazyFrame, role: str) -> pl.LazyFrame:
+        """The scores of one setting."""
+        return scores.filter(pl.col(axis) == value for axis, value in self.where[role].items())
+
+    def named(self, results: Results) -> pl.LazyFrame:
+        """All scores that belong to a setting, with a column that says to which."""
+        parts = [self.rows(results.scores, role).with_columns(pl.lit(role).alias("setting")) for role in self.where]
+        return pl.concat(parts)
+
+
+def linked_settings(results: Results, own: Mapping[str, Any]) -> LinkedSettings:
+    """The settings of some results: as named by the user, else as recognised by their items."""
+    said = {role: parse_axes(str(own.get(role, "")), role) for role in ROLES}
+    where: dict[str, Axes] = {role: axes for role, axes in said.items() if axes}
+    for role, axes in _recognised(results, where).items():
+        where.setdefault(role, axes)
+    sights = dict.fromkeys(ROLES, "image") | {"vision": _SCREENSHOT}
+    ordered = {role: {"sight": sights[role], **where[role]} for role in ROLES if role in where}
+    if "ten" not in ordered or not ordered.keys() & {"original", "four", "vision"}:
+        raise NotMeasurable(
+            "no linked settings: they are runs over few options, over more options of the same items, and over "
+            "screenshots of them"
+        )
+    return LinkedSettings(ordered)
+
+
+def _recognised(results: Results, said: Mapping[str, Axes]) -> dict[str, Axes]:
+    """Settings recognised by items: the number of options of a benchmark, and whose items it shares."""
+    asked = results.scores.select(pl.col("benchmark", "sight").cast(pl.String)).unique().collect()
+    sights = {name: set(part.get_column("sight")) for (name,), part in asked.group_by("benchmark")}
+    taken = {axes.get("benchmark") for role, axes in said.items() if role != "vision"}
+    counted = (
+        results.items.drop_nulls("options")
+        .group_by("benchmark")
+        .agg(pl.col("options").mean(), pl.col("item"))
+        .sort("options", "benchmark")
+    )
+    known = {name: (options, set(items)) for name, options, items in counted.iter_rows() if name in sights}
+    pictures = [name for name in known if sights[name] != {_SCREENSHOT} and name not in taken]
+    roles: dict[str, Axes] = {}
+    if shot := [name for name in sights if _SCREENSHOT in sights[name]]:
+        roles["vision"] = {"benchmark": max(shot, key=lambda name: (known.get(name, (0,))[0], name))}
+    many = said["ten"].get("benchmark") if "ten" in said else (pictures[-1] if pictures else None)
+    if many is None or many not in known:
+        return roles
+    few = [name for name in pictures if name != many and known[name][0] < known[many][0]]
+    roles["ten"] = {"benchmark": many}
+    alike = {name: len(known[name][1] & known[many][1]) / len(known[name][1] | known[many][1]) for name in few}
+    by_overlap = sorted(few, key=lambda name: (alike[name], name))
+    if by_overlap and "four" not in said and alike[by_overlap[-1]]:
+        roles["four"] = {"benchmark": by_overlap.pop()}
+    if len(by_overlap) == 1 and "original" not in said:
+        roles["original"] = {"benchmark": by_overlap[0]}
+    return roles
+
+
+@measure(
+    "three-settings",
+    "few options, ten options and vision: overall, differences from the original, ranks (MMMU-Pro)",
+    {
+        **_ROLE_SETTINGS,
+        "from": ("", "what differences start from: original or four (default: original where it was asked)"),
+    },
+    by_tag=False,
+)
+def three_settings(results: Results, settings: Settings) -> Measured:
+    """One row a model and way of asking; ``overall`` is the mean of ten options and vision, ``delta1`` to ``delta3``
+    are ten, vision and overall less the start, ``risen`` counts ranks gained since.
+    """
+    linked = linked_settings(results, settings.own)
+    start = str(settings.own["from"]) or next(role for role in ROLES if role in linked.where)
+    if start not in linked.where:
+        raise InputError(f'from: nobody was asked in "{start}"; {nearest(start, linked.where)}')
+    keys = ["model", *(axis for axis in results.varied(PROTOCOL) if axis != "sight")]
+    of_item = _by_item(results, linked, keys)
+    rows = [key | _settled(part, list(linked.where), start, settings.level) for key, part in split(of_item, keys)]
+    table = table_of([row for row in rows if row["ten"] is not None or row["vision"] is not None] or rows)
+    others = [key for key in keys if key != "model"]
+    ranked = pl.concat([_with_ranks(part, start) for _, part in split(table, others)])
+    down = [*(False for _ in others), True, True]
+    ordered = ranked.sort(*others, "overall", "ten", descending=down, nulls_last=True)
+    return Measured(ordered, _notes(ranked, linked, start))
+
+
+def _by_item(results: Results, linked: LinkedSettings, keys: Sequence[str]) -> pl.DataFrame:
+    """Mean scores by series, setting and item; an item's cluster is that of its first setting."""
+    axes = {axis for where in linked.where.values() for axis in where if axis not in ("benchmark", "sight")}
+    scores = linked.named(results).group_by(*(key for key in keys if key not in axes), "setting", "benchmark", "item")
+    of_item = scores.agg(pl.col("score").mean()).drop_nulls("score").collect(engine="streaming")
+    of_item = of_item.with_columns(pl.col("benchmark").cast(pl.String))
+    placed = of_item.join(results.items.select("benchmark", "item", "cluster"), on=("benchmark", "item"), how="left")
+    order = pl.col("setting").replace_strict({role: number for number, role in enumerate(ROLES)})
+    first = placed.drop_nulls("cluster").sort(order).unique("item", keep="first").select("item", "cluster")
+    joined = placed.drop("cluster", "benchmark").join(first, on="item", how="left")
+    return joined.with_columns(pl.coalesce("cluster", "item")).sort(*keys, "setting", "item")
+
+
+def _settled(rows: pl.DataFrame, roles: Sequence[str], start: str, level: float) -> dict[str, Any]:
+    """One model's row, of the items that it has in all settings; an original with other items is separate."""
+    wide = rows.pivot("setting", index=["item", "cluster"], values="score", aggregate_function="mean")
+    there = [role for role in roles if role in wide.columns]
+    others = [role for role in there if role != "original"]
+    has = pl.all_horizontal(pl.col(role).is_not_null() for role in others) if others else pl.lit(False)
+    alike = "original" in there and wide.select((pl.col("original").is_not_null() == has).all()).item()
+    ours = there if alike else others
+    complete = wide.drop_nulls(ours) if ours else wide
+    clusters = complete.get_column("cluster").to_numpy()
+    columns = {role: complete.get_column(role).cast(pl.Float64).to_numpy() for role in ours}
+    if {"ten", "vision"} <= columns.keys():
+        columns["overall"] = (columns["ten"] + columns["vision"]) / 2
+    told = {name: mean(column, clusters, level) for name, column in columns.items()}
+    if "original" in there and "original" not in ours:
+        alone = wide.drop_nulls("original")
+        told["original"] = mean(alone.get_column("original"), alone.get_column("cluster"), level)
+    row: dict[str, Any] = {}
+    for name in (*roles, "overall"):
+        row |= told.get(name, NOTHING).named(name)
+    for delta, name in _DELTAS.items():
+        gap = NOTHING
+        if name != start and name in told and start in columns:
+            pair = paired(columns[name], columns[start], clusters, level)
+            gap = IntervalEstimate(pair.difference, pair.low, pair.high, pair.n)
+        elif name != start and name in told and start in told:
+            gap = unpaired(told[start], told[name])
+        row |= gap.named(delta)
+    return row | {"paired": start in columns if start in there else None, "n": len(complete)}
+
+
+def _with_ranks(table: pl.DataFrame, start: str) -> pl.DataFrame:
+    """Each setting's rank among the models that have it and the start, and the ranks gained."""
+    for name in ("ten", "vision", "overall"):
+        if name == start or name not in table.columns:
+            continue
+        both = table.with_row_index("row").drop_nulls([start, name])
+        before, after = ranks(both.get_column(start).to_list(), both.get_column(name).to_list())
+        moved = {f"{name}_rank": after, f"{name}_risen": [a - b for a, b in zip(before, after, strict=True)]}
+        placed = both.select("row").with_columns(pl.Series(k, v, pl.Int64) for k, v in moved.items())
+        table = table.with_row_index("row").join(placed, on="row", how="left", maintain_order="left").drop("row")
+    return table
+
+
+def _notes(table: pl.DataFrame, linked: LinkedSettings, start: str) -> tuple[str, ...]:
+    told = [
+        f"{WORDS[role]}: {', '.join(f'{a} {v}' for a, v in where.items())}" for role, where in linked.where.items()
+    ]
+    notes = [f"settings recognised: {'; '.join(told)}", f"differences are from {WORDS[start]}"]
+    if start != "original":
+        notes.append("no source benchmark was asked: the published differences start from it (original=benchmark=…)")
+    if (table.get_column("paired") == False).any():  # noqa: E712 (null is not false)
+        notes.append("the original has other items: its differences are not paired")
+    return tuple(notes)
+
+
+@measure(
+    "blind-steps",
+    "accuracy without the picture on the original, filtered and ten-option items, beside guessing",
+    {**{role: _ROLE_SETTINGS[role] for role in STEPS}, "blind": BLIND_SETTING},
+    by_tag=False,
+)
+def blind_steps(results: Results, settings: Settings) -> Measured:
+    """One row a step and model, then one for all models; answers to original items stand in for filtered ones."""
+    linked = linked_settings(results, settings.own)
+    known = results.items.select("benchmark", "item", "cluster", "options").drop_nulls("options")
+    sights = blind_sights(str(settings.own["blind"]))
+    blind = results.scores.filter(pl.col("sight").cast(pl.String).is_in(sights))
+    words = WORDS | ({"four": "filtered"} if "original" in linked.where else {})
+    parts = [
+        (words[role], part)
+        for role in STEPS
+        if role in linked.where and len(part := _blind_rows(blind, known, linked.where, role))
+    ]
+    if not parts:
+        raise NotMeasurable("blind-steps: nobody was asked without the picture; ask with sight blind")
+    rows = pl.concat([part.with_columns(pl.lit(step).alias("step")) for step, part in parts])
+    guess = pl.col("accuracy") - pl.col("guessing")
+    everybody = rows.group_by("step", "item", "cluster", "guessing", maintain_order=True).agg(
+        pl.lit(EVERYBODY).alias("model"), pl.col("accuracy").mean()
+    )
+    both = pl.concat([rows, everybody.select(rows.columns)]).with_columns(guess.alias("above"))
+    keys, values = ["step", "model"], ["accuracy", "above", "guessing"]
+    table = mean_table(both.lazy(), keys, values, settings.level, signed=["above"])
+    order = pl.col("step").replace_strict({words[role]: number for number, role in enumerate(STEPS)})
+    spared = ("guessing_low", "guessing_high", "clusters")
+    return Measured(table.sort(order, pl.col("model") == EVERYBODY, "model").drop(spared))
+
+
+def _blind_rows(blind: pl.LazyFrame, known: pl.DataFrame, where: Mapping[str, Axes], role: str) -> pl.DataFrame:
+    """``model, item, cluster, accuracy, guessing``, each model under the sight in which it answers most."""
+    items = known.filter(pl.col("benchmark") == where[role]["benchmark"])
+    answers = blind.filter(pl.col("benchmark") == where[role]["benchmark"]).drop_nulls("score")
+    if role == "four" and "original" in where and not len(answers.head(1).collect()):
+        answers = blind.filter(pl.col("benchmark") == where["original"]["benchmark"]).drop_nulls("score")
+    of_item = answers.group_by(pl.col("model", "sight").cast(pl.String), "item").agg(
+        pl.col("score").mean(), is_verdict(pl.col("score")).all().alias("accuracy binary")
+    )
+    rows = of_item.collect(engine="streaming").join(items.drop("benchmark"), on="item").sort("model", "sight", "item")
+    if rows.is_empty():
+        return rows
+    strict = rows.join(strictest_sights(rows, ["model"]), on=["model", "sight"], how="semi")
+    return strict.select(
+        *("model", "item", pl.coalesce("cluster", "item").alias("cluster")),
+        pl.col("score").alias("accuracy"),
+        (1 / pl.col("options")).alias("guessing"),
+    )
+
+
+MEASURES = (linked, flips, three_settings, blind_steps)

@@ -1,4 +1,4 @@
-"""What tables of estimates share: means with clustered intervals, and p-values adjusted for being many."""
+"""Common parts of tables of estimates: means with clustered intervals, and adjusted p-values."""
 
 from collections.abc import Container, Iterator, Sequence
 
@@ -19,12 +19,9 @@ def mean_columns(
     signed: Sequence[str] = (),
     level: float = 0.95,
 ) -> pl.DataFrame:
-    """By some keys: of each value its mean, interval, ``VALUE_n`` and ``VALUE_clusters``; of each sum its sum.
-
-    Rows have a ``cluster``. A value that is null is left out of its mean, and a mean of nothing is null. ``signed``
-    names the values that may be negative: their mean is no share, even where all happen to be 0 or 1. A row that is
-    itself the mean of right and wrong answers says so in a column ``VALUE binary``. Clusters are put in order, for
-    sums of fractions depend on it in their last digit.
+    """By keys: of each value its mean, interval, ``VALUE_n`` and ``VALUE_clusters``; of each sum its sum; nulls left
+    out. ``signed`` values are no shares even where all are 0 or 1; ``VALUE binary``: whether a row is a mean of
+    verdicts. Clusters are sorted because sums of fractions depend on order.
     """
     told = {f"{value} binary" for value in values} & set(rows.collect_schema().names())
     of_cluster = rows.group_by(*keys, "cluster").agg(
@@ -65,6 +62,15 @@ def mean_table(
     return means.select(*keys, *bounded, *counts, *more.get("sums", ()))
 
 
+def uneven_items(table: pl.DataFrame, around: Sequence[str]) -> list[str]:
+    """A note where models that agree in some columns have different numbers of items (``n``)."""
+    spans = [
+        part.select(pl.col("n").min().alias("least"), pl.col("n").max()).row(0) for _, part in split(table, around)
+    ]
+    uneven = [f"n from {least:,} to {most:,}" for least, most in spans if least < most]
+    return [f"models rest on different items ({uneven[0]}): see differences, which pairs"] if uneven else []
+
+
 def compared(rows: pl.DataFrame, one: str, other: str, level: float) -> Paired:
     """How two columns of shares of right answers compare, row by row. Rows have a ``cluster``."""
     a, b, clusters = (rows.get_column(name).to_numpy() for name in (one, other, "cluster"))
@@ -81,7 +87,7 @@ def _in_cluster(value: str, told: Container[str]) -> Iterator[pl.Expr]:
 
 
 def _over_clusters(value: str) -> Iterator[pl.Expr]:
-    """What `ClusteredMeans.of` computes from arrays."""
+    """Values of `ClusteredMeans.of` from arrays."""
     s, m = pl.col(f"{value} s"), pl.col(f"{value} m")
     clusters, others = (m > 0).sum().cast(pl.Float64), m.sum() - m
     moved, odds = (s - s.sum() / m.sum() * m) / others, m / others
@@ -97,7 +103,7 @@ def _over_clusters(value: str) -> Iterator[pl.Expr]:
 
 
 def with_adjusted(table: pl.DataFrame, families: Sequence[str], p: str = "p") -> pl.DataFrame:
-    """The table with ``p_adjusted`` after its p: over all rows that are alike in some columns, or over all rows."""
+    """The table with ``p_adjusted`` after its p: over all rows that agree in some columns, or over all rows."""
     adjusted: list[float | None] = [None] * len(table)
     for _, part in split(table.with_row_index("row"), families):
         for row, value in zip(part.get_column("row"), holm(part.get_column(p).to_list()), strict=True):

@@ -1,63 +1,35 @@
-"""How likely a mark is whatever stands behind it (PriDe, Zheng et al. 2024), and what is right without that.
-
-A model that prefers A gains where golds stand at A and loses elsewhere. Its preference is estimated on a few items
-whose options changed places, and taken off the log-probabilities of the others.
-"""
+"""The prior of option marks (PriDe, Zheng et al. 2024) from reordered items, and accuracy on others once removed."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from eyetest.errors import InputError, heading, param, short
+from eyetest.measures.likelihood import WeighedAnswers, weighed
 from eyetest.measures.means import compared
-from eyetest.measures.results import (
-    Measure,
-    Measured,
-    NotMeasurable,
-    Own,
-    Results,
-    Settings,
-    refuse_tags,
-    split,
-    table_of,
-)
-from eyetest.measures.stats.intervals import (
-    NOTHING,
-    Bools,
-    Floats,
-    IntervalEstimate,
-    Ints,
-    cluster_sums,
-    effective_clusters,
-    percentiles,
-    weights,
-)
-from eyetest.measures.stats.mark_prior import MarkPrior, item_terms, mark_prior
-from eyetest.measures.weighed import WeighedAnswers, weighed
+from eyetest.measures.results import Measured, NotMeasurable, Results, Settings, measure, split, table_of
+from eyetest.measures.stats.intervals import NOTHING, Bools, Floats, Ints, resampled
+from eyetest.measures.stats.likelihoods import MarkPrior, item_terms, mark_prior
 from eyetest.records.order import mark, order_of
 
 _METHOD = "first-token"
-_SHARE = 0.2
 _ORDERED = "items with as many options were asked in orders that tell marks apart"
-_FEWEST = 5
-"""Items that a prior is estimated on: with fewer, intervals mean nothing."""
-_OWN: Own = {"share": (_SHARE, "the largest share of the items that the prior may be estimated on")}
+_FEWEST = 5  # items that a prior is estimated on: with fewer, intervals mean nothing
 
 
 @dataclass(frozen=True)
 class _Debiased:
-    """A series under as many options: its prior, and the answers to the items that it was not estimated on."""
+    """A series under a number of options: its prior, and the answers to items not used for it."""
 
     key: dict[str, Any]
     prior: MarkPrior
     estimated_on: int
     answers: WeighedAnswers
-    style: Any
-    """How options are marked."""
-    places: Ints
-    """Under which mark each choice was shown, from 0."""
+    style: Any  # how options are marked
+    places: Ints  # under which mark each choice was shown, from 0
 
     @property
     def before(self) -> Floats:
@@ -66,62 +38,43 @@ class _Debiased:
 
     @property
     def after(self) -> Floats:
-        """Whether it is once the prior is taken off."""
+        """Whether the likeliest mark is right without the prior."""
         return self.answers.right(self.answers.logs - self.prior.logs[self.places])
 
-    def sums(self) -> Floats:
-        """Of each cluster, by mark: answers whose gold stands there, how many are right before, and after."""
+    def parts(self) -> tuple[Floats, NDArray[Any]]:
+        """Of each answer with one gold, by mark: whether it is there, right before, right after; and clusters."""
         alone = self.answers.golds.sum(axis=1) == 1
         at = self.places[alone, self.answers.golds[alone].argmax(axis=1)]
         there = np.eye(len(self.prior.logs))[at]
-        parts = [there, there * self.before[alone, None], there * self.after[alone, None]]
-        clusters = self.answers.rows.get_column("cluster").to_numpy()[alone]
-        return cluster_sums(np.column_stack(parts), clusters).reshape(-1, 3, there.shape[1])
+        parts = np.column_stack([there, there * self.before[alone, None], there * self.after[alone, None]])
+        return parts, self.answers.rows.get_column("cluster").to_numpy()[alone]
 
 
-class OptionPrior(Measure):
-    """The probability of each mark whatever stands behind it, and recall by mark without and with its removal."""
-
-    name = "option-prior"
-    summary = "prior of option marks under first-token (PriDe), and recall by mark before and after its removal"
-    own: ClassVar[Own] = _OWN
-
-    def measure(self, results: Results, settings: Settings) -> Measured:
-        """One row a series, number of options and mark; ``n`` counts the items that the prior is estimated on.
-
-        Recall is the share right of answers whose gold stands at the mark, on the other items.
-        """
-        parts, notes = _debiased(self.name, results, settings)
-        rows = []
-        for part in parts:
-            recalls = zip(*_recalls(part.sums().sum(axis=0)[None])[0].tolist(), strict=True)
-            for place, (share, (before, after)) in enumerate(zip(part.prior.shares, recalls, strict=True)):
-                about = {"mark": mark(part.style, place)} | share.named("prior")
-                rows.append(part.key | about | {"recall": before, "recall_after": after, "n": part.estimated_on})
-        table = table_of(rows)
-        return Measured(table.with_columns(pl.col("recall", "recall_after").fill_nan(None)), notes)
-
-
-class OptionPriorRemoved(Measure):
-    """Accuracy, and how evenly right choices are found, before and after a preference for marks is taken off."""
-
-    name = "option-prior-removed"
-    summary = "accuracy and spread of recall by mark, before and after the prior of marks is taken off (PriDe)"
-    own: ClassVar[Own] = _OWN
-
-    def measure(self, results: Results, settings: Settings) -> Measured:
-        """One row a series and number of options, over the items that the prior was not estimated on.
-
-        ``recall_sd`` is the standard deviation of recall over marks: 0 where it is all one where the gold stands.
-        """
-        parts, notes = _debiased(self.name, results, settings)
-        rows = [part.key | _told(part, settings) for part in parts if len(part.answers.rows)]
-        if not rows:
-            raise NotMeasurable(f"{self.name}: no item is left to try the prior on")
-        return Measured(table_of(rows), notes)
+@measure(
+    "option-prior",
+    "prior of option marks under first-token (PriDe); recall by mark and accuracy before and after its removal",
+    {"share": (0.2, "the largest share of the items that the prior may be estimated on")},
+    by_tag=False,
+)
+def option_prior(results: Results, settings: Settings) -> Measured:
+    """One row a series, number of options and mark; ``n`` counts items of the estimate, ``tested`` the others.
+    Accuracy and ``recall_sd`` (over marks) are the same in all rows of a series.
+    """
+    parts, notes = _debiased(results, settings)
+    rows = []
+    for part in parts:
+        removed = _removed(part, settings)
+        recalls = zip(*_recalls(part.parts()[0].sum(axis=0)[None])[0].tolist(), strict=True)
+        for place, (share, (before, after)) in enumerate(zip(part.prior.shares, recalls, strict=True)):
+            about = {"mark": mark(part.style, place)} | share.named("prior")
+            about |= {"recall": before, "recall_after": after, "n": part.estimated_on}
+            rows.append(part.key | about | removed)
+    types = dict.fromkeys(("accuracy", "accuracy_after", "recall_sd", "recall_sd_after"), pl.Float64)
+    table = table_of(rows, **types)
+    return Measured(table.with_columns(pl.col("recall", "recall_after").fill_nan(None)), notes)
 
 
-def _told(part: _Debiased, settings: Settings) -> dict[str, Any]:
+def _removed(part: _Debiased, settings: Settings) -> dict[str, Any]:
     of_item = (
         part.answers.rows.select("item", "cluster")
         .with_columns(pl.Series("before", part.before), pl.Series("after", part.after))
@@ -129,52 +82,32 @@ def _told(part: _Debiased, settings: Settings) -> dict[str, Any]:
         .agg(pl.col("before", "after").mean())
     )
     pair = compared(of_item, "after", "before", settings.level)
-    spread, spread_after, change = _spreads(part.sums(), settings)
-    return (
-        {"accuracy": pair.b, "accuracy_after": pair.a}
-        | pair.gap
-        | {"recall_sd": spread, "recall_sd_after": spread_after}
-        | change.named("recall_sd_change")
-        | {"n": pair.n, "clusters": pair.clusters, "estimated_on": part.estimated_on}
-    )
-
-
-def _spreads(sums: Floats, settings: Settings) -> tuple[float | None, float | None, IntervalEstimate]:
-    """The standard deviation of recall over marks before and after, and its change; clusters are drawn again."""
-    clusters, _, marks = sums.shape
-    if not clusters:
-        return None, None, NOTHING
-    flat = sums.reshape(clusters, -1)
-    drawn = [
-        _deviations((times @ flat).reshape(-1, 3, marks))
-        for times in weights(clusters, settings.resamples, settings.seed)
-    ]
-    before, after = _deviations(sums.sum(axis=0)[None])[0].tolist()
-    changes = np.diff(np.concatenate(drawn), axis=1)[:, 0]
-    ends = percentiles(changes, settings.level, float(effective_clusters(sums[:, 0].sum(axis=1))))
-    return before, after, IntervalEstimate(after - before, *ends, clusters)
+    (parts, clusters), spreads, change = part.parts(), (None, None), NOTHING
+    if len(parts):
+        spreads = _deviations(parts.sum(axis=0)[None])[0].tolist()
+        resampling = (settings.level, settings.resamples, settings.seed)
+        change = resampled(parts, clusters, lambda sums: np.diff(_deviations(sums), axis=1)[:, 0], *resampling)
+    row = {"accuracy": pair.b, "accuracy_after": pair.a} | pair.gap()
+    row |= dict(zip(("recall_sd", "recall_sd_after"), spreads, strict=True)) | change.named("recall_sd_change")
+    return row | {"tested": pair.n, "clusters": pair.clusters}
 
 
 def _deviations(sums: Floats) -> Floats:
-    """Of each row of sums, the deviation of recall before and after; marks at which no gold stands do not count."""
-    recalls = _recalls(sums)
-    there = ~np.isnan(recalls)
-    count = there.sum(axis=2)
-    means = np.where(there, recalls, 0).sum(axis=2) / count
-    squares = np.where(there, recalls - means[:, :, None], 0) ** 2
-    return np.asarray(np.sqrt(squares.sum(axis=2) / count))
+    """For each row of sums, the deviation of recall over marks with a gold, before and after."""
+    return np.asarray(np.nanstd(_recalls(sums), axis=2))
 
 
 def _recalls(sums: Floats) -> Floats:
-    """The share right at each mark, before and after; nan where no gold stands there."""
+    """For each row of sums the share right at each mark, before and after; nan without a gold there."""
+    there, *right = np.split(sums, 3, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(sums[:, 1:] / sums[:, :1])
+        return np.stack([some / there for some in right], axis=1)
 
 
-def _debiased(name: str, results: Results, settings: Settings) -> tuple[list[_Debiased], tuple[str, ...]]:
-    """Every series and number of options whose prior can be told, and what has to be said beside."""
-    refuse_tags(name, settings)
-    share = float(settings.own.get("share", _SHARE))
+def _debiased(results: Results, settings: Settings) -> tuple[list[_Debiased], tuple[str, ...]]:
+    """Every series and number of options whose prior can be estimated, and notes."""
+    name = "option-prior"
+    share = float(settings.own["share"])
     if not 0 < share < 1:
         raise InputError(f"{heading('own', 'share')}: found {short(share)}, expected a share between 0 and 1")
     orders = param("order", "0,1,2,3")
@@ -199,7 +132,7 @@ def _debiased(name: str, results: Results, settings: Settings) -> tuple[list[_De
 
 
 def _estimated(key: dict[str, Any], answers: WeighedAnswers, share: float, settings: Settings) -> _Debiased | None:
-    """The prior of one series, from a share of its items at most, drawn by lot among those that changed places."""
+    """The prior of one series, from at most a share of its items, drawn at random among the reordered ones."""
     rows, options = answers.rows, key["options"]
     asked = rows.select("own_id", "order").iter_rows()
     shown = np.array([order_of(item, options, order) for item, order in asked])
@@ -222,7 +155,7 @@ def _estimated(key: dict[str, Any], answers: WeighedAnswers, share: float, setti
 
 
 def _drawn(clusters: pl.Series, turned: Bools, share: float, seed: int) -> Ints:
-    """Items that changed places, whole clusters by lot, no more than a share of all items, or a few."""
+    """Reordered items, whole clusters at random, no more than a share of all items, or a few."""
     names = clusters.to_numpy()
     there, sizes = np.unique(names[turned], return_counts=True)
     lot = np.random.default_rng(seed).permutation(len(there))
@@ -230,4 +163,4 @@ def _drawn(clusters: pl.Series, turned: Bools, share: float, seed: int) -> Ints:
     return np.flatnonzero(turned & np.isin(names, chosen))
 
 
-MEASURES = (OptionPrior(), OptionPriorRemoved())
+MEASURES = (option_prior,)

@@ -1,4 +1,4 @@
-"""Tables of estimates in words, for a terminal, a page, a paper; and what has to be said beside them."""
+"""Tables of estimates as text, for a terminal, a page, a paper; and their notes."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ import polars as pl
 import polars.selectors as cs
 
 from eyetest.errors import param
-from eyetest.measures.results import CAPTION_METRICS, TAG, Results
+from eyetest.measures.results import CAPTION_METRICS, READ, TAG, UNREAD, Results
 from eyetest.records import GIVEN
 from eyetest.tabular.sheets import inert
-from eyetest.wording import counted, listed
+from eyetest.wording import counted, listed, percent
 
 DASH = "–"
 _LATEX = str.maketrans(
@@ -17,31 +17,32 @@ _LATEX = str.maketrans(
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
 )
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>|#"} | {"\n": " ", "\r": " "})
-_UNREAD = ("refused", "ambiguous", "unparsed")
+_MANY_UNREAD = 0.05
 
 
 def told(table: pl.DataFrame, limit: int = 0) -> dict[str, list[str]]:
-    """The columns as words. Bounds go into the column of their value; tags lose their prefix.
-
-    What no row of the whole table has is left out, but never the value that the table is about, its first.
-    """
+    """The columns as text, bounds beside their value, tags without prefix, no empty columns but the first value."""
     words: dict[str, list[str]] = {}
     main = next((name for name, kind in table.schema.items() if kind.is_float()), None)
     for column in table.columns:
-        if column != main and _says_nothing(table.get_column(column)):
+        cells = table.get_column(column)
+        is_empty = cells.null_count() == len(cells) > 0
+        if column != main and (is_empty or (column == "benchmark" and cells.n_unique() == 1)):
             continue
         value = column.removesuffix("_low").removesuffix("_high")
         if value != column and value in table.columns:
             continue
         group = [name for name in (column, f"{column}_low", f"{column}_high") if name in table.columns]
-        values, *bounds = _cells(table.select(group), limit or len(table))
-        cells = [_with_bounds(*row) for row in zip(values, *bounds, strict=True)] if bounds else values
-        words[column.removeprefix(TAG).replace("_", " ")] = cells
+        shown = _cells(table.select(group), limit or len(table))
+        if len(shown) == 3:
+            rows = zip(*shown, strict=True)
+            shown[0] = [v if DASH in (low, high) else f"{v} [{low}, {high}]" for v, low, high in rows]
+        words[column.removeprefix(TAG).replace("_", " ")] = shown[0]
     return words
 
 
 def is_text(table: pl.DataFrame, column: str) -> bool:
-    """Whether a column of `told` holds words; those stand to the left."""
+    """Whether a column of `told` holds words, which are left-aligned."""
     for name in (column, column.replace(" ", "_"), TAG + column, TAG + column.replace(" ", "_")):
         if name in table.columns:
             return table.schema[name] == pl.String
@@ -58,7 +59,7 @@ def plain(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def csv_text(table: pl.DataFrame) -> str:
-    """The table for spreadsheets: what `plain` gives, with texts that none of them computes."""
+    """The table for spreadsheets: as `plain`, with texts that are not evaluated as formulas."""
     known = plain(table)
     texts = known.select(cs.string() | cs.categorical() | cs.enum()).cast(pl.String)
     safe = [pl.Series(c.name, [v and inert(v) for v in c], pl.String) for c in texts]
@@ -88,22 +89,13 @@ def as_markdown(table: pl.DataFrame) -> str:
 
 
 def _cells(columns: pl.DataFrame, limit: int) -> list[list[str]]:
-    """A value and its bounds as words. Ranks and the like, which come in whole and half numbers, stay short."""
+    """A value and its bounds as text. Whole and half numbers, as of ranks, stay short."""
     floats = columns.select(cs.float())
     numbers = floats.unpivot().get_column("value").drop_nulls() if floats.width else pl.Series(dtype=pl.Float64)
     halves = bool((numbers.abs() > 1).any()) and bool(((2 * numbers).round() == 2 * numbers).all())
     return [
         [f"{v:g}" if halves and isinstance(v, float) else _cell(v) for v in column.head(limit)] for column in columns
     ]
-
-
-def _says_nothing(column: pl.Series) -> bool:
-    """Whether a column is empty, or names the only benchmark there is."""
-    return column.null_count() == len(column) > 0 or (column.name == "benchmark" and column.n_unique() == 1)
-
-
-def _with_bounds(cell: str, low: str = DASH, high: str = DASH) -> str:
-    return cell if DASH in (low, high) else f"{cell} [{low}, {high}]"
 
 
 def _cell(value: Any) -> str:
@@ -117,7 +109,7 @@ def _cell(value: Any) -> str:
 
 
 def caveats(results: Results) -> tuple[str, ...]:
-    """Plain sentences: models without any score, scores that others gave, captions among other scores."""
+    """Notes: models without any score, many unread answers, imported scores, mixed scales."""
     counts = score_counts(results.scores)
     scored = counts.filter(pl.col("score") > 0)
     silent = sorted({*counts.get_column("model")} - {*scored.get_column("model")})
@@ -125,7 +117,7 @@ def caveats(results: Results) -> tuple[str, ...]:
     notes = [*results.notes]
     if silent:
         notes.append(f"{counted(len(silent), 'model')} without any score: {listed(silent)}")
-    notes += scored_by_others(counts)
+    notes += [*many_unread(results), *scored_by_others(counts)]
     if len(metrics) > 1 and any(metric.startswith(CAPTION_METRICS) for metric in metrics):
         notes.append(
             f"scores on different scales are together here ({listed(metrics)}); "
@@ -134,9 +126,26 @@ def caveats(results: Results) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def many_unread(results: Results) -> list[str]:
+    """A note with the series of which more than 5 % of the answers were not read, most first."""
+    keys, kind = results.keys(), pl.coalesce(pl.col("reading", "outcome").cast(pl.String))
+    counts = results.scores.group_by(keys).agg(
+        UNREAD.sum().alias("unread"), pl.len().alias("answers"), kind.filter(UNREAD).mode().min().alias("kind")
+    )
+    share = pl.col("unread") / pl.col("answers")
+    many = counts.filter(share > _MANY_UNREAD).sort(share, *keys, descending=[True, *(False for _ in keys)])
+    named = list[str]()
+    for row in many.collect(engine="streaming").iter_rows(named=True):
+        how = "".join(f", {row[key]}" for key in keys if key != "model")
+        of = f"{row['unread']:,} of {row['answers']:,}, mostly {row['kind'].replace('answered', 'without words')}"
+        named.append(f"{row['model']}{how} {percent(row['unread'] / row['answers'])} ({of})")
+    rule = "refused, ambiguous, cut off, unparsed: wrong; failed: not scored"
+    return [f"more than 5 % of answers were not read ({rule}): {listed(named, 12)}"] if named else []
+
+
 def score_counts(scores: pl.LazyFrame) -> pl.DataFrame:
-    """By model and metric: how many scores, how many of them of answers that chose nothing, and above 0 of those."""
-    unread = pl.col("reading").cast(pl.String).is_in(_UNREAD)
+    """By model and metric: number of scores, of those without a choice, and of those of these above 0."""
+    unread = ~pl.col("reading").cast(pl.String).is_in(READ)
     return (
         scores.group_by(pl.col("model", "metric").cast(pl.String))
         .agg(
@@ -150,7 +159,7 @@ def score_counts(scores: pl.LazyFrame) -> pl.DataFrame:
 
 
 def scored_by_others(counts: pl.DataFrame) -> list[str]:
-    """What has to be said where some of these scores came with the answers; ``counts`` as `score_counts` has them."""
+    """A note where some scores came with the answers; ``counts`` as in `score_counts`."""
     is_given = (pl.col("metric") == GIVEN) & (pl.col("score") > 0)
     theirs, ours = counts.filter(is_given), counts.filter(~is_given)
     given, own = int(theirs.get_column("score").sum()), int(ours.get_column("score").sum())

@@ -1,29 +1,26 @@
-"""What measures are given and what they give back: scores narrowed to what was asked for, settings, tables."""
+"""Input and output of measures: scores narrowed to what was asked for, settings, tables."""
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from math import isfinite
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 import polars as pl
 
 from eyetest.errors import EyetestError, InputError, heading, nearest, param, short
-from eyetest.records import Condition, ModelEntry
+from eyetest.records import GIVEN, Condition, ModelEntry
 from eyetest.records.order import SHOWN, order_word
 from eyetest.wording import counted, listed
 
-PROTOCOL = ("sight", "ask", "shots", "method", "history")
-"""How a question was put: scores under different protocols are different scores."""
-TESTS = ("template", "order", "marks", "trial")
-"""The same question in other words, another order, once more: scores over these are averaged."""
-CAPTION_METRICS = ("bleu", "cider", "meteor", "rouge")
-"""How metrics of captions begin: their scores have scales of their own."""
-TAG = "tag."
-"""Columns of the item table that hold tags begin so."""
+PROTOCOL = ("sight", "ask", "shots", "method", "history")  # scores under different protocols are different scores
+TESTS = ("template", "order", "marks", "trial")  # tests of the same question: scores over these are averaged
+CAPTION_METRICS = ("bleu", "cider", "meteor", "rouge")  # prefixes of metrics with scales of their own
+TAG = "tag."  # columns of the item table that hold tags begin so
 ITEM_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
-    **dict.fromkeys(("benchmark", "item", "cluster", "group", "own_id"), pl.String),
+    **dict.fromkeys(("benchmark", "item", "cluster", "group", "own_id", "content"), pl.String),
     **{"options": pl.Int64, "gold": pl.String, "position": pl.Int64, "kinds": pl.List(pl.Int64)},
     "golds": pl.List(pl.Int64),
     "yes": pl.Boolean,
@@ -37,17 +34,22 @@ REPLY_TYPES: dict[str, type[pl.DataType]] = {
     "candidates": pl.String,
     "says": pl.String,
 }
-"""The columns of the table of replies; how many sentences of each kind a judge found, how like a transcript is to its
-screenshot's text, what each choice weighs (`read_candidates`): null where none was asked for. ``says`` is yes or no,
-where a benchmark asks for that and a reply says one of them."""
+"""Columns of the reply table: sentences of each kind by a judge, similarity of a transcript to its screenshot's text,
+weights of choices (`read_candidates`), yes or no in ``says`` where asked for; null where none was asked for.
+"""
 EXCHANGED_TYPES: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("benchmark", "request", "whose"), pl.String),
     "worth": pl.Float64,
 }
-"""The columns of the table of replies to twins: what each is worth by the gold of each item of its family."""
+"""Columns of the table of replies to twins: the score of each by the gold of each item of its family."""
 AXES = (*Condition.__struct_fields__, "trial")
-Own = Mapping[str, tuple[Any, str]]
-"""A measure's own settings: their defaults and what they mean."""
+READ = ("chosen", "text")  # the readings of answers that were read
+UNREAD = ~(
+    pl.col("reading").cast(pl.String).is_in(READ)
+    | ((pl.col("metric").cast(pl.String) == GIVEN) & pl.col("score").is_not_null())
+).fill_null(value=False)
+"""Answers with neither a choice or text nor an imported score: refused, ambiguous, cut off, unparsed, failed."""
+Own = Mapping[str, tuple[Any, str]]  # a measure's own settings: their defaults and what they mean
 
 
 class NotMeasurable(EyetestError):  # noqa: N818 (says why a measure does not apply; nothing went wrong)
@@ -56,27 +58,21 @@ class NotMeasurable(EyetestError):  # noqa: N818 (says why a measure does not ap
 
 @dataclass(frozen=True)
 class Results:
-    """Scores on one or more benchmarks, and what is known of their items and models.
-
-    ``scores``: ``benchmark``, then the columns of `eyetest.records.Score`. Lazy, because there may be many millions.
-    ``items``: a row an item, with the columns of `ITEM_TYPES` and a column ``tag.NAME`` for each tag. ``cluster``
-    names what makes items depend on each other (a picture, a passage). ``options`` is their number, ``gold`` the
-    letter of the right choice in the order as written, ``position`` its place from 0; all are null for text items.
-    ``kinds`` numbers answers that recur from item to item, such as yes and no, option by option; null where they do
-    not. ``golds`` are the places of all right choices, ``yes`` whether yes is right where yes or no is.
-    ``own_id`` is what the item is called in its own benchmark, by which orders of options are drawn, where that is
-    not ``item``. Empty where only verdicts are known.
+    """Scores (``benchmark`` and the columns of `Score`, lazy) on one or more benchmarks, their items and models.
+    ``items`` has the columns of `ITEM_TYPES` and ``tag.NAME``: ``cluster`` is what makes items dependent, ``gold``
+    the letter and ``position`` the place of the right choice as written (null for text items), ``golds`` all right
+    places, ``kinds`` numbers recurring answers, ``yes`` whether yes is right, ``own_id`` the id by which orders are
+    drawn if not ``item``, ``content`` a hash of what models see. Empty where only verdicts are known.
     """
 
     scores: pl.LazyFrame
     items: pl.DataFrame
     models: Mapping[str, ModelEntry] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    """What has to be said beside whatever is made of them."""
+    notes: tuple[str, ...] = ()  # notes for every result made of them
     replies: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=REPLY_TYPES))
-    """What was said: a row a benchmark and request, read only by measures of words and of likelihoods."""
+    """Replies: a row per benchmark and request, read only by measures of words and of likelihoods."""
     exchanged: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=EXCHANGED_TYPES))
-    """Replies in words to originals and twins, held to each other's golds: read only by measures of twins."""
+    """Replies in words to originals and twins, scored by each other's golds: read only by measures of twins."""
 
     @property
     def tags(self) -> list[str]:
@@ -84,19 +80,13 @@ class Results:
         return [name.removeprefix(TAG) for name in self.items.columns if name.startswith(TAG)]
 
     def with_items(self, *columns: str, by: Sequence[str] = ()) -> pl.LazyFrame:
-        """The scores, and beside each these columns of the item table and some tags.
-
-        Every item has a cluster, if only itself.
-        """
+        """The scores with these columns of the item table and some tags; an item without a cluster is its own."""
         wanted = self.items.lazy().select("benchmark", "item", *columns, *self.by_tags(by))
         joined = self.scores.join(wanted, on=("benchmark", "item"), how="left")
         return joined.with_columns(pl.coalesce("cluster", "item")) if "cluster" in columns else joined
 
     def every_item(self, *columns: str) -> pl.DataFrame:
-        """What could have been answered: the items of every benchmark that has scores, with these columns of them.
-
-        Where nothing is known of a benchmark, these are the items that anybody has an answer to.
-        """
+        """The items of every benchmark with scores; of an unknown benchmark those with any answer."""
         scored = self.scores.select(pl.col("benchmark").cast(pl.String).unique()).collect(engine="streaming")
         known = self.items.select("benchmark", "item", *columns).join(scored, on="benchmark", how="semi")
         unknown = scored.join(known, on="benchmark", how="anti")
@@ -121,11 +111,11 @@ class Results:
         return [axis for axis in axes if different.get_column(axis).n_unique() > 1]
 
     def keys(self, by: Sequence[str] = ()) -> list[str]:
-        """What tells series of scores apart: model, benchmark and protocol where they vary, and some tags."""
+        """Columns that identify series of scores: model, benchmark and protocol where they vary, and some tags."""
         return [*self.varied(["benchmark"]), "model", *self.varied(PROTOCOL), *self.by_tags(by)]
 
     def families(self, by: Sequence[str] = ()) -> list[str]:
-        """What models are compared within: benchmark and protocol where they vary, and some tags."""
+        """Columns within which models are compared: benchmark and protocol where they vary, and some tags."""
         return [*self.varied(("benchmark", *PROTOCOL)), *self.by_tags(by)]
 
     def per_item(self, keys: Sequence[str]) -> pl.DataFrame:
@@ -137,7 +127,7 @@ class Results:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user may say to every measure, and ``own``, what only one of them understands."""
+    """Settings of every measure, and ``own``, those of a single measure."""
 
     by: tuple[str, ...] = ()
     level: float = 0.95
@@ -148,33 +138,53 @@ class Settings:
 
 @dataclass(frozen=True)
 class Measured:
-    """A table of estimates: columns that say of what, then values.
-
-    Beside a value ``x`` stand ``x_low`` and ``x_high`` where it has an interval. ``n`` counts what it rests on.
-    What is undefined is null.
-    """
+    """A table of estimates: keys, then values ``x`` with ``x_low`` and ``x_high``; ``n``; undefined is null."""
 
     table: pl.DataFrame
     notes: tuple[str, ...] = ()
 
 
-class Measure(Protocol):
-    """One measure."""
+@dataclass(frozen=True)
+class Measure:
+    """A measure: ``measure`` computes its table, or raises `NotMeasurable`; ``own`` are its own settings."""
 
     name: str
     summary: str
-    own: ClassVar[Own] = {}
-
-    def measure(self, results: Results, settings: Settings) -> Measured:
-        """Compute it, or raise `NotMeasurable`."""
-        ...
+    own: Own
+    measure: Callable[[Results, Settings], Measured]
 
 
-def refuse_tags(name: str, settings: Settings) -> None:
-    """What has no rows by tag says so, rather than leave the user's words unheard."""
-    if settings.by:
-        mend = f"leave out {param('by')}, or keep to some items with {param('where')}"
-        raise NotMeasurable(f"{name}: it has no rows by tag; {mend}")
+def measure(
+    name: str, summary: str, own: Own | None = None, *, by_tag: bool = True, unread: str = ""
+) -> Callable[[Callable[[Results, Settings], Measured]], Measure]:
+    """Register a measure; without ``by_tag`` it has no rows by tag. ``unread``: column beside the unread share."""
+    defaults = {key: value for key, (value, _) in (own or {}).items()}
+
+    def made(compute: Callable[[Results, Settings], Measured]) -> Measure:
+        @wraps(compute)
+        def checked(results: Results, settings: Settings) -> Measured:
+            if settings.by and not by_tag:
+                instead = f"leave out {param('by')}, or keep to some items with {param('where')}"
+                raise NotMeasurable(f"{name}: it has no rows by tag; {instead}")
+            measured = compute(results, replace(settings, own={**defaults, **settings.own}))
+            if not unread:
+                return measured
+            return replace(measured, table=with_unread(measured.table, results, unread, settings.by))
+
+        return Measure(name, summary, own or {}, checked)
+
+    return made
+
+
+def with_unread(table: pl.DataFrame, results: Results, beside: str = "", by: Sequence[str] = ()) -> pl.DataFrame:
+    """The table with the share of unread answers of each row's series, last or after ``beside`` and its bounds."""
+    keys = [key for key in results.keys(by) if key in table.columns]
+    rows = results.with_items(*(key for key in keys if key.startswith(TAG)))
+    shares = rows.group_by(keys).agg(UNREAD.mean().alias("unread")).collect(engine="streaming")
+    shares = shares.cast({key: table.schema[key] for key in keys})
+    joined = table.join(shares, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    places = [place for place, name in enumerate(table.columns, 1) if name in (beside, f"{beside}_high")]
+    return joined.select(table.columns).insert_column(max(places, default=table.width), joined.get_column("unread"))
 
 
 def split(rows: pl.DataFrame, keys: Sequence[str]) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
@@ -187,25 +197,22 @@ def split(rows: pl.DataFrame, keys: Sequence[str]) -> Iterator[tuple[dict[str, A
 
 
 def table_of(rows: Sequence[Mapping[str, Any]], **types: type[pl.DataType]) -> pl.DataFrame:
-    """Rows as a table, in which a value that may have bounds is a number, also where it is undefined throughout."""
+    """Rows as a table, in which a value that may have bounds is a number, also where all are undefined."""
     bounded = [name for name in rows[0] if f"{name}_low" in rows[0]]
     floats = {name + end: pl.Float64 for name in bounded for end in ("", "_low", "_high")}
     return pl.DataFrame(rows, infer_schema_length=None, schema_overrides={**floats, **types})
 
 
-EXTERNAL = "external"
-"""The setting that is a table from outside and no word: a score of each model."""
+EXTERNAL = "external"  # the setting that is a table from outside and no word: a score of each model
 _YES_OR_NO = {"yes": True, "no": False, "True": True, "False": False, "true": True, "false": False}
-Wanted = tuple[str, Sequence[str]]
-"""A column or a tag, and the values that may stand there, as a user writes them."""
+Wanted = tuple[str, Sequence[str]]  # a column or a tag, and the values that may stand there, as a user writes them
 _OF_ITEMS = ("benchmark", "item")
-_OF_ANSWERS = ("outcome", "reading", "choice", "rule", "metric", "score")
-"""What an answer came to: whoever keeps to some of it asks about the items that have such answers."""
+_OF_ANSWERS = ("outcome", "reading", "choice", "rule", "metric", "score")  # to narrow by these narrows items too
 _USUAL_SIGHT = "image"
 
 
 def own_settings(chosen: Measure, said: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a measure; a name that it does not know is refused."""
+    """The settings of a measure; an unknown name is refused."""
     own = {key: default for key, (default, _) in chosen.own.items()}
     for key, value in said.items():
         if key not in own:
@@ -216,22 +223,17 @@ def own_settings(chosen: Measure, said: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _like(default: Any, key: str, value: Any) -> Any:
-    """What the user said as the kind of value that the default is. Several names are one list with commas."""
-    if isinstance(value, type(default)):
-        word = value
-    else:
-        word = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-    readers: Mapping[type, Callable[[Any], Any]] = {bool: _yes_or_no, int: int, float: _number}
+    """The user's value in the type of the default. Several names are one list with commas."""
+    if isinstance(value, bool) and isinstance(default, bool):
+        return value
+    word = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    readers: Mapping[type, Callable[[str], Any]] = {bool: _YES_OR_NO.__getitem__, int: int, float: _number}
     try:
         return readers.get(type(default), str)(word)
     except KeyError:
         raise InputError(f"{heading('own', key)}: found {short(value)}, expected yes or no") from None
     except ValueError:
         raise InputError(f"{heading('own', key)}: found {short(value)}, expected a number") from None
-
-
-def _yes_or_no(word: Any) -> bool:
-    return word if isinstance(word, bool) else _YES_OR_NO[word]
 
 
 def _number(word: Any) -> float:
@@ -242,7 +244,7 @@ def _number(word: Any) -> float:
 
 
 def read_external(path: Path) -> dict[str, float]:
-    """A score of each model that somebody else gave: an arena's Elo."""
+    """Read external scores of models, such as an arena's Elo."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             rows = [row for row in csv.reader(file) if row]
@@ -265,7 +267,7 @@ def read_external(path: Path) -> dict[str, float]:
 
 
 def read_where(words: Iterable[str]) -> list[Wanted]:
-    """What ``model=A,B`` means: A or B, or the one model whose name has a comma."""
+    """Read ``model=A,B``: A or B, or the one model whose name has a comma."""
     wanted: list[Wanted] = []
     for said in words:
         column, equals, values = said.partition("=")
@@ -276,7 +278,7 @@ def read_where(words: Iterable[str]) -> list[Wanted]:
 
 
 def narrowed(results: Results, where: Iterable[Wanted]) -> Results:
-    """Only the scores that the user's words allow."""
+    """Only the scores that the user's conditions allow."""
     scores, items = results.scores, results.items
     types = scores.collect_schema()
     if not scores.head(1).collect().height:
@@ -322,7 +324,7 @@ def only_models(results: Results, model: Iterable[str], without: Iterable[str]) 
 
 
 def under_one_sight(results: Results, said: str | None) -> tuple[Results, tuple[str, ...]]:
-    """The scores under the sights that the user names; where nothing is said and there are several, under image."""
+    """The scores under the sights that the user names; of several sights, by default under image."""
     sights = values_of(results, "sight")
     if said is not None:
         [(_, wanted)] = read_where([f"sight={said}"])
@@ -350,12 +352,12 @@ def under_one_sight(results: Results, said: str | None) -> tuple[Results, tuple[
 
 
 def values_of(results: Results, column: str) -> list[str]:
-    """What stands in a column of the scores."""
+    """Values of a column of the scores."""
     return sorted(results.scores.select(pl.col(column).unique()).collect(engine="streaming").to_series())
 
 
 def as_written(value: Any) -> str:
-    """A value as a user writes it: the score 1.0 is 1, an order that was shown is what was shown."""
+    """A value as a user writes it: the score 1.0 is 1, an order is the order shown."""
     if isinstance(value, int) and value >= SHOWN:
         return order_word(value)
     return f"{value:g}" if isinstance(value, float) else str(value)

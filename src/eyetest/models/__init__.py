@@ -1,4 +1,4 @@
-"""Who answers: endpoints, recorded answers, fakes."""
+"""Models: endpoints, recorded answers, fakes."""
 
 from eyetest.models.base import Backend, BatchModel, Call, CallError, Model, Pictures, ProbedModel, Surroundings
 from eyetest.models.specs import BACKENDS, make_models, named_models, parse_models, read_models

@@ -1,16 +1,8 @@
-"""What a model is to the rest: something that makes one attempt at a call, and says what went wrong if it fails.
-
-CallError
-├── kind       a word that can be counted: timeout, rate-limit, server, garbage, empty, auth …
-├── passing    whether the same call may succeed if it is made again
-├── wait       how long the server asked us to wait, in seconds; for ever (inf) if it is gone for good
-├── blame      whether this question failed, or the whole endpoint, or nobody knows yet
-└── hopeless   whether nothing can succeed until a person does something, if nothing has so far (a wrong key)
-"""
+"""The interface of models: an attempt at a call returns a response or raises a CallError."""
 
 import io
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -20,12 +12,12 @@ from PIL import Image as Pillow
 
 from eyetest.benchmarks.images import MAX_PIXELS, ImageStore
 from eyetest.errors import EyetestError, ImageError
-from eyetest.records import Asked, GreyPicture, Item, ModelEntry, Picture, Request, Response
+from eyetest.records import Asked, GreyPicture, Item, ModelEntry, Picture, Prompt, Request, Response, Words
 from eyetest.records.tables import Method
 
 
 class Call(msgspec.Struct, frozen=True):
-    """A request together with what it is about."""
+    """A request and what it is about."""
 
     asked: Asked
     item: Item
@@ -37,7 +29,11 @@ Blame = Literal["question", "endpoint", "either"]
 
 
 class CallError(EyetestError):
-    """One attempt failed."""
+    """A failed attempt and its kind as a countable word (timeout, rate-limit, server, auth …).
+
+    ``passing``: it may succeed if repeated; ``wait``: the pause that the server asked for, in seconds (inf: gone for
+    good); ``hopeless``: nothing can succeed until the user acts (a wrong key).
+    """
 
     def __init__(
         self,
@@ -54,75 +50,82 @@ class CallError(EyetestError):
 
 
 class Model(Protocol):
-    """Who answers."""
+    """A model that answers calls."""
 
     name: str
     entry: ModelEntry
-    likelihoods: bool
-    """Whether it can weigh given answers by their likelihood."""
-    knows_items: bool
-    """Whether it answers by the item rather than by what it is shown, so that equal prompts are not the same call."""
+    likelihoods: bool  # whether it can score given answers by likelihood
+    knows_items: bool  # whether it answers by item, not by prompt, so that equal prompts are different calls
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Everything but the prompt that decides the answer; part of each request's identity."""
+        """Everything but the prompt that determines the answer; part of a request's identity."""
 
     async def open(self) -> None:
-        """Get ready, inside the event loop."""
+        """Prepare, inside the event loop."""
 
     async def answer(self, call: Call) -> Response:
         """Make one attempt; raise a CallError if it fails."""
 
     async def close(self) -> None:
-        """Give everything back."""
+        """Release all resources."""
 
 
 @runtime_checkable
 class BatchModel(Model, Protocol):
-    """One who has another way in: many calls at once, as networks in this process do."""
+    """A model that also takes many calls at once, as networks in this process do."""
 
     batch: int
-    """The most calls in one batch."""
 
     async def answer_many(self, calls: Sequence[Call]) -> Sequence[Response | CallError]:
-        """Make one attempt at each call, and say in the same order what came of it; raise what befell all of them."""
+        """Make one attempt at each call and return the results in order; raise what affects all of them."""
 
 
 @runtime_checkable
 class ProbedModel(Model, Protocol):
-    """One that finds out by asking how, and whether, it can weigh candidates."""
+    """A model that finds out by requests whether and how it can score candidates."""
 
-    refusals: Mapping[Method, str]
-    """Methods that it cannot be asked by, and why; nothing as long as that is not known."""
+    refusals: Mapping[Method, str]  # methods it does not support, and why; empty until known
 
     async def probe(self) -> None:
-        """Find out, before a plan is made."""
+        """Find out what is supported, before a plan is made."""
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """What a model may need from outside: pictures, and how patient to be."""
+    """What a model may need from outside: images, and how long to wait."""
 
     pictures: Any = None
-    """A `Pictures`, where the prompts show any."""
     connect_seconds: float = 10.0
     first_byte_seconds: float = 300.0
     total_seconds: float = 600.0
 
 
 class Backend(msgspec.Struct, frozen=True):
-    """A way to reach models: one module in this folder with such a ``BACKEND``."""
+    """A way to reach models: one module in this folder with a ``BACKEND``."""
 
     name: str
     summary: str
     make: Callable[[str, ModelEntry, Surroundings], Model]
-    """The model of a name that an entry's spec names; the spec starts with this backend's name."""
-    hosted: bool = False
-    """Whether it is a large network in this process, so that a cluster holds few copies of it, on its GPUs."""
+    """The model of a name and an entry, whose spec starts with this backend's name."""
+    hosted: bool = False  # whether it is a large network in this process: a cluster holds few copies, on its GPUs
 
 
 def target_of(spec: str) -> str:
-    """What comes after the backend's name."""
+    """The part of a spec after the backend's name."""
     return spec.partition(":")[2]
+
+
+def weighed_response(
+    call: Call, candidates: Iterable[float | None], counts: Iterable[int], tokens_in: int | None, **more: Any
+) -> Response:
+    """The response to a call with candidates: each one's log-probability and number of tokens."""
+    known = {"candidates": tuple(candidates), "candidate_tokens": tuple(counts), "tokens_in": tokens_in}
+    return Response(request=call.id, outcome="answered", finish="stop", **{"tokens_out": 0, **known, **more})
+
+
+def pictures_of(prompt: Prompt) -> list[Picture | GreyPicture]:
+    """The images that a prompt shows, in order."""
+    return [part for message in prompt.messages for part in message.parts if not isinstance(part, Words)]
 
 
 _MOST_BYTES_KEPT = 16 * 2**20
@@ -130,7 +133,7 @@ _GREY = 128
 
 
 class Pictures:
-    """Gives pictures out byte for byte as they are stored, never re-encoded."""
+    """Reads images byte for byte as stored, never re-encoded."""
 
     def __init__(self, store: ImageStore) -> None:
         self._store = store
@@ -146,20 +149,17 @@ class Pictures:
         if url is None:
             data = pybase64.b64encode(self._store.read(part.image))
             url = b"data:image/%s;base64,%s" % (part.image.format.encode(), data)
-            self._keep(sha256, url)
+            self._kept[sha256] = url
+            self._size += len(url)
+            while self._size > _MOST_BYTES_KEPT and len(self._kept) > 1:
+                self._size -= len(self._kept.popitem(last=False)[1])
         return url
 
     def open(self, part: Picture | GreyPicture) -> Pillow.Image:
-        """A picture, decoded, in red, green and blue."""
+        """A decoded RGB image."""
         if isinstance(part, GreyPicture):
             return _grey("RGB", part.width, part.height)
         return self._store.open(part.image).convert("RGB")
-
-    def _keep(self, sha256: str, url: bytes) -> None:
-        self._kept[sha256] = url
-        self._size += len(url)
-        while self._size > _MOST_BYTES_KEPT and len(self._kept) > 1:
-            self._size -= len(self._kept.popitem(last=False)[1])
 
 
 @lru_cache(maxsize=64)
@@ -171,7 +171,7 @@ def grey_url(width: int, height: int) -> bytes:
 
 
 def _grey(mode: str, width: int, height: int) -> Pillow.Image:
-    """Grey of a size that a benchmark claims for a picture, which need not be true."""
+    """Grey of a size that a benchmark claims for an image, which need not be true."""
     if not 0 < width * height <= MAX_PIXELS:
         raise ImageError(f"a picture of {width:,} × {height:,} pixels; at most {MAX_PIXELS:,} are made")
     return Pillow.new(mode, (width, height), (_GREY,) * len(mode) if len(mode) > 1 else _GREY)

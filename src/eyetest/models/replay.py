@@ -1,7 +1,4 @@
-"""``replay:RUN#MODEL``: answers that were recorded before, from a run folder or an answers table.
-
-An answer is found by its item and condition; what was never recorded fails and says so, so a replay never invents.
-"""
+"""``replay:RUN#MODEL``: recorded answers by item and condition; a call without a record fails."""
 
 from pathlib import Path
 from typing import Any
@@ -26,10 +23,10 @@ class ReplayModel:
         self._answers = answers
 
     async def open(self) -> None:
-        """Nothing to get ready."""
+        """Do nothing."""
 
     async def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing."""
 
     async def answer(self, call: Call) -> Response:
         """The recorded answer to this call."""
@@ -48,7 +45,7 @@ def _key(asked: Asked) -> _Key:
 
 
 def make_replay(name: str, entry: ModelEntry, surroundings: Surroundings) -> Model:
-    """The answers of one recorded model."""
+    """The recorded answers of a model."""
     source, _, wanted = target_of(entry.spec).partition("#")
     if "://" in source:
         raise InputError("replay: takes a run folder or a file of answers, not an address")

@@ -1,14 +1,10 @@
-"""What a chat completions endpoint says, sorted: an answer, a failure that may pass, or one that will not.
-
-The text is what matters. Whatever else a reply may hold (finish reason, tokens, likelihoods) is read one by one, and
-what is odd is left out, so that no answer is thrown away for it. All that is kept can be stored and read back.
-"""
+"""Replies of a chat completions endpoint: answers, temporary and permanent failures."""
 
 import json
 import math
 import re
-from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any
@@ -17,52 +13,49 @@ import msgspec
 
 from eyetest.models.base import CallError
 from eyetest.records import Likelihood, OutcomeKind, Response
-from eyetest.records.request import IMPOSSIBLE
+from eyetest.records.notices import LASTING, failure_notice
+from eyetest.records.request import IMPOSSIBLE, SERVED
 from eyetest.redaction import redact, redact_answer
 
 _PASSING = {402: "quota", 407: "proxy", 408: "timeout", 409: "server", 425: "server", 429: "rate-limit"}
 _LASTING = {400: "bad-request", 404: "not-found", 405: "not-found", 413: "too-large", 422: "bad-request"}
 _LOCKED_OUT = (401, 403)
 _OUT_OF_MONEY = frozenset(("insufficientquota", "billinghardlimitreached", "billingnotactive"))
-_FLAGGED = "flagged_input"
-"""Where gateways that moderate prompts quote what they did not like."""
+_FLAGGED = "flagged_input"  # where gateways that moderate prompts quote the rejected text
 _FILTERED = (_FLAGGED, "contentfilter", "contentpolicy", "responsibleaipolicy", "datainspection", "moderation")
 _NO_SUCH_MODEL = frozenset(("modelnotfound", "invalidmodel", "deploymentnotfound", "modelnotavailable"))
 _NO_SUCH_MODEL_WORDS = re.compile(
     r"model not exist|invalid model: \S+|\S+ is not a valid model id|the model \S+ does not exist\.?", re.IGNORECASE
-)
-"""Whole messages of services that give no code of their own. One that holds more may be quoting anything."""
+)  # whole messages of services without error codes; a longer one may be quoting anything
 _FINISHED: dict[str, OutcomeKind] = {"length": "truncated", "max_tokens": "truncated", "content_filter": "blocked"}
 _BROKEN = (500, 501)
+# llama.cpp answers 500 to an image that its model does not support; repeating does not help
 _CANNOT = ("not supported", "does not support", "unsupported", "not implemented")
-"""llama.cpp says 500 to a picture that its model cannot see; asking again does not give it eyes."""
 _CODES = ("code", "type", "status")
 _INSIDE = ("error", "innererror", "metadata")
 _LONGEST_WORDS = 600
-_LONGEST_FINISH = 100
+_LONGEST_FINISH = _LONGEST_NAME = 100
 _MOST_TOKENS = 2**53
-_LONGEST_INTEGER = 18
-_CHARSETS = ("iso-8859-1", "latin-1", "windows-1252", "gbk", "gb18030", "big5", "shift_jis", "euc-jp", "euc-kr")
 _UNREADABLE = object()
 
 
-def read_completion(request: str, data: bytes, charset: str = "") -> Response:
+def read_completion(request: str, data: bytes) -> Response:
     """The response in a reply with status 200."""
-    body = _decoded(data, charset)
-    choice = _first(_get(body, "choices"))
+    body = _decoded(data)
+    choice = _choice(_get(body, "choices"))
     message = _get(choice, "message")
     said = _text(_get(message, "content"))
     if not isinstance(message, dict) or said is None:
-        failure = _error_in(body)
-        if failure:  # some servers send their errors with status 200
-            raise CallError("server", failure, passing=True, blame="either")
-        words = f"not a chat completion: {_words(data)}"
-        raise CallError("garbage", words, passing=True, blame="either")
+        failure = _error_in(body)  # some servers send their errors with status 200
+        words = failure or f"not a chat completion: {_words(data)}"
+        raise CallError("server" if failure else "garbage", words, passing=True, blame="either")
     finish = _string(_get(choice, "finish_reason"))[:_LONGEST_FINISH]
     text = said or _string(_get(message, "refusal"))
     outcome = _FINISHED.get(finish, "answered")
     if not text.strip() and outcome == "answered":
         raise CallError("empty", f"an empty answer (finish reason {_clean(finish) or 'none'})", passing=True)
+    if outcome == "answered" and (kind := failure_notice(text)):
+        raise CallError(kind, f"200: {_clip(text)}", passing=kind not in LASTING, blame="either")
     usage = _get(body, "usage")
     thinking = _text(_get(message, "reasoning_content")) or _text(_get(message, "reasoning")) or ""
     return Response(
@@ -71,6 +64,7 @@ def read_completion(request: str, data: bytes, charset: str = "") -> Response:
         text=_clean(text),
         thinking=_clean(thinking),
         finish=_clean(finish),
+        detail=_served(body),
         tokens_in=_count(_get(usage, "prompt_tokens")),
         tokens_out=_count(_get(usage, "completion_tokens")),
         likelihoods=_likelihoods(_get(_get(choice, "logprobs"), "content")),
@@ -78,15 +72,12 @@ def read_completion(request: str, data: bytes, charset: str = "") -> Response:
 
 
 def read_failure(status: int, headers: Mapping[str, str], data: bytes) -> CallError:
-    """What a reply with another status means.
-
-    Codes decide, never words that stand somewhere in the body: an error may quote the question.
-    """
+    """The error of another status, by codes only: words of the body may quote the question."""
     body = _decoded(data)
     words = _error_in(body) or _words(data) or "no explanation"
     message, codes, wait = f"{status}: {words}", set(_codes(body)), retry_after(headers)
     if status in (400, 403) and any(code.startswith(_FILTERED) for code in codes):
-        return BlockedError(message)
+        return CallError("blocked", message)
     if status in _LOCKED_OUT or _is_no_such_model(status, body, codes):
         kind = "auth" if status in _LOCKED_OUT else "not-found"
         return CallError(kind, message, hopeless=True, blame="either")
@@ -100,62 +91,25 @@ def read_failure(status: int, headers: Mapping[str, str], data: bytes) -> CallEr
     return CallError(_LASTING.get(status, "bad-request"), message, blame="either" if elsewhere else "question")
 
 
-class BlockedError(CallError):
-    """The service's filter refused the question itself."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__("blocked", message)
-
-
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """How long a server asks us to wait, in seconds, however it says so."""
-    if milliseconds := headers.get("retry-after-ms"):
-        return _seconds(milliseconds, 1000)
-    value = headers.get("Retry-After")
-    if not value:
-        return None
-    if (seconds := _seconds(value)) is not None:
-        return seconds
-    try:
+    """The pause that a server asks for, in seconds, in either form; None without one."""
+    milliseconds, value = headers.get("retry-after-ms"), headers.get("Retry-After", "")
+    with suppress(ValueError):
+        return max(0.0, float(milliseconds) / 1000 if milliseconds else float(value))
+    with suppress(ValueError, TypeError, OverflowError):
         return max(0.0, parsedate_to_datetime(value).timestamp() - time())
-    except (ValueError, TypeError, OverflowError):
-        return None
+    return None
 
 
-def _seconds(text: str, a_second: float = 1.0) -> float | None:
-    try:
-        return max(0.0, float(text) / a_second)
-    except ValueError:
-        return None
-
-
-def _decoded(data: bytes, charset: str = "") -> Any:
-    """What a JSON text holds, read as kindly as it can be: other charsets, NaN, halves of surrogate pairs."""
-    try:
-        return msgspec.json.decode(data)
-    except RecursionError:
-        return _UNREADABLE
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        pass
-    try:
-        return json.loads(_as_text(data, charset), parse_int=_integer, strict=False)
-    except (ValueError, RecursionError):
-        return _UNREADABLE
-
-
-def _as_text(data: bytes, charset: str) -> str:
-    data = data.removeprefix(BOM_UTF8)
-    named = charset.strip("\"' ").lower()
-    for name in (json.detect_encoding(data), *([named] if named in _CHARSETS else ())):
-        try:
-            return data.decode(name)
-        except UnicodeDecodeError:
-            continue
-    return data.decode("utf-8", "replace")
-
-
-def _integer(digits: str) -> float:
-    return int(digits) if len(digits) <= _LONGEST_INTEGER else float(digits)
+def _decoded(data: bytes) -> Any:
+    """The value of a JSON text, read leniently: UTF-16, invalid UTF-8, NaN, lone surrogates."""
+    with suppress(RecursionError):
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+            return msgspec.json.decode(data)
+        for text in (data, data.decode("utf-8-sig", "replace")):
+            with suppress(ValueError):
+                return json.loads(text, parse_int=float, strict=False)
+    return _UNREADABLE
 
 
 def _get(value: Any, name: str) -> Any:
@@ -166,12 +120,24 @@ def _first(value: Any) -> Any:
     return value[0] if isinstance(value, list) and value else None
 
 
+def _choice(choices: Any) -> Any:
+    """The choice of the lowest index; servers need not list them in order."""
+    known = choices if isinstance(choices, list) else []
+    return min(known, key=lambda choice: number if (number := _number(_get(choice, "index"))) else 0.0, default=None)
+
+
+def _served(body: Any) -> str:
+    """The model and version that a server reports; empty without."""
+    name, version = (_string(_get(body, key))[:_LONGEST_NAME] for key in ("model", "system_fingerprint"))
+    return _clean(f"{SERVED}{name} ({version})" if version else f"{SERVED}{name}") if name or version else ""
+
+
 def _string(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
 def _text(content: Any) -> str | None:
-    """The words of a message: a text, a list of parts, or one part; None where it is something else."""
+    """The text of a message: a string, a list of parts, or a part; None for anything else."""
     if content is None or isinstance(content, str):
         return content or ""
     if isinstance(content, dict):
@@ -182,31 +148,29 @@ def _text(content: Any) -> str | None:
 
 
 def _clean(text: str) -> str:
-    """A text without keys that every file can hold: halves of surrogate pairs become question marks."""
+    """A text without keys that every file can hold: lone surrogates become question marks."""
     if not text.isascii():
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return redact_answer(text) if text else ""
 
 
 def _number(value: Any) -> float | None:
-    """A number that JSON can hold, also where somebody wrote it as a text."""
+    """A finite number, also where it is written as a text."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
+    with suppress(ValueError, OverflowError):
+        return number if math.isfinite(number := float(value)) else None
+    return None
 
 
 def _count(value: Any) -> int | None:
-    """A number of tokens that can be one; a server may say anything. Halves count as whole, so budgets hold."""
+    """A plausible token count; fractions are rounded up, so that budgets hold."""
     number = _number(value)
     return math.ceil(number) if number is not None and 0 <= number < _MOST_TOKENS else None
 
 
 def _likelihoods(content: Any) -> tuple[Likelihood, ...]:
-    """Of each token of the answer; none at all where one of them cannot be read, since their positions count."""
+    """The likelihood of each token; none if any cannot be read, since positions count."""
     likelihoods = []
     for token in content if isinstance(content, list) else ():
         weighed = _weighed(token)
@@ -219,7 +183,7 @@ def _likelihoods(content: Any) -> tuple[Likelihood, ...]:
 
 
 def _weighed(token: Any) -> tuple[str, float] | None:
-    """A token and its log-probability; the impossible has the number that OpenAI gives it, which JSON can hold."""
+    """A token and its log-probability; an impossible one has OpenAI's number, which JSON can hold."""
     text, logprob = _get(token, "token"), _get(token, "logprob")
     if str(logprob).lower() in ("-inf", "-infinity"):
         logprob = IMPOSSIBLE
@@ -228,7 +192,7 @@ def _weighed(token: Any) -> tuple[str, float] | None:
 
 
 def _codes(body: Any, depth: int = 4) -> Iterator[str]:
-    """What an error calls itself, in the fields that are made for it and nowhere else: ``contentfilter``."""
+    """The codes of an error, from the fields made for them only: ``contentfilter``."""
     body = _first(body) if isinstance(body, list) else body
     if depth and isinstance(body, dict):
         for name in _CODES:
@@ -240,7 +204,7 @@ def _codes(body: Any, depth: int = 4) -> Iterator[str]:
 
 
 def _is_no_such_model(status: int, body: Any, codes: set[str]) -> bool:
-    """Whether the server is an endpoint and does not have the model; a page that is not there may be a proxy's."""
+    """Whether an endpoint lacks the model; a missing page may be a proxy's."""
     if status == 404:
         return isinstance(body, dict | list) and bool(_error_in(body))
     said = _error_in(body)
@@ -248,7 +212,7 @@ def _is_no_such_model(status: int, body: Any, codes: set[str]) -> bool:
 
 
 def _error_in(body: Any) -> str:
-    """The server's own words, wherever its error object keeps them."""
+    """The server's message, wherever its error object holds it."""
     for _ in range(3):
         body = _first(body) if isinstance(body, list) and body else body
         if isinstance(body, str):
@@ -270,6 +234,6 @@ def _clip(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    """Enough of a long text to find the keys in it, without a last word that may be half a key."""
+    """A long text shortened for redaction, without a last word that may be half a key."""
     most = 64 * _LONGEST_WORDS
     return text if len(text) <= most else text[:most].rsplit(maxsplit=1)[0]

@@ -1,8 +1,4 @@
-"""``scripted:right=0.7,refuse=0.1``: a fake that answers by rule, for tests and for trying a run out.
-
-It knows the gold and is right with the probability it was given, which may differ with what it is shown. All its
-draws are hashes of what it is asked, so the same call always gets the same answer.
-"""
+"""``scripted:right=0.7,refuse=0.1``: a fake that answers by rule; its draws are hashes of the call."""
 
 import asyncio
 from hashlib import blake2b
@@ -11,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from eyetest.errors import InputError, nearest
-from eyetest.models.base import Backend, Call, CallError, Model, Surroundings, target_of
+from eyetest.models.base import Backend, Call, CallError, target_of
 from eyetest.records import Asked, ModelEntry, Response, mark, shown_order
 from eyetest.redaction import plain_word
 
@@ -20,24 +16,20 @@ _SIGHTED = ("image", "screenshot")
 
 
 class Script(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a fake behaves: probabilities from 0 to 1, times in seconds."""
+    """The behaviour of a fake: probabilities from 0 to 1, times in seconds."""
 
-    right: float = 0.7
-    """Of a right answer where it sees the picture."""
-    blind: float | None = None
-    """Of a right answer where it does not; as in ``right`` if not given."""
+    right: float = 0.7  # of a right answer with the image
+    blind: float | None = None  # of a right answer without it; ``right`` if not given
     refuse: float = 0.0
-    fail: float = 0.0
-    """Of an attempt that fails and may succeed when repeated."""
-    dead: float = 0.0
-    """Of a call that fails however often it is repeated."""
+    fail: float = 0.0  # of an attempt that fails and may succeed when repeated
+    dead: float = 0.0  # of a call that fails at every attempt
     lag: float = 0.0
     style: Literal["mark", "sentence", "cot"] = "mark"
     seed: int = 0
 
 
 class ScriptedModel:
-    """A model that is a script."""
+    """A model defined by a script."""
 
     likelihoods = True
     knows_items = True
@@ -48,13 +40,13 @@ class ScriptedModel:
         self._attempts: dict[str, int] = {}
 
     async def open(self) -> None:
-        """Nothing to get ready."""
+        """Do nothing."""
 
     async def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing."""
 
     async def answer(self, call: Call) -> Response:
-        """What the script says to this call at this attempt."""
+        """The script's answer to this call at this attempt."""
         if self.script.lag:
             await asyncio.sleep(self.script.lag)
         if self._draw("dead", call.id) < self.script.dead:
@@ -108,7 +100,7 @@ class ScriptedModel:
 
 
 def _key(asked: Asked) -> tuple[object, ...]:
-    """What the script's draws depend on: the question and how it is put, but not who is asked, nor what was said."""
+    """What the draws depend on: the question and its condition, neither the model nor earlier answers."""
     return tuple(getattr(asked, name) for name in asked.__struct_fields__ if name not in ("model", "history"))
 
 
@@ -132,13 +124,8 @@ def parse_script(text: str) -> Script:
     return script
 
 
-def make_scripted(name: str, entry: ModelEntry, surroundings: Surroundings) -> Model:
-    """A model that is a script."""
-    return ScriptedModel(name, entry, parse_script(target_of(entry.spec)))
-
-
 BACKEND = Backend(
     "scripted",
     "a fake for trying things out: scripted:right=0.7,blind=0.4,refuse=0.1,fail=0.05,lag=0.1",
-    make_scripted,
+    lambda name, entry, surroundings: ScriptedModel(name, entry, parse_script(target_of(entry.spec))),
 )

@@ -1,4 +1,4 @@
-"""From a user's words to models: ``openai:qwen@http://host/v1``, ``name=spec``, or names in a ``models.yaml``."""
+"""Models from a user's words: ``openai:qwen@http://host/v1``, ``name=spec``, or names in a ``models.yaml``."""
 
 import re
 from collections.abc import Sequence
@@ -12,15 +12,12 @@ from eyetest.redaction import learn_environment, plain_word, redact
 from eyetest.registry import Registry
 from eyetest.store.handwritten import convert, read_yaml
 
-BACKENDS: Registry[Backend] = Registry("kind of model", "eyetest.models", "BACKEND")
+BACKENDS: Registry[Backend] = Registry("kind of model", "eyetest.models", "BACKEND", "model")
 _NAMED = re.compile(r"(?P<name>[\w.\-/: ]+?)=(?P<spec>[a-z]+:.*)", re.DOTALL)
 
 
 def parse_models(words: Sequence[str], models_file: Path | None = None) -> dict[str, ModelEntry]:
-    """The models a user named, by the names under which their answers are kept.
-
-    Each word is a spec, ``NAME=SPEC``, or a name of the file; with a file and no words, all models of the file.
-    """
+    """The named models: specs, ``NAME=SPEC``, or names of the file; without words, all of the file."""
     learn_environment()
     listed = read_models(models_file) if models_file else {}
     if not words:
@@ -39,12 +36,12 @@ def parse_models(words: Sequence[str], models_file: Path | None = None) -> dict[
 
 
 def read_models(path: Path) -> dict[str, ModelEntry]:
-    """A ``models.yaml``: name → spec and what is known of the model."""
+    """A ``models.yaml``: name → spec and metadata of the model."""
     return named_models(read_yaml(path), str(path))
 
 
 def named_models(content: Any, where: str) -> dict[str, ModelEntry]:
-    """What a ``models.yaml`` holds: names, each with a spec, or with a spec and what is known of the model."""
+    """The contents of a ``models.yaml``: names, each with a spec, or with a spec and metadata."""
     learn_environment()
     if not isinstance(content, dict) or not content:
         raise InputError(f"{where}: expected names of models, each with a spec")
@@ -54,7 +51,7 @@ def named_models(content: Any, where: str) -> dict[str, ModelEntry]:
 
 
 def make_models(entries: dict[str, ModelEntry], surroundings: Surroundings) -> list[Model]:
-    """The models themselves, ready to be opened."""
+    """The models, ready to be opened."""
     return [BACKENDS[entry.spec.partition(":")[0]].make(name, entry, surroundings) for name, entry in entries.items()]
 
 
@@ -73,9 +70,7 @@ def _one(word: str, listed: dict[str, ModelEntry]) -> tuple[str, ModelEntry]:
 def _entry(value: Any, where: str) -> ModelEntry:
     if isinstance(value, str):
         value = {"spec": value}
-    if isinstance(value, ModelEntry):
-        return _checked(value, where)
-    return _checked(convert(value, ModelEntry, where), where)
+    return _checked(value if isinstance(value, ModelEntry) else convert(value, ModelEntry, where), where)
 
 
 def _checked(entry: ModelEntry, where: str) -> ModelEntry:
@@ -89,7 +84,7 @@ def _checked(entry: ModelEntry, where: str) -> ModelEntry:
 
 
 def _named_harmlessly(entries: dict[str, ModelEntry]) -> dict[str, ModelEntry]:
-    """A model's name is written down wherever its answers are, so it may not hold a key or an address."""
+    """Refuse a model name with a key or an address: it is written wherever its answers are."""
     for number, name in enumerate(entries, 1):
         if redact(name) != name:
             raise InputError(f"the name of model {number} holds a key or an address; name it yourself: NAME=SPEC")

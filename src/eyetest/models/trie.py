@@ -1,28 +1,24 @@
-"""Likelihoods of given answers from engines that tell how likely given tokens are to come next, and no more.
-
-Answers as token sequences are a trie: what begins alike is asked about once. Every node but a leaf is one question,
-"after this beginning, how likely is each of these tokens?"; an answer's likelihood is the sum along its path. All
-questions are known beforehand, so after the first, which leaves the prompt in the engine's prefix cache, the others
-are asked side by side.
-"""
+"""Likelihoods of given answers as a trie: one request per shared beginning, the first alone."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 
 Beginning = tuple[int, ...]
+Result = TypeVar("Result")
 
 
 class Fork(msgspec.Struct, frozen=True):
-    """A beginning that some sequences share, and the tokens with which they go on."""
+    """A beginning that sequences share, and their next tokens."""
 
     begun: Beginning
     tokens: tuple[int, ...]
 
 
 def shared_start(sequences: Sequence[Sequence[int]]) -> int:
-    """How many first tokens all sequences have in common: as many as the first and the last in order have."""
+    """The number of first tokens common to all sequences: that of the first and the last in sorted order."""
     ordered = sorted(map(tuple, sequences))
     pairs = zip(ordered[0], ordered[-1], strict=False)
     return next(
@@ -31,7 +27,7 @@ def shared_start(sequences: Sequence[Sequence[int]]) -> int:
 
 
 def forks(sequences: Sequence[Sequence[int]]) -> list[Fork]:
-    """Where the sequences' tokens have to be weighed: shorter beginnings first, none of them twice."""
+    """Where tokens have to be scored: shorter beginnings first, each once."""
     following: dict[Beginning, dict[int, None]] = {}
     for sequence in sequences:
         for at, token in enumerate(sequence):
@@ -40,7 +36,7 @@ def forks(sequences: Sequence[Sequence[int]]) -> list[Fork]:
 
 
 def sums(sequences: Sequence[Sequence[int]], logs: Mapping[Beginning, Mapping[int, float]]) -> tuple[float, ...]:
-    """Each sequence's log-probability, from that of every token behind every beginning."""
+    """Each sequence's log-probability, from that of every token after every beginning."""
     return tuple(
         sum(logs[tuple(sequence[:at])][token] for at, token in enumerate(sequence)) + 0.0 for sequence in sequences
     )
@@ -49,14 +45,19 @@ def sums(sequences: Sequence[Sequence[int]], logs: Mapping[Beginning, Mapping[in
 async def weigh(
     sequences: Sequence[Sequence[int]], ask: Callable[[Fork], Awaitable[Mapping[int, float]]]
 ) -> tuple[float, ...]:
-    """Each sequence's log-probability; ``ask`` tells the log-probability of each token of a fork."""
-    questions, logs = forks(sequences), {}
+    """Each sequence's log-probability; ``ask`` returns that of each token of a fork."""
+    questions, logs = forks(sequences), dict[Beginning, Mapping[int, float]]()
     for wave in (questions[:1], questions[1:]):
-        asking = [asyncio.ensure_future(ask(fork)) for fork in wave]
-        try:
-            for fork, known in zip(wave, await asyncio.gather(*asking), strict=True):
-                logs[fork.begun] = known
-        finally:
-            for one in asking:
-                one.cancel()
+        known = await side_by_side(map(ask, wave))
+        logs |= {fork.begun: of_fork for fork, of_fork in zip(wave, known, strict=True)}
     return sums(sequences, logs)
+
+
+async def side_by_side(work: Iterable[Awaitable[Result]]) -> list[Result]:
+    """Await all at once; if one fails, the others are cancelled."""
+    tasks = [asyncio.ensure_future(one) for one in work]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()

@@ -1,1 +1,1 @@
-"""How any page is made: layout, colours, plots, items with their pictures."""
+"""Parts of all pages: layout, colours, plots, items with their images."""

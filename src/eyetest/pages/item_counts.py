@@ -1,7 +1,4 @@
-"""Numbers that lead to the items they stand for.
-
-A page is a file, and items are shown elsewhere: by ``eyetest open`` on this machine, or in a bundle of files.
-"""
+"""Counts that link to the items they stand for, which ``eyetest open`` or a bundle of files shows."""
 
 import os
 import re
@@ -17,22 +14,18 @@ from eyetest.errors import InputError, heading, short
 from eyetest.pages.item_links import Query, write_query
 from eyetest.wording import typed
 
-HOST, PORT = "127.0.0.1", 8765
-"""Where ``eyetest open`` is served unless told otherwise."""
+HOST, PORT = "127.0.0.1", 8765  # where ``eyetest open`` is served by default
 INDEX = "index.html"
-"""The first page of a bundle."""
-_MOST_IDS, _LONGEST = 2_000, 60_000
-"""Items that a link may name one by one, and its length; a longer address is refused by a server."""
+_MOST_IDS, _LONGEST = 2_000, 60_000  # ids in a link, and its length; servers refuse longer addresses
 
 
 class ItemCount(NamedTuple):
-    """How many items, and where they are shown; nowhere, where there is no address."""
+    """A number of items and the address that shows them, if there is one."""
 
     items: int
     href: str = ""
 
     def __html__(self) -> str:
-        """The number as a page has it."""
         if not self.href:
             return f"{self.items:,}"
         link = Markup('<a class="items" href="{}" data-items="{}">{:,}</a>')
@@ -44,24 +37,22 @@ class ItemCount(NamedTuple):
 
 
 class ItemsAt(msgspec.Struct, frozen=True):
-    """Where the items behind a page's numbers are shown, and what has to run for it."""
+    """The address that shows the items behind a page's numbers, and the command that serves it."""
 
-    before: str = ""
-    """What stands before a query; empty where they are shown nowhere."""
-    command: str = ""
-    """What serves them, or writes their bundle; empty where that is nothing that we know."""
+    before: str = ""  # the part before a query; empty where items are not shown
+    command: str = ""  # the command that serves the items or writes their bundle; empty if unknown
 
     @property
     def is_bundle(self) -> bool:
-        """Whether they lie in files."""
+        """Whether the items are shown from files."""
         return self.before.endswith("#")
 
     def count(self, number: int, query: Query) -> ItemCount:
-        """A number that leads to as many items."""
+        """A number that links to as many items."""
         return ItemCount(number, self.before + write_query(query) if self.before and number else "")
 
     def named(self, ids: Iterable[str]) -> ItemCount:
-        """How many items these are; the link names them one by one."""
+        """The number of these items; the link names each of them."""
         names = tuple(dict.fromkeys(ids))
         count = self.count(len(names), Query(ids=names)) if len(names) <= _MOST_IDS else ItemCount(len(names))
         return count if len(count.href) <= _LONGEST else ItemCount(len(names))
@@ -71,10 +62,7 @@ NOWHERE = ItemsAt()
 
 
 def items_at(said: str | None, page: Path, places: Sequence[Path]) -> ItemsAt:
-    """Where a page's numbers lead: to an address, to the folder of a bundle, or to what ``eyetest open`` serves here.
-
-    ``places`` are what has to be opened.
-    """
+    """Target of links: an address, a bundle's folder, or what ``eyetest open`` serves of these places."""
     if said is None:
         return ItemsAt(f"http://{HOST}:{PORT}/?", typed("eyetest", "open", *places))
     if re.match("https?://", said):

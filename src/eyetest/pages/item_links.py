@@ -1,7 +1,4 @@
-"""Which items somebody wants to see, as a value and as text: the query of an address, the same behind a ``#``.
-
-Pure, and below all that shows items, so that a report can write a link and a browser can read it.
-"""
+"""Queries for items, as a value and as text: the query of an address, or the part behind its ``#``."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -15,27 +12,24 @@ from eyetest.errors import InputError, nearest, short
 
 AnswerKind = Literal["right", "wrong", "refused", "unparsed", "failed"]
 ANSWER_KINDS: tuple[AnswerKind, ...] = get_args(AnswerKind)
-AskedKind = Literal[AnswerKind, "asked", "scored", "unscored"]
-"""What can be filtered by: what became of an answer, or whether there is one, or a score."""
+AskedKind = Literal[AnswerKind, "asked", "scored", "unscored"]  # an outcome, or whether there is one, or a score
 ASKED_KINDS: tuple[AskedKind, ...] = get_args(AskedKind)
 VERDICTS_TOGETHER: Mapping[str, tuple[str, ...]] = {"kept": ("keep", "fix"), "fallen": ("drop", "review")}
-"""Words for several verdicts at once: what goes on to the next stage, and what does not."""
-Span = tuple[float, float]
-"""From and to, both included; infinite where it is open."""
+"""Names for several verdicts at once: items that continue to the next stage, and items that do not."""
+Span = tuple[float, float]  # from and to, both included; infinite if open
 _TAG = "tag."
 _BETWEEN = ".."
 _MOST_PARTS = 20_000
-"""Parts of one query: so many ids, and no more."""
 FIGURE = re.compile(r"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?(?!\w)")
 
 
 def reason_kind(reason: str) -> str:
-    """A reason with ``#`` in the place of its figures: those that differ in figures alone are of one kind."""
+    """A reason with ``#`` in place of its figures, so that reasons that differ only in figures are one kind."""
     return FIGURE.sub("#", reason.replace("#", "##"))
 
 
 class AnswerFilter(msgspec.Struct, frozen=True):
-    """Items that a model answered so. Without a model any model counts, without a condition any condition."""
+    """Items by a model's answer. Without a model any model counts, without a condition any condition."""
 
     kind: AskedKind
     model: str = ""
@@ -43,7 +37,7 @@ class AnswerFilter(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> "AnswerFilter":
-        """``wrong:MODEL@CONDITION``; a model may have ``:`` and ``@`` in its name, a condition neither."""
+        """``wrong:MODEL@CONDITION``; a model name may contain ``:`` and ``@``, a condition neither."""
         kind, _, rest = text.partition(":")
         model, at, condition = rest.rpartition("@")
         if kind not in ASKED_KINDS:
@@ -58,47 +52,38 @@ class AnswerFilter(msgspec.Struct, frozen=True):
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What items have to be to be shown, and in which order. All that is said has to hold.
-
-    Of several values for one tag, of several findings and of several suggestions, one is enough.
-    """
+    """A filter and order of items. All conditions have to hold; of several values of one, any is enough."""
 
     text: str = ""
-    """Words, or a phrase in quotes, that one text has: the question with its options, or a reply."""
+    """Words, or a quoted phrase, in one text: the question with its options, or a reply."""
     tags: tuple[tuple[str, str], ...] = ()
     untagged: tuple[str, ...] = ()
-    """Tags that an item has no value of."""
     gold: str = ""
-    """The letter of the right option."""
     findings: tuple[str, ...] = ()
     suggested: tuple[str, ...] = ()
-    """What the gravest finding of an audit suggests for an item; ``keep`` where none is grave."""
+    """The verdict suggested by the most severe finding of an audit; ``keep`` where none is severe."""
     verdict: str = ""
-    """With a stage: what that stage said. Without: what was said last. Also one of `VERDICTS_TOGETHER`."""
+    """With a stage: its verdict. Without: the last verdict. Also one of `VERDICTS_TOGETHER`."""
     stage: str = ""
     reason: str = ""
-    """Why a stage said so, as `reason_kind` has it."""
+    """The stage's reason, as `reason_kind` gives it."""
     answers: tuple[AnswerFilter, ...] = ()
     difficulty: Span | None = None
     gain: Span | None = None
     disagreement: Span | None = None
     doubt: Span | None = None
-    """How far models speak against the item: log odds that it is flawed, by the measure ``wrong-golds``."""
+    """Evidence of models' votes against the gold: the log likelihood ratio of the measure ``wrong-golds``."""
     options: Span | None = None
-    """How many options it has; 0 where the answer is free."""
+    """Number of options; 0 for an open answer."""
     blind_right: str = ""
-    """A model that answers without the picture."""
+    """A model that answers correctly without the image."""
     benchmark: str = ""
     ids: tuple[str, ...] = ()
     sort: str = ""
-    """A column; with ``-`` before it, from the largest to the smallest."""
+    """A column; with ``-`` before it, descending."""
 
 
-_WORDS = {"text": "text", "gold": "gold", "verdict": "verdict", "stage": "stage", "sort": "sort"} | {
-    "reason": "reason",
-    "blind-right": "blind_right",
-    "benchmark": "benchmark",
-}
+_WORDS = ("text", "gold", "verdict", "stage", "sort", "reason", "blind-right", "benchmark")
 _SPANS = ("difficulty", "gain", "disagreement", "doubt", "options")
 _LISTS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "finding": ("findings", str),
@@ -108,16 +93,15 @@ _LISTS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "id": ("ids", str),
 }
 KEYS = (*_WORDS, *_SPANS, *_LISTS, _TAG + "NAME")
-"""What may stand before a ``=``."""
 
 
 def parse_query(text: str) -> Query:
-    """The query that an address holds, with or without its ``?`` or ``#``; what is not known is refused."""
+    """The query of an address, with or without its ``?`` or ``#``; unknown keys are refused."""
     return query_of(pairs_of(text))
 
 
 def pairs_of(text: str) -> list[tuple[str, str]]:
-    """The keys and values that an address holds, whoever may understand them."""
+    """The keys and values of an address, known or not."""
     try:
         return parse_qsl(
             text[1:] if text[:1] in ("?", "#") else text,
@@ -131,7 +115,7 @@ def pairs_of(text: str) -> list[tuple[str, str]]:
 
 
 def query_of(pairs: list[tuple[str, str]]) -> Query:
-    """The query that keys and values make together."""
+    """The query that keys and values define."""
     said: dict[str, Any] = {}
     for key, value in pairs:
         if not value:
@@ -143,7 +127,7 @@ def query_of(pairs: list[tuple[str, str]]) -> Query:
             said[name] = (*said.get(name, ()), read(value))
         elif key not in _WORDS and key not in _SPANS:
             raise InputError(f"no filter {short(key)}; {nearest(key, KEYS)}")
-        elif (name := _WORDS.get(key, key)) in said:
+        elif (name := key.replace("-", "_")) in said:
             raise InputError(f"{key}: said twice, {short(value)} the second time")
         else:
             said[name] = _span(key, value) if key in _SPANS else value
@@ -162,8 +146,8 @@ def _span(key: str, text: str) -> Span:
 
 
 def write_query(query: Query) -> str:
-    """The query as an address has it, always in the same order; empty where everything is wanted."""
-    pairs = [(key, getattr(query, name)) for key, name in _WORDS.items() if key != "sort"]
+    """The query as part of an address, in a fixed order; empty for all items."""
+    pairs = [(key, getattr(query, key.replace("-", "_"))) for key in _WORDS if key != "sort"]
     pairs += [(_TAG + name, value) for name, value in query.tags]
     pairs += [(key, str(one)) for key, (name, _) in _LISTS.items() for one in getattr(query, name)]
     pairs += [(key, _written(span)) for key in _SPANS if (span := getattr(query, key)) is not None]

@@ -1,4 +1,4 @@
-"""An item as pages show it: its pictures small, each once, its texts short enough to bear, its gold marked."""
+"""An item as pages show it: thumbnails, each once, shortened texts, its gold marked."""
 
 import base64
 import io
@@ -19,14 +19,12 @@ from eyetest.records import PLACEHOLDER, ImageRef, Item, Verdict, letter
 _SIDE = 240
 _MOST_THUMBNAIL_BYTES = 3 * 2**20
 _MOST_PIXELS = 400_000_000
-_GALLERY = 4
-_MOST_TAGS = 6
-_SHORT_TAG = 28
+_GALLERY, _MOST_TAGS, _SHORT_TAG = 4, 6, 28
 _Thing = TypeVar("_Thing")
 
 
 class Thumbnail(msgspec.Struct, frozen=True):
-    """A picture as shown: where its pixels are in the page, or why there are none."""
+    """An image as shown: the address of its pixels in the page, or why there are none."""
 
     number: int = 0
     label: str = ""
@@ -37,7 +35,7 @@ class Thumbnail(msgspec.Struct, frozen=True):
 
 
 class Album:
-    """Thumbnails of the page, drawn anew by us. Its limits keep a page of posters or scans small and quick."""
+    """Thumbnails of a page, re-encoded. Its limits keep a page with large images small."""
 
     def __init__(self, *benchmarks: Benchmark | None, side: int = _SIDE) -> None:
         self._side = side
@@ -46,10 +44,9 @@ class Album:
         self._bytes_left = _MOST_THUMBNAIL_BYTES
         self._pixels_left = _MOST_PIXELS
         self.pictures: list[tuple[Thumbnail, str]] = []
-        """Each picture with its pixels as a data URL."""
 
     def add(self, image: ImageRef, number: int) -> Thumbnail:
-        """The picture as it is to be shown."""
+        """The thumbnail of an image."""
         made = self._made.get(image.sha256)
         if made is None:
             made = self._made[image.sha256] = self._make(image)
@@ -62,8 +59,11 @@ class Album:
         self._pixels_left -= image.width * image.height
         if self._pixels_left < 0 or self._bytes_left <= 0:
             return Thumbnail(why_not="left out to keep this page small")
-        small = self._open(image)
-        if small is None:
+        for store in self._stores:  # any benchmark may have it: images are known by their bytes
+            with suppress(EyetestError, OSError, ValueError):
+                small = _small(store.open(image), self._side)
+                break
+        else:
             return Thumbnail(why_not="cannot be read")
         kind, data = _shortest(small)
         self._bytes_left -= len(data)
@@ -71,16 +71,9 @@ class Album:
         self.pictures.append((picture, f"data:image/{kind};base64,{base64.b64encode(data).decode()}"))
         return picture
 
-    def _open(self, image: ImageRef) -> Pillow.Image | None:
-        """The picture from whichever benchmark has it; pictures are known by their bytes."""
-        for store in self._stores:
-            with suppress(EyetestError, OSError, ValueError):
-                return _small(store.open(image), self._side)
-        return None
-
 
 def _small(picture: Pillow.Image, side: int) -> Pillow.Image:
-    """A thumbnail on white, in plain colours, whatever the picture was."""
+    """A thumbnail in RGB on white, for any image mode."""
     if picture.mode.startswith("I;16"):
         picture = picture.convert("I").point(lambda value: value / 256).convert("L")
     picture.thumbnail((side, side), reducing_gap=2)
@@ -91,7 +84,10 @@ def _small(picture: Pillow.Image, side: int) -> Pillow.Image:
 
 
 def _shortest(picture: Pillow.Image) -> tuple[str, bytes]:
-    return min((_encoded(picture, kind) for kind in ("jpeg", "png")), key=lambda coded: len(coded[1]))
+    files = {kind: io.BytesIO() for kind in ("jpeg", "png")}
+    for kind, file in files.items():
+        picture.save(file, kind, quality=80, optimize=True)
+    return min(((kind, file.getvalue()) for kind, file in files.items()), key=lambda coded: len(coded[1]))
 
 
 def draw_small(picture: Pillow.Image, side: int) -> tuple[str, bytes]:
@@ -99,14 +95,8 @@ def draw_small(picture: Pillow.Image, side: int) -> tuple[str, bytes]:
     return _shortest(_small(picture, side))
 
 
-def _encoded(picture: Pillow.Image, kind: str) -> tuple[str, bytes]:
-    data = io.BytesIO()
-    picture.save(data, kind, quality=80, optimize=True)
-    return kind, data.getvalue()
-
-
 class Option(msgspec.Struct, frozen=True):
-    """One answer that an item offers."""
+    """One option of an item."""
 
     letter: str
     text: list[str | int]
@@ -115,7 +105,7 @@ class Option(msgspec.Struct, frozen=True):
 
 
 class ItemView(msgspec.Struct, frozen=True, kw_only=True):
-    """One item on the page; one that is not in the benchmark has its id and the evidence only."""
+    """One item on the page; an item that is not in the benchmark has only its id and the evidence."""
 
     id: str
     evidence: str
@@ -129,14 +119,14 @@ class ItemView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def narrow(self) -> bool:
-        """Whether the options are pictures, or many and short, so that they fit in two columns."""
+        """Whether the options are images, or many and short, so that they fit in two columns."""
         pictured = all(option.pictures for option in self.options)
         short = self.item is not None and all(len(choice.text) <= 6 for choice in self.item.choices)
         return pictured or (short and len(self.options) > 6)
 
 
 def show_item(name: str, evidence: str, scores: list[tuple[str, str]], item: Item | None, album: Album) -> ItemView:
-    """An item with what is to be said about it."""
+    """An item with the texts about it."""
     if item is None:
         return ItemView(id=name, evidence=evidence)
     in_options = {number for choice in item.choices for number in choice.images}
@@ -166,7 +156,7 @@ def show_verdict(verdict: Verdict, item: Item | None, album: Album) -> ItemView:
 
 
 def lot(item: str) -> bytes:
-    """Which items are shown is drawn by lot, and the same each time."""
+    """A pseudo-random sort key by which the items shown are selected, the same each time."""
     return blake2b(item.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
@@ -188,6 +178,5 @@ def _pictures(numbers: Iterable[int], item: Item, album: Album) -> list[Thumbnai
 
 
 def _parts(text: str, limit: int) -> list[str | int]:
-    """A text cut where it names pictures."""
     pieces = PLACEHOLDER.split(clip(text, limit))
     return [int(piece) if odd % 2 else piece for odd, piece in enumerate(pieces) if piece.strip()]

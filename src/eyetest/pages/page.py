@@ -1,8 +1,4 @@
-"""Templates become pages that open anywhere, and what datasets say in them stays text.
-
-A web page's template escapes it, a content policy in the page forbids scripts and the network, and pictures are drawn
-anew by us before they go in. In Markdown, whatever a text holds is shown as it is and means nothing else.
-"""
+"""Pages from templates: web pages without scripts or network, and Markdown; texts of datasets are escaped."""
 
 import re
 from collections.abc import Mapping
@@ -14,8 +10,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from eyetest.errors import as_said
-from eyetest.harden.screenshot.inline import Formula, split_formulas, whole_formula
-from eyetest.harden.screenshot.mathml import mathml
+from eyetest.harden.screenshot.formulas import Formula, mathml, split_formulas, whole_formula
 from eyetest.pages.palette import dark_rules
 from eyetest.store import refuse_to_lose, replacing_file
 from eyetest.version import __version__
@@ -30,12 +25,12 @@ _ADDRESS = re.compile(r"https?://[\w.~:/?#@%=&+,;-]+")
 
 
 def printable(text: str) -> str:
-    """A text from outside, with nothing in it that turns other text around or that no page may hold."""
+    """External text without characters that reverse text direction or are not allowed in pages."""
     return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n"))
 
 
 def clip(text: str, limit: int) -> str:
-    """A text from outside, no longer than a page can bear."""
+    """External text, shortened to the limit of a page."""
     text = printable(str(text))
     return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
 
@@ -48,7 +43,7 @@ def p_value(p: float) -> str:
 
 
 def odds(p: float) -> str:
-    """How often something happens, for people who do not think in p-values: ``once in 4,000``."""
+    """A probability in words: ``once in 4,000``."""
     if p < 1e-6:
         return "less than once in a million"
     if p <= 0.1:
@@ -59,10 +54,7 @@ def odds(p: float) -> str:
 
 
 def with_formulas(text: str, whole: bool = False) -> Markup:
-    """A text from outside with its formulas drawn; one that cannot be read stays as it is written.
-
-    ``whole``: it may be one formula that nobody put between dollars.
-    """
+    """A text with its formulas typeset, if they can be parsed; ``whole``: it may be one formula without dollars."""
     formula = whole_formula(text) if whole else None
     parts = [formula] if formula else split_formulas(text)[0]
     drawn = (mathml(one.nodes, one.alone) if isinstance(one, Formula) else escape(one) for one in parts)
@@ -70,7 +62,7 @@ def with_formulas(text: str, whole: bool = False) -> Markup:
 
 
 def plain(value: object) -> str:
-    """A value as people write it."""
+    """A value in readable form."""
     if isinstance(value, float):
         return f"{value:,.4g}"
     if isinstance(value, bool):
@@ -85,14 +77,14 @@ def plain(value: object) -> str:
 
 
 def fill_page(template: str, contents: Mapping[str, Any], package: str = "eyetest.reports") -> str:
-    """A web page from a template of some package, which may use those of this one; what is put into it is escaped."""
+    """A web page from a template of some package, which may use those of this one; inserted values are escaped."""
     return _web(package).get_template(template).render(contents)
 
 
 def write_page(
     template: str, contents: Mapping[str, Any], to: Path, *, overwrite: bool = False, package: str = "eyetest.reports"
 ) -> None:
-    """Fill a web page, and put it in its place in one step."""
+    """Fill a web page and write it atomically."""
     page = fill_page(template, contents, package)
     refuse_to_lose(to, overwrite=overwrite, ours=None)
     with replacing_file(to, overwrite=overwrite) as file:
@@ -100,18 +92,18 @@ def write_page(
 
 
 class Verbatim(str):
-    """Markdown that we wrote ourselves, or fenced."""
+    """Markdown written by eyetest, or fenced."""
 
     __slots__ = ()
 
 
 def fill_markdown(template: str, contents: Mapping[str, Any], package: str = "eyetest.reports") -> str:
-    """Markdown from a template, in which every value is escaped that is not `Verbatim`."""
+    """Markdown from a template; every value that is not `Verbatim` is escaped."""
     return _markdown(package).get_template(template).render(contents)
 
 
 def escape_markdown(text: str) -> str:
-    """A text as one line that shows itself: no mark-up, no link, no end of a table's cell."""
+    """A text as one line of literal Markdown: no mark-up, no link, no end of a table cell."""
     line = " ".join(clip(text, _LONGEST_LINE).split())
     line = "".join(_ENTITIES.get(character, character) for character in line)
     line = _MARKS.sub(r"\\\1", line).replace("://", "&#58;//")
@@ -126,7 +118,7 @@ def _fenced(text: str, language: str = "") -> Verbatim:
 
 
 def _address(text: str) -> str:
-    """A web address that a person gave, as a link; anything else as text."""
+    """A web address as a link; anything else as text."""
     return Verbatim(f"<{text}>") if _ADDRESS.fullmatch(text) else text
 
 

@@ -1,17 +1,12 @@
-"""The colours of figures: told apart by the colour-blind, each with a twin for dark pages.
-
-Figures are drawn in the light colours. A page turns them into their twins with rules that match the very values, so a
-figure is the same file on a page and in a paper.
-"""
+"""The colours of figures, safe for the colour-blind; style rules replace each by its counterpart on dark pages."""
 
 from typing import Any
 
 INK, SOFT, LINE, PAPER = "#1f2328", "#5c636b", "#e2e2dc", "#ffffff"
 ON_STRONG, ON_BRIGHT = "#fefefe", "#22262b"
-"""Words on strong colours, which are dark on light paper and light on dark; words on what is bright on both."""
+"""Text on strong colours (dark in light mode, light in dark mode); text on colours that are bright in both."""
 SIGHTED, BLIND, BASE, QUIET = "#2c5f8a", "#d07a1f", "#7a5aa6", "#a9afb5"
-CATEGORIES = (SIGHTED, BLIND, "#2a8f7a", "#b0457f", "#8a7a10", "#57a5d4")
-"""For up to six things, which differ in shape as well."""
+CATEGORIES = (SIGHTED, BLIND, "#2a8f7a", "#b0457f", "#8a7a10", "#57a5d4")  # up to six; they differ in shape as well
 SHAPES = ("circle", "diamond", "square", "triangle-up", "cross", "triangle-down")
 STEPS = ("#b35806", "#dd8f46", "#f2c393", "#f1efe9", "#cbdbe8", "#8fb3d1", "#4d86b3", "#1f4e79")
 """From −1 to 1 in quarters: the signs have different hues, and paler is nearer to 0."""
@@ -39,7 +34,7 @@ _DARK = {
 
 
 def dark_rules() -> str:
-    """The style rules that turn a drawn figure dark."""
+    """The style rules of a figure on dark pages."""
     return "\n".join(
         f'.plot [{part}="{light}"] {{ {part}: {dark}; }}'
         for light, dark in _DARK.items()
@@ -48,7 +43,7 @@ def dark_rules() -> str:
 
 
 def config() -> dict[str, Any]:
-    """How all figures look: few lines, small type, names in ink and everything else soft."""
+    """The style of all figures: few lines, small type, names in ink and everything else soft."""
     labels = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 240}
     soft = {"labelColor": SOFT, "titleColor": SOFT, "gridColor": LINE, "domainColor": LINE, "tickColor": LINE}
     bare = {"grid": False, "domain": False, "ticks": False, "labelColor": INK, "labelPadding": 8, "title": None}

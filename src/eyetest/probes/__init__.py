@@ -1,4 +1,4 @@
-"""What can be learnt about a benchmark with no model at all. A probe is one module here that defines ``PROBE``."""
+"""Checks of a benchmark without any model. A probe is one module here that defines ``PROBE``."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -9,16 +9,15 @@ from eyetest.registry import Registry
 
 
 class Probe(Protocol):
-    """Looks at a benchmark from one side."""
+    """Checks one aspect of a benchmark."""
 
     name: str
-    summary: str
-    """One line: the question it asks."""
+    summary: str  # one line: the question it asks
 
     def run(self, subject: Subject) -> Iterable[Finding]:
-        """Everything it has to say, tests that held included."""
+        """All findings, including tests that passed."""
 
 
-PROBES: Registry[Probe] = Registry("probe", __name__, "PROBE")
+PROBES: Registry[Probe] = Registry("probe", __name__, "PROBE", "probe")
 
 __all__ = ["PROBES", "Probe", "Subject"]

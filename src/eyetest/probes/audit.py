@@ -10,13 +10,12 @@ from eyetest.probes import PROBES, Probe
 from eyetest.probes.subject import Subject
 from eyetest.records import NO_PICTURES, Finding, Severity, Verdict, VerdictKind
 
-ORDER = {severity: rank for rank, severity in enumerate(get_args(Severity))}
-"""The gravest first."""
+ORDER = {severity: rank for rank, severity in enumerate(get_args(Severity))}  # the gravest first
 GRAVITY: dict[VerdictKind, int] = {"drop": 0, "fix": 1, "review": 2, "keep": 3}
 
 
 class Audit(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that was found, the worst first."""
+    """All findings, the worst first."""
 
     benchmark: str
     fingerprint: str
@@ -26,12 +25,11 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     probes: tuple[str, ...]
     findings: tuple[Finding, ...]
     item_scores: dict[str, dict[str, float]] = {}
-    left_out: tuple[str, ...] = ()
-    """Probes that were not asked for, so that what they look for was not tested."""
+    left_out: tuple[str, ...] = ()  # probes that were not asked for, so that what they look for was not tested
 
     @property
     def alarms(self) -> tuple[Finding, ...]:
-        """Findings that call for something."""
+        """Findings that require action."""
         return tuple(finding for finding in self.findings if finding.severity in ("bad", "suspect"))
 
     @property
@@ -41,12 +39,12 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def blindness(self) -> Finding | None:
-        """What has to be said before all else, where no picture is here."""
+        """The first statement, where no image is available."""
         return next((finding for finding in self.findings if finding.kind == NO_PICTURES), None)
 
     @property
     def suggested(self) -> dict[str, VerdictKind]:
-        """What the gravest alarm suggests for each item that is in one; the others may stay as they are."""
+        """The verdict that the gravest alarm suggests for each item in one; the others may stay."""
         gravest: dict[str, VerdictKind] = {}
         for finding in self.alarms:
             for item in finding.items if finding.verdict != "keep" else ():
@@ -54,7 +52,7 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
         return gravest
 
     def verdicts(self, item_ids: Sequence[str]) -> list[Verdict]:
-        """One row an item a finding it is in, and one ``keep`` for every item that is in none."""
+        """One row per item and finding, and one ``keep`` for every item without any."""
         rows = [
             Verdict(
                 item=item,
@@ -80,7 +78,7 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_audit(subject: Subject, names: Sequence[str] = (), extra: Sequence[Probe] = ()) -> Audit:
-    """Ask every probe (or those named, in order), then correct their tests for being many."""
+    """Run every probe (or those named, in order), then correct their tests for multiplicity."""
     probes = [*(PROBES[name] for name in (names or PROBES)), *extra]
     findings: list[Finding] = []
     for number, probe in enumerate(probes):
@@ -102,12 +100,12 @@ def run_audit(subject: Subject, names: Sequence[str] = (), extra: Sequence[Probe
 
 
 def gravest_first(finding: Finding) -> tuple[bool, int, int]:
-    """How findings are sorted. That no picture is here comes first, for it limits all that follows."""
+    """Sort key of findings. Missing images come first, as they limit all that follows."""
     return (finding.kind != NO_PICTURES or finding.severity != "bad", ORDER[finding.severity], -len(finding.items))
 
 
 def hold(findings: Sequence[Finding], level: float) -> list[Finding]:
-    """Holm's correction over all tests: a test that does not survive it was tested and found sound."""
+    """Holm's correction over all tests: a test that does not survive it counts as passed."""
     adjusted = holm([finding.p for finding in findings])
     return [
         finding

@@ -1,13 +1,10 @@
-"""What can be seen of options and questions without any picture, each figure relative to the item's other options.
-
-Options are put into alphabetical order, labels ("B.") and picture numbers are taken away, so that nothing here can
-tell where an option stood.
-"""
+"""Image-free features of options and questions relative to the item's other options; none depends on positions."""
 
 import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import TypeVar
 
 import numpy as np
@@ -22,24 +19,17 @@ Ints = NDArray[np.int64]
 Number = TypeVar("Number", NDArray[np.float64], NDArray[np.int64])
 Columned = TypeVar("Columned", NDArray[np.float64], NDArray[np.float32])
 
-BUCKETS = 600
-"""Hashed columns for option words, and as many for their crosses: a Gram matrix of this side is still solved fast."""
-_MOST_CROSSED = 12
-"""Words of an option, and of a question, that are crossed: a long text says no more than its start."""
+BUCKETS = 600  # hashed columns for option words, and as many for crosses: the Gram matrix is solved fast
+_MOST_CROSSED = 12  # words of an option, and of a question, that are crossed: a long text says no more than its start
 
 _TOKEN = re.compile(r"[a-z]+|\d+(?:\.\d+)?|[^\sa-z\d]")
 _WORD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
 _LABEL = re.compile(r"^\s*\(?([A-Za-z])\s*[.):]\s*")
 _NUMBER = re.compile(r"[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:\s*/\s*\d+(?:\.\d+)?)?")
-_UNIT_LETTERS = 12
-"""A number with at most this many letters beside it is a number with a unit; with more it is a sentence."""
+_UNIT_LETTERS = 12  # with more letters beside it a number is part of a sentence
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile(r"\d+")
 _LEAST_NUMBERS = 3
-_NUMBER_COLUMNS = (
-    "rank", "off middle", "most", "least", "from centre", "size", "nearest", "doubles", "tenfold", "opposite",
-    "whole", "odd",
-)  # fmt: skip
 _NUMBERS_SPELT = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen twenty thirty "
     "forty fifty hundred thousand million once twice half"
@@ -84,7 +74,7 @@ class Options:
 
 
 def _without_labels(texts: list[str]) -> list[str]:
-    """Take away "A." or a bare letter where every option bears its own: that would tell its position."""
+    """Remove "A." or a bare letter where every option has its own, which would show its position."""
     bare = all(text.upper() == chr(ord("A") + index) for index, text in enumerate(texts))
     if bare:
         return [""] * len(texts)
@@ -96,7 +86,7 @@ def _without_labels(texts: list[str]) -> list[str]:
 
 
 def number_of(text: str) -> float | None:
-    """The number that an option is, with or without a unit; nothing for a sentence with a number in it."""
+    """The number of an option, with or without a unit; None for a sentence with a number."""
     if not any(letter.isdigit() for letter in text) or sum(map(str.isalpha, text)) > _UNIT_LETTERS:
         return None
     number = max((match[0] for match in _NUMBER.finditer(text)), key=len)
@@ -108,11 +98,6 @@ def number_of(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _decimals(text: str) -> float:
-    match = re.search(r"\d\.(\d+)", text)
-    return float(len(match[1])) if match else 0.0
-
-
 def _zeros(text: str) -> float:
     digits = re.sub(r"\D", "", text)
     return float(len(digits) - len(digits.rstrip("0")))
@@ -120,6 +105,12 @@ def _zeros(text: str) -> float:
 
 def _share(test: Callable[[str], bool]) -> Callable[[str], float]:
     return lambda text: sum(map(test, text)) / max(len(text), 1)
+
+
+def decimals(text: str) -> int:
+    """The number of digits after the decimal point."""
+    match = re.search(r"\d\.(\d+)", text)
+    return len(match[1]) if match else 0
 
 
 MEASURES: dict[str, Callable[[str], float]] = {
@@ -130,7 +121,7 @@ MEASURES: dict[str, Callable[[str], float]] = {
     "digit share": _share(str.isdigit),
     "capitals": _share(str.isupper),
     "punctuation": lambda text: float(sum(not c.isalnum() and not c.isspace() for c in text)),
-    "decimals": _decimals,
+    "decimals": lambda text: float(decimals(text)),
     "trailing zeros": _zeros,
     "capitalised": lambda text: float(text[:1].isupper()),
     "full stop": lambda text: float(text.endswith(".")),
@@ -160,16 +151,16 @@ class Table:
         return len(self.items)
 
     def blocks(self) -> Iterator[Ints]:
-        """Rows of all items with equally many options, one item a line: whole blocks are worked on at once."""
+        """Rows of all items with equally many options, one item per line, for vectorised work."""
         for n in np.unique(self.counts):
             yield self.starts[self.counts == n][:, None] + np.arange(n)
 
     def spread(self, by_item: Number) -> Number:
-        """A figure of each item, on each of its rows."""
+        """A value of each item, on each of its rows."""
         return by_item[self.owner]
 
     def centred(self, rows: Columned) -> Columned:
-        """Columns less their mean over the item's options, as precise as they came."""
+        """Columns less their mean over the item's options, in their precision."""
         counts = self.counts.reshape(-1, *[1] * (rows.ndim - 1)).astype(rows.dtype)
         means = np.add.reduceat(rows, self.starts, axis=0) / counts
         return np.subtract(rows, means[self.owner])
@@ -184,14 +175,14 @@ class Columns:
         self.columns: dict[str, Floats] = {}
 
     def fill(self, name: str, values: Floats, change: Callable[[Floats], Floats]) -> None:
-        """A column made of another, where ``change`` sees one line of options an item."""
+        """A column made of another; ``change`` gets one line of options per item."""
         column = np.zeros(len(values))
         for rows in self.blocks:
             column[rows] = change(values[rows])
         self.columns[name] = column
 
     def relative(self, name: str, values: Floats) -> None:
-        """A measure as the other options make it look: deviation, rank, distance from the middle, alone at an end."""
+        """A measure relative to the other options: deviation, rank, distance from the middle, alone at an end."""
         self.fill(name, values, _centred)
         self.fill(f"{name}: rank", values, _ranks)
         self.fill(f"{name}: off middle", values, lambda v: _centred(np.abs(_ranks(v))))
@@ -205,7 +196,7 @@ class Columns:
 
 
 def surface_columns(table: Table) -> Columns:
-    """How options look beside the other options of their item."""
+    """Appearance of options relative to the other options of their item."""
     columns = Columns(table)
     for name, measure in MEASURES.items():
         columns.relative(name, np.array([measure(text) for text in table.texts]))
@@ -220,7 +211,7 @@ def surface_columns(table: Table) -> Columns:
 
 
 def _add_overlaps(columns: Columns, lowered: Sequence[str]) -> None:
-    """How much each option has in common with the others: a gold is often what distractors were bent from."""
+    """Overlap of each option with the others: distractors are often derived from the gold."""
     table = columns.table
     pieces = [frozenset(text[i : i + 3] for i in range(max(len(text) - 2, 1))) for text in lowered]
     for kind, sets in {"tokens": [frozenset(tokens) for tokens in table.tokens], "pieces": pieces}.items():
@@ -239,7 +230,7 @@ def _add_overlaps(columns: Columns, lowered: Sequence[str]) -> None:
 
 
 def _alike(sets: Sequence[frozenset[str]]) -> Floats:
-    """Jaccard's share for each pair of options, none with itself."""
+    """Jaccard similarity of each pair of options, 0 with itself."""
     alike = np.zeros((len(sets), len(sets)))
     for i, one in enumerate(sets):
         for j in range(i):
@@ -249,11 +240,11 @@ def _alike(sets: Sequence[frozenset[str]]) -> Floats:
 
 
 def _add_numbers(columns: Columns) -> None:
-    """Where a number stands among the item's numbers: in the middle, at an end, twice or ten times another."""
+    """Position of a number among the item's numbers: in the middle, at an end, twice or ten times another."""
     table = columns.table
     values = np.array([math.nan if v is None else v for one in table.options for v in one.values])
     columns.fill("number", np.isfinite(values).astype(float), _centred)
-    added = {f"number: {name}": np.zeros(len(values)) for name in _NUMBER_COLUMNS}
+    added = {f"number: {name}": np.zeros(len(values)) for name in _number_columns(np.arange(3.0))}
     for start, n in zip(table.starts, table.counts, strict=True):
         where = start + np.flatnonzero(np.isfinite(values[start : start + n]))
         if len(where) >= _LEAST_NUMBERS:
@@ -288,19 +279,18 @@ def _number_columns(values: Floats) -> dict[str, Floats]:
 
 
 def context_matrix(table: Table) -> Floats:
-    """What an item's options are like as a whole: it tells no option from another, but when a cue applies."""
+    """Features of an item's options as a whole: they separate no options, but show when a cue applies."""
     numbers = np.array([sum(v is not None for v in one.values) / len(one) for one in table.options])
     length = np.array([math.log1p(sum(map(len, one.texts)) / len(one)) for one in table.options])
     return table.spread(np.column_stack([table.counts, numbers, length]))
 
 
 def question_columns(table: Table) -> Columns:
-    """How much of an option the question says already, and what of it no other option has."""
+    """How much of an option is in the question, and what of it no other option has."""
     columns = Columns(table)
     asked = [frozenset(_WORD.findall(PLACEHOLDER.sub(" ", item.question).lower())) for item in table.items]
-    said, own, words = np.zeros(len(table.texts)), np.zeros(len(table.texts)), []
-    for text in table.texts:
-        words.append(frozenset(_WORD.findall(text.lower())))
+    said, own = np.zeros(len(table.texts)), np.zeros(len(table.texts))
+    words = [frozenset(_WORD.findall(text.lower())) for text in table.texts]
     for item, (start, n) in enumerate(zip(table.starts, table.counts, strict=True)):
         uses = Counter(word for row in words[start : start + n] for word in row)
         for row in range(start, start + n):
@@ -313,14 +303,8 @@ def question_columns(table: Table) -> Columns:
 
 
 def hashed_words(questions: Sequence[str], texts: Sequence[str], owner: Sequence[int] | Ints) -> sparse.csr_array:
-    """Words of each text, and each of them crossed with words of the question that owns it, hashed into columns."""
-    remember: dict[str, int] = {}
-
-    def cell(text: str) -> int:
-        if text not in remember:
-            remember[text] = hash_text(text)
-        return remember[text]
-
+    """Words of each text, and their products with words of its question, hashed into columns."""
+    cell = cache(hash_text)
     asked = [
         list(dict.fromkeys(_WORD.findall(PLACEHOLDER.sub(" ", question).lower())))[-_MOST_CROSSED:]
         for question in questions
@@ -342,7 +326,7 @@ def hashed_words(questions: Sequence[str], texts: Sequence[str], owner: Sequence
 
 
 def _mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Stirs the bits, so that low ones depend on high ones."""
+    """Mix the bits, so that low ones depend on high ones."""
     return (hashes ^ hashes >> np.uint64(29)) * np.uint64(0xBF58476D1CE4E5B9) ^ hashes >> np.uint64(32)
 
 
@@ -351,17 +335,17 @@ def _centred(values: Floats) -> Floats:
 
 
 def _ranks(values: Floats) -> Floats:
-    """Ranks from −½ to ½, ties in the middle of what they share."""
+    """Ranks from −½ to ½, ties at their mean."""
     order = np.sign(values[..., :, None] - values[..., None, :]).sum(-1)
     return np.asarray(order / (2.0 * max(values.shape[-1] - 1, 1)))
 
 
 def _alone(values: Floats, value: Floats) -> Floats:
-    """Which option alone has the value; nothing where several have it."""
+    """Which option alone has the value; none where several have it."""
     same = values == value
     return np.asarray(_centred(same.astype(float)) * (same.sum(-1, keepdims=True) == 1))
 
 
 def _shared(values: Floats) -> Floats:
-    """Which share of the item's options has the same value."""
+    """Share of the item's options with the same value."""
     return _centred((values[..., :, None] == values[..., None, :]).mean(-1))

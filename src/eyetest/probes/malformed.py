@@ -1,20 +1,26 @@
-"""Items that nobody could answer as they stand: missing golds, options that say "nan", pictures that show nothing."""
+"""Items that cannot be answered as they stand: missing golds, options that say "nan", images that show nothing."""
 
 from collections import Counter
 from collections.abc import Iterator
 
 from eyetest.benchmarks.rows.layout import KNOWN_COLUMNS, is_picture_file
 from eyetest.errors import param, short
+from eyetest.probes.images import image_facts
 from eyetest.probes.option_order import empty_options, lost_options, repeated_options
-from eyetest.probes.pictures import picture_facts
-from eyetest.probes.subject import Subject, names_pictures
+from eyetest.probes.subject import Subject, defects, names_pictures
 from eyetest.records import NO_PICTURES, Finding, Item, Severity, VerdictKind, letter
 from eyetest.wording import counted, listed
 
 _MAYBE_A_VALUE = {"none", "na", "n/a"}
 
-Seen = dict[str, str]
-"""What was seen, by item."""
+_BAD_OPTIONS = (
+    (lost_options, "lost-option", 'an option that says "nan" or the like',
+     "A program wrote its word for a missing value. `--fix` drops such options."),
+    (empty_options, "empty-option", "an option without text", "`--fix` drops such options."),
+    (repeated_options, "equal-options", "two equal options",
+     "Compared without case, spaces, outer punctuation. `--fix` drops the repeats."),
+)  # fmt: skip
+Seen = dict[str, str]  # what was seen, by item
 
 
 class Malformed:
@@ -35,15 +41,9 @@ class Malformed:
             yield _without_pictures(items)
 
     def _options(self, items: list[Item]) -> Iterator[Finding]:
-        lost = {item.id: _named(item, positions) for item in items if (positions := lost_options(item))}
-        yield from _findings("lost-option", "bad", "fix", lost, 'an option that says "nan" or the like',
-                          "A program wrote its word for a missing value. `--fix` drops such options.")  # fmt: skip
-        empty = {item.id: _named(item, positions) for item in items if (positions := empty_options(item))}
-        yield from _findings("empty-option", "bad", "fix", empty, "an option without text",
-                          "`--fix` drops such options.")  # fmt: skip
-        equal = {item.id: _named(item, positions) for item in items if (positions := repeated_options(item))}
-        yield from _findings("equal-options", "bad", "fix", equal, "two equal options",
-                          "Compared without case, spaces, outer punctuation. `--fix` drops the repeats.")  # fmt: skip
+        for find, kind, what, detail in _BAD_OPTIONS:
+            found = {item.id: _named(item, positions) for item in items if (positions := find(item))}
+            yield from _findings(kind, "bad", "fix", found, what, detail)
         maybe = {
             item.id: _named(item, positions)
             for item in items
@@ -57,7 +57,7 @@ class Malformed:
         yield from _findings("missing-gold", "bad", "review", missing, "no gold answer", "They cannot be scored.")
         lost_gold = {item.id: f"gold is {item.choices[i].text!r}" for item in items for i in item.gold
                      if i in lost_options(item) + empty_options(item)}  # fmt: skip
-        yield from _findings("lost-gold", "bad", "drop", lost_gold, 'a gold that says "nan" or nothing', "")
+        yield from _findings("lost-gold", "bad", "drop", lost_gold, 'a gold that says "nan" or nothing')
         several = {
             item.id: f"golds {', '.join(letter(i) for i in item.gold)}" for item in items if len(item.gold) > 1
         }
@@ -70,32 +70,36 @@ class Malformed:
         absent = {
             item.id: f"names {short(named)}, which is not here" for item in items if (named := _absent_picture(item))
         } | {
+            item.id: f"names image {max(item.image_numbers)}, has none"
+            for item in items
+            if item.image_numbers and not item.images
+        }
+        more = {
             item.id: f"names image {max(item.image_numbers)}, has {len(item.images)}"
             for item in items
-            if any(number > len(item.images) or number < 1 for number in item.image_numbers)
+            if item.names_more_images
         }
+        yield from _findings("more-images-named", "note", "keep", more, "a text that names more images than it has",
+                          "Marks may be printed inside the image; models are sent the text as it is.")  # fmt: skip
         yield from _findings(
-            "missing-image", "bad", "review", absent, "a text that names a picture that is not there", ""
+            "missing-image", "bad", "review", absent, "a text that names a picture that is not there"
         )
         share = sum(bool(item.images) for item in items) / max(len(items), 1)
         if 0.5 <= share < 1:
             bare = {item.id: "no picture" for item in items if not item.images and item.id not in absent}
-            yield from _findings("no-image", "suspect", "review", bare, "no picture, where most items have one", "")
+            yield from _findings("no-image", "suspect", "review", bare, "no picture, where most items have one")
         unused = {
             item.id: f"{len(item.images)} pictures, named: {', '.join(map(str, item.image_numbers))}"
             for item in items
             if item.image_numbers and len(set(item.image_numbers)) < len(item.images)
         }
-        yield from _findings(
-            "unnamed-image", "note", "review", unused, "a picture that no text names, beside some that are", ""
-        )
+        title = "a picture that no text names, beside some that are"
+        yield from _findings("unnamed-image", "note", "review", unused, title)
 
     def _sights(self, subject: Subject) -> Iterator[Finding]:
-        """Pictures that are there and yet show nothing."""
-        facts = picture_facts(subject)
-        broken: Seen = {}
-        blank: Seen = {}
-        tiny: Seen = {}
+        """Images that are available but show nothing."""
+        facts = image_facts(subject)
+        broken, blank, tiny = Seen(), Seen(), Seen()
         for item in subject.items:
             for number, image in enumerate(item.images, 1):
                 fact = facts[image.sha256]
@@ -105,37 +109,26 @@ class Malformed:
                     blank[item.id] = f"image {number} is one colour"
                 elif fact.tiny:
                     tiny[item.id] = f"image {number} is {image.width} × {image.height} pixels"
-        yield from _findings("unreadable-image", "bad", "review", broken, "a picture that cannot be decoded", "")
-        yield from _findings("one-colour-image", "bad", "review", blank, "a picture of a single colour", "")
-        yield from _findings("tiny-image", "suspect", "review", tiny, "a picture too small to show much", "")
+        yield from _findings("unreadable-image", "bad", "review", broken, "a picture that cannot be decoded")
+        yield from _findings("one-colour-image", "bad", "review", blank, "a picture of a single colour")
+        yield from _findings("tiny-image", "suspect", "review", tiny, "a picture too small to show much")
 
 
 def _findings(
-    kind: str, severity: Severity, verdict: VerdictKind, seen: Seen, what: str, detail: str
+    kind: str, severity: Severity, verdict: VerdictKind, seen: Seen, what: str, detail: str = ""
 ) -> Iterator[Finding]:
-    if seen:
-        plural = f"{len(seen):,} items have" if len(seen) > 1 else "1 item has"
-        yield Finding(
-            probe=Malformed.name,
-            kind=kind,
-            severity=severity,
-            verdict=verdict,
-            title=f"{plural} {what}",
-            detail=detail,
-            items=tuple(seen),
-            evidence=seen,
-            numbers={"items": len(seen)},
-        )
+    title = f"{f'{len(seen):,} items have' if len(seen) > 1 else '1 item has'} {what}"
+    return defects(Malformed.name, kind, severity, seen, title, verdict=verdict, detail=detail)
 
 
 def _absent_picture(item: Item) -> str:
-    """The file or address that an item without pictures gives for its picture. A mere id may belong to anything."""
+    """The file or address of the image of an item without images. A mere id may belong to anything."""
     named = names_pictures(item)
     return next((n for tag, n in named.items() if tag in KNOWN_COLUMNS["images"] or is_picture_file(n)), "")
 
 
 def _without_pictures(items: list[Item]) -> Finding:
-    """Said before anything else: whoever reads on should know that no probe saw a picture."""
+    """The first finding where no probe saw an image."""
     named = Counter(where for item in items for where in names_pictures(item))
     naming = sum(bool(names_pictures(item)) for item in items)
     if named:

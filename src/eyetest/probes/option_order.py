@@ -1,16 +1,12 @@
-"""Do options stand where their words need them? Shuffles and added distractors tear them from their place.
-
-"None of the above" speaks of what stands above it, and an option that says just "B" collides with the mark B: whoever
-answers "B" may mean either. Neither needs a statistic, so both are facts.
-"""
+"""Are options where their words need them? ("None of the above", or an option "B" under another letter.)"""
 
 import re
 from collections.abc import Iterator, Sequence
 
 from eyetest.benchmarks.rows.options import bring_marks
-from eyetest.probes.subject import Subject, untested
-from eyetest.probes.words import normalise_option
-from eyetest.records import Finding, Item, letter
+from eyetest.probes.subject import Subject, defects, untested
+from eyetest.records import Finding, Item, Severity, letter
+from eyetest.text import option_key
 from eyetest.wording import counted
 
 _ABOVE = re.compile(
@@ -20,15 +16,13 @@ _ABOVE = re.compile(
     r"|correct|right|true|false|wrong|incorrect|apply|applies))*"
     r"\s*(?:[.,;:!)(].*|\s[–—-]\s.*)?",
     re.IGNORECASE | re.DOTALL,
-)
-"""All that an option says. "Above the line" and "all above average" are ordinary options."""
+)  # all that an option says. "Above the line" and "all above average" are ordinary options.
 _CATCH_ALL = re.compile(
     r"\W*neither\b|\W*(?:none|all|both|any)\s+of\s+(?:these|them|those|the (?:others?|options|choices|answers))\b"
     r"|.*\b(?:cannot|can't|can not|could not|unable to|impossible to) (?:be )?(?:determine|tell|say|answer|infer)"
     r"|\W*(?:not enough|insufficient|unknown|uncertain|i don't know|not sure|no answer|not given|other)\b",
     re.IGNORECASE | re.DOTALL,
-)
-"""What may follow "all of the above", since nobody would count it in."""
+)  # what may follow "all of the above", since it is not meant by that
 _SPEAKS_OF_ALL = re.compile(
     rf"{_ABOVE.pattern}"
     r"|\W*(?:all|none|any|both|neither)\s+of\s+(?:these|them|those|the (?:others?|options|choices|answers))\W*",
@@ -43,9 +37,28 @@ _TIED_TO_ORDER = re.compile(
 _NAMES_LETTERS = re.compile(r"\b[A-J]\)?\s*(?:and|or|nor|&|,|/|\+)\s*\(?[A-J]\b|\b(?:only|both|not) \(?[A-J]\b")
 _NAMES_OPTIONS = re.compile(r"\b(?:[Oo]ption|[Cc]hoice|[Aa]nswer|[Ss]tatement)s?\s*\(?[A-J]\b|\([A-J]\)")
 
+_COUNTS = dict(zip(("two", "three", "four", "five", "six", "seven", "eight"), range(2, 9), strict=True))
+_COUNT = rf"(?P<count>{'|'.join(_COUNTS)}|[2-9]|10)"
+_LIST = (
+    r"(?P<letters>\(?A\)?(?:(?:\s*[,/;]\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+)\(?[B-J]\)?)+"
+    r"|\(?A\)?\s*(?:-|–|to|through)\s*\(?[B-J]\)?)(?![\w'])"
+)
+_OFFERED = r"(?:options|choices|alternatives|answers|possibilities)"
+# What can be worded without letters or a number, and how
+_REWORDED = (
+    (re.compile(rf"\b(?P<verb>select|choose|pick|answer)\s+(?:one\s+)?(?:from|with|among|of|between)?\s*"
+                rf"(?:the\s+)?(?:letters?|{_OFFERED})?:?\s*{_LIST}", re.IGNORECASE), r"\g<verb> from the options"),
+    (re.compile(rf"\bof the following {_COUNT}\b", re.IGNORECASE), "of the following"),
+    (re.compile(rf"\b{_COUNT} (?P<rest>(?:following |given |possible |listed |answer )*{_OFFERED})\b", re.IGNORECASE),
+     r"\g<rest>"),
+)  # fmt: skip
+_LEFT_TO_PEOPLE = (
+    re.compile(rf"\b(?:which|one|any|only) of the {_COUNT}\b", re.IGNORECASE),
+    re.compile(rf"\b(?:{_OFFERED[3:-1]}|letters?|option|answer)\b[^.?!]{{0,20}}?{_LIST}"),
+)
 
-NOT_A_VALUE = {"nan", "null", "<na>", "#n/a"}
-"""What programs write for a missing value."""
+
+NOT_A_VALUE = {"nan", "null", "<na>", "#n/a"}  # what programs write for a missing value
 
 
 class OptionOrder:
@@ -55,7 +68,7 @@ class OptionOrder:
     summary = "Do options stand where their words need them?"
 
     def run(self, subject: Subject) -> Iterator[Finding]:
-        """One finding for each kind of text that has lost its place."""
+        """One finding for each kind of misplaced text."""
         offering = [item for item in subject.items if len(item.choices) > 1]
         if not offering:
             yield untested(self.name, "no-choices", "No item has options: nothing can stand in the wrong place")
@@ -76,24 +89,19 @@ class OptionOrder:
         yield from self._findings("marked-options", "suspect", marked, "with options that bring marks of their own",
                                'A model is shown "A. B. sheep" or the like. Importing the file anew takes marks off '
                                "where they are in order; `--fix` leaves such options where they are.")  # fmt: skip
+        named = {item.id: f'"{phrase}"' for item in offering if (phrase := named_options(item))}
+        yield from self._findings("named-options", "note", named, "whose question names its letters or their number",
+                               "With more or fewer options the question is wrong. `harden options` rewords it where "
+                               "that is safe, and leaves other items alone.")  # fmt: skip
 
-    def _findings(self, kind: str, severity: str, seen: dict[str, str], what: str, detail: str) -> Iterator[Finding]:
-        if seen:
-            yield Finding(
-                probe=self.name,
-                kind=kind,
-                severity=severity,  # type: ignore[arg-type]
-                verdict="review",
-                title=f"{counted(len(seen), 'item')} {what}",
-                detail=detail,
-                items=tuple(seen),
-                evidence=seen,
-                numbers={"items": len(seen)},
-            )
+    def _findings(self, kind: str, severity: Severity, seen: dict[str, str], *told: str) -> Iterator[Finding]:
+        what, detail = told
+        title = f"{counted(len(seen), 'item')} {what}"
+        return defects(self.name, kind, severity, seen, title, verdict="review", detail=detail)
 
 
 def misplaced_above(item: Item) -> list[int]:
-    """Positions of options that speak of all above them while an ordinary option stands below."""
+    """Positions of options that refer to all above them while an ordinary option is below."""
     texts = [choice.text for choice in item.choices]
     ordinary = [i for i, text in enumerate(texts) if not _refers(text)]
     last = max(ordinary, default=-1)
@@ -101,12 +109,12 @@ def misplaced_above(item: Item) -> list[int]:
 
 
 def _refers(text: str) -> bool:
-    """Whether an option is about other options, so that it may stand below "all of the above"."""
+    """Whether an option is about other options, so that it may be below "all of the above"."""
     return bool(_ABOVE.fullmatch(text.strip()) or _CATCH_ALL.match(text) or _NAMES_LETTERS.search(text))
 
 
 def other_letters(item: Item) -> list[int]:
-    """Positions of options that are nothing but the mark of another option of the same item."""
+    """Positions of options that are only the mark of another option of the same item."""
     marks = {letter(i) for i in range(len(item.choices))}
     matches = [_LETTER.fullmatch(choice.text) for choice in item.choices]
     said = [match[1].upper() if match else "" for match in matches]
@@ -114,7 +122,7 @@ def other_letters(item: Item) -> list[int]:
 
 
 def lost_options(item: Item) -> list[int]:
-    """Positions of options that are what some program wrote for a missing value."""
+    """Positions of options that a program wrote for a missing value."""
     return [i for i, choice in enumerate(item.choices) if choice.text.strip().casefold() in NOT_A_VALUE]
 
 
@@ -128,9 +136,35 @@ def repeated_options(item: Item) -> list[int]:
     kept: dict[str, int] = {}
     repeats = []
     for i, choice in sorted(enumerate(item.choices), key=lambda pair: not pair[1].correct):
-        if choice.text.strip() and kept.setdefault(normalise_option(choice.text) or choice.text, i) != i:
+        if choice.text.strip() and kept.setdefault(option_key(choice.text) or choice.text, i) != i:
             repeats.append(i)
     return sorted(repeats)
+
+
+def named_options(item: Item) -> str:
+    """The words with which a question names all letters of its options, or their number; empty if it does not."""
+    patterns = (*(pattern for pattern, _ in _REWORDED), *_LEFT_TO_PEOPLE)
+    matches = (match for pattern in patterns for match in pattern.finditer(item.question))
+    return next((match[0] for match in matches if _names_all(match, len(item.choices))), "")
+
+
+def reworded(item: Item) -> str:
+    """The question without letters and number of its options, where it can be reworded; else as it is."""
+    question = item.question
+    for pattern, words in _REWORDED:
+        for match in reversed(list(pattern.finditer(question))):
+            if _names_all(match, len(item.choices)):
+                question = question[: match.start()] + match.expand(words) + question[match.end() :]
+    return question
+
+
+def _names_all(match: re.Match[str], options: int) -> bool:
+    found = match.groupdict()
+    if count := found.get("count"):
+        return _COUNTS.get(count.lower(), int(count) if count.isdigit() else 0) == options
+    letters = re.findall(r"[A-J]\b", found["letters"])
+    listed = [letter(number) for number in range(options)]
+    return letters == listed or (len(letters) == 2 and letters == [listed[0], listed[-1]])
 
 
 def can_reorder(item: Item) -> bool:
@@ -142,7 +176,7 @@ def can_reorder(item: Item) -> bool:
 
 
 def closing_options(item: Item) -> list[int]:
-    """Positions of the last options that speak of all before them: they may stay last while others change places."""
+    """Positions of the last options that refer to all before them: they may stay last while others move."""
     last = len(item.choices)
     while last and _SPEAKS_OF_ALL.fullmatch(item.choices[last - 1].text.strip()):
         last -= 1

@@ -1,19 +1,19 @@
-"""Can golds be predicted without any picture? Train on the test set itself, and see how the held-out part goes.
-
-Two views (options alone; question and options) meet two learners (ridge; random trees). What luck gives is measured
-and not computed: golds are drawn at random within each item and everything is learnt again, since folds, ties and
-alike items make accuracies scatter more than coins do.
+"""Can golds be predicted without images? Learners (ridge; random trees; of options, or of question and options) train
+on the test set and are tested on held-out folds. The null draws golds at random within items; as both learners are
+linear in golds, these are further right-hand sides. Items are listed whose gold gets much more than chance from all
+learners, with the number that chance would list.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import linalg, sparse, stats
+from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.utils.extmath import randomized_svd
 
 from eyetest.measures.stats.intervals import one_thread
@@ -27,52 +27,79 @@ from eyetest.probes.features import (
     question_columns,
     surface_columns,
 )
-from eyetest.probes.given_away import as_many, gold_excess, least_excess
-from eyetest.probes.learners import Fit, Trial, random_trees, ridge
-from eyetest.probes.subject import Subject
+from eyetest.probes.subject import Subject, untested
 from eyetest.records import Finding, Item
 from eyetest.wording import percent
 
 NAME = "shortcuts"
-LEAST_ITEMS = 100
-"""Below this nothing can be learnt, so a sound result would say nothing."""
+LEAST_ITEMS = 100  # below this nothing can be learnt, so a sound result would say nothing
 _PENALTY = 500.0
-_WORD_WEIGHT = np.float32(3.0)
-"""Hashed words are rarer than surface columns are wide: this puts both under the same penalty."""
+_WORD_WEIGHT = np.float32(3.0)  # puts rare hashed words under the same penalty as surface columns
 _WORD_DIMENSIONS = 32
-_SMALLEST_P = 1e-6
-"""A tail extrapolated from a few hundred draws means no more than "very small" beyond this."""
-_COUNTED = 10
-"""With at least so many null draws beyond the observed accuracy their share is the p-value as it stands."""
+_SMALLEST_P = 1e-6  # a tail extrapolated from a few hundred draws means no more than "very small" beyond this
+_COUNTED = 10  # with at least so many null draws beyond the observed accuracy their share is the p-value as it stands
 
 _WHAT = {"surface": "how options look", "text": "the words of question and options"}
 _LEARNERS = {"linear": "a linear model", "trees": "random trees"}
+TREES = 200
+_LEAF = 10
+_AT_ONCE = 10  # trees whose leaves are summed together: more need more memory, fewer more time
+_SAME = 1e-5  # scores that differ by less than this, in standard deviations, are ties: rounding must not break them
+
+Scores = NDArray[np.floating]
+Fit = Callable[["Trial"], Scores]
+
+
+class Trial:
+    """Which golds are learnt, the true ones in the first column, and which items are held out together."""
+
+    def __init__(self, table: Table, golds: Ints, folds: Ints) -> None:
+        self.table = table
+        self.golds = golds
+        self.folds = folds
+        self.row_folds = table.spread(folds)
+
+    @property
+    def targets(self) -> NDArray[np.float32]:
+        """One column a set of golds: which option is the gold, centred within the item."""
+        columns = self.golds.shape[1]
+        targets = np.repeat((-1 / self.table.spread(self.table.counts)).astype(np.float32)[:, None], columns, axis=1)
+        targets[self.golds, np.arange(columns)] += 1
+        return targets
+
+    def credits(self, scores: Scores) -> Floats:
+        """For each item and set of golds 1 where the gold scores highest, shared where it ties with others."""
+        table = self.table
+        near = _SAME * float(scores.std())
+        top = scores >= np.maximum.reduceat(scores, table.starts, axis=0)[table.owner] - near
+        ties = np.add.reduceat(top, table.starts, axis=0, dtype=np.int32)
+        return np.asarray(np.take_along_axis(top, self.golds, axis=0) / ties)
 
 
 class Guess(msgspec.Struct, frozen=True):
-    """What one learner made of one view."""
+    """Result of a learner on a view."""
 
     view: str
     learner: str
-    credits: Floats
-    """Items × sets of golds; the first column is the truth."""
-    excess: Floats
-    """Items × sets of golds: the probability of the gold beyond luck."""
+    credits: Floats  # items × sets of golds; the first column is the truth
+    excess: Floats  # items × sets of golds: the probability of the gold beyond chance
 
 
 class Shortcuts:
-    """Trains on the test set and asks whether golds can be told without a picture."""
+    """Train on the test set and test whether golds can be predicted without an image."""
 
     name = NAME
     summary = "training on the test set"
 
     def run(self, subject: Subject) -> Iterator[Finding]:
-        """One test a view and learner, one a view of golds given away; a score an item in ``subject.item_scores``."""
+        """One test per view and learner, one per view of golds given away; scores go to ``subject.item_scores``."""
         grouped = image_groups(subject.choice_items)
         items, groups = sample_groups(subject.choice_items, grouped, subject)
         least = max(LEAST_ITEMS, subject.thresholds.min_items)
         if len(items) < least or len(set(groups)) < 2:
-            yield _too_few(len(items), least)
+            title = f"{len(items)} choice items are too few to learn shortcuts from"
+            detail = f"At least {least} with one gold each, on two or more unrelated pictures, are needed."
+            yield untested(NAME, "too-few-to-learn", title, detail, n=len(items), least=least)
             return
         rng = subject.rng(NAME, "golds")
         table = Table(items)
@@ -87,14 +114,16 @@ class Shortcuts:
             for learner, fit in fits.items():
                 subject.progress(self.summary, done / steps)
                 trial = Trial(table, golds[:, : 1 + counts[learner]], folds)
-                guesses.append(_guess(view, learner, trial, fit))
+                with one_thread():
+                    scores = fit(trial)
+                guesses.append(Guess(view, learner, trial.credits(scores), gold_excess(trial, scores)))
                 done += 1
             yield from _report(subject, table, guesses)
         subject.progress(self.summary, 1.0)
 
 
 def image_groups(items: Sequence[Item]) -> list[int]:
-    """One number for each item, equal for items that share a picture or vary the same question."""
+    """A number for each item, equal for items that share an image or vary the same question."""
     sets = DisjointSets[int]()
     first: dict[tuple[str, str], int] = {}
     for index, item in enumerate(items):
@@ -120,11 +149,7 @@ def sample_groups(items: Sequence[Item], groups: list[int], subject: Subject) ->
 
 
 def draw_golds(table: Table, groups: Sequence[int], rng: np.random.Generator, draws: int) -> Ints:
-    """Rows of random golds, uniform within each item, one column a draw.
-
-    Rotations of one question stand or fall together, so they share their draw: within a group, items with the same
-    question, the same options and the same gold do.
-    """
+    """Random golds, uniform within each item, one column per draw; rotations of one question share it."""
     alike: dict[tuple[object, ...], set[int]] = defaultdict(set)
     keys = [
         (group, item.question, *options.texts)
@@ -139,17 +164,14 @@ def draw_golds(table: Table, groups: Sequence[int], rng: np.random.Generator, dr
 
 
 def _views(table: Table, subject: Subject) -> Iterator[tuple[str, dict[str, Fit]]]:
-    """Each view with its learners; what they see is made when it is needed and dropped after."""
+    """Each view with its learners; its features are made on demand and dropped after."""
     looks, context = surface_columns(table).matrix(), context_matrix(table)
     gate = table.spread(table.numeric.astype(float))[:, None]
     wide = np.hstack([_scaled(looks), _scaled(table.centred(looks * gate))]).astype(np.float32)
     seed = int(subject.rng(NAME, "trees").integers(2**31))
     yield (
         "surface",
-        {
-            "linear": partial(ridge, wide, _PENALTY),
-            "trees": partial(random_trees, np.hstack([looks, context]), seed),
-        },
+        {"linear": partial(ridge, wide, _PENALTY), "trees": partial(random_trees, np.hstack([looks, context]), seed)},
     )
     asked = question_columns(table).matrix()
     questions = [item.question for item in table.items]
@@ -159,13 +181,8 @@ def _views(table: Table, subject: Subject) -> Iterator[tuple[str, dict[str, Fit]
     words *= _WORD_WEIGHT
     wide = np.hstack([wide, _scaled(asked), words], dtype=np.float32)
     del words
-    yield (
-        "text",
-        {
-            "linear": partial(ridge, wide, _PENALTY),
-            "trees": partial(random_trees, np.hstack([looks, context, asked, left * sizes]), seed),
-        },
-    )
+    trees = partial(random_trees, np.hstack([looks, context, asked, left * sizes]), seed)
+    yield "text", {"linear": partial(ridge, wide, _PENALTY), "trees": trees}
 
 
 def _scaled(columns: Floats) -> Floats:
@@ -173,19 +190,8 @@ def _scaled(columns: Floats) -> Floats:
     return np.asarray(columns / np.where(spread > 1e-12, spread, 1.0))
 
 
-def _guess(view: str, learner: str, trial: Trial, fit: Fit) -> Guess:
-    with one_thread():
-        scores = fit(trial)
-    return Guess(view, learner, trial.credits(scores), gold_excess(trial, scores))
-
-
 def p_value(observed: float, null: Floats, chance: float, n: int) -> tuple[float, str]:
-    """How often luck does as well, and how that was found.
-
-    Counting draws cannot say less than one in their number, too coarse once an audit corrects for its many tests. So
-    where hardly a draw does as well, the tail is that of a curve with the draws' mean and spread and the skew of a
-    count of hits.
-    """
+    """How often chance does as well, and the method; the tail is a curve with the null's mean, spread and skew."""
     beyond = int((null >= observed - 1e-12).sum())
     counted = (1 + beyond) / (1 + len(null))
     spread = float(null.std(ddof=1)) if len(null) > 1 else 0.0
@@ -198,7 +204,7 @@ def p_value(observed: float, null: Floats, chance: float, n: int) -> tuple[float
 
 
 def summarise(hits: Floats, chances: Floats, where: NDArray[np.bool_]) -> dict[str, Any]:
-    """Accuracy on some items beside what random golds give there."""
+    """Accuracy on some items beside that of random golds."""
     null = hits[where, 1:].mean(axis=0)
     accuracy = float(hits[where, 0].mean())
     spread = float(null.std(ddof=1)) if len(null) > 1 else 0.0
@@ -219,7 +225,7 @@ def _report(subject: Subject, table: Table, guesses: Sequence[Guess]) -> Iterato
     mean = np.mean([guess.excess[:, 0] for guess in guesses], axis=0)
     scores = {item.id: round(float(score), 4) for item, score in zip(table.items, mean, strict=True)}
     subject.item_scores[f"shortcut:{view}"] = scores
-    least = least_excess(guesses)
+    least = least_excess([guess.excess for guess in guesses])
     sure = least >= subject.thresholds.shortcuts.suspicious
     listed = np.flatnonzero(sure[:, 0])
     order: list[int] = listed[np.argsort(-least[listed, 0], kind="stable")].tolist()
@@ -230,26 +236,20 @@ def _report(subject: Subject, table: Table, guesses: Sequence[Guess]) -> Iterato
 
 
 def _given_away(view: str, evidence: dict[str, str], by_luck: Ints, of: tuple[int, int]) -> Finding:
-    """The test of how many items are listed, which sees a few strong shortcuts that accuracy hides."""
-    luck = float(by_luck.mean())
+    """The test of how many items are listed, which detects a few strong shortcuts that accuracy hides."""
+    luck, most = float(by_luck.mean()), int(by_luck.max())
     return Finding(
         probe=NAME,
         kind=f"{view}-given-away",
         severity="suspect",
         title=f"From {_WHAT[view]} alone: {len(evidence):,} golds are nearly given away, {luck:.0f} by luck",
         detail=f"All learners give these golds much more than luck does; with random golds that happened to "
-        f"{luck:.1f} items, at most to {int(by_luck.max())} ({len(by_luck)} draws). Few items with one habit (the "
+        f"{luck:.1f} items, at most to {most} ({len(by_luck)} draws). Few items with one habit (the "
         "gold is the longest, the question names it) hardly move an accuracy; here they show. " + _sampled(*of),
         items=tuple(evidence),
         evidence=evidence,
         p=as_many(len(evidence), by_luck, _SMALLEST_P),
-        numbers={
-            "n": of[0],
-            "listed": len(evidence),
-            "null_mean": luck,
-            "null_max": int(by_luck.max()),
-            "view": view,
-        },
+        numbers={"n": of[0], "listed": len(evidence), "null_mean": luck, "null_max": most, "view": view},
     )
 
 
@@ -264,14 +264,12 @@ def _evidence(table: Table, guesses: Sequence[Guess], index: int) -> str:
 
 def _finding(subject: Subject, table: Table, guess: Guess, evidence: dict[str, str]) -> Finding:
     chances = 1 / table.counts
-    everything = np.ones(len(table), dtype=bool)
-    overall = summarise(guess.credits, chances, everything)
+    overall = summarise(guess.credits, chances, np.ones(len(table), dtype=bool))
     commonest = int(np.bincount(table.counts).argmax())
-    least = subject.thresholds.min_items
     kinds = {
         kind: summarise(guess.credits, chances, where)
         for kind, where in {"numeric": table.numeric, "text": ~table.numeric}.items()
-        if where.sum() >= least
+        if where.sum() >= subject.thresholds.min_items
     }
     null = guess.credits[:, 1:].mean(axis=0)
     p, how = p_value(overall["accuracy"], null, overall["chance"], len(table))
@@ -297,7 +295,7 @@ def _finding(subject: Subject, table: Table, guess: Guess, evidence: dict[str, s
 
 
 def where_it_sits(kinds: dict[str, dict[str, Any]]) -> str:
-    """The kind of options that the excess comes from, or nothing when it comes from both or from neither."""
+    """The kind of options that the excess comes from; empty when it comes from both or from neither."""
     if len(kinds) < 2:
         return ""
     gain = {kind: figures["accuracy"] - figures["null_mean"] for kind, figures in kinds.items()}
@@ -307,7 +305,7 @@ def where_it_sits(kinds: dict[str, dict[str, Any]]) -> str:
 
 
 def _title(numbers: dict[str, Any], p: float, level: float) -> str:
-    """Figures of the commonest option count, for which luck is a round number; true whether the test holds or not."""
+    """Figures of the commonest option count, whose chance is a round number; true whether the test holds or not."""
     main = numbers["commonest"]
     learner = _LEARNERS[numbers["learner"]]
     title = f"From {_WHAT[numbers['view']]} alone: {_whole(main['accuracy'])} right by {learner}"
@@ -322,7 +320,7 @@ def _title(numbers: dict[str, Any], p: float, level: float) -> str:
 
 
 def _whole(share: float) -> str:
-    """Whole percents: a title that says 9.9 % beside 18 % claims more than was measured."""
+    """Whole percents, as 9.9 % beside 18 % would claim more than was measured."""
     return f"{100 * share:.0f} %"
 
 
@@ -352,15 +350,77 @@ def _sampled(number: int, available: int) -> str:
     return f"A sample: there are {available:,} choice items. " if number < available else ""
 
 
-def _too_few(number: int, least: int) -> Finding:
-    return Finding(
-        probe=NAME,
-        kind="too-few-to-learn",
-        severity="untested",
-        title=f"{number} choice items are too few to learn shortcuts from",
-        detail=f"At least {least} with one gold each, on two or more unrelated pictures, are needed.",
-        numbers={"n": number, "least": least},
+def ridge(columns: NDArray[np.floating], penalty: float, trial: Trial) -> Scores:
+    """Held-out scores of every option by ridge regression, for all sets of golds."""
+    targets = trial.targets
+    folds = [np.flatnonzero(trial.row_folds == fold) for fold in np.unique(trial.folds)]
+    grams = [columns[rows].T @ columns[rows] for rows in folds]
+    sides = [columns[rows].T @ targets[rows] for rows in folds]
+    gram, side = np.sum(grams, axis=0), np.sum(sides, axis=0)
+    scores = np.empty(targets.shape, dtype=np.float32)
+    for rows, own_gram, own_side in zip(folds, grams, sides, strict=True):
+        left = gram - own_gram
+        left[np.diag_indices_from(left)] += penalty
+        weights = linalg.solve(left, side - own_side, assume_a="pos", overwrite_a=True, check_finite=False)
+        scores[rows] = columns[rows] @ weights
+    return scores
+
+
+def random_trees(columns: Floats, seed: int, trial: Trial) -> Scores:
+    """Held-out scores of every option as the mean, over many random trees, of the golds in its leaf."""
+    noise = np.random.default_rng(seed).standard_normal(len(columns))  # splits are drawn without looking at golds
+    trees = ExtraTreesRegressor(TREES, max_features=1, min_samples_leaf=_LEAF, random_state=seed % 2**32)
+    leaves = np.asarray(trees.fit(columns, noise).apply(columns), dtype=np.int64)
+    targets = trial.targets
+    scores = np.zeros(targets.shape, dtype=np.float32)
+    folds = [trial.row_folds == fold for fold in np.unique(trial.folds)]
+    for first in range(0, leaves.shape[1], _AT_ONCE):
+        membership = _membership(leaves[:, first : first + _AT_ONCE])
+        sums = [membership[fold].T @ targets[fold] for fold in folds]
+        sizes = [membership[fold].sum(axis=0) for fold in folds]
+        total, size = np.sum(sums, axis=0), np.sum(sizes, axis=0)
+        for fold, own_sum, own_size in zip(folds, sums, sizes, strict=True):
+            means = (total - own_sum) / (size - own_size + 1)[:, None]
+            scores[fold] += membership[fold] @ means
+    return np.asarray(scores / leaves.shape[1])
+
+
+def _membership(leaves: NDArray[np.int64]) -> sparse.csr_array:
+    """One column per leaf of these trees, with a 1 where a row lies in it."""
+    rows, trees = leaves.shape
+    offsets = np.concatenate([[0], np.cumsum(leaves.max(axis=0) + 1)])
+    columns = (leaves + offsets[:-1]).ravel()
+    pointers = np.arange(0, rows * trees + 1, trees)
+    return sparse.csr_array(
+        (np.ones(rows * trees, dtype=np.float32), columns, pointers), shape=(rows, int(offsets[-1]))
     )
+
+
+def gold_excess(trial: Trial, scores: Scores) -> Floats:
+    """The probability of each item's gold beyond chance, after calibration of the scores."""
+    table = trial.table
+    chance = 1 / table.counts
+    centred = table.centred(scores.astype(np.float64))
+    right = (centred * trial.targets).sum(axis=0)
+    stretch = np.maximum(right / np.maximum((centred**2).sum(axis=0), 1e-12), 0.0)
+    chances = np.maximum(table.spread(chance)[:, None] + stretch * centred, 1e-6)
+    golds = np.take_along_axis(chances, trial.golds, axis=0)
+    return np.asarray(golds / np.add.reduceat(chances, table.starts, axis=0) - chance[:, None])
+
+
+def least_excess(excesses: Sequence[Floats]) -> Floats:
+    """The smallest excess over all learners (items × sets of golds), for the sets that all of them learnt."""
+    sets = min(excess.shape[1] for excess in excesses)
+    return np.asarray(np.min([excess[:, :sets] for excess in excesses], axis=0))
+
+
+def as_many(listed: int, random_counts: Ints, smallest: float) -> float:
+    """How often chance lists as many items: a count with the mean and spread of those under random golds."""
+    mean = (float(random_counts.sum()) + 1) / (len(random_counts) + 1)
+    spread = float(random_counts.var(ddof=1)) if len(random_counts) > 1 else 0.0
+    if spread <= mean * 1.01:
+        return max(float(stats.poisson.sf(listed - 1, mean)), smallest)
+    return max(float(stats.nbinom.sf(listed - 1, mean**2 / (spread - mean), mean / spread)), smallest)
 
 
 PROBE = Shortcuts()

@@ -1,22 +1,22 @@
-"""What probes look at: the items of a benchmark in memory, its pictures on demand, and the thresholds."""
+"""Input of probes: the items of a benchmark in memory, its images on demand, and the thresholds."""
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.rows.layout import named_pictures
-from eyetest.records import NO_PICTURES, Finding, Item
+from eyetest.records import NO_PICTURES, Finding, Item, Severity
 from eyetest.store.handwritten import convert, parse_yaml, read_yaml
 
 Progress = Callable[[str, float], None]
-_MOST_VALUES = 60
-"""A tag with more of them names items rather than sorting them."""
+_MOST_VALUES = 60  # a tag with more of them names items rather than sorting them
 
 
 class TextThresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -27,7 +27,7 @@ class TextThresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ImageThresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When pictures show nothing, or the same."""
+    """When images show nothing, or the same."""
 
     one_colour_spread: int
     tiny_side: int
@@ -38,22 +38,13 @@ class ImageThresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ShortcutThresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How hard to look for shortcuts."""
+    """Effort of the search for shortcuts."""
 
     folds: int
     permutations: int
     tree_permutations: int
     most_items: int
     suspicious: float
-
-
-class TaskThresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When a picture does not belong to its task, and when an answer stands in it."""
-
-    rate: float
-    most_items: int
-    most_read: int
-    reading: float
 
 
 class Thresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,11 +55,10 @@ class Thresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: TextThresholds
     images: ImageThresholds
     shortcuts: ShortcutThresholds
-    tasks: TaskThresholds
 
 
 def load_thresholds(path: Path | None = None) -> Thresholds:
-    """The thresholds of a file, or those that come with eyetest."""
+    """The thresholds of a file, or the defaults."""
     if path is None:
         text = files("eyetest.probes").joinpath("thresholds.yaml").read_text(encoding="utf-8")
         return convert(parse_yaml(text, "thresholds.yaml"), Thresholds, "thresholds.yaml")
@@ -93,7 +83,7 @@ class Subject:
         self.seed = seed
         self.progress = progress
         self.item_scores: dict[str, dict[str, float]] = {}
-        """Scores by name and item that probes leave for the report: how well a shortcut gives each gold away."""
+        """Scores by name and item that probes leave for the report: how well a shortcut predicts each gold."""
 
     @cached_property
     def items(self) -> list[Item]:
@@ -102,16 +92,16 @@ class Subject:
 
     @cached_property
     def shows_pictures(self) -> bool:
-        """Whether a single picture is here at all."""
+        """Whether any image is available."""
         return any(item.images for item in self.items)
 
     @cached_property
     def choice_items(self) -> list[Item]:
-        """Items with two or more options and exactly one gold: those on which luck has a known chance."""
+        """Items with two or more options and exactly one gold, for which chance is known."""
         return [item for item in self.items if len(item.choices) > 1 and len(item.gold) == 1]
 
     def rng(self, *names: object) -> np.random.Generator:
-        """A random generator of its own for each purpose, the same at every run."""
+        """A random generator for each purpose, the same at every run."""
         words = [self.seed, *(hash_text(str(name)) for name in names)]
         return np.random.default_rng(words)
 
@@ -140,25 +130,34 @@ def by_tags(items: Iterable[Item]) -> dict[str, dict[str, list[Item]]]:
 
 
 def has_its_pictures(item: Item) -> bool:
-    """Whether all pictures of an item are here. Where one is not, nobody knows whether two items show the same."""
+    """Whether all images of an item are available; else it is unknown whether two items show the same."""
     return bool(item.images) and all(1 <= number <= len(item.images) for number in item.image_numbers)
 
 
 def names_pictures(item: Item) -> dict[str, str]:
-    """How an item without pictures says that it has some, by where it says so: a text, or a tag of the source."""
+    """How an item without images refers to some, by where it does so: a text, or a tag of the source."""
     if item.images:
         return {}
     placed = item.image_numbers or any("<image>" in text for text in item.texts)
     return named_pictures(item.tags) | ({"placeholders": "<image …>"} if placed else {})
 
 
+def defects(
+    probe: str, kind: str, severity: Severity, seen: dict[str, str], title: str, **more: Any
+) -> Iterator[Finding]:
+    """A finding on the items that have a defect, with details of each; nothing where none has."""
+    if seen:
+        what = {"title": title, "items": tuple(seen), "evidence": seen, "numbers": {"items": len(seen)}}
+        yield Finding(probe=probe, kind=kind, severity=severity, **what | more)
+
+
 def untested(probe: str, kind: str, title: str, detail: str = "", **numbers: int) -> Finding:
-    """What a probe says that could not test, so that silence is not taken for soundness."""
+    """Result of a probe that could not test, so that silence is not taken for soundness."""
     return Finding(probe=probe, kind=kind, severity="untested", title=title, detail=detail, numbers=numbers)
 
 
 def too_few(probe: str, subject: "Subject", of: str) -> Finding:
-    """What a probe says that has too few choice items to test."""
+    """Result of a probe with too few choice items to test."""
     least, here = subject.thresholds.min_items, len(subject.choice_items)
     if not here:
         return no_choices(probe, subject)
@@ -173,11 +172,11 @@ def too_few(probe: str, subject: "Subject", of: str) -> Finding:
 
 
 def no_choices(probe: str, subject: "Subject") -> Finding:
-    """What a probe of options says of a benchmark that offers none."""
+    """Result of an option probe on a benchmark without options."""
     title = f"No item has two options and one gold: {probe} has nothing to test"
     return untested(probe, "no-choices", title, items=len(subject.items))
 
 
 def no_pictures(probe: str, what: str) -> Finding:
-    """What a probe of pictures says of a benchmark that has none here."""
+    """Result of an image probe on a benchmark without available images."""
     return untested(probe, NO_PICTURES, f"No picture is here: {what}")

@@ -1,15 +1,16 @@
-"""How an item is put to a model: item and condition become a prompt."""
+"""Prompts from items and conditions."""
 
-from eyetest.prompts.building import SCREENSHOT_STEP, CannotApply, build, task_kind, tells_history
-from eyetest.prompts.wording import TaskKind, template_count, templates
+from eyetest.prompts.building import (
+    SCREENSHOT_STEP,
+    CannotApply,
+    TaskKind,
+    build,
+    task_kind,
+    tells_history,
+    templates,
+)
 
 __all__ = [
-    "SCREENSHOT_STEP",
-    "CannotApply",
-    "TaskKind",
-    "build",
-    "task_kind",
-    "tells_history",
-    "template_count",
+    "SCREENSHOT_STEP", "CannotApply", "TaskKind", "build", "task_kind", "tells_history",
     "templates",
-]
+]  # fmt: skip

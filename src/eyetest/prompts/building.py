@@ -1,52 +1,141 @@
-"""An item and a condition become what a model is shown.
-
-The gold takes no part in it: two items that differ only in which choice is right give the same prompt. What is left
-out under a sight is left out of otherwise unchanged words, so that a difference in score is a difference in sight.
-"""
+"""Prompts from items and conditions; instructions, examples and sentences about images come from ``templates/``."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Literal
+from importlib.resources import files
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
-from eyetest.errors import EyetestError
-from eyetest.prompts.wording import Example, TaskKind, instruction, shot_words, sight_words
-from eyetest.records import (
-    MAX_CHOICES,
-    PLACEHOLDER,
-    Condition,
-    GreyPicture,
-    Item,
-    Message,
-    Part,
-    Picture,
-    Prompt,
-    Words,
-    image_numbers,
-    mark,
-    shown_order,
-)
-from eyetest.records.tables import Ask, Marks, Sight
+from eyetest.errors import EyetestError, InputError
+from eyetest.records import MAX_CHOICES, PLACEHOLDER, Item, image_numbers, mark, shown_order
+from eyetest.records.request import GreyPicture, Message, Part, Picture, Prompt, Words
+from eyetest.records.tables import Ask, Condition, Marks, Sight
+from eyetest.store.handwritten import parse_yaml
+
+TaskKind = Literal["choice", "text", "caption", "open"]
+FEWEST_TEMPLATES = 6
+
+_Sentence = Annotated[str, msgspec.Meta(pattern=r"\S")]
+_Sentences = Annotated[tuple[_Sentence, ...], msgspec.Meta(min_length=FEWEST_TEMPLATES)]
+_Data = TypeVar("_Data")
+
+
+class Instructions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The equivalent instructions of a kind of task, by way of asking; some have none."""
+
+    direct: _Sentences
+    cot: _Sentences | None = None
+    ocr: _Sentences | None = None
+
+
+class Example(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A question with its answer and rationale. The answer to a question with options is one of them."""
+
+    question: _Sentence
+    answer: _Sentence
+    reason: _Sentence
+    options: tuple[_Sentence, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.options and self.options.count(self.answer) != 1:
+            raise ValueError(f'the answer "{self.answer}" is not exactly one of the options')
+
+
+class ExampleSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Examples by kind of task; those of choice questions for several numbers of options."""
+
+    choice: tuple[Example, ...]
+    text: tuple[Example, ...]
+    caption: tuple[Example, ...]
+
+
+class Shots(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All in-context examples, and how they write an answer by letter."""
+
+    opening: _Sentence
+    closing: str
+    format: ExampleSet
+    two: ExampleSet
+
+
+class Number(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A sentence in singular and plural."""
+
+    one: _Sentence
+    several: _Sentence
+
+    def of(self, pictures: int) -> str:
+        """The sentence about so many images."""
+        return self.several if pictures > 1 else self.one
+
+
+class SightWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Sentences about images that are missing, described, or hold the whole question."""
+
+    missing: Number
+    guess: _Sentence
+    described: Number
+    screenshot: Number
+    place: Number
+    label: _Sentence
+
+
+def _load(name: str, kind: type[_Data]) -> _Data:
+    text = files("eyetest.prompts").joinpath("templates", f"{name}.yaml").read_text(encoding="utf-8")
+    try:
+        return msgspec.convert(parse_yaml(text, name), kind)
+    except (InputError, msgspec.ValidationError) as error:
+        raise EyetestError(f"eyetest's own templates/{name}.yaml is damaged: {error}") from None
+
+
+@cache
+def _instructions(kind: TaskKind) -> Instructions:
+    return _load(kind, Instructions)
+
+
+@cache
+def shot_words() -> Shots:
+    """The in-context examples."""
+    return _load("shots", Shots)
+
+
+@cache
+def sight_words() -> SightWords:
+    """The sentences about images."""
+    return _load("sights", SightWords)
+
+
+def templates(kind: TaskKind, ask: Ask) -> tuple[str, ...]:
+    """The equivalent instructions for a kind of task and a way of asking, unfilled."""
+    return getattr(_instructions(kind), ask) or ()
+
+
+@cache
+def instruction(kind: TaskKind, ask: Ask, template: int, marks: Marks, pictures: int) -> str:
+    """A filled instruction; ``pictures`` is how many images there are to read from, 0 in an example."""
+    wordings = templates(kind, ask)
+    if not 0 <= template < len(wordings):
+        known = f"{len(wordings)} templates for {kind} questions asked {ask}, 0 to {len(wordings) - 1}"
+        raise InputError(f"template {template}: there are {known}")
+    phrase = sight_words().place.of(pictures) if pictures else ""
+    return wordings[template].replace("{mark}", "number" if marks == "digit" else "letter").replace("{place}", phrase)
+
 
 _OWN_LINE = re.compile(rf"^[ \t]*(?:{PLACEHOLDER.pattern}[ \t]*)+(?:\n|\Z)", re.MULTILINE | PLACEHOLDER.flags)
 _OPENING, _CLOSING = "([（", ")]）"
 _TIGHT = ".,;:!?%)]}，。；：！？、）"
-"""Marks that take no space before them."""
 
 
 def names_picture(text: str) -> bool:
-    """Whether a picture stands in a text; most texts have none, and are passed on untouched."""
+    """Whether a text has an image placeholder; most have none and are passed on unchanged."""
     return "<" in text and PLACEHOLDER.search(text) is not None
 
 
 def remove(text: str, known: int = 0) -> str:
-    """A text without the placeholders of pictures beyond the ``known`` first, and without the gaps they would leave.
-
-    Brackets around nothing else go too, and so does a line that held nothing else.
-    """
+    """A text without placeholders beyond the first ``known``, nor gaps, brackets and lines that held nothing else."""
     if not names_picture(text):
         return text
     first, *rest = PLACEHOLDER.split(text)
@@ -60,7 +149,7 @@ def remove(text: str, known: int = 0) -> str:
 
 
 def _closed(kept: list[str], after: str) -> str:
-    """Close the gap between what was kept and what comes next; gives the latter, with a space if one is needed."""
+    """Close the gap between the kept text and what follows; returns the latter, with a space if needed."""
     spaced = _strip_end(kept) or after[:1] in (" ", "\t")
     after = after.lstrip(" \t")
     before = kept[-1][-1:] if kept else ""
@@ -77,7 +166,7 @@ def _closed(kept: list[str], after: str) -> str:
 
 
 def _strip_end(kept: list[str]) -> bool:
-    """Take spaces off the end; says whether there were any."""
+    """Strip trailing spaces; returns whether there were any."""
     stripped = False
     while kept:
         bare = kept[-1].rstrip(" \t")
@@ -90,38 +179,36 @@ def _strip_end(kept: list[str]) -> bool:
 
 
 def label(text: str, known: int = 0) -> str:
-    """A text in which pictures beyond the ``known`` first are spoken of instead of shown."""
+    """A text in which images beyond the first ``known`` are named instead of shown."""
     if not names_picture(text):
         return text
     return PLACEHOLDER.sub(lambda match: match[0] if 1 <= int(match[1]) <= known else name(int(match[1])), text)
 
 
 def label_within(text: str, pictures: int) -> str:
-    """A text that speaks of its pictures: not of such as there are none of, nor on lines that hold nothing else."""
+    """A text that names its images, but not missing ones, nor those on lines that hold nothing else."""
     return label(remove(_OWN_LINE.sub("", text), pictures))
 
 
 def name(number: int) -> str:
-    """How a picture is spoken of."""
+    """The name of an image in a text."""
     return sight_words().label.replace("{n}", str(number))
 
 
 class Placer:
-    """Puts pictures where the texts of one prompt name them, each once.
+    """Puts images where the texts of a prompt name them, each once; later mentions use its label."""
 
-    A picture that is named again is called by its label there, and carries that label where it stands: an item whose
-    ten options all name seven pictures would otherwise be sent with seventy.
-    """
-
-    def __init__(self, texts: Iterable[str], pictures: Sequence[Part]) -> None:
-        mentions = Counter(n for text in texts for n in image_numbers(text))
+    def __init__(self, texts: Iterable[str], pictures: Sequence[Part], *, are_words: bool = False) -> None:
+        """``are_words``: placeholders are ordinary words of the text."""
+        self._are_words = are_words
+        mentions = Counter(n for text in texts for n in (() if are_words else image_numbers(text)))
         self._labelled = {number for number, count in mentions.items() if count > 1}
         self._waiting = dict(enumerate(pictures, 1))
         self.unnamed = tuple(part for number, part in self._waiting.items() if number not in mentions)
 
     def parts(self, text: str) -> tuple[Part, ...]:
-        """A text with its pictures."""
-        if not names_picture(text):
+        """A text with its images."""
+        if self._are_words or not names_picture(text):
             return (Words(text),)
         first, *rest = PLACEHOLDER.split(text)
         parts: list[Part] = []
@@ -140,12 +227,11 @@ class Placer:
         return tuple(parts)
 
 
-SCREENSHOT_STEP = "screenshot"
-"""The step in an item's lineage that put its question and options into a picture."""
+SCREENSHOT_STEP = "screenshot"  # the lineage step that put an item's question and options into an image
 
 
-class CannotApply(EyetestError):  # noqa: N818  (it is no mistake: such calls are left out and counted)
-    """A condition has no meaning for an item. ``reason`` is short and the same for all such items, to be counted."""
+class CannotApply(EyetestError):  # noqa: N818  (not an error: such calls are left out and counted)
+    """A condition has no meaning for an item; ``reason`` is short and equal for all such items, to be counted."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -153,14 +239,14 @@ class CannotApply(EyetestError):  # noqa: N818  (it is no mistake: such calls ar
 
 
 class View(msgspec.Struct, frozen=True):
-    """What is shown of an item."""
+    """The shown part of an item."""
 
     pictures: Literal["true", "grey", "words", "none"] = "true"
     question: bool = True
     options: bool = True
 
     def placed(self, item: Item) -> int:
-        """How many of the item's pictures have something to stand in their place."""
+        """How many of the item's images are shown or replaced."""
         return len(item.images) if self.pictures in ("true", "grey") else 0
 
 
@@ -176,8 +262,7 @@ VIEWS: dict[Sight, View] = {
 }
 
 
-_DIGITS = 9
-"""So many marks of one digit there are; 1 and 10 begin alike, and cannot be told by a first token."""
+_DIGITS = 9  # numbers of one digit; 1 and 10 have the same first token
 
 
 def refuse(item: Item, condition: Condition) -> None:
@@ -203,7 +288,7 @@ def refuse(item: Item, condition: Condition) -> None:
 
 
 def _refuse_screenshot(item: Item, condition: Condition) -> None:
-    """Options inside a picture can be neither reordered, nor marked anew, nor left out."""
+    """Options inside an image cannot be reordered, relettered or left out."""
     if not any(step.step == SCREENSHOT_STEP for step in item.lineage):
         raise CannotApply("not a screenshot")
     if not item.images:
@@ -219,13 +304,13 @@ _MARKS: dict[Marks, tuple[str, ...]] = {
 
 
 def option_lines(options: Sequence[str], marks: Marks) -> list[str]:
-    """One option a line, each behind its mark."""
+    """One option a line, each after its letter."""
     shown = zip(_MARKS[marks][: len(options)], options, strict=True)
     return [f"{mark}. {option}" if option else f"{mark}." for mark, option in shown]
 
 
 def example_messages(kind: TaskKind, condition: Condition, options: int) -> tuple[Message, ...]:
-    """The examples that go before an item with so many options."""
+    """The in-context examples for an item with so many options."""
     if condition.shots == "none":
         return ()
     return _exchanges(condition.shots, kind, condition.ask, condition.template, condition.marks, options)
@@ -245,10 +330,7 @@ def _exchanges(
 
 
 def _chosen(shots: Literal["format", "two"], kind: TaskKind, options: int) -> tuple[Example, ...]:
-    """For choice items the examples with the most options that are not more than the item's own.
-
-    An example that answers D would invite an answer that an item with two options does not have.
-    """
+    """The examples; for choice items those with the most options, at most as many as the item's."""
     examples = shot_words().format if shots == "format" else shot_words().two
     if kind != "choice":
         return examples.caption if kind == "caption" else examples.text
@@ -274,7 +356,7 @@ _MANY = " There are {n} pictures; describe each one in turn, under its number."
 
 
 def description_prompt(item: Item) -> Prompt:
-    """Ask for a description of all pictures of an item."""
+    """Ask for a description of all images of an item."""
     pictures = tuple(Picture(image) for image in item.images)
     more = _MANY.replace("{n}", str(len(pictures))) if len(pictures) > 1 else ""
     return Prompt((Message("user", (*pictures, Words(_ONE + more))),))
@@ -284,11 +366,10 @@ _CAPTION_TASKS = ("caption", "captioning", "image captioning")
 
 
 def build(item: Item, condition: Condition, *, prefill: bool = False, answers: Sequence[str] | None = None) -> Prompt:
-    """What a model is shown of an item under a condition.
+    """What a model is shown of an item under a condition; raises CannotApply where that has no meaning.
 
-    ``prefill`` begins the model's turn for it, where the answer format has a beginning: after a ``format`` shot, for
-    a direct choice. ``answers`` are what the model itself said to the earlier turns, one each, where its history is
-    to be its own. Raises CannotApply where the condition has no meaning for the item.
+    ``prefill`` begins the model's turn after a ``format`` shot for a direct choice. ``answers`` are the model's own
+    to the earlier turns, where its history is to be its own.
     """
     refuse(item, condition)
     view = VIEWS[condition.sight]
@@ -312,17 +393,17 @@ def build(item: Item, condition: Condition, *, prefill: bool = False, answers: S
 
 
 def task_kind(item: Item) -> TaskKind:
-    """Which list of instructions an item takes its own from, when its options are shown."""
+    """The list of instructions for an item whose options are shown."""
     if item.choices:
         return "choice"
     return "caption" if item.tags.get("task") in _CAPTION_TASKS else "text"
 
 
 def _candidates(item: Item) -> tuple[str, ...]:
-    """The choices as they are written. One without words would be the likeliest continuation of anything."""
+    """The options as written. An empty one would be the likeliest continuation of anything."""
     texts = []
     for choice in item.choices:
-        text = remove(choice.text)
+        text = choice.text if item.names_more_images else remove(choice.text)
         if not text.strip():
             raise CannotApply("options are pictures" if names_picture(choice.text) else "empty option")
         texts.append(text)
@@ -330,17 +411,17 @@ def _candidates(item: Item) -> tuple[str, ...]:
 
 
 def _marks_shown(item: Item, condition: Condition) -> tuple[str, ...]:
-    """The mark under which each choice is shown."""
+    """The letter under which each option is shown."""
     order = shown_order(item, condition)
     return tuple(_MARKS[condition.marks][order.index(position)] for position in range(len(item.choices)))
 
 
 def _closing(item: Item, condition: Condition, kind: TaskKind) -> str:
-    """The instruction, and before it what the sight has to say."""
+    """The instruction, after the sentence about the images."""
     told = instruction(kind, condition.ask, condition.template, condition.marks, min(len(item.images), 2))
     if condition.sight == "blind-guess":
         words = sight_words()
-        missing = max(len(item.images), len(item.image_numbers))
+        missing = len(item.images) or len(item.image_numbers)
         return "\n".join((*((words.missing.of(missing),) if missing else ()), words.guess, told))
     if condition.sight == "screenshot":
         return f"{sight_words().screenshot.of(len(item.images))}\n{told}"
@@ -359,16 +440,16 @@ def _body(item: Item, condition: Condition, view: View) -> str:
 
 
 def _shown(text: str, item: Item, view: View) -> str:
-    """A text of the item with placeholders only for the pictures that will be put there."""
-    if names_picture(text):
+    """A text of the item with placeholders only for the images that will be put there."""
+    if names_picture(text) and not item.names_more_images:
         text = label_within(text, len(item.images)) if view.pictures == "words" else remove(text, view.placed(item))
     return text.strip()
 
 
 def _options(item: Item, view: View) -> list[str]:
-    """The options' texts. One that says nothing, or the same as another, without its pictures names them instead."""
+    """The options' texts; one that is empty or ambiguous without its images names them instead."""
     texts = [choice.text.strip() for choice in item.choices]
-    if not any(names_picture(text) for text in texts):
+    if not any(names_picture(text) for text in texts) or item.names_more_images:
         return texts
     if view.pictures == "words":
         return [label(text) for text in texts]
@@ -382,7 +463,7 @@ def _options(item: Item, view: View) -> list[str]:
 
 
 def tells_history(item: Item, condition: Condition) -> bool:
-    """Whether a model is told of earlier turns: there are some, and questions are shown at all."""
+    """Whether earlier turns are shown: there are some, and questions are shown at all."""
     return bool(item.history) and VIEWS[condition.sight].question
 
 
@@ -395,7 +476,7 @@ def _answers(item: Item, condition: Condition, own: Sequence[str] | None) -> Seq
 
 
 def _turns(item: Item, view: View, answers: Sequence[str]) -> list[tuple[str, str]]:
-    """Earlier turns with their answers. A turn of which one side is blank could not be sent and is left out."""
+    """Earlier turns with their answers; a turn with a blank side could not be sent and is left out."""
     turns = []
     for turn, said in zip(item.history, answers, strict=True):
         question = _shown(turn.question, item, view) or label(turn.question).strip()
@@ -406,7 +487,7 @@ def _turns(item: Item, view: View, answers: Sequence[str]) -> list[tuple[str, st
 
 
 def _dialogue(item: Item, view: View, asked: list[str], answers: list[str]) -> list[Message]:
-    """User and assistant by turns. What no text names, or a description of it, opens the first message."""
+    """User and assistant in turn; images that no text names, or their description, open the first message."""
     pictures: list[Part] = []
     if view.pictures == "true":
         pictures = [Picture(image) for image in item.images]
@@ -415,7 +496,7 @@ def _dialogue(item: Item, view: View, asked: list[str], answers: list[str]) -> l
     elif view.pictures == "words":
         described = f"{sight_words().described.of(len(item.images))}\n{label(item.description).strip()}"
         asked[0] = f"{described}\n\n{asked[0]}"
-    placer = Placer(asked, pictures)
+    placer = Placer(asked, pictures, are_words=item.names_more_images)
     messages = [Message("user", (*placer.unnamed, *placer.parts(asked[0])))]
     for answer, question in zip(answers, asked[1:], strict=True):
         messages.append(Message("assistant", (Words(answer),)))

@@ -1,8 +1,4 @@
-"""Recipes, and what carries them out.
-
-In: a benchmark, a recipe, models or recorded answers. Out: a folder with a verdict on every item at every stage, the
-items that are left as a benchmark of their own, and the counts in between.
-"""
+"""Recipes and their execution: from a benchmark and models or recorded answers to a refined benchmark."""
 
 from eyetest.recipes.loading import check_recipe, load_recipe, recipe_names, recipe_text
 from eyetest.recipes.refining import Refined, Refining

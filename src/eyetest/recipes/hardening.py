@@ -1,9 +1,4 @@
-"""Hardening inside a recipe: the items that are left become linked settings, which share their ids.
-
-In: items that reached a harden stage. Out: a benchmark for each such stage beside the refined one, a verdict for
-every item, and drafts for people to look at while something waits. What people decide later holds for all settings:
-an item that falls falls everywhere, and what they mend of a picture is mended before it is drawn.
-"""
+"""Hardening in a recipe: remaining items become linked settings with shared ids, drafts while reviews are open."""
 
 import re
 import shutil
@@ -17,63 +12,49 @@ import msgspec
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
 from eyetest.errors import InputError
-from eyetest.records import REFINE, AskModel, Item, Lineage, Manifest, Recipe, Stage, Verdict
+from eyetest.harden.options import OptionAuthors, OptionSettings, grow_options
+from eyetest.harden.options.writers import SCENES
+from eyetest.records import REFINE, Item, Lineage, Manifest, Recipe, Stage, Verdict
 from eyetest.records.recipe import HARDENINGS
 from eyetest.review import edited
 from eyetest.screens.base import refuse_unused
 from eyetest.store import replacing_file
 from eyetest.store.handwritten import convert
-from eyetest.world.flaws import TRUTH
 
-DRAFTS, OPTIONS_RECORD = "drafts", "options.json"
-"""Where settings lie while people look at them; and who wrote which options, and what was turned down."""
+DRAFTS, OPTIONS_RECORD = "drafts", "options.json"  # settings under review; who wrote which options
 _FOLDER = re.compile(r"[a-z0-9][a-z0-9-]{0,40}")
 _TAKEN = ("benchmark", "run", "review", DRAFTS)
 _NO_FOLDER = "its name becomes a folder: small letters, digits and -"
 
 
-class Scribes(NamedTuple):
-    """Who writes options and who checks them, and how to ask them; nobody where rules alone are to do."""
-
-    ask: AskModel | None = None
-    writer: str = ""
-    checker: str = ""
-
-
 class Outcome(NamedTuple):
-    """What a hardener gives: the benchmark, what people should look at, and what is to be said of it."""
+    """Result of a hardener: the benchmark, items for review, notes, and records by file name."""
 
     benchmark: Benchmark
     verdicts: Sequence[Verdict]
     notes: Sequence[str] = ()
     records: Mapping[str, msgspec.Struct] = {}
-    """What else there is to know of it, by the name of its file."""
 
 
-@dataclass(frozen=True)
-class Hardener:
-    """One way of hardening."""
+class Hardener(NamedTuple):
+    """One way of hardening; ``refuse_missing`` checks requirements (image folder, settings)."""
 
     settings: type[msgspec.Struct]
     refuse_missing: Callable[[Path, Any], object]
-    """Given where pictures lie and the settings, says in one line what has to be installed first."""
-    carry_out: Callable[[Benchmark, Path, Any, Scribes], Outcome]
+    carry_out: Callable[[Benchmark, Path, Any, OptionAuthors | None], Outcome]
 
 
 @cache
 def hardeners() -> Mapping[str, Hardener]:
-    """The ways of hardening, loaded when a recipe wants one: most do not."""
-    from eyetest.harden.options import OptionAuthors, OptionSettings, grow_options  # noqa: PLC0415
-    from eyetest.harden.screenshot.drawing import ScreenshotSettings, Studio  # noqa: PLC0415
-    from eyetest.harden.screenshot.taking import take_screenshots  # noqa: PLC0415
+    """The ways of hardening, loaded when a recipe needs one."""
+    from eyetest.harden.screenshot.taking import ScreenshotSettings, Studio, take_screenshots  # noqa: PLC0415
 
-    def grown(benchmark: Benchmark, to: Path, settings: OptionSettings, scribes: Scribes) -> Outcome:
-        authors = OptionAuthors(scribes.ask, scribes.writer, scribes.checker) if scribes.ask is not None else None
+    def grown(benchmark: Benchmark, to: Path, settings: OptionSettings, authors: OptionAuthors | None) -> Outcome:
         made = grow_options(benchmark, to, settings, authors=authors, overwrite=True)
         told = "; ".join(f"{what} {count:,}" for what, count in made.record.outcomes.items())
         return Outcome(made.benchmark, made.verdicts, [f"options: {told}"], {OPTIONS_RECORD: made.record})
 
-    def shot(benchmark: Benchmark, to: Path, settings: ScreenshotSettings, scribes: Scribes) -> Outcome:
+    def shot(benchmark: Benchmark, to: Path, settings: ScreenshotSettings, _: OptionAuthors | None) -> Outcome:
         taken = take_screenshots(benchmark, to, settings, overwrite=True)
         plainer = [f"screenshot: {count:,} set plainer, {reason}" for reason, count in taken.plainer.items()]
         return Outcome(taken.benchmark, taken.verdicts, plainer)
@@ -85,7 +66,7 @@ def hardeners() -> Mapping[str, Hardener]:
 
 
 def settings_of(stage: Stage) -> Any:
-    """The settings of a harden stage; a key that is not known is refused with the nearest one."""
+    """The settings of a harden stage; an unknown key is refused with the nearest one."""
     assert stage.harden is not None
     way = stage.harden.way
     return convert(stage.harden.settings, hardeners()[way].settings, f"the stage {stage.title}, {way}")
@@ -107,14 +88,14 @@ def check_hardening(stage: Stage, recipe: Recipe) -> None:
 
 
 def refuse_late_panels(stage: Stage, recipe: Recipe) -> None:
-    """A panel answers the benchmark that went in: whoever is to answer harder items runs on them afterwards."""
+    """Refuse panels after hardening: a panel answers the input benchmark; harder items need a run of their own."""
     before = recipe.stages[: recipe.stages.index(stage)]
     if any(one.harden is not None for one in before) and (stage.screen or stage.grade or stage.panel):
         raise InputError(f"the stage {stage.title}: it comes after hardening; only review, select and harden may")
 
 
 def refuse_missing(recipe: Recipe, benchmark: Benchmark) -> None:
-    """Say what has to be installed before anybody is asked."""
+    """Refuse missing requirements before any model is asked."""
     for stage in recipe.stages:
         if stage.harden is not None:
             hardeners()[stage.harden.way].refuse_missing(benchmark.images.root, settings_of(stage))
@@ -122,7 +103,7 @@ def refuse_missing(recipe: Recipe, benchmark: Benchmark) -> None:
 
 @dataclass
 class LinkedSetting:
-    """A benchmark that was made of the items left at some stage, as they are now."""
+    """A benchmark made of the items left at some stage, in their present form."""
 
     stage: Stage
     benchmark: Benchmark
@@ -139,21 +120,23 @@ class Hardening:
     settings: list[LinkedSetting] = field(default_factory=list)
 
     def harden(
-        self, stage: Stage, alive: Sequence[Item], scribes: Scribes, fixes: Mapping[str, Mapping[str, Any]]
+        self,
+        stage: Stage,
+        alive: Sequence[Item],
+        authors: OptionAuthors | None,
+        fixes: Mapping[str, Mapping[str, Any]],
     ) -> tuple[list[Verdict], Sequence[str]]:
-        """Carry a stage out; a verdict for each item that reached it, and what is to be said.
-
-        ``fixes`` are what people have mended since: of a screenshot they are mended before it is drawn.
-        """
+        """Carry a stage out: verdicts and notes. Edits (``fixes``) are applied before a screenshot is drawn."""
         assert stage.harden is not None
         way = stage.harden.way
         drafts = self.to / DRAFTS
         mended = fixes if way == "screenshot" else {}
         before = [edited(item, mended.get(item.id, {})) for item in alive]
-        source = self._write(drafts / f"before-{stage.title}", before, self._source, self._manifest("refined"))
-        if (self.benchmark.path.parent / TRUTH).is_file():  # a drawn world's, by which its options are written
-            shutil.copyfile(self.benchmark.path.parent / TRUTH, drafts / TRUTH)
-        outcome = hardeners()[way].carry_out(source, drafts / stage.title, settings_of(stage), scribes)
+        last = self.settings[-1].benchmark if self.settings else self.benchmark
+        source = self._write(drafts / f"before-{stage.title}", before, last, self._manifest("refined"))
+        if (self.benchmark.path.parent / SCENES).is_file():  # a drawn world's, by which its options are written
+            shutil.copyfile(self.benchmark.path.parent / SCENES, drafts / SCENES)
+        outcome = hardeners()[way].carry_out(source, drafts / stage.title, settings_of(stage), authors)
         for name, record in outcome.records.items():
             with replacing_file(self.to / name) as file:
                 file.write_bytes(msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
@@ -162,17 +145,12 @@ class Hardening:
         open_ = {verdict.item: verdict for verdict in outcome.verdicts}
         return [_verdict(stage, item, items, open_) for item in alive], outcome.notes
 
-    @property
-    def _source(self) -> Benchmark:
-        """What holds the pictures of the items that are alive now."""
-        return self.settings[-1].benchmark if self.settings else self.benchmark
-
     def current(self, item: Item) -> Item:
-        """An item as the last setting has it; as it is where it is in none."""
+        """An item as in the last setting; unchanged where it is in none."""
         return self.settings[-1].items.get(item.id, item) if self.settings else item
 
     def shown(self, items: Mapping[str, Item]) -> tuple[dict[str, Item], dict[str, Benchmark]]:
-        """Items as people are to see them now, and the benchmark that holds the pictures of each."""
+        """Items as reviewers see them now, and the benchmark that holds the images of each."""
         told, homes = dict(items), dict.fromkeys(items, self.benchmark)
         for setting in self.settings:
             told |= setting.items
@@ -180,7 +158,7 @@ class Hardening:
         return told, homes
 
     def mend(self, name: str, edits: Mapping[str, Any]) -> None:
-        """Mend an item in the last setting, and in those before it that have the same options."""
+        """Repair an item in the last setting, and in those before it that have the same options."""
         last = self.settings[-1].items[name]
         for setting in self.settings:
             item = setting.items.get(name)
@@ -188,7 +166,7 @@ class Hardening:
                 setting.items[name] = edited(item, edits)
 
     def write(self, kept: Sequence[str]) -> list[Benchmark]:
-        """Each setting with the items that are left in the end, beside the refined benchmark."""
+        """Write each setting with the items left in the end, beside the refined benchmark."""
         written = []
         for setting in self.settings:
             items = [setting.items[name] for name in kept]
@@ -198,13 +176,13 @@ class Hardening:
         return written
 
     def clear(self) -> None:
-        """Take away what an earlier run made out of other verdicts."""
+        """Remove the results of an earlier run with other verdicts."""
         for setting in self.settings:
             if is_benchmark(self.to / setting.stage.title):
                 shutil.rmtree(self.to / setting.stage.title)
 
     def clear_drafts(self) -> None:
-        """Nobody waits any longer."""
+        """Remove drafts once no review is open."""
         shutil.rmtree(self.to / DRAFTS, ignore_errors=True)
 
     def _manifest(self, name: str) -> Manifest:
@@ -226,7 +204,7 @@ class Hardening:
 
 
 def _verdict(stage: Stage, item: Item, items: Mapping[str, Item], open_: Mapping[str, Verdict]) -> Verdict:
-    """What became of an item: it was hardened, people should look at it, or it cannot be hardened at all."""
+    """Outcome of an item: hardened, for review, or not hardenable."""
     said = open_.get(item.id)
     if said is not None:
         return msgspec.structs.replace(said, stage=stage.title)

@@ -1,22 +1,29 @@
-"""A recipe by its name or its file, checked before anything is asked."""
+"""Load and check a recipe; `map_tags` replaces the tags that it names by the benchmark's own."""
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from eyetest.errors import InputError, nearest
+import msgspec
+
+from eyetest.curate.selection import candidate, check_tags, select
+from eyetest.curate.separation import FEWEST_MODELS, WHY_SO_MANY
+from eyetest.errors import InputError, heading, nearest, param
 from eyetest.probes import PROBES
 from eyetest.recipes.hardening import check_hardening, refuse_late_panels
-from eyetest.recipes.selecting import refuse_small_panel
-from eyetest.records import Condition, Panel, Recipe, Stage
+from eyetest.recipes.panels import Seated
+from eyetest.records import Condition, Item, Panel, Recipe, Select, Stage
 from eyetest.records.recipe import OWN_AXES
 from eyetest.review.forms import load_form
 from eyetest.screens import SCREENS
 from eyetest.screens.base import refuse_unused
 from eyetest.store.handwritten import convert, parse_yaml, read_text
+from eyetest.tabular.table import parse_pairs
 
 _ENDING = ".yaml"
+_TASK = "task"  # the tag that screens take for an item's task where a recipe names none
 
 
 def recipe_names() -> list[str]:
@@ -26,7 +33,7 @@ def recipe_names() -> list[str]:
 
 
 def recipe_text(name: str) -> str:
-    """A recipe as it is written, to be read and changed."""
+    """The text of a recipe, to be read and changed."""
     if name in recipe_names():
         return (resources.files("eyetest.recipes") / f"{name}{_ENDING}").read_text(encoding="utf-8")
     if not Path(name).is_file():
@@ -53,29 +60,20 @@ def check_recipe(recipe: Recipe, where: str) -> None:
             raise InputError(f'{where}, rescale: no panel "{name}"; {nearest(name, recipe.panels)}')
     for name, panel in recipe.panels.items():
         for model, axes in panel.models.items():
-            _check_axes(axes, f"{where}, panels {name}, {model}")
-    _check_form(recipe.form, where)
+            place = f"{where}, panels {name}, {model}"
+            if unknown := [axis for axis in axes if axis not in OWN_AXES]:
+                raise InputError(f'{place}: no setting "{unknown[0]}"; {nearest(unknown[0], OWN_AXES)}')
+            convert(axes, Condition, place)
+    try:
+        load_form(recipe.form)
+    except InputError as error:
+        raise InputError(f"{where}, form: {error}") from None
     for stage in recipe.stages:
         try:
             refuse_late_panels(stage, recipe)
             _check_stage(stage, recipe)
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
-
-
-def _check_form(form: str, where: str) -> None:
-    try:
-        load_form(form)
-    except InputError as error:
-        raise InputError(f"{where}, form: {error}") from None
-
-
-def _check_axes(axes: dict[str, Any], where: str) -> None:
-    """How one model is asked may differ from its panel, but not in what tells its answers apart."""
-    for axis in axes:
-        if axis not in OWN_AXES:
-            raise InputError(f'{where}: no setting "{axis}"; {nearest(axis, OWN_AXES)}')
-    convert(axes, Condition, where)
 
 
 def _check_stage(stage: Stage, recipe: Recipe) -> None:
@@ -86,7 +84,8 @@ def _check_stage(stage: Stage, recipe: Recipe) -> None:
         PROBES[stage.probe]
     panel = recipe.panels[stage.panel] if stage.panel else None
     if stage.select is not None:
-        _check_select(stage, panel)
+        refuse_unused(stage, "select", ("panel", "right") if stage.select.by == "information" else ())
+        refuse_small_panel(stage, panel.size if panel else 0)
     elif stage.review is not None:
         refuse_unused(stage, "review", ())
         load_form(stage.review.form)
@@ -96,15 +95,8 @@ def _check_stage(stage: Stage, recipe: Recipe) -> None:
         _check_screen(stage, panel, recipe)
 
 
-def _check_select(stage: Stage, panel: Panel | None) -> None:
-    assert stage.select is not None
-    informed = stage.select.by == "information"
-    refuse_unused(stage, "select", ("panel", "right") if informed else ())
-    refuse_small_panel(stage, panel.size if panel else 0)
-
-
 def _check_best_cut(stage: Stage, recipe: Recipe) -> None:
-    """A cut-off is chosen by a grade, which hears every answer; a stage that may stop early takes one over."""
+    """Check that a grade, which gets every answer, chooses the cut-off; stages that may stop early reuse it."""
     if twice := [metric for metric in stage.best_cut if metric in stage.right]:
         raise InputError(f"the stage {stage.title}: {twice[0]} stands under right and under best_cut; keep one")
     before = [one for one in recipe.stages[: recipe.stages.index(stage)] if one.grade and one.panel == stage.panel]
@@ -129,3 +121,115 @@ def _check_screen(stage: Stage, panel: Panel | None, recipe: Recipe) -> None:
     _check_best_cut(stage, recipe)
     size, tests = (panel.size, panel.trials * panel.orders) if panel else (0, 0)
     screen.rule(stage, size, size, tests)
+
+
+def refuse_small_panel(stage: Stage, models: int) -> None:
+    """Refuse to select by the information of too few models."""
+    if stage.select is not None and stage.select.by == "information" and models < FEWEST_MODELS:
+        few = f"information takes a panel of at least {FEWEST_MODELS} models, not {models} ({WHY_SO_MANY})"
+        raise InputError(f"the stage {stage.title}: {few}; seat more models or select by lot")
+
+
+def refuse_hopeless(recipe: Recipe, items: Sequence[Item], panels: Mapping[str, Seated]) -> None:
+    """Refuse, before any model is asked, a selection that not even the whole benchmark or its panel could meet."""
+    refuse_missing_tags(recipe, items)
+    pool = [candidate(item) for item in items]
+    given: set[str] = set()
+    for stage in recipe.stages:
+        given |= {stage.title} if stage.grade else set()
+        if stage.review is not None:
+            form = load_form(stage.review.form or recipe.form)
+            asked_for = {field.tag for field in form.fields if field.tag}
+            given |= asked_for - {tag for item in items for tag in item.tags}
+        if stage.select is None:
+            continue
+        refuse_small_panel(stage, len(panels[stage.panel].seats) if stage.panel else 0)
+        try:
+            check_tags(pool, [tag for tag in stage.select.tags if tag not in given])
+            if stage.select.per not in given:
+                select(pool, msgspec.structs.replace(stage.select, balance=(), proportional=()), recipe.seed)
+        except InputError as error:
+            raise InputError(f"the stage {stage.title}: {error}") from None
+
+
+class NeededTag(NamedTuple):
+    """A tag that a selection spreads its items over, or that names clusters of items."""
+
+    name: str
+    stage: str
+    asked: bool  # whether people are asked for it in a review before, where no item has it
+
+
+def needed_tags(recipe: Recipe) -> list[NeededTag]:
+    """The tags that items have to have, but for those that the recipe gives them itself by grading."""
+    graded: set[str] = set()
+    asked: set[str] = set()
+    needed: dict[str, NeededTag] = {}
+    for stage in recipe.stages:
+        graded |= {stage.title} if stage.grade else set()
+        if stage.review is not None:
+            form = load_form(stage.review.form or recipe.form)
+            asked |= {field.tag for field in form.fields if field.tag}
+        for tag in stage.select.tags if stage.select else (stage.cluster,) if stage.cluster else ():
+            if tag not in graded:
+                needed.setdefault(tag, NeededTag(tag, stage.title, tag in asked))
+    return list(needed.values())
+
+
+def told_tags(recipe: Recipe) -> str:
+    """``core, axis (or people are asked for them)``; empty where none is needed."""
+    needed = needed_tags(recipe)
+    asked = " (or people are asked for them)" if needed and all(tag.asked for tag in needed) else ""
+    return ", ".join(tag.name for tag in needed) + asked
+
+
+def parse_map_tags(words: Iterable[str]) -> dict[str, str]:
+    """``core=category,axis=l2`` as the recipe's tags, each with the benchmark's own."""
+    return dict(parse_pairs(words, f"{param('map_tags')} takes TAG=TAG pairs, such as core=category"))
+
+
+def map_tags(recipe: Recipe, own: Mapping[str, str]) -> Recipe:
+    """The recipe with its tags replaced by the benchmark's own names."""
+    used = {tag for stage in recipe.stages if stage.select for tag in stage.select.tags}
+    used |= {stage.task or _TASK for stage in recipe.stages if _looks_at_tasks(stage)}
+    used |= {stage.cluster for stage in recipe.stages if stage.cluster}
+    for name, tag in own.items():
+        if name not in used:
+            known = nearest(name, sorted(used)) if used else "it uses none"
+            raise InputError(f'{heading("map_tags")}: the recipe uses no tag "{name}"; {known}')
+        if not tag.strip():
+            raise InputError(f"{heading('map_tags')}: {name} is which tag of the benchmark? {name}=TAG")
+    try:
+        return msgspec.structs.replace(recipe, stages=tuple(_renamed(stage, own) for stage in recipe.stages))
+    except ValueError as error:
+        raise InputError(f"{heading('map_tags')}: {error}") from None
+
+
+def _looks_at_tasks(stage: Stage) -> bool:
+    """Whether a stage uses the task of an item, which is optional."""
+    return stage.screen is not None and "task" in SCREENS[stage.screen].uses
+
+
+def _renamed(stage: Stage, own: Mapping[str, str]) -> Stage:
+    if _looks_at_tasks(stage):
+        return msgspec.structs.replace(stage, task=own.get(stage.task or _TASK, stage.task))
+    if stage.select is None:
+        return msgspec.structs.replace(stage, cluster=own.get(stage.cluster, stage.cluster))
+    old = stage.select
+    spread = {name: tuple(own.get(tag, tag) for tag in getattr(old, name)) for name in ("balance", "proportional")}
+    fields = {name: getattr(old, name) for name in old.__struct_fields__}
+    select = Select(**{**fields, **spread, "per": own.get(old.per, old.per)})
+    return msgspec.structs.replace(stage, select=select)
+
+
+def refuse_missing_tags(recipe: Recipe, items: Iterable[Item]) -> None:
+    """Refuse a selection by a tag that no item has and no stage gives, with the tags there are."""
+    there = {name for item in items for name in item.tags}
+    missing = [tag for tag in needed_tags(recipe) if not tag.asked and tag.name not in there]
+    if not missing:
+        return
+    first, names = missing[0], ", ".join(tag.name for tag in missing)
+    word = "tag" if len(missing) == 1 else "tags"
+    own = f"its tags are {', '.join(sorted(there)[:20])}" if there else "no item has any"
+    mend = f"; say which of them is meant with {param('map_tags', f'{first.name}=TAG')}" if there else ""
+    raise InputError(f"the stage {first.stage} needs the {word} {names}, which the benchmark has not; {own}{mend}")

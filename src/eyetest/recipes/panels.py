@@ -1,4 +1,4 @@
-"""Who sits on a recipe's panels, where what they said is found, and what they still answer blind."""
+"""The models on a recipe's panels, where their answers are found, and which blind answers they still give."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from eyetest.wording import counted, listed
 
 @dataclass(frozen=True)
 class Seated:
-    """A panel with the models on it: those who decide, and those who are held out."""
+    """A panel with its models: deciding and held-out ones."""
 
     name: str
     panel: Panel
@@ -29,16 +29,16 @@ class Seated:
 
     @property
     def tests(self) -> int:
-        """How often each is asked about an item."""
+        """Number of tests of each model per item."""
         return self.panel.trials * self.panel.orders
 
     @property
     def everybody(self) -> tuple[Seat, ...]:
-        """Who is asked."""
+        """All models asked."""
         return (*self.seats, *self.held_out)
 
     def conditions(self) -> tuple[Condition, ...]:
-        """How the panel is asked: one condition for each order of the options."""
+        """Conditions of the panel: one for each order of the options."""
         usual = self.panel.condition()
         return tuple(msgspec.structs.replace(usual, order=order) for order in range(self.panel.orders))
 
@@ -46,11 +46,8 @@ class Seated:
 def seat(
     recipe: Recipe, models: Mapping[str, ModelEntry], named: Mapping[str, Sequence[str]], held_out: Sequence[str] = ()
 ) -> dict[str, Seated]:
-    """Seat models on every panel of a recipe.
-
-    A panel is the models that the user named for it, or those that the recipe names, or all there are. The held-out
-    ones of a panel are those that the user named, or the last ones. A panel of another size than the recipe's is
-    refused, unless the recipe says how its thresholds change.
+    """Seat models on every panel: the user's, the recipe's, or all; held out are those named, or the last ones. A
+    panel of another size than the recipe's is refused unless it may be rescaled.
     """
     check_names(recipe, named)
     seated = {}
@@ -75,7 +72,8 @@ def seat(
                 f"panel {name} has {counted(panel.size, 'seat')}, not {len(seats)}: name its models with "
                 f"{param('panels', f'{name}=A,B,…')} or say rescale: {{{name}: proportional}} in the recipe"
             )
-        seated[name] = Seated(name, panel, _seats(seats, models), _seats(out, models))
+        places = (tuple(Seat(model, models[model].base) for model in some) for some in (seats, out))
+        seated[name] = Seated(name, panel, *places)
     if absent:
         near = nearest(next(iter(absent)), models)
         raise InputError(f"{heading('hold_out')}: {listed(absent)} is on no panel; {near}")
@@ -91,7 +89,7 @@ def authors(recipe: Recipe) -> set[str]:
 def seated_on_answers(
     recipe: Recipe, results: Results, named: Mapping[str, Sequence[str]], held_out: Sequence[str]
 ) -> dict[str, Seated]:
-    """Panels out of who answered: those named, or all that answered with a panel's sight."""
+    """Panels of models with answers: those named, or all with a panel's sight."""
     check_names(recipe, named)
     known = dict(results.models)
     wanted = dict(named)
@@ -119,12 +117,8 @@ def check_names(recipe: Recipe, named: Iterable[str]) -> None:
             raise InputError(f'{heading("panels")}: the recipe has no panel "{name}"; it has {known}')
 
 
-def _seats(names: Sequence[str], models: Mapping[str, ModelEntry]) -> tuple[Seat, ...]:
-    return tuple(Seat(name, models[name].base) for name in names)
-
-
 def answering(results: Results, panel: Panel) -> list[str]:
-    """The models that answered with a panel's sight in recorded answers; if nobody did, with one of its kind."""
+    """The models with recorded answers under a panel's sight; without any, under a sight of its kind."""
     for sights in ((panel.sight,), _alike(panel.sight)):
         sighted = results.scores.filter(pl.col("sight").is_in(sights)).select(pl.col("model").unique())
         if models := sorted(sighted.collect(engine="streaming").to_series()):
@@ -133,11 +127,8 @@ def answering(results: Results, panel: Panel) -> list[str]:
 
 
 def recorded(results: Results, seated: Seated) -> pl.DataFrame:
-    """What a panel said in recorded answers, each seat under one protocol.
-
-    That is the panel's, or the seat's own; a seat that never answered so is heard as it did answer with that sight,
-    if there is only one such way. Who was never asked with that sight, but without the picture in another way, is
-    heard as that was, in the strictest of several.
+    """A panel's recorded answers, each seat under one protocol: the panel's or its own, else the only one with that
+    sight, else the strictest without the image.
     """
     wanted = [member.model for member in seated.everybody]
     frame = results.scores.filter(pl.col("model").is_in(wanted)).collect(engine="streaming")
@@ -158,12 +149,13 @@ def recorded(results: Results, seated: Seated) -> pl.DataFrame:
             told = listed([" ".join(row) for row in sorted(ways.rows())])
             told = f"{model} was asked in {len(ways)} ways ({told}); the recipe has to say which"
             raise InputError(f"panel {seated.name}: {told}")
-        parts.append(_tests(exact if len(exact) else mine, seated))
+        rows = (exact if len(exact) else mine).sort("item", "template", "order", "marks", "trial")
+        parts.append(rows.filter(pl.int_range(pl.len()).over("item") < seated.tests))
     return pl.concat(parts) if parts else frame.head(0)
 
 
 def told_of(seated: Seated, scores: pl.DataFrame) -> list[str]:
-    """What has to be said of what a panel said: who was asked with another sight, and whose scores they are."""
+    """Notes on a panel's answers: who was asked with another sight, and whose scores they are."""
     given = scores.filter(pl.col("rule") == GIVEN).height
     theirs = [f"panel {seated.name}: {given:,} of {len(scores):,} answers were scored by others"] if given else []
     others: dict[tuple[str, str], list[str]] = {}
@@ -177,7 +169,7 @@ def told_of(seated: Seated, scores: pl.DataFrame) -> list[str]:
 
 
 def _alike(sight: str) -> Sequence[str]:
-    """The sights that may stand for one: without the picture is without the picture."""
+    """The sights that may stand for another: those without the image are interchangeable."""
     return BLIND_SIGHTS if sight in BLIND_SIGHTS else (sight,)
 
 
@@ -185,15 +177,8 @@ def _named(sight: str) -> str:
     return " or ".join((sight, *(other for other in _alike(sight) if other != sight)))
 
 
-def _tests(rows: pl.DataFrame, seated: Seated) -> pl.DataFrame:
-    """The first tests of each item, as many as the panel makes, whatever they vary."""
-    order = ["item", "template", "order", "marks", "trial"]
-    ranked = rows.sort(order).with_columns(pl.int_range(pl.len()).over("item").alias("test"))
-    return ranked.filter(pl.col("test") < seated.tests).drop("test")
-
-
 def asked_of_all(evidence: Evidence, seats: Sequence[Seat], items: Sequence[Item]) -> dict[int, int]:
-    """By the number of each seat, how many of its tests every item got. Where no item lacks any, that is all."""
+    """By seat, how many of its tests every item got; all of them where no item lacks any."""
     wanted = {seat.model for seat in seats}
     numbers = [number for number, model in enumerate(evidence.seats) if model in wanted]
     heard = [[sum(said is not None for said in evidence.of(item.id)[number]) for number in numbers] for item in items]
@@ -204,13 +189,7 @@ def asked_of_all(evidence: Evidence, seats: Sequence[Seat], items: Sequence[Item
 def residual(
     told: tuple[str, str, str], evidence: Evidence, tests: Mapping[int, int], items: Sequence[Item]
 ) -> Residual:
-    """What is still answered blind. Items are what varies, so each item's models are averaged first.
-
-    A screened benchmark looks cleaner to its own panel than to anybody else, so the held-out figure is honest.
-    A panel that stopped early was asked on where it was wrong and spared where it was right, or the other way round:
-    only the answers that every item got, whatever was said, are counted.
-    ``told``: the panel, who of it, and when. ``tests``: how many tests of each seat count (`asked_of_all`).
-    """
+    """Blind accuracy, models averaged by item, over answers that all items got. ``told``: panel, part and time."""
     scores = []
     for item in items:
         answers = evidence.of(item.id)

@@ -1,7 +1,5 @@
-"""A recipe carried out: stage after stage, each item with a verdict at each stage it reaches.
-
-What a stage needs to know is asked for the items that reached it. Everything follows from the journal and the
-decisions of people, so that a refinement that was killed and run again ends in the same bytes.
+"""Carry out a recipe: each item has a verdict at each stage it reaches. All follows from the journal and review
+decisions, so a run that is killed and started again ends in the same bytes.
 """
 
 import shutil
@@ -12,38 +10,56 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
-from eyetest.benchmarks.folder import refuse_to_replace
-from eyetest.curate.selection import CannotMeet
+from eyetest.benchmarks.folder import SAID, refuse_to_replace
+from eyetest.curate.selection import CannotMeet, candidate, select
+from eyetest.curate.separation import separation, told
 from eyetest.errors import InputError, as_said
+from eyetest.harden.options import OptionAuthors
+from eyetest.measures.stats.intervals import Floats
+from eyetest.measures.stats.item_analysis import choose_by_information, expected_information, fit
 from eyetest.pages.item_counts import NOWHERE, ItemsAt
-from eyetest.recipes.hardening import DRAFTS, OPTIONS_RECORD, Hardening, Scribes, refuse_missing
+from eyetest.recipes.hardening import DRAFTS, OPTIONS_RECORD, Hardening, refuse_missing
+from eyetest.recipes.loading import refuse_hopeless
 from eyetest.recipes.panels import Seated, asked_of_all, residual, told_of
-from eyetest.recipes.selecting import refuse_hopeless, selected
 from eyetest.recipes.sources import AnswerSource, Live
-from eyetest.records import BLIND_SIGHTS, REFINE, Cut, Item, Lineage, Recipe, Stage, Verdict, sorting_tags, tag_word
+from eyetest.records import (
+    BLIND_SIGHTS,
+    REFINE,
+    Cut,
+    Item,
+    Lineage,
+    Recipe,
+    Stage,
+    Verdict,
+    VerdictKind,
+    sorting_tags,
+    tag_word,
+)
 from eyetest.records.recipe import ABOUT, BENCHMARK, FUNNEL, REPORT, REVIEW, RUN, VERDICTS
 from eyetest.reports import RefinedItems, write_refine_page
-from eyetest.reports.dataset_card import SAID, Records, card_of, read_said, write_card
-from eyetest.reports.refinements import NOT_REVIEWED, Members, RefinedFrom, RefinementRecord, Residual
+from eyetest.reports.dataset_card import card_of, read_said, write_card
+from eyetest.reports.refinements import NOT_REVIEWED, Members, Records, RefinedFrom, RefinementRecord, Residual
 from eyetest.review import DECISIONS, QUEUE, Rounds, edited, standing, with_people, write_queue
 from eyetest.review.forms import Form, load_form
 from eyetest.review.project import decisions_in
 from eyetest.screens import SCREENS, Evidence, ScreenInput
-from eyetest.screens.cut_off import best_cut, panel_scores
+from eyetest.screens.base import best_cut, panel_scores
 from eyetest.screens.hits import BAND
 from eyetest.store import replacing_file
 from eyetest.store.urls import refuse_remote
 from eyetest.tabular.record_files import write_records
 from eyetest.tabular.sheets import SheetWriter
 from eyetest.version import __version__
+from eyetest.wording import counted
 
 KINDS = ("keep", "drop", "fix", "review")
 
 
 class FunnelRow(NamedTuple):
-    """What one stage did to some items: those of a tag's value, or all."""
+    """Counts of a stage for some items: those of a tag's value, or all."""
 
     stage: str
     tag: str
@@ -55,36 +71,29 @@ class FunnelRow(NamedTuple):
     review: int
 
 
-class _StageHeard(NamedTuple):
-    """What a stage's panel said about the items that reached it."""
-
-    seated: Seated
-    evidence: Evidence
-    items: list[Item]
+_StageHeard = tuple[Seated, Evidence, list[Item]]  # a stage's panel, its answers, and the items that reached it
 
 
 @dataclass
 class Refined:
-    """What a refinement came to."""
+    """Result of a refinement."""
 
     stages: list[tuple[str, list[Verdict]]] = field(default_factory=list)
     kept: list[Item] = field(default_factory=list)
-    waiting: list[Verdict] = field(default_factory=list)
-    """Items that wait for people."""
-    paused: str = ""
-    """The stage that waits for people, if there is one; nothing after it was done."""
+    waiting: list[Verdict] = field(default_factory=list)  # items that wait for people
+    paused: str = ""  # the stage that waits for people, if there is one; nothing after it was done
     residuals: list[Residual] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """All of them, stage by stage."""
+        """All verdicts, stage by stage."""
         return [verdict for _, verdicts in self.stages for verdict in verdicts]
 
 
 @dataclass
 class Refining:
-    """A benchmark, a recipe, who sits on its panels, and where their answers come from."""
+    """A benchmark, a recipe, its panels, and the source of their answers."""
 
     benchmark: Benchmark
     recipe: Recipe
@@ -92,11 +101,10 @@ class Refining:
     source: AnswerSource
     to: Path
     skip_review: bool = False
-    items_at: ItemsAt = NOWHERE
-    """Where the numbers of its page lead."""
+    items_at: ItemsAt = NOWHERE  # where the numbers of its page lead
 
     def run(self) -> Refined:
-        """Carry the recipe out and write what came of it."""
+        """Carry out the recipe and write the result."""
         self._items = {item.id: item for item in self.benchmark}
         self._seen = dict(self._items)
         self._cuts: dict[tuple[str, str], Cut] = {}
@@ -107,7 +115,7 @@ class Refining:
         if not any(stage.harden for stage in self.recipe.stages):  # otherwise letters are of options still to be made
             for name, rows in decisions.items():
                 for row in standing(rows):
-                    edited(self._items[name], row.edits)  # what makes no sense is told before anybody is asked
+                    edited(self._items[name], row.edits)  # refuse invalid input before any model is asked
         refuse_missing(self.recipe, self.benchmark)
         refuse_hopeless(self.recipe, list(self._items.values()), self.panels)
         refined = Refined(notes=notes)
@@ -136,7 +144,7 @@ class Refining:
         return refined
 
     def _mended(self) -> list[Item]:
-        """The items that people have changed, as far as models and golds are concerned."""
+        """The items that reviewers changed in what models see or in golds."""
         now = {name: msgspec.structs.replace(item, tags=self._items[name].tags) for name, item in self._seen.items()}
         return [item for name, item in now.items() if item != self._items[name]]
 
@@ -151,7 +159,7 @@ class Refining:
         evidence = self._hear(stage, alive, notes, heard)
         stage = self._choose_cuts(stage, alive, evidence, notes)
         if stage.select is not None:
-            return selected(stage, alive, evidence, self.recipe.seed, notes)
+            return _selected(stage, alive, evidence, self.recipe.seed, notes)
         seated = self.panels[stage.panel] if stage.panel else None
         live = self.source if isinstance(self.source, Live) else None
         case = ScreenInput(
@@ -164,6 +172,7 @@ class Refining:
             ask=live.ask if live else None,
             seed=self.recipe.seed,
             benchmark=self.benchmark,
+            notes=notes,
         )
         verdicts = list(SCREENS[stage.screen or stage.grade or ""].judge(case))
         return [self._decided(original, verdict) for verdict in verdicts]
@@ -175,7 +184,7 @@ class Refining:
         return msgspec.structs.replace(stage, right=right)
 
     def _choose_cuts(self, stage: Stage, alive: Sequence[Item], evidence: Evidence, notes: list[str]) -> Stage:
-        """The stage with a cut-off for every metric of its ``best_cut``; what was chosen is written down."""
+        """The stage with a cut-off for every metric of its ``best_cut``; the choice is recorded."""
         for metric in stage.best_cut:
             if (name := (stage.panel or "", metric)) not in self._cuts:
                 self._cuts[name] = cut = best_cut(panel_scores(alive, evidence, metric))
@@ -185,33 +194,33 @@ class Refining:
         return self._with_cuts(stage)
 
     def _hardened(self, stage: Stage, alive: Sequence[Item], notes: list[str]) -> list[Verdict]:
-        """More options, or everything in one picture; what people should look at waits for them."""
-        scribes = self._scribes(stage, notes)
-        verdicts, told = self._hardening.harden(stage, alive, scribes, self._fixes(stage, alive))
+        """More options, or everything in one image; results that need review wait for it."""
+        authors = self._authors(stage, notes)
+        verdicts, told = self._hardening.harden(stage, alive, authors, self._fixes(stage, alive))
         notes += told
         decided = [self._decided(stage, verdict) for verdict in verdicts]
         return [self._possible(verdict) for verdict in decided]
 
-    def _scribes(self, stage: Stage, notes: list[str]) -> Scribes:
-        """Who writes and checks options; nobody where no model can be asked."""
+    def _authors(self, stage: Stage, notes: list[str]) -> OptionAuthors | None:
+        """The models that write and check options; None where no model can be asked."""
         seats = [self.panels[name].seats if name else () for name in (stage.writer, stage.checker)]
         if stage.writer and not (isinstance(self.source, Live) and all(seats)):
             notes.append(f"{stage.title}: nobody was named to write and check options; they are made by rule alone")
         if not isinstance(self.source, Live) or not all(seats):
-            return Scribes()
+            return None
         writer, checker = (seat[0].model for seat in seats)
         if self.source.entries[writer].spec == self.source.entries[checker].spec:
             raise InputError(f"the stage {stage.title}: {checker} cannot check what it wrote itself; name another")
-        return Scribes(self.source.ask, writer, checker)
+        return OptionAuthors(self.source.ask, writer, checker)
 
     def _fixes(self, stage: Stage, alive: Sequence[Item]) -> dict[str, Mapping[str, Any]]:
-        """What people have mended of the items at this stage or later."""
+        """Repairs by reviewers of the items at this stage or later."""
         later = self.recipe.stages[self.recipe.stages.index(stage) :]
         decided = ((item.id, self._rounds.decided(one, item.id)) for item in alive for one in later)
         return {name: said.edits for name, said in decided if said.verdict == "fix" and said.edits}
 
     def _possible(self, verdict: Verdict) -> Verdict:
-        """A verdict that can be carried out: without its picture an item cannot stay, whoever would keep it."""
+        """A verdict that is possible: an item without its image cannot stay."""
         if verdict.verdict == "review" and self.skip_review:
             verdict = msgspec.structs.replace(verdict, verdict="keep", evidence=verdict.reason, reason=NOT_REVIEWED)
         if verdict.verdict in ("keep", "fix") and verdict.item not in self._hardening.settings[-1].items:
@@ -221,7 +230,7 @@ class Refining:
         return verdict
 
     def _hear(self, stage: Stage, alive: Sequence[Item], notes: list[str], heard: list[_StageHeard]) -> Evidence:
-        """What the stage's panel said; the held-out ones are listened to but not handed on."""
+        """The answers of the stage's panel; held-out ones are collected but not passed on."""
         if not stage.panel:
             return Evidence.nothing()
         seated = self.panels[stage.panel]
@@ -230,7 +239,7 @@ class Refining:
         scores = self.source.hear(seated, alive, stage, rule)
         notes += [line for line in told_of(seated, scores) if line not in notes]
         evidence = Evidence(scores, [seat.model for seat in seated.everybody], seated.tests)
-        heard.append(_StageHeard(seated, evidence, list(alive)))
+        heard.append((seated, evidence, list(alive)))
         return evidence.only([seat.model for seat in seated.seats])
 
     def _reviewed(self, stage: Stage, item: Item) -> Verdict:
@@ -241,14 +250,14 @@ class Refining:
         return Verdict(item=item.id, stage=stage.title, **told)  # type: ignore[arg-type]
 
     def _decided(self, stage: Stage, verdict: Verdict) -> Verdict:
-        """A verdict that was left to people, if they have given theirs."""
+        """The decision of reviewers on a verdict that was left to them, if any."""
         if verdict.verdict != "review" or not (said := self._rounds.decided(stage, verdict.item)).n:
             return verdict
         reason = with_people(verdict.reason, said)
         return msgspec.structs.replace(verdict, verdict=said.verdict, reason=reason)
 
     def _after(self, stage: Stage, alive: Sequence[Item], verdicts: Sequence[Verdict]) -> list[Item]:
-        """The items that reach the next stage, with the band that a grade gave them and what reviewers mended."""
+        """The items that reach the next stage, with the band of a grade and the edits of reviewers."""
         left = []
         form = load_form(self._rounds.asked[stage.title][1])
         for item, verdict in zip(alive, verdicts, strict=True):
@@ -266,7 +275,7 @@ class Refining:
         return left
 
     def _edits(self, stage: Stage, verdict: Verdict, form: Form) -> dict[str, Any]:
-        """What people changed of an item at a stage; what they answered to its form becomes tags."""
+        """Edits of an item by reviewers at a stage; their answers to its form become tags."""
         if verdict.verdict != "fix" and (verdict.verdict != "keep" or stage.review is None):
             return {}
         said = self._rounds.decided(stage, verdict.item)
@@ -275,7 +284,7 @@ class Refining:
         return edits | {"tags": {**tags, **edits.get("tags", {})}} if tags else edits
 
     def _residuals(self, heard: Sequence[_StageHeard], left: Sequence[Item]) -> list[Residual]:
-        """Blind accuracy on the items before the stage that heard it, and on those left at the end."""
+        """Blind accuracy on the items before the stage that measured it, and on those left at the end."""
         residuals = []
         mended = {item.id for item in self._mended()}.intersection(item.id for item in left)
         for seated, evidence, before in heard:
@@ -291,11 +300,11 @@ class Refining:
         return residuals
 
     def funnel(self, refined: Refined) -> list[FunnelRow]:
-        """The counts of every stage, in all and by tag, those that a grade gave among them."""
+        """Counts of every stage, in all and by tag, including tags given by a grade."""
         return funnel(refined.stages, self._seen)
 
     def _explained(self, error: CannotMeet, refined: Refined) -> InputError:
-        """Too few are left: where they went. What an earlier command came to stays as it is."""
+        """The error for too few items left, with where they went. Results of earlier commands stay."""
         whole = [row for row in self.funnel(refined) if not row.tag]
         where = "; ".join(f"{row.stage}: {row.into:,} in, {row.keep + row.fix:,} kept" for row in whole)
         if (self.to / ABOUT).exists():
@@ -335,7 +344,7 @@ class Refining:
         write_refine_page(self._record(refined), refined.stages, shown, self.to / REPORT, self.items_at)
 
     def _write_benchmark(self, refined: Refined) -> None:
-        """The items that are left, in every setting, with their cards."""
+        """Write the items that are left, in every setting, with their cards."""
         old = self.benchmark.manifest
         stages = ", ".join(name for name, _ in refined.stages)
         made = Lineage(step=REFINE, source=f"{old.name} {old.version}", note=stages, seed=self.recipe.seed)
@@ -367,8 +376,44 @@ class Refining:
         )
 
 
+def _selected(stage: Stage, items: Sequence[Item], evidence: Evidence, seed: int, notes: list[str]) -> list[Verdict]:
+    assert stage.select is not None
+    worth, table = None, None
+    if stage.select.by == "information":
+        table = _panel_table(stage, items, evidence)
+        worth = dict(zip((item.id for item in items), map(float, expected_information(fit(table))), strict=True))
+    chosen = select([candidate(item) for item in items], stage.select, seed, worth)
+    if table is not None and len(chosen.ids) < len(items):
+        share = len(chosen.ids) / len(items)
+        tried = separation(table, share, lambda fitted, _, size, __: choose_by_information(fitted, size), seed)
+        notes += [f"{stage.title}: {line}" for line in told(tried)]
+    for tag, count in chosen.untagged.items():
+        notes.append(f"{stage.title}: {counted(count, 'item')} without the tag {tag}")
+    for unmet in chosen.unmet:
+        notes.append(f"{stage.title}: {counted(unmet.missing, 'item')} fewer than asked of {unmet.quota}")
+    said: dict[bool, tuple[VerdictKind, str]] = {True: ("keep", "taken"), False: ("drop", "not needed for its quota")}
+    taken, verdicts = set(chosen.ids), []
+    for item in items:
+        verdict, reason = said[item.id in taken]
+        reason += "" if worth is None else f", information {worth[item.id]:.3f}"
+        verdicts.append(Verdict(item=item.id, stage=stage.title, verdict=verdict, reason=reason, seed=seed))
+    return verdicts
+
+
+def _panel_table(stage: Stage, items: Sequence[Item], evidence: Evidence) -> Floats:
+    """Which of the panel's models answer which items: items × models, nan where unknown."""
+    table = np.full((len(items), len(evidence.seats)), np.nan)
+    for row, item in enumerate(items):
+        for column, said in enumerate(evidence.of(item.id)):
+            known = [one.is_right(stage.right) for one in said if one is not None]
+            judged = [right for right in known if right is not None]
+            if judged:
+                table[row, column] = float(np.mean(judged) > 0.5)
+    return table
+
+
 def _stopped_notes(residuals: Sequence[Residual]) -> list[str]:
-    """Where a panel's figure is of a part of its answers, which part, and how to get the whole."""
+    """Notes on panels whose figure covers a part of their answers: which part, and how to get the whole."""
     parts = dict.fromkeys((one.panel, one.who, one.part) for one in residuals if one.part)
     return [
         f"what {panel} ({who}) still answers blind is told from {part}, which every item got; "
@@ -378,32 +423,29 @@ def _stopped_notes(residuals: Sequence[Residual]) -> list[str]:
 
 
 def funnel(stages: Sequence[tuple[str, Sequence[Verdict]]], items: Mapping[str, Item]) -> list[FunnelRow]:
-    """The counts of every stage: first all items, then each value of each tag that sorts them into a few groups."""
+    """Counts of every stage: first all items, then each value of each tag that sorts them into a few groups."""
     rows = []
-    tags = sorting_tags(list(items.values()))
     for stage, verdicts in stages:
-        rows.append(_funnel_row(stage, "", "", verdicts))
-        for tag in tags:
-            groups: dict[str, list[Verdict]] = {}
+        for tag in ("", *sorting_tags(list(items.values()))):
+            groups: dict[str, Counter[str]] = {}
             for verdict in verdicts:
-                groups.setdefault(tag_word(items[verdict.item].tags.get(tag)) or "", []).append(verdict)
-            rows += [_funnel_row(stage, tag, value, groups[value]) for value in sorted(groups)]
+                value = tag_word(items[verdict.item].tags.get(tag)) or "" if tag else ""
+                groups.setdefault(value, Counter())[verdict.verdict] += 1
+            if not tag:
+                groups = groups or {"": Counter()}
+            for value, counts in sorted(groups.items()):
+                rows.append(FunnelRow(stage, tag, value, counts.total(), *(counts[kind] for kind in KINDS)))
     return rows
 
 
-def _funnel_row(stage: str, tag: str, value: str, verdicts: Sequence[Verdict]) -> FunnelRow:
-    counts: Counter[str] = Counter(verdict.verdict for verdict in verdicts)
-    return FunnelRow(stage, tag, value, len(verdicts), *(counts[kind] for kind in KINDS))
-
-
 def write_funnel(path: Path, rows: Sequence[FunnelRow]) -> None:
-    """``funnel.csv``."""
+    """Write ``funnel.csv``."""
     with replacing_file(path) as new, new.open("w", newline="", encoding="utf-8") as file:
         SheetWriter(file, FunnelRow._fields).write(rows)
 
 
 def refuse_foreign(to: Path, recipe: Recipe | None = None) -> None:
-    """Do not write into a folder that holds something else, or over a card that a person has changed."""
+    """Refuse to write into a folder that holds something else, or over an edited card."""
     refuse_remote(to, "a refinement")
     settings = [stage.title for stage in recipe.stages if stage.harden is not None] if recipe else []
     ours = {VERDICTS, FUNNEL, BENCHMARK, RUN, REVIEW, ABOUT, REPORT, SAID, DRAFTS, OPTIONS_RECORD, *settings}

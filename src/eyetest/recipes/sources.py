@@ -1,30 +1,51 @@
-"""Where a panel's answers come from: models that are asked now, or answers that were recorded before."""
+"""Sources of a panel's answers: models that are asked now, or recorded answers."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
-from eyetest.errors import EyetestError
+from eyetest.errors import EyetestError, InputError
 from eyetest.measures import Results
 from eyetest.models import Surroundings
 from eyetest.recipes.panels import Seated, recorded
-from eyetest.records import Asked, Condition, Item, ModelEntry, Prompt, Response, Score, Stage, StoppingRule, columns
-from eyetest.records.recipe import OWN_AXES
-from eyetest.results.provenance import Mend, MendedBenchmark, about_the_wording, read_mends, wording, write_mends
-from eyetest.results.scores import answers_of, benchmark_of
+from eyetest.records import (
+    Asked,
+    Condition,
+    Item,
+    ModelEntry,
+    Prompt,
+    Response,
+    Score,
+    Stage,
+    StoppingRule,
+    Verdict,
+    columns,
+)
+from eyetest.records.recipe import OWN_AXES, VERDICTS
+from eyetest.results.scores import (
+    Mend,
+    MendedBenchmark,
+    about_the_wording,
+    answers_of,
+    benchmark_of,
+    read_mends,
+    wording,
+    write_mends,
+)
 from eyetest.running import Asking, Budget, Estimate, Hit, Limits, Progress, Session
-from eyetest.running.questions import Questions
-from eyetest.running.session import Watch
+from eyetest.running.session import Questions, Watch
 from eyetest.runs import Run, is_run
 from eyetest.runs.stored import answers_frame, one_line_if_damaged
 from eyetest.scoring import Scorer
 from eyetest.scoring.scorer import Said as SaidText
 from eyetest.scoring.scorer import score_table
 from eyetest.screens import PanelAnswer
+from eyetest.tabular.record_files import read_parquet
 
 
 class StoppedEarly(EyetestError):  # noqa: N818 (nothing went wrong: the same command goes on)
@@ -38,11 +59,7 @@ class StoppedEarly(EyetestError):  # noqa: N818 (nothing went wrong: the same co
 
 @dataclass
 class Recorded:
-    """Answers that are there already; nothing is asked.
-
-    ``runs`` and ``scorer`` are what the results were made from: by them, answers to items that people have mended are
-    scored again. The runs themselves stay as they are.
-    """
+    """Recorded answers. With ``runs`` and ``scorer``, answers to edited items are scored again."""
 
     results: Results
     runs: Sequence[Run] = ()
@@ -53,20 +70,20 @@ class Recorded:
 
     @property
     def notes(self) -> Sequence[str]:
-        """What has to be said of the answers, whatever is made of them."""
+        """Notes on the answers, independent of their use."""
         return self.results.notes
 
     def hear(self, seated: Seated, items: Sequence[Item], stage: Stage, rule: StoppingRule | None) -> pl.DataFrame:
-        """What was recorded of them."""
+        """The recorded answers of the models."""
         return self.scores(seated, items)
 
     def scores(self, seated: Seated, items: Sequence[Item]) -> pl.DataFrame:
-        """What was recorded, by the golds that count now."""
+        """Recorded scores, by the golds that count now."""
         ids = pl.Series("item", [item.id for item in items], pl.String)
         return recorded(self.results, seated).filter(pl.col("item").is_in(ids.implode()))
 
     def mend(self, items: Sequence[Item]) -> None:
-        """Score answers to these items by their new golds; to a new wording, nobody has answered."""
+        """Score answers to these items by their new golds; a new wording has no answers."""
         self.results = self._as_recorded
         if not items or not self.runs:
             return
@@ -89,10 +106,7 @@ class Recorded:
 
 @dataclass
 class Live:
-    """Models that are asked through a run's journal, and never twice.
-
-    ``limits`` are for everything that is asked here, whatever the stage; what was answered before costs nothing.
-    """
+    """Models asked through a run's journal, never twice; ``limits`` are for all stages together."""
 
     benchmark: Benchmark
     entries: dict[str, ModelEntry]
@@ -101,23 +115,20 @@ class Live:
     limits: Limits = field(default_factory=Limits)
     patience: Surroundings = field(default_factory=Surroundings)
     seed: int = 0
-    ask_everything: bool = False
-    """Do not stop early. Verdicts are the same; it only costs more."""
+    ask_everything: bool = False  # do not stop early. Verdicts are the same; it only costs more
     retry_failed: bool = False
     watch: Watch | None = None
     planned: Callable[[str, Estimate], None] | None = None
-    saved: int = 0
-    """Calls that stopping early has spared."""
+    saved: int = 0  # calls that stopping early has spared
     notes: Sequence[str] = ()
     _mended: dict[str, Item] = field(default_factory=dict)
-    _showed: dict[str, set[str]] = field(default_factory=dict)
-    """By item that people have reworded: the requests that showed the new wording."""
+    _showed: dict[str, set[str]] = field(default_factory=dict)  # by reworded item the requests with the new wording
 
     def __post_init__(self) -> None:
         self._budget = Budget(self.limits)
 
     def hear(self, seated: Seated, items: Sequence[Item], stage: Stage, rule: StoppingRule | None) -> pl.DataFrame:
-        """Ask whom it takes, then read what they said."""
+        """Ask the models that are needed, then read their answers."""
         for members, stop in ((seated.seats, rule), (seated.held_out, None)):
             if members and items:
                 session = self.session(seated, [seat.model for seat in members], items, stage, stop)
@@ -128,7 +139,7 @@ class Live:
         return self.scores(seated, items)
 
     def mend(self, items: Sequence[Item]) -> None:
-        """Write down beside the answers what people have changed, so that whoever measures the run counts alike."""
+        """Record edits of reviewers beside the answers, so that every measurement of the run counts alike."""
         was = {item.id: item for item in self.benchmark.take(self.benchmark.positions(item.id for item in items))}
         self._mended = {item.id: item for item in items}
         reworded = [item.id for item in items if wording(item) != wording(was[item.id])]
@@ -136,7 +147,7 @@ class Live:
         self._write_mends()
 
     def _note_reworded(self, seated: Seated, models: Sequence[str], items: Sequence[Item], stage: Stage) -> None:
-        """Remember which requests showed what people have reworded."""
+        """Record which requests showed items that were reworded since."""
         reworded = [item for item in items if item.id in self._showed]
         if reworded:
             self.session(seated, models, reworded, stage, None).estimate(self.to, self._note_request)
@@ -155,7 +166,7 @@ class Live:
             write_mends(self.to, mends)
 
     def _refuse_gaps(self, progress: Progress) -> None:
-        """Verdicts rest on everything that was to be asked, so nothing goes on without it."""
+        """Refuse missing answers: verdicts rest on everything that was to be asked."""
         self.saved += progress.saved
         if progress.abandoned or (progress.left and progress.stopped):
             raise StoppedEarly(progress)
@@ -163,11 +174,7 @@ class Live:
     def session(
         self, seated: Seated, models: Sequence[str], items: Sequence[Item], stage: Stage, rule: StoppingRule | None
     ) -> Session:
-        """The session that asks some of a panel.
-
-        All orders of a question count towards one verdict, so every model has a way of its own to be asked, if only
-        the usual one: what a model says in one order then spares it the next.
-        """
+        """The session that asks some of a panel; each model has its own condition, as all orders count together."""
         own = {name: seated.panel.models.get(name, {}) for name in models}
         waits = any(seated.panel.condition(name).history == "own" for name in models)
         early = rule if not (self.ask_everything or stage.full_counts or waits) else None
@@ -196,7 +203,7 @@ class Live:
         return hit
 
     def scores(self, seated: Seated, items: Sequence[Item]) -> pl.DataFrame:
-        """What the panel said in the run, as far as it is about the items as they are worded now."""
+        """The panel's answers in the run to the items as they are worded now."""
         ids = pl.Series("item", [item.id for item in items], pl.String)
         parts = []
         for member in seated.everybody:
@@ -211,7 +218,7 @@ class Live:
             return score_table(answers, items, self.scorer).select(columns(Score)).collect()
 
     def ask(self, model: str, prompts: Sequence[tuple[Item, Prompt]]) -> Iterable[Response | None]:
-        """Put prompts of the caller's making to a model, through the same journal."""
+        """Send prompts of the caller to a model, through the same journal."""
         questions = Questions(
             *(self.to, self.benchmark, self.entries, self._budget, self.patience), retry_failed=self.retry_failed
         )
@@ -221,3 +228,17 @@ class Live:
 
 
 AnswerSource = Recorded | Live
+
+
+def read_verdicts(path: Path) -> list[Verdict]:
+    """Read verdicts of a refinement or an audit: a table, or the folder of a refinement."""
+    file = path / VERDICTS if path.is_dir() else path
+    if not file.is_file():
+        raise InputError(f"{file} does not exist")
+    if file.suffix != ".parquet":
+        raise InputError(f"{file}: verdicts are read from a .parquet file, or from the folder of a refinement")
+    rows = [{k: v for k, v in row.items() if v is not None} for row in read_parquet(file).to_pylist()]
+    try:
+        return msgspec.convert(rows, list[Verdict])
+    except msgspec.ValidationError as error:
+        raise InputError(f"{file} is not a table of verdicts: {error}") from None

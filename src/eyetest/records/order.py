@@ -1,9 +1,7 @@
-"""In which order an item's options are shown, under which marks, and an order as one number.
+"""The order in which an item's options are shown, their letters, and an order as one number.
 
-Both follow from the item and the condition alone, so whoever reads an answer later finds the same order again. Small
-numbers are seeds of eyetest's own shuffling, 0 being the order as written. From ``SHOWN`` on a number says by itself
-which option stood where: that is how answers come in that somebody else asked for. Whoever writes an order in words
-lists the options as they were shown: ``BA``, ``B,A`` and ``1,0`` all put the second option first.
+Small numbers are seeds, 0 being the order as written. From ``SHOWN`` on a number encodes a permutation. As text an
+order lists the options as shown: ``BA``, ``B,A`` and ``1,0`` all put the second option first.
 """
 
 import re
@@ -17,12 +15,13 @@ from eyetest.errors import InputError, short
 from eyetest.records.item import Item, letter
 from eyetest.records.tables import Condition, Marks
 
-SHOWN = 2**62
-"""From here on an order is no seed; no seed that a user may name is as large."""
+__all__ = [
+    "REVERSED", "identity", "mark", "order_shown", "order_word", "positions_shown", "read_order", "shown_order",
+]  # fmt: skip
+
+SHOWN = 2**62  # larger than any seed that a user may give
 REVERSED = SHOWN
-"""The last option first, however many there are."""
-LONGEST_ORDER = 20
-"""Orders of more options than this do not fit into the column."""
+LONGEST_ORDER = 20  # orders of more options do not fit into the column
 _ORIGINAL_WORDS = ("", "0", "original", "as written")
 _REVERSED_WORDS = ("reversed", "reverse")
 _SEED = re.compile(r"seed\s?(\d{1,18})")
@@ -30,7 +29,7 @@ _BETWEEN = re.compile(r"[\s,;|/>()\[\]'\"-]+")
 
 
 def order_shown(positions: Sequence[int]) -> int:
-    """The number of an order; ``positions`` are those of the options as written, in the order as shown."""
+    """The number of an order; ``positions`` are those of the options as written, in the shown order."""
     count = len(positions)
     if sorted(positions) != list(range(count)):
         raise ValueError("an order names every option once")
@@ -49,7 +48,7 @@ def order_shown(positions: Sequence[int]) -> int:
 
 @lru_cache(maxsize=4_096)
 def positions_shown(order: int) -> tuple[int, ...] | None:
-    """What an order says by itself; None for a seed and for what does not depend on how many options there are."""
+    """The positions that an order encodes; None for a seed and where the number of options does not matter."""
     number = order - SHOWN - 1
     if number < 0:
         return None
@@ -64,7 +63,7 @@ def positions_shown(order: int) -> tuple[int, ...] | None:
 
 
 def order_word(order: int) -> str:
-    """An order as people read it: a seed by its number, any other by what was shown."""
+    """An order as text: a seed by its number, any other by its options as shown."""
     if order == REVERSED:
         return _REVERSED_WORDS[0]
     positions = positions_shown(order)
@@ -73,7 +72,7 @@ def order_word(order: int) -> str:
 
 @lru_cache(maxsize=4_096)
 def read_order(words: str) -> int:
-    """The order that somebody's words mean: ``original``, ``reversed``, ``BADC``, ``1,0,3,2``, ``seed 7``."""
+    """The order that a text means: ``original``, ``reversed``, ``BADC``, ``1,0,3,2``, ``seed 7``."""
     said = " ".join(words.split()).lower()
     if said in _ORIGINAL_WORDS:
         return 0
@@ -86,7 +85,7 @@ def read_order(words: str) -> int:
 
 @lru_cache(maxsize=4_096)
 def read_positions(words: str) -> tuple[int, ...]:
-    """The options as shown, by their positions, where somebody lists them: ``BADC``, ``1,0,3,2``, ``2,1,4,3``."""
+    """Positions of the options as shown, from a list: ``BADC``, ``1,0,3,2``, ``2,1,4,3``."""
     said = words.lower()
     parts = [part for part in _BETWEEN.split(said) if part]
     if len(parts) == 1 and parts[0].isalpha():
@@ -104,28 +103,24 @@ def read_positions(words: str) -> tuple[int, ...]:
 
 
 def _orders_of_fewer(count: int) -> int:
-    """How many orders there are of two options, three, and so on up to one less than so many."""
+    """The number of orders of two options, three, and so on up to ``count`` − 1."""
     return sum(factorial(n) for n in range(2, count))
 
 
 def mark(style: Marks, position: int) -> str:
-    """The mark of the option shown at a position: B, b or 2 for position 1."""
+    """The letter of the option shown at a position: B, b or 2 for position 1."""
     if style == "digit":
         return str(position + 1)
     return letter(position) if style == "upper" else ascii_lowercase[position]
 
 
 def shown_order(item: Item, condition: Condition) -> tuple[int, ...]:
-    """Positions of the item's choices in the order in which they are shown."""
+    """Positions of the item's choices in the shown order."""
     return order_of(item.id, len(item.choices), condition.order)
 
 
 def order_of(item: str, options: int, order: int) -> tuple[int, ...]:
-    """Positions of so many options of an item, by its id, in the order in which they are shown.
-
-    Seed 0 is the order as written. Any other seed gives an order of its own to each item, the same everywhere. An
-    order that says by itself what was shown is that order (see ``eyetest.records.order``).
-    """
+    """Positions of an item's options as shown; a seed shuffles each item, by its id, differently."""
     positions = range(options)
     if order == 0:
         return tuple(positions)
@@ -133,18 +128,13 @@ def order_of(item: str, options: int, order: int) -> tuple[int, ...]:
         return tuple(reversed(positions))
     if (shown := positions_shown(order)) is not None and positions:
         if len(shown) != options:
-            raise InputError(
-                f"item {short(item)}: an answer says that {len(shown)} options were shown "
-                f"({order_word(order)}), and it has {options}"
-            )
+            said = f"an answer says that {len(shown)} options were shown ({order_word(order)})"
+            raise InputError(f"item {short(item)}: {said}, and it has {options}")
         return shown
-    return tuple(sorted(positions, key=lambda position: _draw(order, item, position)))
+    keys = [f"{order}\x1f{item}\x1f{position}".encode("utf-8", "surrogatepass") for position in positions]
+    return tuple(sorted(positions, key=lambda position: blake2b(keys[position], digest_size=8).digest()))
 
 
 def identity(order: Sequence[int], position: int) -> str:
-    """Which choice was meant, wherever it was shown: its letter in the order as written."""
+    """The letter of a choice in the order as written, wherever it was shown."""
     return letter(order[position])
-
-
-def _draw(*key: object) -> bytes:
-    return blake2b("\x1f".join(map(str, key)).encode("utf-8", "surrogatepass"), digest_size=8).digest()

@@ -1,26 +1,31 @@
-"""A recipe: a paper's whole method as one short file. A key that is not known is refused, with the nearest one."""
+"""What users write in short files: recipes (a paper's method), stopping rules, and suites of benchmarks.
 
+A stopping rule counts hits: a model *answers* an item if enough of its trials hit, and the item *falls* under the
+rule if enough models answer it.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
 
-from eyetest.records.settings import Cut
-from eyetest.records.tables import Ask, Condition, History, Marks, Method, Shots, Sight, VerdictKind
+from eyetest.errors import InputError
+from eyetest.records.tables import Ask, Condition, Cut, History, Marks, Method, Operator, Shots, Sight, VerdictKind
 from eyetest.redaction import plain_settings
+
+__all__ = ["Panel", "Recipe", "Review", "Select", "Stage", "StoppingRule", "Tally", "parse_rule"]
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 KINDS = ("screen", "grade", "review", "select", "harden")
-HARDENINGS = ("options", "screenshot")
-"""What can be made harder, in the order in which it has to be done."""
+HARDENINGS = ("options", "screenshot")  # kinds of hardening, in the order in which they are applied
 VERDICTS, FUNNEL, ABOUT, REPORT = "verdicts.parquet", "funnel.csv", "refine.json", "report.html"
 BENCHMARK, RUN, REVIEW = "benchmark", "run", "review"
-"""What stands in the folder of a refinement."""
-OWN_AXES = ("sight", "ask", "shots", "marks", "method", "history")
-"""On which axes a model may be asked otherwise than its panel."""
+OWN_AXES = ("sight", "ask", "shots", "marks", "method", "history")  # axes on which a model may differ from its panel
 
 
 class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Models that are asked together; ``models`` may give one of them a condition of its own."""
+    """Models that are asked together; ``models`` may give a model its own condition."""
 
     size: Count
     sight: Sight = "image"
@@ -30,51 +35,37 @@ class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     method: Method = "generate"
     history: History = "gold"
     trials: Count = 1
-    orders: Count = 1
-    """In how many orders of the options each question is put; the first is as written."""
-    sampling: dict[str, Any] = {}
-    """What is sent with each call: a temperature, where trials are to differ."""
-    held_out: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """Models beyond ``size`` that answer too but have no say: what they still get blind is the honest figure."""
+    orders: Count = 1  # orders of the options for each question; the first is as written
+    sampling: dict[str, Any] = {}  # sent with each call: a temperature, where trials are to differ
+    held_out: Annotated[int, msgspec.Meta(ge=0)] = 0  # models beyond ``size`` that do not count, for an honest score
     models: dict[str, dict[str, Any]] = {}
 
     def condition(self, model: str = "") -> Condition:
-        """How the panel, or one of its models, is asked."""
+        """The condition of the panel, or of one of its models."""
         axes = {axis: getattr(self, axis) for axis in OWN_AXES}
         return msgspec.convert(axes | self.models.get(model, {}), Condition)
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """People look at every item."""
+    """People review every item."""
 
     reviewers: Count = 1
-    form: str = ""
-    """What they are asked; written into the queue."""
+    form: str = ""  # the question for reviewers; written into the queue
 
 
 class Select(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Which of the remaining items are taken."""
+    """Which of the remaining items are selected."""
 
-    per: str = ""
-    """A tag: each of its values has a quota. Without it there is one quota for all."""
-    values: tuple[str, ...] = ()
-    """Only these values of ``per``. One that no item has is a quota that cannot be met."""
+    per: str = ""  # a tag: each of its values has a quota. Without it there is one quota for all.
+    values: tuple[str, ...] = ()  # only these values of ``per``. One that no item has is a quota that cannot be met.
     count: Count | None = None
-    """The items of each quota."""
-    total: Count | None = None
-    """Instead of ``count``: the items of all quotas together."""
-    fraction: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
-    """Instead of either: the share of all items."""
-    share: Literal["even", "proportional"] = "even"
-    """How ``total`` is spread over the quotas: alike, or in proportion to what there is of each."""
-    balance: tuple[str, ...] = ()
-    """Tags over whose values each quota is spread as evenly as the pool allows; a later tag inside an earlier one."""
-    proportional: tuple[str, ...] = ()
-    """Tags over whose values it is spread in proportion to the pool, inside those of ``balance``."""
-    short: Literal["refuse", "keep-all"] = "refuse"
-    """What to do where there are too few: refuse, or keep all there are."""
-    by: Literal["lot", "information"] = "lot"
-    """Which items go first: drawn by lot, or those that tell the panel's models apart best."""
+    total: Count | None = None  # instead of ``count``: the items of all quotas together
+    fraction: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None  # instead of either: the share of all items
+    share: Literal["even", "proportional"] = "even"  # split of ``total`` over the quotas: even, or as in the pool
+    balance: tuple[str, ...] = ()  # tags over which each quota is spread evenly, later ones within earlier ones
+    proportional: tuple[str, ...] = ()  # tags over which it is spread as in the pool, within ``balance``
+    short: Literal["refuse", "keep-all"] = "refuse"  # where there are too few: refuse, or keep all
+    by: Literal["lot", "information"] = "lot"  # at random, or those first that separate the panel's models best
 
     def __post_init__(self) -> None:
         sizes = (self.count, self.total, self.fraction)
@@ -90,17 +81,15 @@ class Select(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """Every tag that it looks at."""
+        """Every tag that it uses."""
         return (*((self.per,) if self.per else ()), *self.balance, *self.proportional)
 
 
 class Harden(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The items that are left become another benchmark that asks the same: exactly one way, with its settings."""
+    """The remaining items become another benchmark that asks the same: exactly one way, with its settings."""
 
     options: dict[str, Any] | None = None
-    """More options (``eyetest harden options``)."""
     screenshot: dict[str, Any] | None = None
-    """Everything in one picture (``eyetest harden screenshot``)."""
 
     def __post_init__(self) -> None:
         if len([way for way in HARDENINGS if getattr(self, way) is not None]) != 1:
@@ -108,18 +97,18 @@ class Harden(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def way(self) -> str:
-        """Which of them it is."""
+        """The name of the way."""
         return next(way for way in HARDENINGS if getattr(self, way) is not None)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What is said of it."""
+        """The settings of the way."""
         settings: dict[str, Any] = getattr(self, self.way)
         return settings
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One step of a recipe: exactly one of ``screen``, ``grade``, ``review``, ``select`` and ``harden``."""
+    """A step of a recipe: exactly one of ``screen``, ``grade``, ``review``, ``select`` and ``harden``."""
 
     screen: str | None = None
     grade: str | None = None
@@ -128,34 +117,25 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     harden: Harden | None = None
     name: str = ""
     panel: str | None = None
-    right: dict[str, Cut] = {}
-    """By metric, from which score on an answer counts as right; ``any`` for the others. 1 if nothing is said."""
-    best_cut: tuple[str, ...] = ()
-    """Metrics whose cut-off is chosen from the panel's scores instead: the one that tells its models apart best."""
-    answers: Cut | None = None
-    """Over a model's right trials: whether the model answers the item. At least one if nothing is said."""
+    right: dict[str, Cut] = {}  # by metric, the cut for right answers, default 1; ``any`` for the others
+    best_cut: tuple[str, ...] = ()  # metrics whose cut-off is chosen to separate the panel's models best
+    answers: Cut | None = None  # on a model's right trials: whether it answers the item. Default: at least one.
     keep: dict[str, Cut] = {}
     bands: dict[str, tuple[int, int]] = {}
     drop: tuple[str, ...] = ()
-    """Bands whose items go."""
-    rate: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
-    """The share of good items among those that a test may throw out."""
+    rate: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None  # accepted share of good items among rejected ones
+    cluster: str = ""  # the tag whose values say which items may be right together; by default found from the items
     probe: str | None = None
-    task: str = ""
-    """The tag that says of which task an item is, for a screen that learns how good models are at each; ``task`` if
-    nothing is said."""
+    task: str = ""  # a tag that names tasks, for a screen that may report how good models are at each
+    people: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
+    """The share of items that people answer right: no larger share of golds can be wrong."""
     judge: str | None = None
-    """The panel that judges."""
-    writer: str | None = None
-    """The panel whose model writes options; where nobody sits on it they are made by rule alone."""
-    checker: str | None = None
-    """The panel whose model checks them: another one than wrote them."""
-    then: VerdictKind | None = None
-    """What becomes of an item that does not pass, where a screen leaves it open."""
+    writer: str | None = None  # the panel whose model writes options; an empty panel makes them by rule only
+    checker: str | None = None  # the panel whose model checks them; not the writer
+    then: VerdictKind | None = None  # the verdict on an item that does not pass, where a screen leaves it open
     min_answers: Count | None = None
-    """So many answers are enough; without it, an item whose verdict missing answers could change goes to people."""
-    full_counts: bool = False
-    """Ask everybody, also where the verdict is settled: counts are used later."""
+    """The number of answers that is enough; by default an item whose verdict may change goes to people."""
+    full_counts: bool = False  # ask all models, also where the verdict is settled: counts are used later
 
     def __post_init__(self) -> None:
         kinds = [kind for kind in KINDS if getattr(self, kind) is not None]
@@ -165,12 +145,12 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def kind(self) -> str:
-        """Which of them it is."""
+        """The name of the step."""
         return next(kind for kind in KINDS if getattr(self, kind) is not None)
 
     @property
     def title(self) -> str:
-        """What verdicts call it."""
+        """Its name in verdicts."""
         return self.name or self.screen or self.grade or (self.harden.way if self.harden else self.kind)
 
 
@@ -180,22 +160,189 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     about: str = ""
     panels: dict[str, Panel] = {}
     stages: tuple[Stage, ...] = ()
-    form: str = ""
-    """What people are asked about items that a stage leaves to them, where no review says otherwise."""
-    rescale: dict[str, Literal["proportional"]] = {}
-    """By panel: thresholds are shares, so that a panel of another size may take its place."""
+    form: str = ""  # the question for people about items that a stage leaves to them, where no review sets one
+    rescale: dict[str, Literal["proportional"]] = {}  # by panel: thresholds are shares, for a panel of any size
     seed: int = 0
 
     @property
     def rounds(self) -> list[Review]:
-        """How people are asked in each round; where no stage asks them, about what the others leave to them."""
+        """The review form of each round; without a review stage, the one for items that others leave open."""
         reviews = [stage.review for stage in self.stages if stage.review] or [Review()]
         return [msgspec.structs.replace(one, form=one.form or self.form) for one in reviews]
 
     def written_down(self) -> "Recipe":
-        """As it may stand in files and on pages: nothing of its sampling settings that could be a key."""
+        """The recipe for files and pages: no sampling settings that could be a key."""
         panels = {
             name: msgspec.structs.replace(panel, sampling=plain_settings(panel.sampling))
             for name, panel in self.panels.items()
         }
         return msgspec.structs.replace(self, panels=panels)
+
+
+_WORDS: dict[str, Operator] = {
+    "more than": ">", "at least": ">=", "at most": "<=", "fewer than": "<", "less than": "<", "exactly": "==",
+}  # fmt: skip
+_SIGNS = {">": ">", ">=": ">=", "≥": ">=", "<": "<", "<=": "<=", "≤": "<=", "=": "==", "==": "=="}
+_OPERATORS = "|".join((*_WORDS, *sorted(_SIGNS, key=len, reverse=True)))
+_PHRASE = re.compile(rf"(?:hits\s*)?({_OPERATORS})\s*(\d+)\s+of\s+(\d+)\s*(trials?|models?)?")
+_HIT_ONCE = Cut(op=">=", value=1)
+
+
+class Tally(msgspec.Struct, frozen=True):
+    """The state of a model on an item: trials that hit, and trials of unknown result."""
+
+    hits: int = 0
+    unknown: int = 0
+
+
+class StoppingRule(msgspec.Struct, frozen=True, kw_only=True):
+    """``more than 5 of 10 trials, at least 3 of 4 models``."""
+
+    answers: Cut = _HIT_ONCE
+    trials: int = 1
+    falls: Cut = _HIT_ONCE
+    models: int = 1
+
+    @property
+    def told(self) -> str:
+        """The rule as text."""
+        models = f"{self.falls.op} {self.falls.value:g} of {self.models} models"
+        trials = f"{self.answers.op} {self.answers.value:g} of {self.trials} trials, "
+        return (trials if self.trials > 1 else "") + models
+
+    def model_answers(self, tally: Tally) -> bool | None:
+        """Whether a model answers the item; None while that is open."""
+        return _settled(self.answers, tally.hits, tally.hits + tally.unknown)
+
+    def verdict(self, tallies: Sequence[Tally]) -> bool | None:
+        """Whether the item falls under the rule; None while that is open."""
+        known = [self.model_answers(tally) for tally in tallies]
+        return _settled(self.falls, known.count(True), known.count(True) + known.count(None))
+
+    def decisions_needed(self, tallies: Sequence[Tally]) -> int:
+        """How many more models have to be decided, at best, before the verdict is."""
+        known = [self.model_answers(tally) for tally in tallies]
+        return _fewest(self.falls, known.count(True), known.count(None))
+
+    def trials_needed(self, tally: Tally) -> int:
+        """How many more trials of a model are needed, at best, before the model is decided."""
+        return _fewest(self.answers, tally.hits, tally.unknown)
+
+
+def parse_rule(text: str, *, trials: int, models: int) -> StoppingRule:
+    """A rule from text, checked against its run: ``more than 5 of 10 trials, at least 3 of 4 models``."""
+    rule = StoppingRule(trials=trials, models=models, falls=Cut(op=">=", value=1))
+    seen: set[str] = set()
+    phrases = [phrase.strip() for phrase in text.split(",")]
+    for index, phrase in enumerate(phrases):
+        match = _PHRASE.fullmatch(phrase.lower())
+        if match is None:
+            example = "more than 5 of 10 trials, at least 3 of 4 models"
+            raise InputError(f'"{phrase}" is no rule; write such as "{example}"')
+        operator, value, total, unit = match.groups()
+        cut = Cut(op=_WORDS.get(operator) or _SIGNS[operator], value=int(value))  # type: ignore[arg-type]
+        unit = (unit or _unit(int(total), index, len(phrases), trials, models)).rstrip("s")
+        if unit in seen:
+            raise InputError(f'"{text}" says twice how many {unit}s it takes')
+        seen.add(unit)
+        has = trials if unit == "trial" else models
+        if int(total) != has:
+            raise InputError(f'"{phrase}": the run has {has} {unit}{"s" * (has != 1)}, not {total}')
+        if _settled(cut, 0, has) is not None:
+            raise InputError(f'"{phrase}" is {"always" if cut.holds(0) else "never"} so; no call could change it')
+        rule = msgspec.structs.replace(rule, **{"answers" if unit == "trial" else "falls": cut})
+    for number, unit in ((models, "model"), (trials, "trial")):
+        if number > 1 and unit not in seen:
+            raise InputError(f'"{text}" does not say how many of the {number} {unit}s it takes')
+    return rule
+
+
+def _unit(total: int, index: int, phrases: int, trials: int, models: int) -> str:
+    if phrases == 2:
+        return ("trial", "model")[index]
+    return "trial" if total == trials and models == 1 else "model"
+
+
+def _settled(cut: Cut, least: int, most: int) -> bool | None:
+    sides = {cut.holds(count) for count in range(least, most + 1)}
+    return sides.pop() if len(sides) == 1 else None
+
+
+def _fewest(cut: Cut, hits: int, unknown: int) -> int:
+    """The smallest number of results that can settle a cut, at best."""
+    for more in range(unknown + 1):
+        if any(_settled(cut, hits + new, hits + new + unknown - more) is not None for new in range(more + 1)):
+            return more
+    return unknown
+
+
+SUITE_TAGS = ("dimension", "task", "dataset")  # the tags of a suite's tables, widest first
+_Name = Annotated[str, msgspec.Meta(pattern=r"^([^\s/\\.][^/\\]*)?$", max_length=100)]
+
+
+class TagNames(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Which tag of a benchmark's items holds which tag of the suite."""
+
+    dimension: str = "dimension"
+    task: str = "task"
+    dataset: str = "dataset"
+
+
+class SuiteOnly(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The wanted dimensions, tasks and datasets; all where none is named."""
+
+    dimension: str | tuple[str, ...] = ()
+    task: str | tuple[str, ...] = ()
+    dataset: str | tuple[str, ...] = ()
+
+    @property
+    def words(self) -> list[str]:
+        """The filter as ``TAG=A,B``."""
+        said = {tag: getattr(self, tag) for tag in SUITE_TAGS}
+        return [f"{tag}={some if isinstance(some, str) else ','.join(some)}" for tag, some in said.items() if some]
+
+
+class SuiteBenchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A benchmark of a suite: to be asked, or answered already."""
+
+    bench: str = ""  # a benchmark folder, or any importable file
+    runs: tuple[str, ...] = ()  # with the answers: nothing is asked, and ``bench`` is only needed for changed golds
+    name: _Name = ""
+    dimension: str = ""
+    task: str = ""
+    dataset: str = ""  # the dataset of all of its items, whatever their own tags say
+    tags: TagNames = TagNames()
+    metric: str | None = None
+    options: tuple[Annotated[int, msgspec.Meta(ge=2)], ...] = ()  # additional numbers of options to ask with
+    limit: Count | None = None
+
+    def __post_init__(self) -> None:
+        if not self.bench and not self.runs:
+            raise ValueError("say which benchmark is asked (bench), or where its answers are (runs)")
+        if self.runs and (self.options or self.limit):
+            raise ValueError("options and limit are about what is asked; runs hold answers already")
+
+
+class Suite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Benchmarks, models, conditions, and which part of the answers is reported."""
+
+    benchmarks: Annotated[tuple[SuiteBenchmark, ...], msgspec.Meta(min_length=1)]
+    models: str | tuple[str, ...] | dict[str, Any] = ()  # a models.yaml, specs, or names with their specs
+    title: str = ""
+    conditions: dict[str, Any] = {}  # by axis, what is asked: ``{sight: image, shots: [none, format]}``
+    perturb: str | tuple[str, ...] = ()
+    tests: Count | None = None
+    one_at_a_time: bool = False
+    trials: Count = 1
+    seed: Annotated[int, msgspec.Meta(ge=0)] = 0
+    limit: Count | None = None
+    only: SuiteOnly = SuiteOnly()  # a user-oriented subset: these dimensions, tasks, datasets
+    unseen: bool = False  # a model-oriented subset: no dataset that any of the models was trained on
+
+
+def spelled_out(value: Any) -> Any:
+    """A suite with every benchmark that is only a path as an entry of its own."""
+    if not isinstance(value, Mapping) or not isinstance(value.get("benchmarks"), list | tuple):
+        return value
+    entries = [{"bench": one} if isinstance(one, str) else one for one in value["benchmarks"]]
+    return {**value, "benchmarks": entries}

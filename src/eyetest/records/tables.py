@@ -1,19 +1,23 @@
-"""The tables that rooms hand each other, one record a row.
+"""Tables that packages exchange, one record a row; fields are in the order of columns."""
 
-The order of fields is the order of columns. A column changes here and nowhere else, together with the
-table's version and a migration of what older versions wrote.
-"""
-
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
+from operator import eq, ge, gt, le, lt
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
 from eyetest.errors import as_said
 from eyetest.records.item import Manifest
-from eyetest.records.settings import ModelEntry
+from eyetest.redaction import HIDDEN, plain_address, plain_settings, plain_variable, redact
+
+__all__ = [
+    "BLIND_SIGHTS", "GIVEN", "NO_PICTURES", "RUN_VERSION", "Answer", "Asked", "Condition", "Cut",
+    "Decision", "DecisionKind", "Finding", "ModelEntry", "OutcomeKind", "Planned", "ReadingKind", "RunBenchmark",
+    "RunManifest", "RunStep", "Score", "Severity", "Verdict", "VerdictKind", "columns",
+]  # fmt: skip
 
 Sight = Literal["image", "blind", "blind-guess", "no-question", "nothing", "grey", "caption", "screenshot"]
 Ask = Literal["direct", "cot", "ocr"]
@@ -22,19 +26,78 @@ Marks = Literal["upper", "lower", "digit"]
 Method = Literal["generate", "likelihood", "first-token"]
 History = Literal["gold", "own"]
 
+Operator = Literal["<", "<=", "==", ">=", ">"]
+
+
+class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Price of a million tokens, in the service's currency."""
+
+    input: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    output: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+
+    def of(self, tokens_in: int, tokens_out: int) -> float:
+        """The cost of so many tokens."""
+        return (tokens_in * self.input + tokens_out * self.output) / 1e6
+
+
+class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An entry of ``models.yaml``: how to reach a model, and its metadata."""
+
+    spec: str
+    base: str | None = None
+    trained_on: tuple[str, ...] = ()
+    size_b: float | None = None
+    series: str | None = None
+    encoder: str | None = None
+    sampling: dict[str, Any] = {}  # sent beside the prompt: temperature, max_tokens, other settings of the endpoint
+    key_env: str | None = None  # the environment variable with the key, which is never written anywhere
+    detail: Literal["low", "high", "auto"] | None = None  # the resolution at which the endpoint reads images
+    prefill: bool = False  # whether the model continues a turn that was begun for it
+    logprobs: Annotated[int, msgspec.Meta(ge=0, le=20)] | None = None  # likeliest tokens to request at each position
+    price: Price | None = None
+    concurrency: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    gpus: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    """On a cluster: GPUs per copy of a checkpoint; by default one where there are any."""
+    copies: Annotated[int, msgspec.Meta(ge=1)] | None = None  # of a checkpoint on a cluster; default: all that fit
+
+    def written_down(self) -> "ModelEntry":
+        """The entry without anything that could be a key, for files that are passed on."""
+        key_env = plain_variable(self.key_env) or HIDDEN if self.key_env else None
+        sampling = plain_settings(self.sampling)
+        return msgspec.structs.replace(self, spec=_plain_spec(self.spec), sampling=sampling, key_env=key_env)
+
+
+def _plain_spec(spec: str) -> str:
+    kind, _, target = spec.partition(":")
+    match = re.search("@(https?://.*)", target, re.IGNORECASE | re.DOTALL)
+    if match is None:
+        return redact(spec)
+    return f"{kind}:{redact(target[: match.start()])}@{plain_address(match[1])}"
+
+
+_HOLDS: dict[str, Callable[[float, float], bool]] = {"<": lt, "<=": le, "==": eq, ">=": ge, ">": gt}
+
+
+class Cut(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A threshold with its operator, because papers and their code disagree about it."""
+
+    op: Operator
+    value: float
+
+    def holds(self, number: float) -> bool:
+        """Whether a number passes the cut."""
+        return _HOLDS[self.op](number, self.value)
+
+
 BLIND_SIGHTS: tuple[Sight, ...] = ("blind", "blind-guess", "grey")
-"""The question without its picture: three ways to ask the same thing."""
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One point on every axis along which a question can be put differently.
+    """One point on every axis along which a question can be asked differently.
 
-    ``blind`` leaves the picture out silently, ``blind-guess`` says that it is missing and asks for a guess.
-    ``template`` is an index into the task's list of equivalent instructions. ``order`` is the seed of the
-    option order, 0 being the order as written; a number that is no seed says itself what was shown
-    (see ``eyetest.records.order``). Under ``likelihood`` no options are shown and the text of each is weighed; under
-    ``first-token`` they are shown, and it is their marks that are weighed. ``history`` says whose answers to the
-    earlier turns of a dialogue are told.
+    ``blind`` leaves the image out, ``blind-guess`` also says so. ``template`` is an index into the instructions,
+    ``order`` an order of the options (``eyetest.records.order``). ``likelihood`` scores the texts of the options, not
+    shown, ``first-token`` their letters. ``history`` says whose answers to earlier turns are shown.
     """
 
     sight: Sight = "image"
@@ -48,16 +111,15 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 OutcomeKind = Literal["answered", "truncated", "blocked", "failed"]
-ReadingKind = Literal["chosen", "text", "refused", "ambiguous", "unparsed"]
-GIVEN = "given"
-"""The metric and the rule of a score that somebody else decided."""
+ReadingKind = Literal["chosen", "text", "refused", "ambiguous", "cut off", "unparsed"]
+GIVEN = "given"  # the metric and the rule of a score decided elsewhere
 VerdictKind = Literal["keep", "drop", "fix", "review"]
 DecisionKind = Literal["keep", "drop", "fix", "unsure", "undo"]
-"""``unsure``: I cannot tell. ``undo`` withdraws the reviewer's own last decision on that item and round."""
+"""``unsure``: cannot tell. ``undo`` withdraws the reviewer's last decision on that item and round."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who was asked what, and how: the key that answers, plans and scores share."""
+    """Model, item and condition: the key that answers, plans and scores share."""
 
     table_version: ClassVar[int] = 2
 
@@ -75,7 +137,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def key(self) -> bytes:
-        """Who was asked what and how, in sixteen bytes."""
+        """The hash of the fields, in sixteen bytes."""
         values = key_values([getattr(self, name) for name in Asked.__struct_fields__])
         return blake2b(msgspec.json.encode(values), digest_size=16).digest()
 
@@ -85,18 +147,16 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return Condition(**{name: getattr(self, name) for name in Condition.__struct_fields__})
 
 
-COLUMNS_SINCE: dict[str, str] = {"history": "gold"}
-"""Columns that tables of older versions lack, and what holds of their rows."""
 _HISTORY = Asked.__struct_fields__.index("history")
 
 
 def key_values(values: Sequence[object]) -> Sequence[object]:
-    """The fields of `Asked`, in order, as they count in hashes: gold history, once the only one, leaves no trace."""
+    """The fields of `Asked`, in order, as they count in hashes: gold history is left out."""
     return values if values[_HISTORY] != "gold" else [*values[:_HISTORY], *values[_HISTORY + 1 :]]
 
 
 class Answer(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a model said. ``given`` is a score that somebody else decided, used as it is and marked so."""
+    """A model's answer. ``given`` is a score decided elsewhere, used unchanged and marked so."""
 
     text: str | None = None
     outcome: OutcomeKind = "answered"
@@ -104,16 +164,13 @@ class Answer(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Planned(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One call of a plan. Items that lead to the same request share its id."""
+    """A call of a plan. Items that lead to the same request share its id."""
 
     request: str
 
 
 class Score(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How an answer was read and what it was worth. ``choice`` says which choice it was, never only 0/1.
-
-    ``marked`` says whether its mark was there to read it by. Version 1 had no such column.
-    """
+    """The reading and the score of an answer; ``marked``: whether ``choice`` was read by its letter."""
 
     table_version: ClassVar[int] = 3
 
@@ -128,7 +185,7 @@ class Score(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one stage decided about one item, and what it rests on."""
+    """A stage's decision about an item, and its basis."""
 
     table_version: ClassVar[int] = 1
 
@@ -145,7 +202,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a person decided about an item. Decisions are only ever appended; version 1 ended with ``comment``."""
+    """A person's decision about an item; decisions are only appended."""
 
     table_version: ClassVar[int] = 2
 
@@ -158,22 +215,9 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     edits: dict[str, Any] = {}
     comment: str = ""
     labels: dict[str, Any] = {}
-    """Answers to what the form asks, by the name of its fields."""
-    solved: str = ""
-    """What the reviewer answered before the gold was shown."""
+    solved: str = ""  # the reviewer's answer before the gold was shown
     seconds: float | None = None
-    """How long the item was open."""
-    adjudicates: bool = False
-    """Said knowing what others decided, to settle it."""
-
-
-TABLES: dict[str, type[msgspec.Struct]] = {
-    "answers": Answer,
-    "plan": Planned,
-    "scores": Score,
-    "verdicts": Verdict,
-    "decisions": Decision,
-}
+    adjudicates: bool = False  # made knowing others' decisions, to settle them
 
 
 def columns(record: type[msgspec.Struct]) -> tuple[str, ...]:
@@ -181,40 +225,25 @@ def columns(record: type[msgspec.Struct]) -> tuple[str, ...]:
     return record.__struct_fields__
 
 
-Severity = Literal["bad", "suspect", "untested", "note", "sound"]
-"""``bad`` breaks items, ``suspect`` deserves a look, ``untested`` could not be tested, ``note`` is worth knowing,
-``sound`` was tested and held. From the gravest to the least."""
-NO_PICTURES = "no-pictures"
-"""The kind of every finding that says: no picture is here, so what needs pictures was not tested."""
+Severity = Literal["bad", "suspect", "untested", "note", "sound"]  # gravest first; ``sound`` was tested and passed
+NO_PICTURES = "no-pictures"  # the kind of every finding that images are missing, so that tests of images were not run
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One thing that a probe has to say, with the items it rests on.
-
-    A finding with a ``p`` is a test: how likely a sound benchmark would look at least this odd. Its severity is what
-    it would be if it held; whether it holds is decided for all tests of an audit together.
-    """
+    """A result of a probe, with its items; one with a ``p`` is a test, whose severity holds if the test does."""
 
     probe: str
-    kind: str
-    """A short name that stays the same between versions: ``equal-options``."""
+    kind: str  # a short name, stable between versions: ``equal-options``
     severity: Severity
-    title: str
-    """One line that a tired person understands, with the number that matters."""
+    title: str  # one plain line with the number that matters
     detail: str = ""
-    """How it was measured, and what to do about it."""
     items: tuple[str, ...] = ()
-    groups: tuple[tuple[str, ...], ...] = ()
-    """Items that belong together, where the finding is about pairs or groups."""
+    groups: tuple[tuple[str, ...], ...] = ()  # items that belong together, for pairs or groups
     evidence: dict[str, str] = {}
-    """What exactly was seen, by item."""
-    verdict: VerdictKind = "review"
-    """What the finding suggests for its items."""
+    verdict: VerdictKind = "review"  # the suggestion for its items
     p: float | None = None
-    adjusted_p: float | None = None
-    """``p`` after Holm's correction over all tests of the audit."""
-    numbers: dict[str, Any] = {}
-    """The figures behind the title, for another program."""
+    adjusted_p: float | None = None  # ``p`` after Holm's correction over all tests of the audit
+    numbers: dict[str, Any] = {}  # the figures behind the title, for programs
 
     @property
     def is_test(self) -> bool:
@@ -223,11 +252,10 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 RUN_VERSION = 2
-"""2: parts of answers are named by their writer."""
 
 
 class RunBenchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which benchmark a run's answers are about."""
+    """The benchmark of a run's answers."""
 
     name: str
     path: str = ""
@@ -236,29 +264,24 @@ class RunBenchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     @classmethod
     def of(cls, manifest: Manifest, path: Path) -> "RunBenchmark":
-        """The benchmark that lies in a folder."""
+        """The benchmark in a folder."""
         resolved = as_said(str(path.resolve()))
         return cls(name=manifest.name, path=resolved, fingerprint=manifest.fingerprint, items=manifest.counts.items)
 
 
 class RunStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One thing that was done to a run: calls that were planned, or answers that were brought in."""
+    """An operation on a run: calls planned, or answers imported."""
 
     what: str
     time: str = ""
     eyetest: str = ""
-    """The version that did it."""
     seed: int = 0
     options: dict[str, str] = {}
     planned: int = 0
-    requests: int = 0
-    """Distinct requests among what was planned."""
-    saved: int = 0
-    """Calls that a stopping rule made needless."""
-    not_applicable: dict[str, int] = {}
-    """Why a condition could not be put to an item, and how often."""
-    ways: dict[str, str] = {}
-    """By model: how it computed likelihoods, where it was asked for any."""
+    requests: int = 0  # distinct requests among the planned calls
+    saved: int = 0  # calls that a stopping rule made unnecessary
+    not_applicable: dict[str, int] = {}  # why conditions could not be applied to items, with counts
+    ways: dict[str, str] = {}  # by model: how it computed likelihoods, where requested
 
 
 class RunManifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -267,6 +290,5 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     benchmark: RunBenchmark | None = None
     models: dict[str, ModelEntry] = {}
     steps: tuple[RunStep, ...] = ()
-    parts: dict[str, int] = {}
-    """The parts in which answers lay when the last writer left, and how many each held; those that go are missed."""
+    parts: dict[str, int] = {}  # rows of each part of answers at the last writer's end; a missing part is reported
     run_version: int = RUN_VERSION

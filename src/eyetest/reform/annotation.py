@@ -1,8 +1,4 @@
-"""What readers hand to reformers: any dataset's annotations, in words that all of them share.
-
-A reader knows one file format and nothing of questions; a reformer one kind of question and nothing of files. So
-any of the one works with any of the other, and a new dataset is usually a few lines of YAML.
-"""
+"""Annotations: what a reader takes from the files of a dataset, and what a reformer makes items of."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,98 +7,81 @@ import msgspec
 
 from eyetest.errors import InputError, short
 
-Box = tuple[float, float, float, float]
-"""Left, top, width and height in pixels, as COCO writes it."""
+
+class FileSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of a dataset's YAML settings under ``read:`` or ``settings:``; empty by itself."""
+
+
+Box = tuple[float, float, float, float]  # left, top, width and height in pixels, as in COCO
 
 
 class Region(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Something in a picture, and where it is."""
+    """An object in an image, and its box."""
 
     box: Box
     id: str = ""
-    """As the dataset names it, where it does."""
     label: str = ""
-    """Its class."""
     text: str = ""
-    """What is written there."""
-    expressions: tuple[str, ...] = ()
-    """Words that single it out, each of them by itself."""
-    is_crowd: bool = False
-    """Many things under one box, which nobody counted."""
+    expressions: tuple[str, ...] = ()  # expressions that each single it out
+    is_crowd: bool = False  # several uncounted objects under one box
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One question of a dialogue, with its answer and what else was offered."""
+    """A question of a dialogue, with its answer and the other candidates."""
 
     question: str
     answer: str
     options: tuple[str, ...] = ()
-    answers: tuple[str, ...] = ()
-    """Other answers that are right as well."""
+    answers: tuple[str, ...] = ()  # other right answers
 
 
 class Annotation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One record of a dataset. A reader fills in what its file says, and leaves the rest empty."""
+    """A record of a dataset; fields that its file lacks stay empty."""
 
-    id: str
-    """As the dataset names the record; of its own in the whole file."""
+    id: str  # the dataset's name of the record, unique in the file
     images: tuple[str | bytes, ...] = ()
-    """Pictures as the file names them, by path, name or number, or the bytes themselves."""
+    """Images as the file names them, by path, name or number, or their bytes."""
     size: tuple[int, int] | None = None
-    """Width and height of the picture, where the file says them."""
     question: str = ""
     hint: str = ""
     answers: tuple[str, ...] = ()
-    """Right answers in words: one of each person who was asked, or all spellings that count."""
+    """Right answers in words: one of each annotator, or all spellings that count."""
     options: tuple[str, ...] = ()
-    """What the dataset itself offers to choose from."""
-    gold: int | None = None
-    """Which of the options is right; or which of the regions or steps is meant."""
-    label: str = ""
-    """The class of the picture; or of the pair, as in entailment."""
-    also: tuple[str, ...] = ()
-    """Other classes that are true of it as well."""
+    gold: int | None = None  # index of the right option, or of the region or step meant
+    label: str = ""  # class of the image, or of the pair, as in entailment
+    also: tuple[str, ...] = ()  # other classes that are true of it
     captions: tuple[str, ...] = ()
     relation: str = ""
-    """How two things that the caption names stand to each other, in its words: ``left of``."""
+    """How two things that the caption names relate, in its words: ``left of``."""
     regions: tuple[Region, ...] = ()
     turns: tuple[Exchange, ...] = ()
     steps: tuple[str, ...] = ()
-    """What is done one after the other; the picture shows one of them, or ``images`` shows them all."""
-    tags: dict[str, Any] = {}
-    """Whatever else is worth sorting items by: split, question type, subject …"""
+    """Consecutive actions; the image shows one of them, or ``images`` shows all."""
+    tags: dict[str, Any] = {}  # other properties to sort items by: split, question type, subject …
 
 
 class ClassLabel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A class of a closed vocabulary."""
 
     name: str
-    """As it is shown to people."""
     synonyms: tuple[str, ...] = ()
-    synset: str = ""
-    """Its WordNet id, where the dataset gives one: ``n01440764``."""
-    parent: str = ""
-    """The group that the dataset itself puts it in."""
+    synset: str = ""  # WordNet id, where the dataset gives one: ``n01440764``
+    parent: str = ""  # group in the dataset's own hierarchy
 
 
 class Annotations:
-    """A dataset's records, which can be gone through again and again, and its classes if it has a closed list."""
+    """A dataset's records, which can be iterated repeatedly, and its classes if it has a closed list."""
 
     def __init__(self, records: Callable[[], Iterator[Annotation]], classes: tuple[ClassLabel, ...] = ()) -> None:
-        self._records = records
-        self._checked = 0
-        """Records that are known to be as they should be; the later times they are not looked at again."""
-        self.classes = classes
+        self._records, self.classes = records, classes
 
     def __iter__(self) -> Iterator[Annotation]:
         number = 0
         try:
             for count, record in enumerate(self._records(), 1):
                 if not (isinstance(record.id, str) and record.id.strip()):
-                    raise ValueError("it has no id")  # noqa: TRY301 (told below)
-                if count > self._checked:
-                    _check(record)
-                    self._checked = count
+                    raise ValueError("it has no id")  # noqa: TRY301 (reported below)
+                _check(record)
                 yield record
                 number = count
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
@@ -110,7 +89,7 @@ class Annotations:
 
 
 def _check(record: Annotation) -> None:
-    """Refuse a number or an object where a text should be, before a reformer stumbles over it."""
+    """Refuse a number or an object where a text should be, before a reformer fails on it."""
     words = [record.question, record.hint, record.label, record.relation]
     for several in (record.answers, record.options, record.also, record.captions, record.steps):
         words += several
@@ -125,6 +104,6 @@ def _check(record: Annotation) -> None:
 
 
 def oddity(error: Exception) -> str:
-    """What is wrong with a record that a reader stumbled over."""
+    """What is wrong with a record that a reader failed on."""
     words = str(error).splitlines() or [""]
     return f"no {words[0]} in it" if isinstance(error, KeyError) else f"not as expected ({words[0]})"

@@ -1,49 +1,41 @@
-"""A dataset becomes a benchmark folder: read, reformed, pictures put in, every item with where it came from."""
+"""Convert a dataset to a benchmark folder: read, reform, add images, record the source of every item."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError, ItemError, MissingImage, short
 from eyetest.records import Item, Lineage, Manifest, OptionProvenance
-from eyetest.reform.annotation import Annotations
 from eyetest.reform.catalog import Dataset
 from eyetest.reform.pictures import PictureFinder
 from eyetest.reform.readers import read_annotations
 from eyetest.reform.reformers import REFORMERS, ItemDraft, Kit
+from eyetest.reform.reformers.base import Drafts
 from eyetest.wording import counted
 
 REFORM_STEP = "reform"
-"""The step in an item's lineage that made it of an annotation."""
-MISSING = "missing_pictures"
-"""The tag of an item whose pictures were not there: their names."""
+MISSING = "missing_pictures"  # tag of an item with the names of its missing images
 _REPORT_EVERY = 500
-Drafting = Callable[[Annotations, Any, Kit], Iterator[ItemDraft]]
 
 
 class Reformed(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a dataset."""
+    """Result of reforming a dataset."""
 
     benchmark: Benchmark
     items: int
-    records: int
-    """That became items; one record may become several."""
+    records: int  # records that became items; a record may become several
     without_pictures: int
-    """Items whose pictures were not there."""
     passed_over: dict[str, int]
-    """Records that became no item, by reason."""
     notes: tuple[str, ...]
 
 
 class Reforming(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be reformed, and where it goes."""
+    """What to reform, and the destination."""
 
     dataset: Dataset
     annotations: tuple[Path, ...]
@@ -58,12 +50,9 @@ def reform(
     plan: Reforming,
     kit: Kit | None = None,
     progress: Callable[[int], None] = lambda items: None,
-    drafting: Drafting | None = None,
+    drafting: Drafts | None = None,
 ) -> Reformed:
-    """Write the benchmark that a dataset becomes; the folder appears when it is complete.
-
-    ``drafting`` makes other items of the annotations than the dataset's reformer does.
-    """
+    """Write the benchmark of a dataset; `drafting` replaces the items that its reformer makes."""
     kit = kit or Kit(plan.seed)
     dataset = plan.dataset
     reading, settings = dataset.checked(dataset.name)
@@ -95,7 +84,8 @@ def reform(
         writer.manifest = msgspec.structs.replace(manifest, lineage=(told,))
         items = writer.counts.items
         if not items:
-            raise InputError(f"{source}: no record became an item{_why(kit.passed_over)}")
+            reasons = "; ".join(f"{reason}: {count:,}" for reason, count in kit.passed_over.most_common(3))
+            raise InputError(f"{source}: no record became an item" + (f" ({reasons})" if reasons else ""))
     return Reformed(
         benchmark=Benchmark(plan.to),
         items=items,
@@ -107,14 +97,14 @@ def reform(
 
 
 class ItemNames:
-    """Ids of their own for all items: published files repeat records and ids, which is no reason to lose the rest."""
+    """Unique ids of all items: published files repeat records and ids."""
 
     def __init__(self) -> None:
         self._known: dict[str, list[bytes]] = {}
         self._numbered: list[str] = []
 
     def of(self, draft: ItemDraft) -> str | None:
-        """The item's id, numbered where another item has it; None where that one is the very same."""
+        """The item's id, numbered where another item has it; None where that item is identical."""
         digest = blake2b(msgspec.json.encode(draft), digest_size=8).digest()
         others = self._known.setdefault(draft.item.id, [])
         if digest in others:
@@ -126,14 +116,13 @@ class ItemNames:
         return self._numbered[-1]
 
     def notes(self) -> Iterator[str]:
-        """What the user should know of them."""
+        """Notes for the user on repeated ids."""
         if self._numbered:
             several, first = counted(len(self._numbered), "item"), short(self._numbered[0])
             yield f"{several} numbered because another record has the same id; the first is {first}"
 
 
 def _completed(draft: ItemDraft, dataset: Dataset, finder: PictureFinder, seed: int) -> Item:
-    """The item with its pictures, its dataset's tags and where it came from."""
     images, missing = [], []
     for shown in draft.pictures:
         try:
@@ -143,21 +132,9 @@ def _completed(draft: ItemDraft, dataset: Dataset, finder: PictureFinder, seed: 
     tags = {"dataset": dataset.name, "dimension": dataset.dimension, "task": dataset.task, **draft.item.tags}
     if missing:
         images, tags = [], tags | {MISSING: missing}
-    authors = tuple(
-        choice.provenance.author for choice in draft.item.choices if isinstance(choice.provenance, OptionProvenance)
-    )
-    note = _how(dataset.reformer, authors)
+    records = (choice.provenance for choice in draft.item.choices)
+    authors = Counter(record.author for record in records if isinstance(record, OptionProvenance))
+    made = ", ".join(f"{count} × {author}" for author, count in sorted(authors.items()))
+    note = f"{dataset.reformer}; distractors: {made}" if made else dataset.reformer
     step = Lineage(step=REFORM_STEP, source=dataset.name, item=draft.record, note=note, seed=seed)
     return msgspec.structs.replace(draft.item, images=tuple(images), tags=tags, lineage=(step,))
-
-
-@lru_cache(maxsize=4_096)
-def _how(reformer: str, authors: tuple[str, ...]) -> str:
-    """How an item was made, in words."""
-    made = ", ".join(f"{count} × {author}" for author, count in sorted(Counter(authors).items()))
-    return f"{reformer}; distractors: {made}" if made else reformer
-
-
-def _why(passed_over: Counter[str]) -> str:
-    reasons = "; ".join(f"{reason}: {count:,}" for reason, count in passed_over.most_common(3))
-    return f" ({reasons})" if reasons else ""

@@ -1,16 +1,17 @@
-"""Pictures of a dataset, found by whatever its annotations call them, with what is to be drawn on them."""
+"""Images of a dataset, found by the names in its annotations, with what is to be drawn on them."""
 
 import io
 import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
 from PIL import ImageDraw
 
 from eyetest.benchmarks.images import ImageStore, decode
-from eyetest.benchmarks.rows.pictures import PictureLoader
+from eyetest.benchmarks.rows.reading import PictureLoader, is_file
 from eyetest.errors import ImageError, InputError, MissingImage, heading, short
 from eyetest.records import IMAGE_FORMATS, ImageRef
 from eyetest.reform.annotation import Box
@@ -21,16 +22,11 @@ _ENDINGS = (*(f".{name}" for name in IMAGE_FORMATS), ".jpg", ".tif")
 _NUMBER = re.compile(r"(\d+)$")
 _FRAME = "#ff0000"
 _THINNEST_FRAME = 2
-_PIXELS_A_FRAME = 200
-"""A frame is one pixel thicker for so many pixels of the picture's longer side."""
+_PIXELS_A_FRAME = 200  # A frame is one pixel thicker for so many pixels of the image's longer side
 
 
 class PictureFinder:
-    """Takes pictures of a folder into a store.
-
-    A name is a path inside the folder, the end of one, a file's name with or without its ending, or the number that
-    its name ends in: COCO's picture 540769 is ``COCO_val2014_000000540769.jpg`` or ``000000540769.jpg``.
-    """
+    """Put images of a folder into a store, found by path, end of a path, file name, stem, or its last number."""
 
     def __init__(self, root: Path | None, store: ImageStore) -> None:
         if root is not None and not root.is_dir():
@@ -38,17 +34,17 @@ class PictureFinder:
         self._root, self._store = root, store
         self._loader = None if root is None else PictureLoader(store, root)
         self._known: dict[Shown, ImageRef] = {}
-        self._unusable: dict[str, str] = {}
-        """Pictures that are there and cannot be used, with the reason."""
+        self._unusable: dict[str, str] = {}  # unusable images, with the reason
 
     def take(self, shown: Shown) -> ImageRef:
-        """A picture as it is to be shown; MissingImage where it is not there, or damaged."""
+        """Get an image as it is to be shown; MissingImage where it is missing or damaged."""
         if shown in self._known:
             return self._known[shown]
         try:
             image = self._as_it_is(shown.image)
             if shown.box is not None or shown.crop is not None:
-                image = self._store.put(_drawn(self._bytes(image), shown))
+                self._store.finish()
+                image = self._store.put(_drawn(self._store.read(image), shown))
         except MissingImage:
             raise
         except ImageError as error:
@@ -60,7 +56,7 @@ class PictureFinder:
         return image
 
     def notes(self) -> Iterator[str]:
-        """What the user should know of pictures that could not be used."""
+        """Notes for the user on images that could not be used."""
         for name, why in list(self._unusable.items())[:1]:
             several = counted(len(self._unusable), "picture")
             yield f"{several} cannot be used and counted as missing; the first is {short(name)}: {why}"
@@ -70,22 +66,19 @@ class PictureFinder:
             return self._store.put(name)
         if self._loader is None or self._root is None:
             raise MissingImage(name)
-        path = name if _is_inside(self._root, name) else self._nearest_path(name)
+        path = name if is_file(self._root, name) else self._nearest_path(name)
         return self._loader.load({"path": path})[0]
 
-    def _bytes(self, image: ImageRef) -> bytes:
-        self._store.finish()
-        return self._store.read(image)
-
     def _nearest_path(self, name: str) -> str:
-        """The one file of the folder that such a name can mean."""
+        """The only file of the folder that such a name can mean."""
         wanted = PurePosixPath(name.replace("\\", "/"))
         same = self._by_name.get(wanted.name.lower()) or self._by_name.get(wanted.stem.lower(), [])
         if not same and wanted.stem.isdecimal():
             same = self._by_name.get(f"#{int(wanted.stem)}", [])
         alike = defaultdict(list)
         for path in same:
-            alike[_common_tail(PurePosixPath(path).parts[:-1], wanted.parts[:-1])].append(path)
+            folders = zip(PurePosixPath(path).parts[-2::-1], wanted.parts[-2::-1], strict=False)
+            alike[len(list(takewhile(lambda pair: pair[0] == pair[1], folders)))].append(path)
         best = alike[max(alike)] if alike else []
         if len(best) != 1:
             raise MissingImage(f"{name}: {len(best)} files have that name" if best else name)
@@ -105,25 +98,7 @@ class PictureFinder:
         return dict(paths)
 
 
-def _is_inside(root: Path, name: str) -> bool:
-    try:
-        return (root / name).is_file()
-    except (OSError, ValueError):
-        return False
-
-
-def _common_tail(one: tuple[str, ...], other: tuple[str, ...]) -> int:
-    """How many folders two paths share, from the file upwards."""
-    count = 0
-    for ours, theirs in zip(reversed(one), reversed(other), strict=False):
-        if ours != theirs:
-            break
-        count += 1
-    return count
-
-
 def _drawn(data: bytes, shown: Shown) -> bytes:
-    """A picture with its box drawn, or the part that is to be shown, as PNG."""
     picture = decode(data).convert("RGB")
     if shown.box is not None:
         width = max(_THINNEST_FRAME, max(picture.size) // _PIXELS_A_FRAME)
@@ -138,9 +113,6 @@ def _drawn(data: bytes, shown: Shown) -> bytes:
 
 def _corners(box: Box, size: tuple[int, int]) -> tuple[int, int, int, int]:
     left, top, width, height = box
-    return (
-        round(min(max(left, 0), size[0] - 1)),
-        round(min(max(top, 0), size[1] - 1)),
-        round(min(max(left + width, left, 0), size[0] - 1)),
-        round(min(max(top + height, top, 0), size[1] - 1)),
-    )
+    x = [round(min(max(at, 0), size[0] - 1)) for at in (left, max(left + width, left))]
+    y = [round(min(max(at, 0), size[1] - 1)) for at in (top, max(top + height, top))]
+    return x[0], y[0], x[1], y[1]

@@ -1,23 +1,25 @@
-"""The answer that a report begins with: does this benchmark need eyes, do these models use them, what is missing.
-
-All numbers are the measures'. A comparison is called significant where its test is, adjusted for all that were made;
-everything else "cannot be told apart", whatever the scores look like.
-"""
+"""The findings that a report begins with, from the measures alone; significance is that of adjusted tests."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from math import inf
 from typing import Any, NamedTuple
 
+import polars as pl
 from markupsafe import Markup
 
+from eyetest.measures import NotMeasurable
+from eyetest.measures.gain import SIGHTED
+from eyetest.measures.printed import caveats
+from eyetest.measures.results import PROTOCOL
 from eyetest.pages.page import clip
 from eyetest.records import BLIND_SIGHTS
-from eyetest.reports.headlines import SEEING, best_of, bounds, mean_gain, rows_of, usual, was_asked
-from eyetest.reports.report import Report
-from eyetest.reports.report_items import ReportItems
-from eyetest.wording import listed, percent
+from eyetest.reports.material import NEARLY_ALL
+from eyetest.reports.report import ALL_OPTIONS, Report
+from eyetest.reports.report_items import Counts, ReportItems
+from eyetest.wording import counted, listed, percent
 
-_NEGLIGIBLE = 0.05
-"""Where the interval lies below this much above guessing, the picture is needed."""
+_NEGLIGIBLE = 0.05  # where the interval lies below this much above guessing, the image is needed
 _LONGEST_NAME = 48
 _MOST_BENCHMARKS = 3
 _ASK = "eyetest run BENCH --models models.yaml --sight {} --to RUN"
@@ -25,7 +27,7 @@ Row = Mapping[str, Any]
 
 
 class Lack(NamedTuple):
-    """What is not known, and the command that finds out."""
+    """What is unknown, and the command that finds out."""
 
     what: str
     command: str = ""
@@ -34,55 +36,50 @@ class Lack(NamedTuple):
 class _Rivals(NamedTuple):
     """How many sighted models are better than the best blind one, how many worse, and how many are open."""
 
-    better: int
-    worse: int
-    open: int
-
-    @property
-    def all(self) -> int:
-        return sum(self)
+    better: int = 0
+    worse: int = 0
+    open: int = 0
 
 
 def answer(report: Report, links: ReportItems | None = None) -> list[Markup]:
     """The finding in two or three sentences."""
-    material, items = report.material, len(report.material.results.items)
+    material = report.material
     if report.headline is None:
-        count = (links or ReportItems(material)).count(items).counted("item")
-        asked = "no answer has a score" if material.is_answered else "nobody was asked yet"
+        count = (links or ReportItems(material)).count(len(material.results.items)).counted("item")
+        asked = "no answer has a score" if material.is_answered else "no model was asked yet"
         return [Markup("{}; {}.").format(count, asked)]
-    told = [*_need(report), *_use(report), *_leaks(report)]
-    return [Markup("{}").format(sentence) for sentence in told]
+    return [Markup("{}").format(sentence) for sentence in (*_need(report), *_use(report), *_leaks(report))]
 
 
 def lacks(report: Report) -> list[Lack]:
-    """What is missing for the whole answer, and which command brings it."""
+    """What is missing for the whole answer, and the command that provides it."""
     if report.headline is None:
-        whom = "No answer has a score." if report.material.is_answered else "Nobody was asked yet."
-        return [Lack(whom, _ASK.format("image,blind-guess"))]
-    told = []
+        why = "No answer has a score." if report.material.is_answered else "No model was asked yet."
+        return [Lack(why, _ASK.format("image,blind-guess"))]
+    lacking = []
     if not was_asked(report, SEEING):
-        told.append(Lack("Nobody was asked with the picture.", _ASK.format("image")))
+        lacking.append(Lack("No model was asked with the image.", _ASK.format("image")))
     if not was_asked(report, BLIND_SIGHTS):
-        told.append(Lack("Nobody was asked without the picture.", _ASK.format("blind-guess")))
-    elif mean_gain(report) is None and not told:
-        told.append(
-            Lack("No gain: no model was asked both with and without the picture.", _ASK.format("image,blind-guess"))
-        )
-    elif not told and not _known(_gains(report), "leakage"):
-        why = "No leakage: it takes the language model that a model was built on, asked without the picture"
-        told.append(Lack(f"{why} (base: in models.yaml).", _ASK.format("blind-guess")))
-    return told
+        lacking.append(Lack("No model was asked without the image.", _ASK.format("blind-guess")))
+    elif mean_gain(report) is None and not lacking:
+        why = "Gain: not measured (no model was asked both with and without the image)."
+        lacking.append(Lack(why, _ASK.format("image,blind-guess")))
+    elif not lacking and not _gains(report, "leakage"):
+        named = any(entry.base for entry in report.material.results.models.values())
+        why = "no base language model was asked without the image" if named else "no base language model named"
+        what = f"Leakage: not measured ({why}). models.yaml names it (base:)."
+        lacking.append(Lack(what, _ASK.format("blind-guess")))
+    return lacking
 
 
 def _need(report: Report) -> Iterator[str]:
-    """Whether eyes are needed: the best blind model beside guessing, and beside those that see."""
+    """Whether the image is needed: the best blind model beside guessing, and beside sighted models."""
     blind, level = rows_of(report, "best-blind"), report.material.settings.level
-    rivals = _rivals(report)
     if len(blind) > 1:
-        yield from _need_of_several(blind, rivals, level)
+        yield from _need_of_several(blind, _rivals(report), level)
     elif blind:
         [row] = blind
-        against = rivals.get(row.get("benchmark", ""), _Rivals(0, 0, 0))
+        against = _rivals(report).get(row.get("benchmark", ""), _Rivals())
         scores = f"blind, {_name(row)} scores {_share(row, 'blind')}{_beside_guessing(row, level)}"
         yield f"{_verdict(row, against, level)}{scores}{_beside_sighted(against)}."
 
@@ -102,12 +99,12 @@ def _is_sure(row: Row, level: float) -> bool:
 
 
 def _verdict(row: Row, against: _Rivals, level: float) -> str:
-    """The answer in a few words, and no more than tests and intervals bear."""
+    """The answer in a few words, within what tests and intervals support."""
     if _is_sure(row, level) and row["above"] > 0:
         return "Part of this benchmark needs no eyes: "
-    if not against.all:
+    if not any(against):
         return "Without the picture, "
-    if against.better == against.all and row["above_high"] is not None and row["above_high"] <= _NEGLIGIBLE:
+    if against.better == sum(against) and row["above_high"] is not None and row["above_high"] <= _NEGLIGIBLE:
         return "This benchmark needs eyes: "
     if not against.better:
         return "Nothing shows that eyes are needed here: "
@@ -115,7 +112,7 @@ def _verdict(row: Row, against: _Rivals, level: float) -> str:
 
 
 def _beside_guessing(row: Row, level: float) -> str:
-    """Beside what guessing scores, on the same items: those with options."""
+    """Comparison with guessing on the same items: those with options."""
     if row["guessing"] is None:
         return ""
     guessing = f"guessing ({percent(row['guessing'])})"
@@ -124,26 +121,28 @@ def _beside_guessing(row: Row, level: float) -> str:
         there = f" and on the {row['options_n']:,} items with options {percent(row['with_options'])}"
     if not _is_sure(row, level):
         return f"{there}, which cannot be told from {guessing}"
-    return f"{there}, {_points(abs(row['above']))} {'above' if row['above'] > 0 else 'below'} {guessing}"
+    gap = abs(row["above"])
+    points = f"{100 * gap:.0f} points" if gap >= 0.02 else f"{100 * gap:.1f} points"
+    return f"{there}, {points} {'above' if row['above'] > 0 else 'below'} {guessing}"
 
 
 def _beside_sighted(against: _Rivals) -> str:
-    if not against.all:
+    if not any(against):
         return ""
-    whole, apart = f"{against.all:,} models that see", "cannot be told apart from it"
-    parts = [
-        (against.better, f"{_is(against.better)} significantly better"),
-        (against.open, apart),
-        (against.worse, f"{_is(against.worse)} significantly worse"),
+    whole = f"{sum(against):,} models that see"
+    parts = {"significantly better": against.better, "": against.open, "significantly worse": against.worse}
+    known = [
+        (number, f"{'is' if number == 1 else 'are'} {how}" if how else "cannot be told apart from it")
+        for how, number in parts.items()
+        if number
     ]
-    known = [(number, words) for number, words in parts if number]
     if len(known) == 1:
-        return f"; {'the one model that sees' if against.all == 1 else f'all {whole}'} {known[0][1]}"
-    of = f" of {whole}" if against.better else ""
-    none = "" if against.better else f"none of {whole} is significantly better: "
+        return f"; {'the one model that sees' if sum(against) == 1 else f'all {whole}'} {known[0][1]}"
     (number, words), *others = known
-    told = [f"{number:,}{of} {words}", *(f"{number:,} {words}" for number, words in others)]
-    return f"; {none}{', '.join(told)}"
+    first = f"{number:,} of {whole} {words}"
+    if not against.better:
+        first = f"none of {whole} is significantly better: {number:,} {words}"
+    return f"; {', '.join([first, *(f'{number:,} {words}' for number, words in others)])}"
 
 
 def _need_of_several(blind: Sequence[Row], rivals: Mapping[str, _Rivals], level: float) -> Iterator[str]:
@@ -153,15 +152,17 @@ def _need_of_several(blind: Sequence[Row], rivals: Mapping[str, _Rivals], level:
         most = max(above, key=lambda row: row["above"])
         where = f"most on {clip(most['benchmark'], 40)}, where {_name(most)} scores {_share(most, 'blind')}"
         yield f"Part of {len(above):,} of {every} needs no eyes: blind, models are above guessing there, {where}."
+    elif known := sum(row["guessing"] is not None for row in blind):
+        yield f"On none of {known:,} benchmarks with options the best blind model is significantly above guessing."
     else:
-        yield f"On none of {every} the best blind model is shown to be above guessing."
-    without = [name for name, one in rivals.items() if one.all and not one.better]
+        yield f"Blind scores above guessing: not measured (no item of {every} has options)."
+    without = [name for name, one in rivals.items() if any(one) and not one.better]
     if without:
         yield f"On {listed(clip(name, 40) for name in without)} no model that sees is significantly better than it."
 
 
 def _use(report: Report) -> Iterator[str]:
-    """Whether models use their eyes: the best of those that see, and what the picture adds."""
+    """Whether models use the image: the best sighted ones, and what the image adds."""
     if not was_asked(report, SEEING):
         if not was_asked(report, BLIND_SIGHTS):
             yield f"{_best(report, '')}, {usual(report)}."
@@ -170,7 +171,7 @@ def _use(report: Report) -> Iterator[str]:
     if mean is None or mean["gain"] is None:
         yield f"{best}."
         return
-    gains = _known(_gains(report), "gain")
+    gains = _gains(report, "gain")
     shown = sum(row["gain_low"] is not None and row["gain_low"] > 0 for row in gains)
     adds = f"seeing adds {100 * mean['gain']:.1f} points {bounds(mean, 'gain')}".rstrip()
     if len(gains) == 1:
@@ -181,24 +182,21 @@ def _use(report: Report) -> Iterator[str]:
 
 
 def _best(report: Report, how: str) -> str:
-    """Who scores most, on each benchmark."""
+    """Best scores on each benchmark."""
     assert report.headline is not None
-    best, alone = best_of(report.headline), report.headline.get_column("model").n_unique() == 1
-    told = [f"{_name(row)}, {_share(row, 'accuracy')}{where}" for where, row in best[:_MOST_BENCHMARKS]]
-    if alone:
-        told = [f"{_name(row)} scores {_share(row, 'accuracy')}{where}" for where, row in best[:_MOST_BENCHMARKS]]
-        return " ".join(["; ".join(told), how]).rstrip()
-    return f"{f'The best {how}' if how else 'The best'} is {'; '.join(told)}"
+    alone, best = _model_count(report.headline) == 1, best_of(report.headline)[:_MOST_BENCHMARKS]
+    verb = " scores" if alone else ","
+    told = "; ".join(f"{_name(row)}{verb} {_share(row, 'accuracy')}{where}" for where, row in best)
+    return f"{told} {how}".rstrip() if alone else f"The best {how}".rstrip() + f" is {told}"
 
 
 def _leaks(report: Report) -> Iterator[str]:
-    """What blind models know that their language models do not."""
-    known = _known(_gains(report), "leakage")
+    known = _gains(report, "leakage")
     if not known:
         return
     sure = [row for row in known if row["unclipped_low"] is not None and row["unclipped_low"] > 0]
     if not sure:
-        yield f"No leakage is shown for {len(known):,} {_whose(known)}."
+        yield f"Leakage was measured for {len(known):,} {_whose(known)} and is significant for none."
         return
     most = max(sure, key=lambda row: row["leakage"])
     size = f"{100 * most['leakage']:.1f} points {bounds(most, 'leakage')}".rstrip()
@@ -211,18 +209,10 @@ def _whose(rows: Sequence[Row]) -> str:
     return ("model" if one_each else "pair of model and benchmark") + ("" if len(rows) == 1 else "s")
 
 
-def _gains(report: Report) -> list[dict[str, Any]]:
-    """A row a model; the averages are left out."""
+def _gains(report: Report, name: str) -> list[dict[str, Any]]:
+    """A row per model whose gain or leakage is known, without the averages."""
     usual = report.material.usual_protocols
-    return [row for row in rows_of(report, "gain") if row["sighted_by"] in usual]
-
-
-def _known(rows: Sequence[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    return [row for row in rows if row[name] is not None]
-
-
-def _is(number: int) -> str:
-    return "is" if number == 1 else "are"
+    return [row for row in rows_of(report, "gain") if row["sighted_by"] in usual and row[name] is not None]
 
 
 def _name(row: Row) -> str:
@@ -233,5 +223,149 @@ def _share(row: Row, name: str) -> str:
     return f"{100 * row[name]:.1f} % {bounds(row, name)}".rstrip()
 
 
-def _points(gap: float) -> str:
-    return f"{100 * gap:.0f} points" if gap >= 0.02 else f"{100 * gap:.1f} points"
+SEEING = SIGHTED.split(",")
+Tiles = Iterator[tuple[str, str, str]]
+
+
+def cautions(report: Report) -> list[str]:
+    """Cautions before any figure: the origin of scores, and models that have not answered all."""
+    material = report.material
+    if not material.is_answered:
+        return []
+    told = [f"{note}." for note in caveats(material.results)]
+    if report.headline is not None and (lacking := report.headline.filter(pl.col("missing") > 0)).height:
+        most: int = lacking.select(pl.col("missing").max()).item()
+        models = f"{_model_count(lacking):,} of {counted(_model_count(report.headline), 'model')}"
+        told.append(f"{models} did not answer all items: up to {most:,} are missing.")
+    return told
+
+
+def headline_counts(report: Report, links: ReportItems) -> Counts:
+    """Links of the headline's numbers that count items."""
+    rows = [] if report.headline is None else report.headline.to_dicts()
+    return {
+        "n": [links.answered(row) for row in rows],
+        "missing": [links.answered(row, "unscored", "missing") for row in rows],
+    }
+
+
+def tiles(report: Report, links: ReportItems | None = None) -> Tiles:
+    """Main figures: names, values, and their intervals or models."""
+    head, links = report.headline, links or ReportItems(report.material)
+    if head is None:
+        return
+    best, seen = best_of(head), was_asked(report, SEEING)
+    word = "accuracy" if _model_count(head) < 2 else "best accuracy"
+    for where, row in best[:_MOST_BENCHMARKS]:
+        who, number = clip(row["model"], 40), links.answered(row).counted("item")
+        of = Markup("{} {}, {}").format(bounds(row, "accuracy"), who, number)
+        yield f"{word}{' with the picture' if seen else ''}{where}", f"{100 * row['accuracy']:.1f} %", of
+    if len(best) == 1:
+        yield from _blind_tile(report) if seen else [("best with the picture", "–", "no model was asked")]
+        yield from _guessing_tile(best[0][1], links)
+    mean = mean_gain(report)
+    for name in ("gain", "leakage"):
+        if mean and mean[name] is not None:
+            models = _model_count(head, name)
+            whose = f", {counted(models, 'model')}" if models > 1 else ""
+            of_name = f"mean {name}" if models > 1 else name
+            yield of_name, f"{100 * mean[name]:.1f}", f"points {bounds(mean, name)}{whose}"
+    if len(best) == 1:
+        yield from _pairs_tile(report)
+
+
+def _blind_tile(report: Report) -> Tiles:
+    name = "best without the picture"
+    for row in rows_of(report, "best-blind"):
+        how = clip(f"{bounds(row, 'blind')} {clip(row['model'], 40)}, {protocol_words(row['blind_by'])}", 120)
+        yield name, f"{100 * row['blind']:.1f} %", how
+    if not was_asked(report, BLIND_SIGHTS):
+        yield name, "–", "no model was asked"
+
+
+def was_asked(report: Report, sights: Sequence[str]) -> bool:
+    """Whether any answer under one of these sights has a score."""
+    known = pl.col("sight").is_in(sights) & (pl.col("answers") > pl.col("without score"))
+    return not report.asked.filter(known).is_empty()
+
+
+def rows_of(report: Report, measure: str) -> list[dict[str, Any]]:
+    """Rows of a measure over the usual and the blind answers; none where it does not apply."""
+    try:
+        return report.material.measured(measure, scope="usual and blind").to_dicts()
+    except NotMeasurable:
+        return []
+
+
+def _guessing_tile(row: Mapping[str, Any], links: ReportItems) -> Tiles:
+    """Score of guessing on the items of the best model; where some have no options, both on the others."""
+    if row.get("guessing") is None:
+        return
+    if row.get("with_options") is None:
+        of = Markup("on the same {}").format(links.answered(row).counted("item"))
+    else:
+        best = f"{clip(row['model'], 40)} {percent(row['with_options'])} there"
+        count = links.answered(row, column=ALL_OPTIONS, options=(1, inf)).counted("item")
+        of = Markup("on {} with options; {}").format(count, best)
+    yield "random guessing", percent(row["guessing"]), of
+
+
+def _pairs_tile(report: Report) -> Tiles:
+    with suppress(NotMeasurable):
+        row = report.material.measured("spread").row(0, named=True)
+        if row["separable"] is not None:
+            of = f"{row['apart']:,} of {counted(row['pairs'], 'pair')} of models, all tested together (Holm)"
+            yield "pairs told apart", percent(row["separable"]), of
+
+
+def best_of(head: pl.DataFrame) -> list[tuple[str, dict[str, Any]]]:
+    """The best model, or that of each benchmark with its place; models with few answers are no candidates."""
+    several = "benchmark" in head.columns
+    named = head if several else head.with_columns(pl.lit("").alias("benchmark"))
+    able = named.filter(pl.col("n") >= NEARLY_ALL * pl.col("n").max().over("benchmark"))
+    first = able.unique("benchmark", keep="first", maintain_order=True)
+    return [(f" on {clip(row['benchmark'], 40)}" if several else "", row) for row in first.iter_rows(named=True)]
+
+
+def _model_count(head: pl.DataFrame, having: str = "model") -> int:
+    return head.drop_nulls(having).get_column("model").n_unique() if having in head.columns else 0
+
+
+def mean_gain(report: Report) -> dict[str, Any] | None:
+    """The gain measure's average over the rows of the headline; of a single row, that one."""
+    return next(reversed(rows_of(report, "gain")), None)
+
+
+def bounds(row: Mapping[str, Any], name: str) -> str:
+    """The interval of a share, in per cent; empty where there is none."""
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    return "" if low is None or high is None else f"[{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def usual(report: Report) -> str:
+    """The protocol of most questions in a report."""
+    return "; ".join(map(protocol_words, report.material.usual_protocols))
+
+
+_WORDS = {
+    "sight": {
+        "image": "with the image",
+        "blind": "without the image",
+        "blind-guess": "without the image, told to guess",
+        "grey": "with a plain grey image",
+        "caption": "with a caption for the image",
+        "screenshot": "as a screenshot",
+        "no-question": "without the question",
+        "nothing": "with the options alone",
+    },
+    "ask": {"direct": "direct answer", "cot": "reasoning first", "ocr": "transcript first"},
+    "shots": {"none": "", "format": "one example of the format", "two": "two worked examples"},
+    "method": {"generate": "", "likelihood": "by likelihood", "first-token": "by the first token's likelihood"},
+    "history": {"gold": "", "own": "told its own earlier answers"},
+}
+
+
+def protocol_words(label: str) -> str:
+    """What ``image direct`` means: ``with the image, direct answer``. ``label`` is that of `protocol_label`."""
+    known = {value: words for axis in PROTOCOL for value, words in _WORDS[axis].items()}
+    return ", ".join(known.get(word, word) for word in label.split() if known.get(word, word))

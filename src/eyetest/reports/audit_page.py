@@ -1,8 +1,9 @@
-"""An audit as one HTML file that opens anywhere, with the items it speaks of and their pictures."""
+"""An audit as one self-contained HTML file, with the items of its findings and their images."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf
+from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,30 +12,73 @@ from markupsafe import Markup
 from eyetest.benchmarks import Benchmark
 from eyetest.pages.item_counts import NOWHERE, ItemCount, ItemsAt
 from eyetest.pages.item_links import Query
-from eyetest.pages.item_view import Album, ItemView, show_item
-from eyetest.pages.page import clip, write_page
+from eyetest.pages.item_view import Album, show_item
+from eyetest.pages.page import clip, plain, write_page
 from eyetest.probes import PROBES
 from eyetest.probes.audit import ORDER, Audit, gravest_first
-from eyetest.probes.positions import PROBE as POSITIONS
-from eyetest.records import Finding, Item, letter
-from eyetest.reports.finding_figures import Figures, figures
+from eyetest.probes.guessing import Positions
+from eyetest.records import Finding, letter
 from eyetest.wording import counted
 
+_COUNTS = ("positions", "counts", "observed")
+_RATES = ("accuracy", "share", "rate")
+_AGAINST = ("chance", "expected", "null_mean", "null_q95")
 _ALARMS = ("bad", "suspect")
 _VERDICTS = ("drop", "fix", "review")
-_IN_GROUP = 4
-_IN_NOTE = 3
-_UNFOLDED = 6
+_IN_GROUP, _IN_NOTE, _UNFOLDED = 4, 3, 6
 _TOLD_FIRST, _LONGEST_TITLE = 2, 140
 
 
-class Exhibit(NamedTuple):
-    """Items shown together: one alone, or the members of a group."""
+class Bars(NamedTuple):
+    """Counts beside the expected ones."""
 
-    shown: list[ItemView]
-    more: int
-    grouped: bool
-    group: ItemCount
+    name: str
+    labels: list[str]
+    values: list[float]
+    expected: list[float]
+    counts: Sequence[ItemCount] = ()
+
+    @property
+    def top(self) -> float:
+        """The value that fills the height of the chart."""
+        return max([*self.values, *self.expected, 1e-9])
+
+
+class Gauge(NamedTuple):
+    """A rate beside chance and the upper bound of chance."""
+
+    name: str
+    rate_name: str
+    rate: float
+    chance: float | None
+    null_mean: float | None
+    null_q95: float | None
+
+    @property
+    def top(self) -> float:
+        """The end of the axis: a quarter, a half or all."""
+        most = max(value or 0 for value in self[2:])
+        return next((end for end in (0.25, 0.5, 1.0) if most * 1.1 <= end), max(1.0, most))
+
+
+class Grid(NamedTuple):
+    """A table of the same figures for several things."""
+
+    name: str
+    columns: list[str]
+    rows: list[tuple[str, list[str]]]
+
+
+class Figures(NamedTuple):
+    """A finding's numbers: drawn where possible, else listed."""
+
+    bars: list[Bars]
+    gauges: list[Gauge]
+    grids: list[Grid]
+    rest: list[tuple[str, str]]
+
+    def __bool__(self) -> bool:
+        return any(self[:])
 
 
 class Entry(NamedTuple):
@@ -43,8 +87,8 @@ class Entry(NamedTuple):
     anchor: str
     finding: Finding
     figures: Figures
-    exhibits: list[Exhibit]
-    folded: list[Exhibit]
+    exhibits: list[dict[str, Any]]  # items shown together: one alone, or the members of a group
+    folded: list[dict[str, Any]]
     more: int
     items: ItemCount
 
@@ -58,10 +102,7 @@ def write_audit_page(
     most_items: int = 60,
     overwrite: bool = False,
 ) -> None:
-    """Write the page; at most this many items are shown on it, however many were flagged.
-
-    ``at`` is where its numbers lead.
-    """
+    """Write the page with at most ``most_items`` items; ``at`` is the target of its links."""
     album = Album(benchmark)
     entries = _entries(audit, benchmark, album, most_items, at)
     counts = benchmark.manifest.counts
@@ -74,9 +115,7 @@ def write_audit_page(
         "pictures": counts.images,
         "headline": _headline(audit, at),
         "suggested": _suggested(audit, benchmark, at),
-        "tiles": sorted(
-            (_tile(name, entries, audit, at) for name in names), key=lambda tile: ORDER[tile["severity"]]
-        ),
+        "tiles": sorted((_tile(name, entries, audit, at) for name in names), key=lambda one: ORDER[one["severity"]]),
         "alarms": [entry for entry in entries if entry.finding.severity in _ALARMS],
         "entries": entries,
         "tests": sum(finding.is_test for finding in audit.findings),
@@ -92,23 +131,33 @@ def _entries(audit: Audit, benchmark: Benchmark, album: Album, most_items: int, 
     chosen = spread(findings, most_items)
     wanted = {item for groups in chosen for group in groups for item in group}
     items = {item.id: item for item in benchmark if item.id in wanted} if wanted else {}
+    scores = {
+        name: [(what, f"{round(of[name], 2) + 0.0:.2f}") for what, of in audit.item_scores.items() if name in of]
+        for name in wanted
+    }
     entries = []
     for number, (finding, groups) in enumerate(zip(findings, chosen, strict=True), 1):
         known = {"items": len(finding.items), "groups": len(finding.groups)}
         telling = {name: value for name, value in finding.numbers.items() if known.get(name) != value}
-        room = _Room(finding, audit, items, album, at)
-        shown = [_exhibit(group, room) for group in groups]
+        shown = []
+        for group in groups:
+            views = [
+                show_item(name, clip(finding.evidence.get(name, ""), 600), scores[name], items.get(name), album)
+                for name in group[:_IN_GROUP]
+            ]
+            whole = at.named(group) if {*group} <= {*finding.items} else ItemCount(len(group))
+            more = len(group) - len(views)
+            shown.append({"shown": views, "more": more, "grouped": len(group) > 1, "group": whole})
         every = {*finding.items, *(item for group in finding.groups for item in group)}
         more = len(every.difference(*groups))
-        folds = (shown[:_UNFOLDED], shown[_UNFOLDED:])
-        counted_ = _in_findings([finding], audit, at)
+        folds = (shown[:_UNFOLDED], shown[_UNFOLDED:], more)
         drawn = _linked(figures(telling), finding, at)
-        entries.append(Entry(f"finding-{number}", finding, drawn, *folds, more, counted_))
+        entries.append(Entry(f"finding-{number}", finding, drawn, *folds, _in_findings([finding], audit, at)))
     return entries
 
 
 def _in_findings(findings: Sequence[Finding], audit: Audit, at: ItemsAt) -> ItemCount:
-    """The items that some findings are about, by their kinds; one by one where others of these kinds have more."""
+    """Links to the items of some findings by kind; one by one where others of these kinds have more."""
     kinds = dict.fromkeys(finding.kind for finding in findings if finding.items)
     items = dict.fromkeys(item for finding in findings for item in finding.items)
     others = {item for finding in audit.findings if finding.kind in kinds for item in finding.items}
@@ -117,9 +166,9 @@ def _in_findings(findings: Sequence[Finding], audit: Audit, at: ItemsAt) -> Item
 
 
 def _linked(drawn: Figures, finding: Finding, at: ItemsAt) -> Figures:
-    """Figures whose bars lead to the items with their gold at that place."""
+    """Figures whose bars link to the items with their gold at that place."""
     options = finding.numbers.get("options")
-    if finding.probe != POSITIONS.name or not isinstance(options, int) or not drawn.bars:
+    if finding.probe != Positions.name or not isinstance(options, int) or not drawn.bars:
         return drawn
     counts = [
         at.count(int(number), Query(gold=letter(place), options=(options, options)))
@@ -129,10 +178,7 @@ def _linked(drawn: Figures, finding: Finding, at: ItemsAt) -> Figures:
 
 
 def spread(findings: Sequence[Finding], most_items: int) -> list[list[tuple[str, ...]]]:
-    """Which groups of items to show for each finding: in turns, so that none takes all the room from the others.
-
-    Notes come after all alarms, and a group that no longer fits is left out rather than torn apart.
-    """
+    """Groups of items to show for each finding, in turns, notes after alarms; the rest is left out."""
     chosen: list[list[tuple[str, ...]]] = [[] for _ in findings]
     left = most_items
     for severities, most_each in ((_ALARMS, most_items), (("note",), _IN_NOTE)):
@@ -154,27 +200,6 @@ def _units(finding: Finding) -> Iterator[tuple[str, ...]]:
     yield from ((item,) for item in dict.fromkeys(finding.items) if item not in grouped)
 
 
-class _Room(NamedTuple):
-    """What an exhibit is made from."""
-
-    finding: Finding
-    audit: Audit
-    items: Mapping[str, Item]
-    album: Album
-    at: ItemsAt
-
-
-def _exhibit(group: tuple[str, ...], room: _Room) -> Exhibit:
-    shown, scored = [], room.audit.item_scores
-    for name in group[:_IN_GROUP]:
-        scores = [(what, f"{round(of[name], 2) + 0.0:.2f}") for what, of in scored.items() if name in of]
-        evidence = clip(room.finding.evidence.get(name, ""), 600)
-        shown.append(show_item(name, evidence, scores, room.items.get(name), room.album))
-    known = set(group) <= {*room.finding.items}
-    whole = room.at.named(group) if known else ItemCount(len(group))
-    return Exhibit(shown, len(group) - len(shown), len(group) > 1, whole)
-
-
 def spelt(key: str) -> str:
     """A probe's or a finding's key as words."""
     return key.replace("-", " ")
@@ -185,9 +210,10 @@ def _headline(audit: Audit, at: ItemsAt) -> Markup:
     items = at.count(audit.items, Query()).counted("item")
     tests = [finding for finding in audit.findings if finding.is_test]
     if not audit.alarms:
-        held = f"all {len(tests):,} tests passed" if len(tests) > 1 else "no test raised an alarm"
         if not tests:
-            held = "nothing was tested, for lack of items or of probes that test"
+            why = "not carried out, for lack of items or of probes that test"
+            return Markup("{}No probe found a fault in single items ({}); tests: {}.").format(first, items, why)
+        held = f"all {len(tests):,} tests passed" if len(tests) > 1 else "no test raised an alarm"
         return Markup("{}Nothing calls for attention among {}; {}.").format(first, items, held)
     flagged = at.count(len(audit.suggested), Query(suggested=_VERDICTS))
     of: str | Markup = "No single item stands out"
@@ -202,7 +228,7 @@ def _headline(audit: Audit, at: ItemsAt) -> Markup:
 
 
 def _suggested(audit: Audit, benchmark: Benchmark, at: ItemsAt) -> list[tuple[str, ItemCount]]:
-    """How many items each verdict is suggested for, an item under its gravest."""
+    """Number of items by suggested verdict, each item under its gravest."""
     gravest = audit.suggested
     own = set(benchmark.table(("id",)).column("id").to_pylist())
     numbers = Counter[str]({"keep": audit.items - len(own & gravest.keys())})
@@ -211,25 +237,98 @@ def _suggested(audit: Audit, benchmark: Benchmark, at: ItemsAt) -> list[tuple[st
 
 
 def _tile(name: str, entries: Sequence[Entry], audit: Audit, at: ItemsAt) -> dict[str, Any]:
-    """A probe at a glance: the worst that it found, in one number."""
+    """Summary of a probe: its worst finding, in one number."""
     own = [entry for entry in entries if entry.finding.probe == name]
     findings = [entry.finding for entry in own]
     alarms = [finding for finding in findings if finding.severity in _ALARMS]
     items = _in_findings([finding for finding in alarms if finding.verdict != "keep"], audit, at)
     notes = sum(finding.severity == "note" for finding in findings)
     tests = sum(finding.is_test for finding in findings)
-    figure = "0 found"
-    if items.items:
-        figure = counted(items.items, "item")
-    elif alarms:
-        figure = counted(len(alarms), "alarm")
-    elif findings and all(finding.severity == "untested" for finding in findings):
-        figure = "– not tested"
-    elif notes:
-        figure = counted(notes, "note")
-    elif tests:
-        figure = f"{counted(tests, 'test')} passed"
+    untested = bool(findings) and all(finding.severity == "untested" for finding in findings)
+    ways = {
+        counted(items.items, "item"): items.items,
+        counted(len(alarms), "alarm"): len(alarms),
+        "– not tested": untested,
+        counted(notes, "note"): notes,
+        f"{counted(tests, 'test')} passed": tests,
+    }
+    number, words = next((figure for figure, holds in ways.items() if holds), "0 found").split(" ", 1)
     anchor, severity = (own[0].anchor, findings[0].severity) if own else ("", "sound")
-    number, words = figure.split(" ", 1)
     told = items if items.items else number
     return {"name": spelt(name), "severity": severity, "number": told, "words": words, "anchor": anchor}
+
+
+def figures(values: dict[str, Any], name: str = "") -> Figures:
+    """Draw what can be drawn of a finding's numbers, at any depth; list the rest."""
+    made = Figures([], [], [], [])
+    used = _add_bars(made, values, name)
+    used |= _add_gauge(made, {key: value for key, value in values.items() if key not in used}, name)
+    for key, value in values.items():
+        path = f"{name}, {key}" if name else str(key)
+        if key in used or (isinstance(value, dict) and _add_grid(made, value, path)):
+            continue
+        if isinstance(value, dict) and value and path.count(", ") < 3:
+            inner = figures(value, path)
+            for field in Figures._fields:
+                getattr(made, field).extend(getattr(inner, field))
+        else:
+            made.rest.append((_spoken(path), clip(plain(value), 200)))
+    return made
+
+
+def _add_bars(made: Figures, values: dict[str, Any], name: str) -> set[str]:
+    key = next((key for key in _COUNTS if key in values), "")
+    value = values.get(key)
+    counts = _numbers(value.values() if isinstance(value, dict) else value)
+    if not 2 <= len(counts) <= 26:
+        return set()
+    expected = values.get("expected")
+    expected = expected.values() if isinstance(expected, dict) else expected
+    expected = _numbers(expected) or _numbers([expected]) * len(counts)
+    expected = expected if len(expected) == len(counts) else []
+    labels: Any = value if isinstance(value, dict) else values.get("options")
+    named = isinstance(labels, dict | list | tuple) and len(labels) == len(counts)
+    shown = [clip(str(label), 9) for label in (labels if named else map(letter, range(len(counts))))]
+    made.bars.append(Bars(_spoken(name), shown, counts, expected))
+    return {key, *(["expected"] if expected else []), *(["options"] if named else [])}
+
+
+def _add_gauge(made: Figures, values: dict[str, Any], name: str) -> set[str]:
+    rates = {key: values[key] for key in (*_RATES, *_AGAINST) if _numbers([values.get(key)], most=1.0)}
+    used = set(rates)
+    counted = _numbers([values.get(key) for key in ("hits", "expected", "n")])
+    if counted and counted[2]:
+        rates = {"share": counted[0] / counted[2], "expected": counted[1] / counted[2]}
+        used = {"hits", "expected"}
+    rate = next((key for key in _RATES if key in rates), None)
+    if rate is None or not any(key in rates for key in _AGAINST):
+        return set()
+    against = (rates.get("chance", rates.get("expected")), rates.get("null_mean"), rates.get("null_q95"))
+    made.gauges.append(Gauge(_spoken(name), rate, rates[rate], *against))
+    return used
+
+
+def _add_grid(made: Figures, values: dict[str, Any], name: str) -> bool:
+    """Add a table of things with the same figures, unless they are few enough to be drawn."""
+    rows = list(values.values())
+    if len(rows) < 2 or not all(isinstance(row, dict) and row and row.keys() == rows[0].keys() for row in rows):
+        return False
+    drawn = figures(rows[0])
+    if any(isinstance(cell, dict) for cell in rows[0].values()) or ((drawn.bars or drawn.gauges) and len(rows) <= 6):
+        return False
+    cells = [(clip(key, 60), [clip(plain(cell), 40) for cell in row.values()]) for key, row in values.items()]
+    made.grids.append(Grid(_spoken(name), [_spoken(str(column)) for column in rows[0]], cells))
+    return True
+
+
+def _numbers(values: object, most: float = 1e15) -> list[float]:
+    """A list of numbers that a chart can show; nothing if it is anything else."""
+    if not isinstance(values, Iterable) or isinstance(values, str):
+        return []
+    numbers: list[Any] = list(values)
+    fit = all(isinstance(number, Real) and not isinstance(number, bool) for number in numbers)
+    return numbers if fit and all(0 <= number <= most for number in numbers) else []
+
+
+def _spoken(name: str) -> str:
+    return clip(name.replace("_", " "), 60)

@@ -1,4 +1,4 @@
-"""What a report is made of: results, and what their measures come to, each computed once."""
+"""Input of a report: results, and their measures, each computed once."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,46 +11,39 @@ from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Setting
 from eyetest.measures.aligned import protocol_label
 from eyetest.measures.results import EXTERNAL, PROTOCOL, TAG, own_settings
 from eyetest.probes import PROBES, Subject
-from eyetest.probes.duplicate_images import identical_pictures
+from eyetest.probes.duplicates import identical_images
 from eyetest.records import BLIND_SIGHTS, Condition, Finding, Score, columns
 
 MOST_TAGS = 2
 MOST_VALUES = 30
-NEARLY_ALL = 0.9
-"""The share of the items that a model has to have answered to be called the best."""
+NEARLY_ALL = 0.9  # share of the items that a model must have answered to be called the best
+# Names of tags that state what an item asks of a model, most general first
 _TELLING = ("core", "axis", "capability", "category", "task", "domain", "discipline", "subject", "skill", "context")
-"""Names of tags that say what an item asks of a model, the most general first."""
 _NEED_NO_ANSWERS = "baselines"
 _USUAL = {axis: getattr(Condition(), axis) for axis in PROTOCOL}
 _NOBODY = "no answers were given: name a run beside the benchmark"
 Scope = Literal["usual", "usual and blind", "all"]
-"""Which answers: under the usual protocol, under it and without the picture, or under any."""
-Asked = tuple[str, tuple[str, ...], Scope, tuple[tuple[str, str], ...]]
-"""A measure, by which tags, over which answers, and with which settings of its own."""
+"""Which answers: usual protocol, that and without the image, or any."""
+Asked = tuple[str, tuple[str, ...], Scope, tuple[tuple[str, str], ...]]  # a measure, its tags, scope and own settings
 
 
 @dataclass(frozen=True)
 class Material:
-    """Results with all that figures want to know of them, and what else was found on the way."""
+    """Results with all data for figures, and what else was found on the way."""
 
     results: Results
     settings: Settings = field(default_factory=Settings)
-    external: Mapping[str, float] = field(default_factory=dict)
-    """A score of each model from elsewhere."""
+    external: Mapping[str, float] = field(default_factory=dict)  # score of each model from elsewhere
     funnel: pl.DataFrame | None = None
-    """Items in and out of each stage of a refinement."""
-    duplicates: Sequence[Finding] | None = None
-    """What is there twice, where somebody looked."""
+    duplicates: Sequence[Finding] | None = None  # repeats, where they were searched for
     fewer_options: pl.DataFrame | None = None
-    """Accuracy on the same items with fewer options: ``dataset``, ``options`` and what `accuracy` gives."""
-    corpora: pl.DataFrame | None = None
-    """Scores of whole corpora, where a metric has one that is no mean over items."""
+    """Accuracy on the same items with fewer options: ``dataset``, ``options`` and the columns of `accuracy`."""
+    corpora: pl.DataFrame | None = None  # scores of whole corpora, for metrics that are no mean over items
     own: Mapping[str, str] = field(default_factory=dict)
-    """Settings of measures' own, told to those that know them."""
     _known: dict[Asked, Measured | NotMeasurable] = field(default_factory=dict, repr=False)
 
     def measured(self, name: str, by: Sequence[str] = (), *, scope: Scope = "usual") -> pl.DataFrame:
-        """The table of a measure over some of the answers; raises what the measure raises."""
+        """The table of a measure over some answers; raises what the measure raises."""
         key = (name, tuple(by), scope, tuple(sorted(self.own.items())))
         if key not in self._known:
             try:
@@ -62,30 +55,23 @@ class Material:
             raise known
         return known.table
 
-    def with_own(self, **own: str) -> "Material":
-        """The same with more settings of measures' own; what was measured is shared."""
-        return replace(self, own={**self.own, **own})
-
     def measures(self) -> list[str]:
-        """What was measured, in the words of ``eyetest measure``."""
+        """The measures used, as ``eyetest measure`` names them."""
         return sorted({" --by ".join((name, *by)) for name, by, *_ in self._known})
 
     def notes(self) -> list[str]:
-        """What has to be said beside the tables, each with the measure that says it."""
+        """Notes beside the tables, each with the measure that gives it."""
         measured = [(key[0], known) for key, known in self._known.items() if isinstance(known, Measured)]
         return list(dict.fromkeys(f"{name}: {note}" for name, known in measured for note in known.notes))
 
     @cached_property
     def is_answered(self) -> bool:
-        """Whether anybody was asked."""
+        """Whether any model was asked."""
         return bool(len(self.results.scores.head(1).collect()))
 
     @cached_property
     def usual(self) -> Results:
-        """The scores of each benchmark under the protocol that most were asked by: with the picture, if any were.
-
-        Weighed choices, which may be many to an item, stand back where as many models wrote their answers.
-        """
+        """The scores of each benchmark under the protocol of most models; images and written answers go first."""
         as_usual = (pl.col(axis).cast(pl.String) == value for axis, value in _USUAL.items())
         counts = (
             self.results.scores.group_by("benchmark", *PROTOCOL)
@@ -113,7 +99,7 @@ class Material:
 
     @cached_property
     def usual_and_blind(self) -> Results:
-        """The usual scores, and beside them all that were given without the picture: what a gain is made of."""
+        """The usual scores, and all scores without the image: what a gain is computed from."""
         usual = self.usual.scores.select("benchmark", *PROTOCOL).unique()
         blind = self.results.scores.filter(pl.col("sight").cast(pl.String).is_in(BLIND_SIGHTS))
         others = blind.join(usual, on=("benchmark", *PROTOCOL), how="anti")
@@ -121,13 +107,13 @@ class Material:
 
     @cached_property
     def usual_protocols(self) -> list[str]:
-        """How the usual protocol of each benchmark puts a question, in few words."""
+        """Short description of the usual protocol of each benchmark."""
         asked = self.usual.scores.select(pl.col(PROTOCOL).cast(pl.String)).unique().collect()
         return sorted(words for row in asked.rows() if (words := protocol_label(row)))
 
     @cached_property
     def tags(self) -> tuple[str, ...]:
-        """The tags by which capabilities are told: those the user named, or those that look like capabilities."""
+        """The tags of capabilities: those the user named, or those that look like capabilities."""
         if self.settings.by:
             self.results.by_tags(self.settings.by)
             return self.settings.by
@@ -136,7 +122,7 @@ class Material:
 
     @cached_property
     def comparable_tags(self) -> tuple[str, ...]:
-        """Those tags that have few enough values for all of them to be held against each other."""
+        """Tags with few enough values to compare all of them."""
         return tuple(tag for tag in self.tags if self._values(tag) <= MOST_VALUES)
 
     def _values(self, tag: str) -> int:
@@ -155,14 +141,14 @@ class Material:
 
 
 def unanswered(items: pl.DataFrame) -> Results:
-    """Items that nobody was asked about, as results."""
+    """Items that no model was asked about, as results."""
     return Results(pl.LazyFrame(schema=dict.fromkeys(("benchmark", *columns(Score)), pl.String)), items)
 
 
 def cheap_duplicates(subject: Subject) -> Iterator[Finding]:
-    """What is there twice and costs nothing to see: repeated questions, pictures of equal bytes. None is opened."""
+    """Repeats that cost nothing to find: repeated questions, images of equal bytes. None is opened."""
     yield from PROBES["duplicate-items"].run(subject)
-    yield from identical_pictures(subject)
+    yield from identical_images(subject)
 
 
 def _rank(tag: str) -> int:

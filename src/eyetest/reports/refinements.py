@@ -1,17 +1,22 @@
-"""What a refinement leaves on record (``refine.json`` and its verdicts), which pages and cards are made from."""
+"""Records of a refinement (``refine.json`` and its verdicts), and the page about it."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import polars as pl
 import yaml
+from markupsafe import Markup
 
+from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError, damaged
-from eyetest.pages.item_links import FIGURE, reason_kind
-from eyetest.records import Recipe, Stage
+from eyetest.pages.item_counts import NOWHERE, ItemCount, ItemsAt
+from eyetest.pages.item_links import FIGURE, Query, reason_kind
+from eyetest.pages.item_view import Album, lot, show_verdict
+from eyetest.pages.page import write_page
+from eyetest.records import Item, Panel, Recipe, Stage, Verdict, VerdictKind, sorting_tags, tag_word
 from eyetest.wording import typed
 
 _MOST_REASONS = 8
@@ -32,18 +37,17 @@ class RefinedFrom(msgspec.Struct, frozen=True):
     name: str
     fingerprint: str
     path: str = ""
-    """Where it was, for whoever looks at its items later."""
 
 
 class Members(msgspec.Struct, frozen=True):
-    """Who sat on a panel."""
+    """Models of a panel."""
 
     seats: tuple[str, ...] = ()
     held_out: tuple[str, ...] = ()
 
 
 class Interval(msgspec.Struct, frozen=True):
-    """A share and how far it can be trusted."""
+    """A share and its interval."""
 
     value: float | None = None
     low: float | None = None
@@ -61,11 +65,11 @@ class Residual(msgspec.Struct, frozen=True):
     models: int
     answers: int = 0
     asked: int = 0
-    """Answers an item that it rests on, and how many there would be had asking not stopped early; 0 if not known."""
+    """Answers per item, and how many without early stopping; 0 if not known."""
 
     @property
     def part(self) -> str:
-        """Which of the panel's answers these are, where they are not all."""
+        """Which part of the panel's answers this is, if not all."""
         if not self.answers:
             return f"none of {self.asked} answers an item"
         return f"the first {self.answers} of {self.asked} answers an item" if self.answers < self.asked else ""
@@ -79,22 +83,16 @@ class RefinementRecord(msgspec.Struct, frozen=True):
     recipe: Recipe
     panels: dict[str, Members]
     recorded: bool = False
-    paused: str = ""
-    """The stage that waits for people, if there is one."""
+    paused: str = ""  # stage that waits for reviewers, if any
     residual_blind: tuple[Residual, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-class Fall(NamedTuple):
-    """Items that went at a stage for the same reason."""
-
-    items: int
-    verdict: str
-    reason: str
+Fall = tuple[int, str, str]  # items dropped at a stage for one reason: their number, verdict, and reason
 
 
 class StageOutcome(NamedTuple):
-    """What one stage did."""
+    """Result of a stage."""
 
     stage: Stage
     into: int
@@ -109,7 +107,7 @@ class StageOutcome(NamedTuple):
 
 
 class RefinementHistory(NamedTuple):
-    """Everything a card tells of a refinement."""
+    """Contents of a card about a refinement."""
 
     about: RefinementRecord
     outcomes: list[StageOutcome]
@@ -121,36 +119,36 @@ class RefinementHistory(NamedTuple):
 
     @property
     def recipe_text(self) -> str:
-        """The recipe as a file that repeats it, less its words, which stand above it."""
+        """The recipe as a file that repeats it, without its description."""
         return recipe_yaml(msgspec.structs.replace(self.about.recipe, about=""))
 
     @property
     def unreviewed(self) -> int:
-        """Items that passed a review stage that nobody held."""
+        """Items that passed a review stage that was not held."""
         return sum(outcome.unreviewed for outcome in self.outcomes)
 
     @property
     def waiting(self) -> int:
-        """Items that wait for people, and so are not in the benchmark."""
+        """Items that wait for review, and so are not in the benchmark."""
         return sum(outcome.counts.get("review", 0) for outcome in self.outcomes)
 
     @property
     def left_blind(self) -> list[Residual]:
-        """What is still answered blind at the end, by panel, those that had no say first."""
+        """Blind accuracy at the end, by panel, held-out models first."""
         return sorted(self._blind("after").values(), key=lambda one: (one.who != "held out", one.panel))
 
     def before(self, after: Residual) -> Residual | None:
-        """What the same models answered blind before anything fell."""
+        """Blind accuracy of the same models before any item was dropped."""
         return self._blind("before").get((after.panel, after.who))
 
     def _blind(self, when: str) -> dict[tuple[str, str], Residual]:
-        """By panel and kind of seat; where a panel was heard at several stages, what it said first."""
+        """By panel and kind of seat; of a panel asked at several stages, its first answers."""
         told = [one for one in self.about.residual_blind if one.when == when and one.accuracy.value is not None]
         return {(one.panel, one.who): one for one in reversed(told)}
 
     @property
     def command(self) -> str:
-        """What repeats it, given the same models or answers."""
+        """The command that repeats it, given the same models or answers."""
         seated = {name: (*who.seats, *who.held_out) for name, who in self.about.panels.items()}
         words = ["--answers", "RUN"] if self.about.recorded else ["--models", "models.yaml"]
         for name, models in seated.items():
@@ -162,7 +160,7 @@ class RefinementHistory(NamedTuple):
 
 
 def recipe_yaml(recipe: Recipe) -> str:
-    """A recipe as a file that people read."""
+    """A recipe as readable YAML."""
     return yaml.safe_dump(msgspec.to_builtins(recipe), sort_keys=False, allow_unicode=True, width=100)
 
 
@@ -191,19 +189,19 @@ def _outcomes(recipe: Recipe, verdicts: pl.DataFrame) -> Iterator[StageOutcome]:
 
 
 def _falls(reasons: Counter[tuple[str, str]]) -> list[Fall]:
-    """Reasons that differ in their figures alone are one, told with the range of each figure."""
+    """Merge reasons that differ in their figures alone, with the range of each figure."""
     kinds: dict[tuple[str, str], list[tuple[str, int]]] = {}
     for (verdict, reason), count in reasons.items():
         kinds.setdefault((verdict, reason_kind(reason)), []).append((reason, count))
     falls = [
-        Fall(sum(count for _, count in told), verdict, together([reason for reason, _ in told]))
+        (sum(count for _, count in told), verdict, together([reason for reason, _ in told]))
         for (verdict, _), told in kinds.items()
     ]
-    falls.sort(key=lambda fall: (-fall.items, fall))
+    falls.sort(key=lambda fall: (-fall[0], fall))
     shown, rest = falls[:_MOST_REASONS], falls[_MOST_REASONS:]
-    for verdict in sorted({fall.verdict for fall in rest}):
-        many = [fall.items for fall in rest if fall.verdict == verdict]
-        shown.append(Fall(sum(many), verdict, f"{len(many)} other reasons"))
+    for verdict in sorted({fall[1] for fall in rest}):
+        many = [fall[0] for fall in rest if fall[1] == verdict]
+        shown.append((sum(many), verdict, f"{len(many)} other reasons"))
     return shown
 
 
@@ -217,3 +215,132 @@ def together(reasons: Sequence[str]) -> str:
 def _range(figures: Sequence[str]) -> str:
     ordered = sorted(set(figures), key=lambda figure: (float(figure.replace(",", "")), figure))
     return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"
+
+
+_FALLEN: Mapping[VerdictKind, tuple[str, str]] = {"drop": ("bad", "Dropped"), "review": ("suspect", "For review")}
+_SHOWN = 6
+_HELD_OUT = "held out"
+_MOST_VALUES = 24
+Verdicts = Sequence[tuple[str, Sequence[Verdict]]]
+
+
+class RefinedItems(NamedTuple):
+    """Items of a refinement: those that went in, by id, those that are left, and the benchmarks with their images."""
+
+    into: Mapping[str, Item]
+    kept: Sequence[Item]
+    benchmarks: Sequence[Benchmark]
+
+
+def write_refine_page(
+    record: RefinementRecord, stages: Verdicts, refined: RefinedItems, to: Path, at: ItemsAt = NOWHERE
+) -> None:
+    """Write the page; ``at`` is the target of its links."""
+    items, kept, album = refined.into, refined.kept, Album(*refined.benchmarks)
+    blind = list(_blind(record.residual_blind))
+    first = stages[0][0] if stages else ""
+    into, left = at.count(len(items), Query(stage=first)), at.count(len(kept), Query(verdict="kept"))
+    contents = {
+        "record": record,
+        "at": at,
+        "headline": _headline(record, into, left, at.count(into.items - left.items, Query(verdict="fallen"))),
+        "tiles": [] if record.paused else _tiles(stages, left, at),
+        "total": len(items),
+        "kept": left,
+        "stages": [_stage(*stage, items, album, at) for stage in stages],
+        "blind": blind,
+        "blind_top": min(1.0, max((one["high"] for one in blind), default=1.0) * 1.15) or 1.0,
+        "panels": [(name, _seated(who, record.recipe.panels[name])) for name, who in record.panels.items()],
+        "tags": list(_by_tag(items, kept, Query(stage=first), at)),
+        "recipe": recipe_yaml(record.recipe),
+        "album": album.pictures,
+    }
+    write_page("refine.html.j2", contents, to, overwrite=True)
+
+
+def _headline(record: RefinementRecord, into: ItemCount, left: ItemCount, fell: ItemCount) -> Markup:
+    """What was removed, and whether what is left can still be answered without the image."""
+    items = into.counted("item")
+    if record.paused:
+        return Markup("{} went in; the stage {} waits for people.").format(items, record.paused)
+    were = "was" if fell.items == 1 else "were"
+    counts = Markup("{} of {} are left; {} {} removed on the way.").format(left, items, fell, were)
+    history = RefinementHistory(record, [])
+    known = [(before, after) for after in history.left_blind if (before := history.before(after))]
+    if not known:
+        return counts + " How much can still be answered without the image was not measured."
+    before, after = known[0]
+    low, high = before.accuracy.low, after.accuracy.high
+    note = "; the intervals overlap" if low is not None and high is not None and high >= low else ""
+    who = "the panel that screened, and so looks cleaner than others would, scores"
+    if before.who == _HELD_OUT:
+        who = "models that were held out score"
+    scores = f"{_percent(before.accuracy)} before and {_percent(after.accuracy)} on the items left"
+    return counts + f" Without the image, {who} {scores}{note}."
+
+
+def _percent(share: Interval) -> str:
+    bounds = "" if share.low is None or share.high is None else f" [{100 * share.low:.0f}, {100 * share.high:.0f}]"
+    return f"{100 * (share.value or 0.0):.0f} %{bounds}"
+
+
+def _tiles(stages: Verdicts, left: ItemCount, at: ItemsAt) -> list[tuple[str, Any, str]]:
+    """Main figures: items left, items dropped, and the stage that dropped most."""
+    counts = [(name, Counter[str](one.verdict for one in verdicts)) for name, verdicts in stages]
+    into = len(stages[0][1]) if stages else left.items
+    told: list[tuple[str, Any, str]] = [("items left", left, f"of {into:,}")]
+    for kind, words in (("drop", "dropped"), ("review", "left for review"), ("fix", "mended")):
+        number = sum(count[kind] for _, count in counts)
+        if number:
+            most = max(counts, key=lambda one: one[1][kind])
+            count = ItemCount(number) if kind == "fix" else at.count(number, Query(verdict=kind))
+            told.append((words, count, f"most by {most[0]}: {most[1][kind]:,}"))
+    return told
+
+
+def _stage(
+    name: str, verdicts: Sequence[Verdict], items: Mapping[str, Item], album: Album, at: ItemsAt
+) -> dict[str, Any]:
+    """Layout of a stage; by verdict: its colour, its word, number of items dropped, some of them."""
+    kinds: tuple[VerdictKind, ...] = ("drop", "fix", "review", "keep")
+    said = Counter(verdict.verdict for verdict in verdicts)
+    counts = {kind: at.count(said[kind], Query(stage=name, verdict=kind)) for kind in kinds}
+    groups = []
+    for kind, words in _FALLEN.items():
+        fallen = sorted((verdict for verdict in verdicts if verdict.verdict == kind), key=lambda one: lot(one.item))
+        shown = [show_verdict(verdict, items[verdict.item], album) for verdict in fallen[:_SHOWN]]
+        if shown:
+            groups.append((*words, counts[kind], shown))
+    into = at.count(len(verdicts), Query(stage=name))
+    return {"name": name, "into": into, "counts": list(counts.items()), "groups": groups}
+
+
+def _blind(residuals: Sequence[Residual]) -> Iterator[dict[str, Any]]:
+    """The rows of the page's chart: blind accuracy with its interval."""
+    for one in residuals:
+        value, low, high = one.accuracy.value, one.accuracy.low, one.accuracy.high
+        if value is not None:
+            part = f" ({one.part})" if one.part else ""
+            ends = {"low": value if low is None else low, "high": value if high is None else high}
+            yield {"who": f"{one.panel}, {one.who}{part}, {one.when}", "models": one.models, "value": value, **ends}
+
+
+def _seated(members: Members, panel: Panel) -> str:
+    asked = f"{panel.sight}, {panel.ask}, {panel.trials * panel.orders} × an item"
+    told = f"{', '.join(members.seats) or 'nobody'} ({asked})"
+    return f"{told}; held out: {', '.join(members.held_out)}" if members.held_out else told
+
+
+def _by_tag(
+    items: Mapping[str, Item], kept: Sequence[Item], into: Query, at: ItemsAt
+) -> Iterator[tuple[str, list[tuple[str, ItemCount, ItemCount]]]]:
+    """Each tag: its values, how many of the items that went ``into`` it had each, and how many are left."""
+    for tag in sorting_tags(items.values()):
+        words = {name: tag_word(item.tags.get(tag)) or "" for name, item in items.items()}
+        before, left = Counter(words.values()), Counter(words[item.id] for item in kept)
+        rows = []
+        for value, number in before.most_common(_MOST_VALUES):
+            having = {"tags": ((tag, value),)} if value else {"untagged": (tag,)}
+            there = at.count(number, msgspec.structs.replace(into, **having))
+            rows.append((value, there, at.count(left[value], Query(verdict="kept", **having))))
+        yield tag, rows

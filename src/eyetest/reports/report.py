@@ -1,9 +1,10 @@
-"""A report put together: which figures can be drawn, what the headline is, who was asked what; and its files."""
+"""Assemble a report: which figures can be drawn, the headline, who was asked what; and its files."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 from altair.typing import ChartType
@@ -12,18 +13,16 @@ from markupsafe import Markup
 from eyetest.measures import NotMeasurable
 from eyetest.measures.printed import as_latex, as_markdown, csv_text
 from eyetest.measures.results import PROTOCOL
-from eyetest.pages.charts import as_narrow_svg, as_png, as_svg, on_page
+from eyetest.pages.charts import as_png, as_svg, for_page
 from eyetest.pages.plots import benchmark_of, bounded, named
-from eyetest.reports.figures import FIGURES, Figure, in_order
+from eyetest.reports.figures import FIGURES, Figure
 from eyetest.reports.material import Material
 from eyetest.reports.report_items import ReportItems
 from eyetest.store import refuse_to_lose, replacing_folder
 
-ALL_OPTIONS = "options_n"
-"""How many of a model's items have options; told where not all have."""
+ALL_OPTIONS = "options_n"  # number of a model's items with options; shown where not all have
 _HEADLINE = "headline"
 _LONGEST_TABLE = 200
-"""A longer one is for the CSV beside the figure."""
 _TABLES: Mapping[str, Callable[[pl.DataFrame], str]] = {"tex": as_latex, "md": as_markdown}
 _PICTURES = ("svg", "png", "csv")
 
@@ -42,20 +41,18 @@ class DrawnFigure:
 
     @cached_property
     def svg(self) -> str:
-        """The chart as it is printed."""
+        """The chart for print."""
         return as_svg(self.chart)
 
     def on_page(self, items: ReportItems | None = None) -> Markup:
-        """The chart as a page has it, for wide screens and for narrow ones; with ``items``, as it leads to them."""
+        """The chart as an element of a page; with ``items``, its parts link to them."""
         if items is None or not self.figure.linked or not items.at.before:
-            return on_page(self.svg, as_narrow_svg(self.chart), self.figure.title)
-        chart = self.figure.draw(self.numbers, items)
-        return on_page(as_svg(chart), as_narrow_svg(chart), self.figure.title, items.links)
+            return for_page(self.svg, self.figure.title)
+        return for_page(as_svg(self.figure.draw(self.numbers, items)), self.figure.title, items.links)
 
 
-@dataclass(frozen=True)
-class Missing:
-    """A figure that these results do not give, why not, and what would bring it."""
+class Missing(NamedTuple):
+    """A figure that these results do not give, why not, and what would provide it."""
 
     title: str
     why: str
@@ -64,20 +61,21 @@ class Missing:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that is told, in order."""
+    """All contents of a report, in order."""
 
     material: Material
     drawn: list[DrawnFigure]
     missing: list[Missing]
+    notes: Sequence[str] = ()
 
     @cached_property
     def headline(self) -> pl.DataFrame | None:
-        """Each model's accuracy, gain and leakage, the best first; None where nobody was asked."""
+        """Each model's accuracy, gain and leakage, the best first; None where no model was asked."""
         return _headline(self.material)
 
     @cached_property
     def asked(self) -> pl.DataFrame:
-        """How questions were put, to how many models, how often; and items that models have no score for."""
+        """Protocols with number of models and tests; and items that models have no score for."""
         scores = self.material.results.scores.with_columns(pl.col(*PROTOCOL, "benchmark").cast(pl.String))
         scored = pl.struct("model", "item").filter(pl.col("score").is_not_null())
         counts = {
@@ -102,13 +100,14 @@ def tell(material: Material, figures: Sequence[Figure] | None = None) -> Report:
     """Measure and draw whatever these results allow: these figures, or those of every report."""
     drawn: list[DrawnFigure] = []
     lacking: list[tuple[Figure, Missing]] = []
-    for figure in in_order() if figures is None else figures:
+    for figure in sorted(FIGURES.values() if figures is None else figures, key=lambda figure: figure.place):
         try:
             drawn.append(DrawnFigure(figure, figure.numbers(material)))
         except NotMeasurable as reason:
             lacking.append((figure, Missing(figure.title, str(reason), figure.needs)))
     parts = {"", *(one.figure.part for one in drawn)}
-    return Report(material, drawn, [missing for figure, missing in lacking if figure.part in parts])
+    missing = [lack for figure, lack in lacking if figure.part in parts]
+    return Report(material, drawn, missing, material.notes())
 
 
 def _headline(material: Material) -> pl.DataFrame | None:
@@ -117,7 +116,7 @@ def _headline(material: Material) -> pl.DataFrame | None:
     except NotMeasurable:
         return None
     around = benchmark_of(table)
-    head = table.select(*around, pl.col("series").alias("model"), *bounded("accuracy"), "n", "missing")
+    head = table.select(*around, pl.col("series").alias("model"), *bounded("accuracy"), "unread", "n", "missing")
     if head.is_empty():
         return None
     for more in (_guessing(material, around), _gains(material, around)):
@@ -130,7 +129,7 @@ def _headline(material: Material) -> pl.DataFrame | None:
 
 
 def _gains(material: Material, around: list[str]) -> pl.DataFrame | None:
-    """Gain and leakage of the models that saw under the usual protocol."""
+    """Gain and leakage of the models that saw the image under the usual protocol."""
     try:
         table = material.measured("gain", scope="usual and blind")
     except NotMeasurable:
@@ -144,7 +143,7 @@ def _gains(material: Material, around: list[str]) -> pl.DataFrame | None:
 
 
 def _guessing(material: Material, around: list[str]) -> pl.DataFrame | None:
-    """What guessing scores on the items with options that each model answered, and the model on the same."""
+    """Score of guessing on the items with options that each model answered, and the model's on the same."""
     try:
         table = named(material.measured("above-guessing"))
     except NotMeasurable:
@@ -153,17 +152,15 @@ def _guessing(material: Material, around: list[str]) -> pl.DataFrame | None:
     return table.select(*around, series, there, "guessing", pl.col("n").alias(ALL_OPTIONS))
 
 
-def refuse_to_lose_files(folder: Path, *, overwrite: bool, names: Sequence[str] = ()) -> None:
-    """Stop before anything is drawn where it would take the place of something that is not ours.
-
-    ``names``: what is drawn, if it is not the figures of every report.
-    """
-    ours = {f"{name}.{end}" for name in (names or (*FIGURES, _HEADLINE)) for end in (*_PICTURES, *_TABLES)}
+def refuse_to_lose_files(folder: Path, more: Sequence[Figure], *, overwrite: bool) -> None:
+    """Refuse before drawing to replace other files than those of the usual figures and some more."""
+    names = (*FIGURES, *(figure.name for figure in more), _HEADLINE)
+    ours = {f"{name}.{end}" for name in names for end in (*_PICTURES, *_TABLES)}
     refuse_to_lose(folder, overwrite=overwrite, ours=ours)
 
 
 def write_figures(report: Report, folder: Path, *, overwrite: bool) -> int:
-    """Each figure as NAME.svg, NAME.png and NAME.csv; how many there were."""
+    """Write each figure as NAME.svg, NAME.png and NAME.csv; returns their number."""
     with replacing_folder(folder, overwrite=overwrite) as new:
         for drawn in report.drawn:
             name = drawn.figure.name
@@ -174,7 +171,7 @@ def write_figures(report: Report, folder: Path, *, overwrite: bool) -> int:
 
 
 def write_tables(report: Report, folder: Path, *, overwrite: bool) -> int:
-    """The headline and the numbers of every figure as NAME.tex and NAME.md; how many there were."""
+    """Write the headline and the numbers of every figure as NAME.tex and NAME.md; returns their number."""
     tables = {} if report.headline is None else {_HEADLINE: report.headline}
     tables |= {drawn.figure.name: drawn.numbers for drawn in report.drawn if len(drawn.numbers) <= _LONGEST_TABLE}
     with replacing_folder(folder, overwrite=overwrite) as new:

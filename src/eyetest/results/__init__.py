@@ -1,1 +1,1 @@
-"""What a run's answers are worth: scores, judges, and runs gathered for measures."""
+"""Scores of a run's answers, judges, and runs gathered for measures."""

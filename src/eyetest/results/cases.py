@@ -1,4 +1,4 @@
-"""One item of a run, followed from what was asked to what it was worth."""
+"""An item of a run, from the request to the score."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -14,12 +14,11 @@ from eyetest.runs.plan import PLAN, scan_table
 from eyetest.runs.stored import one_line_if_damaged
 from eyetest.scoring import Said, Scored, Scorer, quoted
 
-Responses = Callable[[str], Response | None]
-"""The response to a request, if there is one."""
+Responses = Callable[[str], Response | None]  # the response to a request, if any
 
 
 class ItemCase(NamedTuple):
-    """One answer: who was asked how, what was sent (or why this version would not), what was said, how it is read."""
+    """An answer: the condition, what was sent (or why it would not be), the reply, and its reading."""
 
     asked: Asked
     prompt: Prompt | CannotApply
@@ -28,7 +27,7 @@ class ItemCase(NamedTuple):
 
 
 def planned_calls(run: Run, items: Sequence[str]) -> pl.DataFrame:
-    """The rows of a run's plan that are about some items."""
+    """The rows of a run's plan about some items."""
     if not (run.path / PLAN).exists():
         return pl.DataFrame(schema=dict.fromkeys(columns(Planned), pl.String))
     named = pl.col("item").is_in(pl.Series(items, dtype=pl.String).implode())
@@ -39,7 +38,7 @@ def planned_calls(run: Run, items: Sequence[str]) -> pl.DataFrame:
 def item_cases(
     run: Run, benchmark: Benchmark, item: Item, calls: pl.DataFrame, responses: Responses, scorer: Scorer
 ) -> list[ItemCase]:
-    """What came of some planned calls about an item; those without a response are left out."""
+    """The results of some planned calls about an item; calls without a response are left out."""
     rows = calls.to_dicts()
     dialogues = _said_before(run, benchmark, item, responses) if any(map(_is_own, rows)) else None
     cases = []
@@ -52,7 +51,7 @@ def item_cases(
 
 
 def _said_before(run: Run, benchmark: Benchmark, item: Item, responses: Responses) -> Dialogues:
-    """The dialogues of a benchmark, with what was said to the turns before an item."""
+    """The dialogues of a benchmark, with the answers to the turns before an item."""
     dialogues = Dialogues(benchmark)
     for earlier in benchmark.take(sorted(dialogues.before([benchmark.position(item.id)]))):
         for row in filter(_is_own, planned_calls(run, [earlier.id]).to_dicts()):

@@ -1,7 +1,7 @@
-"""A run as Every Eval Ever keeps evaluations: per model an aggregate, and beside it a line for each answer.
+"""A run in the schema 0.3.0 of Every Eval Ever: per model an aggregate, and beside it a line for each answer.
 
-Written by the published schema, version 0.3.0. It has no way to say that an answer has no score: what failed, and
-answers to items without a gold, stay out of both files and are counted in the aggregate, rather than pass for wrong.
+The schema has no answers without a score: they are left out of both files and counted, so that they do not pass for
+wrong.
 """
 
 import re
@@ -16,7 +16,7 @@ import msgspec
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
-from eyetest.measures.accuracy import Accuracy
+from eyetest.measures.accuracy import accuracy
 from eyetest.measures.results import PROTOCOL, Results, Settings, narrowed, values_of
 from eyetest.records import Asked, Condition, Item, columns, letter
 from eyetest.records.order import order_of
@@ -34,26 +34,17 @@ _NOBODY = "unknown"
 _UNBOUNDED = ("cider",)
 _LEVEL = 0.95
 _KEY = columns(Asked)
-_FREE = ("item", "model")
+# How an answer was asked for and read, from which our own table can be rebuilt
+_ASKED = [name for name in (*_KEY, "outcome", "reading", "rule", "given") if name not in ("item", "model")]
 _encode = msgspec.json.Encoder().encode
 
 
 class ExportedAnswers(NamedTuple):
-    """What was written."""
+    """The result of an export."""
 
     answers: int
-    unscored: int
-    """Answers that have no score, and so no place in the format."""
-    nameless: tuple[str, ...]
-    """Models whose name does not say who made them."""
-
-
-class _Series(NamedTuple):
-    """The scores of a model by one metric, under one protocol."""
-
-    id: str
-    name: str
-    result: dict[str, Any]
+    unscored: int  # answers without a score, which the format cannot hold
+    nameless: tuple[str, ...]  # models whose name does not include the developer
 
 
 def export_every_eval_ever(
@@ -64,11 +55,9 @@ def export_every_eval_ever(
     refuse_to_lose(to, overwrite=overwrite, ours=("data",))
     results = results_of([run], scorer, tell=tell)
     scores, _ = scores_of(run, benchmark, scorer, tell)
-    said = answers_of(run, benchmark).select(*(pl.col(name).cast(pl.String).alias(name) for name in _FREE), *_rest())
     key = [pl.col(name).cast(pl.String) for name in _KEY if name not in ("template", "order", "trial")]
-    rows = scores.with_columns(key).join(
-        said.with_columns(key).drop("outcome"), on=_KEY, how="left", maintain_order="left"
-    )
+    said = answers_of(run, benchmark).select(*_KEY, "text", "given").with_columns(key)
+    rows = scores.with_columns(key).join(said, on=_KEY, how="left", maintain_order="left")
     answers = unscored = 0
     with replacing_folder(to, overwrite=overwrite) as folder:
         for model in values_of(results, "model"):
@@ -81,61 +70,59 @@ def export_every_eval_ever(
     return ExportedAnswers(answers, unscored, nameless)
 
 
-def _rest() -> list[str]:
-    return [*(name for name in _KEY if name not in _FREE), "outcome", "text", "given"]
-
-
 class _SampleRecord:
-    """The two files of one model."""
+    """The two files of a model."""
 
     def __init__(self, run: Run, benchmark: Benchmark, model: str) -> None:
-        self._run, self._benchmark, self._model = run, benchmark, model
+        self._run, self._model = run, model
         self._items = {item.id: item for item in benchmark}
-        self._now = str(int(time.time()))
-        self._name = benchmark.manifest.name
+        self._now, about = str(int(time.time())), benchmark.manifest
+        self._name = about.name
         self._id = f"{self._name}/{model}/{self._now}"
+        is_url = about.source.startswith(("http://", "https://"))
+        details = {"fingerprint": about.fingerprint, "items": str(about.counts.items), "version": about.version}
+        where = {"source_type": "url", "url": [about.source]} if is_url else {"source_type": "other"}
+        self._source = {"dataset_name": self._name, **where, "additional_details": details}
 
     def write(self, folder: Path, rows: pl.DataFrame, results: Results) -> None:
-        """Samples first: the aggregate says what they come to."""
+        """Write the samples, then the aggregate over them."""
         developer, _, model = self._model.partition("/")
         place = ("data", _fit(self._name), *map(_fit, (developer, model) if model else (_NOBODY, developer)))
         inside, name = folder.joinpath(*place), str(uuid4())
         inside.mkdir(parents=True)
-        series = {one.id: one for one in self._series(results)}
+        series = {result["evaluation_result_id"]: result for result in self._series(results)}
         digest, samples = sha256(), f"{name}_samples.jsonl"
         with (inside / samples).open("wb") as file:
             for row in rows.iter_rows(named=True):
                 line = _encode(self._instance(row, series)) + b"\n"
                 digest.update(line)
                 file.write(line)
-        details: dict[str, Any] = {
+        details = {
             "format": "jsonl",
             "file_path": "/".join((*place, samples)),
             "hash_algorithm": "sha256",
+            "checksum": digest.hexdigest(),
+            "total_rows": len(rows),
         }
-        details |= {"checksum": digest.hexdigest(), "total_rows": len(rows)}
-        aggregate = self._aggregate([one.result for one in series.values()], details)
+        aggregate = self._aggregate(list(series.values()), details)
         (inside / f"{name}.json").write_bytes(msgspec.json.format(_encode(aggregate), indent=2) + b"\n")
 
-    def _series(self, results: Results) -> Iterator[_Series]:
+    def _series(self, results: Results) -> Iterator[dict[str, Any]]:
         for metric in values_of(results, "metric"):
             kept = narrowed(results, [("metric", [metric])])
-            table = Accuracy().measure(kept, Settings(level=_LEVEL)).table
+            table = accuracy.measure(kept, Settings(level=_LEVEL)).table
             fixed = {axis: values_of(kept, axis)[0] for axis in PROTOCOL if axis not in table.columns}
-            for row in table.iter_rows(named=True):
-                if row["n"]:
-                    yield self._one_series(metric, row | fixed)
+            yield from (self._one_series(metric, row | fixed) for row in table.iter_rows(named=True) if row["n"])
 
-    def _one_series(self, metric: str, row: Mapping[str, Any]) -> _Series:
-        id_ = _series_id(metric, row)
+    def _one_series(self, metric: str, row: Mapping[str, Any]) -> dict[str, Any]:
         name = f"{self._name}{_how(row)}"
         unbounded = metric in _UNBOUNDED
         interval = {"lower": row["accuracy_low"], "upper": row["accuracy_high"], "confidence_level": _LEVEL}
         known = None not in interval.values()
-        result = {
-            "evaluation_result_id": id_,
+        return {
+            "evaluation_result_id": _series_id(metric, row),
             "evaluation_name": name,
-            "source_data": self._source_data(),
+            "source_data": self._source,
             "metric_config": {
                 "evaluation_description": f"mean {metric} over the items of {name}",
                 "metric_id": metric,
@@ -148,25 +135,11 @@ class _SampleRecord:
             },
             "score_details": {
                 "score": row["accuracy"],
-                "details": {"items_without_a_score": str(row["missing"])},
+                "details": {"items_without_a_score": str(row["missing"]), "unread_share": f"{row['unread']:.6f}"},
                 "uncertainty": {"num_samples": row["n"]}
                 | ({"confidence_interval": interval | {"method": "clustered by picture and group"}} if known else {}),
             },
         }
-        return _Series(id_, name, result)
-
-    def _source_data(self) -> dict[str, Any]:
-        manifest = self._benchmark.manifest
-        about = {
-            "fingerprint": manifest.fingerprint,
-            "items": str(manifest.counts.items),
-            "version": manifest.version,
-        }
-        if manifest.source.startswith(("http://", "https://")):
-            where: dict[str, Any] = {"source_type": "url", "url": [manifest.source]}
-        else:
-            where = {"source_type": "other"}
-        return {"dataset_name": self._name, **where, "additional_details": about}
 
     def _aggregate(self, results: list[dict[str, Any]], details: dict[str, Any]) -> dict[str, Any]:
         steps = self._run.manifest.steps
@@ -195,18 +168,18 @@ class _SampleRecord:
             "detailed_evaluation_results": details,
         }
 
-    def _instance(self, row: Mapping[str, Any], series: Mapping[str, _Series]) -> dict[str, Any]:
+    def _instance(self, row: Mapping[str, Any], series: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         item = self._items[row["item"]]
         about, text = series[_series_id(row["metric"], row)], row["text"]
         reference = [choice.text for choice in item.choices if choice.correct] or list(item.references)
-        choices = _as_shown(item, row["order"])
+        choices = [item.choices[at].text for at in order_of(item.id, len(item.choices), row["order"])]
         hashed = sha256((item.question + "".join(reference)).encode()).hexdigest()
         return {
             "schema_version": SCHEMA_VERSION,
             "evaluation_id": self._id,
             "model_id": self._model,
-            "evaluation_name": about.name,
-            "evaluation_result_id": about.id,
+            "evaluation_name": about["evaluation_name"],
+            "evaluation_result_id": about["evaluation_result_id"],
             "sample_id": item.id,
             "sample_hash": hashed,
             "interaction_type": "single_turn",
@@ -215,7 +188,7 @@ class _SampleRecord:
             "answer_attribution": _attribution(row, item),
             "evaluation": {"score": row["score"], "is_correct": row["score"] >= 1},
             **({"error": row["outcome"]} if row["outcome"] != "answered" else {}),
-            "metadata": _metadata(row),
+            "metadata": {"eyetest": __version__} | {n: str(row[n]) for n in _ASKED if row[n] is not None},
         }
 
 
@@ -224,14 +197,10 @@ def _series_id(metric: str, row: Mapping[str, Any]) -> str:
 
 
 def _how(row: Mapping[str, Any]) -> str:
-    """How it was asked, where that is not with the picture, at once, in words."""
+    """The condition, where it is not with the image, direct, in words."""
     usual = Condition()
     unusual = [str(row[axis]) for axis in PROTOCOL if row[axis] != getattr(usual, axis)]
     return f" ({', '.join(unusual)})" if unusual else ""
-
-
-def _as_shown(item: Item, order: int) -> list[str]:
-    return [item.choices[at].text for at in order_of(item.id, len(item.choices), order)] if item.choices else []
 
 
 def _attribution(row: Mapping[str, Any], item: Item) -> list[dict[str, Any]]:
@@ -242,12 +211,6 @@ def _attribution(row: Mapping[str, Any], item: Item) -> list[dict[str, Any]]:
     return [{"turn_idx": 0, "extracted_value": texts.get(row["choice"], row["choice"]), **how}]
 
 
-def _metadata(row: Mapping[str, Any]) -> dict[str, str]:
-    """How it was asked, by which a table of ours can be made of it again; all values are texts in this format."""
-    names = [name for name in (*_KEY, "outcome", "reading", "rule", "given") if name not in _FREE]
-    return {"eyetest": __version__} | {name: str(row[name]) for name in names if row[name] is not None}
-
-
 def _fit(name: str) -> str:
-    """A name that any system takes for a folder."""
+    """A name that is valid as a folder on any system."""
     return _UNFIT.sub("_", name).rstrip(". ") or _NOBODY

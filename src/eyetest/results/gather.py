@@ -1,34 +1,122 @@
-"""Runs become what measures are made of: scores, what is known of the items, what is known of the models.
+"""Gathers runs for measures: scores, items, models, and replies with their metadata.
 
-A run that was not scored yet, or whose scores are of something else than it holds now, is scored on the way.
-Verdicts that were brought in without a benchmark are measured as they are.
+A run without current scores is scored on the way. Verdicts imported without a benchmark are measured as they are.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.measures import Results
-from eyetest.measures.results import ITEM_TYPES, REPLY_TYPES, TAG
-from eyetest.measures.stats.recurring import recurring, short_texts
+from eyetest.measures.results import EXCHANGED_TYPES, ITEM_TYPES, REPLY_TYPES, TAG
+from eyetest.measures.stats.consensus import recurring, short_texts
 from eyetest.measures.stats.sets import DisjointSets
-from eyetest.records import GIVEN, Asked, Item, ModelEntry, Score, columns, letter, tag_word
-from eyetest.results.exchanged import exchanged
-from eyetest.results.provenance import ScoreProvenance
-from eyetest.results.scores import benchmark_of, refuse_gaps, scores_of
-from eyetest.results.sentences import labelled
-from eyetest.results.transcripts import transcribed
+from eyetest.prompts.building import remove
+from eyetest.records import (
+    EDITION,
+    GIVEN,
+    ORIGINAL,
+    TWIN,
+    Asked,
+    Condition,
+    Item,
+    ModelEntry,
+    Score,
+    columns,
+    letter,
+    tag_word,
+)
+from eyetest.records.recipe import SUITE_TAGS, SuiteBenchmark
+from eyetest.results.judge import labelled
+from eyetest.results.scores import ScoreProvenance, answers_of, benchmark_of, refuse_gaps, scores_of, wording
 from eyetest.runs import Run
 from eyetest.runs.stored import answers_frame, one_line_if_damaged, responses_frame
 from eyetest.scoring import Scorer
+from eyetest.scoring.metrics.same_text import edit_similarity
 from eyetest.scoring.metrics.yes_no import read_yes_no
+from eyetest.scoring.scorer import Said
 from eyetest.wording import counted, listed, typed
 
+_EXCHANGED = {name: EXCHANGED_TYPES[name] for name in ("request", "whose", "worth")}
+
+
+def exchanged(run: Run, benchmark: Benchmark | None, scorer: Scorer) -> pl.LazyFrame:
+    """Each text reply to an original or a twin, by each gold of its family: ``request, whose, worth``."""
+    if benchmark is None:
+        return pl.LazyFrame(schema=_EXCHANGED)
+    said = answers_of(run, benchmark).select(pl.col("item", "request", "ask", "outcome").cast(pl.String), "text")
+    plain = said.filter(pl.col("outcome") != "failed").unique(("item", "request"))
+
+    def valued(rows: pl.DataFrame) -> pl.DataFrame:
+        families = _families(benchmark) if len(rows) else {}
+        return pl.DataFrame(_values(rows, families, scorer), schema=_EXCHANGED, orient="row").unique()
+
+    return plain.map_batches(valued, schema=_EXCHANGED)
+
+
+def _families(items: Iterable[Item]) -> dict[str, list[Item]]:
+    """By item, all that share its question and differ in image and gold."""
+    families: dict[str, list[Item]] = defaultdict(list)
+    for item in items:
+        if item.tags.get(EDITION) in (ORIGINAL, TWIN) and item.has_gold and not item.is_choice:
+            families[item.id if item.tags[EDITION] == ORIGINAL else item.group].append(item)
+    return {item.id: family for family in families.values() for item in family}
+
+
+def _values(
+    rows: pl.DataFrame, families: Mapping[str, Sequence[Item]], scorer: Scorer
+) -> Iterator[tuple[str, str, float]]:
+    for item, request, ask, outcome, text in rows.iter_rows():
+        for other in families.get(item, ()):
+            worth = scorer.score(other, Condition(ask=ask), Said(outcome, text)).score
+            if worth is not None:
+                yield request, other.id, worth
+
+
+_COPIED = {name: REPLY_TYPES[name] for name in ("request", "copied")}
+_ANSWER = re.compile(r"^\W*answer\W*:", re.IGNORECASE | re.MULTILINE)
+_MARK = re.compile(r"^[ \t]*[*_]*[(\[]?[A-Z][)\].:][*_]*[ \t]+", re.MULTILINE)
+
+
+def transcript_of(reply: str) -> str:
+    """The copied text of a reply: before its last ``Answer:``, without option letters."""
+    answers = list(_ANSWER.finditer(reply))
+    return _MARK.sub("", reply[: answers[-1].start()] if answers else reply)
+
+
+def text_of(item: Item) -> str:
+    """The text to be copied: hint, question and options, in the order of the page."""
+    return "\n".join(remove(text) for text in (item.hint, item.question, *(choice.text for choice in item.choices)))
+
+
+def transcribed(run: Run, benchmark: Benchmark | None) -> pl.LazyFrame:
+    """The similarity to its text of each reply that had to copy a screenshot first: ``request, copied``."""
+    if benchmark is None:
+        return pl.LazyFrame(schema=_COPIED)
+    asked = (pl.col("ask").cast(pl.String) == "ocr") & (pl.col("sight").cast(pl.String) == "screenshot")
+    said = answers_of(run, benchmark).filter(asked).drop_nulls("text")
+    plain = said.select(pl.col("item", "request").cast(pl.String), "text").unique("request")
+
+    def copied(rows: pl.DataFrame) -> pl.DataFrame:
+        texts = {item.id: text_of(item) for item in benchmark} if len(rows) else {}
+        values = [
+            (request, edit_similarity(transcript_of(text), texts[item]))
+            for item, request, text in rows.iter_rows()
+            if item in texts
+        ]
+        return pl.DataFrame(values, schema=_COPIED, orient="row")
+
+    return plain.map_batches(copied, schema=_COPIED)
+
+
 CLUSTERS = ("auto", "image", "group", "passage", "none")
-"""What makes items depend on each other; the name of a tag will do as well. ``auto`` is pictures and groups."""
+"""What makes items dependent; a tag's name is also valid. ``auto``: images and groups."""
 _NEED_NO_ITEMS = ("auto", "none")
 _VERDICTS = {"yes": True, "true": True, "no": False, "false": False}
 
@@ -41,10 +129,7 @@ def results_of(
     models: Mapping[str, ModelEntry] | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Results:
-    """What some runs found, together. Runs about the same benchmark complete each other.
-
-    ``tell`` hears of work that takes a while.
-    """
+    """The results of some runs together. Runs about the same benchmark complete each other."""
     names = benchmark_names(runs, bench)
     tables, items, notes, replies, kin = [], {}, list[str](), [], []
     for run, name in zip(runs, names, strict=True):
@@ -91,7 +176,7 @@ def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.D
         gold = item.gold[0] if item.gold else None
         words = {tag: tag_word(value) for tag, value in item.tags.items()}
         tags = {TAG + tag: word for tag, word in words.items() if word is not None}
-        own = {"benchmark": name, "item": item.id, "group": item.group or None}
+        own = {"benchmark": name, "item": item.id, "group": item.group or None, "content": wording(item).hex()}
         for shared in kind(item):
             joined.join(item.id, "\0" + shared)
         answers.append(short_texts([choice.text for choice in item.choices]))
@@ -114,7 +199,7 @@ def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.D
 
 
 def _is_yes(item: Item) -> bool | None:
-    """Whether yes is right; None where the item asks for something else."""
+    """Whether yes is right; None where the item is no yes/no question."""
     offered = [_VERDICTS.get(choice.text.strip(" .").casefold()) for choice in item.choices]
     if item.choices:
         return (
@@ -136,10 +221,7 @@ def _cluster_kind(cluster: str) -> Callable[[Item], list[str]]:
 
 
 def benchmark_names(runs: Sequence[Run], bench: Benchmark | None = None) -> list[str]:
-    """What each run is about. Two versions of a benchmark are told apart by the folder of the run.
-
-    Runs on versions of which ``bench`` is a revision all count by that, and are about one benchmark.
-    """
+    """Each run's benchmark; versions that ``bench`` does not revise differ by the run's folder."""
     if not runs:
         raise InputError("no run to measure")
     about = [run.manifest.benchmark for run in runs]
@@ -156,7 +238,7 @@ def benchmark_names(runs: Sequence[Run], bench: Benchmark | None = None) -> list
 
 
 def benchmark_if_needed(run: Run, named: Benchmark | None, *, rescore: bool) -> Benchmark | None:
-    """The benchmark, or None where nobody needs one: every answer is a verdict, and is to stay one."""
+    """The benchmark, or None where none is needed: every answer is a verdict and remains one."""
     if named is not None or run.manifest.benchmark is not None or rescore:
         return benchmark_of(run, named)
     refuse_gaps(run)
@@ -169,7 +251,7 @@ def benchmark_if_needed(run: Run, named: Benchmark | None, *, rescore: bool) -> 
 def scores_if_known(
     run: Run, benchmark: Benchmark | None, scorer: Scorer, tell: Callable[[str], None]
 ) -> tuple[pl.LazyFrame, list[str]]:
-    """A run's scores, and what has to be said of them."""
+    """A run's scores, and the notes on them."""
     if benchmark is None:
         frame = _verdicts(run)
         answered = frame.select(pl.len()).collect(engine="streaming").item()
@@ -179,7 +261,7 @@ def scores_if_known(
 
 
 def _incomplete(run: Run, planned: int, answered: int) -> list[str]:
-    """Planned calls without an answer: of a run that is going on, was stopped, or needed no more of them."""
+    """Planned calls without an answer, of a run that is going on, was stopped, or needed no more of them."""
     if answered >= planned:
         return []
     spared = any(step.saved for step in run.manifest.steps)
@@ -189,40 +271,34 @@ def _incomplete(run: Run, planned: int, answered: int) -> list[str]:
 
 
 def _about(run: Run, frame: pl.LazyFrame, made: ScoreProvenance) -> list[str]:
-    """Who else had a say in the scores, which answers have none, and whether a lead decided how many there are."""
+    """Which judges read answers, which answers have no score, and whether a lead decided their number."""
     notes = []
     goals = [step.options["until"] for step in run.manifest.steps if step.saved and "until" in step.options]
     for goal in goals[-1:] if made.unanswered else ():
         chosen = "answers themselves chose the number of items, which intervals and tests here take as given"
-        notes.append(f"{run.path}: asked only until {goal} was certain; {chosen}")
+        notes.append(f"asked only until {goal} was certain; {chosen}")
     if made.unanswered and any(step.options.get("drawn") for step in run.manifest.steps):
         uneven = "items that tell models apart were likelier to be drawn"
-        notes.append(f"{run.path}: {uneven}, so means over them are not those of the benchmark")
+        notes.append(f"{uneven}, so means over them are not those of the benchmark")
     left_out = made.answered - made.reworded - frame.select(pl.len()).collect(engine="streaming").item()
     if left_out:
-        notes.append(f"{run.path}: {counted(left_out, 'answer')} to items that the benchmark does not have left out")
+        notes.append(f"{counted(left_out, 'answer')} to items that the benchmark does not have left out")
     if made.reworded:
-        notes.append(
-            f"{run.path}: {counted(made.reworded, 'answer')} to a wording that people have changed since left out"
-        )
+        notes.append(f"{counted(made.reworded, 'answer')} to a wording that people have changed since left out")
     if made.judge:
-        notes.append(f"{run.path}: {made.judge} read what the rules could not")
+        notes.append(f"{made.judge} read what the rules could not")
     if made.dropped_judge:
         again = f"{typed('eyetest', 'score', run.path)} --judge … has it read again, and asks nothing twice"
-        notes.append(
-            f"{run.path}: without the readings of {made.dropped_judge}, made before the run changed; {again}"
-        )
+        notes.append(f"without the readings of {made.dropped_judge}, made before the run changed; {again}")
     if made.rescored:
         kept = frame.filter(pl.col("rule") == GIVEN).select(pl.len()).collect(engine="streaming").item()
         if kept:
-            notes.append(
-                f"{run.path}: {counted(kept, 'answer')} with the score that others gave: no words or no gold"
-            )
-    return notes
+            notes.append(f"{counted(kept, 'answer')} with the score that others gave: no words or no gold")
+    return [f"{run.path}: {note}" for note in notes]
 
 
 def _verdicts(run: Run) -> pl.LazyFrame:
-    """Scores that were given, of items of which nothing is known."""
+    """Given scores of items of which nothing else is known."""
     frame = answers_frame(run.path).with_columns(pl.col(pl.Categorical).cast(pl.String))
     return frame.with_columns(
         pl.lit(None, pl.String).alias("reading"),
@@ -235,10 +311,93 @@ def _verdicts(run: Run) -> pl.LazyFrame:
 
 
 def _refuse_twice(scores: pl.LazyFrame) -> None:
-    """Two runs may complete each other, but an answer that both hold would count twice."""
+    """Refuse an answer that two runs hold: it would count twice."""
     key = ["benchmark", *columns(Asked)]
     twice = scores.group_by(key).len().filter(pl.col("len") > 1).head(1).collect(engine="streaming")
     if len(twice):
         row = twice.row(0, named=True)
-        what = listed([f"{row['model']} on {row['item']}", f"sight {row['sight']}", f"ask {row['ask']}"])
+        what = f"{row['model']} on {row['item']}, sight {row['sight']}, ask {row['ask']}"
         raise InputError(f"two runs hold an answer to the same question of {row['benchmark']}: {what}")
+
+
+BETWEEN = "/"
+_TOLD = ("options", "gold", "position", "kinds", "golds", "content")
+
+
+class SuitePart(NamedTuple):
+    """One benchmark of a suite."""
+
+    name: str
+    about: SuiteBenchmark
+    results: Results
+
+
+def united(parts: Sequence[SuitePart], name: str) -> Results:
+    """The results of all parts, as of one benchmark of this name."""
+    items = pl.concat([_items(part, name) for part in parts], how="diagonal")
+    about = pl.lit(name).alias("benchmark")
+    scores = pl.concat([part.results.scores.with_columns(about, _own(part, "item")) for part in parts])
+    models = {model: entry for part in parts for model, entry in part.results.models.items()}
+    notes = dict.fromkeys(note for part in parts for note in part.results.notes)
+    replies = pl.concat([part.results.replies.with_columns(about) for part in parts])
+    exchanged = pl.concat([part.results.exchanged.with_columns(about, _own(part, "whose")) for part in parts])
+    return Results(scores, items, models, tuple(notes), replies.unique(("benchmark", "request")), exchanged)
+
+
+def parted(results: Results) -> Results:
+    """United results with each part as its own benchmark."""
+    name = pl.col("item").str.split(BETWEEN).list.first().alias("benchmark")
+    return replace(results, scores=results.scores.with_columns(name), items=results.items.with_columns(name))
+
+
+def keep_items(results: Results, ids: Sequence[str]) -> Results:
+    """Only the rows about some items."""
+    kept = results.items.filter(pl.col("item").is_in(pl.Series(ids, dtype=pl.String).implode()))
+    scores = results.scores.join(kept.lazy().select("item"), on="item", how="semi", maintain_order="left")
+    return replace(results, scores=scores, items=kept)
+
+
+def own_scores(results: Results, part: str) -> pl.LazyFrame:
+    """The scores of a part, with its items' own names."""
+    head = part + BETWEEN
+    mine = results.scores.filter(pl.col("item").str.starts_with(head)).drop("benchmark")
+    return mine.with_columns(pl.col("item").str.strip_prefix(head))
+
+
+def _items(part: SuitePart, name: str) -> pl.DataFrame:
+    results = part.results
+    known = results.every_item(*("cluster", "group", *_TOLD), *(TAG + tag for tag in results.tags))
+    if len(about := sorted(known.get_column("benchmark").unique())) > 1:
+        raise InputError(
+            f'the runs of "{part.name}" are about several benchmarks: {listed(about)}; make each an entry'
+        )
+    table = known.select(
+        pl.lit(name).alias("benchmark"),
+        *(_own(part, column) for column in ("item", "cluster", "group")),
+        pl.col("item").cast(pl.String).alias("own_id"),
+        *(pl.col(column).cast(ITEM_TYPES[column]) for column in _TOLD),
+        *(TAG + tag for tag in results.tags if tag not in SUITE_TAGS),
+    )
+    said = {tag: _said(part, tag, known) for tag in SUITE_TAGS}
+    dataset = said["dataset"].fill_null(part.about.name)
+    filled = {"dataset": dataset, "task": said["task"].fill_null(dataset)}
+    filled["dimension"] = said["dimension"].fill_null(part.about.name)
+    return table.with_columns(filled[tag].alias(TAG + tag) for tag in SUITE_TAGS)
+
+
+def _own(part: SuitePart, column: str) -> pl.Expr:
+    """A name prefixed by its part."""
+    return (pl.lit(part.name + BETWEEN) + pl.col(column).cast(pl.String)).alias(column)
+
+
+def _said(part: SuitePart, tag: str, known: pl.DataFrame) -> pl.Series:
+    """A tag of the items: set by the suite, or their own."""
+    if value := getattr(part.about, tag):
+        return pl.Series([value] * len(known), dtype=pl.String)
+    column = TAG + getattr(part.about.tags, tag)
+    if column in known.columns:
+        return known.get_column(column)
+    if (named := getattr(part.about.tags, tag)) != tag:
+        tags = listed(part.results.tags, 8) if part.results.tags else "none"
+        raise InputError(f'the items of "{part.name}" have no tag "{named}"; they have {tags}')
+    return pl.Series([None] * len(known), dtype=pl.String)

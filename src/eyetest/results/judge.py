@@ -1,48 +1,63 @@
-"""What the rules could not read is put to a judge model; its readings are marked as such.
+"""Judge models: read answers that the rules could not, and label the sentences of replies.
 
-In: a scored run, a judge. Out: the same table, in which answers that were unparsed have the judge's reading, and
-which says whose. It is asked through the run's own journal, once; scoring again without it takes its readings back.
+A judge is asked through the journal of the run, once per answer. Its readings are marked as such in the scores, and
+scoring again without it removes them. Labels of sentences are kept in ``RUN/sentences.parquet``.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import blake2b
 
 import msgspec
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
+from eyetest.measures.length import split_sentences
+from eyetest.measures.results import PROTOCOL, REPLY_TYPES, SENTENCE_KINDS
 from eyetest.records import Condition, Item, Message, ModelEntry, Prompt, Score, Words, columns, shown_order
-from eyetest.results.provenance import read_provenance
-from eyetest.results.scores import answers_of, table_path
+from eyetest.results.scores import answers_of, read_provenance, table_path
 from eyetest.running.progress import Progress
-from eyetest.running.questions import Questions
-from eyetest.running.session import Watch
+from eyetest.running.session import Questions, Watch
 from eyetest.runs import Run
+from eyetest.runs.folder import SENTENCES
+from eyetest.runs.stored import one_line_if_damaged
 from eyetest.scoring import Scorer
-from eyetest.scoring.rules.judge import judge_prompt, judged
+from eyetest.scoring.rules.reading import judge_prompt, judged
 from eyetest.scoring.scorer import answer_part
 from eyetest.store import replacing_file
 from eyetest.store.files import add_checksum
 
 _KEY = "request"
 _ROWS_AT_ONCE = 2_000
-_READ = ("reading", "choice", "rule", "score", "marked")
-"""What a judge's reading takes the place of."""
+_READ = ("reading", "choice", "rule", "score", "marked")  # what a judge's reading replaces
 
 
 def judge_run(
     run: Run, benchmark: Benchmark, scorer: Scorer, judge: tuple[str, ModelEntry], watch: Watch | None = None
 ) -> tuple[int, Progress]:
-    """Have a judge read what stayed unparsed; says how many answers it could read, and how asking went."""
+    """Have a judge read unparsed and cut-off answers; returns how many it could read, and the progress."""
     path = table_path(run, benchmark, scorer)
     scores, made = pl.read_parquet(path, glob=False), read_provenance(path)
     assert made is not None, "a run is scored by the rules first"
-    open_ = scores.filter((pl.col("reading") == "unparsed") & (pl.col("metric") == "accuracy"))
+    open_ = scores.filter(pl.col("reading").is_in(["unparsed", "cut off"]) & (pl.col("metric") == "accuracy"))
     texts = answers_of(run, benchmark).select(_KEY, "text").filter(pl.col("text").str.len_chars() > 0).unique(_KEY)
-    unread = _Unread(open_.join(texts.collect().cast({_KEY: pl.String}), on=_KEY, maintain_order="left"), benchmark)
+    rows = open_.join(texts.collect().cast({_KEY: pl.String}), on=_KEY, maintain_order="left")
+    positions = benchmark.positions(rows["item"])
+
+    def unread() -> Iterator[tuple[Item, dict[str, object]]]:
+        """Answers that stayed unparsed, each with its item, few in memory at a time."""
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            items = benchmark.take(positions[start : start + _ROWS_AT_ONCE])
+            yield from zip(items, rows.slice(start, _ROWS_AT_ONCE).iter_rows(named=True), strict=True)
+
+    def prompts() -> Iterator[tuple[Item, Prompt]]:
+        return ((item, _prompt(item, row)) for item, row in unread())
+
     name, entry = judge
-    said, progress = Questions(run.path, benchmark, {name: entry}).ask(name, unread.prompts, "judge", watch)
+    said, progress = Questions(run.path, benchmark, {name: entry}).ask(name, prompts, "judge", watch)
     new = []
-    for (item, row), response in zip(unread, said, strict=True):
+    for (item, row), response in zip(unread(), said, strict=True):
         if response is None or not response.text:
             continue
         condition = _condition(row)
@@ -55,23 +70,6 @@ def judge_run(
         _replaced(scores, new).write_parquet(file, compression="zstd", metadata=metadata)
         add_checksum(file)
     return len(new), progress
-
-
-class _Unread:
-    """Answers that stayed unparsed, each with its item; few are in memory at a time but as columns."""
-
-    def __init__(self, rows: pl.DataFrame, benchmark: Benchmark) -> None:
-        self._rows, self._benchmark = rows, benchmark
-        self._positions = benchmark.positions(rows["item"])
-
-    def __iter__(self) -> Iterator[tuple[Item, dict[str, object]]]:
-        for start in range(0, len(self._rows), _ROWS_AT_ONCE):
-            items = self._benchmark.take(self._positions[start : start + _ROWS_AT_ONCE])
-            yield from zip(items, self._rows.slice(start, _ROWS_AT_ONCE).iter_rows(named=True), strict=True)
-
-    def prompts(self) -> Iterator[tuple[Item, Prompt]]:
-        """What the judge is asked about each."""
-        return ((item, _prompt(item, row)) for item, row in self)
 
 
 def _prompt(item: Item, row: Mapping[str, object]) -> Prompt:
@@ -97,3 +95,79 @@ def _replaced(scores: pl.DataFrame, rows: list[dict[str, object]]) -> pl.DataFra
     return both.with_columns(
         pl.when(judged_).then(pl.col(f"{name}_judge")).otherwise(pl.col(name)).alias(name) for name in _READ
     ).select(columns(Score))
+
+
+SAMPLE = 100  # default number of replies per model and setting
+_MOST_SENTENCES = 60
+_LONGEST_SENTENCE = 400
+_LABELS = {"D": "descriptive", "A": "analytical", "O": "other"}
+_LABEL = re.compile(r"^\W*(\d{1,3})\W+([DAO])\b", re.MULTILINE)
+_TABLE = {"request": pl.String, "judge": pl.String} | dict.fromkeys(SENTENCE_KINDS, pl.Int64)
+
+
+def label_sentences(
+    run: Run, benchmark: Benchmark, judge: tuple[str, ModelEntry], sample: int = SAMPLE, watch: Watch | None = None
+) -> tuple[int, Progress]:
+    """Have a judge label the sentences of some replies; returns how many it labelled, and the progress."""
+    name, entry = judge
+    replies = _drawn(run, benchmark, sample)
+    by_item = {item.id: item for item in benchmark.take(benchmark.positions(dict.fromkeys(replies["item"])))}
+
+    def prompts() -> Iterator[tuple[Item, Prompt]]:
+        for item, text in replies.select("item", "text").iter_rows():
+            yield by_item[item], sentence_prompt(split_sentences(text)[:_MOST_SENTENCES])
+
+    said, progress = Questions(run.path, benchmark, {name: entry}).ask(name, prompts, "sentences", watch)
+    rows = []
+    for (request, text), response in zip(replies.select("request", "text").iter_rows(), said, strict=True):
+        sentences = split_sentences(text)[:_MOST_SENTENCES]
+        counts = labels(response.text or "", len(sentences)) if response is not None else None
+        if counts is not None:
+            rows.append({"request": request, "judge": name} | {kind: counts[kind] for kind in SENTENCE_KINDS})
+    table = pl.DataFrame(rows, schema=_TABLE)
+    with replacing_file(run.path / SENTENCES) as file:
+        table.write_parquet(file, compression="zstd")
+    return len(table), progress
+
+
+def labelled(run: Run) -> pl.LazyFrame:
+    """A judge's labels in a run: by request, the number of sentences of each kind."""
+    path = run.path / SENTENCES
+    if not path.exists():
+        return pl.LazyFrame(schema={name: REPLY_TYPES[name] for name in ("request", *SENTENCE_KINDS)})
+    return pl.scan_parquet(path, glob=False).select("request", *SENTENCE_KINDS)
+
+
+def _drawn(run: Run, benchmark: Benchmark, sample: int) -> pl.DataFrame:
+    """A reproducible random sample of text replies, of every model and setting."""
+    with one_line_if_damaged(run.path):
+        said = answers_of(run, benchmark).filter(pl.col("text").str.contains(r"\w"), pl.col("outcome") != "failed")
+        kept = said.select(pl.col("item", "model", *PROTOCOL, "request", "text").cast(pl.String))
+        rows = kept.unique("request").collect()
+    known = rows.filter(pl.col("item").is_in([item.id for item in benchmark]))
+    lot = [blake2b(item.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() for item in known["item"]]
+    keys = ["model", *PROTOCOL]
+    ordered = known.with_columns(pl.Series("lot", lot, pl.String)).sort(*keys, "lot", "request")
+    return ordered.group_by(keys, maintain_order=True).head(sample)
+
+
+def sentence_prompt(sentences: Sequence[str]) -> Prompt:
+    """The judge's prompt: the sentences alone, so that it labels and does not solve."""
+    numbered = "\n".join(f"{number}. {one[:_LONGEST_SENTENCE]}" for number, one in enumerate(sentences, 1))
+    words = (
+        "Below are the numbered sentences of a reply to a question about a picture. Label each of them:\n"
+        "D: it describes, repeating what the question says or what the picture shows.\n"
+        "A: it analyses, drawing a conclusion, computing, comparing, or choosing an answer.\n"
+        "O: neither (a heading, a greeting, an empty phrase).\n"
+        "Write one line for each sentence, its number and its letter, such as 1 D, and nothing else.\n\n"
+        f"<sentences>\n{numbered}\n</sentences>"
+    )
+    return Prompt((Message("user", (Words(words),)),))
+
+
+def labels(words: str, sentences: int) -> Counter[str] | None:
+    """The number of sentences of each kind; None unless the judge labelled each exactly once."""
+    said = [(int(number), letter) for number, letter in _LABEL.findall(words)]
+    if sorted(number for number, _ in said) != list(range(1, sentences + 1)):
+        return None
+    return Counter(_LABELS[letter] for _, letter in said)

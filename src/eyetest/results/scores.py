@@ -1,53 +1,238 @@
-"""What a run's answers are worth: plan, responses and items become ``scores/RULES.parquet``.
+"""Scores of a run: plan, responses and items become ``scores/RULES.parquet``, with their provenance.
 
-Responses are never touched, so a run can be scored again with other rules, and both stay side by side. So do scores
-by another metric, by another benchmark's golds, or of answers that others had scored: ``scores/RULES.parquet`` is how
-the run is scored by its own benchmark, and nothing else.
+Responses are never changed: scores by other rules, another metric, another benchmark's answer key or others' scoring
+are kept side by side. Whether a table is current is decided by contents, never by file times. A changed wording
+counts only with the answers of models that were shown it.
 """
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from eyetest.benchmarks import Benchmark, is_benchmark
+from eyetest.benchmarks.folder import ITEMS, to_table
 from eyetest.errors import InputError, as_said, param, short
-from eyetest.results.provenance import (
-    ChangedItems,
-    MendedBenchmark,
-    ScoreProvenance,
-    about_the_wording,
-    changed_items,
-    holds,
-    mends_id,
-    provenance,
-    read_mends,
-    read_provenance,
-    wording,
-)
+from eyetest.records import Item, Score, columns
 from eyetest.runs import Run
-from eyetest.runs.folder import BENCHMARK, SCORES
-from eyetest.runs.parts import refuse_lost
+from eyetest.runs.folder import BENCHMARK, MENDED, SCORES
+from eyetest.runs.journal import PartName, content_id, part_ids, refuse_lost
 from eyetest.runs.plan import PLAN, scan_table
-from eyetest.runs.stored import answers_frame, one_line_if_damaged
-from eyetest.scoring.scorer import Scorer, score_table, stored_scores
-from eyetest.store import replacing_file
+from eyetest.runs.stored import answers_frame, one_line_if_damaged, part_frame
+from eyetest.scoring import Scorer
+from eyetest.scoring.rules import RULE_SETS
+from eyetest.scoring.scorer import score_table
+from eyetest.store import replacing_file, store_of
 from eyetest.store.files import add_checksum
 from eyetest.store.urls import known_path
+from eyetest.version import __version__
 from eyetest.wording import typed
+
+KEY = "eyetest.scores"  # its key in the table's metadata
+_OUTCOME = ("parts", "planned", "answered", "reworded", "judge", "dropped_judge")  # not compared one by one
+
+
+class Mend(msgspec.Struct, frozen=True, kw_only=True):
+    """An item after people's changes."""
+
+    item: Item
+    requests: tuple[str, ...] | None = None  # the requests with its new wording; None if the wording is unchanged
+
+
+class _Mends(msgspec.Struct, frozen=True, kw_only=True):
+    version: int = 1
+    items: tuple[Mend, ...] = ()
+
+
+class MendedBenchmark(Benchmark):
+    """A benchmark with some items as changed by people."""
+
+    def __init__(self, path: Path, items: Mapping[str, Item]) -> None:
+        super().__init__(path)
+        self._mended = items
+
+    def __iter__(self) -> Iterator[Item]:
+        return (self._mended.get(item.id, item) for item in super().__iter__())
+
+    def take(self, positions: Sequence[int]) -> list[Item]:
+        """The current items at some positions."""
+        return [self._mended.get(item.id, item) for item in super().take(positions)]
+
+    def table(self, columns: Sequence[str]) -> pa.Table:
+        """Some columns of all current items."""
+        return to_table(self).select(columns)
+
+    def _proven(self) -> None:
+        """Do nothing: the items on disk are those before the changes."""
+
+    @property
+    def mends(self) -> str:
+        """A short hash of all changes."""
+        return mends_id(self._mended.values())
+
+
+def read_mends(folder: Path) -> dict[str, Mend]:
+    """People's changes of a run's items, by item."""
+    try:
+        text = (folder / MENDED).read_bytes()
+    except FileNotFoundError:
+        return {}
+    try:
+        return {mend.item.id: mend for mend in msgspec.json.decode(text, type=_Mends).items}
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{folder / MENDED} is damaged: {error}; run eyetest refine again") from None
+
+
+def write_mends(folder: Path, mends: Sequence[Mend]) -> None:
+    """Write the changes beside the answers; nothing where there are none."""
+    if not mends:
+        store_of(folder).remove(folder / MENDED)
+        return
+    ordered = tuple(sorted(mends, key=lambda mend: mend.item.id))
+    with replacing_file(folder / MENDED) as path:
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(_Mends(items=ordered)), indent=2) + b"\n")
+
+
+def mends_id(items: Iterable[Item]) -> str:
+    """A short hash of some items' changes; empty where there are none."""
+    texts = sorted(msgspec.json.encode(item, order="sorted") for item in items)
+    return blake2b(b"\n".join(texts), digest_size=16).hexdigest() if texts else ""
+
+
+def wording(item: Item) -> bytes:
+    """A short hash of what a model is shown of an item."""
+    shown = (item.question, item.hint, [choice.text for choice in item.choices], item.images)
+    return blake2b(msgspec.json.encode(shown), digest_size=16).digest()
+
+
+def about_the_wording(mends: Mapping[str, Mend], items: Iterable[Item]) -> pl.Expr:
+    """Which answers are to the current wording of items."""
+    reworded = {name: mend for name, mend in mends.items() if mend.requests is not None}
+    other = [pl.lit(value=False)]
+    for item in items if reworded else ():
+        if (mend := reworded.get(item.id)) is not None:
+            showed_new = pl.col("request").is_in(pl.Series(mend.requests, dtype=pl.String).implode())
+            is_new = wording(item) == wording(mend.item)
+            other.append((pl.col("item") == item.id) & (~showed_new if is_new else showed_new))
+    return ~pl.any_horizontal(other)
+
+
+class ChangedItems(NamedTuple):
+    """Items of a benchmark that people have changed since they were asked."""
+
+    reworded: frozenset[str] = frozenset()
+    regraded: frozenset[str] = frozenset()  # with the same wording and another gold
+
+    def count_only(self, answers: pl.LazyFrame) -> pl.LazyFrame:
+        """Answers to the current wording, without scores that others gave by an earlier gold."""
+        reworded, regraded = (pl.col("item").is_in(pl.Series([*names], dtype=pl.String).implode()) for names in self)
+        outdated = regraded & pl.col("given").is_not_null()
+        kept = answers.filter(~reworded & ~(outdated & pl.col("text").is_null()))
+        return kept.with_columns(pl.when(~outdated).then("given").alias("given"))
+
+
+@lru_cache(maxsize=16)
+def changed_items(asked: tuple[Path, str], now: tuple[Path, str]) -> ChangedItems:
+    """What has changed since it was asked; benchmarks are compared by folder and fingerprint."""
+    was = {item.id: item for item in Benchmark(asked[0])}
+    both = [(was[item.id], item) for item in Benchmark(now[0]) if item.id in was]
+    reworded = frozenset(new.id for old, new in both if wording(old) != wording(new))
+    regraded = frozenset(new.id for old, new in both if (old.gold, old.references) != (new.gold, new.references))
+    return ChangedItems(reworded, regraded - reworded)
+
+
+class ScoreProvenance(msgspec.Struct, frozen=True, kw_only=True):
+    """Rules, metric, benchmark and answers of a table of scores."""
+
+    version: int = 1
+    eyetest: str = __version__  # the version, since metrics may change between versions
+    rules: str
+    refusals: str  # the rules for refusals
+    metric: str | None
+    rescored: bool  # whether given scores were ignored where there was a text to score
+    benchmark: str
+    items: str
+    mends: str  # people's changes of the items by then
+    plan: str
+    parts: dict[str, str]  # the parts with the answers, and a hash of each
+    planned: int = 0
+    answered: int = 0
+    reworded: int = 0  # answers to an earlier wording, which have no score
+    judge: str = ""
+    dropped_judge: str = ""  # the judge of an earlier table, whose readings are not in this one
+
+    @property
+    def unanswered(self) -> int:
+        """Planned calls without an answer."""
+        return self.planned - self.answered
+
+    def metadata(self) -> dict[str, str]:
+        """The table's metadata."""
+        return {KEY: msgspec.json.encode(self).decode()}
+
+
+def provenance(run: Run, benchmark: Benchmark, scorer: Scorer) -> ScoreProvenance:
+    """The provenance of scores made now. Take it before answers are read: later ones are not covered."""
+    return ScoreProvenance(
+        rules=scorer.rules.version,
+        refusals=RULE_SETS["eyetest"].version,
+        metric=scorer.metric,
+        rescored=scorer.rescore_given,
+        benchmark=benchmark.manifest.fingerprint,
+        items=content_id(items) if (items := benchmark.path / ITEMS).is_file() else "",
+        mends=benchmark.mends if isinstance(benchmark, MendedBenchmark) else "",
+        plan=content_id(run.path / PLAN),
+        parts=part_ids(run.path),
+    )
+
+
+def read_provenance(table: Path) -> ScoreProvenance | None:
+    """A table's provenance; None without one."""
+    try:
+        said = pq.read_metadata(table).metadata or {}
+        return msgspec.json.decode(said[KEY.encode()], type=ScoreProvenance)
+    except (OSError, KeyError, pa.ArrowException, msgspec.DecodeError):
+        return None
+
+
+def holds(made: ScoreProvenance, now: ScoreProvenance, folder: Path) -> bool:
+    """Whether scores made then equal those made now."""
+    if any(getattr(made, name) != getattr(now, name) for name in _COMPARED):
+        return False
+    if any(now.parts.get(number) != part for number, part in made.parts.items()):
+        return False
+    new = now.parts.keys() - made.parts.keys()
+    return not new or not _are_planned(folder, new)
+
+
+_COMPARED = [name for name in ScoreProvenance.__struct_fields__ if name not in _OUTCOME]
+
+
+def _are_planned(folder: Path, parts: set[str]) -> bool:
+    """Whether some parts answer anything of the plan, not only judges' and describers' requests."""
+    names = [name for key in parts if (name := PartName.parse(key))]
+    frames = [frame.select("request") for name in names if (frame := part_frame(folder, name)) is not None]
+    if not frames:
+        return False
+    plan = scan_table(folder / PLAN).select("request")
+    return bool(pl.concat(frames).join(plan, on="request", how="semi").head(1).collect().height)
+
 
 _LONGEST_NAME = 40
 
 
 def benchmark_of(run: Run, named: Benchmark | None = None) -> Benchmark:
-    """The benchmark that a run's answers are about.
+    """The benchmark of a run's answers: the named one, the one at its old place, or the run's own copy.
 
-    The one that is named, which may have other golds than the one that was asked but must ask the same, or be a
-    revision of it; or the one at its old place; or, where that has moved or changed, the run's own copy of the items.
-    What people have mended since (in the refinement that the run is part of) is mended in it, unless one is named.
+    A named one may have other golds but must ask the same, or be a revision. The others come with people's repairs.
     """
     about = run.manifest.benchmark
     if named is not None:
@@ -76,7 +261,7 @@ def _asked(run: Run) -> Benchmark:
 
 
 def _refuse_other_questions(run: Run, named: Benchmark) -> None:
-    """Golds may have been mended since; a question or an option that changed was never asked."""
+    """Refuse a benchmark with a changed question or option, which was never asked; golds may differ."""
     kept = _still_there(run)
     if kept is None:
         raise InputError(f"{run.path} holds answers to another version than {named.path}")
@@ -93,7 +278,7 @@ def _refuse_other_questions(run: Run, named: Benchmark) -> None:
 
 
 def _still_there(run: Run) -> Benchmark | None:
-    """What was asked, if it is still known."""
+    """The items as asked, if still known."""
     about, kept = run.manifest.benchmark, run.path / BENCHMARK
     if is_benchmark(kept):
         return Benchmark(kept)
@@ -104,20 +289,20 @@ def _still_there(run: Run) -> Benchmark | None:
 
 
 def _is_revised(run: Run, benchmark: Benchmark) -> bool:
-    """Whether a benchmark is the one that a run is about, as people left it."""
+    """Whether a benchmark is the run's, as revised by people."""
     about = run.manifest.benchmark
     return about is not None and benchmark.manifest.is_mended(about.fingerprint)
 
 
 def answers_of(run: Run, benchmark: Benchmark) -> pl.LazyFrame:
-    """The answers of a run that are about a benchmark's items as they are worded there."""
+    """The answers of a run to a benchmark's items in their current wording."""
     refuse_gaps(run)
     answers = answers_frame(run.path).filter(about_the_wording(read_mends(run.path), benchmark))
     return changed_since(run, benchmark).count_only(answers)
 
 
 def changed_since(run: Run, benchmark: Benchmark) -> ChangedItems:
-    """What people have changed of the items that a run asked about, where a benchmark is a revision of these."""
+    """What people have changed of a run's items, where a benchmark is a revision of theirs."""
     asked = _still_there(run) if _is_revised(run, benchmark) else None
     if asked is None:
         return ChangedItems()
@@ -128,33 +313,35 @@ def changed_since(run: Run, benchmark: Benchmark) -> ChangedItems:
 
 
 def refuse_gaps(run: Run, covered: ScoreProvenance | None = None) -> None:
-    """Stop where answers that were stored are gone: what is left would pass for all there is."""
+    """Refuse a run with missing stored answers: the rest would pass for all of them."""
     if not (run.path / PLAN).exists():
         raise InputError(f"{run.path} has no {PLAN}, so nobody knows what its answers are about; bring it back")
     refuse_lost(run.path, run.manifest.parts, covered.parts if covered else ())
 
 
 def score_run(run: Run, benchmark: Benchmark, scorer: Scorer) -> Path:
-    """Score every answer of a run, and say where the table is."""
+    """Score every answer of a run; returns the table's path."""
     return _write(run, benchmark, scorer, table_path(run, benchmark, scorer))
 
 
 def scores_of(
     run: Run, benchmark: Benchmark, scorer: Scorer, tell: Callable[[str], None] = lambda line: None
 ) -> tuple[pl.LazyFrame, ScoreProvenance]:
-    """The scores of a run as it is now, made anew only where those on disk are of something else."""
+    """The current scores of a run, made anew only where those on disk are outdated."""
     path = table_path(run, benchmark, scorer)
     made = read_provenance(path)
     refuse_gaps(run, made)
     if made is None or not holds(made, provenance(run, benchmark, scorer), run.path):
         tell(f"scoring {run.path}")
         dropped = (made.judge or made.dropped_judge) if made else ""
-        if not _may_write(path):
-            return _in_memory(run, benchmark, scorer, dropped)
+        if not os.access(next(folder for folder in path.parents if folder.exists()), os.W_OK):
+            frame, made = _scored(run, benchmark, scorer, dropped)  # the run of another user
+            with one_line_if_damaged(run.path):
+                return frame.collect(engine="streaming").lazy(), made
         _write(run, benchmark, scorer, path, dropped)
         made = read_provenance(path)
         assert made is not None
-    return stored_scores(scan_table(path)), made
+    return scan_table(path).select(columns(Score)), made
 
 
 def _write(run: Run, benchmark: Benchmark, scorer: Scorer, path: Path, dropped_judge: str = "") -> Path:
@@ -165,18 +352,10 @@ def _write(run: Run, benchmark: Benchmark, scorer: Scorer, path: Path, dropped_j
     return path
 
 
-def _in_memory(
-    run: Run, benchmark: Benchmark, scorer: Scorer, dropped_judge: str
-) -> tuple[pl.LazyFrame, ScoreProvenance]:
-    frame, made = _scored(run, benchmark, scorer, dropped_judge)
-    with one_line_if_damaged(run.path):
-        return frame.collect(engine="streaming").lazy(), made
-
-
 def _scored(
     run: Run, benchmark: Benchmark, scorer: Scorer, dropped_judge: str
 ) -> tuple[pl.LazyFrame, ScoreProvenance]:
-    """The table, and what it is made from, which is looked at first: answers that come meanwhile are not covered."""
+    """The table and its provenance, taken first: answers that arrive meanwhile are not covered."""
     refuse_gaps(run)
     made = provenance(run, benchmark, scorer)
     with one_line_if_damaged(run.path):
@@ -191,14 +370,8 @@ def _scored(
         return score_table(answers, benchmark, scorer), made
 
 
-def _may_write(path: Path) -> bool:
-    """Whether scores can be kept; a run that others own can be measured all the same."""
-    folder = next(folder for folder in path.parents if folder.exists())
-    return os.access(folder, os.W_OK)
-
-
 def table_path(run: Run, benchmark: Benchmark, scorer: Scorer) -> Path:
-    """Where scores are kept, under a name that says what is unusual about them."""
+    """The path of scores, whose name states what is unusual about them."""
     words = [scorer.rules.name]
     if scorer.metric is not None:
         words.append(f"metric-{scorer.metric}")
@@ -211,7 +384,7 @@ def table_path(run: Run, benchmark: Benchmark, scorer: Scorer) -> Path:
 
 
 def _is_own(run: Run, benchmark: Benchmark) -> bool:
-    """Whether a benchmark is, golds and all, the one that a run is about."""
+    """Whether a benchmark is, including golds, the run's own."""
     about = run.manifest.benchmark
     if about is None:
         return False
@@ -224,16 +397,16 @@ def _is_own(run: Run, benchmark: Benchmark) -> bool:
 
 
 def scores_path(run: Run, rules: str) -> Path:
-    """Where the scores by a rule set are kept."""
+    """The path of the scores by a rule set."""
     return run.path / SCORES / f"{rules}.parquet"
 
 
 def read_scores(run: Run, rules: str = "eyetest") -> pl.DataFrame:
-    """The scores of a run that was scored."""
+    """The scores of a scored run."""
     path = scores_path(run, rules)
     if not path.exists():
         raise InputError(
             f"{run.path} has not been scored by {rules}; run {typed('eyetest', 'score', run.path, '--rules', rules)}"
         )
     with one_line_if_damaged(path):
-        return stored_scores(scan_table(path)).collect()
+        return scan_table(path).select(columns(Score)).collect()

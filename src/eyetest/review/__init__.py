@@ -1,10 +1,5 @@
-"""What people are asked, and what they decided.
+"""Review by people: what they are asked and what they decide."""
 
-In: items that a stage sends to people, with its evidence. Out: a queue that any spreadsheet opens, and decisions read
-back from the table that people filled in. Decisions are only ever appended.
-"""
-
-from eyetest.review.checks import edited
 from eyetest.review.decisions import (
     Agreed,
     Decided,
@@ -15,6 +10,7 @@ from eyetest.review.decisions import (
     votes_table,
     with_people,
 )
+from eyetest.review.forms import edited
 from eyetest.review.queue import DECISIONS, QUEUE, write_queue
 
 __all__ = [

@@ -1,10 +1,11 @@
-"""What people decided: read back from a table, checked line by line, and counted, each round by itself."""
+"""Decisions of people: read from a table, checked line by line, and counted per round."""
 
 import csv
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -17,37 +18,28 @@ from eyetest.tabular.sheets import restored, restored_row
 
 _NEEDED = ("item", "decision")
 _KINDS = get_args(DecisionKind)
-_OLD = {"review": "unsure"}
-"""Decisions as tables of older versions spell them."""
 _OWN_WORDS = ("reason", "comment", "solved")
-OBJECTS = ("edits", "labels")
-"""What a table holds as JSON."""
-_OPEN, _SETTLED = "; people: ", "; decided by a person: "
-"""What stands between a screen's reason and what people said to it."""
-Agreed = Literal["all", "most"]
-"""When reviewers have decided: once all of them say the same, or most."""
+OBJECTS = ("edits", "labels")  # JSON in tables
+_OPEN, _SETTLED = "; people: ", "; decided by a person: "  # between a screen's reason and that of people
+_Author = tuple[str, str, int, bool]
+Agreed = Literal["all", "most"]  # of the reviewers, for a decision
 
 
 @dataclass(frozen=True)
 class Decided:
-    """What a round of reviewers came to about an item; ``verdict`` is ``review`` while that is open."""
+    """The outcome of a round for an item; ``verdict`` is ``review`` while that is open."""
 
     verdict: VerdictKind
     reason: str
     n: int
     agree: int
     edits: Mapping[str, Any] = field(default_factory=dict)
-    labels: Mapping[str, Any] = field(default_factory=dict)
-    """What those who decided so answered to the form, where most of them answered alike."""
+    labels: Mapping[str, Any] = field(default_factory=dict)  # answers of those who decided so, if most agree
     disputed: bool = False
-    """Whether it is open because reviewers disagree."""
 
 
 def read_decisions(path: Path, known: Collection[str] | None = None) -> dict[str, list[Decision]]:
-    """The decisions of a table, by item; none where there is no table yet. A line without a decision is none yet.
-
-    ``known``: the items there are; one that is none of them is refused. None where nobody knows.
-    """
+    """The decisions of a table, if it exists, by item; an item that is not ``known`` is refused."""
     decisions: dict[str, list[Decision]] = {}
     for where, row in sheet_rows(path) if path.exists() else ():
         if (row.get("decision") or "").strip():
@@ -57,7 +49,7 @@ def read_decisions(path: Path, known: Collection[str] | None = None) -> dict[str
 
 
 def sheet_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The lines of a table of decisions, each with where it stands, as they were before guards were put in."""
+    """The lines of a table of decisions, each with its location, without guards."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file)
@@ -80,7 +72,7 @@ def read_row(row: Mapping[str, Any], known: Collection[str] | None, where: str) 
 
 
 def find_item(item: str, known: Collection[str] | None) -> str | None:
-    """The item that a cell names; the queue may have put a guard before it, and its reader spaces around it."""
+    """The item that a cell names; the queue may have added a guard, and its reader spaces."""
     names = (restored(item), item, restored(item.strip()), item.strip())
     return next((name for name in names if known is None or name in known), None)
 
@@ -89,12 +81,10 @@ def _decision(cells: dict[str, str], item: str | None, where: str) -> Decision:
     if item is None:
         raise InputError(f"{where}: no item {short(cells.get('item', ''))} in this benchmark")
     values: dict[str, Any] = {"round": 1, "reviewer": "somebody", "time": "", **cells, "item": item}
-    word = cells["decision"].lower()
-    values["decision"] = _OLD.get(word, word)
+    values["decision"] = cells["decision"].lower()
     if values["decision"] not in _KINDS:
-        raise InputError(
-            f"{where}: found {short(cells['decision'])}, expected {', '.join(_KINDS[:-1])} or {_KINDS[-1]}"
-        )
+        expected = f"{', '.join(_KINDS[:-1])} or {_KINDS[-1]}"
+        raise InputError(f"{where}: found {short(cells['decision'])}, expected {expected}")
     for name in cells.keys() & OBJECTS:
         try:
             values[name] = msgspec.json.decode(cells[name], type=dict[str, Any])
@@ -107,7 +97,7 @@ def _decision(cells: dict[str, str], item: str | None, where: str) -> Decision:
 
 
 def standing(decisions: Iterable[Decision]) -> list[Decision]:
-    """The last word of each reviewer on each item and round; what was withdrawn gives way to what was said before."""
+    """The last decision of each reviewer on each item and round; a withdrawn one is replaced by the one before it."""
     said: dict[tuple[str, int, str, bool], list[Decision]] = {}
     for one in decisions:
         words = said.setdefault((one.item, one.round, one.reviewer, one.adjudicates), [])
@@ -118,8 +108,48 @@ def standing(decisions: Iterable[Decision]) -> list[Decision]:
     return [words[-1] for words in said.values() if words]
 
 
+def new_decisions(known: Sequence[Decision], read: Iterable[Decision]) -> list[tuple[str, Decision]]:
+    """New decisions, with nonces equal in every file; undated ones are known if they repeat a person's last ones."""
+    timed, read_so_far = Counter(map(_content, known)), Counter[bytes]()
+    fresh, untimed = [], dict[_Author, list[Decision]]()
+    for decision in read:
+        if not decision.time:
+            untimed.setdefault(_author(decision), []).append(decision)
+            continue
+        content = _content(decision)
+        read_so_far[content] += 1
+        if read_so_far[content] > timed[content]:
+            fresh.append((_nonce(decision, read_so_far[content]), decision))
+    stored: dict[_Author, list[Decision]] = {}
+    for decision in (*known, *(decision for _, decision in fresh)):
+        stored.setdefault(_author(decision), []).append(decision)
+    for author, decisions in untimed.items():
+        before = [_content(_timeless(decision)) for decision in stored.get(author, ())]
+        now = [_content(_timeless(decision)) for decision in decisions]
+        lengths = range(min(len(before), len(now)), -1, -1)
+        again = next(length for length in lengths if before[len(before) - length :] == now[:length])
+        fresh += [(_nonce(one, len(before) + index), one) for index, one in enumerate(decisions[again:], 1)]
+    return fresh
+
+
+def _author(decision: Decision) -> _Author:
+    return decision.reviewer, decision.item, decision.round, decision.adjudicates
+
+
+def _timeless(decision: Decision) -> Decision:
+    return msgspec.structs.replace(decision, time="", seconds=None)
+
+
+def _content(decision: Decision) -> bytes:
+    return msgspec.json.encode(decision, order="deterministic")
+
+
+def _nonce(decision: Decision, occurrence: int) -> str:
+    return sha256(b"%d %b" % (occurrence, _content(decision))).hexdigest()[:32]
+
+
 def votes_table(decisions: Iterable[Decision]) -> pl.DataFrame:
-    """Who says what of which item, to measure agreement by. Who settles knows what others said, and is no vote."""
+    """Decisions by reviewer and item, for agreement. Adjudicators know the other decisions and are left out."""
     names = ("item", "round", "reviewer", "decision")
     votes = [[getattr(one, name) for name in names] for one in standing(decisions) if not one.adjudicates]
     types = {name: pl.Int64 if name == "round" else pl.String for name in names}
@@ -127,17 +157,17 @@ def votes_table(decisions: Iterable[Decision]) -> pl.DataFrame:
 
 
 def with_people(reason: str, said: Decided) -> str:
-    """A screen's reason with what people said to it."""
+    """A screen's reason, followed by the reason that people gave."""
     return f"{reason}{_OPEN if said.verdict == 'review' else _SETTLED}{said.reason}"
 
 
 def without_people(reason: str) -> str:
-    """A screen's reason alone, for somebody who is not to know what others said."""
+    """A screen's reason alone, for a reviewer who must not know what others decided."""
     return re.split(f"{_OPEN}|{_SETTLED}", reason)[0]
 
 
 def decide(decisions: Sequence[Decision], reviewers: int, agree: Agreed = "most") -> Decided:
-    """What the last word of each reviewer comes to, once enough have spoken; who settles a dispute has the last."""
+    """The outcome of the reviewers' last decisions, once there are enough; an adjudicator's decision prevails."""
     said = sorted(standing(decisions), key=lambda one: one.round)
     last = {one.reviewer: one for one in said if not one.adjudicates}
     settling = [one for one in said if one.adjudicates][-1:]
@@ -149,30 +179,26 @@ def decide(decisions: Sequence[Decision], reviewers: int, agree: Agreed = "most"
         return Decided("review", told, len(last), max(votes.values(), default=0))
     (word, count), *rest = votes.most_common()
     chosen = [one for one in last.values() if one.decision == word]
-    if (rest and rest[0][1] == count) or (agree == "all" and (rest or _differ(chosen))):
+    differ = any(one.edits != chosen[0].edits for one in chosen)
+    if (rest and rest[0][1] == count) or (agree == "all" and (rest or differ)):
         told = " to ".join(str(number) for _, number in votes.most_common()) if rest else "in their edits"
         return Decided("review", f"reviewers disagree, {told}", len(last), count, disputed=True)
     return _came_to(chosen, len(last), count, f"{count} of {len(last)} reviewers")
 
 
-def _differ(fixes: Sequence[Decision]) -> bool:
-    return any(one.edits != fixes[0].edits for one in fixes)
-
-
 def _came_to(chosen: Sequence[Decision], n: int, agree: int, otherwise: str) -> Decided:
-    """What those who said the same come to; ``otherwise`` is the reason where none of them gave one."""
+    """The outcome of equal decisions; ``otherwise`` is the reason where none of them has one."""
     said = chosen[0].decision
     verdict: VerdictKind = said if said in ("keep", "drop", "fix") else "review"
     reason = next((told for one in chosen if (told := one.reason or one.comment)), "")
     edits = next((one.edits for one in chosen if one.edits), {})
-    unsure = "nobody can tell" if len(chosen) > 1 else f"{chosen[0].reviewer} cannot tell"
-    return Decided(
-        verdict, reason or (unsure if verdict == "review" else otherwise), n, agree, edits, _common(chosen)
-    )
+    if verdict == "review":
+        otherwise = "nobody can tell" if len(chosen) > 1 else f"{chosen[0].reviewer} cannot tell"
+    return Decided(verdict, reason or otherwise, n, agree, edits, _common(chosen))
 
 
 def _common(decisions: Sequence[Decision]) -> dict[str, Any]:
-    """By field the answer that most gave; none where two are as frequent."""
+    """By field the most frequent answer; none in a tie."""
     answers: dict[str, Counter[bytes]] = {}
     for one in decisions:
         for name, value in one.labels.items():
@@ -186,18 +212,12 @@ def _common(decisions: Sequence[Decision]) -> dict[str, Any]:
 
 
 class Rounds:
-    """When the stages of a recipe ask people, and what people answered in each round.
-
-    The second review stage begins the second round, and so on; what a screen doubts belongs to the round it is in.
-    Decisions of one round do not answer another, but one of a round that the recipe does not have is a later word on
-    its last.
-    """
+    """The rounds of a recipe (each review stage after the first begins one); later decisions count in the last."""
 
     def __init__(self, recipe: Recipe, decisions: Mapping[str, Sequence[Decision]]) -> None:
         self._decisions = decisions
         self._last = 1
-        self.asked: dict[str, tuple[int, str]] = {}
-        """By the title of a stage: its round, and what people are asked in it."""
+        self.asked: dict[str, tuple[int, str]] = {}  # by the title of a stage: its round, and the question to people
         reviews = 0
         for stage in recipe.stages:
             reviews += stage.review is not None
@@ -205,7 +225,7 @@ class Rounds:
             self.asked[stage.title] = (self._last, recipe.rounds[self._last - 1].form)
 
     def decided(self, stage: Stage, item: str) -> Decided:
-        """What people came to about an item in the round of a stage."""
+        """The outcome of an item in the round of a stage."""
         number, _ = self.asked[stage.title]
         rows = self._decisions.get(item, ())
         mine = [row for row in rows if min(max(row.round, 1), self._last) == number]

@@ -1,8 +1,4 @@
-"""A revision: what people decided about a benchmark's items, carried out, as a benchmark of its own.
-
-Items that were dropped are gone, those that were fixed have their edits, and answers to a form become tags. All of it
-follows from the decisions, so that the same ones give the same bytes.
-"""
+"""A revision: the decisions about a benchmark's items, applied as a new version of the benchmark."""
 
 import re
 from collections import Counter
@@ -18,9 +14,8 @@ from eyetest.benchmarks.folder import CHANGES
 from eyetest.errors import InputError, param, short
 from eyetest.prompts.building import SCREENSHOT_STEP
 from eyetest.records import REVISE, Decision, Item, Lineage, Manifest, Revision, gold_text, letter, tag_word
-from eyetest.review.checks import edited
 from eyetest.review.decisions import Decided, standing
-from eyetest.review.forms import Form
+from eyetest.review.forms import Form, edited
 from eyetest.tabular.sheets import sheet_text
 from eyetest.wording import counted, listed
 
@@ -30,7 +25,7 @@ _TOLD = 5
 
 @dataclass(frozen=True)
 class ReviewedItems:
-    """What people came to about some items of a benchmark, all they said on the way, and what they were asked."""
+    """The outcomes of some items of a benchmark, all decisions, and the forms."""
 
     outcomes: Mapping[str, Decided]
     decisions: Sequence[Decision]
@@ -38,7 +33,7 @@ class ReviewedItems:
 
 
 class ItemChange(NamedTuple):
-    """One thing that became of an item, or that nobody could decide: a row of ``changes.csv``."""
+    """One change of an item, or an open decision: a row of ``changes.csv``."""
 
     item: str
     decision: str
@@ -50,20 +45,18 @@ class ItemChange(NamedTuple):
 
 
 class RevisedBenchmark(NamedTuple):
-    """A revision, and what people changed."""
+    """A revision, and its changes."""
 
     benchmark: Benchmark
-    counts: Mapping[str, int]
-    """Items by what became of them: keep, fix, drop, open, and those that nobody was asked about."""
+    counts: Mapping[str, int]  # items by outcome: keep, fix, drop, open, not asked
     changes: Sequence[ItemChange]
-    ties: Sequence[ItemChange]
-    """Tags of which reviewers said as often one thing as another; they stayed as they were."""
+    ties: Sequence[ItemChange]  # tags with a tie between reviewers' answers; they are unchanged
 
 
 def revise_benchmark(
     benchmark: Benchmark, reviewed: ReviewedItems, to: Path, *, complete: bool = False, overwrite: bool = False
 ) -> RevisedBenchmark:
-    """Write what people made of a benchmark; with ``complete``, only if they have decided about every item."""
+    """Write the revised benchmark; with ``complete``, only if every item is decided."""
     _refuse(benchmark, reviewed, to, complete=complete)
     revising = _Revising(reviewed)
     items = [now for item in benchmark if (now := revising.revised(item)) is not None]
@@ -74,7 +67,8 @@ def revise_benchmark(
         for item in items:
             new.adopt(item, benchmark)
         new.adopt_tables(benchmark)
-        (new.folder / CHANGES).write_bytes(_sheet([*revising.changes, *revising.ties]))
+        sheet = sheet_text(ItemChange._fields, [*revising.changes, *revising.ties])
+        (new.folder / CHANGES).write_bytes(sheet.encode("utf-8", "replace"))
     return RevisedBenchmark(Benchmark(to), counts, revising.changes, revising.ties)
 
 
@@ -94,8 +88,6 @@ def _refuse(benchmark: Benchmark, reviewed: ReviewedItems, to: Path, *, complete
 
 
 class _Revising:
-    """Items one after the other, and what is to be said of them."""
-
     def __init__(self, reviewed: ReviewedItems) -> None:
         self._outcomes = reviewed.outcomes
         self._words: dict[str, list[Decision]] = {}
@@ -108,7 +100,6 @@ class _Revising:
         self.ties: list[ItemChange] = []
 
     def revised(self, item: Item) -> Item | None:
-        """An item as people left it; None if they dropped it."""
         said = self._outcomes.get(item.id)
         if said is None:
             self.counts["not asked"] += 1
@@ -132,7 +123,7 @@ class _Revising:
         return msgspec.structs.replace(now, lineage=(*now.lineage, Lineage(step=REVISE, item=item.id, note=note)))
 
     def _tagged(self, item: Item, said: Decided) -> Item:
-        """An item with what most reviewers answered as tags; where two answers are as frequent, it stays as it is."""
+        """An item with the reviewers' most frequent answers as tags; unchanged in a tie."""
         tags = {tag: value for form in self._forms for tag, value in form.tags(said.labels).items()}
         for name, tag in self._tags.items():
             answers = [one.labels[name] for one in self._deciding(item.id, said.verdict) if name in one.labels]
@@ -144,7 +135,7 @@ class _Revising:
         return msgspec.structs.replace(item, tags={**item.tags, **tags})
 
     def _deciding(self, item: str, verdict: str) -> list[Decision]:
-        """The last words that decided about an item: whoever settled it, or those who said so."""
+        """The last decisions that decided an item: the adjudicator's, or those that agree with the outcome."""
         words = self._words.get(item, [])
         settled = [one for one in words if one.adjudicates][-1:]
         return settled or [one for one in words if one.decision == verdict]
@@ -155,7 +146,6 @@ class _Revising:
 
 
 def _differences(old: Item, new: Item) -> Iterator[tuple[str, str, str]]:
-    """What was changed of an item: the field, and what it said before and after."""
     if old.question != new.question:
         yield "question", old.question, new.question
     for index, (before, after) in enumerate(zip(old.choices, new.choices, strict=True)):
@@ -170,13 +160,11 @@ def _differences(old: Item, new: Item) -> Iterator[tuple[str, str, str]]:
 
 
 def _told(value: Any) -> str:
-    if value is None:
-        return ""
-    return tag_word(value) or msgspec.json.encode(value).decode()
+    return "" if value is None else tag_word(value) or msgspec.json.encode(value).decode()
 
 
 def _refuse_drawn(old: Item, new: Item) -> None:
-    """What stands in a picture is not changed by changing a text beside it."""
+    """Refuse an edit of texts that are drawn in the image, since the image would not change."""
     texts = ((item.question, [one.text for one in item.choices]) for item in (old, new))
     if any(step.step == SCREENSHOT_STEP for step in old.lineage) and next(texts) != next(texts):
         drawn = f"item {short(old.id)} is a picture of its question and options"
@@ -184,17 +172,15 @@ def _refuse_drawn(old: Item, new: Item) -> None:
 
 
 def _manifest(benchmark: Benchmark, reviewed: ReviewedItems, counts: Mapping[str, int]) -> Manifest:
-    """The next version; when it was made is when the last decision was taken."""
+    """The manifest of the next version; its time is that of the last decision."""
     old = benchmark.manifest
     words = {"keep": "kept", "fix": "fixed", "drop": "dropped", "open": "open", "not asked": "not reviewed"}
     told = ", ".join(f"{counts[kind]:,} {word}" for kind, word in words.items())
-    people = {one.reviewer for one in standing(reviewed.decisions)}
-    by = counted(len(people), "reviewer")
+    by = counted(len({one.reviewer for one in standing(reviewed.decisions)}), "reviewer")
     note = f"{told}; by {by}; of {old.fingerprint[:16]}"
     step = Lineage(step=REVISE, source=f"{old.name} {old.version}", note=note)
     time = max(one.time for one in reviewed.decisions)
-    change = f"{REVISE}: {note}"
-    before = Revision(fingerprint=old.fingerprint, version=old.version, time=time, change=change)
+    before = Revision(fingerprint=old.fingerprint, version=old.version, time=time, change=f"{REVISE}: {note}")
     return msgspec.structs.replace(
         old,
         version=next_version(old.version),
@@ -210,7 +196,3 @@ def next_version(version: str) -> str:
     if not _LAST_NUMBER.search(version):
         return f"{version}-2" if version else "2"
     return _LAST_NUMBER.sub(lambda number: f"{int(number[1]) + 1}{number[2]}", version)
-
-
-def _sheet(rows: Sequence[ItemChange]) -> bytes:
-    return sheet_text(ItemChange._fields, rows).encode("utf-8", "replace")

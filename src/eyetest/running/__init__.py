@@ -1,14 +1,11 @@
-"""How calls are made: plan, limits, retries, early stopping."""
+"""Making calls: plan, limits, retries, early stopping."""
 
-from eyetest.running.cluster.connection import Cluster
-from eyetest.running.execution import Hit, execute, execute_panels
-from eyetest.running.ledger import Estimate
-from eyetest.running.limits import Budget, Limits
-from eyetest.running.planning import Plan
+from eyetest.running.execution import Hit, ItemPanel, execute, execute_panels
+from eyetest.running.limits import Asking, Budget, Cluster, Limits
+from eyetest.running.planning import Estimate, Plan
 from eyetest.running.progress import Progress
 from eyetest.running.runner import NotAskedError, Runner
-from eyetest.running.session import Asking, Session
-from eyetest.running.stopping import ItemPanel
+from eyetest.running.session import Session
 
 __all__ = [
     "Asking",

@@ -1,4 +1,4 @@
-"""Dialogues that go on from a model's own answers: which item is which turn, and what was said to it."""
+"""Dialogues that continue a model's own answers: which item is which turn, and the answers so far."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,20 +9,18 @@ from eyetest.prompts import CannotApply
 from eyetest.records import DIALOGUE, TURN, Asked, Item, tag_word
 
 UNANSWERED = "no answer to an earlier turn"
-_Turn = tuple[str, int]
-"""A dialogue, and which turn of it, from 1."""
+_Turn = tuple[str, int]  # a dialogue, and its turn from 1
 
 
 class WaitingTurn(msgspec.Struct, frozen=True):
-    """A turn that leads to no request as yet, because what was said before is not known."""
+    """A turn without a request as yet, because the earlier answers are unknown."""
 
     asked: Asked
-    like: Call | None = None
-    """A call of about its size; None where an earlier turn has failed, so that none will be made."""
+    like: Call | None = None  # a call of about its size; None if an earlier turn failed, so that none will be made
 
 
 class Dialogues:
-    """The turns of a benchmark's dialogues, and what each model has said to them so far."""
+    """The turns of a benchmark's dialogues, and each model's answers to them so far."""
 
     def __init__(self, items: Iterable[Item]) -> None:
         self._positions: dict[_Turn, list[int]] = {}
@@ -39,20 +37,19 @@ class Dialogues:
         for dialogue, number in self._names:
             last[dialogue] = max(number, last.get(dialogue, 0))
         self._going_on = {name for (dialogue, number), name in self._names.items() if number < last[dialogue]}
-        self.said: dict[Asked, str] = {}
-        """What was said to a turn; empty where it was settled that nothing was, absent where it may yet be."""
+        self.said: dict[Asked, str] = {}  # the answer to a turn; empty if settled without one, absent while open
 
     def number(self, item: Item) -> int:
-        """Which turn an item is; 0 for one that is in no dialogue."""
+        """The number of an item's turn; 0 outside of dialogues."""
         turn = _turn_of(item)
         return turn[1] if turn else 0
 
     def goes_on(self, item: str) -> bool:
-        """Whether another turn comes after an item."""
+        """Whether another turn follows an item."""
         return item in self._going_on
 
     def telling(self, positions: Iterable[int]) -> dict[int, list[int]]:
-        """Those of some items that tell what was said before, by their turn."""
+        """Those of some items that show earlier answers, by turn."""
         by_turn: dict[int, list[int]] = {}
         for position in positions:
             turn = self._turns[position]
@@ -61,7 +58,7 @@ class Dialogues:
         return dict(sorted(by_turn.items()))
 
     def before(self, positions: Iterable[int]) -> set[int]:
-        """The items on whose answers some others go on, and those before them."""
+        """The items whose answers some others continue, and those before them."""
         needed, waiting = set[int](), list(positions)
         while waiting:
             position = waiting.pop()
@@ -74,16 +71,15 @@ class Dialogues:
         return needed
 
     def earlier(self, item: Item) -> list[str]:
-        """The items that are the turns before this one."""
+        """The items of the turns before this one."""
         turn = _turn_of(item)
         before = range(1, turn[1]) if turn else ()
         return [name for number in before if turn and (name := self._names.get((turn[0], number)))]
 
     def answers(self, item: Item, asked: Asked) -> Sequence[str] | None:
-        """What was said to the turns that an item tells of, in the same dialogue; None while that is not known.
+        """The answers to the turns before an item; None while unknown, CannotApply where there are none.
 
-        A turn that is no item of the benchmark is put to nobody, and told with its gold to keep the dialogue whole.
-        Raises CannotApply where it is known that nothing was said.
+        A turn that is no item of the benchmark is not asked, and shown with its gold to keep the dialogue complete.
         """
         turn = _turn_of(item)
         if turn is None:

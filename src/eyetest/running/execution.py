@@ -1,36 +1,95 @@
-"""A plan is carried out: each model at its own pace, or, under a stopping rule, panels item by item."""
+"""Execution of a plan: each model at its own pace, or, under a stopping rule, panels item by item.
+
+Under a stopping rule calls go out in waves as small as can decide anything: a wave never holds a call that asking one
+at a time, in the same order, would have saved. What is asked next depends only on earlier results.
+"""
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Set
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
-from eyetest.models import Call
-from eyetest.records import Condition, Item, Response, StoppingRule
-from eyetest.running.ledger import Left
-from eyetest.running.planning import Plan, is_asked_again
+from eyetest.models import Call, Model
+from eyetest.records import Condition, Item, Response, StoppingRule, Tally
+from eyetest.running.limits import Asking, Budget
+from eyetest.running.planning import Left, Plan, is_asked_again
 from eyetest.running.progress import Progress
 from eyetest.running.race import Goal
 from eyetest.running.runner import NotAskedError, Runner
-from eyetest.running.stopping import ItemPanel
-from eyetest.runs import StoredResponses
+from eyetest.runs import RunWriter, StoredResponses
 
-Hit = Callable[[Item, Condition, Response], bool | None]
-"""Whether an answer is right; None where there is no answer to judge."""
+
+class Waves:
+    """The next calls about an item, by model index and trial index."""
+
+    def __init__(self, rule: StoppingRule, trials: Sequence[int]) -> None:
+        """``trials``: the number per model, in the order of models."""
+        self._rule, self._trials = rule, trials
+        self.observed: list[list[bool | None]] = [[] for _ in trials]  # results by model: hit, miss, or none (None)
+
+    @property
+    def verdict(self) -> bool | None:
+        """Whether the item falls under the rule; None while that is open."""
+        return self._rule.verdict(self.tallies)
+
+    def wave(self) -> list[tuple[int, int]]:
+        """The next calls, all at once; none when the verdict is settled or no call is left."""
+        tallies = self.tallies
+        if self._rule.verdict(tallies) is not None:
+            return []
+        wave: list[tuple[int, int]] = []
+        models_left = max(1, self._rule.decisions_needed(tallies))
+        for model, (trials, observed, tally) in enumerate(zip(self._trials, self.observed, tallies, strict=True)):
+            if self._rule.model_answers(tally) is None and len(observed) < trials and models_left:
+                needed = max(1, self._rule.trials_needed(tally))
+                wave += [(model, trial) for trial in range(len(observed), min(len(observed) + needed, trials))]
+                models_left -= 1
+        return wave
+
+    @property
+    def tallies(self) -> list[Tally]:
+        """The results of each model so far."""
+        known = ([hit for hit in observed if hit is not None] for observed in self.observed)
+        return [Tally(hits=sum(hits), unknown=self._rule.trials - len(hits)) for hits in known]
+
+
+class ItemPanel:
+    """The calls about an item, by model in the order of asking."""
+
+    def __init__(self, rule: StoppingRule, calls: Sequence[Sequence[Call]]) -> None:
+        self._calls = calls
+        self._waves = Waves(rule, [len(of_model) for of_model in calls])
+
+    @property
+    def verdict(self) -> bool | None:
+        """Whether the item falls under the rule; None while that is open."""
+        return self._waves.verdict
+
+    def unsent(self) -> Iterator[Call]:
+        """Calls that were not made."""
+        for calls, observed in zip(self._calls, self._waves.observed, strict=True):
+            yield from calls[len(observed) :]
+
+    def wave(self) -> list[Call]:
+        """The next calls, all at once; none when the verdict is settled or no call is left."""
+        return [self._calls[model][trial] for model, trial in self._waves.wave()]
+
+    def observed(self, call: Call, hit: bool | None) -> None:
+        """Record the result of a call of the wave: hit, miss, or none (None). Calls are recorded in order."""
+        index = next(i for i, calls in enumerate(self._calls) if calls and calls[0].asked.model == call.asked.model)
+        self._waves.observed[index].append(hit)
+
+
+Hit = Callable[[Item, Condition, Response], bool | None]  # whether an answer is right; None without an answer
 Stored = Callable[[str], Response | None]
-"""The answer to a request that was made before."""
-_SPARE = 16
-"""Calls that stand ready beyond those in flight, so that no place stays empty."""
-_AHEAD = 50
-"""At most one in so many items is asked about before those in front of it are heard: more would be in vain."""
+_SPARE = 16  # calls kept ready beyond those in flight
+_AHEAD = 50  # at most one in so many items is asked ahead of earlier results: more would be wasted
 
 
 async def execute(plan: Plan, runner: Runner, left: Left | None = None) -> None:
-    """Make every call of the plan that is left, or every call."""
+    """Make every open call of the plan, or every call."""
     left = left or plan.estimate()[1]
     async with asyncio.TaskGroup() as lanes:
         for number, model in enumerate(plan.models):
@@ -38,25 +97,25 @@ async def execute(plan: Plan, runner: Runner, left: Left | None = None) -> None:
 
 
 async def ask_all(
-    runner: Runner, model: str, calls: Iterable[Call], heard: Callable[[Response], None] = lambda response: None
+    runner: Runner, model: str, calls: Iterable[Call], observed: Callable[[Response], None] = lambda response: None
 ) -> None:
-    """Put calls to a model, as many at once as it takes, until they end or it cannot be asked any more."""
+    """Put calls to a model, as many at once as it takes, until they end or it is abandoned."""
     window = _Window(runner.most_in_flight(model) + _SPARE)
 
     async def ask(call: Call) -> None:
         with suppress(NotAskedError):
-            heard(await runner.ask(call))
+            observed(await runner.ask(call))
 
     async with asyncio.TaskGroup() as tasks:
         for call in calls:
-            await window.enter()
+            await window.acquire()
             if runner.stopping or not runner.usable(model):
                 return
             tasks.create_task(window.leave_after(ask, call))
 
 
 class _Once:
-    """Asks once, however many items lead to the same request; only what several lead to is kept for the others."""
+    """Asks each request once, however many items lead to it; only shared results are kept."""
 
     def __init__(self, plan: Plan, runner: Runner, stored: Stored) -> None:
         if plan.shared is None:
@@ -66,7 +125,7 @@ class _Once:
         self.asked: dict[str, asyncio.Future[Response]] = {}
 
     async def respond(self, call: Call) -> Response:
-        """The answer to a call, from before or from now."""
+        """The stored or new answer to a call."""
         if call.id not in self.several:
             return self._stored(call.id) or await self._runner.ask(call)
         if call.id not in self.asked:
@@ -81,10 +140,7 @@ class _Once:
 
 
 async def execute_until(plan: Plan, runner: Runner, until: Goal, hit: Hit, stored: Stored) -> None:
-    """Ask about items in the goal's order until it is reached; what is in flight then is waited for.
-
-    Items are heard in that order, whoever answers first: those with quick answers may well be the easy ones.
-    """
+    """Ask about items and count them in the goal's order until it is reached; calls in flight are awaited."""
     once, waiting = _Once(plan, runner, stored), deque[asyncio.Task[dict[str, bool | None] | None]]()
     ahead = max(1, min(len(plan.positions) // _AHEAD, *(runner.most_in_flight(model.name) for model in plan.models)))
 
@@ -107,13 +163,13 @@ async def execute_until(plan: Plan, runner: Runner, until: Goal, hit: Hit, store
                 waiting.append(tasks.create_task(judge(item)))
             if not waiting or (hits := await waiting.popleft()) is None:
                 break
-            until.heard(hits)
+            until.observed(hits)
     if until.is_over:
         runner.progress.saved = max(0, runner.progress.to_ask - runner.progress.done)
 
 
 async def execute_panels(plan: Plan, runner: Runner, rule: StoppingRule, hit: Hit, stored: Stored) -> None:
-    """Ask about each item only until the rule's verdict on it cannot change any more."""
+    """Ask about each item only until the rule's verdict on it is settled."""
     most = sum(runner.most_in_flight(model.name) for model in plan.models)
     once = _Once(plan, runner, stored)
     unsent: set[str] = set()
@@ -121,7 +177,7 @@ async def execute_panels(plan: Plan, runner: Runner, rule: StoppingRule, hit: Hi
     window = _Window(most + _SPARE)
 
     async def judge(call: Call) -> bool | None:
-        """Each item judges by its own gold."""
+        """Judge by the item's own gold."""
         unsent.discard(call.id)
         return hit(call.item, call.asked.condition, await once.respond(call))
 
@@ -134,7 +190,7 @@ async def execute_panels(plan: Plan, runner: Runner, rule: StoppingRule, hit: Hi
                     return
                 if isinstance(result, BaseException):
                     raise result
-                panel.heard(call, result)
+                panel.observed(call, result)
         if panel.verdict is not None:
             needless = [call.id for call in panel.unsent() if call.id not in once.asked and stored(call.id) is None]
             unsent.update(request for request in needless if request in once.several)
@@ -145,91 +201,40 @@ async def execute_panels(plan: Plan, runner: Runner, rule: StoppingRule, hit: Hi
     async with asyncio.TaskGroup() as tasks:
         for item in plan.items():
             for panel in _panels(plan, rule, item):
-                await window.enter()
+                await window.acquire()
                 if runner.stopping:
                     return
                 tasks.create_task(window.leave_after(settle, panel))
 
 
-class Executor(Protocol):
-    """Where a plan is carried out: in this process, or on a cluster. Used in an ``async with`` block."""
+class LocalExecutor(Runner):
+    """Executes plans in this process, as `RayExecutor` does on a cluster. Use it in an ``async with`` block."""
 
-    progress: Progress
-    ways: Mapping[str, str]
-    """By model, for those that are not in this process: how they compute likelihoods."""
+    ways: Mapping[str, str] = {}  # by model outside this process: how it computes likelihoods
 
-    @property
-    def stopping(self) -> bool:
-        """Whether no new call is begun."""
-
-    def stop(self, why: str) -> None:
-        """Begin no new call; those in flight finish."""
+    def __init__(
+        self, models: Sequence[Model], run: RunWriter, budget: Budget, progress: Progress, asking: Asking
+    ) -> None:
+        super().__init__(models, run.journal.append, budget, progress=progress, seed=asking.seed)
+        self._run, self._retry_failed = run.path, asking.retry_failed
 
     async def execute(self, plan: Plan, left: Left) -> None:
-        """Make every call of the plan that is left."""
+        """Make every open call of the plan."""
+        await execute(plan, self, left)
 
     async def execute_until(self, plan: Plan, until: Goal, hit: Hit, stored: Stored) -> None:
         """Ask about items in the goal's order until it is reached."""
+        await execute_until(plan, self, until, hit, stored)
 
     async def execute_panels(self, plan: Plan, left: Left, rule: StoppingRule, hit: Hit) -> None:
-        """Ask about each item only until the rule's verdict on it cannot change any more."""
-
-    async def __aenter__(self) -> "Executor":
-        """Get ready."""
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Give everything back."""
-
-
-class LocalExecutor:
-    """Carries plans out in this process."""
-
-    ways: Mapping[str, str] = {}
-
-    def __init__(self, runner: Runner, run: Path, *, retry_failed: bool) -> None:
-        self._runner, self._run, self._retry_failed = runner, run, retry_failed
-        self.progress = runner.progress
-
-    async def __aenter__(self) -> "LocalExecutor":
-        await self._runner.__aenter__()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._runner.__aexit__(kind, error, trace)
-
-    @property
-    def stopping(self) -> bool:
-        """Whether no new call is begun."""
-        return self._runner.stopping
-
-    def stop(self, why: str) -> None:
-        """Begin no new call; those in flight finish."""
-        self._runner.stop(why)
-
-    async def execute(self, plan: Plan, left: Left) -> None:
-        """Make every call of the plan that is left."""
-        await execute(plan, self._runner, left)
-
-    async def execute_until(self, plan: Plan, until: Goal, hit: Hit, stored: Stored) -> None:
-        """Ask about items in the goal's order until it is reached."""
-        await execute_until(plan, self._runner, until, hit, stored)
-
-    async def execute_panels(self, plan: Plan, left: Left, rule: StoppingRule, hit: Hit) -> None:
-        """Ask about each item only until the rule's verdict on it cannot change any more."""
+        """Ask about each item only until the rule's verdict on it is settled."""
         stored = StoredResponses(self._run, partial(is_asked_again, retry_failed=self._retry_failed))
-        await execute_panels(plan, self._runner, rule, hit, stored.get)
+        await execute_panels(plan, self, rule, hit, stored.get)
 
 
 def _panels(plan: Plan, rule: StoppingRule, item: Item) -> list[ItemPanel]:
-    """One panel a condition: the calls about the item by model, in the order of the models.
-
-    Models with a condition of their own sit in one panel with the others.
-    """
-    if plan.is_joint:
+    """One panel per condition, or one for all where models have their own conditions: an item's calls by model."""
+    if plan.own:
         calls = list(plan.applicable(item, plan.models))
         return [ItemPanel(rule, [[call for call in calls if call.asked.model == m.name] for m in plan.models])]
     by_condition: dict[Condition, dict[str, list[Call]]] = {}
@@ -239,17 +244,11 @@ def _panels(plan: Plan, rule: StoppingRule, item: Item) -> list[ItemPanel]:
     return [ItemPanel(rule, list(models.values())) for models in by_condition.values()]
 
 
-class _Window:
-    """Bounds how many tasks exist at once, so that memory does not grow with the plan."""
-
-    def __init__(self, most: int) -> None:
-        self._slots = asyncio.Semaphore(most)
-
-    async def enter(self) -> None:
-        await self._slots.acquire()
+class _Window(asyncio.Semaphore):
+    """Bounds the number of tasks, so that memory does not grow with the plan."""
 
     async def leave_after(self, work: Callable[..., Coroutine[Any, Any, None]], *arguments: Any) -> None:
         try:
             await work(*arguments)
         finally:
-            self._slots.release()
+            self.release()

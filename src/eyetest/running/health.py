@@ -1,11 +1,12 @@
-"""Whether a model's endpoint is there at all, so that no question is blamed for a server that is away.
+"""Whether a model's endpoint is available, so that no call is failed for a server that is away.
 
-A failure may be the question's (a 500 on one picture) or the endpoint's (a 500 on everything). Nobody can tell from
-one failure, so a call that has used up its attempts is held until others have spoken: if one is answered, it was the
-question; if several fail alike, it is the endpoint. While the endpoint is away, calls wait and one at a time tries.
+A failure may come from the question (a 500 on one image) or the endpoint (a 500 on everything). One failure cannot
+tell, so a call that has used up its attempts is held until others end: if one is answered, the question is the cause;
+if several fail alike, the endpoint is. While the endpoint is away, calls wait and one at a time tries.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from typing import Literal
@@ -14,27 +15,90 @@ from eyetest.models import CallError
 from eyetest.running.limits import FIRST_PATIENCE, Limits
 
 Verdict = Literal["question", "endpoint", "nobody knows"]
-_ENOUGH = 8
-"""So many calls that fail to their last attempt, with no answer between them, are not failing by themselves."""
-_LOOK_AGAIN = 0.25
-"""Seconds in which the next call begins, where there is one."""
-_LONGEST_WAIT = 30.0
-"""Between two tries at an endpoint that is away."""
+_ENOUGH = 8  # so many calls that fail at every attempt, without an answer between them, have a common cause
+_LOOK_AGAIN = 0.25  # seconds in which the next call begins, if any
+_LONGEST_WAIT = 30.0  # between two attempts at an endpoint that is away
 _AT_ONCE = nullcontext()
+_FIRST_WIDTH = 8
+_CUT = 0.7
+
+
+class Throttle:
+    """A gate of adaptive width, between one call and ``most``.
+
+    It widens by one with every success, which doubles it each round trip. When the server pushes back it narrows,
+    once for all calls in flight together, and then widens by about one a round. During a pause no call passes.
+    """
+
+    def __init__(self, most: int, *, at_first: int = _FIRST_WIDTH) -> None:
+        self.most = most
+        self.width = float(min(at_first, most))
+        self.active = 0
+        self._starting = True
+        self._last_cut = 0.0
+        self._closed_until = 0.0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def __aenter__(self) -> float:
+        """Wait for a place; returns the time of entry, which tells which calls were in flight together."""
+        loop = asyncio.get_running_loop()
+        while self.active + 1 > self.width or loop.time() < self._closed_until:
+            waiter = loop.create_future()
+            self._waiting.append(waiter)
+            try:
+                await waiter
+            except asyncio.CancelledError:
+                self._wake()
+                raise
+        self.active += 1
+        return loop.time()
+
+    async def __aexit__(self, *error: object) -> None:
+        self.active -= 1
+        self._wake()
+
+    def went_well(self) -> None:
+        """Count a success."""
+        self.width = min(float(self.most), self.width + (1.0 if self._starting else 1.0 / self.width))
+
+    def pushed_back(self, entered: float, wait: float | None) -> None:
+        """The server asked for fewer calls, perhaps for some time."""
+        loop = asyncio.get_running_loop()
+        if entered > self._last_cut:
+            self._last_cut = loop.time()
+            self._starting = False
+            self.width = max(1.0, self.width * _CUT)
+        if wait:
+            self._closed_until = max(self._closed_until, loop.time() + wait)
+            loop.call_at(self._closed_until + 0.001, self._wake)
+
+    def let_all_pass(self) -> None:
+        """Release all waiting calls, which are then refused."""
+        self.width, self._closed_until = float("inf"), 0.0
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def _wake(self) -> None:
+        """Wake as many calls as there are places; each checks again."""
+        places = min(self.width, self.most) - self.active
+        while places >= 1 and self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                places -= 1
 
 
 class Health:
-    """How a model's endpoint is doing. Times are those of the running loop."""
+    """The state of a model's endpoint. Times are those of the running loop."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self.has_answered = False
-        self.away = ""
-        """Why it is believed to be away; empty while it is not."""
-        self.going = 0
-        """Calls that have begun and are not over, held ones among them."""
+        self.away = ""  # why it seems away; empty while it is not
+        self.going = 0  # calls that have begun and not ended, including held ones
         self.flying = 0
-        """Attempts that are under way."""
         self._heard = self._proven = float("-inf")
         self._silent_since: float | None = None
         self._held: list[asyncio.Future[Verdict]] = []
@@ -46,17 +110,17 @@ class Health:
 
     @property
     def patience(self) -> float:
-        """How long it is waited for: longer where it has answered before, for then the address is right."""
+        """How long to wait for it: longer where it has answered before, so that the address is right."""
         most = self._limits.patience
         return most if self.has_answered else min(most, FIRST_PATIENCE)
 
     @property
     def silence(self) -> float:
-        """For how long nobody has been answered, in seconds since the first failure of this silence."""
+        """Seconds without an answer, since the first failure of this silence."""
         return 0.0 if self._silent_since is None else now() - self._silent_since
 
-    def heard(self, began: float, *, answered: bool) -> None:
-        """The endpoint took a question for a question, and perhaps answered it: it was there when that began."""
+    def observed(self, began: float, *, answered: bool) -> None:
+        """The endpoint accepted a question, and perhaps answered it: it was available when that began."""
         self.has_answered = self.has_answered or answered
         self._proven = max(self._proven, began)
         self.away, self._silent_since, self._tries, self._heard = "", None, 0, now()
@@ -73,11 +137,11 @@ class Health:
             self._goes_away(error)
 
     def answered_since(self, moment: float) -> bool:
-        """Whether the endpoint took a question that was put since; an earlier one may be answered when it is away."""
+        """Whether the endpoint accepted a question put since; an earlier one may be answered while it is away."""
         return self._proven >= moment
 
     async def blame(self, error: CallError) -> Verdict:
-        """Who is to blame for a call that has used up its attempts; waits until others have spoken."""
+        """Decide the cause for a call that used up its attempts; waits until others end."""
         if self.away:
             return "endpoint"
         held = self._hold(self._held)
@@ -87,25 +151,25 @@ class Health:
         return await held
 
     async def blame_lock(self) -> Verdict:
-        """The same for a door that is locked and was never seen open: nobody knocks until those there are back."""
+        """The same for an authorization failure before any success: no call starts until those in flight end."""
         held = self._hold(self._locked_out)
         self._look_at_lock()
         return await held
 
     def look(self) -> None:
-        """If all calls that are going are held, nobody is left to speak for the endpoint: look again soon."""
+        """Look again soon if all calls in flight are held, since none is left to test the endpoint."""
         if self._is_stuck():
             asyncio.get_running_loop().call_later(_LOOK_AGAIN, self._let_go_if_stuck)
 
     def release(self) -> None:
-        """Hold nobody back any more, because no more is asked."""
+        """Release all held calls, because no more is asked."""
         self._is_over = True
         self._release(self._held, "nobody knows")
         self._release(self._locked_out, "nobody knows")
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
-        """Counts an attempt while it is under way."""
+        """Count an attempt while it runs."""
         self.flying += 1
         try:
             yield
@@ -115,7 +179,7 @@ class Health:
                 asyncio.get_running_loop().call_soon(self._look_at_lock)
 
     def turn(self) -> AbstractAsyncContextManager[None]:
-        """At once while the endpoint is there; while it is away one at a time, after a growing pause."""
+        """At once while the endpoint is available; while it is away one at a time, after a growing pause."""
         return self._waiting() if self.away or self._locked_out else _AT_ONCE
 
     @asynccontextmanager
@@ -133,7 +197,7 @@ class Health:
         yield
 
     async def _pause(self, seconds: float) -> None:
-        """Wait, but not past the moment at which something is heard."""
+        """Wait, at most until something changes."""
         self._news.clear()
         if not self._is_over:
             with suppress(TimeoutError):

@@ -1,48 +1,43 @@
-"""How far a run may go: attempts and waits for one call, budgets for all of them, and how many fly at once."""
+"""The settings of a run: how to ask, attempts and waits for a call, and budgets for all of them."""
 
 import asyncio
 import random
-from collections import deque
+import signal
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from math import inf
-from types import TracebackType
+from typing import Any, Protocol
 
 import msgspec
 
-from eyetest.models import CallError
+from eyetest.errors import InputError, heading, nearest, short
+from eyetest.models import CallError, Surroundings
+from eyetest.records import Condition, StoppingRule
+from eyetest.running.progress import Progress
 
 _LONGEST_WAIT = 60.0
-LONGEST_PAUSE = 600.0
-"""A server that asks for a longer pause than this is not waited for; the run can be resumed later."""
-FIRST_PATIENCE = 30.0
-"""Where nobody has ever answered, nobody is likely to: a wrong address is told after so many seconds."""
-_FIRST_ATTEMPTS = 3
-"""The same for a server that takes calls and lets them hang, or that says what no endpoint says."""
-_EMPTY_ATTEMPTS = 3
-"""An empty answer is asked for again, but a model that has nothing to say will not say more the tenth time."""
+LONGEST_PAUSE = 600.0  # longer pauses of a server are not waited for; the run can be resumed later
+FIRST_PATIENCE = 30.0  # seconds until a model that has never answered (a wrong address) is reported
+_FIRST_ATTEMPTS = 3  # the same for a server that lets calls hang, or replies unlike an endpoint
+_EMPTY_ATTEMPTS = 3  # for an empty answer, which more attempts rarely change
 _NOBODY = ("timeout", "garbage")
-_FIRST_WIDTH = 8
-_CUT = 0.7
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user allows. None is no limit."""
+    """The user's limits; None is no limit."""
 
-    concurrency: int = 64
-    """The most calls in flight to one model."""
+    concurrency: int = 64  # the most calls in flight per model
     attempts: int = 8
-    backoff: float = 0.5
-    """About how long to wait before the second attempt, in seconds; doubles from there."""
-    patience: float = 600.0
-    """How long to wait for an endpoint that has gone away, in seconds; nothing is given up as failed meanwhile."""
+    backoff: float = 0.5  # approximate wait before the second attempt, in seconds; then doubling
+    patience: float = 600.0  # how long to wait for an endpoint that is away, in seconds; no call fails meanwhile
     calls: int | None = None
     tokens: int | None = None
     money: float | None = None
 
     def may_retry(self, error: CallError, attempts: int, empty: int = 0, *, known: bool = True) -> bool:
-        """Whether another attempt makes sense after so many, some of them with empty answers.
-
-        ``known``: whether the model has ever answered.
-        """
+        """Whether to make another attempt after so many; ``known``: whether the model has ever answered."""
         most = self.attempts if known or error.kind not in _NOBODY else min(self.attempts, _FIRST_ATTEMPTS)
         return error.passing and attempts < most and empty < _EMPTY_ATTEMPTS
 
@@ -53,10 +48,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Budget:
-    """Counts what was spent, and the most that calls in flight can cost, so that no limit is ever passed.
-
-    Whatever one command asks, in however many stages, is counted by one budget.
-    """
+    """Counts what a command has spent and the most that calls in flight can cost, so that no limit is exceeded."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -64,9 +56,10 @@ class Budget:
         self.money = 0.0
         self._held_tokens, self._held_money = 0, 0.0
         self._waiting: list[asyncio.Future[None]] = []
+        self.keys: set[str] = set()  # notices shown about keys and their hosts
 
     def refuses(self, tokens: int, money: float, calls: int = 1) -> str:
-        """Why calls that may take so much may not be made any more; empty, and held, if they may."""
+        """Why calls of this size may not be made; empty, and reserved, if they may."""
         limits = self.limits
         if limits.calls is not None and self.calls + calls > limits.calls:
             return f"the limit of {limits.calls:,} calls is reached"
@@ -81,7 +74,7 @@ class Budget:
 
     @property
     def room(self) -> tuple[float, float, float]:
-        """How many calls, tokens and how much money may still be spent, as far as it is certain."""
+        """How many calls, tokens and how much money can certainly still be spent."""
         limits = self.limits
         return (
             inf if limits.calls is None else limits.calls - self.calls,
@@ -91,18 +84,18 @@ class Budget:
 
     @property
     def may_change(self) -> bool:
-        """Whether calls in flight hold something that they may give back."""
+        """Whether calls in flight reserve something that they may release."""
         most_calls = self.limits.calls
         return self._held_tokens > 0 and (most_calls is None or self.calls < most_calls)
 
     async def change(self) -> None:
-        """Wait until a call is over."""
+        """Wait until a call ends."""
         waiter = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)
         await waiter
 
     def settle(self, held: tuple[int, float], spent: tuple[int, float]) -> None:
-        """A call is over: what was held for it goes, what it took stays."""
+        """A call ended: release its reservation, count its cost."""
         self._held_tokens -= held[0]
         self._held_money -= held[1]
         self.tokens += spent[0]
@@ -113,71 +106,142 @@ class Budget:
         self._waiting.clear()
 
 
-class Throttle:
-    """A gate whose width adapts, between one call and ``most``.
+LOCAL = "ray"
+_AT = "ray://"
 
-    It starts narrow and widens by one with every success, which doubles it each round trip. When the server pushes
-    back it narrows, once for all the calls that were in flight together, and from then on widens by about one a
-    round. While the server has asked for a pause, nobody passes.
+
+class Cluster(msgspec.Struct, frozen=True):
+    """A Ray cluster that executes a run."""
+
+    address: str = ""  # ``ray://HOST:PORT``; empty for that of RAY_ADDRESS, or a local one
+    workers: int | None = None  # shards asked at once; None: one per processor
+
+    @classmethod
+    def parse(cls, on: str, workers: int | None = None) -> "Cluster | None":
+        """The cluster that a user named; None for this process."""
+        if not on:
+            if workers is not None:
+                raise InputError(f"{heading('workers')}: only with {heading('on')} ray")
+            return None
+        if on != LOCAL and not on.startswith(_AT):
+            raise InputError(
+                f"{heading('on')}: no such place as {short(on)}; {nearest(on, (LOCAL, _AT + 'HOST:PORT'))}"
+            )
+        return cls("" if on == LOCAL else on, workers)
+
+
+class Asking(msgspec.Struct, frozen=True, kw_only=True):
+    """How a benchmark is put to models."""
+
+    conditions: tuple[Condition, ...] = (Condition(),)
+    trials: int = 1
+    sampling: dict[str, Any] = {}
+    seed: int = 0
+    limit: int | None = None  # only the first items
+    items: tuple[str, ...] = ()  # only these items
+    limits: Limits = Limits()
+    patience: Surroundings = Surroundings()
+    retry_failed: bool = False
+    stop: str | StoppingRule = ""  # a stopping rule, as record or text; empty asks everything
+    until: str = ""  # two models as ``A>B``: items come in random order until one leads with certainty
+    worth: dict[str, float] = {}  # by item: its weight in that order; empty for equal weights
+    own: dict[str, dict[str, Any]] = {}  # by model: axes that differ from the conditions
+    cluster: Cluster | None = None  # where calls are made; None for this process
+
+
+INTERRUPTED = "stopped by you"
+_HEARERS: dict[asyncio.AbstractEventLoop, Callable[[], None]] = {}  # by loop in a thread, what to call on Ctrl-C
+
+
+def wait_for(work: Coroutine[Any, Any, None]) -> None:
+    """Run work to its end.
+
+    A running loop cannot wait for another in its own thread, so the work gets a thread. Only the main thread receives
+    Ctrl-C; it forwards every press and goes on waiting, so that nothing is cut off.
     """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(work)
+        return
+    loop = asyncio.new_event_loop()
 
-    def __init__(self, most: int, *, at_first: int = _FIRST_WIDTH) -> None:
-        self.most = most
-        self.width = float(min(at_first, most))
-        self.active = 0
-        self._starting = True
-        self._last_cut = 0.0
-        self._closed_until = 0.0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+    def carry_out() -> None:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(work)
 
-    async def __aenter__(self) -> float:
-        """Wait for a place; gives the time of entry, which tells which calls flew together."""
-        loop = asyncio.get_running_loop()
-        while self.active + 1 > self.width or loop.time() < self._closed_until:
-            waiter = loop.create_future()
-            self._waiting.append(waiter)
-            try:
-                await waiter
-            except asyncio.CancelledError:
-                self._wake()
-                raise
-        self.active += 1
-        return loop.time()
+    with _handing_on(loop), ThreadPoolExecutor(1, "asking") as thread:
+        thread.submit(carry_out).result()
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.active -= 1
-        self._wake()
 
-    def went_well(self) -> None:
-        """One more success."""
-        self.width = min(float(self.most), self.width + (1.0 if self._starting else 1.0 / self.width))
+@contextmanager
+def hearing(pressed: Callable[[], None]) -> Iterator[None]:
+    """Register what `wait_for` calls for the running loop on Ctrl-C."""
+    loop = asyncio.get_running_loop()
+    _HEARERS[loop] = pressed
+    try:
+        yield
+    finally:
+        del _HEARERS[loop]
 
-    def pushed_back(self, entered: float, wait: float | None) -> None:
-        """The server said that it is too much, perhaps for how long."""
-        loop = asyncio.get_running_loop()
-        if entered > self._last_cut:
-            self._last_cut = loop.time()
-            self._starting = False
-            self.width = max(1.0, self.width * _CUT)
-        if wait:
-            self._closed_until = max(self._closed_until, loop.time() + wait)
-            loop.call_at(self._closed_until + 0.001, self._wake)
 
-    def let_all_pass(self) -> None:
-        """Hold nobody back any more, because whoever waits is to be told to go home."""
-        self.width, self._closed_until = float("inf"), 0.0
-        while self._waiting:
-            waiter = self._waiting.popleft()
-            if not waiter.done():
-                waiter.set_result(None)
+@contextmanager
+def _handing_on(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
 
-    def _wake(self) -> None:
-        """Let in as many as there are places; each looks again for itself."""
-        places = min(self.width, self.most) - self.active
-        while places >= 1 and self._waiting:
-            waiter = self._waiting.popleft()
-            if not waiter.done():
-                waiter.set_result(None)
-                places -= 1
+    def hand_on(*_: object) -> None:
+        if loop in _HEARERS:
+            loop.call_soon_threadsafe(_HEARERS[loop])
+
+    before = signal.signal(signal.SIGINT, hand_on)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def one_error() -> Iterator[None]:
+    """Report tasks that fail together by the first of them."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        first: BaseException = group
+        while isinstance(first, BaseExceptionGroup):
+            first = first.exceptions[0]
+        raise first from None
+
+
+class Stoppable(Protocol):
+    """Something that can be stopped."""
+
+    progress: Progress
+
+    def stop(self, why: str) -> None:
+        """Start no new call; those in flight finish."""
+
+
+@contextmanager
+def stopping_on_ctrl_c(runner: Stoppable) -> Iterator[None]:
+    """Ctrl-C once lets the calls in flight finish, twice cancels them, also in a thread."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+    def pressed() -> None:
+        if runner.progress.stopped == INTERRUPTED and task is not None:
+            task.cancel()
+        runner.stop(INTERRUPTED)
+        runner.progress.stopped = INTERRUPTED
+
+    signals = (signal.SIGINT, signal.SIGTERM)
+    with suppress(ValueError, RuntimeError, NotImplementedError):
+        for number in signals:
+            loop.add_signal_handler(number, pressed)
+    try:
+        with hearing(pressed):
+            yield
+    finally:
+        with suppress(ValueError, RuntimeError, NotImplementedError):
+            for number in signals:
+                loop.remove_signal_handler(number)

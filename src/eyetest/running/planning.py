@@ -1,25 +1,23 @@
-"""What is to be asked, of every item under every condition, of every model; and what of it is left.
+"""What is asked, of every item under every condition, of every model; and which of it is left.
 
-In: a benchmark, models, conditions. Out: calls in an order in which those that share a picture are neighbours, and
-before the first of them a plan on disk with counts and an estimate of what it will take.
-
-What is left are the plan's requests joined with those that are stored. A plan is gone through once and remembered as
-columns, a few bytes a call. From then on a call is known by its row, so that whoever asks looks up no id, and makes
-no prompt of an item about which nothing is left to ask.
+Calls that share an image are neighbours. A plan is traversed once and kept as columns, a few bytes per call, which
+are joined with the stored requests. From then on a call is known by its row, so that no id is looked up and no prompt
+is built for an item with nothing left to ask.
 """
 
 from array import array as growing
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from copy import copy
 from functools import cached_property, partial
 from itertools import compress, islice, repeat
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import refuse_gold_list
@@ -27,37 +25,176 @@ from eyetest.errors import InputError, heading
 from eyetest.models import Call, Model, ProbedModel
 from eyetest.prompts import CannotApply, build, tells_history
 from eyetest.records import Asked, Condition, GreyPicture, Item, Picture, Prompt, Request, Words
-from eyetest.records.tables import Ask
+from eyetest.records.tables import Ask, Price
 from eyetest.running.dialogues import UNANSWERED, Dialogues, WaitingTurn
-from eyetest.running.ledger import Estimate, Ledger, Left, Mask
+from eyetest.running.limits import Asking
 from eyetest.runs.folder import RecordedRequests
-from eyetest.runs.plan import chosen_rows, plan_requests
-from eyetest.runs.stored import IdIndex, StoredErrors, key_bytes
-from eyetest.tabular.record_files import indices, numbers
+from eyetest.runs.stored import StoredErrors, encode
+from eyetest.tabular.record_files import array, indices, numbers
+
+_ROWS_AT_ONCE = 20_000
+_FIRST, _LAST = 1, 2
+
+Mask = NDArray[np.bool_]
+
+
+class Estimate(msgspec.Struct, kw_only=True):
+    """The size of a plan and its approximate cost."""
+
+    rows: int = 0
+    requests: int = 0
+    stored: int = 0  # requests with an answer already
+    failed: int = 0  # requests that failed before and are not repeated
+    earlier: int = 0  # unselected items that selected ones continue
+    no_picture: int = 0  # calls that should show the image of an item without one
+    more_named: int = 0  # rows about items whose texts name more images than they have; sent as they are
+    by_model: Counter[str] = msgspec.field(default_factory=Counter)
+    by_sight: Counter[str] = msgspec.field(default_factory=Counter)
+    not_applicable: Counter[str] = msgspec.field(default_factory=Counter)
+    tokens_in: int = 0
+    most_tokens_out: int = 0
+    money: float = 0.0  # for the prompts alone
+    most_money: float = 0.0
+    priced: bool = False
+
+    @property
+    def calls(self) -> int:
+        """Calls to make."""
+        return self.by_model.total()
+
+    def add(self, other: "Estimate") -> None:
+        """Add another part of the plan."""
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.priced = bool(self.priced)
+
+
+class Ledger:
+    """All calls of a plan, as columns."""
+
+    def __init__(self, models: Sequence[Model]) -> None:
+        self._models = list(models)
+        self._indices = {model.name: index for index, model in enumerate(models)}
+        self._ids: list[str] = []
+        self._chunks: list[pa.Array] = []
+        self._sights: dict[str, int] = {}
+        self._item, self._model, self._sight = growing("q"), growing("H"), growing("B")
+        self._in, self._out, self._bare = growing("q"), growing("q"), growing("B")
+
+    def add(self, item: int, call: Call, tokens: tuple[int, int]) -> None:
+        """Add a call about the plan's item of that number."""
+        asked = call.asked
+        self._ids.append(call.id)
+        if len(self._ids) >= _ROWS_AT_ONCE:
+            self._flush()
+        self._item.append(item)
+        self._model.append(self._indices[asked.model])
+        self._sight.append(self._sights.setdefault(asked.sight, len(self._sights)))
+        self._in.append(tokens[0])
+        self._out.append(tokens[1])
+        self._bare.append(2 * call.item.names_more_images + (asked.sight == "image" and not call.item.images))
+
+    def _flush(self) -> None:
+        self._chunks.append(array(self._ids, pa.string()))
+        self._ids.clear()
+
+    def close(self) -> None:
+        """End adding."""
+        self._flush()
+        codes, self.requests = encode(pa.chunked_array(self._chunks, pa.string()))
+        self._chunks.clear()
+        self.codes = codes
+        self.items, self._sent, self._back = (np.frombuffer(n, np.int64) for n in (self._item, self._in, self._out))
+        self.models = np.frombuffer(self._model, np.uint16)
+
+    def shared(self) -> frozenset[str]:
+        """Requests to which several rows lead."""
+        several = np.flatnonzero(np.bincount(self.codes, minlength=len(self.requests)) > 1)
+        return frozenset(self.requests.take(indices(several)).to_pylist())
+
+    def most(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The most tokens and money that each call of some rows may take."""
+        sent, back = self._sent[rows], self._back[rows]
+        prices = [model.entry.price or Price() for model in self._models]
+        a_token_in, a_token_out = (np.array([price.of(*one) for price in prices]) for one in ((1, 0), (0, 1)))
+        models = self.models[rows]
+        return sent + back, sent * a_token_in[models] + back * a_token_out[models]
+
+    def count(self, estimate: Estimate, rows: NDArray[np.int64]) -> None:
+        """Add the cost of some rows' calls."""
+        sights = np.bincount(np.frombuffer(self._sight, np.uint8)[rows], minlength=len(self._sights))
+        estimate.by_sight.update({name: int(sights[index]) for name, index in self._sights.items() if sights[index]})
+        sent, back = self._sent[rows], self._back[rows]
+        bare = np.bincount(np.frombuffer(self._bare, np.uint8)[rows], minlength=3)
+        estimate.no_picture += int(bare[1])
+        estimate.more_named += int(bare[2])
+        estimate.tokens_in += int(sent.sum())
+        estimate.most_tokens_out += int(back.sum())
+        for index, model in enumerate(self._models):
+            mine = self.models[rows] == index
+            if mine.any():
+                estimate.by_model[model.name] += int(mine.sum())
+                if price := model.entry.price:
+                    estimate.money += price.of(int(sent[mine].sum()), 0)
+                    estimate.most_money += price.of(int(sent[mine].sum()), int(back[mine].sum()))
+
+
+class Left:
+    """Which rows of a plan are to be asked, and which of them last."""
+
+    def __init__(self, ledger: Ledger, stored: StoredErrors | None, is_asked_again: Callable[[str], bool]) -> None:
+        self.ledger = ledger
+        self.first = np.zeros(len(ledger.requests), np.int64)  # by request: the first row that leads to it
+        self.first[ledger.codes[::-1]] = np.arange(len(ledger.codes))[::-1]
+        self.is_stored = np.zeros(len(ledger.requests), bool)
+        self.has_failed = np.zeros(len(ledger.requests), bool)
+        again = np.zeros(len(ledger.requests), bool)
+        if stored is not None and len(stored.requests):
+            index = pc.index_in(ledger.requests, value_set=stored.requests)
+            self.is_stored, rows = numbers(index.is_valid()).astype(bool), numbers(index)
+            self.has_failed = self.is_stored & stored.are(bool)[rows]
+            again = self.is_stored & stored.are(is_asked_again)[rows]
+        self.is_settled = self.is_stored & ~again
+        self._when = np.zeros(len(ledger.codes), np.uint8)
+        self._when[self.first[~self.is_stored]] = _FIRST
+        self._when[self.first[again]] = _LAST
+
+    def is_first(self) -> Mask:
+        """Of each row, whether it is the one that asks its request."""
+        return self._when > 0
+
+    def rows(self, model: int) -> Iterator[tuple[int, Mask]]:
+        """Each item with open rows of a model, and which of its rows: first never asked ones, then risky ones."""
+        mine = self.ledger.models == model
+        items, when = self.ledger.items[mine], self._when[mine]
+        for phase in (_FIRST, _LAST):
+            wanted = when == phase
+            for item in np.unique(items[wanted]).tolist():  # rows are in the order of items
+                yield item, wanted[slice(*np.searchsorted(items, (item, item + 1)))]
+
+    def calls(self, model: int | None = None) -> list[NDArray[np.int64]]:
+        """The same as numbers of the plan's calls, never asked ones first; of all models."""
+        mine = np.ones(len(self._when), bool) if model is None else self.ledger.models == model
+        return [np.flatnonzero(mine & (self._when == phase)) for phase in (_FIRST, _LAST)]
+
 
 _CHUNK = 2_000
 _DIRECT_TOKENS = 512
 _REASONING_TOKENS = 2_048
-_TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")
-"""What endpoints call it; a model's entry says which one it takes."""
+_TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")  # the limit's names; a model's entry says which it takes
 _LETTERS_A_TOKEN = 4
 _PIXELS_A_TOKEN = 750
 _PICTURE_TOKENS = (85, 1_600)
-PASSED_OVER = ("auth", "not-found", "unreachable", "proxy", "quota", "outage")
-"""Failures that say nothing about the question: whoever resumes wants these asked."""
+PASSED_OVER = ("auth", "not-found", "unreachable", "proxy", "quota", "outage")  # not about the question: asked again
 
 
 def is_asked_again(error: str, *, retry_failed: bool) -> bool:
-    """Whether a request that ended so is asked again when the run goes on; it ended well if there is no error."""
+    """Whether a request with this end is asked again when the run goes on; no error is a success."""
     return error in PASSED_OVER or (retry_failed and bool(error))
 
 
-GoneThrough = tuple[Estimate, Ledger, Ledger]
-"""What going through a plan comes to: its calls, and those that wait for answers."""
-
-
 class Plan:
-    """Who is asked what. Pure: the same plan gives the same calls, however often it is gone through."""
+    """Which calls go to which models. Pure: the same plan always gives the same calls."""
 
     def __init__(
         self,
@@ -76,36 +213,34 @@ class Plan:
         self.trials, self.seed = trials, seed
         self.sampling = dict(sampling or {})
         self._settings: dict[tuple[str, str, int], dict[str, Any]] = {}
-        self.own: Mapping[str, Mapping[str, Any]] = {}
-        """By model: axes on which it is asked otherwise than the conditions say."""
-        self.recorded = RecordedRequests()
-        """Answers that were brought in from elsewhere, by who was asked what: the ids under which they are stored."""
-        self.turn = 0
-        """Which turn of the dialogues this plan is for; 0 for whatever tells no own answers."""
-        self._earlier: Set[str] = frozenset()
-        """Items that are there only because others go on from the answers to them."""
-        self.shared: Set[str] | None = None
-        """Requests to which several rows lead; None until the plan is estimated."""
+        self.own: Mapping[str, Mapping[str, Any]] = {}  # by model: axes that differ from the conditions
+        self.recorded = RecordedRequests()  # ids of imported answers, by `Asked`
+        self.turn = 0  # the dialogue turn of this plan; 0 for calls without own history
+        self._earlier: Set[str] = frozenset()  # items included only because others continue them
+        self.shared: Set[str] | None = None  # requests to which several rows lead; None before the estimate
+
+    @classmethod
+    def of(cls, benchmark: Benchmark, models: Sequence[Model], asking: Asking) -> "Plan":
+        """The plan for the settings of a run, before any selection of items."""
+        how: dict[str, Any] = {"trials": asking.trials, "sampling": asking.sampling, "seed": asking.seed}
+        plan = cls(benchmark, models, asking.conditions, **how)
+        plan.own = asking.own
+        return plan
 
     @cached_property
     def positions(self) -> Sequence[int]:
-        """Where the items stand in the benchmark, in the order in which they are asked about."""
+        """Positions of the items in the benchmark, in the order of asking."""
         return growing("q", self.benchmark.by_picture())
-
-    @property
-    def is_joint(self) -> bool:
-        """Whether some models are asked in a way of their own, so that conditions do not tell panels apart."""
-        return bool(self.own)
 
     @cached_property
     def dialogues(self) -> Dialogues | None:
-        """The dialogues of the benchmark, where some model goes on from its own answers."""
-        is_own = any(condition.history == "own" for condition in self.conditions)
-        is_own = is_own or any(axes.get("history") == "own" for axes in self.own.values())
-        return Dialogues(self.benchmark) if is_own else None
+        """The dialogues of the benchmark, where a model continues its own answers."""
+        histories = [condition.history for condition in self.conditions]
+        histories += [axes["history"] for axes in self.own.values() if "history" in axes]
+        return Dialogues(self.benchmark) if "own" in histories else None
 
     def by_turn(self) -> list["Plan"]:
-        """The plan itself, which holds what waits for no answer, and one for each turn that tells own answers."""
+        """The plan itself, with what waits for no answer, and one for each turn with own history."""
         plans = [self]
         for turn, positions in self.dialogues.telling(self.positions).items() if self.dialogues else ():
             plans.append(plan := copy(self))
@@ -113,10 +248,8 @@ class Plan:
         return plans
 
     def only(self, limit: int | None = None, ids: Sequence[str] = ()) -> None:
-        """Keep to the first items of the benchmark, or to named ones, and to the turns that these go on from."""
-        keep: set[int] | None = None
-        if ids:
-            keep = set(self.benchmark.positions(ids))
+        """Restrict to the first items of the benchmark, or to named ones, and to the turns that these continue."""
+        keep = set(self.benchmark.positions(ids)) if ids else None
         if limit is not None:
             keep = set(islice(sorted(keep if keep is not None else range(len(self.benchmark))), limit))
         if keep is not None:
@@ -126,7 +259,7 @@ class Plan:
             self.positions = growing("q", (position for position in self.positions if position in keep))
 
     def items(self) -> Iterator[Item]:
-        """The items in the order in which they are asked, a few in memory at a time."""
+        """The items in the order of asking, a few in memory at a time."""
         return self.taking(self.positions)
 
     def taking(self, positions: Sequence[int]) -> Iterator[Item]:
@@ -135,7 +268,7 @@ class Plan:
             yield from self.benchmark.take(positions[start : start + _CHUNK])
 
     def chosen(self, rows: Iterable[tuple[int, Mask]], models: Sequence[Model]) -> Iterator[Call]:
-        """Some of the calls: of some items, by their number, those that are wanted."""
+        """The wanted calls of some items, by number."""
         rows = iter(rows)
         while batch := list(islice(rows, _CHUNK)):
             items = self.benchmark.take([self.positions[number] for number, _ in batch])
@@ -143,11 +276,11 @@ class Plan:
                 yield from compress(self.applicable(item, models), wanted.tolist())
 
     def applicable(self, item: Item, models: Sequence[Model]) -> Iterator[Call]:
-        """The calls about one item that can be made."""
+        """The calls about an item that can be made."""
         return (call for call in self.calls(item, models) if isinstance(call, Call))
 
     def calls(self, item: Item, models: Sequence[Model]) -> Iterator[Call | WaitingTurn | tuple[Model, CannotApply]]:
-        """The calls about one item, which of them wait for others, and which conditions could not be put to it."""
+        """The calls about an item, which of them wait for others, and which conditions do not apply."""
         for usual in self.conditions:
             prompts: dict[tuple[bool, Condition], Prompt | CannotApply] = {}
             for model in models:
@@ -172,7 +305,7 @@ class Plan:
     def _own_calls(
         self, item: Item, model: Model, condition: Condition, dialogues: Dialogues
     ) -> Iterator[Call | WaitingTurn | tuple[Model, CannotApply]]:
-        """The calls of a turn that tells what the model itself said; the gold stands in while that is not known."""
+        """The calls of a turn with own history; the gold stands in while that is unknown."""
         for trial in range(self.trials):
             asked = Asked(item=item.id, model=model.name, trial=trial, **msgspec.structs.asdict(condition))
             try:
@@ -193,26 +326,18 @@ class Plan:
         if model.knows_items:
             settings = settings | {"item": item.id}
         request = Request(model=model.name, prompt=prompt, settings=settings, trial=asked.trial)
-        return Call(asked, item, request, self._id(asked, request))
-
-    def _id(self, asked: Asked, request: Request) -> str:
-        return (self.recorded.get(asked.key) if self.recorded else None) or request.id
+        recorded = self.recorded.get(asked.key) if self.recorded else None
+        return Call(asked, item, request, recorded or request.id)
 
     def estimate(
         self,
         stored: StoredErrors | None = None,
         *,
         retry_failed: bool = False,
-        before: Path | None = None,
         write: Callable[[Asked, str], None] | None = None,
-        known: GoneThrough | None = None,
     ) -> tuple[Estimate, Left]:
-        """Go through the plan once: count it, hand each row to ``write``, and find what is left to ask.
-
-        ``stored`` is what the run holds, ``before`` the folder of the earlier plan; with ``known`` it is not gone
-        through again.
-        """
-        estimate, ledger, held = known or self._gone_through(write)
+        """Count the plan, pass each row to ``write``, and find what is left to ask."""
+        estimate, ledger, held = self._gone_through(write)
         left = Left(ledger, stored, partial(is_asked_again, retry_failed=retry_failed))
         self.shared = ledger.shared()
         estimate.rows = len(ledger.codes) + len(held.codes) + estimate.not_applicable[UNANSWERED]
@@ -222,16 +347,12 @@ class Plan:
         estimate.failed = int((left.is_settled & left.has_failed).sum())
         ledger.count(estimate, left.first[~left.is_settled])
         held.count(estimate, np.arange(len(held.codes)))
-        if before is not None and stored is not None and len(stored.requests):
-            estimate.otherwise = self._otherwise(ledger.requests, left, stored, before)
         return estimate, left
 
-    def new_estimate(self) -> Estimate:
-        """One in which nothing is counted."""
-        return Estimate(priced=any(model.entry.price for model in self.models))
-
-    def _gone_through(self, write: Callable[[Asked, str], None] | None) -> GoneThrough:
-        estimate, ledger, held = self.new_estimate(), Ledger(self.models), Ledger(self.models)
+    def _gone_through(self, write: Callable[[Asked, str], None] | None) -> tuple[Estimate, Ledger, Ledger]:
+        """Count the plan, and collect its calls and those that wait for answers to earlier turns."""
+        estimate = Estimate(priced=any(model.entry.price for model in self.models))
+        ledger, held = Ledger(self.models), Ledger(self.models)
         for number, item in enumerate(self.items()):
             for call in self.calls(item, self.models):
                 if isinstance(call, tuple):
@@ -249,19 +370,6 @@ class Plan:
         held.close()
         return estimate, ledger, held
 
-    def _otherwise(self, requests: pa.Array, left: Left, stored: StoredErrors, before: Path) -> int:
-        """How many rows were planned before under another request, which has been answered."""
-        earlier = plan_requests(before).combine_chunks()
-        is_gone = ~_are_in(earlier, requests)
-        if is_gone.any():
-            is_gone &= _are_in(earlier, stored.requests.take(indices(np.flatnonzero(~stored.are(bool)))))
-        if not is_gone.any():
-            return 0
-        gone = IdIndex(key_bytes(row.key for row in chosen_rows(before, is_gone)))
-        is_new = ~_are_in(requests, earlier)
-        calls = self.chosen(left.rows_of(is_new), self.models)
-        return sum(gone.row(call.asked.key) is not None for call in calls)
-
     def _sent(self, model: Model, ask: Ask, trial: int) -> dict[str, Any]:
         key = (model.name, ask, trial)
         if key not in self._settings:
@@ -275,24 +383,16 @@ class Plan:
         return self._settings[key]
 
 
-def _are_in(requests: pa.Array, others: pa.Array) -> Mask:
-    return numbers(pc.is_in(requests, value_set=others)).astype(bool)
-
-
 def tokens(call: Call) -> tuple[int, int]:
-    """About how many tokens a call sends, and how many it can bring back at most."""
-    count = 0
-    for message in call.request.prompt.messages:
-        for part in message.parts:
-            if isinstance(part, Words):
-                count += len(part.text) // _LETTERS_A_TOKEN
-            else:
-                count += _picture_tokens(part)
-    settings = call.request.settings
-    return count, int(settings.get("max_tokens") or settings.get("max_completion_tokens") or 0)
+    """Approximate tokens of a call, and the most that its answer can have."""
+    parts = (part for message in call.request.prompt.messages for part in message.parts)
+    limits = (call.request.settings.get(name) for name in _TOKEN_LIMITS)
+    return sum(map(_part_tokens, parts)), int(next(filter(None, limits), 0))
 
 
-def _picture_tokens(part: Picture | GreyPicture) -> int:
+def _part_tokens(part: Words | Picture | GreyPicture) -> int:
+    if isinstance(part, Words):
+        return len(part.text) // _LETTERS_A_TOKEN
     size = part.image if isinstance(part, Picture) else part
     least, most = _PICTURE_TOKENS
     return max(least, min(most, size.width * size.height // _PIXELS_A_TOKEN))

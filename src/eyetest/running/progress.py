@@ -1,4 +1,4 @@
-"""What has happened so far in a run: numbers, and the same in words, that a display may look at whenever it likes."""
+"""The progress of a run, as numbers and as text, readable at any time."""
 
 import threading
 from collections import Counter
@@ -11,38 +11,31 @@ from eyetest.records import Response
 
 
 class Progress:
-    """Counts of one session of a run. Nobody waits for whoever looks."""
+    """Counts of a session of a run."""
 
     def __init__(self, looks_refused: Callable[[str], bool] | None = None) -> None:
         self.to_ask = 0
-        """Calls that this session is to make."""
-        self.stored = 0
-        """Requests that were answered before it began."""
+        self.stored = 0  # requests answered before it began
         self.outcomes: Counter[str] = Counter()
         self.failures: Counter[str] = Counter()
         self.retries: Counter[str] = Counter()
         self.refused = 0
-        self.saved = 0
-        """Calls that were not needed, because no verdict could change any more."""
-        self.unanswered = 0
-        """Turns of dialogues that are not asked, because an earlier one has no answer."""
+        self.saved = 0  # unnecessary calls: no verdict could change
+        self.unanswered = 0  # turns not asked, because an earlier one has no answer
+        self.keys: list[str] = []  # which variable goes to which host as a key; the display removes what it has shown
         self.in_flight: dict[str, int] = {}
         self.tokens_in = self.tokens_out = 0
         self.money = 0.0
-        self.abandoned: dict[str, str] = {}
-        """Models that are not asked any more, and why."""
-        self.waiting: dict[str, str] = {}
-        """Models that are away and waited for, and what was heard of them last."""
-        self.stopped = ""
-        """Why the session ended before everything was asked."""
-        self.last_error = ""
-        """What the server said last when an attempt failed."""
+        self.abandoned: dict[str, str] = {}  # models that are not asked any more, and why
+        self.waiting: dict[str, str] = {}  # models that are away and waited for, and their last error
+        self.stopped = ""  # why the session ended early
+        self.last_error = ""  # the server's last error message
         self.looks_refused = looks_refused
         self._began = monotonic()
         self._recent: list[tuple[float, int]] = []
 
     def answered(self, response: Response, money: float) -> None:
-        """A call is over."""
+        """Count a finished call."""
         self.outcomes[response.outcome] += 1
         if response.outcome == "failed":
             self.failures[response.error] += 1
@@ -53,27 +46,35 @@ class Progress:
         self.money += money
 
     def retried(self, error: CallError) -> None:
-        """An attempt failed and will be made again."""
+        """Count a failed attempt that will be repeated."""
         self.retries[error.kind] += 1
         self.last_error = str(error)
 
+    def add(self, other: "Progress") -> None:
+        """Add another worker's counts."""
+        counts = ("outcomes", "failures", "retries", "refused", "saved", "tokens_in", "tokens_out", "money")
+        for name in counts:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.abandoned |= other.abandoned
+        self.last_error = other.last_error or self.last_error
+
     @property
     def done(self) -> int:
-        """Calls that are over."""
+        """Finished calls."""
         return self.outcomes.total()
 
     @property
     def left(self) -> int:
-        """Calls that are still to be made."""
+        """Calls still to be made."""
         return max(0, self.to_ask - self.done - self.saved)
 
     @property
     def seconds(self) -> float:
-        """How long the session has been running."""
+        """The session's duration."""
         return monotonic() - self._began
 
     def rate(self) -> float:
-        """Calls a second over the last half minute."""
+        """Calls per second over the last half minute."""
         now = monotonic()
         self._recent = [*(entry for entry in self._recent if now - entry[0] < 30), (now, self.done)]
         (then, before), (_, after) = self._recent[0], self._recent[-1]
@@ -82,7 +83,7 @@ class Progress:
 
 @contextmanager
 def every(seconds: float, look: Callable[[], None]) -> Iterator[None]:
-    """Look again and again, from a thread of its own, until the block ends."""
+    """Call repeatedly from a separate thread, until the block ends."""
     over = threading.Event()
 
     def loop() -> None:
@@ -99,20 +100,19 @@ def every(seconds: float, look: Callable[[], None]) -> Iterator[None]:
 
 
 def line(progress: Progress, *, over: bool = False) -> str:
-    """The state of a run in one line; nobody waits any more when it is over."""
-    parts = [f"{progress.done:,} of {progress.to_ask:,} calls", rate(progress), f"eta {eta(progress)}"]
-    parts = parts[:2] if over else parts
-    waiting = [] if over else waits(progress)
-    return " · ".join([*parts, *counts(progress), *waiting])
+    """The state of a run in one line; without waits when it is over."""
+    parts = [f"{progress.done:,} of {progress.to_ask:,} calls", rate(progress)]
+    parts += [*counts(progress)] if over else [f"eta {eta(progress)}", *counts(progress), *waits(progress)]
+    return " · ".join(parts)
 
 
 def waits(progress: Progress) -> list[str]:
-    """Who is waited for, and why."""
+    """Which models are waited for, and why."""
     return [f"waiting for {name}: {why}" for name, why in list(progress.waiting.items())]
 
 
 def counts(progress: Progress) -> list[str]:
-    """What came of the calls so far."""
+    """The results of the calls so far."""
     outcomes = progress.outcomes
     parts = [f"{outcomes['answered']:,} answered"]
     parts += [f"{outcomes[name]:,} {name}" for name in ("truncated", "blocked") if outcomes[name]]
@@ -144,13 +144,13 @@ def _short(number: int) -> str:
 
 
 def rate(progress: Progress) -> str:
-    """How fast it goes."""
+    """The speed."""
     a_second = progress.rate()
     return f"{a_second:,.0f}/s" if a_second >= 10 else f"{a_second:.1f}/s"
 
 
 def eta(progress: Progress) -> str:
-    """When it will be over, as hours, minutes and seconds from now."""
+    """The remaining time as hours, minutes and seconds."""
     a_second = progress.rate()
     if not a_second:
         return "…"

@@ -1,133 +1,132 @@
-"""One session of a run, from a benchmark and models to a folder of answers: the door for commands and notebooks.
+"""A session of a run: a benchmark, models and settings become a run folder with every answer.
 
-In: a benchmark, models, how to ask. Out: a run folder that holds every answer, and the counts of this session.
-Ordinary code waits here for asynchronous work, also where an event loop is running already, as in every notebook.
+Plans are executed turn by turn: first what waits for no answer, then each turn of the dialogues in which models
+continue their own answers, planned when the previous turn's answers are stored. Prompts to judges and describers
+share the journal, limits and counts.
 """
 
 import asyncio
-import signal
-import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
+from itertools import compress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from eyetest.benchmarks import Benchmark, copy_without_pictures
 from eyetest.errors import InputError, heading, param
-from eyetest.models import Model, Pictures, ProbedModel, Surroundings, make_models
+from eyetest.models import Call, Model, Pictures, ProbedModel, Surroundings, make_models
 from eyetest.records import (
+    Asked,
     Condition,
+    Item,
     ModelEntry,
+    Prompt,
+    Request,
+    Response,
     RunBenchmark,
     RunStep,
     StoppingRule,
     parse_rule,
 )
 from eyetest.redaction import plain_settings
-from eyetest.running.cluster.connection import Cluster
-from eyetest.running.cluster.pieces import Order
-from eyetest.running.execution import Executor, Hit, LocalExecutor
-from eyetest.running.ledger import Estimate, Left
-from eyetest.running.limits import Budget, Limits
-from eyetest.running.planning import Plan, is_asked_again
+from eyetest.running.cluster import RayExecutor
+from eyetest.running.dialogues import UNANSWERED
+from eyetest.running.execution import Hit, LocalExecutor, ask_all
+from eyetest.running.limits import Asking, Budget, Limits, one_error, stopping_on_ctrl_c, wait_for
+from eyetest.running.planning import Estimate, Ledger, Left, Plan, is_asked_again
 from eyetest.running.progress import Progress
 from eyetest.running.race import Goal, Race
-from eyetest.running.remembered import recall, remember
 from eyetest.running.runner import Runner
-from eyetest.running.turns import TurnByTurn, Write
+from eyetest.running.shards import Order
 from eyetest.runs import BENCHMARK, Run, RunWriter, StoredResponses, is_run
+from eyetest.runs.folder import RecordedRequests
+from eyetest.runs.stored import IdIndex, sortable
+from eyetest.scoring import quoted
 from eyetest.store import address
-from eyetest.version import __version__
 
-_HEARERS: dict[asyncio.AbstractEventLoop, Callable[[], None]] = {}
-"""What to call, in a loop of its own thread, when somebody presses Ctrl-C."""
+Write = Callable[[Asked, str], None]
 
 
-def wait_for(work: Coroutine[Any, Any, None]) -> None:
-    """Carry work out to its end.
+class TurnByTurn:
+    """Plans that are executed one after the other; a single one without own history."""
 
-    A loop that is running cannot wait for another in its own thread, so the work gets a thread. Ctrl-C is heard by
-    the main thread alone, which hands every press on and goes on waiting, so that nothing is torn off.
-    """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(work)
-        return
-    loop = asyncio.new_event_loop()
+    def __init__(self, plan: Plan, run: Run | None, *, retry_failed: bool) -> None:
+        plan.recorded = run.recorded() if run else RecordedRequests()
+        self.plans = plan.by_turn()
+        self._run, self._retry_failed, self._dialogues = run, retry_failed, plan.dialogues
+        self.estimates: list[Estimate] = []
+        self._unheard: dict[str, dict[Asked, str]] = {}  # by item: planned requests that a later turn continues
 
-    def carry_out() -> None:
-        with asyncio.Runner(loop_factory=lambda: loop) as runner:
-            runner.run(work)
+    @property
+    def estimate(self) -> Estimate:
+        """The size and cost of all turns, as far as known."""
+        total = Estimate()
+        for estimate in self.estimates:
+            total.add(estimate)
+        return total
 
-    with _handing_on(loop), ThreadPoolExecutor(1, "asking") as thread:
-        thread.submit(carry_out).result()
+    @property
+    def unanswered(self) -> int:
+        """Turns not asked because an earlier one has no answer."""
+        return sum(estimate.not_applicable[UNANSWERED] for estimate in self.estimates)
 
+    def plan_all(self, write: Write | None = None) -> Left:
+        """Plan every turn as far as known now; returns what is left of the first."""
+        first: Left | None = None
+        stored = self._run.errors() if self._run else None
+        for plan in self.plans:
+            estimate, left = plan.estimate(stored, retry_failed=self._retry_failed, write=self._noting(write))
+            self.estimates.append(estimate)
+            first = first or left
+            self._hear(retry_failed=self._retry_failed)
+        assert first is not None
+        return first
 
-@contextmanager
-def hearing(pressed: Callable[[], None]) -> Iterator[None]:
-    """Let whoever waits for the running loop call this when Ctrl-C is pressed."""
-    loop = asyncio.get_running_loop()
-    _HEARERS[loop] = pressed
-    try:
-        yield
-    finally:
-        del _HEARERS[loop]
+    def plan_next(self, number: int, run: RunWriter) -> Left:
+        """Plan a turn anew after those before it, and store the plan."""
+        self._hear(retry_failed=False)
+        with run.planning() as table:
+            self.estimates[number], left = self.plans[number].estimate(
+                run.errors(), retry_failed=self._retry_failed, write=self._noting(table.add)
+            )
+        return left
 
+    def _noting(self, write: Write | None) -> Write | None:
+        dialogues = self._dialogues
+        if dialogues is None:
+            return write
 
-@contextmanager
-def _handing_on(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+        def note(asked: Asked, request: str) -> None:
+            if write:
+                write(asked, request)
+            if request and asked.history == "own" and dialogues.goes_on(asked.item):
+                self._unheard.setdefault(asked.item, {})[asked] = request
 
-    def hand_on(*_: object) -> None:
-        if loop in _HEARERS:
-            loop.call_soon_threadsafe(_HEARERS[loop])
+        return note
 
-    before = signal.signal(signal.SIGINT, hand_on)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+    def _hear(self, *, retry_failed: bool) -> None:
+        """Read the stored answers that are waited for, except those that are asked again."""
+        if not self._unheard or self._run is None or self._dialogues is None:
+            return
+        stored = StoredResponses(self._run.path, partial(is_asked_again, retry_failed=retry_failed))
+        plan = self.plans[0]
+        for item in plan.taking(plan.benchmark.positions(self._unheard)):
+            waiting = self._unheard[item.id]
+            for asked, request in list(waiting.items()):
+                if (response := stored.get(request)) is not None:
+                    self._dialogues.said[asked] = quoted(item, asked.condition, response)
+                    del waiting[asked]
+        self._unheard = {name: waiting for name, waiting in self._unheard.items() if waiting}
 
 
 Watch = Callable[[Progress], AbstractContextManager[Any]]
-INTERRUPTED = "stopped by you"
-
-
-class Asking(msgspec.Struct, frozen=True, kw_only=True):
-    """How a benchmark is put to models."""
-
-    conditions: tuple[Condition, ...] = (Condition(),)
-    trials: int = 1
-    sampling: dict[str, Any] = {}
-    seed: int = 0
-    limit: int | None = None
-    """Only the first items."""
-    items: tuple[str, ...] = ()
-    """Only these items."""
-    limits: Limits = Limits()
-    patience: Surroundings = Surroundings()
-    retry_failed: bool = False
-    stop: str | StoppingRule = ""
-    """A stopping rule, or one in words; empty asks everything."""
-    until: str = ""
-    """Two models, as ``A>B``: items come by lot, until one of them leads for certain."""
-    worth: dict[str, float] = {}
-    """By item: how much likelier than others it comes next in that lot; empty where all are alike."""
-    own: dict[str, dict[str, Any]] = {}
-    """By model: axes on which it is asked otherwise than the conditions say."""
-    cluster: Cluster | None = None
-    """Where the calls are made from; None for this process."""
 
 
 class Session:
-    """A plan for a run folder, which can be looked at before it is carried out."""
+    """A plan for a run folder, which can be inspected before it is executed."""
 
     def __init__(
         self,
@@ -139,52 +138,35 @@ class Session:
         budget: Budget | None = None,
         goal: Goal | None = None,
     ) -> None:
-        """``budget``: one that other sessions of the same command spend from as well; else the asking's limits.
-
-        ``goal``: what the run is after, where that is not a race.
-        """
+        """``budget``: shared with other sessions, else the asking's limits. ``goal``: another than a race."""
         self.benchmark, self.entries, self.asking, self._hit = benchmark, models, asking, hit
         self._budget = budget
         surroundings = msgspec.structs.replace(asking.patience, pictures=Pictures(benchmark.images))
         self.models: list[Model] = make_models(models, surroundings)
-        self.rule: StoppingRule | None = None
-        if isinstance(asking.stop, StoppingRule):
-            self.rule = asking.stop
-        elif asking.stop:
+        self.rule: StoppingRule | None = asking.stop if isinstance(asking.stop, StoppingRule) else None
+        if isinstance(asking.stop, str) and asking.stop:
             self.rule = parse_rule(asking.stop, trials=asking.trials, models=len(models))
-        self.plan = Plan(
-            benchmark,
-            self.models,
-            asking.conditions,
-            trials=asking.trials,
-            sampling=asking.sampling,
-            seed=asking.seed,
-        )
-        self.plan.own = asking.own
+        self.plan = Plan.of(benchmark, self.models, asking)
         if self.rule is not None and self.plan.dialogues is not None:
             why = "a turn goes on from all answers to the one before, so none of them can be spared"
             raise InputError(f"{heading('stop')}: not with {param('history', 'own')}: {why}")
         self.plan.only(asking.limit, asking.items)
         self.race = Race(asking.until, list(self.entries)) if asking.until else None
         self.until: Goal | None = self.race or goal
-        if self.until is not None:
-            self._refuse_several_ways()
+        several = asking.stop or asking.own or asking.trials > 1 or len(asking.conditions) > 1 or self.plan.dialogues
+        if self.until is not None and several:
+            raise InputError("to ask only until it is certain: in one way, once, and each item by itself")
         if self.race is not None:
             self.race.draw(self.plan, asking.seed, asking.worth)
         self.about = RunBenchmark.of(benchmark.manifest, benchmark.path)
 
-    def _refuse_several_ways(self) -> None:
-        asking = self.asking
-        if asking.stop or asking.own or asking.trials > 1 or len(asking.conditions) > 1 or self.plan.dialogues:
-            raise InputError("to ask only until it is certain: in one way, once, and each item by itself")
-
     def estimate(self, to: Path | None = None, write: Write | None = None) -> Estimate:
-        """What a run into this folder would ask, without touching anything; ``write`` hears of each row."""
+        """What a run into this folder would ask, without changes; ``write`` receives each row."""
         run = Run(to) if to is not None and is_run(to) else None
         if run:
             run.check_benchmark(self.about)
         turns = TurnByTurn(self.plan, run, retry_failed=self.asking.retry_failed)
-        turns.plan_all(write, recall(to, self.plan) if run and to and not write else None)
+        turns.plan_all(write)
         return turns.estimate
 
     def run(
@@ -195,19 +177,17 @@ class Session:
         watch: Watch | None = None,
         planned: Callable[[Estimate], None] | None = None,
     ) -> Progress:
-        """Ask everything that has no answer yet. Run it again to go on where it stopped, however it stopped."""
+        """Ask everything without an answer. Run it again to resume, however it stopped."""
         progress = progress or Progress()
+        progress.keys = _keys(self.models, self._budget)
         with RunWriter(to) as run:
             run.check_benchmark(self.about)
             if self._weighs and (probed := [model for model in self.models if isinstance(model, ProbedModel)]):
-                wait_for(_probe(probed))
+                with watch(progress) if watch else nullcontext():
+                    wait_for(_probe(probed))
             turns = TurnByTurn(self.plan, run, retry_failed=self.asking.retry_failed)
-            if known := recall(to, self.plan):
-                left = turns.plan_all(known=known)
-            else:
-                with run.planning() as plan:
-                    left = turns.plan_all(plan.add)
-                remember(to, self.plan, turns.estimate, left.ledger)
+            with run.planning() as plan:
+                left = turns.plan_all(plan.add)
             estimate = turns.estimate
             if planned:
                 planned(estimate)
@@ -237,7 +217,7 @@ class Session:
                         if executor.stopping:
                             return
                         left = turns.plan_next(number, run)
-                        progress.to_ask = progress.done + turns.calls_from(number)
+                        progress.to_ask = progress.done + sum(turn.calls for turn in turns.estimates[number:])
                         progress.unanswered = turns.unanswered
                         await executor.execute(plan, left)
                 else:
@@ -245,40 +225,29 @@ class Session:
                     await executor.execute_panels(self.plan, left, self.rule, self._hit)
                 self._note_ways(run, executor.ways)
 
-    def _executor(self, run: RunWriter, progress: Progress) -> Executor:
+    def _executor(self, run: RunWriter, progress: Progress) -> LocalExecutor | RayExecutor:
         asking, budget = self.asking, self._budget or Budget(self.asking.limits)
         if asking.cluster is None:
-            runner = Runner(self.models, run.journal.append, budget, progress=progress, seed=asking.seed)
-            return LocalExecutor(runner, run.path, retry_failed=asking.retry_failed)
-        from eyetest.running.cluster.executor import RayExecutor  # noqa: PLC0415 (loads what only a cluster needs)
-
+            return LocalExecutor(self.models, run, budget, progress, asking)
         order = Order(
-            version=__version__,
             benchmark=address(self.benchmark.path),
             run=address(run.path),
             entries=self.entries,
-            conditions=asking.conditions,
-            own=asking.own,
-            trials=asking.trials,
-            sampling=asking.sampling,
-            seed=asking.seed,
-            limits=budget.limits,
-            patience=asking.patience,
-            retry_failed=asking.retry_failed,
+            asking=asking,
             weighs=self._weighs,
             looks_refused=progress.looks_refused,
         )
-        return RayExecutor(asking.cluster, order, self.models, run, budget, progress)
+        return RayExecutor(order, self.models, run, budget, progress)
 
     @property
     def _weighs(self) -> bool:
-        """Whether anybody is asked for likelihoods."""
+        """Whether any likelihoods are requested."""
         methods = {condition.method for condition in self.asking.conditions}
         methods |= {axes.get("method", "generate") for axes in self.asking.own.values()}
         return methods != {"generate"}
 
     def _note_ways(self, run: RunWriter, hosted: Mapping[str, str]) -> None:
-        """Write down how likelihoods are computed, as soon as that is known; models that have one way do not say."""
+        """Store how likelihoods are computed, as soon as known; models with a single way do not report it."""
         ways = {model.name: way for model in self.models if self._weighs and (way := getattr(model, "way", ""))}
         ways |= hosted if self._weighs else {}
         if ways != run.manifest.steps[-1].ways:
@@ -308,50 +277,92 @@ class Session:
         )
 
 
+def _keys(models: Sequence[Model], budget: Limits | Budget | None) -> list[str]:
+    """Which keys are sent where, each once for all sessions that share a budget."""
+    before = budget.keys if isinstance(budget, Budget) else set()
+    new = {words for model in models if (words := getattr(model, "key_sent", ""))} - before
+    before |= new
+    return sorted(new)
+
+
 async def _probe(models: Sequence[ProbedModel]) -> None:
     await asyncio.gather(*(model.probe() for model in models))
 
 
-@contextmanager
-def one_error() -> Iterator[None]:
-    """Tasks that fail together are reported by the first of them."""
-    try:
-        yield
-    except BaseExceptionGroup as group:
-        first: BaseException = group
-        while isinstance(first, BaseExceptionGroup):
-            first = first.exceptions[0]
-        raise first from None
+_TOKENS = 1_024
+
+Prompts = Callable[[], Iterable[tuple[Item, Prompt]]]  # makes prompts with their items, the same at every call
 
 
-class Stoppable(Protocol):
-    """Something that can be told to begin nothing more."""
+class Questions:
+    """Puts arbitrary prompts to models, into a run folder, each once."""
 
-    progress: Progress
+    def __init__(
+        self,
+        to: Path,
+        benchmark: Benchmark,
+        entries: dict[str, ModelEntry],
+        limits: Limits | Budget | None = None,
+        patience: Surroundings | None = None,
+        *,
+        retry_failed: bool = False,
+    ) -> None:
+        self._retry_failed = retry_failed
+        self._to, self._benchmark, self._entries = to, benchmark, entries
+        self._limits, self._patience = limits or Limits(), patience or Surroundings()
 
-    def stop(self, why: str) -> None:
-        """Begin no new call; those in flight finish."""
+    def ask(
+        self, model: str, prompts: Prompts, what: str, watch: Watch | None = None
+    ) -> tuple[Iterator[Response | None], Progress]:
+        """A model's answer to each prompt; None where it could not be asked, because the run is stopping.
+
+        Prompts are made twice, to find what is left to ask and to ask it, so that few are in memory at a time.
+        """
+        progress = Progress()
+        entry = {model: self._entries[model]}
+        pictures = msgspec.structs.replace(self._patience, pictures=Pictures(self._benchmark.images))
+        made = make_models(entry, pictures)[0]
+        ledger = Ledger([made])
+        for number, (item, prompt) in enumerate(prompts()):
+            ledger.add(number, _call(made, item, prompt), (0, 0))
+        ledger.close()
+        ids = sortable(ledger.requests)
+        with RunWriter(self._to) as run:
+            run.check_benchmark(about := RunBenchmark.of(self._benchmark.manifest, self._benchmark.path))
+            left = Left(ledger, run.errors(), partial(is_asked_again, retry_failed=self._retry_failed))
+            is_known, index = left.is_settled.copy(), IdIndex(ids)
+
+            def observed(response: Response) -> None:
+                is_known[index.row(response.request.encode())] = True
+
+            progress.stored = int(left.is_settled.sum())
+            progress.to_ask = len(ids) - progress.stored
+            progress.keys = _keys([made], self._limits)
+            if progress.to_ask:
+                run.record(RunStep(what=what, requests=progress.to_ask, options={"models": model}), entry, about)
+                calls = (_call(made, item, prompt) for item, prompt in compress(prompts(), left.is_first()))
+                with watch(progress) if watch else nullcontext(), one_error(), suppress(asyncio.CancelledError):
+                    wait_for(self._carry_out(run, made, calls, observed, progress))
+        stored = StoredResponses(self._to, among=IdIndex(ids[is_known]))
+        return stored.each(ids[ledger.codes]), progress
+
+    async def _carry_out(
+        self,
+        run: RunWriter,
+        model: Model,
+        calls: Iterable[Call],
+        observed: Callable[[Response], None],
+        progress: Progress,
+    ) -> None:
+        runner = Runner([model], run.journal.append, self._limits, progress=progress)
+        with stopping_on_ctrl_c(runner):
+            async with runner:
+                await ask_all(runner, model.name, calls, observed)
 
 
-@contextmanager
-def stopping_on_ctrl_c(runner: Stoppable) -> Iterator[None]:
-    """Ctrl-C once lets the calls in flight finish, twice gives them up. In a thread, whoever waits for it tells."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-
-    def pressed() -> None:
-        if runner.progress.stopped == INTERRUPTED and task is not None:
-            task.cancel()
-        runner.stop(INTERRUPTED)
-        runner.progress.stopped = INTERRUPTED
-
-    signals = (signal.SIGINT, signal.SIGTERM)
-    with suppress(ValueError, RuntimeError, NotImplementedError):
-        for number in signals:
-            loop.add_signal_handler(number, pressed)
-    try:
-        with hearing(pressed):
-            yield
-    finally:
-        with suppress(ValueError, RuntimeError, NotImplementedError):
-            for number in signals:
-                loop.remove_signal_handler(number)
+def _call(model: Model, item: Item, prompt: Prompt) -> Call:
+    settings: dict[str, Any] = {"temperature": 0, "max_tokens": _TOKENS, **model.settings}
+    if model.knows_items:
+        settings |= {"item": item.id}
+    request = Request(model=model.name, prompt=prompt, settings=settings)
+    return Call(Asked(item=item.id, model=model.name), item, request, request.id)

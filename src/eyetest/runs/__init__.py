@@ -1,4 +1,4 @@
-"""What a run is on disk: plan, journal, sealed responses; read while it is being written."""
+"""A run on disk: plan, journal, sealed responses; readable while it is written."""
 
 from eyetest.runs.answers import open_answers, read_answers
 from eyetest.runs.folder import BENCHMARK, Run, RunWriter, is_run

@@ -1,8 +1,7 @@
-"""Answers as one table: who was asked what, how, and what they said."""
+"""Answers as one table: model, item, condition and reply."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -14,6 +13,7 @@ from eyetest.errors import InputError, nearest
 from eyetest.records import Answer, Asked, columns
 from eyetest.runs.folder import is_run
 from eyetest.runs.importing.values import convert
+from eyetest.runs.journal import SCHEMA
 from eyetest.runs.plan import plan_table
 from eyetest.runs.stored import refuse_if_all_is_damaged, stored_tables
 from eyetest.store import refuse_to_lose, replacing_file
@@ -29,14 +29,14 @@ _ROWS_AT_ONCE = 20_000
 
 
 def read_answers(folder: Path) -> Iterator[Answer]:
-    """The answers of a run in the order of its plan; what has not been asked yet is not there."""
+    """The answers of a run in the order of its plan; without calls that were not made yet."""
     for table in _answer_tables(folder):
         for row in table.to_pylist():
             yield Answer(**row)
 
 
 def open_answers(path: Path) -> Iterator[Answer]:
-    """The answers of a run folder, or of a table with the columns of ours."""
+    """The answers of a run folder, or of a table with our columns."""
     if is_run(path):
         yield from read_answers(path)
         return
@@ -52,76 +52,42 @@ def open_answers(path: Path) -> Iterator[Answer]:
 
 
 def write_answers(folder: Path, to: Path, *, overwrite: bool = False) -> tuple[int, int]:
-    """Write the answers of a run as one table, by the ending of its name.
-
-    Gives the number of answers, and of calls that are planned and not answered. The table grows batch by batch, so
-    that its length does not matter, and takes its place when it is whole.
-    """
+    """Write the answers of a run as a table, by the file's suffix; returns how many there are and are missing."""
     if to.suffix not in SUFFIXES:
         raise InputError(f"{to}: answers are written as {', '.join(SUFFIXES)}, by the ending of its name")
     refuse_to_lose(to, overwrite=overwrite, ours=None)
     with replacing_file(to, overwrite=overwrite) as temporary:
-        writer = _WRITERS[to.suffix](temporary)
-        written = _fill(writer, folder)
-        if isinstance(writer, _CsvWriter) and writer.rows.guarded:
-            written = _fill(_CsvWriter(temporary, mark=True), folder)
+        if to.suffix == ".parquet":
+            with pq.ParquetWriter(temporary, _SCHEMA, compression="zstd") as file:
+                written = _each(folder, file.write_table)
+        elif to.suffix == ".jsonl":
+            encode = msgspec.json.Encoder().encode_lines
+            with temporary.open("wb") as lines:
+                written = _each(folder, lambda table: lines.write(encode(table.to_pylist())))
+        else:
+            written = _write_csv(temporary, folder)
     return written, len(plan_table(folder)) - written
 
 
-def _fill(writer: Any, folder: Path) -> int:
+def _each(folder: Path, write: Callable[[pa.Table], object]) -> int:
+    """Pass every table of answers to a writer; returns the number of answers."""
     written = 0
-    with writer:
-        for table in _answer_tables(folder):
-            writer.add(table)
-            written += len(table)
+    for table in _answer_tables(folder):
+        write(table)
+        written += len(table)
     return written
 
 
-class _Writer:
-    """Takes tables, one after the other, into a file that it closes."""
-
-    _file: Any
-
-    def __enter__(self) -> "_Writer":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._file.close()
-
-
-class _ParquetWriter(_Writer):
-    def __init__(self, path: Path) -> None:
-        self._file = pq.ParquetWriter(path, _SCHEMA, compression="zstd")
-
-    def add(self, table: pa.Table) -> None:
-        self._file.write_table(table)
-
-
-class _LinesWriter(_Writer):
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("wb")
-        self._encode = msgspec.json.Encoder().encode_lines
-
-    def add(self, table: pa.Table) -> None:
-        self._file.write(self._encode(table.to_pylist()))
-
-
-class _CsvWriter(_Writer):
-    """A table for spreadsheets; one with guarded cells is written again, with a column that says which they are."""
-
-    def __init__(self, path: Path, *, mark: bool = False) -> None:
-        self._file = path.open("w", newline="", encoding="utf-8")
-        self.rows = SheetWriter(self._file, _SCHEMA.names, mark=mark)
-
-    def add(self, table: pa.Table) -> None:
-        self.rows.write(zip(*(column.to_pylist() for column in table.columns), strict=True))
-
-
-_WRITERS: dict[str, Any] = {".parquet": _ParquetWriter, ".jsonl": _LinesWriter, ".csv": _CsvWriter}
+def _write_csv(path: Path, folder: Path, *, mark: bool = False) -> int:
+    """A table for spreadsheets; one with guarded cells is rewritten with a column that marks them."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        rows = SheetWriter(file, _SCHEMA.names, mark=mark)
+        written = _each(folder, lambda t: rows.write(zip(*(c.to_pylist() for c in t.columns), strict=True)))
+    return _write_csv(path, folder, mark=True) if rows.guarded and not mark else written
 
 
 def _answer_tables(folder: Path) -> Iterator[pa.Table]:
-    """The plan's answered rows, a batch at a time, with what was said: a join that never makes a record."""
+    """The plan's answered rows with their replies, a batch at a time: a join that never makes a record."""
     try:
         plan = plan_table(folder)
         said = _newest_first(folder)
@@ -141,11 +107,9 @@ def _answer_tables(folder: Path) -> Iterator[pa.Table]:
 
 
 def _newest_first(folder: Path) -> pa.Table:
-    """What is stored, backwards, so that the first response to a request is the one that counts."""
+    """The stored responses backwards, so that the first response to a request is the one that counts."""
     refuse_if_all_is_damaged(folder)
     tables = [table.select(["request", *_SAID]).replace_schema_metadata() for table, _ in stored_tables(folder)]
     if not tables:
-        return pa.schema(
-            [("request", pa.string()), *((name, _SCHEMA.field(name).type) for name in _SAID)]
-        ).empty_table()
+        return SCHEMA.empty_table().select(["request", *_SAID])
     return pa.concat_tables(table.take(indices(np.arange(len(table))[::-1])) for table in reversed(tables))

@@ -1,28 +1,25 @@
 """A run on disk: ``run.json``, ``plan.parquet``, ``journal/``, ``responses/``, later ``scores/``.
 
-One process plans and asks at a time, and says so with a lock that the system takes back when the process ends,
-however it ends. Anybody may read meanwhile.
+One process plans and asks at a time, under a lock that ends with the process. The run can be read meanwhile.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from secrets import token_hex
-from types import TracebackType
 from typing import Any
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from eyetest.errors import EyetestError, InputError, as_said, name_file, system_words
 from eyetest.records import RUN_VERSION, ModelEntry, RunBenchmark, RunManifest, RunStep
-from eyetest.runs.journal import Journal, wait_for_writers
-from eyetest.runs.parts import JOURNAL, RESPONSES, count_rows
+from eyetest.runs.journal import JOURNAL, RESPONSES, Journal, count_rows, wait_for_writers
 from eyetest.runs.plan import PLAN, PlanWriter, chosen_rows, plan_requests, plan_table
 from eyetest.runs.stored import (
     IdIndex,
@@ -37,26 +34,18 @@ from eyetest.runs.stored import (
 from eyetest.store import replacing_file, store_of
 from eyetest.store.files import read_regular
 from eyetest.store.local import BusyError
-from eyetest.store.mirror import LEASE
 from eyetest.tabular.record_files import indices, numbers
 from eyetest.version import __version__
 
 MANIFEST = "run.json"
 SCORES = "scores"
-BENCHMARK = "benchmark"
-"""The items that were asked about, without their pictures."""
-MENDED = "mended.json"
-"""What people have changed of the items since they were asked."""
-SENTENCES = "sentences.parquet"
-"""What a judge said of the sentences of replies."""
-RECORDED = "recorded"
-"""How a response ends that was not asked for here but brought in."""
-LEDGER = "ledger.parquet"
-"""What going through a large plan came to; it can be had again."""
+BENCHMARK = "benchmark"  # the items that were asked about, without their images
+MENDED = "mended.json"  # people's changes of the items since they were asked
+SENTENCES = "sentences.parquet"  # a judge's labels of the sentences of replies
+RECORDED = "recorded"  # the finish of an imported response
 _LOCK = "lock"
-_INSIDE = "run"
-"""Where a refinement keeps the answers that it asked for."""
-_OURS = {MANIFEST, PLAN, JOURNAL, RESPONSES, SCORES, BENCHMARK, MENDED, SENTENCES, LEDGER, _LOCK}
+_INSIDE = "run"  # where a refinement keeps its answers
+_OURS = {MANIFEST, PLAN, JOURNAL, RESPONSES, SCORES, BENCHMARK, MENDED, SENTENCES, _LOCK}
 
 
 class Run:
@@ -70,16 +59,19 @@ class Run:
         self.manifest = _read_manifest(path)
 
     def plan(self) -> pa.Table:
-        """Who was to be asked what."""
+        """The plan."""
         return plan_table(self.path)
 
     def responses(self) -> pa.Table:
-        """What came of it, one row a request."""
+        """The responses, one row per request."""
         return responses_table(self.path)
 
     def errors(self) -> StoredErrors:
-        """What came of everything that is stored."""
+        """The outcome of every stored request."""
         return stored_errors(self.path)
+
+    def _repr_html_(self) -> str:
+        return str(import_module("eyetest.jobs.views").run_card(self))
 
     def check_benchmark(self, benchmark: RunBenchmark) -> None:
         """Refuse to mix answers to different benchmarks in one folder."""
@@ -91,7 +83,7 @@ class Run:
             )
 
     def recorded(self) -> "RecordedRequests":
-        """Answers that were brought in from elsewhere, by who was asked what."""
+        """The imported answers, by `Asked`."""
         if all(step.what == "ask" for step in self.manifest.steps):
             return RecordedRequests()
         table = responses_table(self.path, ("request", "finish"))
@@ -100,17 +92,17 @@ class Run:
         brought = table.column("request").combine_chunks().take(indices(np.flatnonzero(is_brought)))
         requests = plan_requests(self.path)
         wanted = numbers(pc.is_in(requests, value_set=brought).combine_chunks()).astype(bool)
-        keys = key_bytes(row.key for row in chosen_rows(self.path, wanted))
+        keys = (row.key for row in chosen_rows(self.path, wanted))
         return RecordedRequests(keys, requests.take(indices(np.flatnonzero(wanted))).combine_chunks())
 
     @cached_property
     def health(self) -> StoredHealth:
-        """What of its answers was cut off by a kill, or is damaged and left out."""
+        """Which answers were cut off by a kill, or are damaged and left out."""
         return stored_health(self.path)
 
     @property
     def writer(self) -> int | str | None:
-        """The process that is writing to the run now, if there is one; with its machine where it may be another."""
+        """The process that writes to the run now, if any; with its machine where that may be another."""
         return store_of(self.path).holder(self.path / _LOCK)
 
     def __repr__(self) -> str:
@@ -119,25 +111,22 @@ class Run:
 
 
 class RecordedRequests:
-    """The requests under which answers were brought in, by who was asked what: a few bytes each."""
+    """The requests of imported answers, by `Asked`: a few bytes each."""
 
-    def __init__(self, keys: NDArray[np.bytes_] | None = None, requests: pa.Array | None = None) -> None:
-        self._index, self._requests = IdIndex(key_bytes(()) if keys is None else keys), requests
+    def __init__(self, keys: Iterable[bytes] = (), requests: pa.Array = ()) -> None:
+        self._index, self._requests = IdIndex(key_bytes(keys)), requests
 
     def __len__(self) -> int:
         return len(self._index)
 
     def get(self, key: bytes) -> str | None:
-        """The id under which the answer is stored, if it was brought in."""
+        """The id of the imported answer, if any."""
         row = self._index.row(key)
-        return None if row is None or self._requests is None else str(self._requests[row])
+        return None if row is None else str(self._requests[row])
 
 
 class RunWriter(Run):
-    """A run folder, opened for writing, made where there is none. Use it in a ``with`` block.
-
-    A second writer is refused and told who the first one is.
-    """
+    """A run folder, opened for writing in a ``with`` block, created if missing. A second writer is refused."""
 
     def __init__(self, path: Path) -> None:
         _refuse_foreign(path)
@@ -147,7 +136,7 @@ class RunWriter(Run):
     def __enter__(self) -> "RunWriter":
         with ExitStack() as stack:
             try:
-                self._store.make_folder(self.path)
+                self.path.mkdir(parents=True, exist_ok=True)
                 stack.enter_context(self._store.lock(self.path / _LOCK))
                 wait_for_writers(self.path)
                 if is_run(self.path):
@@ -160,28 +149,26 @@ class RunWriter(Run):
             self._lock = stack.pop_all()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         name_file(error, self.path)
         with self._lock:
             try:
                 self.journal.close()
             finally:
                 if is_run(self.path):
-                    with suppress(EyetestError, OSError):  # a full disk has been told of by then
+                    with suppress(EyetestError, OSError):  # a full disk is reported by then
                         self._note_parts()
                 else:
                     self._vanish()
 
     def _note_parts(self) -> None:
-        """Write down where answers lie now, so that a part that goes is missed."""
+        """Record the parts with answers, so that a missing one is noticed."""
         parts = count_rows(self.path, self.manifest.parts)
         if parts != self.manifest.parts:
             self._write(msgspec.structs.replace(self.manifest, parts=parts, run_version=RUN_VERSION))
 
     def _vanish(self) -> None:
-        """Leave nothing behind of a run that never began."""
+        """Remove the folder of a run that never began."""
         with suppress(OSError):
             for part in (JOURNAL, RESPONSES):
                 (self.path / part).rmdir()
@@ -193,7 +180,7 @@ class RunWriter(Run):
         return PlanWriter(self.path)
 
     def record(self, step: RunStep, models: dict[str, ModelEntry], benchmark: RunBenchmark | None = None) -> None:
-        """Write down what is about to be done, before it is done."""
+        """Record an operation before it begins."""
         known = self.manifest.models | {name: entry.written_down() for name, entry in models.items()}
         self.restate(step, known, benchmark)
 
@@ -204,23 +191,15 @@ class RunWriter(Run):
         benchmark: RunBenchmark | None = None,
         earlier: Sequence[RunStep] = (),
     ) -> None:
-        """Write down what is done, and that these and no others are the run's models.
-
-        ``earlier``: steps of other runs whose answers come in.
-        """
-        step = msgspec.structs.replace(
-            step, eyetest=__version__, time=datetime.now(UTC).isoformat(timespec="seconds")
-        )
-        manifest = RunManifest(
-            benchmark=benchmark or self.manifest.benchmark,
-            models=models,
-            steps=(*self.manifest.steps, *earlier, step),
-            parts=self.manifest.parts,
-        )
-        self._write(manifest)
+        """Record a step, the run's models, and ``earlier`` steps of other runs whose answers are added."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        step = msgspec.structs.replace(step, eyetest=__version__, time=now)
+        steps = (*self.manifest.steps, *earlier, step)
+        benchmark = benchmark or self.manifest.benchmark
+        self._write(RunManifest(benchmark=benchmark, models=models, steps=steps, parts=self.manifest.parts))
 
     def amend(self, **known: Any) -> None:
-        """Add to the last step what was only known at its end."""
+        """Add to the last step what is only known at its end."""
         *earlier, last = self.manifest.steps
         step = msgspec.structs.replace(last, **known)
         self._write(msgspec.structs.replace(self.manifest, steps=(*earlier, step)))
@@ -232,7 +211,7 @@ class RunWriter(Run):
 
 
 def is_run(path: Path) -> bool:
-    """Whether a path is a run folder of ours."""
+    """Whether a path is a run folder."""
     return (path / MANIFEST).is_file()
 
 
@@ -251,9 +230,6 @@ def _refuse_foreign(path: Path) -> None:
         raise InputError(f"{path} is a file; a run is a folder")
     if is_run(path) or not path.is_dir():
         return
-    if foreign := [entry.name for entry in path.iterdir() if not _is_ours(entry.name)]:
+    names = (entry.name for entry in path.iterdir() if entry.name not in _OURS)
+    if foreign := [name for name in names if not (name.startswith(".") and ".partial-" in name)]:
         raise InputError(f'{path} holds "{foreign[0]}", which is not part of a run; choose another place')
-
-
-def _is_ours(name: str) -> bool:
-    return name in _OURS or name.endswith(LEASE) or (name.startswith(".") and ".partial-" in name)

@@ -1,46 +1,201 @@
-"""The journal: every response is a line on disk before anybody hears of it.
+"""The journal: every response is a line on disk before it is acknowledged, in parts that are sealed into Parquet.
 
-A writer appends to parts of its own, and never to one that it did not begin, so a line that a killed process left
-torn stays the last of its file. A full part is sealed in the background into Parquet, which takes its place in one
-step. Whoever finds both reads the sealed one. A part that its writer left unsealed is sealed by the next writer.
-
-A line ends with the CRC-32 of what comes before it, and a sealed part knows its SHA-256, so damage is found and
-costs no more than what it hit.
+A part begins as lines, ``journal/000007-3f9a1c2b.jsonl``, and becomes ``responses/000007-3f9a1c2b.parquet``: the
+seventh in time, by the writer of that name, so that several may write at once. A writer appends only to its own
+parts, so a line torn by a kill stays the last of its file. A full part is sealed in the background; one left
+unsealed, by the next writer. A line ends with the CRC-32 of what precedes it, and a sealed part contains its SHA-256,
+so that damage is found and costs only what it hit.
 """
 
+import re
 import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from hashlib import blake2b
 from pathlib import Path
 from time import monotonic, sleep
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from eyetest.errors import EyetestError, InputError, system_words
 from eyetest.records import Response
-from eyetest.runs.parts import (
-    JOURNAL,
-    RESPONSES,
-    PartName,
-    next_part,
-    part_names,
-    read_sealed,
-    sealed,
-    segment,
-    to_table,
+from eyetest.records.request import read_candidates, write_candidates
+from eyetest.store import store_of
+from eyetest.store.files import has_checksum, inside, read_regular
+from eyetest.store.local import BusyError, GrowingFile
+from eyetest.tabular.arrow import open_bounded
+from eyetest.tabular.record_files import damage_in_one_line, from_columns, write_parquet
+from eyetest.wording import counted, listed
+
+JOURNAL = "journal"
+RESPONSES = "responses"
+SCHEMA = pa.schema(
+    [
+        ("request", pa.string()),
+        ("outcome", pa.string()),
+        ("text", pa.string()),
+        ("thinking", pa.string()),
+        ("error", pa.string()),
+        ("detail", pa.string()),
+        ("finish", pa.string()),
+        ("tokens_in", pa.int64()),
+        ("tokens_out", pa.int64()),
+        ("seconds", pa.float64()),
+        ("attempts", pa.int64()),
+        ("time", pa.float64()),
+        ("likelihoods", pa.string()),
+        ("candidates", pa.string()),
+        ("given", pa.float64()),
+    ]
 )
-from eyetest.store import Growing, store_of
-from eyetest.store.files import read_regular
-from eyetest.store.local import BusyError, TakenError
-from eyetest.tabular.record_files import write_parquet
+"""Responses as rows. Likelihoods are JSON text, as are candidates (log-probability, tokens, bytes)."""
+_NAME = re.compile("([0-9]{1,18})(?:-([0-9a-z]{1,32}))?")
+# Bytes of a file's end that identify it: all of a small file, a Parquet footer with sizes and extremes of every
+# column, the newest lines of a growing journal
+_TAIL = 256 * 2**10
+
+
+class PartName(NamedTuple):
+    """The identity of a part; parts are read in this order, so that the newest answer comes last."""
+
+    number: int  # one more than the largest at its start
+    writer: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "PartName | None":
+        """The part of a key or a file's stem."""
+        match = _NAME.fullmatch(text)
+        return cls(int(match[1]), match[2] or "") if match else None
+
+    @property
+    def key(self) -> str:
+        """Its key in other files: ``7-3f9a1c2b``, or ``7``."""
+        return "-".join(filter(None, (str(self.number), self.writer)))
+
+    @property
+    def stem(self) -> str:
+        """The stem of its own files."""
+        return "-".join(filter(None, (f"{self.number:06d}", self.writer)))
+
+
+def segment(folder: Path, part: PartName) -> Path:
+    """The lines of an open part."""
+    return folder / JOURNAL / f"{part.stem}.jsonl"
+
+
+def sealed(folder: Path, part: PartName) -> Path:
+    """The Parquet file of a sealed part."""
+    return folder / RESPONSES / f"{part.stem}.parquet"
+
+
+def part_names(folder: Path) -> list[PartName]:
+    """All parts, open or sealed, oldest first."""
+    files = [*(folder / JOURNAL).glob("*.jsonl"), *(folder / RESPONSES).glob("*.parquet")]
+    return sorted({part for path in files if (part := PartName.parse(path.stem))})
+
+
+def next_part(folder: Path, writer: str = "") -> PartName:
+    """The name of a new part."""
+    return PartName(max((part.number for part in part_names(folder)), default=0) + 1, writer)
+
+
+def to_table(responses: Iterable[Response]) -> pa.Table:
+    """Responses as an Arrow table."""
+    rows = list(responses)
+    columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in rows] for name in SCHEMA.names}
+    columns["likelihoods"] = [msgspec.json.encode(v).decode() if v else None for v in columns["likelihoods"]]
+    columns["candidates"] = [write_candidates(row) for row in rows]
+    return from_columns(list(columns.values()), SCHEMA)
+
+
+def from_batch(batch: pa.RecordBatch) -> Iterator[Response]:
+    """Responses of an Arrow batch."""
+    for row in batch.to_pylist():
+        row["likelihoods"] = msgspec.json.decode(row["likelihoods"]) if row["likelihoods"] else ()
+        weighed = read_candidates(row["candidates"])
+        row["candidates"] = [one.logprob for one in weighed]
+        row["candidate_tokens"] = [one.tokens for one in weighed if one.tokens is not None]
+        row["candidate_bytes"] = [one.bytes for one in weighed if one.bytes is not None]
+        yield msgspec.convert(row, Response)
+
+
+def read_sealed(folder: Path, part: PartName, columns: Sequence[str] | None = None) -> tuple[pa.Table, int]:
+    """The table of a sealed part, or some columns, and how many lines were lost before it was sealed."""
+    path = inside(sealed(folder, part), folder)
+    if not has_checksum(path):
+        raise InputError(f"{path} is damaged: it has no checksum")
+    with damage_in_one_line(path), open_bounded(path, trusted=True) as file:
+        if not file.schema.equals(SCHEMA):
+            raise ValueError("its columns are others than it should have")
+        table = file.table(columns)
+    return (table if columns is None else table.select(columns)), torn_in(table.schema)
+
+
+def torn_in(schema: pa.Schema) -> int:
+    """How many lines were lost before a part was sealed, from its metadata."""
+    return int((schema.metadata or {}).get(b"torn", b"0"))
+
+
+def content_id(path: Path) -> str:
+    """A short hash of a file's contents, independent of its name, place and time."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - _TAIL))
+        return blake2b(
+            file.read(), digest_size=16, person=b"eyetest part", salt=size.to_bytes(16, "little")
+        ).hexdigest()
+
+
+def part_ids(folder: Path) -> dict[str, str]:
+    """The content hash of every part, by key. A part may be sealed between listing and opening."""
+    ids = {}
+    for part in part_names(folder):
+        for path in (sealed(folder, part), segment(folder, part), sealed(folder, part)):
+            try:
+                ids[part.key] = content_id(path)
+                break
+            except FileNotFoundError:
+                continue
+    return ids
+
+
+def count_rows(folder: Path, known: Mapping[str, int]) -> dict[str, int]:
+    """How many responses each sealed part holds, by key. Those ``known`` are not counted again."""
+    return {part.key: known.get(part.key) or _rows(sealed(folder, part)) for part in part_names(folder)}
+
+
+def refuse_lost(folder: Path, recorded: Mapping[str, int], covered: Iterable[str] = ()) -> None:
+    """Refuse a run with missing stored answers, naming them.
+
+    ``recorded``: the parts at the last writer's end, with their rows. ``covered``: parts once scored.
+    """
+    there = part_names(folder)
+    numbers = {part.number for part in there}
+    known = {part for key in (*recorded, *covered) if (part := PartName.parse(key))}
+    last = max((part.number for key in recorded if (part := PartName.parse(key))), default=0)
+    later = {PartName(number) for number in range(last + 1, max(numbers, default=0)) if number not in numbers}
+    if gone := sorted((known - set(there)) | later):
+        names = listed([f"{sealed(folder, part).relative_to(folder)}" for part in gone])
+        rows = sum(recorded.get(part.key, 0) for part in gone)
+        told = f"with {counted(rows, 'answer')}" if rows else "and what was answered there"
+        raise InputError(f"{folder} has lost {names}, {told}; bring it back, or run or import again what is missing")
+
+
+def _rows(path: Path) -> int:
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except (OSError, pa.ArrowException):
+        return 0
+
 
 _ROWS_A_SEGMENT = 5_000
 _BYTES_A_SEGMENT = 64 * 2**20
 _SYNC_SECONDS = 1.0
-_WRITERS_SECONDS = 45.0
-"""How long orphaned workers may take to end; on another machine, until their lease is over."""
+_WRITERS_SECONDS = 45.0  # how long orphaned workers may take to end
 _SECONDS_BETWEEN_LOOKS = 0.05
 _CHECK = b',"crc":"%08x"}'
 _CHECK_SIZE = len(_CHECK % 0)
@@ -49,25 +204,25 @@ _decode = msgspec.json.Decoder(Response).decode
 
 
 class JournalError(EyetestError):
-    """The journal cannot be written, so nothing more may be asked."""
+    """The journal cannot be written, so no more calls may be made."""
 
 
 class Journal:
-    """Appends responses to a run folder, beside others who may be doing the same under other names."""
+    """Appends responses to a run folder, in parallel with writers of other names."""
 
     def __init__(
         self, folder: Path, writer: str = "", *, rows_a_segment: int = _ROWS_A_SEGMENT, adopts: bool = True
     ) -> None:
-        """``adopts``: whether it seals what dead writers left; of several that begin together one does."""
+        """``adopts``: whether it seals dead writers' parts; of several that begin together one does."""
         self._folder, self._writer, self._store = folder, writer, store_of(folder)
         self._most_rows = rows_a_segment
         self._sealer = ThreadPoolExecutor(1, "seal")
         self._sealing: list[Future[None]] = []
         self._part = PartName(0, writer)
-        self._file: Growing | None = None
+        self._file: GrowingFile | None = None
         self._rows = 0
         for name in (JOURNAL, RESPONSES):
-            self._store.make_folder(folder / name)
+            (folder / name).mkdir(parents=True, exist_ok=True)
         if adopts:
             self._adopt()
         self._closing = threading.Event()
@@ -75,7 +230,7 @@ class Journal:
         self._syncer.start()
 
     def _adopt(self) -> None:
-        """Seal what writers left that are no more."""
+        """Seal the parts of dead writers."""
         for part in reversed(part_names(self._folder)):
             with self._store.claimed(segment(self._folder, part)) as size:
                 if size == 0:
@@ -85,12 +240,12 @@ class Journal:
                 self._sealing.append(self._sealer.submit(seal, self._folder, part))
 
     def append(self, response: Response) -> None:
-        """Put a response on disk; when this returns, killing the process cannot lose it."""
+        """Write a response to disk; after the return, killing the process cannot lose it."""
         line = _line(response)
         try:
             if self._file is None:
                 self._part = next_part(self._folder, self._writer)
-                self._file, self._rows = self._store.begin(segment(self._folder, self._part)), 0
+                self._file, self._rows = GrowingFile(segment(self._folder, self._part)), 0
             self._file.add(line)
         except OSError as error:
             if self._file is not None and self._file.torn:
@@ -103,7 +258,7 @@ class Journal:
             self._end(self._file)
 
     def close(self) -> None:
-        """Seal what is there and wait for it."""
+        """Seal the rest and wait for it."""
         self._closing.set()
         self._syncer.join()
         if self._file is not None:
@@ -112,18 +267,15 @@ class Journal:
         for sealing in self._sealing:
             sealing.result()
 
-    def _end(self, file: Growing) -> None:
+    def _end(self, file: GrowingFile) -> None:
         self._file = None
         file.close()
         self._sealing = [sealing for sealing in self._sealing if not sealing.done() or sealing.result()]
         self._sealing.append(self._sealer.submit(seal, self._folder, self._part))
 
     def _sync(self) -> None:
-        """Hand what was written to the disk itself once in a while, off the path of the calls.
-
-        A killed process loses nothing without this; it is for the machine that loses power.
-        """
-        synced: tuple[Growing | None, int] = (None, 0)
+        """Sync now and then, against power loss."""
+        synced: tuple[GrowingFile | None, int] = (None, 0)
         while not self._closing.wait(_SYNC_SECONDS):
             file = self._file
             if file is not None and (file, file.size) != synced:
@@ -132,10 +284,7 @@ class Journal:
 
 
 def wait_for_writers(folder: Path, seconds: float = _WRITERS_SECONDS) -> None:
-    """Wait until nobody appends to a run any more: workers outlive a killed process that led them by a moment.
-
-    What is left to ask is only known when they are gone.
-    """
+    """Wait until no process appends to a run: workers briefly outlive a killed driver."""
     store, deadline = store_of(folder), monotonic() + seconds
     for part in part_names(folder):
         path = segment(folder, part)
@@ -149,10 +298,10 @@ def wait_for_writers(folder: Path, seconds: float = _WRITERS_SECONDS) -> None:
 
 
 def seal(folder: Path, part: PartName) -> None:
-    """Turn a part that nobody writes to any more into Parquet. Lines that are damaged are kept beside it."""
+    """Turn a part without a writer into Parquet. Damaged lines are kept beside it."""
     path = segment(folder, part)
     with store_of(folder).claimed(path) as size:
-        if size is None:  # somebody appends to it or seals it, or it is no file at all, which readers name
+        if size is None:  # being appended to or sealed, or no file at all, which readers report
             return
         if _is_sound(folder, part):
             store_of(folder).sweep(sealed(folder, part))
@@ -168,22 +317,15 @@ def seal(folder: Path, part: PartName) -> None:
             return
         table = to_table(lines.responses)
         table = table.replace_schema_metadata({"torn": str(lines.torn + len(lines.damaged))})
-        try:
-            _put(table, sealed(folder, part), overwrite=sealed(folder, part).exists())
-        except TakenError:  # sealed on another machine, which may not have had all of it
-            _put(table, sealed(folder, next_part(folder, part.writer)))
+        with store_of(folder).replacing_file(sealed(folder, part)) as new:
+            write_parquet(table, new)
         if lines.damaged:
             store_of(folder).write(path.with_suffix(".damaged"), read_regular(path, folder))
         store_of(folder).remove(path)
 
 
-def _put(table: pa.Table, target: Path, *, overwrite: bool = True) -> None:
-    with store_of(target).replacing_file(target, overwrite=overwrite) as new:
-        write_parquet(table, new)
-
-
 def _remove_empty(folder: Path, part: PartName) -> None:
-    """Take away a part that was begun and never written to, unless a later one would then seem to follow a gap."""
+    """Remove a part that was never written to, unless a later one would then seem to follow a gap."""
     if part.number >= max(other.number for other in part_names(folder)):
         store_of(folder).remove(segment(folder, part))
 
@@ -199,7 +341,7 @@ def _is_sound(folder: Path, part: PartName) -> bool:
 def _line(response: Response) -> bytes:
     try:
         text = _encode(response)
-    except UnicodeEncodeError:  # half a surrogate pair, which no UTF-8 can hold
+    except UnicodeEncodeError:  # a lone surrogate, which UTF-8 cannot hold
         texts = {name: value for name, value in msgspec.structs.asdict(response).items() if isinstance(value, str)}
         whole = {name: value.encode("utf-8", "replace").decode() for name, value in texts.items()}
         text = _encode(msgspec.structs.replace(response, **whole))
@@ -210,44 +352,22 @@ class Segment(NamedTuple):
     """The lines of an open part."""
 
     responses: list[Response]
-    torn: int
-    """Lines that a kill left unfinished: one, or none."""
-    damaged: list[int]
-    """Numbers of the lines, from 1, that are not what was written."""
+    torn: int  # unfinished lines after a kill: one, or none
+    damaged: list[int]  # numbers of the damaged lines, from 1
 
 
 def read_segment(path: Path) -> Segment:
-    """The responses of an open part. An older eyetest wrote lines without a checksum, but never among others."""
-    *lines, last = read_regular(path, path.parent.parent).split(b"\n")
-    checked = any(_stated(line) is not None for line in lines)
+    """The responses of an open part."""
+    lines = read_regular(path, path.parent.parent).split(b"\n")
     responses, damaged = [], []
     for number, line in enumerate(lines, 1):
-        if line:
+        text = line[:-_CHECK_SIZE] + b"}"
+        if line and line[-_CHECK_SIZE:] != _CHECK % crc32(text):
+            damaged.append(number)
+        elif line:
             try:
-                responses.append(_response(line, checked))
+                responses.append(_decode(text))
             except (msgspec.DecodeError, ValueError, RecursionError):
                 damaged.append(number)
-    if last:
-        try:
-            responses.append(_response(last, checked))
-        except (msgspec.DecodeError, ValueError, RecursionError):
-            return Segment(responses, 1, damaged)
-    return Segment(responses, 0, damaged)
-
-
-def _response(line: bytes, checked: bool) -> Response:
-    stated = _stated(line)
-    if stated is not None:
-        line = line[:-_CHECK_SIZE] + b"}"
-    if checked and stated != b"%08x" % crc32(line):
-        raise ValueError("its checksum does not fit")
-    response = _decode(line)
-    if not checked:
-        bytes.fromhex(response.request)
-    return response
-
-
-def _stated(line: bytes) -> bytes | None:
-    """The checksum that a line ends with."""
-    end = line[-_CHECK_SIZE:]
-    return end[8:16] if end.startswith(_CHECK[:8]) and end.endswith(_CHECK[-2:]) else None
+    is_torn = damaged[-1:] == [len(lines)]
+    return Segment(responses, int(is_torn), damaged[:-1] if is_torn else damaged)

@@ -1,8 +1,7 @@
-"""The models of a run: who is in it, called otherwise, or taken out.
+"""The models of a run: listed, renamed or removed.
 
-What was said stays where it is. A renamed model's answers are stored once more under ids made of their new names, as
-answers that were brought in are; so a run that goes on finds them, and what comes in later under the old name is
-another model's. The plan is replaced last, in one step, and with it what counts.
+A renamed model's answers are stored again under ids made of the new names, as imported answers are, so that a resumed
+run finds them. The plan is replaced last, in one step, and decides what counts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,21 +10,19 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from eyetest.errors import InputError, heading, nearest, short
 from eyetest.records import Asked, RunStep, columns
 from eyetest.runs.folder import RECORDED, SENTENCES, Run, RunWriter
-from eyetest.runs.importing.merging import answer_id
-from eyetest.runs.parts import SCHEMA, next_part, sealed
+from eyetest.runs.importing.bringing import answer_id
+from eyetest.runs.journal import SCHEMA, next_part, sealed
 from eyetest.runs.plan import plan_table, write_plan
 from eyetest.runs.stored import responses_table
 from eyetest.store import replacing_file
-from eyetest.store.files import add_checksum
+from eyetest.tabular.record_files import write_parquet
 from eyetest.wording import counted
 
 _KEY = columns(Asked)
-_ROWS_AT_ONCE = 20_000
 STEP = "models"
 
 
@@ -36,7 +33,7 @@ def models_of(run: Run) -> dict[str, int]:
 
 
 def change_models(path: Path, renamed: Mapping[str, str], dropped: Sequence[str]) -> dict[str, int]:
-    """Rename models and take others out; how many answers and planned calls of each were touched."""
+    """Rename and remove models; returns each one's numbers of changed answers and planned calls."""
     with RunWriter(path) as run:
         known = models_of(Run(path))
         _check(known, renamed, dropped)
@@ -70,9 +67,8 @@ def _check(known: Mapping[str, int], renamed: Mapping[str, str], dropped: Sequen
 
 
 def _renamed(plan: pa.Table, renamed: Mapping[str, str]) -> tuple[pa.Table, list[tuple[str, str]]]:
-    """The plan under the new names, and which request is now kept under which."""
-    rows = plan.to_pylist()
-    old = []
+    """The plan under the new names, and the new id of each request."""
+    rows, old = plan.to_pylist(), []
     for row in rows:
         if row["model"] in renamed:
             row["model"] = renamed[row["model"]]
@@ -103,13 +99,11 @@ def _store_again(path: Path, old: Mapping[str, str]) -> None:
     table = table.set_column(table.schema.get_field_index("finish"), "finish", pa.repeat(RECORDED, len(table)))
     if len(table):
         with replacing_file(sealed(path, next_part(path))) as temporary:
-            with pq.ParquetWriter(temporary, SCHEMA, compression="zstd") as file:
-                file.write_table(table.select(SCHEMA.names).cast(SCHEMA), _ROWS_AT_ONCE)
-            add_checksum(temporary)
+            write_parquet(table.select(SCHEMA.names).cast(SCHEMA), temporary)
 
 
 def _label_again(path: Path, old: Sequence[tuple[str, str]]) -> None:
-    """What a judge said of sentences holds under the new names too."""
+    """Keep a judge's labels of sentences under the new names."""
     if not (path / SENTENCES).exists():
         return
     labels = pl.read_parquet(path / SENTENCES)

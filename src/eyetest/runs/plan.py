@@ -1,8 +1,8 @@
-"""``plan.parquet``: who is to be asked what, and under which request id."""
+"""``plan.parquet``: the planned calls and their request ids."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from eyetest.errors import InputError
 from eyetest.records import Asked, Planned, columns
-from eyetest.records.tables import COLUMNS_SINCE
 from eyetest.store import replacing_file
 from eyetest.store.files import add_checksum, has_checksum, inside
 from eyetest.tabular.record_files import damage_in_one_line, from_columns, indices, read_row_groups, schema
@@ -28,16 +27,15 @@ Mask = NDArray[np.bool_]
 
 
 class PlanWriter:
-    """Writes a plan over the one that is there: what is planned anew replaces its row, the rest stays."""
+    """Writes a plan over an existing one: newly planned rows replace theirs, the rest stays."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / PLAN
-        self._replacing = replacing_file(self._path)
+        self._path, self._stack = folder / PLAN, ExitStack()
         self._columns: list[list[object]] = [[] for _ in _SCHEMA.names]
         self.rows = 0
 
     def __enter__(self) -> "PlanWriter":
-        self._temporary = self._replacing.__enter__()
+        self._temporary = self._stack.enter_context(replacing_file(self._path))
         self._parquet = pq.ParquetWriter(self._temporary, _SCHEMA, compression="zstd")
         return self
 
@@ -51,23 +49,18 @@ class PlanWriter:
             self._flush()
 
     def add_batch(self, batch: pa.RecordBatch) -> None:
-        """Append rows that are columns already."""
+        """Append a batch of rows."""
         self._flush()
         self._parquet.write_batch(batch.select(_SCHEMA.names))
         self.rows += len(batch)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._flush()
         self._parquet.close()
-        try:
-            if kind is None:
-                self._complete()
-        except BaseException as failure:
-            self._replacing.__exit__(type(failure), failure, failure.__traceback__)
-            raise
-        self._replacing.__exit__(kind, error, trace)
+        with self._stack:
+            if error is not None:
+                raise error
+            self._complete()
 
     def _flush(self) -> None:
         if not self._columns[-1]:
@@ -77,7 +70,7 @@ class PlanWriter:
             column.clear()
 
     def _complete(self) -> None:
-        """Keep what an older plan has beside these rows."""
+        """Keep the other rows of an older plan."""
         if self._path.exists() and (kept := self._kept()).any():
             new, whole = self._temporary, self._temporary.with_name("whole")
             with pq.ParquetWriter(whole, _SCHEMA, compression="zstd") as parquet:
@@ -101,7 +94,7 @@ class PlanWriter:
         return kept
 
     def _alike(self) -> int:
-        """How many rows both plans begin with: all of them where a run just goes on, and nothing has to be joined."""
+        """How many first rows both plans share: all where a run just goes on, so that nothing is joined."""
         rows = 0
         with pq.ParquetFile(self._temporary) as new:
             for old, group in zip(_read(self._path), range(new.num_row_groups), strict=False):
@@ -112,7 +105,7 @@ class PlanWriter:
 
 
 def write_plan(folder: Path, plan: pa.Table) -> None:
-    """Put a plan in the place of the one that is there, in one step."""
+    """Replace the plan in one step."""
     with replacing_file(folder / PLAN) as temporary:
         with pq.ParquetWriter(temporary, _SCHEMA, compression="zstd") as parquet:
             parquet.write_table(plan.cast(_SCHEMA), _ROWS_AT_ONCE)
@@ -125,7 +118,7 @@ def plan_table(folder: Path) -> pa.Table:
 
 
 def plan_tables(folder: Path) -> Iterator[pa.Table]:
-    """The plan in pieces, of which one is in memory at a time."""
+    """The plan in pieces, one in memory at a time."""
     path = folder / PLAN
     return _read(path) if path.exists() else iter(())
 
@@ -138,7 +131,7 @@ def plan_requests(folder: Path) -> pa.ChunkedArray:
 
 
 def chosen_rows(folder: Path, wanted: Mask) -> Iterator[Planned]:
-    """Some rows of a plan, of which few are in memory at a time."""
+    """Some rows of a plan, few in memory at a time."""
     for table in chosen_tables(folder, wanted):
         yield from plan_rows(table)
 
@@ -156,7 +149,7 @@ def chosen_tables(folder: Path, wanted: Mask) -> Iterator[pa.Table]:
 def _read(path: Path, columns_: Sequence[str] | None = None) -> Iterator[pa.Table]:
     try:
         inside(path, path.parent)
-        yield from read_row_groups(path, _SCHEMA, _refuse_damaged, columns_)
+        yield from read_row_groups(path, _SCHEMA, columns_, _refuse_damaged)
     except InputError as error:
         raise InputError(f"{error}; put it aside and run or import again: answers are kept") from None
 
@@ -168,23 +161,17 @@ def _refuse_damaged(table: pa.Table) -> None:
 
 
 def plan_rows(plan: pa.Table) -> Iterator[Planned]:
-    """A plan, or a part of one, row by row."""
+    """A plan, or a part of it, row by row."""
     for batch in plan.to_batches(max_chunksize=_ROWS_AT_ONCE):
         for row in batch.to_pylist():
             yield Planned(**row)
 
 
 def scan_table(path: Path) -> pl.LazyFrame:
-    """A table of ours, lazily, by its name alone: brackets and stars in it are no pattern.
-
-    Polars believes what a file says, so one without a checksum is gone through by Arrow first, which does not.
-    Columns that an older version wrote it without are filled in.
-    """
+    """A table of ours, lazily; one without a checksum is validated by Arrow first, as Polars trusts its input."""
     path = inside(path, path.parent)
     is_proven = has_checksum(path)
     with damage_in_one_line(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
         for batch in () if is_proven else file.iter_batches():
             batch.validate(full=True)
-        there = file.schema_arrow.names
-    frame = pl.scan_parquet(path, glob=False)
-    return frame.with_columns(pl.lit(v).alias(name) for name, v in COLUMNS_SINCE.items() if name not in there)
+    return pl.scan_parquet(path, glob=False)

@@ -1,7 +1,8 @@
-"""What a run has been answered so far, read at any time, also while it is being written."""
+"""The stored answers of a run, readable at any time, also while it is written."""
 
+import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -13,15 +14,16 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from eyetest.errors import DamagedWarning, InputError, damaged
-from eyetest.records import Response
-from eyetest.runs.journal import read_segment
-from eyetest.runs.parts import (
+from eyetest.errors import DamagedWarning, InputError, damaged, short
+from eyetest.records import ModelEntry, Response
+from eyetest.records.request import SERVED
+from eyetest.runs.journal import (
     SCHEMA,
     PartName,
     from_batch,
     part_names,
     read_sealed,
+    read_segment,
     sealed,
     segment,
     to_table,
@@ -30,28 +32,22 @@ from eyetest.runs.parts import (
 from eyetest.runs.plan import PLAN, plan_table, scan_table
 from eyetest.store.files import has_checksum, inside
 from eyetest.tabular.record_files import array, indices, numbers
+from eyetest.wording import counted, listed
 
 _MOST_NAMED = 5
 _RESPONSES_AT_ONCE = 1_000
 
 
 class StoredPart(NamedTuple):
-    """One part, open or sealed."""
+    """A part, open or sealed."""
 
-    table: pa.Table | None
-    """Its responses; None where it cannot be read, or went away empty."""
-    torn: int = 0
-    """Lines that were lost to a kill."""
-    damage: str = ""
-    """What is wrong with it, for people."""
+    table: pa.Table | None  # its responses; None where unreadable, or removed as empty
+    torn: int = 0  # lines lost to a kill
+    damage: str = ""  # what is wrong with it, as text
 
 
 def read_part(folder: Path, name: PartName, columns: Sequence[str] | None = None) -> StoredPart:
-    """A part, or some columns of it, from wherever it is.
-
-    It may be sealed between looking for it and opening it; then its Parquet file is there instead. A damaged one
-    is a loss only where the journal does not hold it any more.
-    """
+    """A part, or some columns of it, sealed or open; it may be sealed between listing and opening."""
     damage = ""
     for is_sealed in (True, False, True):
         try:
@@ -72,15 +68,12 @@ def _open_part(folder: Path, name: PartName, columns: Sequence[str] | None) -> S
 
 
 def _lines(numbers: list[int]) -> str:
-    named = ", ".join(str(number) for number in numbers[:_MOST_NAMED])
-    if len(numbers) == 1:
-        return f"line {named} is"
-    more = f" and {len(numbers) - _MOST_NAMED:,} more" if len(numbers) > _MOST_NAMED else ""
-    return f"lines {named}{more} are"
+    named = listed([str(number) for number in numbers], _MOST_NAMED)
+    return f"line {named} is" if len(numbers) == 1 else f"lines {named} are"
 
 
 def stored_tables(folder: Path, columns: Sequence[str] | None = None) -> Iterator[tuple[pa.Table, int]]:
-    """Each part as a table, oldest first, with its number of torn lines. What is damaged is told and left out."""
+    """Each part as a table, oldest first, with its number of torn lines. Damage is reported and left out."""
     for name in part_names(folder):
         part = read_part(folder, name, columns)
         tell_damage(part)
@@ -89,14 +82,14 @@ def stored_tables(folder: Path, columns: Sequence[str] | None = None) -> Iterato
 
 
 def tell_damage(part: StoredPart) -> None:
-    """Say once what is left out."""
+    """Warn once about what is left out."""
     if part.damage:
-        told = f"{part.damage}; what is damaged is left out, and the next run asks it again"
-        warnings.warn(told, DamagedWarning, stacklevel=1)  # its text and this line: told once a process
+        text = f"{part.damage}; what is damaged is left out, and the next run asks it again"
+        warnings.warn(text, DamagedWarning, stacklevel=1)  # shown once per process, by its text and this line
 
 
 def refuse_if_all_is_damaged(folder: Path) -> None:
-    """For those who would make a table of nothing: an empty one would look as if nothing had been asked."""
+    """Refuse to make an empty table of damaged parts: it would look as if nothing had been asked."""
     damage = ""
     for name in part_names(folder):
         part = read_part(folder, name, ("request",))
@@ -108,43 +101,42 @@ def refuse_if_all_is_damaged(folder: Path) -> None:
 
 
 class StoredHealth(NamedTuple):
-    """What of a run's answers did not make it to where they are read from."""
+    """The answers of a run that cannot be read."""
 
-    torn: int
-    """Lines that were lost to kills: each was a response that nobody had been told of yet."""
-    damaged: list[str]
-    """What is damaged and left out, a line each."""
+    torn: int  # lines lost to kills, each an unacknowledged response
+    damaged: list[str]  # what is damaged and left out, a line each
 
 
 def stored_health(folder: Path) -> StoredHealth:
-    """Look at all parts once. Of one whose checksum fits nothing has to be unpacked."""
-    parts = [_sealed_part(folder, name) or read_part(folder, name, ("request",)) for name in part_names(folder)]
+    """Check all parts. One with a valid checksum is not unpacked."""
+    parts = []
+    for name in part_names(folder):
+        if path := _proven(folder, name):
+            parts.append(StoredPart(to_table(()), torn_in(pq.read_schema(path))))
+        else:
+            parts.append(read_part(folder, name, ("request",)))
     return StoredHealth(
         sum(part.torn for part in parts if part.table is not None), [part.damage for part in parts if part.damage]
     )
 
 
-def _sealed_part(folder: Path, name: PartName) -> StoredPart | None:
-    """A part whose checksum fits, with none of its rows."""
+def _proven(folder: Path, name: PartName) -> Path | None:
+    """The file of a sealed part, if its checksum and its columns are valid."""
     with suppress(InputError, FileNotFoundError):
         path = inside(sealed(folder, name), folder)
-        if has_checksum(path) and (schema := pq.read_schema(path)).equals(SCHEMA):
-            return StoredPart(to_table(()), torn_in(schema))
+        return path if has_checksum(path) and pq.read_schema(path).equals(SCHEMA) else None
     return None
 
 
 def read_responses(folder: Path) -> Iterator[Response]:
-    """Every stored response, oldest first. A request that was asked again appears again; the last one counts."""
+    """Every stored response, oldest first. A repeated request appears again; the last one counts."""
     for table, _ in stored_tables(folder):
         for batch in table.to_batches():
             yield from from_batch(batch)
 
 
 class IdIndex:
-    """Finds rows by their ids, which are kept as sorted bytes: a million of them take little more than their letters.
-
-    Of rows with the same id the last one counts.
-    """
+    """Finds rows by ids, kept as sorted bytes; of rows with the same id the last one counts."""
 
     def __init__(self, ids: NDArray[np.bytes_]) -> None:
         self._order = np.argsort(ids, kind="stable")
@@ -163,20 +155,23 @@ class IdIndex:
     def row(self, id_: bytes) -> int | None:
         """The row of one id, if there is one."""
         last = int(np.searchsorted(self._ids, id_, side="right")) - 1
-        is_there = last >= 0 and self._ids[last] == id_.rstrip(b"\0")  # NumPy leaves out zeros at the end
+        is_there = last >= 0 and self._ids[last] == id_.rstrip(b"\0")  # NumPy strips trailing zeros
         return int(self._order[last]) if is_there else None
 
 
 def key_bytes(keys: Iterable[bytes]) -> NDArray[np.bytes_]:
-    """Keys of who was asked what, as an index takes them."""
+    """Keys of `Asked` as an index takes them."""
     return np.fromiter(keys, "S16")
 
 
 def responses_table(folder: Path, columns: Sequence[str] | None = None, among: IdIndex | None = None) -> pa.Table:
-    """The responses that count, one row a request, as an Arrow table, or some of its columns, or of its requests."""
-    tables = [_those(table, among).replace_schema_metadata() for table, _ in stored_tables(folder, columns)]
+    """The responses that count, one row per request, as an Arrow table; optionally some columns or requests."""
     empty = to_table(())
-    table = pa.concat_tables([empty.select(columns) if columns else empty, *tables])
+    tables = [empty.select(columns) if columns else empty]
+    for part, _ in stored_tables(folder, columns):
+        rows = slice(None) if among is None else among.rows(sortable(part.column("request"))) >= 0
+        tables.append(part.take(indices(np.arange(len(part))[rows])).replace_schema_metadata())
+    table = pa.concat_tables(tables)
     codes, distinct = encode(table.column("request"))
     if len(distinct) == len(table):
         return table
@@ -185,23 +180,16 @@ def responses_table(folder: Path, columns: Sequence[str] | None = None, among: I
     return table.take(indices(last))
 
 
-def _those(table: pa.Table, among: IdIndex | None) -> pa.Table:
-    if among is None:
-        return table
-    return table.take(indices(np.flatnonzero(among.rows(sortable(table.column("request"))) >= 0)))
-
-
 class StoredErrors(NamedTuple):
-    """What came of each stored request: an error word where it failed, an empty one where it has an answer."""
+    """The outcome of each stored request: its error word, empty for an answer."""
 
     requests: pa.Array
     words: list[str]
-    codes: NDArray[np.int64]
-    """By request: which of the words."""
+    codes: NDArray[np.int64]  # by request: the index of its word
 
     @classmethod
     def of(cls, table: pa.Table) -> "StoredErrors":
-        """Those of a table of responses."""
+        """The outcomes in a table of responses."""
         outcomes, kinds = encode(table.column("outcome"))
         errors, words = encode(table.column("error"))
         failed = np.array([kind == "failed" for kind in kinds.to_pylist()], bool)[outcomes]
@@ -213,22 +201,22 @@ class StoredErrors(NamedTuple):
         return dict(zip(self.requests.to_pylist(), (self.words[code] for code in self.codes), strict=True))
 
     def are(self, test: Callable[[str], bool]) -> NDArray[np.bool_]:
-        """Of which requests something holds, by their words."""
+        """Which requests' words pass a test."""
         return np.array([test(word) for word in self.words], bool)[self.codes]
 
 
 def stored_errors(folder: Path) -> StoredErrors:
-    """What came of everything that a run has asked."""
+    """The outcome of every request of a run."""
     return StoredErrors.of(responses_table(folder, ("request", "outcome", "error")))
 
 
 class StoredResponses:
-    """Stored responses by request id, kept as an Arrow table, so that many of them fit into memory."""
+    """Stored responses by request id, kept as an Arrow table to save memory."""
 
     def __init__(
         self, folder: Path, is_left_out: Callable[[str], bool] | None = None, among: IdIndex | None = None
     ) -> None:
-        """``is_left_out``: by their error words, which responses are as good as none. ``among``: only these."""
+        """``is_left_out``: selects responses to ignore by their error words. ``among``: only these."""
         table = responses_table(folder, among=among)
         if is_left_out:
             table = table.take(indices(np.flatnonzero(~StoredErrors.of(table).are(is_left_out))))
@@ -239,11 +227,10 @@ class StoredResponses:
         row = self._index.row(request.encode())
         if row is None:
             return None
-        one = self._table.slice(row, 1).combine_chunks()
-        return next(from_batch(one.to_batches()[0]))
+        return next(from_batch(self._table.slice(row, 1).combine_chunks().to_batches()[0]))
 
     def each(self, requests: NDArray[np.bytes_]) -> Iterator[Response | None]:
-        """The response to each of many requests, of which few are made at a time."""
+        """The response to each of many requests, few in memory at a time."""
         for start in range(0, len(requests), _RESPONSES_AT_ONCE):
             rows = self._index.rows(requests[start : start + _RESPONSES_AT_ONCE])
             table = self._table.take(indices(rows[rows >= 0]))
@@ -252,7 +239,7 @@ class StoredResponses:
 
 
 def encode(texts: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
-    """Each text as the index of its like among the distinct ones, which stand in the order of their first use."""
+    """Each text as its index among the distinct ones, in the order of first use."""
     chunks = texts.dictionary_encode().chunks
     if not chunks:
         return np.zeros(0, np.int64), array((), texts.type)
@@ -268,16 +255,32 @@ def sortable(texts: pa.Array | pa.ChunkedArray) -> NDArray[np.bytes_]:
     return np.array([text.encode() for text in plain.to_pylist()], np.bytes_)
 
 
+# Columns of few values, kept as categories, so that ten million rows fit into memory
 _FEW = ("model", "sight", "ask", "shots", "marks", "method", "history")
-"""Columns of few different values; as categories, ten million rows of them fit into memory."""
+
+
+def served_notes(folder: Path, models: Mapping[str, ModelEntry]) -> list[str]:
+    """Models whose server named another model, or several models or versions."""
+    said = responses_frame(folder, ("request", "detail")).filter(pl.col("detail").str.starts_with(SERVED))
+    calls = plan_frame(folder).select(pl.col("model").cast(pl.String), "request").unique().join(said, on="request")
+    counts = calls.group_by("model", "detail").len().sort("model", "len", "detail", descending=(False, True, False))
+    notes = []
+    for (model,), rows in counts.collect(engine="streaming").group_by("model", maintain_order=True):
+        named = {detail.removeprefix(SERVED): number for detail, number in rows.select("detail", "len").iter_rows()}
+        entry = models.get(str(model))
+        asked = re.split("@https?://", entry.spec.partition(":")[2])[0] if entry else ""
+        others = [name for name in named if asked and name.partition(" (")[0] not in (asked, "")]
+        if len(named) > 1 or others:
+            told = listed([f"{short(name)} in {counted(number, 'answer')}" for name, number in named.items()])
+            notes.append(f"{short(model)} was asked as {short(asked)}, and the server answered as {told}")
+    return notes
+
+
 _SAID = ("request", "outcome", "text", "candidates", "given")
 
 
 def answers_frame(folder: Path) -> pl.LazyFrame:
-    """One row an answer, lazily: the plan's columns, then what was said. What was not asked yet is not there.
-
-    Rows stand in the order of the plan, so that what is made of them is the same each time.
-    """
+    """One row per answer, lazily, in the order of the plan: the plan's columns, then the answer's."""
     said = responses_frame(folder).with_columns(pl.col("outcome").cast(pl.Categorical))
     return plan_frame(folder).join(said, on="request", how="inner", maintain_order="left")
 
@@ -290,7 +293,7 @@ def plan_frame(folder: Path) -> pl.LazyFrame:
 
 
 def responses_frame(folder: Path, columns: Sequence[str] = _SAID) -> pl.LazyFrame:
-    """The responses that count, one row a request: of a request that was asked again, the last."""
+    """The responses that count, one row per request: the last of a repeated one."""
     frame = every_response(folder).select(columns)
     with one_line_if_damaged(folder):
         counts = frame.select(pl.len(), pl.col("request").hash().n_unique().alias("requests")).collect()
@@ -299,7 +302,7 @@ def responses_frame(folder: Path, columns: Sequence[str] = _SAID) -> pl.LazyFram
 
 
 def every_response(folder: Path) -> pl.LazyFrame:
-    """Every stored response with all of its columns, oldest first, lazily; a request may be there again."""
+    """Every stored response with all columns, oldest first, lazily; requests may repeat."""
     refuse_if_all_is_damaged(folder)
     parts = [frame for name in part_names(folder) if (frame := part_frame(folder, name)) is not None]
     return pl.concat(parts) if parts else _frame(to_table(()))
@@ -307,7 +310,7 @@ def every_response(folder: Path) -> pl.LazyFrame:
 
 @contextmanager
 def one_line_if_damaged(path: Path) -> Iterator[None]:
-    """Make one line of any damage to the tables behind a lazy frame, which shows only when the frame is collected."""
+    """Report damage to the tables behind a lazy frame, which shows only when it is collected, in one line."""
     try:
         yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
@@ -315,11 +318,9 @@ def one_line_if_damaged(path: Path) -> Iterator[None]:
 
 
 def part_frame(folder: Path, name: PartName) -> pl.LazyFrame | None:
-    """One part: lazily where it is sealed and sure of itself, otherwise as it can be read."""
-    with suppress(InputError, FileNotFoundError):
-        path = inside(sealed(folder, name), folder)
-        if has_checksum(path) and pq.read_schema(path).equals(SCHEMA):
-            return pl.scan_parquet(path, glob=False)
+    """A part: lazily where it is sealed and valid, otherwise as far as readable."""
+    if path := _proven(folder, name):
+        return pl.scan_parquet(path, glob=False)
     part = read_part(folder, name)
     tell_damage(part)
     return None if part.table is None else _frame(part.table)

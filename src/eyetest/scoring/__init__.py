@@ -1,4 +1,4 @@
-"""An answer is read and scored."""
+"""Read and score answers."""
 
 from eyetest.scoring.rules import RULE_SETS, Reading, read_choice
 from eyetest.scoring.scorer import Said, Scored, Scorer, is_hit, looks_refused, quoted

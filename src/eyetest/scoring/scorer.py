@@ -1,8 +1,4 @@
-"""What answers are worth: each is read by a rule set, or measured by a text metric, and says by which.
-
-All answers of a run are scored at once: equal answers are read once, however many rows say the same. In: a lazy frame
-of answers and the items they are about. Out: the scores table, in the order of its contract.
-"""
+"""Scores of answers: each is read by a rule set or measured by a text metric; equal answers are read only once."""
 
 import math
 import re
@@ -14,42 +10,20 @@ import msgspec
 import polars as pl
 import polars.selectors as cs
 
-from eyetest.records import (
-    GIVEN,
-    Asked,
-    Condition,
-    Item,
-    ReadingKind,
-    Response,
-    Score,
-    columns,
-    identity,
-    letter,
-    shown_order,
-)
+from eyetest.records import Condition, Item, Response, identity, letter, shown_order
 from eyetest.records.request import read_candidates
-from eyetest.records.tables import Ask
+from eyetest.records.tables import GIVEN, Ask, Asked, ReadingKind, Score, columns
 from eyetest.scoring.metrics import METRICS, Context, CorpusMetric, CorpusScore, ItemMetric, corpus_metric
 from eyetest.scoring.rules import RULE_SETS, Reading, Reply, RuleSet
+from eyetest.scoring.rules.cleaning import reply_proper
 
-_THINKING_ENDS = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-_THINKING_BEGINS = re.compile(r"\s{0,20}<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _ANSWER_LINE = re.compile(r"^[\s*_#>]{0,12}answer[\s*_]{0,4}[:：][\s*_]{0,4}", re.IGNORECASE | re.MULTILINE)
 _READ = 20_000
-"""Only the end of a long answer is looked through for its last line."""
 
 
 def answer_part(text: str, ask: Ask) -> str:
-    """What a metric compares. A thinking block that never ends is no answer.
-
-    Where the model was asked to reason first and end in a line ``Answer: X``, only what stands there counts; if it
-    did not do so, all of it does.
-    """
-    ends = list(_THINKING_ENDS.finditer(text))
-    if ends:
-        text = text[ends[-1].end() :].lstrip()
-    elif _THINKING_BEGINS.match(text):
-        return ""
+    """The text that a metric compares: the reply proper, and of an answer with reasons its last ``Answer: X``."""
+    text = reply_proper(text)
     if ask == "direct":
         return text
     lines = list(_ANSWER_LINE.finditer(text, max(0, len(text) - _READ)))
@@ -60,28 +34,24 @@ ACCURACY = "accuracy"
 _LIKELIHOOD = "likelihood"
 _TOGETHER = "scored over all answers together"
 _TEXT_METRIC = "open"
-_VOTES = 3
-"""From so many reference answers on, they are votes, and VQA's measure counts them."""
+_VOTES = 3  # from so many reference answers on, they are votes, and VQA's measure counts them
 
 
 class Scored(msgspec.Struct, frozen=True):
-    """An answer read and valued: the last columns of the scores table."""
+    """A read and scored answer: the last columns of the scores table."""
 
     reading: ReadingKind | None
-    choice: str | None
-    """Which choice was meant: its letter in the order as written."""
+    choice: str | None  # letter of the choice meant, in the order as written
     rule: str | None
-    """The rule set's version and the rule that found it."""
     metric: str
     score: float | None
     marked: bool | None = None
-    """Whether the choice was there to be read by its mark, and not only by its words."""
     why: str = ""
     span: tuple[int, int] | None = None
 
 
 class Said(msgspec.Struct, frozen=True):
-    """What is known of an answer."""
+    """Known data of an answer."""
 
     outcome: str
     text: str | None
@@ -90,16 +60,13 @@ class Said(msgspec.Struct, frozen=True):
 
     @classmethod
     def by(cls, response: Response) -> "Said":
-        """What a response says."""
+        """Data of a response."""
         weights = tuple(math.nan if weight is None else weight for weight in response.candidates)
         return cls(response.outcome, response.text, response.given, weights)
 
 
 class Scorer:
-    """Reads and scores by one rule set, and one metric for text items.
-
-    ``rescore_given``: a score that somebody else gave is not used where the words are there to score.
-    """
+    """Scores by one rule set, and one metric for text items; ``rescore_given`` replaces imported scores."""
 
     def __init__(self, rules: str = "eyetest", metric: str | None = None, *, rescore_given: bool = False) -> None:
         self.rules = RULE_SETS[rules]
@@ -109,26 +76,25 @@ class Scorer:
             METRICS[metric]
 
     def score(self, item: Item, condition: Condition, said: Said) -> Scored:
-        """What an answer is worth. A failed call is worth nothing that could be counted: its score is None.
-
-        Refusals, ambiguous and unreadable answers and blocked questions are answers, and score 0. Where nobody said
-        what is right, they are read and have no score. A score that somebody else gave is used as it is, unless it is
-        to be given anew and there are words and a gold to do it by.
+        """Score an answer: None for a failed call or without a gold, 0 for refusals and blocked questions. An
+        imported score stands, unless it is to be replaced and there are words and a gold to do it by.
         """
         if said.outcome == "failed":
             return Scored(None, None, None, self._metric_of(item), None)
         scored = self._read(item, condition, said)
-        if said.given is None or (self.rescore_given and item.has_gold and _has_words(said)):
+        has_words = said.text is not None or bool(said.candidates)
+        if said.given is None or (self.rescore_given and item.has_gold and has_words):
             return scored if item.has_gold else msgspec.structs.replace(scored, score=None)
         return msgspec.structs.replace(scored, rule=GIVEN, metric=GIVEN, score=said.given)
 
     def rescore(self, item: Item, condition: Condition, reading: Reading) -> Scored:
-        """What a choice is worth that somebody else read out of an answer; it is marked as theirs."""
+        """Score the choice that was read out of an answer."""
         order = shown_order(item, condition)
         choice = identity(order, reading.index) if reading.index is not None else None
         right = reading.index is not None and order[reading.index] in item.gold
         score = float(right) if item.has_gold else None
-        return Scored(reading.kind, choice, _rule(self.rules, reading), ACCURACY, score, reading.marked, reading.why)
+        why, rule = "would guess" if reading.would_guess else reading.why, _rule(self.rules, reading)
+        return Scored(reading.kind, choice, rule, ACCURACY, score, reading.marked, why, reading.span)
 
     def metric_for(self, item: Item) -> str:
         """The metric of a text item: the user's, the item's own tag, or what its references call for."""
@@ -149,18 +115,10 @@ class Scorer:
         if said.outcome == "blocked" or said.text is None:
             return Scored(None, None, None, metric, 0.0 if said.outcome == "blocked" else None)
         if item.choices:
-            return self._choice(item, condition, said.text)
+            options = tuple(item.choices[position].text for position in shown_order(item, condition))
+            reply = Reply(said.text, options, condition.marks, said.outcome == "truncated")
+            return self.rescore(item, condition, self.rules.read(reply))
         return self._text(item, answer_part(said.text, condition.ask), metric)
-
-    def _choice(self, item: Item, condition: Condition, text: str) -> Scored:
-        order = shown_order(item, condition)
-        options = tuple(item.choices[position].text for position in order)
-        reading: Reading = self.rules.read(Reply(text, options, condition.marks))
-        choice = identity(order, reading.index) if reading.index is not None else None
-        right = reading.index is not None and order[reading.index] in item.gold
-        why = "would guess" if reading.would_guess else reading.why
-        rule = _rule(self.rules, reading)
-        return Scored(reading.kind, choice, rule, ACCURACY, float(right), reading.marked, why, reading.span)
 
     def _text(self, item: Item, text: str, name: str) -> Scored:
         metric = METRICS[name]
@@ -173,16 +131,12 @@ class Scorer:
         return Scored("text", None, None, name, score, None, "" if isinstance(metric, ItemMetric) else _TOGETHER)
 
 
-def _has_words(said: Said) -> bool:
-    return said.text is not None or bool(said.candidates)
-
-
 def _rule(rules: RuleSet, reading: Reading) -> str:
     return f"{rules.version} {reading.rule}".rstrip()
 
 
 def _weighed(item: Item, candidates: Sequence[float]) -> Scored:
-    """The likeliest choice. One that is no number, which JSON writes as nothing, is that of the impossible."""
+    """The likeliest choice. A log-probability that is no number, which JSON writes as null, is impossible."""
     if len(candidates) != len(item.choices):
         why = f"{len(candidates)} likelihoods for {len(item.choices)} choices"
         return Scored("unparsed", None, _LIKELIHOOD, ACCURACY, 0.0, None, why)
@@ -193,22 +147,18 @@ def _weighed(item: Item, candidates: Sequence[float]) -> Scored:
     return Scored("chosen", letter(best), _LIKELIHOOD, ACCURACY, float(best in item.gold))
 
 
-LEAST = 0.5
-"""From which score on an answer that is worth something between 0 and 1 counts as right."""
+LEAST = 0.5  # least score between 0 and 1 that counts as right
 _DECLINING = ("i can't", "i cannot", "i'm sorry", "i am sorry", "i'm unable", "i am unable", "as an ai", "cannot see")
 
 
 def is_hit(item: Item, condition: Condition, response: Response) -> bool | None:
-    """Whether a response is right. None where there is no answer to judge: the call failed, or nothing is known."""
+    """Whether a response is right. None without an answer to judge: a failed call, or nothing known."""
     score = _scorer().score(item, condition, Said.by(response)).score
     return None if score is None else score >= LEAST
 
 
 def quoted(item: Item, condition: Condition, response: Response) -> str:
-    """What a response says, in words that a later turn of a dialogue can tell; empty where it says nothing.
-
-    A choice is told by the option's text: earlier turns are told without their options, where a mark means nothing.
-    """
+    """A response as repeated in a later turn of a dialogue: the text of the chosen option, or the answer."""
     choice = _scorer().score(item, condition, Said.by(response)).choice
     if choice is not None:
         return item.choices[ord(choice) - ord("A")].text
@@ -221,31 +171,24 @@ def _scorer() -> Scorer:
 
 
 def looks_refused(text: str) -> bool:
-    """Whether a reply seems to decline; a quick look for a display, not a reading."""
+    """Whether a reply seems to decline; a quick check for display, not a reading."""
     head = text[:200].lower()
     return any(words in head for words in _DECLINING)
 
 
 _CONDITION = Condition.__struct_fields__
 _LIKE = ("item", "ask", "order", "marks", "outcome", "text", "candidates", "given")
-"""What decides how an answer is read and what it is worth."""
-_SCORED_TYPES = {
-    "reading": pl.String,
-    "choice": pl.String,
-    "rule": pl.String,
-    "metric": pl.String,
-    "score": pl.Float64,
-    "marked": pl.Boolean,
-}
+_TEXTS = ("reading", "choice", "rule", "metric")
+_SCORED_TYPES = {**dict.fromkeys(_TEXTS, pl.String), "score": pl.Float64, "marked": pl.Boolean}
 _CORPUS = ("model", *_CONDITION, "trial", "metric")
+# Part of a corpus: no failed calls, no answers without known words
 _IS_SAID = pl.col("reading").is_not_null() | (pl.col("outcome").cast(pl.String) == "blocked")
-"""What belongs to a corpus: neither calls that failed nor answers of which nobody knows the words."""
 
 _References = Mapping[str, Sequence[str]]
 
 
 def score_table(answers: pl.LazyFrame, items: Iterable[Item], scorer: Scorer) -> pl.LazyFrame:
-    """The scores of answers: columns of `Score`, one row an answer. Answers to unknown items are left out."""
+    """Score answers: columns of `Score`, one row per answer. Answers to unknown items are left out."""
     different = answers.select(_LIKE).unique().with_row_index("like")
     known = different.collect(engine="streaming")
     references: dict[str, Sequence[str]] = {}
@@ -256,13 +199,6 @@ def score_table(answers: pl.LazyFrame, items: Iterable[Item], scorer: Scorer) ->
     if references:
         scored = _with_corpus_scores(scored, references)
     return scored.select(pl.col(pl.Categorical).cast(pl.String), ~cs.categorical()).select(columns(Score))
-
-
-def stored_scores(scores: pl.LazyFrame) -> pl.LazyFrame:
-    """A table of scores as it was stored; a column that an older version wrote it without is empty."""
-    there = scores.collect_schema().names()
-    new = [pl.lit(None, type_).alias(name) for name, type_ in _SCORED_TYPES.items() if name not in there]
-    return scores.with_columns(new).select(columns(Score))
 
 
 def corpus_table(answers: pl.LazyFrame, items: Iterable[Item], scores: pl.LazyFrame) -> pl.DataFrame:
@@ -290,29 +226,23 @@ def _score_unique(
     for item in items:
         for like, _, ask, order, marks, outcome, text, candidates, given in by_item.pop(item.id, ()):
             condition = Condition(ask=ask, order=order, marks=marks)
-            scored = scorer.score(item, condition, Said(outcome, text, given, _decoded(candidates)))
+            logs = (candidate.logprob for candidate in read_candidates(candidates))
+            weights = tuple(math.nan if log is None else log for log in logs)
+            scored = scorer.score(item, condition, Said(outcome, text, given, weights))
             if _is_corpus(scored.metric):
                 references[item.id] = item.references
-            yield (like, *_values(scored))
+            yield (like, *(getattr(scored, name) for name in _SCORED_TYPES))
         if not by_item:
             return
 
 
-def _decoded(candidates: str | None) -> tuple[float, ...]:
-    return tuple(math.nan if one.logprob is None else one.logprob for one in read_candidates(candidates))
-
-
-def _values(scored: Scored) -> tuple[Any, ...]:
-    return tuple(getattr(scored, name) for name in _SCORED_TYPES)
-
-
 def _is_corpus(name: str) -> bool:
-    """Whether a metric can say nothing about one answer alone."""
+    """Whether a metric cannot score a single answer."""
     return name in METRICS and not isinstance(METRICS[name], ItemMetric)
 
 
 def _with_corpus_scores(scored: pl.LazyFrame, references: _References) -> pl.LazyFrame:
-    """Fill in metrics that need all answers of a model together: one corpus a model, condition and trial."""
+    """Fill in metrics that need all answers of a model together: one corpus per model, condition and trial."""
     frame = scored.collect().with_row_index("row")
     alone = [name for name in frame.get_column("metric").unique() if _is_corpus(name)]
     captions = frame.filter(pl.col("metric").is_in(alone) & _IS_SAID)
@@ -330,10 +260,7 @@ def _with_corpus_scores(scored: pl.LazyFrame, references: _References) -> pl.Laz
 def _corpora(
     captions: pl.DataFrame, references: _References
 ) -> Iterator[tuple[tuple[Any, ...], pl.DataFrame, CorpusScore]]:
-    """Each corpus and its scores.
-
-    A refusal or a blocked question enters as an empty caption: left out, it would change what its neighbours score.
-    """
+    """Each corpus and its scores; a refusal or a blocked question enters as an empty caption."""
     for key, group in captions.group_by(_CORPUS, maintain_order=True):
         texts = group.select(pl.when(pl.col("reading") == "text").then("text").fill_null("")).to_series()
         ask = key[_CORPUS.index("ask")]

@@ -1,7 +1,5 @@
-"""Golds in doubt: models that know agree on another option, or nobody answers. For people to look at.
-
-Of an item that nobody answers a judge is first shown the picture, the question and the golden answer (LIME), and says
-YES if that answer is right. Of a captioning item it describes the picture, and says YES only if every caption fits.
+"""Suspect golds: models vote against them, or none answers; then a judge sees image, question and golden answer
+(LIME) and says YES if it is right; of captions, if every one fits.
 """
 
 import math
@@ -13,9 +11,7 @@ import numpy as np
 
 from eyetest.errors import InputError
 from eyetest.measures.results import CAPTION_METRICS
-from eyetest.measures.stats.consensus import Suspicion, suspicion, voice
-from eyetest.measures.stats.item_states import STATES
-from eyetest.measures.stats.recurring import recurring
+from eyetest.measures.stats.consensus import INDEPENDENT, PRIOR, Suspicion, most_chosen, recurring, suspicion
 from eyetest.prompts.building import label_within
 from eyetest.records import (
     Cut,
@@ -31,52 +27,54 @@ from eyetest.records import (
     letter,
     tag_word,
 )
-from eyetest.screens.base import PanelAnswer, ScreenInput
+from eyetest.screens.base import ScreenInput
 from eyetest.screens.hits import count, stopping_rule
 
-_EVEN = 0.5
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-
 _LAST_LINE = re.compile(r"(?:^|\n)\W*(?:answer\W+)?(yes|no)\W*$", re.IGNORECASE)
 _WORD = re.compile(r"\b(YES|NO)\b")
 
 
 class WrongGold:
-    """How likely an item is sound, by what the panel chose; the others go to people, with the likeliest why."""
+    """Send items to review whose gold looks moved by the panel's choices."""
 
     name = "wrong-gold"
     summary = "send items to people whose gold the panel's answers speak against"
-    uses: ClassVar[frozenset[str]] = frozenset({"keep", "then", "task"})
+    uses: ClassVar[frozenset[str]] = frozenset({"keep", "then", "task", "people"})
 
     def rule(self, stage: Stage, seats: int, size: int, tests: int) -> StoppingRule | None:
-        """Every answer is evidence."""
+        """No stopping rule: every answer is evidence."""
         if set(stage.keep) not in ({"sound"}, {"ratio"}):
             cuts = "sound: from which probability on an item is kept, or ratio: up to which log likelihood ratio"
             raise InputError(f"the stage {stage.title}: keep has to say one of {cuts}")
         return None
 
     def judge(self, case: ScreenInput) -> Iterator[Verdict]:
-        """Weigh the options of each item by what the panel chose."""
-        doubtful = [item for item in case.items if item.gold and len(item.choices) > 1]
-        weighed = _weighed(case, doubtful)
-        found = {item.id: place for place, item in enumerate(doubtful)}
-        keeps = [_keeps(case.stage, weighed, place) for place in range(len(doubtful))]
-        sent = [1 - weighed.states[place, 0] for place, keep in enumerate(keeps) if not keep]
-        worth = {"sent": len(sent), "flawed of these, by these odds": round(float(sum(sent)), 1)}
+        """Judge the golds by the panel's choices."""
+        suspects = [item for item in case.items if item.gold and len(item.choices) > 1]
+        weighed = _weighed(case, suspects)
+        places = {item.id: place for place, item in enumerate(suspects)}
+        keeps = [_keeps(case.stage, weighed, place) for place in range(len(suspects))]
+        sent = weighed.flawed[~np.array(keeps, bool)]
+        worth = {"sent": len(sent), "wrong of these, by these odds": _rounded(sent.sum(), 1)}
+        worth |= {"independent models": round(weighed.independent, 1), "prior": weighed.prior}
         for item in case.items:
-            if item.id not in found:
+            if item.id not in places:
                 yield case.verdict(item.id, "keep", "not a choice with a gold")
                 continue
-            place, answers = found[item.id], [said for row in case.evidence.of(item.id) for said in row if said]
-            states = dict(zip(STATES, weighed.states[place].round(3).tolist(), strict=True))
-            told = {
+            place, rows = places[item.id], case.evidence.of(item.id)
+            evidence = {"flawed": _rounded(weighed.flawed[place], 3), "log ratio": _rounded(weighed.ratios[place], 2)}
+            found = {
                 "n": sum(option >= 0 for option in _choices(case, item)),
-                "responses": tuple(said.request for said in answers),
-                "evidence": {"states": states, "log ratio": round(float(weighed.ratios[place]), 2)} | worth,
+                "responses": tuple(answer.request for row in rows for answer in row if answer),
+                "evidence": evidence | worth,
             }
             verdict = "keep" if keeps[place] else case.stage.then or "review"
-            yield case.verdict(item.id, verdict, _reason(item, weighed, place), **told)
+            yield case.verdict(item.id, verdict, _reason(item, weighed, place), **found)
+
+
+def _rounded(value: float, digits: int) -> float | None:
+    return round(float(value), digits) if math.isfinite(value) else None
 
 
 def _weighed(case: ScreenInput, items: Sequence[Item]) -> Suspicion:
@@ -84,53 +82,52 @@ def _weighed(case: ScreenInput, items: Sequence[Item]) -> Suspicion:
     options = np.array([len(item.choices) for item in items], np.int64)
     golds = np.array([item.gold[0] for item in items], np.int64)
     kinds = recurring([choice.text for choice in item.choices] for item in items)
-    tasks = [tag_word(item.tags.get(case.stage.task or "task")) for item in items]
-    return suspicion(choices, options, golds, kinds, tasks)
+    task = case.stage.task
+    tasks = [tag_word(item.tags.get(task)) for item in items] if task else None
+    return suspicion(choices, options, golds, kinds, tasks, case.stage.people or 1 - PRIOR)
 
 
 def _keeps(stage: Stage, weighed: Suspicion, place: int) -> bool:
-    if "sound" in stage.keep:
-        return stage.keep["sound"].holds(float(weighed.states[place, 0]))
-    ratio = float(weighed.ratios[place])
-    return stage.keep["ratio"].holds(ratio) or not math.isfinite(ratio)
+    """Whether an item passes; without odds a cut of ``sound`` cannot be applied, and every item does."""
+    if "ratio" in stage.keep:
+        return stage.keep["ratio"].holds(float(weighed.ratios[place]))
+    flawed = float(weighed.flawed[place])
+    return math.isnan(flawed) or stage.keep["sound"].holds(1 - flawed)
 
 
 def _reason(item: Item, weighed: Suspicion, place: int) -> str:
-    """What is likeliest, and how likely it is."""
-    states = weighed.states[place]
-    gold, rival, partner = (letter(int(of)) for of in (item.gold[0], weighed.rivals[place], weighed.partners[place]))
-    flaws = (f"{rival} instead of {gold}", f"{partner} beside {gold}", "those who are right elsewhere guess")
-    likeliest = int(states[1:].argmax()) + 1 if states[0] < _EVEN else 0
-    if not likeliest:
-        return f"{STATES[0]}: {states[0]:.0%}"
-    return f"{STATES[likeliest]}: {flaws[likeliest - 1]}, {states[likeliest]:.0%} (sound {states[0]:.0%})"
+    """The rival and how likely the gold is wrong, or why there are no odds."""
+    gold, rival = letter(item.gold[0]), letter(int(weighed.rivals[place]))
+    ratio, flawed = f"log ratio {weighed.ratios[place]:+.1f}", weighed.flawed[place]
+    if math.isnan(flawed):
+        few = f"no odds, since models count as {weighed.independent:.1f} independent ones, below {INDEPENDENT:g}"
+        return f"{rival} instead of {gold}? {ratio}; {few}"
+    return f"{rival} instead of {gold}? wrong gold {flawed:.0%}, {ratio}"
 
 
 def _choices(case: ScreenInput, item: Item) -> list[int]:
-    """The place that each seat chose most; −1 where none was read or two lead. Of several golds, one is as good.
-
-    A seat has one voice: asked ten times, a model that errs errs ten times.
-    """
+    """The place that each seat chose most (a seat has one vote); −1 where none was read or two lead."""
     rows = [
-        [_ALPHABET.index(said.choice) for said in row if said and said.choice] for row in case.evidence.of(item.id)
+        [_ALPHABET.index(answer.choice) for answer in row if answer and answer.choice]
+        for row in case.evidence.of(item.id)
     ]
-    voices = [voice(item.gold[0] if option in item.gold else option for option in row) for row in rows]
-    return [-1 if option is None else option for option in voices]
+    votes = [most_chosen(item.gold[0] if option in item.gold else option for option in row) for row in rows]
+    return [-1 if option is None else option for option in votes]
 
 
 class ZeroPass:
-    """Items with no hit at all go to a judge; what it rejects is dropped, what it confirms goes to people."""
+    """Items without a hit go to a judge; what it rejects is dropped, what it confirms goes to review."""
 
     name = "zero-pass"
     summary = "have a judge model look at items that nobody answers; drop what it rejects, review the rest (LIME)"
     uses: ClassVar[frozenset[str]] = frozenset({"judge", "right", "best_cut", "answers", "then"})
 
     def rule(self, stage: Stage, seats: int, size: int, tests: int) -> StoppingRule:
-        """One hit settles it."""
+        """Stop at the first hit."""
         return stopping_rule(stage, Cut(op=">=", value=1), seats, tests)
 
     def judge(self, case: ScreenInput) -> Iterator[Verdict]:
-        """Find the items without a hit, ask about them together, then tell what was found in the items' order."""
+        """Find the items without a hit, judge them together, and give verdicts in the items' order."""
         stage, seats = case.stage, [seat.model for seat in case.seats]
         rule = self.rule(stage, len(seats), case.size, case.evidence.tests)
         counts = {i.id: count(stage, rule, case.evidence.of(i.id), seats, stage.full_counts) for i in case.items}
@@ -148,8 +145,11 @@ class ZeroPass:
     def _asked(self, case: ScreenInput, items: Sequence[Item]) -> Iterable[Response | None]:
         if case.ask is None or not case.judges or not items:
             return [None] * len(items)
-        captions = {item.id: _is_caption(case.evidence.of(item.id)) for item in items}
-        prompts = [(item, judge_prompt(item, captions=captions[item.id])) for item in items]
+        prompts = []
+        for item in items:
+            metrics = [said.metric for row in case.evidence.of(item.id) for said in row if said is not None]
+            captions = bool(metrics) and metrics[0].startswith(CAPTION_METRICS)
+            prompts.append((item, judge_prompt(item, captions=captions)))
         return case.ask(case.judges[0], prompts)
 
     def _judged(self, case: ScreenInput, item: str, said: Response | None, told: dict[str, Any]) -> Verdict:
@@ -165,25 +165,21 @@ class ZeroPass:
 
 
 def says_yes(text: str) -> bool | None:
-    """What a judge says: its last line if that is yes or no, else the last YES or NO that it wrote so; or neither."""
+    """A judge's verdict: its last line if that is yes or no, else its last YES or NO in capitals; or neither."""
     last = _LAST_LINE.search(text)
     words = [last[1].upper()] if last else _WORD.findall(text)
     return words[-1] == "YES" if words else None
 
 
-def _is_caption(answers: Sequence[Sequence[PanelAnswer | None]]) -> bool:
-    metrics = [said.metric for row in answers for said in row if said is not None]
-    return bool(metrics) and metrics[0].startswith(CAPTION_METRICS)
-
-
 def judge_prompt(item: Item, *, captions: bool = False) -> Prompt:
-    """The question to a judge."""
+    """The prompt of a judge."""
     pictures = tuple(Picture(image) for image in item.images)
-    golds = "\n".join(f"- {label_within(text, len(pictures))}" for text in _golds(item))
 
     def spoken(text: str) -> str:
         return label_within(text, len(pictures))
 
+    texts = [f"{letter(i)}. {item.choices[i].text}" for i in item.gold] or list(item.references)
+    golds = "\n".join(f"- {spoken(text)}" for text in texts)
     if captions:
         task = (
             "Describe this picture to yourself in detail first. Then read the captions below, which are meant to "
@@ -199,10 +195,6 @@ def judge_prompt(item: Item, *, captions: bool = False) -> Prompt:
             f"Question: {spoken(item.question)}\n{options}\n\nGolden answer:\n{golds}"
         )
     return Prompt((Message("user", (*pictures, Words(task))),))
-
-
-def _golds(item: Item) -> list[str]:
-    return [f"{letter(i)}. {item.choices[i].text}" for i in item.gold] or list(item.references)
 
 
 SCREENS = (WrongGold(), ZeroPass())

@@ -1,7 +1,4 @@
-"""Items by how many of a panel answer them: blind (MMStar, MMMU-Pro, LIME), by bands of difficulty.
-
-Hits are counted so that stopping early and asking everybody end in the same verdict.
-"""
+"""Verdicts by hits of a panel (MMStar, MMMU-Pro, LIME), difficulty and probes, unchanged by stopping early."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,47 +7,41 @@ from typing import Any, ClassVar
 from eyetest.errors import InputError
 from eyetest.measures import hits as counting
 from eyetest.measures.hits import covered
+from eyetest.probes.audit import run_audit
+from eyetest.probes.subject import Subject
 from eyetest.records import Cut, Stage, StoppingRule, Tally, Verdict, VerdictKind
-from eyetest.running.stopping import Waves
+from eyetest.running.execution import Waves
 from eyetest.screens.base import Answers, ScreenInput, kinds, summary
 from eyetest.wording import counted
 
-BAND = "band"
-"""What evidence calls the band of an item; it becomes its tag of that stage's name."""
+BAND = "band"  # what evidence calls the band of an item; it becomes its tag of that stage's name
 _ONCE = Cut(op=">=", value=1)
 
 
 @dataclass(frozen=True)
 class Count:
-    """What a panel comes to on one item."""
+    """Result of a panel on an item."""
 
-    holds: bool | None
-    """Whether the item is on the keeping side; None while that is open."""
-    hits: int
-    """Seats that answer the item."""
-    n: int
-    """Answers that were judged."""
-    missing: int
-    """Answers that could still change it."""
+    holds: bool | None  # whether the item is on the keeping side; None while that is open
+    hits: int  # seats that answer the item
+    n: int  # answers that were judged
+    missing: int  # answers that could still change it
     responses: tuple[str, ...]
     evidence: dict[str, Any]
 
     @property
     def told(self) -> dict[str, Any]:
-        """What a verdict says of it."""
+        """Text of a verdict about it."""
         return {"n": self.n, "hits": self.hits, "responses": self.responses, "evidence": self.evidence}
 
     @property
     def incomplete(self) -> str:
-        """Why nobody can say."""
+        """Why there is no verdict."""
         return f"{counted(self.missing, 'answer')} missing, which could change the verdict"
 
 
 def threshold(stage: Stage, seats: int, size: int) -> Cut:
-    """The stage's cut over the number of seats that answer, for a panel of so many seats.
-
-    ``hits`` counts seats; for a panel of another size than the recipe's it is taken as a share. ``share`` is one.
-    """
+    """The stage's cut over the number of answering seats; ``hits`` is scaled for panels of another size."""
     if set(stage.keep) == {"share"}:
         return _scaled(stage.keep["share"], seats)
     if set(stage.keep) == {"hits"}:
@@ -61,7 +52,7 @@ def threshold(stage: Stage, seats: int, size: int) -> Cut:
 
 
 def _scaled(cut: Cut, seats: int) -> Cut:
-    """A cut over a share as one over a count, so that no share is ever compared with a rounded one."""
+    """A cut over a share as one over a count, to avoid comparing rounded shares."""
     return Cut(op=cut.op, value=round(cut.value * seats, 9))
 
 
@@ -71,20 +62,16 @@ def stopping_rule(stage: Stage, cut: Cut, seats: int, tests: int) -> StoppingRul
 
 
 def count(stage: Stage, rule: StoppingRule, answers: Answers, seats: Sequence[str], full: bool) -> Count:
-    """Count the hits on one item.
-
-    Unless ``full``, only answers count that would have been asked for before the verdict was settled, whoever asked
-    for more: so a run that stopped and one that did not give the same rows.
-    """
+    """Count the hits on one item; unless ``full``, only answers that stopping early would have asked for."""
     present = [[answer for answer in row if answer is not None] for row in answers]
     right = [[answer.is_right(stage.right) for answer in row] for row in present]
     waves = Waves(rule, [len(row) for row in right])
     while not full and (wave := waves.wave()):
         for seat, test in wave:
-            waves.heard[seat].append(right[seat][test])
+            waves.observed[seat].append(right[seat][test])
     if full:
-        waves.heard = right
-    heard = [answer for row, known in zip(present, waves.heard, strict=True) for answer in row[: len(known)]]
+        waves.observed = right
+    heard = [answer for row, known in zip(present, waves.observed, strict=True) for answer in row[: len(known)]]
     hits = [tally.hits for tally in waves.tallies]
     judged = [rule.trials - tally.unknown for tally in waves.tallies]
     answering = sum(rule.answers.holds(hit) for hit in hits)
@@ -98,7 +85,7 @@ def count(stage: Stage, rule: StoppingRule, answers: Answers, seats: Sequence[st
 
 
 class BlindHits:
-    """Inspectors answer the text alone, once each; an item that too many of them answer goes."""
+    """Drop items that too many inspectors answer from the text alone, each asked once."""
 
     name = "blind-hits"
     summary = "drop items that too many inspectors answer without the picture (MMStar)"
@@ -106,10 +93,7 @@ class BlindHits:
     what = "answer it blind"
 
     def rule(self, stage: Stage, seats: int, size: int, tests: int) -> StoppingRule:
-        """Hits are settled once no missing answer can carry them over the cut.
-
-        A rule that no answer could change is a mistake: it would judge every item without asking anybody.
-        """
+        """The stopping rule; one that no answer could change is refused."""
         rule = stopping_rule(stage, threshold(stage, seats, size), seats, tests)
         if (always := rule.verdict([Tally(unknown=rule.trials)] * rule.models)) is not None:
             told = f"{rule.told} is {'always' if always else 'never'} so"
@@ -131,7 +115,7 @@ class BlindHits:
 
 
 class BlindMajority(BlindHits):
-    """Inspectors are asked several times; one answers an item if enough of its trials are right."""
+    """Drop items by inspectors asked several times, who answer an item if enough trials are right."""
 
     name = "blind-majority"
     summary = "drop items that enough inspectors answer blind in most of their trials (MMMU-Pro)"
@@ -140,21 +124,21 @@ class BlindMajority(BlindHits):
 
 
 class BlindCount(BlindHits):
-    """LIME's check, which its paper gives no count for: the recipe states one, by default half of the panel."""
+    """LIME's check, whose count the paper does not give: the recipe states one, by default half of the panel."""
 
     name = "blind-count"
     summary = "drop items that a stated share of text models answers (LIME)"
 
 
 class Difficulty:
-    """A band for each item by the number of seats that answer it; items of some bands may go."""
+    """A band for each item by the number of seats that answer it; items of some bands may be dropped."""
 
     name = "difficulty"
     summary = "sort items into bands by how many of the panel answer them; drop some bands (MMStar, LIME)"
     uses: ClassVar[frozenset[str]] = frozenset({"bands", "drop", "right", "best_cut", "answers", "min_answers"})
 
     def rule(self, stage: Stage, seats: int, size: int, tests: int) -> StoppingRule | None:
-        """Bands need the whole count."""
+        """No stopping rule: bands need the whole count."""
         if covered(stage.bands) != size:
             raise InputError(f"the stage {stage.title}: its bands have to hold each of 0 to {size} hits once")
         for band in stage.drop:
@@ -163,7 +147,7 @@ class Difficulty:
         return None
 
     def judge(self, case: ScreenInput) -> Iterator[Verdict]:
-        """Count, and look the count up."""
+        """Count, and look up the band."""
         stage, seats = case.stage, [seat.model for seat in case.seats]
         rule = stopping_rule(stage, Cut(op=">=", value=0), len(seats), case.evidence.tests)
         for item in case.items:
@@ -190,4 +174,35 @@ def band_of(stage: Stage, hits: int, seats: int, size: int) -> str:
     return band
 
 
-SCREENS = (BlindHits(), BlindMajority(), BlindCount(), Difficulty())
+class Probed:
+    """Give an item with an alarm of a probe the probe's verdict, or the stage's."""
+
+    name = "probe"
+    summary = "drop, or send to people, what a probe of eyetest audit finds"
+    uses: ClassVar[frozenset[str]] = frozenset({"probe", "then"})
+
+    def rule(self, stage: Stage, seats: int, size: int, tests: int) -> StoppingRule | None:
+        """No model is asked."""
+        if stage.probe is None:
+            raise InputError(f"the stage {stage.title}: which probe? eyetest audit --help lists them")
+        return None
+
+    def judge(self, case: ScreenInput) -> Iterator[Verdict]:
+        """Probe the whole benchmark, and look up the items."""
+        assert case.stage.probe is not None
+        assert case.benchmark is not None
+        audit = run_audit(Subject(case.benchmark, seed=case.seed), [case.stage.probe])
+        nothing = "; ".join(["nothing found", *(finding.title for finding in audit.untested)])
+        alarms: dict[str, Verdict] = {}
+        for row in audit.verdicts([item.id for item in case.items]):
+            alarms.setdefault(row.item, row)
+        for item in case.items:
+            alarm = alarms.get(item.id)
+            if alarm is None or alarm.verdict == "keep":
+                yield case.verdict(item.id, "keep", f"{case.stage.probe}: {nothing}")
+            else:
+                verdict, reason = case.stage.then or alarm.verdict, f"{case.stage.probe}: {alarm.reason}"
+                yield case.verdict(item.id, verdict, reason, p=alarm.p, evidence={"found": alarm.evidence})
+
+
+SCREENS = (BlindHits(), BlindMajority(), BlindCount(), Difficulty(), Probed())

@@ -1,13 +1,7 @@
-"""Files that data names: only what lies inside the folder that the user named, only plain files, and unchanged.
-
-Whoever hands a benchmark or a run on decides what its names lead to: a link may lead to a key in the home folder, a
-pipe never ends, a device may do anything. What the user names on the command line is their own and may be a link.
-A snapshot of the Hugging Face hub is a folder of links into the ``blobs`` of its repository; these count as inside.
-
-Parquet files know their own hash, so that a flipped bit is found: it is the last field of the footer, under the
-number that the format keeps free for extensions; every reader skips it. It covers all of the file but itself. A file
-without one (of an older eyetest or of somebody else) is as good as its pages look. Texts that people may change know
-theirs too.
+"""Files that data names: only regular, unchanged files inside the folder that the user named.
+The author of a benchmark or run controls its names: a link may lead to a key in the home folder, a pipe never ends, a
+device may do anything. A user's own path may be a link; links of a Hugging Face snapshot into ``blobs`` are inside.
+Parquet files contain their own hash in the footer's last field, which other readers skip; editable texts have one.
 """
 
 import errno
@@ -34,7 +28,7 @@ _KINDS = {
 
 
 def inside(path: Path, root: Path) -> Path:
-    """The place itself that a name inside ``root`` leads to; one that leads out is refused."""
+    """The resolved path of a name inside ``root``; one that leads out is refused."""
     try:
         real, home = path.resolve(), root.resolve()
     except (OSError, RuntimeError, ValueError):
@@ -47,7 +41,7 @@ def inside(path: Path, root: Path) -> Path:
 
 
 def open_regular(path: Path | str) -> int:
-    """A descriptor of a plain file, never of a link, and never one that would wait for somebody to write."""
+    """A descriptor of a regular file, never of a link; opening never waits for a writer."""
     try:
         file = os.open(path, _READ_ONLY)
     except OSError as error:
@@ -64,13 +58,13 @@ def open_regular(path: Path | str) -> int:
 
 
 def read_regular(path: Path, root: Path, most: int = -1) -> bytes:
-    """What a plain file inside a folder holds, or its first ``most`` bytes."""
+    """The content of a regular file inside a folder, or its first ``most`` bytes."""
     with open(open_regular(inside(path, root)), "rb") as file:
         return file.read(most)
 
 
 def refuse_special(path: Path) -> None:
-    """Stop before a pipe, a socket or a device is read that the user named: it may never end."""
+    """Raise before a pipe, socket or device that the user named is read: it may never end."""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):
@@ -80,7 +74,7 @@ def refuse_special(path: Path) -> None:
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether a name from elsewhere leads nowhere else and can be one of this disk."""
+    """Whether an external name stays in its folder and is valid on this disk."""
     return (
         name not in ("", ".", "..")
         and name.isprintable()
@@ -94,7 +88,7 @@ def _kind(mode: int) -> str:
 
 
 def _hub_blobs(root: Path) -> Path | None:
-    """Where the files of a hub snapshot lie, if a folder is in one: ``datasets--NAME/snapshots/REVISION/…``."""
+    """The blobs of a hub snapshot, if a folder is in one: ``datasets--NAME/snapshots/REVISION/…``."""
     for folder in root.parents:
         if folder.name == "snapshots" and _HUB_REPOSITORY.fullmatch(folder.parent.name):
             return folder.parent / "blobs"
@@ -104,12 +98,9 @@ def _hub_blobs(root: Path) -> Path | None:
 _MAGIC = b"PAR1"
 _NAME = b"eyetest.sha-256:"
 _SIZE = hashlib.sha256().digest_size
-_FIELD = b"\x08\xfe\xff\x03" + bytes([len(_NAME) + _SIZE]) + _NAME
-"""Thrift's compact protocol: a binary value, field 32767, its length, and whose it is."""
-_END = 1 + 4 + len(_MAGIC)
-"""A footer's last byte, its length and the magic number."""
-_MOST_WRONG = 2
-"""Bytes of that field that may be damaged before the file is taken for one without a checksum."""
+_FIELD = b"\x08\xfe\xff\x03" + bytes([len(_NAME) + _SIZE]) + _NAME  # Thrift compact: binary field 32767, length, name
+_END = 1 + 4 + len(_MAGIC)  # A footer's last byte, its length and the magic number
+_MOST_WRONG = 2  # bytes of that field that may be damaged before the file is taken for one without a checksum
 _AT_ONCE = 2**20
 _SIGNED, _SIGNED_END = "<!-- written by eyetest; the same until it is edited: ", " -->\n"
 
@@ -126,7 +117,7 @@ def add_checksum(path: Path) -> None:
 
 
 def has_checksum(path: Path) -> bool:
-    """Whether a file carries a checksum, which is found to fit. One that does not fit is an error, in one line."""
+    """Whether a file has a checksum, which is verified. A wrong one raises an error of one line."""
     with open(open_regular(path), "rb") as file:
         start = os.fstat(file.fileno()).st_size - _END - _SIZE - len(_FIELD)
         file.seek(max(start, 0))
@@ -151,13 +142,13 @@ def _digest(file: BinaryIO, length: int, rest: bytes) -> bytes:
 
 
 def signed(text: str) -> str:
-    """A Markdown text with a last line that no reader sees and that fits nothing but this text."""
+    """A Markdown text with an invisible last line that holds its checksum."""
     body = text.rstrip("\n") + "\n"
     return f"{body}\n{_SIGNED}{_text_digest(body)}{_SIGNED_END}"
 
 
 def is_as_written(path: Path) -> bool:
-    """Whether a file is a signed text that nobody has touched: if somebody has, it is not ours to replace."""
+    """Whether a file is a signed text that was not edited since; an edited one must not be replaced."""
     try:
         body, begin, rest = read_regular(path, path.parent).decode("utf-8").rpartition(f"\n{_SIGNED}")
     except (OSError, InputError, UnicodeDecodeError):

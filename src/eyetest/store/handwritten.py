@@ -1,8 +1,4 @@
-"""Files that people write by hand: YAML that becomes typed values, or one line that says what is wrong with it.
-
-All YAML comes in here. What YAML allows and nobody needs is refused before it costs anything: names that stand there
-twice, references that unfold into more than memory holds or into themselves, endless nesting, endless numbers.
-"""
+"""Hand-written YAML as typed values or an error of one line; duplicate names and unbounded expansion are refused."""
 
 import re
 from pathlib import Path
@@ -14,13 +10,10 @@ import yaml
 from eyetest.errors import InputError, nearest, short
 
 Value = TypeVar("Value")
-MAX_BYTES = 2**20
-"""The largest file. The largest that people write, models.yaml, has a few kilobytes."""
+MAX_BYTES = 2**20  # the largest file. The largest that people write, models.yaml, has a few kilobytes
 MAX_DEPTH = 50
-MAX_VALUES = 50_000
-"""The most values in a file, each counted as often as it is referred to."""
-MAX_NUMBER = 100
-"""The longest number or date, in characters."""
+MAX_VALUES = 50_000  # the most values in a file, each counted as often as it is referred to
+MAX_NUMBER = 100  # the longest number or date, in characters
 _NUMBERS = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "timestamp"))
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _UNKNOWN = re.compile(r"unknown field `(?P<name>[^`]*)`(?: - at `\$?(?P<path>[^`]*)`)?")
@@ -28,7 +21,7 @@ _PATH = re.compile(r" - at `\$?(?P<path>[^`]*)`$")
 
 
 class _BoundedLoader(yaml.SafeLoader):
-    """Plain values only, within the limits; every complaint knows its line."""
+    """Plain values only, within the limits; every error has its line."""
 
     depth = 0
     values = 0
@@ -37,10 +30,9 @@ class _BoundedLoader(yaml.SafeLoader):
         self.depth += 1
         self.values += 1
         if self.depth > MAX_DEPTH or self.values > MAX_VALUES:
-            too = (
-                f"nested more than {MAX_DEPTH} deep" if self.depth > MAX_DEPTH else f"more than {MAX_VALUES:,} values"
-            )
-            raise _complaint(too, self.peek_event())  # type: ignore[no-untyped-call]
+            is_deep = self.depth > MAX_DEPTH
+            problem = f"nested more than {MAX_DEPTH} deep" if is_deep else f"more than {MAX_VALUES:,} values"
+            raise _complaint(problem, self.peek_event())  # type: ignore[no-untyped-call]
         node: yaml.Node | None = super().compose_node(parent, index)
         self.depth -= 1
         return node
@@ -63,7 +55,7 @@ class _BoundedLoader(yaml.SafeLoader):
             raise _complaint(f"{short(node.value)} is no {kind}; put texts in quotes", node) from None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Refuses a name that stands there twice, of which plain YAML would silently take the last."""
+        """Refuse a duplicate name, of which plain YAML would silently take the last."""
         names = set()
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
@@ -74,12 +66,12 @@ class _BoundedLoader(yaml.SafeLoader):
 
 
 def read_yaml(path: Path) -> Any:
-    """What a YAML file holds."""
+    """The content of a YAML file."""
     return parse_yaml(read_text(path), str(path))
 
 
 def read_text(path: Path) -> str:
-    """A YAML file as it is written."""
+    """A YAML file as text."""
     if path.exists() and not path.is_file():
         raise InputError(f"{path} is no file")
     try:
@@ -97,7 +89,7 @@ def read_text(path: Path) -> str:
 
 
 def parse_yaml(text: str, where: str) -> Any:
-    """What a YAML text holds; ``where`` names it in complaints."""
+    """The content of a YAML text; ``where`` names it in errors."""
     loader = None
     try:
         loader = _BoundedLoader(text)
@@ -122,17 +114,15 @@ def _one_line(problem: str, longest: int = 200) -> str:
 
 
 def _measure(node: yaml.Node, known: dict[int, int]) -> int:
-    """How many values a node unfolds into; each node is looked at once, however often it is referred to."""
+    """The number of values a node expands into; each node is visited once, however often it is referred to."""
     size = known.get(id(node))
     if size == 0:
         raise _complaint("a value that refers to itself", node)
     if size is None:
         known[id(node)] = 0
-        size = 1
-        if isinstance(node, yaml.CollectionNode):
-            for part in node.value:
-                for one in part if isinstance(part, tuple) else (part,):
-                    size += _measure(one, known)
+        parts = node.value if isinstance(node, yaml.CollectionNode) else ()
+        inner = (value for part in parts for value in (part if isinstance(part, tuple) else (part,)))
+        size = 1 + sum(_measure(value, known) for value in inner)
         if size > MAX_VALUES:
             raise _complaint(f"more than {MAX_VALUES:,} values, references unfolded", node)
         known[id(node)] = size
@@ -140,7 +130,7 @@ def _measure(node: yaml.Node, known: dict[int, int]) -> int:
 
 
 def convert(value: Any, kind: type[Value], where: str) -> Value:
-    """A value of this type; a key that it does not have is refused with the nearest one that it has."""
+    """Convert a value to a type; an unknown key is refused, with the nearest known one."""
     try:
         return msgspec.convert(_named(value), kind)
     except msgspec.ValidationError as error:
@@ -155,20 +145,20 @@ def convert(value: Any, kind: type[Value], where: str) -> Value:
 
 
 def _named(value: Any) -> Any:
-    """A value in which every key is a name: YAML takes ``7:`` for a number."""
+    """A value in which every key is a text: YAML reads ``7:`` as a number."""
     if isinstance(value, dict):
         return {str(key): _named(inner) for key, inner in value.items()}
     return [_named(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _told(path: str) -> str:
-    """A path inside a value, for people: ``.stages[0]`` is ``, stages 1``."""
+    """A path inside a value, readable: ``.stages[0]`` is ``, stages 1``."""
     words = re.sub(r"\[(\d+)\]", lambda match: f" {int(match[1]) + 1}", path).replace("[...]", "").strip(".")
     return f", {words.replace('.', ', ')}" if words else ""
 
 
 def _names(kind: Any, path: str) -> list[str]:
-    """The settings that a type knows at a path inside it, such as ``.stages[0].keep[...]``."""
+    """The settings of a type at a path inside it, such as ``.stages[0].keep[...]``."""
     info: Any = msgspec.inspect.type_info(kind)
     for name, inside in re.findall(r"\.(\w+)|(\[)", path):
         current = _present(info)
@@ -180,6 +170,5 @@ def _names(kind: Any, path: str) -> list[str]:
 
 
 def _present(info: Any) -> Any:
-    """A type that may be absent, as it is where it is not."""
     types = getattr(info, "types", (info,))
     return next((one for one in types if not isinstance(one, msgspec.inspect.NoneType)), info)

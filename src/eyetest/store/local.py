@@ -1,9 +1,5 @@
-"""The disk of this machine: the one place where files are locked, appended to and exchanged by calls of the system.
-
-Whole files and folders are put in place in one step: whoever looks sees the old one or the new one. The new content
-grows in a hidden sibling, ``.NAME.partial-…``, which is renamed (or, where something stands there already, exchanged)
-when it is complete. Locks are those of the system, which a killed process gives up by dying: so the next writer can
-tell what the dead left behind, and sweeps it.
+"""The disk of this machine: files are locked by the system, appended to, and replaced atomically.
+New content is in a hidden sibling, ``.NAME.partial-…``; a killed writer loses its lock, and the next removes it.
 """
 
 import ctypes
@@ -26,31 +22,31 @@ _RENAME_EXCHANGE = 2
 _LOOKS = 40
 _SECONDS_BETWEEN_LOOKS = 0.01
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
-_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 
 
 class BusyError(EyetestError):
-    """Somebody else holds a lock."""
+    """Another process holds a lock."""
 
 
 class TakenError(InputError):
-    """Somebody else has put something where only a new file or folder was to be made."""
+    """Another process has put something where only a new file or folder was to be made."""
 
 
 class GrowingFile:
-    """A file that is appended to, locked for as long as its writer lives."""
+    """A file that is appended to, locked as long as its writer runs."""
 
     def __init__(self, path: Path) -> None:
         self.size, self.torn = 0, False
         while True:
             self._file = os.open(path, _APPEND, 0o666)
             fcntl.flock(self._file, fcntl.LOCK_EX)
-            if path.exists():  # nobody took it for a dead writer's between its making and its locking
+            if path.exists():  # it was not taken for a dead writer's between its making and its locking
                 return
             os.close(self._file)
 
     def add(self, data: bytes) -> None:
-        """Append a piece, whole or not at all."""
+        """Append a piece, completely or not at all."""
         try:
             write_all(self._file, data)
         except OSError:
@@ -62,23 +58,23 @@ class GrowingFile:
         self.size += len(data)
 
     def sync(self) -> None:
-        """Hand what was written to the disk itself; a file that is closed meanwhile is synced by who closed it."""
+        """Flush to disk; a file that is closed meanwhile is synced by the closing thread."""
         with suppress(OSError):
             os.fdatasync(self._file)
 
     def close(self) -> None:
-        """Add no more."""
+        """Close the file."""
         file, self._file = self._file, -1
         with suppress(OSError):
             os.close(file)
 
 
 class LocalStore:
-    """The disk, as `eyetest.store.Store` describes it."""
+    """The disk of this machine; refusals of the system are raised as `OSError`."""
 
     @contextmanager
     def lock(self, path: Path) -> Iterator[None]:
-        """Hold a lock until the block ends or the process does, however it ends; a `BusyError` if another has it."""
+        """Hold a lock until the block or the process ends; a `BusyError` if another process has it."""
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             if not _is_locked(file):
@@ -93,8 +89,8 @@ class LocalStore:
         finally:
             os.close(file)
 
-    def holder(self, path: Path) -> int | None:
-        """The process that holds a lock."""
+    def holder(self, path: Path) -> int | str | None:
+        """The id of the process that holds a lock; with its machine where that may be another."""
         try:
             file = os.open(path, os.O_RDONLY)
         except FileNotFoundError:
@@ -108,21 +104,9 @@ class LocalStore:
         finally:
             os.close(file)
 
-    def make_folder(self, path: Path) -> None:
-        """Make a folder, and those above it, unless it is there."""
-        path.mkdir(parents=True, exist_ok=True)
-
-    def names(self, folder: Path, suffix: str) -> Iterator[str]:
-        """The names in a folder that end so; none where there is no folder."""
-        return (path.name for path in folder.glob(f"*{suffix}"))
-
-    def begin(self, path: Path) -> GrowingFile:
-        """Begin a file that is not there yet."""
-        return GrowingFile(path)
-
     @contextmanager
     def claimed(self, path: Path) -> Iterator[int | None]:
-        """The size of a file that nobody is appending to, and nobody else claims until the block ends."""
+        """The size of a file that no process appends to, and that no other claims until the block ends."""
         try:
             file = open_regular(path)
         except (FileNotFoundError, InputError):
@@ -140,7 +124,7 @@ class LocalStore:
 
     @contextmanager
     def replacing_folder(self, target: Path, *, overwrite: bool = True) -> Iterator[Path]:
-        """Give an empty folder to fill; it becomes ``target`` when the block ends, and vanishes if it fails."""
+        """Yield an empty folder; it becomes ``target`` when the block ends, and is removed if it fails."""
         with _sibling(target) as sibling:
             content = sibling / "content"
             content.mkdir()
@@ -152,47 +136,40 @@ class LocalStore:
             except OSError as error:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                     raise
-                _refuse_unless(overwrite, target)
+                if not overwrite:
+                    raise taken(target) from None
                 _exchange(content, target)
             _flush(target.parent)
 
     @contextmanager
     def replacing_file(self, target: Path, *, overwrite: bool = True) -> Iterator[Path]:
-        """Give a path to write; the file becomes ``target`` when the block ends, and vanishes if it fails."""
+        """Yield a path to write; the file becomes ``target`` when the block ends, and is removed if it fails."""
         with _sibling(target) as sibling:
             content = sibling / target.name
             yield content
             _flush(content)
-            if target.exists():
-                _refuse_unless(overwrite, target)
+            if target.exists() and not overwrite:
+                raise taken(target)
             content.replace(target)
             _flush(target.parent)
 
     def write(self, path: Path, data: bytes) -> None:
-        """Write a file of a folder that is being made, and the folder around it."""
-        try:
-            file = os.open(path, _WRITE, 0o666)
-        except FileNotFoundError:
-            self.make_folder(path.parent)
-            file = os.open(path, _WRITE, 0o666)
-        try:
-            write_all(file, data)
-        finally:
-            os.close(file)
+        """Write a file of a folder that is being made, and its parent folders."""
+        write_file(path, data)
 
     def remove(self, path: Path) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file, if it exists."""
         path.unlink(missing_ok=True)
 
     def missing(self, path: Path) -> bytes | None:
-        """What a picture holds that is no file of its own: out of the pack in which it was copied here."""
+        """The content of an image that is not a file of its own, from the pack in which it was copied here."""
         return packed(path)
 
     def pack(self, pictures: Path, names: Sequence[str]) -> None:
-        """Nothing: on a disk, every picture is a file."""
+        """Do nothing: on a disk, every image is a file."""
 
     def sweep(self, target: Path) -> None:
-        """Remove what killed writers of the same target left behind: siblings that nobody holds a lock on."""
+        """Remove what killed writers of the same target left: siblings that are not locked."""
         for sibling in target.parent.iterdir():
             if sibling.name.startswith(_prefix(target)):
                 with suppress(OSError):
@@ -205,14 +182,27 @@ class LocalStore:
 
 
 def write_all(file: int, data: bytes | memoryview) -> None:
-    """Write all of it, as often as the system has to be asked."""
+    """Write all bytes, with as many system calls as it takes."""
     written = os.write(file, data)
     while written < len(data):
         written += os.write(file, data[written:])
 
 
+def write_file(path: Path, data: bytes | memoryview) -> None:
+    """Write a file and create its folder."""
+    try:
+        file = os.open(path, _WRITE, 0o666)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = os.open(path, _WRITE, 0o666)
+    try:
+        write_all(file, data)
+    finally:
+        os.close(file)
+
+
 def _is_locked(file: int) -> bool:
-    """Take the lock. A reader who looks whether it is held holds it for a moment, so look more than once."""
+    """Take the lock. A reader that tests it holds it for a moment, so try more than once."""
     for _ in range(_LOOKS):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -223,9 +213,9 @@ def _is_locked(file: int) -> bool:
     return False
 
 
-def _refuse_unless(overwrite: bool, target: Path) -> None:
-    if not overwrite:
-        raise TakenError(f"{target} was written by somebody else meanwhile; choose another place")
+def taken(target: Path) -> TakenError:
+    """The error where another process has written a new file or folder first."""
+    return TakenError(f"{target} was written by another process meanwhile; choose another place")
 
 
 @contextmanager
@@ -241,7 +231,10 @@ def _sibling(target: Path) -> Iterator[Path]:
         yield sibling
     except Exception as error:
         system = system_error(error)
-        if system is None or _is_elsewhere(system, sibling):
+        paths = (system.filename, system.filename2) if system is not None else ()
+        names = [Path(os.fsdecode(name)) for name in paths if isinstance(name, str | bytes)]
+        elsewhere = bool(names) and not any(name.is_relative_to(sibling) for name in names)
+        if system is None or elsewhere:  # an error that names no file is about the one being written
             raise
         raise InputError(f"cannot write {target}: {system_words(system)}") from None
     finally:
@@ -252,19 +245,12 @@ def _sibling(target: Path) -> Iterator[Path]:
                 folder.rmdir()
 
 
-def _is_elsewhere(error: OSError, sibling: Path) -> bool:
-    """Whether an error names a file that is not the one being written; one that names none is of what is written."""
-    names = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, str | bytes)]
-    return bool(names) and not any(Path(name).is_relative_to(sibling) for name in names)
-
-
 def _make_locked(target: Path) -> tuple[Path, int]:
-    """A new sibling and the lock on it."""
     while True:
         sibling = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))
         lock = os.open(sibling, os.O_RDONLY)
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if sibling.exists():  # nobody swept it between its making and its locking
+        if sibling.exists():  # it was not swept between its making and its locking
             return sibling, lock
         os.close(lock)
 
@@ -274,7 +260,7 @@ def _prefix(target: Path) -> str:
 
 
 def _exchange(new: Path, old: Path) -> None:
-    """Swap two folders so that at no moment is there none at ``old``."""
+    """Swap two folders so that ``old`` exists at any moment."""
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if rename is not None:
         if rename(_AT_FDCWD, os.fsencode(new), _AT_FDCWD, os.fsencode(old), _RENAME_EXCHANGE) == 0:
@@ -287,7 +273,7 @@ def _exchange(new: Path, old: Path) -> None:
 
 
 def _flush(path: Path) -> None:
-    """Ask the disk to have a file or a directory entry; pictures are covered by their folder's rename order."""
+    """Flush a file or a directory entry to disk; images are covered by their folder's rename order."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

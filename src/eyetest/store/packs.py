@@ -1,9 +1,4 @@
-"""Packs: many pictures of a benchmark in one file, so that they travel together.
-
-A request for a single object costs milliseconds of work, and making a file half a millisecond: more than all the rest
-of a question. So on a store elsewhere pictures lie in ``packs/``, one after the other in the order in which they are
-asked about, and ``images.index.parquet`` says where each begins. A pack is called by the hash of what it holds.
-"""
+"""Packs in ``packs/``: many images in one file, since requests are slow; ``images.index.parquet`` has offsets."""
 
 import hashlib
 import os
@@ -12,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from eyetest.errors import InputError
+from eyetest.errors import InputError, first_line
 
 LOOSE, PACKS, INDEX = "images", "packs", "images.index.parquet"
 _COLUMNS = {"name": "string", "pack": "string", "offset": "int64", "size": "int64"}
@@ -22,7 +17,7 @@ _MOST_OPEN = 8
 
 
 class PackIndex:
-    """Where all pictures of a benchmark lie."""
+    """The locations of all images of a benchmark."""
 
     def __init__(self, path: Path) -> None:
         import numpy as np  # noqa: PLC0415 (every command loads this module, few have packs)
@@ -38,52 +33,40 @@ class PackIndex:
             self._pack_of, self._starts = np.from_dlpack(packs.indices), np.from_dlpack(starts)
             self._ends = np.add(self._starts, np.from_dlpack(sizes))
         except (OSError, pa.ArrowException, ValueError) as error:
-            raise InputError(f"{path} is damaged: {(str(error).splitlines() or [''])[0]}") from None
+            raise InputError(f"{path} is damaged: {first_line(error)}") from None
         self.packs: list[str] = packs.dictionary.to_pylist()
         if not all(map(_PACK.fullmatch, self.packs)) or (self._starts < 0).any() or (self._ends < self._starts).any():
             raise InputError(f"{path} is damaged: it leads to no pack")
         self._names = np.array(names.to_pylist(), np.bytes_)
         self._order = self._names.argsort()
 
-    def row(self, name: str) -> int | None:
-        """The place of a picture among all."""
+    def find(self, name: str) -> tuple[Path, int, int] | None:
+        """The pack of an image, its offset, and its size; None where it is in none."""
         key = name.encode()
         at = int(self._names.searchsorted(key, sorter=self._order))
         if at == len(self._order) or self._names[self._order[at]] != key:
             return None
-        return int(self._order[at])
-
-    def pack_of(self, row: int) -> int:
-        """In which pack a picture lies."""
-        return int(self._pack_of[row])
-
-    def path(self, pack: int) -> Path:
-        """Where a pack lies."""
-        return self._folder / f"{self.packs[pack]}.pack"
-
-    def size(self, pack: int) -> int:
-        """How many bytes a pack has."""
-        return int(self._ends[self._pack_of == pack].max())
+        row = self._order[at]
+        pack = self._folder / f"{self.packs[self._pack_of[row]]}.pack"
+        return pack, int(self._starts[row]), int(self._ends[row] - self._starts[row])
 
     def picture(self, name: str) -> bytes | None:
-        """A picture by its name, if it is in a pack on this disk."""
-        row = self.row(name)
-        return None if row is None else self.read(row)
+        """An image by its name, if it is in a pack on this disk."""
+        found = self.find(name)
+        return None if found is None else read_part(*found)
 
-    def read(self, row: int) -> bytes | None:
-        """A picture out of its pack, if that is on this disk."""
-        try:
-            file = os.open(self.path(self.pack_of(row)), os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return None
-        try:
-            return os.pread(file, int(self._ends[row] - self._starts[row]), int(self._starts[row]))
-        finally:
-            os.close(file)
+
+def read_part(pack: Path, start: int, size: int) -> bytes | None:
+    """An image from its pack, if that is on this disk."""
+    try:
+        with pack.open("rb", buffering=0) as file:
+            return os.pread(file.fileno(), size, start)
+    except FileNotFoundError:
+        return None
 
 
 def write_packs(folder: Path, names: Sequence[str]) -> None:
-    """Put the pictures of ``images/`` into packs beside it."""
+    """Put the images of ``images/`` into packs beside it, in the order in which they are asked about."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
 
@@ -112,13 +95,13 @@ def write_packs(folder: Path, names: Sequence[str]) -> None:
 
 
 def packed(path: Path) -> bytes | None:
-    """A picture out of packs on this disk, beside the folder where its file would be."""
+    """An image from packs on this disk, beside the folder where its file would be."""
     index = open_index(path.parent.parent.parent)
     return None if index is None else index.picture(path.name)
 
 
 def open_index(folder: Path) -> PackIndex | None:
-    """The index of a benchmark folder, if its pictures are in packs."""
+    """The index of a benchmark folder, if its images are in packs."""
     try:
         return _opened(folder / INDEX, (folder / INDEX).stat().st_mtime_ns)
     except FileNotFoundError:

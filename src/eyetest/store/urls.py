@@ -1,53 +1,271 @@
-"""Urls, such as ``s3://bucket/runs/a``, and the folders of this disk that mirror what they name.
-
-A bucket (or a host, or whatever comes first in a url) has one mirror, ``remote-…`` in the cache, which remembers its
-url: so a url is always worked on at the same path, whichever process works on it, and a path in a mirror tells which
-url it stands for. All other rooms see paths; users see urls (`eyetest.errors.as_said`).
+"""Urls (``s3://bucket/runs/a``) and their mirrors (``remote-…`` in the cache). A note (``.known``) per equal file has
+its remote version, local size and time: remote changes and removals are applied, files never uploaded are kept.
 """
 
 import hashlib
 import json
+import logging
 import os
 import re
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from secrets import token_hex
+from typing import Any
 
 import msgspec
 
-from eyetest.errors import InputError, MissingExtraError, name_folder, short
+from eyetest.errors import EyetestError, InputError, MissingExtraError, first_line, name_folder, short
 from eyetest.redaction import show_store
 from eyetest.store.files import is_plain_name
-from eyetest.store.local import LocalStore
+from eyetest.store.local import LocalStore, write_file
+from eyetest.store.packs import INDEX, LOOSE, PACKS
 
-if TYPE_CHECKING:
-    from eyetest.store.mirror import Mirror
+WRITER = ".writer"  # the suffix of the object that names the process writing to a run; never fetched
+_LAST = ".json"  # the suffix of files that are sent and fetched last, so that a folder without them is not there yet
+_KNOWN = ".known"
+_BENCHMARK = "benchmark.json"  # beside this, images are fetched when they are needed
+_AT_ONCE = 8  # files uploaded side by side, each of which fsspec holds in memory
+# Fields that change when an object does, by protocol.
+_VERSIONS = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "mtime", "modified", "created")
+_log = logging.getLogger(__name__)
 
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):/+(.*)", re.DOTALL)
-"""A path object makes one slash of two."""
+
+class RemoteError(OSError):
+    """An error of a remote store about a url, in one line."""
+
+
+class SyncNote(msgspec.Struct):
+    """A file that is the same on both sides: its remote version, and its local size and time in nanoseconds."""
+
+    tag: str
+    size: int
+    time: int
+
+
+class Mirror:
+    """The part of a bucket that is on this disk, and the transfers in both directions."""
+
+    def __init__(self, root: Path, url: str) -> None:
+        self.root, self.url = root, url
+        self._is_s3 = url.startswith("s3")
+
+    @cached_property
+    def _there(self) -> tuple[Any, str]:
+        import fsspec  # noqa: PLC0415 (an extra)
+
+        try:
+            fs, base = fsspec.core.url_to_fs(self.url, use_listings_cache=False)
+        except ImportError as error:
+            extra = "pip install 'eyetest[s3]'" if self._is_s3 else first_line(error)
+            raise MissingExtraError(f"{self.url} needs a package that is not installed: {extra}") from None
+        except ValueError as error:
+            raise InputError(f"{self.url}: {first_line(error).lower()}") from None
+        return fs, base.rstrip("/")
+
+    @property
+    def fs(self) -> Any:
+        """The fsspec file system."""
+        return self._there[0]
+
+    def url_of(self, path: Path) -> str:
+        """The url of a path."""
+        return f"{self.url}/{path.absolute().relative_to(self.root).as_posix()}"
+
+    def _key(self, path: Path) -> str:
+        return f"{self._there[1]}/{path.absolute().relative_to(self.root).as_posix()}"
+
+    def bring(self, path: Path) -> None:
+        """Fetch what is new or changed of a file or folder; a benchmark's images are fetched on demand."""
+        there = dict(self._listed(path))
+        if not there and "#" in path.name:  # a sheet of a table
+            path = path.with_name(path.name.rpartition("#")[0])
+            there = dict(self._listed(path))
+        wanted = {file: tag for file, tag in there.items() if self._differs(file, tag)}
+        for is_last in (False, True):
+            self._fetch({file: tag for file, tag in wanted.items() if (file.suffix == _LAST) == is_last})
+        self._drop_gone(path, there)
+        if wanted:
+            _log.info("fetched %d files of %s", len(wanted), self.url_of(path))
+
+    def _listed(self, path: Path) -> Iterator[tuple[Path, str]]:
+        pending = [path]
+        while pending:
+            folder = pending.pop()
+            key, found = self._key(folder), self.listing(folder)
+            if folder == path:
+                yield from ((path, _tag(info)) for info in found if info["name"] == key)
+            names = {info["name"].removeprefix(f"{key}/").rstrip("/"): info for info in found if info["name"] != key}
+            left = ({LOOSE} if _BENCHMARK in names else set()) | ({PACKS} if INDEX in names else set())
+            for own, info in names.items():
+                if own == _KNOWN or not is_plain_name(own):
+                    _log.warning("left out, as it is no file name: %r", info["name"][:200])
+                elif info["type"] == "directory":
+                    pending += [folder / own] if own not in left else []
+                elif own not in left and not own.endswith(WRITER):
+                    yield folder / own, _tag(info)
+
+    def listing(self, path: Path) -> list[dict[str, Any]]:
+        """What fsspec lists in a folder; for an object, the object alone."""
+        try:
+            with self._reaching(path):
+                return [info for info in self.fs.ls(self._key(path), detail=True) if info["type"] != "other"]
+        except FileNotFoundError:
+            return []
+
+    def _differs(self, path: Path, tag: str) -> bool:
+        try:
+            known = msgspec.json.decode(self._note_path(path).read_bytes(), type=SyncNote)
+            here = path.stat()
+        except (OSError, msgspec.DecodeError):
+            return True
+        return known != SyncNote(tag, here.st_size, here.st_mtime_ns)
+
+    def _fetch(self, tags: Mapping[Path, str]) -> None:
+        if not tags:
+            return
+        new = {path: path.with_name(f".{token_hex(4)}.partial-") for path in tags}
+        for path in tags:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with self._reaching(next(iter(tags))):
+                self.fs.get([*map(self._key, tags)], [*map(str, new.values())])
+            for path, tag in tags.items():
+                new[path].replace(path)
+                self._note(path, tag)
+        except FileNotFoundError as error:
+            raise RemoteError(f"{self.url}: gone while it was being read: {first_line(error)}") from None
+        finally:
+            for path in new.values():
+                path.unlink(missing_ok=True)
+
+    def _drop_gone(self, path: Path, there: Iterable[Path]) -> None:
+        note, there = self._note_path(path), set(there)
+        for file in [note] if note.is_file() else [file for file in note.rglob("*") if file.is_file()]:
+            gone = self.root / file.relative_to(self.root / _KNOWN)
+            if gone not in there and not self.tag(gone):
+                gone.unlink(missing_ok=True)
+                file.unlink(missing_ok=True)
+
+    def _note(self, path: Path, tag: str, new: Path | None = None) -> None:
+        """Note that a file, or a new one that replaces it next, is the same on both sides."""
+        here = (new or path).stat()
+        place(self._note_path(path), msgspec.json.encode(SyncNote(tag, here.st_size, here.st_mtime_ns)))
+
+    def _note_path(self, path: Path) -> Path:
+        return self.root / _KNOWN / path.absolute().relative_to(self.root)
+
+    def tag(self, path: Path) -> str:
+        """The version of an object; empty where there is none."""
+        try:
+            with self._reaching(path):
+                return _tag(self.fs.info(self._key(path)))
+        except FileNotFoundError:
+            return ""
+
+    def read(self, path: Path) -> bytes | None:
+        """The content of an object; None where there is none."""
+        try:
+            with self._reaching(path):
+                return bytes(self.fs.cat_file(self._key(path)))
+        except FileNotFoundError:
+            return None
+
+    def put(self, path: Path, data: bytes | Path, *, create: bool = False) -> None:
+        """Upload bytes or a file; with ``create`` a `FileExistsError` where there is an object already."""
+        how = {"mode": "create"} if create and self._is_s3 else {}
+        with self._reaching(path):
+            if create and not self._is_s3 and self.fs.exists(self._key(path)):
+                raise FileExistsError(self.url_of(path))
+            if isinstance(data, Path):
+                self.fs.put_file(str(data), self._key(path), **how)
+            else:
+                self.fs.pipe_file(self._key(path), data, **how)
+
+    def send(self, new: Path, path: Path, *, create: bool = False) -> None:
+        """Upload a file that replaces the local one next."""
+        self.put(path, new, create=create)
+        self._note(path, self.tag(path), new)
+
+    def send_folder(self, content: Path, path: Path) -> None:
+        """Upload a folder: first its content, then its manifests; last, remove what only an older one had."""
+        left = content / LOOSE if (content / PACKS).is_dir() else None
+        files = [p for p in sorted(content.rglob("*")) if p.is_file() and not (left and p.is_relative_to(left))]
+        keys = {file: self._key(path / file.relative_to(content)) for file in files}
+        last = [file for file in files if file.parent == content and file.suffix == _LAST]
+        first = [file for file in files if file not in last]
+        with self._reaching(path):
+            before = set(self.fs.find(self._key(path)))
+            if first:
+                how = {"batch_size": _AT_ONCE} if self.fs.async_impl else {}
+                self.fs.put([str(file) for file in first], [keys[file] for file in first], **how)
+            for file in last:
+                self.fs.put_file(str(file), keys[file])
+            for key in sorted(before - set(keys.values())):
+                with suppress(FileNotFoundError):
+                    self.fs.rm_file(key)
+        sent = dict(self._listed(path))
+        for file in files:
+            if (target := path / file.relative_to(content)) in sent:
+                self._note(target, sent[target], file)
+
+    def remove(self, path: Path) -> None:
+        """Remove a file here, then remotely if it was ever sent."""
+        path.unlink(missing_ok=True)
+        if self._note_path(path).exists():
+            self.remove_object(path)
+            self._note_path(path).unlink(missing_ok=True)
+
+    def remove_object(self, path: Path) -> None:
+        """Remove an object, if it exists."""
+        with suppress(FileNotFoundError), self._reaching(path):
+            self.fs.rm_file(self._key(path))
+
+    @contextmanager
+    def _reaching(self, path: Path) -> Iterator[None]:
+        """Turn errors of a library into one line, but keep missing and existing files apart."""
+        try:
+            yield
+        except (FileNotFoundError, FileExistsError, RemoteError, EyetestError):
+            raise
+        except Exception as error:  # each protocol has errors of its own
+            words = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            raise RemoteError(f"{self.url_of(path)}: {str(words).splitlines()[0]}") from None
+
+
+def place(path: Path, data: bytes | memoryview) -> None:
+    """Move a file to its place atomically; several processes may do so at once."""
+    new = path.with_name(f".{token_hex(4)}.partial-")
+    try:
+        write_file(new, data)
+        new.replace(path)
+    except OSError:
+        new.unlink(missing_ok=True)
+        raise
+
+
+def _tag(info: dict[str, Any]) -> str:
+    return next((str(info[name]) for name in _VERSIONS if info.get(name)), str(info.get("size")))
+
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):/+(.*)", re.DOTALL)  # A path object makes one slash of two
 _MIRROR = re.compile(r"remote-[0-9a-f]{16}")
 _ABOUT = ".remote.json"
 _DISKS = ("file", "local")
-_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
-"""Where another server than Amazon's is named: the same bucket elsewhere is another one."""
-
-
-class _MirrorUrl(msgspec.Struct):
-    """What a mirror remembers."""
-
-    url: str
+_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")  # the same bucket on another server is a different one
 
 
 def cache_root() -> Path:
-    """Where files that were only looked at are kept as benchmark folders, and mirrors of what lies elsewhere."""
+    """The folder of cached imports as benchmark folders, and of mirrors."""
     if named := os.environ.get("EYETEST_CACHE"):
         return Path(named)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "eyetest"
 
 
 def local_path(said: str | os.PathLike[str]) -> Path:
-    """What a user named as a path on this disk; of what lies elsewhere, all but pictures has been brought by then."""
+    """The local path of a user's path or url; of a url, everything but images is fetched by then."""
     mirror, path = _mirrored(said)
     if mirror is not None:
         mirror.bring(path)
@@ -55,29 +273,29 @@ def local_path(said: str | os.PathLike[str]) -> Path:
 
 
 def known_path(said: str) -> Path:
-    """A path that a file speaks of. It leads to another machine only where the user has been there before."""
+    """A path that a file names. It leads to another machine only if the user has used that before."""
     url = _split(said)
     if url is None or (_root(*url[:2]) / _ABOUT).is_file():
         return local_path(said)
     return Path(said)
 
 
-def mirror_of(path: Path) -> "Mirror | None":
+def mirror_of(path: Path) -> Mirror | None:
     """The mirror in which a path lies."""
     parts = path.absolute().parts
     for number, part in enumerate(parts):
         if _MIRROR.fullmatch(part):
-            return _opened(Path(*parts[: number + 1]))
+            return _opened_by(os.getpid(), Path(*parts[: number + 1]))
     return None
 
 
 def refuse_remote(path: Path, what: str) -> None:
-    """Stop where something needs a disk."""
+    """Raise where a local disk is needed."""
     if mirror_of(path) is not None:
         raise InputError(f"{path}: {what} needs a folder on a disk of this machine")
 
 
-def _mirrored(said: str | os.PathLike[str]) -> "tuple[Mirror | None, Path]":
+def _mirrored(said: str | os.PathLike[str]) -> tuple[Mirror | None, Path]:
     url = _split(said)
     if url is None:
         match = _URL.fullmatch(os.fspath(said))
@@ -87,16 +305,14 @@ def _mirrored(said: str | os.PathLike[str]) -> "tuple[Mirror | None, Path]":
         raise MissingExtraError(f"{scheme}:// needs fsspec, which is not installed: pip install 'eyetest[s3]'")
     root = _root(scheme, first)
     if not (root / _ABOUT).is_file():
-        about = msgspec.json.encode(_MirrorUrl(f"{scheme}://{first}"))
         with LocalStore().replacing_file(root / _ABOUT) as new:
-            new.write_bytes(about)
-    mirror = _opened(root)
+            new.write_bytes(msgspec.json.encode({"url": f"{scheme}://{first}"}))
+    mirror = _opened_by(os.getpid(), root)
     assert mirror is not None
     return mirror, root.joinpath(*rest)
 
 
 def _split(said: str | os.PathLike[str]) -> tuple[str, str, list[str]] | None:
-    """Scheme, bucket or host, and the names below; None where it is a path of this disk."""
     match = _URL.fullmatch(os.fspath(said))
     if not match or match[1].lower() in _DISKS or Path(f"{match[1]}:").exists():
         return None
@@ -105,9 +321,8 @@ def _split(said: str | os.PathLike[str]) -> tuple[str, str, list[str]] | None:
     if ":" in first.rpartition("@")[0]:
         raise InputError(f"{scheme}://…@{first.rpartition('@')[2]} holds a password; leave keys to the environment")
     if not all(map(is_plain_name, names)) or not rest:
-        raise InputError(
-            f"{short(f'{scheme}://{match[2]}')} names no folder or file; expected {scheme}://BUCKET/NAME"
-        )
+        url = short(f"{scheme}://{match[2]}")
+        raise InputError(f"{url} names no folder or file; expected {scheme}://BUCKET/NAME")
     return scheme, first, rest
 
 
@@ -117,13 +332,8 @@ def _root(scheme: str, first: str) -> Path:
     return cache_root().absolute() / f"remote-{name}"
 
 
-def _opened(root: Path) -> "Mirror | None":
-    return _opened_by(os.getpid(), root)
-
-
 @cache
-def _opened_by(process: int, root: Path) -> "Mirror | None":
-    """Anew for a process that was forked off: connections and threads stay behind."""
+def _opened_by(process: int, root: Path) -> Mirror | None:
     try:
         url = json.loads((root / _ABOUT).read_bytes())["url"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -131,6 +341,4 @@ def _opened_by(process: int, root: Path) -> "Mirror | None":
     for spelling in (root, root.resolve()):
         name_folder(str(spelling), url)
     show_store(url)
-    from eyetest.store.mirror import Mirror  # noqa: PLC0415 (few commands name a url)
-
     return Mirror(root, url)

@@ -1,1 +1,1 @@
-"""Any table a person may have: CSV, TSV, Excel, JSON Lines, Parquet, Arrow; rows of named values come out."""
+"""Tables in CSV, TSV, Excel, JSON Lines, Parquet or Arrow, as rows of named values."""

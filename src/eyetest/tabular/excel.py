@@ -1,43 +1,30 @@
-"""A sheet of an Excel file, as whoever made it meant it.
-
-A text that begins with "=" is written as a formula by pandas' Excel writers, which nobody ever computes; what it says
-is then in the formula, and its value is missing or 0.
-"""
+"""A sheet of an Excel file; dates (1-2 becomes one) and numbers over 15 digits are marked: their input is lost."""
 
 import errno
+import re
 import warnings
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from datetime import date, datetime, time
 from functools import partial
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
 from eyetest.errors import InputError, nearest, short
-from eyetest.tabular.excel_looks import as_seen
-from eyetest.tabular.table import Row, refuse_twins
+from eyetest.tabular.table import MAX_UNPACKED, Row, refuse_twins
 
-EXCEL_CELL = 32_767
-"""Excel's longest cell. A text that fills one was cut off by whoever wrote the file."""
-MAX_ROWS = 2**20
-"""Excel's own limit. A file may say of a single cell that it stands a billion rows below the others."""
+EXCEL_CELL = 32_767  # Excel's longest cell. A text of that length was truncated by the program that wrote the file
+MAX_ROWS = 2**20  # Excel's own limit. A file may place a single cell a billion rows below the others
 MAX_CELLS = 20_000_000
-"""Cells of the sheet, empty ones to the left of others counted, because they take their time as well."""
-MAX_UNPACKED = 2**31
 _SMALL = 2**26
-_PACKED = 100
-"""A part of more than `_SMALL` bytes may unpack to so many times its stored size; tables of text come to 20."""
-
-
+_PACKED = 100  # largest decompression of a part of more than `_SMALL` bytes; tables of text reach 20
 _Read = TypeVar("_Read")
 
 
 class ExcelTable:
-    """The rows below the first, each with an empty text for an empty cell; rows of nothing are no rows.
-
-    ``sheet`` names one, else it is the first. Numbers and dates are values, or with ``seen`` what a person sees.
-    """
+    """The rows below the first, "" for an empty cell; numbers and dates as values, or as displayed (``seen``)."""
 
     def __init__(self, path: Path, sheet: str = "", *, seen: bool = False) -> None:
         self.path, self.done = path, 0.0
@@ -70,7 +57,6 @@ def sheet_names(path: Path) -> list[str]:
 
 
 def _sheet_rows(path: Path, sheet: str, seen: bool) -> Iterator[list[Any]]:
-    """The rows, header first, with an empty text for an empty cell."""
     rows = cells = 0
     with _opened(path, data_only=True) as computed, _opened(path, data_only=False) as written:
         values = _sheet(path, computed, sheet).iter_rows(values_only=not seen)
@@ -78,13 +64,15 @@ def _sheet_rows(path: Path, sheet: str, seen: bool) -> Iterator[list[Any]]:
         for pair in _quietly(zip(values, formulas, strict=True)):
             rows += 1
             cells += max(map(len, pair))
-            _check_count(path, rows, cells)
-            said = map(as_seen, pair[0]) if seen else pair[0]
-            yield [_cell(*both) for both in zip_longest(said, pair[1])]
+            if rows > MAX_ROWS or cells > MAX_CELLS:
+                read = f"{rows - 1:,} rows and {cells:,} cells"
+                raise InputError(f"{path} goes on after {read}; write it as CSV or JSON Lines")
+            shown = map(as_seen, pair[0]) if seen else pair[0]
+            yield [_cell(*both) for both in zip_longest(shown, pair[1])]
 
 
 def _quietly(rows: Iterator[_Read]) -> Iterator[_Read]:
-    """The same rows; what openpyxl warns of is no concern of a table, but others may warn between two rows."""
+    """The same rows without openpyxl's warnings; others may warn between two rows."""
     while True:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -105,51 +93,38 @@ def _sheet(path: Path, book: Any, name: str) -> Any:
 
 @contextmanager
 def _opened(path: Path, *, data_only: bool) -> Iterator[Any]:
-    """The workbook; whatever is wrong with it, now or while it is read, becomes one line."""
+    """The workbook; any error, now or while it is read, becomes one line."""
     import openpyxl  # noqa: PLC0415 (slow to load, and few files are Excel's)
 
-    book = None
     try:
         _check_parts(path)
         with path.open("rb") as file:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 book = openpyxl.load_workbook(file, read_only=True, data_only=data_only)
-            yield book
-    except InputError:
-        raise
-    except OSError as error:
-        if error.errno not in (None, errno.EINVAL):  # of a place in the archive that cannot be
-            raise
-        raise _unreadable(path, error) from None
+            with closing(book):
+                yield book
     except Exception as error:  # openpyxl raises whatever its parsers raise
-        raise _unreadable(path, error) from None
-    finally:
-        if book is not None:
-            book.close()
+        if isinstance(error, InputError) or getattr(error, "errno", None) not in (None, errno.EINVAL):
+            raise
+        why = " ".join(str(error).split())[:200] or type(error).__name__
+        raise InputError(f"{path} is no Excel file: {why}") from None
 
 
 def _check_parts(path: Path) -> None:
-    """Refuse what unpacks into far more than a table; zipfile never unpacks more than a part is said to hold."""
+    """Refuse what decompresses into far more than a table; zipfile never reads more than a part declares."""
     with zipfile.ZipFile(path) as archive:
         parts = archive.infolist()
     for part in parts:
         if part.file_size > max(_SMALL, _PACKED * part.compress_size):
-            raise InputError(
-                f"{path}: {short(part.filename)} unpacks from {part.compress_size:,} bytes into "
-                f"{part.file_size // 2**20:,} MB"
-            )
+            sizes = f"from {part.compress_size:,} bytes into {part.file_size // 2**20:,} MB"
+            raise InputError(f"{path}: {short(part.filename)} unpacks {sizes}")
     if (total := sum(part.file_size for part in parts)) > MAX_UNPACKED:
         raise InputError(f"{path} unpacks into {total // 2**20:,} MB; write it as CSV or JSON Lines")
 
 
-def _check_count(path: Path, rows: int, cells: int) -> None:
-    if rows > MAX_ROWS or cells > MAX_CELLS:
-        raise InputError(f"{path} goes on after {rows - 1:,} rows and {cells:,} cells; write it as CSV or JSON Lines")
-
-
 def was_cut(text: str) -> bool:
-    """Whether a text fills a cell, counted as Python does or as Excel does, to which 𝜋 is two characters."""
+    """Whether a text fills a cell, counted as in Python or as in Excel, where 𝜋 is two characters."""
     if len(text) < EXCEL_CELL // 2:
         return False
     units = len(text.encode("utf-16-le", "surrogatepass")) // 2
@@ -157,10 +132,47 @@ def was_cut(text: str) -> bool:
 
 
 def _cell(value: Any, formula: Any) -> Any:
-    if isinstance(formula, str) and formula.startswith("=") and not value:
-        return formula
-    return "" if value is None else value
+    is_text = isinstance(formula, str) and formula.startswith("=") and not value
+    return formula if is_text else "" if value is None else value
 
 
-def _unreadable(path: Path, error: Exception) -> InputError:
-    return InputError(f"{path} is no Excel file: {' '.join(str(error).split())[:200] or type(error).__name__}")
+_FIXED = re.compile(r"(?:#,##)?0\.(0+)")
+_PERCENT = re.compile(r"0(?:\.(0+))?%")
+_PADDED = re.compile(r"0{2,}")
+EXCEL_DIGITS = 15
+
+
+class ExcelDate(str):
+    """The text of a cell that Excel treats as a date or a time."""
+
+
+class CutNumber(str):
+    """The text of a whole number that has more digits than Excel keeps."""
+
+
+def as_seen(cell: Any) -> Any:
+    """The value of a cell as displayed: text for a date or a number with a format, else unchanged."""
+    value = cell.value
+    if isinstance(value, datetime) and value.time() == time():
+        value = value.date()
+    if isinstance(value, datetime | date | time):
+        return ExcelDate(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    if abs(value) >= 10**EXCEL_DIGITS:
+        return CutNumber(f"{value:.0f}")
+    return _formatted(value, cell.number_format.split(";")[0])
+
+
+def _formatted(value: float, look: str) -> Any:
+    if look == "General":
+        return value
+    if match := _FIXED.fullmatch(look):
+        text = f"{value:.{len(match[1])}f}"
+        return text if float(text) == value else value
+    if match := _PERCENT.fullmatch(look):
+        text = f"{100 * value:.{len(match[1] or '')}f}"
+        return f"{text}%" if abs(float(text) / 100 - value) < 10**-EXCEL_DIGITS else value
+    if _PADDED.fullmatch(look) and value == int(value) >= 0:
+        return f"{int(value):0{len(look)}d}"
+    return value

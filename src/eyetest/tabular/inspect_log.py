@@ -1,9 +1,4 @@
-"""Logs of inspect-ai: a ``.eval`` file, or one JSON document, as the samples in it.
-
-A ``.eval`` file is a zip of one JSON file a sample. Current versions pack it with Zstandard, which Python's own
-reader of zip files does not know before 3.14. Samples are read one by one and nothing is unpacked before its size is
-known to be bearable, because what lies in a zip may be a thousand times larger than the zip.
-"""
+"""Samples of inspect-ai logs: ``.eval`` (a Zstandard zip, which ``zipfile`` reads from 3.14) or one JSON file."""
 
 import re
 import struct
@@ -17,14 +12,12 @@ from typing import Any, TypeVar
 import msgspec
 import pyarrow as pa
 
-from eyetest.errors import InputError
-from eyetest.tabular.json_table import MAX_DOCUMENT, decode
+from eyetest.errors import InputError, first_line
+from eyetest.tabular.files import decode, read_document
 from eyetest.tabular.table import MAX_GROWTH, MAX_UNPACKED, kind_of, open_plain
 
 MAX_SAMPLE = 256 * 2**20
-"""Bytes of one sample, with its pictures and events."""
-_HEADER, _START, _SAMPLES = "header.json", "_journal/start.json", "samples/"
-"""A log that was never finished has no header, but what it began with."""
+_HEADER, _START, _SAMPLES = "header.json", "_journal/start.json", "samples/"  # an unfinished log has no header
 _ZSTANDARD = 93
 _LOCAL = struct.Struct("<4s22xHH")
 _DOCUMENT = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"')
@@ -34,7 +27,7 @@ Kind = TypeVar("Kind")
 
 
 class LogPart(msgspec.Struct):
-    """A part of a message's content: text, or a picture by its bytes or by where it lies."""
+    """A part of a message's content: text, or an image by its bytes or path."""
 
     type: str = ""
     text: str = ""
@@ -42,49 +35,41 @@ class LogPart(msgspec.Struct):
 
 
 class LogMessage(msgspec.Struct):
-    """What somebody said in a conversation."""
+    """A message of a conversation."""
 
     role: str = ""
     content: str | list[LogPart] = ""
 
     @property
     def text(self) -> str:
-        """The words, without pictures and thoughts."""
+        """The text, without images and reasoning."""
         if isinstance(self.content, str):
             return self.content
         return "\n".join(part.text for part in self.content if part.type == "text")
 
 
-class Spoken(msgspec.Struct):
-    """One of the completions of an output."""
-
+class _Completion(msgspec.Struct):
     message: LogMessage = msgspec.field(default_factory=LogMessage)
     stop_reason: str = ""
 
 
-class Output(msgspec.Struct):
-    """What came back from the model last."""
-
-    choices: list[Spoken] = []
+class _Output(msgspec.Struct):
+    choices: list[_Completion] = []
     error: str | None = None
 
 
-class Event(msgspec.Struct):
-    """Something that happened; of calls of the model, what came back."""
-
+class _Event(msgspec.Struct):
     event: str = ""
     output: Any = None
 
 
-class LogScore(msgspec.Struct):
-    """What a scorer says of a sample."""
-
+class _Score(msgspec.Struct):
     value: Any = None
     explanation: str | None = None
 
 
 class Sample(msgspec.Struct):
-    """One question in one epoch, as published by inspect-ai; what else a log holds is passed over."""
+    """One question in one epoch, as published by inspect-ai; other content of a log is ignored."""
 
     id: int | str
     epoch: int = 1
@@ -92,88 +77,73 @@ class Sample(msgspec.Struct):
     choices: list[str] | None = None
     target: str | list[str] = ""
     messages: list[LogMessage] = []
-    output: Output = msgspec.field(default_factory=Output)
-    scores: dict[str, LogScore] | None = None
-    score: LogScore | None = None
-    """Of logs from before there were several scorers."""
+    output: _Output = msgspec.field(default_factory=_Output)
+    scores: dict[str, _Score] | None = None
     metadata: dict[str, Any] = {}
     attachments: dict[str, str] = {}
-    events: list[Event] = []
+    events: list[_Event] = []
     error: Any = None
     limit: Any = None
     invalidation: Any = None
 
     @property
     def question(self) -> str:
-        """What is asked, without the pictures."""
+        """The question, without the images."""
         if isinstance(self.input, str):
             return self._attached(self.input)
-        return "\n\n".join(self._attached(said.text) for said in self.input if said.role == "user")
+        return "\n\n".join(self._attached(message.text) for message in self.input if message.role == "user")
 
     @property
     def images(self) -> list[str]:
-        """The pictures that are asked about, as data URLs or as where they lie."""
-        parts = [part for said in self._said() for part in said.content if isinstance(part, LogPart)]
+        """The images of the question, as data URLs or paths."""
+        messages = self.input if isinstance(self.input, list) else []
+        parts = [part for message in messages for part in message.content if isinstance(part, LogPart)]
         return [self._attached(part.image) for part in parts if part.type == "image"]
 
     @property
     def prompt(self) -> str:
-        """What the model was told last."""
-        asked = [said for said in self.messages if said.role == "user"]
-        return self._attached(asked[-1].text) if asked else ""
+        """The last message to the model."""
+        asked = [message.text for message in self.messages if message.role == "user"]
+        return self._attached(asked[-1]) if asked else ""
 
     @property
     def completion(self) -> str | None:
-        """What the model said; None where nothing came back."""
+        """The model's reply; None where there is none."""
         return self._attached(self.output.choices[0].message.text) if self.output.choices else None
 
     @property
     def spoken(self) -> str | None:
-        """What came back from the model last, whatever was written over it since; None where the log does not say.
-
-        A scorer may ask a model too, but not before it scores.
-        """
+        """The model's last output before scoring, even if it was overwritten; None if unknown."""
         solving = takewhile(lambda event: event.event != "score", self.events)
         calls = [event.output for event in solving if event.event == "model"]
         try:
-            said = msgspec.convert(calls[-1], Output).choices[0].message.text
+            return self._attached(msgspec.convert(calls[-1], _Output).choices[0].message.text)
         except (msgspec.ValidationError, IndexError):
             return None
-        return self._attached(said)
-
-    def _said(self) -> list[LogMessage]:
-        return self.input if isinstance(self.input, list) else []
 
     def _attached(self, text: str) -> str:
-        """Long texts and pictures lie beside the messages, which only name them."""
+        """Resolve references to attachments, in which long texts and images are stored."""
         return self.attachments.get(text.removeprefix(_ATTACHMENT), text) if text.startswith(_ATTACHMENT) else text
 
 
-class Step(msgspec.Struct):
-    """A solver of the plan."""
-
+class _Step(msgspec.Struct):
     solver: str = ""
     params: dict[str, Any] = {}
 
 
-class LogPlan(msgspec.Struct):
-    """How samples were solved."""
-
-    steps: list[Step] = []
+class _Plan(msgspec.Struct):
+    steps: list[_Step] = []
 
 
-class Evaluation(msgspec.Struct):
-    """Who was asked what."""
-
+class _Evaluation(msgspec.Struct):
     model: str
-    task: str = ""
 
 
 class Header(msgspec.Struct):
-    """What a log says once for all of its samples."""
+    """The metadata of a log, common to its samples."""
 
-    eval: Evaluation
-    plan: LogPlan = msgspec.field(default_factory=LogPlan)
+    eval: _Evaluation
+    plan: _Plan = msgspec.field(default_factory=_Plan)
 
 
 class _Document(Header):
@@ -181,7 +151,7 @@ class _Document(Header):
 
 
 def is_inspect_log(path: Path) -> bool:
-    """Whether a file is a log: by its ending, or by how a JSON document begins."""
+    """Whether a file is a log: by its suffix, or by the beginning of a JSON document."""
     kind = kind_of(path)
     if kind != ".json" or not path.is_file():
         return kind == ".eval"
@@ -190,14 +160,11 @@ def is_inspect_log(path: Path) -> bool:
 
 
 def read_inspect_log(path: Path) -> Iterator[tuple[Header, Sample]]:
-    """The samples of a log, each with what holds for all."""
+    """The samples of a log, each with the log's metadata."""
     if not path.is_file():
         raise InputError(f"{path} is no file")
     if kind_of(path) == ".json":
-        with open_plain(path) as file:
-            data = file.read(MAX_DOCUMENT + 1)
-        if len(data) > MAX_DOCUMENT:
-            raise InputError(f"{path} is one JSON value of more than 2 GB; convert it: inspect log convert --to eval")
+        data = read_document(path, "convert it: inspect log convert --to eval")
         document = _typed(data, _Document, path.name)
         yield from ((document, sample) for sample in document.samples or ())
         return
@@ -205,8 +172,7 @@ def read_inspect_log(path: Path) -> Iterator[tuple[Header, Sample]]:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             yield from _unpacked(path, archive)
     except (zipfile.BadZipFile, struct.error, zlib.error, pa.ArrowException, EOFError, NotImplementedError) as error:
-        why = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(f"{path} cannot be read: {why}") from None
+        raise InputError(f"{path} cannot be read: {first_line(error)}") from None
 
 
 def _unpacked(path: Path, archive: zipfile.ZipFile) -> Iterator[tuple[Header, Sample]]:
@@ -224,7 +190,7 @@ def _unpacked(path: Path, archive: zipfile.ZipFile) -> Iterator[tuple[Header, Sa
 
 
 def _bytes_of(path: Path, archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> bytes:
-    """A part's bytes, no more of them than it says that there are."""
+    """A part's bytes, at most as many as it declares."""
     where = f"{path.name} {part.filename}"
     if part.file_size > MAX_SAMPLE:
         raise InputError(f"{where} is larger than {MAX_SAMPLE // 2**20} MB")
@@ -247,7 +213,7 @@ def _bytes_of(path: Path, archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> by
 
 
 def _typed(data: bytes, kind: type[Kind], where: str) -> Kind:
-    """Scores that do not exist are written as NaN, which is no JSON; then the slower way is taken."""
+    """Scores that do not exist are written as NaN, which is not JSON; then a slower parser is used."""
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -1,9 +1,4 @@
-"""CSV for spreadsheets: a text from outside opens as a text, whatever it begins with, and comes back as it was.
-
-Spreadsheets compute what begins with =, +, - or @, also behind spaces and in full-width letters. An apostrophe
-before it makes it a text. A text that has apostrophes of its own before such a sign gets one more, so that taking one
-away gives every text back.
-"""
+"""CSV for spreadsheets: an apostrophe before =, +, - or @ keeps a text from being computed, and is removed again."""
 
 import csv
 import io
@@ -12,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
 GUARD = "'"
-GUARDED = "guarded"
-"""The column in which a table that is read again names the guarded cells of each row."""
+GUARDED = "guarded"  # the column that names the guarded cells of each row in a table that is read again
 _PASSED_OVER = "\\s\x00-\x20\"'`\u00ad\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
 _COMPUTED = re.compile(f"[{_PASSED_OVER}]*[=+\\-@＝＋－＠﹢﹣﹦﹫]|'*[\t\r\n\0]")
 
@@ -24,12 +18,12 @@ def inert(text: str) -> str:
 
 
 def restored(cell: str) -> str:
-    """The text that ``inert`` made this cell of."""
+    """The original text of an ``inert`` cell."""
     return cell[1:] if cell.startswith(GUARD) and _needs_guard(cell[1:]) else cell
 
 
 def restored_row(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of a table that is read again, without the guards that it says it has; any other row as it is."""
+    """A row of a table that is read again, without the guards that it declares; any other row unchanged."""
     names = str(row.get(GUARDED) or "").split()
     if GUARDED not in row or not all(isinstance(row.get(name), str) for name in names):
         return row
@@ -38,11 +32,7 @@ def restored_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 class SheetWriter:
-    """Writes rows as CSV. Texts are made inert, numbers stay numbers.
-
-    ``guarded`` says whether that changed any. With ``mark`` a column more says in which cells, for a table that is
-    read again; names of columns have no spaces then.
-    """
+    """Writes rows as CSV with inert texts; ``mark`` adds a column that names the changed cells of each row."""
 
     def __init__(self, file: TextIO, columns: Sequence[str], *, mark: bool = False) -> None:
         self.guarded = False

@@ -1,4 +1,4 @@
-"""A table of rows with named values, whatever file it comes from; and how people name its columns."""
+"""A table of rows with named values, from any kind of file; and the syntax of column names."""
 
 import gzip
 import io
@@ -12,30 +12,26 @@ from eyetest.errors import InputError, heading, nearest, short
 
 PACKED = (".gz", ".zst")
 MAX_UNPACKED = 2**31
-MAX_GROWTH = 200
-"""A packed file may unpack into `MAX_UNPACKED` bytes, or into so many times its size."""
+MAX_GROWTH = 200  # a compressed file may decompress into `MAX_UNPACKED` bytes, or into so many times its size
 _SHEET = re.compile(r"(.+\.xlsx)#(.+)", re.IGNORECASE)
 _BUFFER = 2**20
 Values = dict[str, Any]
-"""A row's values by the names of its columns."""
 
 
 class Row(NamedTuple):
-    """One row of a table: its number from 0, its name for a person, and its values by column."""
+    """One row of a table: its number from 0, its name in messages, and its values by column."""
 
     number: int
     where: str
     values: Values
-    line: int = 0
-    """As a person counts, from 1: lines in JSON Lines, rows below the header elsewhere."""
+    line: int = 0  # counted from 1: lines in JSON Lines, rows below the header elsewhere
 
 
 class Rows(Protocol):
     """A file as rows; each iteration starts anew."""
 
     path: Path
-    done: float
-    """Share of the file that the latest iteration has passed, from 0 to 1."""
+    done: float  # share of the file that the latest iteration has read, from 0 to 1
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -50,24 +46,24 @@ def kind_of(path: Path) -> str:
 
 
 def unpacked_name(name: str) -> str:
-    """The name without the ending that only says how a file is packed."""
+    """The name without the suffix of compression."""
     return name[: -len(ending)] if (ending := next(filter(name.lower().endswith, PACKED), "")) else name
 
 
 def named_sheet(path: Path) -> tuple[Path, str]:
-    """A file, and the sheet of it that ``quiz.xlsx#Items`` names; no sheet where it names none."""
+    """A file, and the sheet that ``quiz.xlsx#Items`` names; no sheet where it names none."""
     named = _SHEET.fullmatch(path.name)
     return (path.with_name(named[1]), named[2]) if named and not path.exists() else (path, "")
 
 
 def open_plain(path: Path) -> io.BufferedReader:
-    """A file's bytes, unpacked where they are packed."""
+    """A file's bytes, decompressed if needed."""
     packed = path.suffix.lower() in PACKED
     return io.BufferedReader(_Unpacking(path) if packed else io.FileIO(path), _BUFFER)
 
 
 def plain_size(path: Path) -> int:
-    """How many bytes `open_plain` gives, at least 1; of a packed file what it says itself: good enough to show."""
+    """The number of bytes `open_plain` gives, at least 1; of a compressed file what it declares, for display only."""
     with path.open("rb") as file:
         size = file.seek(0, io.SEEK_END)
         if path.suffix.lower() == ".gz" and size > 4:
@@ -88,9 +84,8 @@ class _Unpacking(io.RawIOBase):
         data = self._file.read(min(len(buffer), _BUFFER))
         self._total += len(data)
         if self._total > self._most:
-            raise InputError(
-                f"{self._path} unpacks into more than {self._most // 2**20:,} MB, far more than its size"
-            )
+            size = f"{self._most // 2**20:,} MB, far more than its size"
+            raise InputError(f"{self._path} unpacks into more than {size}")
         buffer[: len(data)] = data
         return len(data)
 
@@ -108,14 +103,14 @@ def _unpacker(path: Path) -> Any:
 
 
 def refuse_twins(path: Path, names: Iterable[str]) -> None:
-    """Of two columns with one name, a row could only keep one."""
+    """Refuse two columns with one name, of which a row could keep only one."""
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise InputError(f"{path}: several columns are called {short(twice[0])}; rename them")
 
 
 def parse_pairs(texts: Iterable[str], takes: str) -> Iterator[tuple[str, str]]:
-    """The pairs of ``question=prompt,options=choices``; ``takes`` says what was expected, where there is none."""
+    """The pairs of ``question=prompt,options=choices``; ``takes``: what was expected, if there is none."""
     for pair in (part for text in texts for part in text.split(",")):
         name, equals, value = (part.strip() for part in pair.partition("="))
         if not equals or not name:
@@ -124,7 +119,7 @@ def parse_pairs(texts: Iterable[str], takes: str) -> Iterator[tuple[str, str]]:
 
 
 def refuse_unknown_field(field: str, parameter: str, fields: Iterable[str]) -> None:
-    """Stop where a user names a field that there is not."""
+    """Raise where a user names an unknown field."""
     if field not in fields:
         raise InputError(f'{heading(parameter)}: no field "{field}"; {nearest(field, fields)}')
 

@@ -12,11 +12,10 @@ import pyarrow as pa
 import pytest
 
 from eyetest.benchmarks import Benchmark, Import, ReadOptions, import_benchmark, open_benchmark
-from eyetest.errors import InputError, ItemError, ReadingWarning
+from eyetest.errors import InputError, ReadingWarning
 from eyetest.tabular.files import read_rows
 from tests.conftest import png
 from tests.runs.conftest import Eyetest
-from tests.runs.conftest import eyetest as eyetest
 
 Row = Sequence[Any]
 HEADER = ("id", "question", "image", "A", "B", "C", "answer", "topic")
@@ -277,9 +276,3 @@ def test_a_formula_is_what_it_says(tmp_path: Path) -> None:
 
     (item,) = imported(path)
     assert [choice.text for choice in item.choices] == ["=x+1", "=x"]
-
-
-def test_an_item_that_is_none_is_named_by_its_row(tmp_path: Path) -> None:
-    path = as_excel(tmp_path / "quiz.xlsx", ("id", "question", "answer"), ("1", "Who?", "me"), ("1", "Why?", "so"))
-    with pytest.raises(ItemError, match=r"quiz\.xlsx row 2: id: found '1' again"):
-        imported(path)

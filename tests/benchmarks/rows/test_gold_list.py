@@ -6,21 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from eyetest_world.editions import EditionSettings, draw_again
 
 from eyetest.benchmarks import Benchmark, Import, ReadOptions, export_benchmark, import_benchmark
 from eyetest.errors import InputError, ItemError, ReadingWarning
-from eyetest.harden.editions import EditionSettings
-from eyetest.harden.options import OptionSettings
-from eyetest.harden.screenshot.drawing import ScreenshotSettings
 from eyetest.jobs.audit import audit
 from eyetest.jobs.harden_options import harden_options
-from eyetest.jobs.harden_renew import draw_again
 from eyetest.jobs.harden_screenshot import harden_screenshot
 from eyetest.jobs.review import ReviewWishes, open_review
 from eyetest.records import Item
 from eyetest.running.planning import Plan
 from tests.runs.conftest import Eyetest
-from tests.runs.conftest import eyetest as eyetest
 
 GOLDS = "id,gold,category,options\nq1,B,charts,4\nq2,C,charts,3\nq3,42,maps,\nq4,AC,maps,ABC\n"
 
@@ -112,9 +108,9 @@ def golds(tmp_path: Path) -> Path:
 NEEDING_QUESTIONS: dict[str, Callable[[Benchmark, Path], object]] = {
     "audit": lambda bench, to: audit(bench),
     "ask": lambda bench, to: Plan(bench, [], []),
-    "draw": lambda bench, to: harden_screenshot(bench, to, ScreenshotSettings()),
-    "draw again": lambda bench, to: draw_again(bench, EditionSettings(), to=to),
-    "write options for": lambda bench, to: harden_options(bench, to, OptionSettings()),
+    "draw": lambda bench, to: harden_screenshot(bench, to=to),
+    "draw again": lambda bench, to: draw_again(bench, to, EditionSettings()),
+    "write options for": lambda bench, to: harden_options(bench, to=to),
     "look at": lambda bench, to: open_review([bench.path], ReviewWishes(items="all"), to),
 }
 

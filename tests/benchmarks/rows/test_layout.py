@@ -2,7 +2,6 @@ import pytest
 
 from eyetest.benchmarks.rows.layout import RESERVED, ItemLayout, ReadOptions, find_columns, parse_map
 from eyetest.errors import InputError
-from eyetest.tabular.table import split_columns
 
 
 def layout_of(columns: str, *, fields: dict[str, str] | None = None, drop: tuple[str, ...] = ()) -> ItemLayout:
@@ -30,11 +29,6 @@ def test_map_pairs(pairs: list[str], expected: dict[str, str]) -> None:
 def test_a_map_that_is_no_pair_is_refused(pair: str) -> None:
     with pytest.raises(InputError, match="--map takes FIELD=COLUMN pairs"):
         parse_map([pair])
-
-
-def test_an_unknown_field_suggests_the_nearest() -> None:
-    with pytest.raises(InputError, match='no field "questoin"; did you mean "question"'):
-        parse_map(["questoin=prompt"])
 
 
 def test_an_unknown_field_near_to_none_lists_them_all() -> None:
@@ -111,21 +105,24 @@ def test_several_columns_are_mapped_with_plus() -> None:
     assert layout.fields == {"question": "question", "images": "front+back", "options": "right+wrong"}
 
 
-def test_several_columns_cannot_be_one_question() -> None:
-    with pytest.raises(InputError, match="question"):
-        layout_of("title body", fields={"question": "title+body"})
-
-
 def test_a_mapped_answer_puts_a_found_answer_letter_out_of_use() -> None:
     assert layout_of("question answer_letter solution", fields={"answer": "solution"}).answer_letter == ""
     both = {"answer": "solution", "answer_letter": "answer_letter"}
     assert layout_of("question answer_letter solution", fields=both).answer_letter == "answer_letter"
 
 
-@pytest.mark.parametrize("value", ["promt", "prompt+promt"])
-def test_a_mapped_column_that_is_absent_suggests_the_nearest(value: str) -> None:
-    with pytest.raises(InputError, match=r'mine\.tsv: --map images: no column "promt"; did you mean "prompt"'):
-        layout_of("question prompt", fields={"images": value})
+@pytest.mark.parametrize(
+    ("fields", "drop", "message"),
+    [
+        ({"images": "promt"}, (), r'--map images: no column "promt"; did you mean "prompt"'),
+        ({"images": "prompt+promt"}, (), r'--map images: no column "promt"; did you mean "prompt"'),
+        ({}, ("promt",), '--drop: no column "promt"; did you mean "prompt"'),
+        ({"question": "question+prompt"}, (), "question"),
+    ],
+)
+def test_columns_that_cannot_be_taken_are_named(fields: dict[str, str], drop: tuple[str, ...], message: str) -> None:
+    with pytest.raises(InputError, match=rf"mine\.tsv: .*{message}" if "column" in message else message):
+        layout_of("question prompt", fields=fields, drop=drop)
 
 
 def test_a_missing_question_lists_the_columns() -> None:
@@ -161,11 +158,6 @@ def test_a_dropped_option_or_image_is_not_used(columns: str, drop: str, expected
     assert "+".join(layout.options + layout.images) == expected
 
 
-def test_dropping_an_absent_column_suggests_the_nearest() -> None:
-    with pytest.raises(InputError, match=r'mine\.tsv: --drop: no column "catgory"; did you mean "category"'):
-        layout_of("question category", drop=("catgory",))
-
-
 @pytest.mark.parametrize(
     ("columns", "options", "tags"),
     [
@@ -194,17 +186,6 @@ def test_a_list_column_comes_before_letter_columns() -> None:
     assert layout_of("question A B choices").options == ("choices",)
 
 
-@pytest.mark.parametrize("name", ["question", "index", "answers", "image_26", "A", "Z", "g_index", "tags"])
-def test_names_that_mean_something_are_reserved(name: str) -> None:
-    assert name in RESERVED
-
-
-@pytest.mark.parametrize("name", ["category", "image_27", "a", "Question", ""])
-def test_other_names_are_free(name: str) -> None:
-    assert name not in RESERVED
-
-
-def test_columns_are_split_at_plus() -> None:
-    assert split_columns("") == ()
-    assert split_columns("a") == ("a",)
-    assert split_columns("a+b c") == ("a", "b c")
+def test_names_that_mean_something_are_reserved() -> None:
+    assert {"question", "index", "answers", "image_26", "A", "Z", "g_index", "tags"} <= set(RESERVED)
+    assert not {"category", "image_27", "a", "Question", ""} & set(RESERVED)

@@ -1,7 +1,5 @@
 import base64
 import hashlib
-import struct
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,8 +7,9 @@ from typing import Any
 import pytest
 
 from eyetest.benchmarks.images import ImageStore
-from eyetest.benchmarks.rows.pictures import PictureLoader, decode_base64
+from eyetest.benchmarks.rows.reading import PictureLoader, decode_base64
 from eyetest.errors import ImageError
+from tests.benchmarks.test_images import png_header
 from tests.conftest import png
 
 RED, BLUE = png("red"), png("blue")
@@ -41,15 +40,6 @@ def setting(tmp_path: Path) -> Iterator[Setting]:
     setting = Setting(tmp_path)
     yield setting
     setting.store.finish()
-
-
-def chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-
-def png_header(width: int, height: int) -> bytes:
-    ihdr = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", ihdr) + chunk(b"IDAT", zlib.compress(b"")) + chunk(b"IEND", b"")
 
 
 @pytest.mark.parametrize(
@@ -104,9 +94,10 @@ def test_files_that_were_read_are_recorded_once_in_order(setting: Setting) -> No
     assert list(setting.loader.files) == [setting.root / "sub" / "blue.png", setting.root / "red.png"]
 
 
-@pytest.mark.parametrize(
-    "value", ["../outside.png", "sub/../../outside.png", "{outside}", "link.png", "folder/outside.png"]
-)
+OUTSIDE = "../outside.png sub/../../outside.png {outside} link.png folder/outside.png ../gone.png /gone/away.png"
+
+
+@pytest.mark.parametrize("value", OUTSIDE.split())
 @pytest.mark.parametrize("as_struct", [False, True])
 def test_a_path_that_leaves_the_folder_is_refused(setting: Setting, value: str, as_struct: bool) -> None:
     (setting.root / "link.png").symlink_to(setting.outside)
@@ -116,12 +107,6 @@ def test_a_path_that_leaves_the_folder_is_refused(setting: Setting, value: str, 
         setting.loader.load({"path": path} if as_struct else path)
     assert len(setting.store) == 0
     assert setting.loader.files == {}
-
-
-@pytest.mark.parametrize("path", ["../gone.png", "/gone/away.png"])
-def test_a_path_outside_is_refused_whether_or_not_it_is_there(setting: Setting, path: str) -> None:
-    with pytest.raises(ImageError, match="which leaves"):
-        setting.loader.load(path)
 
 
 def test_a_link_that_stays_inside_is_followed(setting: Setting) -> None:

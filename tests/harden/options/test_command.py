@@ -79,18 +79,11 @@ def test_killed_and_started_again_it_asks_nothing_twice(models: Endpoint, nurser
     assert len(Benchmark(tmp_path / "out/benchmark")) == len(ITEMS)
 
 
-def test_a_bare_number_is_how_many_options(eyetest: Eyetest, tmp_path: Path) -> None:
-    bench(tmp_path / "given", [choice_item(f"n{n}", [f"{n}40", f"{n}90", f"{n}15"]) for n in range(1, 6)])
-    eyetest("harden", "options", tmp_path / "given", "--to", 6, "--skip-probes").fine()
-    assert {len(item.choices) for item in Benchmark(tmp_path / "given-6-options/benchmark")} == {6}
-
-
 def test_mistakes_are_told_in_one_line(eyetest: Eyetest, endpoint: Endpoint, tmp_path: Path) -> None:
-    given = bench(tmp_path / "given", [Item(id="open", question="How many?", references=("7",))])
+    bench(tmp_path / "given", [Item(id="open", question="How many?", references=("7",))])
     command = words(tmp_path, endpoint)
     assert "name both" in eyetest(*command[:-2]).refused()
     assert "cannot check what it wrote" in eyetest(*command[:-1], command[-3]).refused()
-    assert "2 to 26" in eyetest("harden", "options", given.path, "--to", 40).refused()
     (tmp_path / "out").mkdir()
     (tmp_path / "out/thesis.txt").write_text("mine")
     assert "thesis.txt" in eyetest(*command).refused()

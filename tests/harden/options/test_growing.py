@@ -1,26 +1,26 @@
 """What becomes of items: golds and old options stay, others come, and some are left alone."""
 
+import math
 import os
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
+from eyetest_world import Truth, load_rates, new_world, read_truth
 from scipy import stats
+from world_tests.world.solving import Scene, solve
 
 from eyetest.benchmarks import Benchmark
-from eyetest.harden.options import OPTIONS_STEP, GrownOptions, OptionSettings, dealing, grow_options
-from eyetest.harden.options.guessing import LEAST_ITEMS, Guesser
+from eyetest.harden.options import OPTIONS_STEP, GrownOptions, OptionSettings, grow_options
+from eyetest.harden.options.learners import LEAST_ITEMS
 from eyetest.probes.audit import run_audit
 from eyetest.probes.subject import Subject
-from eyetest.records import Choice, ImageRef, Item
-from eyetest.world import Truth, load_rates, new_world, read_truth
+from eyetest.records import Choice, Item
 from tests.harden.options.items import bench, choice_item, numeric_items
-from tests.world.solving import Scene, solve
 
 
 @pytest.fixture(scope="module")
@@ -59,18 +59,11 @@ def test_a_flawless_benchmark_raises_no_alarm(numeric: tuple[Benchmark, GrownOpt
     assert not run_audit(Subject(numeric[1].benchmark), names).alarms
 
 
-def test_the_same_seed_gives_the_same_bytes_in_any_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_seed_gives_the_same_bytes_in_any_process(tmp_path: Path) -> None:
     """With as many items as learners need: what they learn must not depend on hashes or threads."""
-    learners: list[Guesser] = []
-
-    def new_guesser(*given: Any) -> Guesser:
-        learners.append(Guesser(*given))
-        return learners[-1]
-
-    monkeypatch.setattr(dealing, "Guesser", new_guesser)
     given = bench(tmp_path / "given", numeric_items(LEAST_ITEMS, 4, 1))
     one, other = (grow_options(given, tmp_path / f"seed-{seed}", OptionSettings(seed=seed)) for seed in (3, 4))
-    assert len(learners) == 6
+    assert (one.record.builder, other.record.builder) == ("kernel", "trees")
     assert one.benchmark.manifest.fingerprint != other.benchmark.manifest.fingerprint
     command = ("harden", "options", given.path, "--to", tmp_path / "again", "--seed", 3, "--skip-probes")
     program = "from eyetest.cli import main; main()"
@@ -81,35 +74,58 @@ def test_the_same_seed_gives_the_same_bytes_in_any_process(tmp_path: Path, monke
 
 
 def test_what_is_left_alone_and_why(tmp_path: Path) -> None:
-    picture = ImageRef("0" * 64, "png", 8, 8, 10)
-    items = [
-        choice_item("enough", [str(number) for number in range(100, 110)]),
-        Item(id="several", question="Which?", choices=(Choice("1", True), Choice("2", True), Choice("3"))),
-        Item(id="no gold", question="Which?", choices=(Choice("1"), Choice("2"))),
-        choice_item("pictures", ["<image 1>", "<image 2>"]),
-        choice_item("letters", ["12", "15", "Both A and B"]),
-        choice_item("polar", ["yes", "no"]),
-        choice_item("all", ["12", "15", "All of the above"], gold=2),
-        choice_item("none", ["12", "15", "None of these"], gold=2),
-        Item(id="open", question="How many?", references=("7",)),
-        choice_item("lonely", ["Grace Hopper", "Ada Lovelace"]),
+    complete, refers = "no other answers are possible", "the gold speaks of other options"
+    several = (Choice("1", True), Choice("2", True), Choice("3"))
+    four = choice_item("count", ["12", "15", "20", "31"], 0, "Which of the four has most?")
+    cases = [
+        (choice_item("enough", [str(number) for number in range(100, 110)]), "has enough options"),
+        (Item(id="several", question="Which?", choices=several), "several golds"),
+        (Item(id="no gold", question="Which?", choices=(Choice("1"), Choice("2"))), "no gold"),
+        (choice_item("images", ["<image 1>", "<image 2>"]), "pictures in options"),
+        (choice_item("letters", ["12", "15", "Both A and B"]), "options tied to their order or letters"),
+        (choice_item("polar", ["yes", "no"]), complete),
+        (choice_item("statement", ["True", "False", "The information is insufficient"]), complete),
+        (choice_item("how often", ["always", "sometimes", "never"]), complete),
+        (four, "the question names letters or number of its options"),
+        (choice_item("all", ["12", "15", "All of the above"], gold=2), refers),
+        (choice_item("none", ["12", "15", "None of these"], gold=2), refers),
+        (Item(id="open", question="How many?", references=("7",)), "an open question"),
+        (choice_item("lonely", ["Grace Hopper", "Ada Lovelace"]), "nothing to offer"),
     ]
-    assert picture.width == 8
+    items = [item for item, _ in cases]
     grown = grow_options(bench(tmp_path / "given", items), tmp_path / "grown", OptionSettings())
-    assert {one.item: one.reason for one in grown.record.items} == {
-        "enough": "has enough options",
-        "several": "several golds",
-        "no gold": "no gold",
-        "pictures": "pictures in options",
-        "letters": "options tied to their order or letters",
-        "polar": "only two answers are possible",
-        "all": "the gold speaks of other options",
-        "none": "the gold speaks of other options",
-        "open": "an open question",
-        "lonely": "nothing to offer",
-    }
+    assert {one.item: one.reason for one in grown.record.items} == {item.id: reason for item, reason in cases}
     assert list(grown.benchmark) == items
     assert not grown.verdicts
+
+
+@pytest.mark.parametrize(
+    ("question", "new"),
+    [
+        ("How long? Select from A, B, C and D.", "How long? Select from the options."),
+        ("How long is it? Choose one of (A), (B), (C), (D)", "How long is it? Choose from the options"),
+        ("Which of the following four is it?", "Which of the following is it?"),
+        ("Pick one of the 4 possible answers.", "Pick one of the possible answers."),
+        ("Which of the two options is longer?", "Which of the two options is longer?"),
+        ("Is the line from A to D longer than three options?", "Is the line from A to D longer than three options?"),
+    ],
+)
+def test_a_question_that_names_its_options_is_reworded_with_a_record(tmp_path: Path, question: str, new: str) -> None:
+    given = bench(tmp_path / "given", [choice_item("q", ["120", "150", "210", "340"], 1, question)])
+    (item,) = grow_options(given, tmp_path / "grown", OptionSettings()).benchmark
+    assert (item.question, len(item.choices)) == (new, 10)
+    assert [one.note.split(":")[0] for one in item.lineage][:-1] == ([] if question == new else ["reworded"])
+
+
+def test_fractions_are_in_lowest_terms_and_below_one_where_a_part_is_asked_for(tmp_path: Path) -> None:
+    asked = "What is the probability of a red ball?"
+    items = [choice_item(f"f{n}", [f"{n}/13", "5/8", "2/9", "3/7"], 0, asked) for n in range(1, 9)]
+    for item in grow_options(bench(tmp_path / "given", items), tmp_path / "grown", OptionSettings()).benchmark:
+        assert len(item.choices) > 7
+        for choice in item.choices:
+            top, bottom = map(int, choice.text.split("/"))
+            assert math.gcd(top, bottom) == 1
+            assert top <= bottom
 
 
 def test_where_nothing_can_be_grown_everything_stays(tmp_path: Path) -> None:
@@ -145,21 +161,8 @@ def test_open_numbers_become_choice_items_on_demand(tmp_path: Path) -> None:
 
 
 def test_answers_of_the_same_kind_come_from_other_items(tmp_path: Path) -> None:
-    names = [
-        "Rome",
-        "Oslo",
-        "Bonn",
-        "Lima",
-        "Kyiv",
-        "Baku",
-        "Doha",
-        "Riga",
-        "Bern",
-        "Cairo",
-        "Delhi",
-        "Paris",
-        "Tunis",
-    ]
+    short = ("Rome", "Oslo", "Bonn", "Lima", "Kyiv", "Baku", "Doha", "Riga", "Bern")
+    names = [*short, "Cairo", "Delhi", "Paris", "Tunis"]
     items = [
         choice_item(f"c{n}", [names[n % 13], names[(n + 3) % 13], names[(n + 5) % 13]], n % 3, "Which city is shown?")
         for n in range(39)

@@ -37,11 +37,15 @@ NUMBERS = ("12.5 cm", "14.0 cm", "20.5 cm", "8.5 cm")
         (NUMBERS, "17.5 kg", "looks unlike the other options"),
         (NUMBERS, "about a foot", "looks unlike the other options"),
         (("red", "blue"), "maroon", "says the same as the gold"),
+        (("1/3", "2/5"), "0.33", "is too near the gold"),
+        (("2√3", "3√5", "4√7"), "√12", "is an equal number"),
+        (("x²+2x+1", "x²-1"), "(x+1)²", "is an equal number"),
+        (("x^2", "x^3"), "x²", "says the same as the gold"),
     ],
 )
 def test_a_bad_proposal_is_turned_down_and_why(options: tuple[str, ...], text: str, reason: str) -> None:
     own = guard(*options)
-    assert own.refusal(own.mended(text)) == reason
+    assert own.refusal(own.repaired(text)) == reason
 
 
 @pytest.mark.parametrize(
@@ -59,23 +63,23 @@ def test_a_bad_proposal_is_turned_down_and_why(options: tuple[str, ...], text: s
 )
 def test_a_proposal_that_only_looks_different_is_mended(options: tuple[str, ...], text: str, mended: str) -> None:
     own = guard(*options)
-    assert own.mended(text) == mended
-    assert own.refusal(mended) is None
+    assert own.repaired(text) == mended
+    assert own.refusal(mended) == ""
 
 
 def test_neighbours_of_counts_and_years_are_other_answers() -> None:
-    assert guard("2014", question="In which year?").refusal("2015") is None
+    assert guard("2014", question="In which year?").refusal("2015") == ""
     assert guard("41", question="How many people are there?").refusal("42") == "is too near the gold"
-    assert guard("12", question="How many people are there?").refusal("13") is None
-    assert guard("250", "252", "254").refusal("251") is None
+    assert guard("12", question="How many people are there?").refusal("13") == ""
+    assert guard("250", "252", "254").refusal("251") == ""
 
 
 def test_a_formula_with_nearly_the_same_numbers_is_too_near() -> None:
     own = guard("0.866 cos(104t)", "0.5 cos(104t)", "0.866 cos(52t)")
     assert own.refusal("0.867 cos(104t)") == "is too near the gold"
-    assert own.refusal("0.5 cos(52t)") is None
-    assert guard("2x + 3", "3x + 2").refusal("2x + 4") is None
+    assert own.refusal("0.5 cos(52t)") == ""
+    assert guard("2x + 3", "3x + 2").refusal("2x + 4") == ""
 
 
 def test_options_that_contain_each_other_already_may_go_on_so() -> None:
-    assert guard("I and II", "I", "II", "III").refusal("II and III") is None
+    assert guard("I and II", "I", "II", "III").refusal("II and III") == ""

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from eyetest.benchmarks import Benchmark
-from eyetest.harden.screenshot.drawing import ScreenshotSettings
-from eyetest.harden.screenshot.taking import Screenshots, take_screenshots
-from eyetest.harden.screenshot.typesetting import Typesetter
+from eyetest.harden.screenshot.page import Typesetter
+from eyetest.harden.screenshot.taking import Screenshots, ScreenshotSettings, take_screenshots
 from tests.harden.screenshot.pages import own_benchmark
 
 

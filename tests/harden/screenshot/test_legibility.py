@@ -9,9 +9,10 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from eyetest.errors import MissingExtraError
-from eyetest.harden.screenshot.composed import Box, Composed
 from eyetest.harden.screenshot.legibility import expected_text, lowest, read_back
-from eyetest.harden.screenshot.photo import PLAINEST_PHOTO, photographed
+from eyetest.harden.screenshot.page import Box, Composed
+from eyetest.harden.screenshot.photo import photographed
+from eyetest.harden.screenshot.style import PLAINEST_PHOTO
 from eyetest.ocr import Engine, ReadLine, ReadWord, choose_engine
 
 QUESTION = "Which of these birds cannot fly at all?"

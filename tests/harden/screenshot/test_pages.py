@@ -10,26 +10,24 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyetest.harden.screenshot.composed import Box
-from eyetest.harden.screenshot.composing import SetPage, SetsPages, compose
-from eyetest.harden.screenshot.factors import FACTORS, LOOK, PLAINEST
-from eyetest.harden.screenshot.painting import as_png, scaled
-from eyetest.harden.screenshot.typesetting import CannotShow, Typesetter
+from eyetest.harden.screenshot.page import Box, CannotShow, Composed, Typesetter, as_png, compose, scaled
+from eyetest.harden.screenshot.style import FACTORS, LOOK, PLAINEST
 from eyetest.records import Choice, ImageRef, Item, Turn
 from tests.harden.screenshot.pages import item
 
 
-def page_of(shown: Item, renderer: SetsPages, factors: Mapping[str, str] = PLAINEST) -> SetPage:
+def page_of(shown: Item, renderer: Typesetter, factors: Mapping[str, str] = PLAINEST) -> Composed:
     def grey(image: ImageRef) -> Image.Image:
         return Image.new("RGB", (image.width, image.height), (1, 2, 3))
 
-    return compose(shown, factors, random.Random(5), renderer, grey)
+    page, _ = compose(shown, factors, random.Random(5), renderer, grey)
+    return page
 
 
-def inside(page: SetPage) -> None:
+def inside(page: Composed) -> None:
     """Nothing leaves the page, and no option lies over another or over the question."""
-    width, height = page.composed.picture.size
-    boxes = page.composed.boxes
+    width, height = page.picture.size
+    boxes = page.boxes
     for box in boxes:
         assert min(box.left, box.top) >= 0
         assert box.right <= width + 0.5
@@ -55,15 +53,15 @@ def test_every_frame_holds_the_whole_item(typesetter: Typesetter, look: str, lay
     for frame in FACTORS["screen"]["look_frame"]:
         page = page_of(whole, typesetter, {**PLAINEST, LOOK: look, "look_frame": frame, "look_options": layout})
         inside(page)
-        parts = [(box.part, box.number) for box in page.composed.boxes]
+        parts = [(box.part, box.number) for box in page.boxes]
         assert {part for part in parts if part[0] == "option"} == {("option", n) for n in (1, 2, 3, 4)}
         assert {("question", 1), ("hint", 1), ("turn", 1), ("picture", 1), ("picture", 2)} <= set(parts)
         question, first = _box(page, "question"), _box(page, "option")
         assert question.bottom <= first.top + 0.5
 
 
-def _box(page: SetPage, part: str, number: int = 1) -> Box:
-    return next(box for box in page.composed.boxes if (box.part, box.number) == (part, number))
+def _box(page: Composed, part: str, number: int = 1) -> Box:
+    return next(box for box in page.boxes if (box.part, box.number) == (part, number))
 
 
 def test_pictures_are_where_layout_left_room(typesetter: Typesetter) -> None:
@@ -71,8 +69,8 @@ def test_pictures_are_where_layout_left_room(typesetter: Typesetter) -> None:
     box = _box(page, "picture")
     assert (box.right - box.left) / (box.bottom - box.top) == pytest.approx(1.5, abs=0.02)
     for x, y in ((box.left + 2, box.top + 2), (box.right - 3, box.bottom - 3)):
-        assert page.composed.picture.getpixel((round(x), round(y))) == (1, 2, 3)
-    assert page.composed.picture.getpixel((round(box.right + 4), round(box.top + 4))) != (1, 2, 3)
+        assert page.picture.getpixel((round(x), round(y))) == (1, 2, 3)
+    assert page.picture.getpixel((round(box.right + 4), round(box.top + 4))) != (1, 2, 3)
 
 
 def test_the_gold_leaves_no_trace(typesetter: Typesetter) -> None:
@@ -81,7 +79,7 @@ def test_the_gold_leaves_no_trace(typesetter: Typesetter) -> None:
     for gold in range(3):
         choices = tuple(Choice(choice.text, at == gold) for at, choice in enumerate(asked.choices))
         page = page_of(msgspec.structs.replace(asked, choices=choices), typesetter)
-        files.add(as_png(page.composed.picture))
+        files.add(as_png(page.picture))
     assert len(files) == 1
     file = files.pop()
     assert [name for name in (b"tEXt", b"iTXt", b"eXIf", b"tIME", b"pHYs") if name in file] == []
@@ -120,12 +118,12 @@ def test_long_words_stay_in_their_lines(typesetter: Typesetter, look: str, layou
     word = "pneumonoultramicroscopicsilicovolcanoconiosis"
     page = page_of(item(word, word, word, word.upper()[:30]), typesetter, {**PLAINEST, **levels})
     inside(page)
-    pixels = np.asarray(page.composed.picture.convert("L"), int)
+    pixels = np.asarray(page.picture.convert("L"), int)
     around = np.ones(pixels.shape, bool)
-    for box in page.composed.boxes:
+    for box in page.boxes:
         across, down = (17 if layout == "chips" else 2), 14  # an option's border; letters below their line
         around[int(box.top) - down : int(box.bottom) + down, int(box.left) - across : int(box.right) + across] = False
-    assert page.composed.picture.width > 500
+    assert page.picture.width > 500
     assert pixels[around & (np.arange(len(pixels)) > (60 if look == "phone" else 0))[:, None]].min() > 200
 
 
@@ -135,7 +133,7 @@ def test_26_options_fit(typesetter: Typesetter) -> None:
             item("Which?", *(f"option {n} " * 6 for n in range(26))), typesetter, {**PLAINEST, "look_options": layout}
         )
         inside(page)
-        assert len([box for box in page.composed.boxes if box.part == "option"]) == 26
+        assert len([box for box in page.boxes if box.part == "option"]) == 26
 
 
 @pytest.mark.parametrize(
@@ -160,7 +158,7 @@ def test_the_compiler_sees_nothing_but_its_template(typesetter: Typesetter) -> N
 
 def test_texts_reach_the_compiler_as_data(typesetter: Typesetter) -> None:
     page = page_of(item('#text(fill: red)[x] \\" #let y = 1', "a"), typesetter)
-    red, green, _ = (np.asarray(band, int) for band in page.composed.picture.split())
+    red, green, _ = (np.asarray(band, int) for band in page.picture.split())
     assert (red - green).max() < 60
 
 

@@ -10,18 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
-from eyetest.harden.screenshot.composed import Box, Composed
-from eyetest.harden.screenshot.drawing import _taken
-from eyetest.harden.screenshot.photo import PHOTO_FACTORS, PLAINEST_PHOTO, encoded, photographed
-from eyetest.harden.screenshot.photo_camera import Pose, aim
-from eyetest.harden.screenshot.photo_print import PLAINEST_PRINT, PRINT_FACTORS, printed
+from eyetest.harden.screenshot.page import Box, Composed
+from eyetest.harden.screenshot.photo import Pose, aim, encoded, photographed, printed
+from eyetest.harden.screenshot.style import PHOTO_FACTORS, PLAINEST_PHOTO, PLAINEST_PRINT, PRINT_FACTORS
+from eyetest.harden.screenshot.taking import _taken
 
 Effect = Callable[[Composed, Mapping[str, str], np.random.Generator], Composed]
 Table = Mapping[str, tuple[str, ...]]
-EFFECTS: list[tuple[Effect, Table]] = [
-    (photographed, PHOTO_FACTORS),
-    (printed, PRINT_FACTORS),
-]
+EFFECTS: list[tuple[Effect, Table]] = [(photographed, PHOTO_FACTORS), (printed, PRINT_FACTORS)]
 
 
 def page(width: int = 200, height: int = 150) -> Composed:

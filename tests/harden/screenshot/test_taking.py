@@ -8,9 +8,8 @@ import pytest
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.benchmarks.folder import LAYOUT
 from eyetest.errors import InputError
-from eyetest.harden.screenshot.drawing import PartBox, ScreenshotSettings
-from eyetest.harden.screenshot.factors import FACTORS, design
-from eyetest.harden.screenshot.taking import Screenshots, take_screenshots
+from eyetest.harden.screenshot.style import FACTORS, design
+from eyetest.harden.screenshot.taking import PartBox, Screenshots, ScreenshotSettings, take_screenshots
 from eyetest.jobs.harden_screenshot import checked, told
 from eyetest.prompts import build
 from eyetest.records import Choice, Condition, Item, Manifest, Picture, sorting_tags
@@ -68,7 +67,7 @@ def three(tmp_path: Path) -> Benchmark:
 
 @pytest.mark.parametrize("look", ["phone", "photo", "print"])
 def test_other_looks_and_what_is_left_out(three: Benchmark, tmp_path: Path, look: str) -> None:
-    done = take_screenshots(three, tmp_path / "to", checked(look, 0, "typst", None))
+    done = take_screenshots(three, tmp_path / "to", checked(look, 0, None))
     assert [item.id for item in done.benchmark] == ["good", "open"]
     assert [(verdict.item, verdict.reason) for verdict in done.verdicts] == [("long", "too long for one page")]
     assert told(done) == ["left out: long: too long for one page"]
@@ -76,7 +75,7 @@ def test_other_looks_and_what_is_left_out(three: Benchmark, tmp_path: Path, look
     assert good.images[0].format == ("png" if look == "phone" else "jpeg")
     assert set(good.tags) == {"look", *FACTORS[look]}  # type: ignore[index]
     assert good.tags["look"] == look
-    again = take_screenshots(three, tmp_path / "again", checked(look, 0, "typst", None))
+    again = take_screenshots(three, tmp_path / "again", checked(look, 0, None))
     assert [item.images for item in again.benchmark] == [item.images for item in done.benchmark]
     with pytest.raises(InputError, match="already there"):
         take_screenshots(three, tmp_path / "to", ScreenshotSettings())
@@ -85,9 +84,7 @@ def test_other_looks_and_what_is_left_out(three: Benchmark, tmp_path: Path, look
 
 def test_wrong_words_are_told_with_the_right_one(three: Benchmark, tmp_path: Path) -> None:
     with pytest.raises(InputError, match='--look: no such look as "foto"; did you mean "photo"'):
-        checked("foto", 0, "typst", None)
-    with pytest.raises(InputError, match="--renderer: no such renderer"):
-        checked("screen", 0, "latex", None)
+        checked("foto", 0, None)
     with pytest.raises(InputError, match="the benchmark itself"):
         take_screenshots(three, three.path, ScreenshotSettings(), overwrite=True)
     assert len(three) == 3

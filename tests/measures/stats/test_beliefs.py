@@ -6,14 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from eyetest.measures.stats.beliefs import (
-    HitCounts,
-    exceeding,
-    favourites,
-    luck,
-    tastes_of_choices,
-    tastes_of_hits,
-)
+from eyetest.measures.stats.beliefs import HitCounts, exceeding, favourites, luck, tastes_of_choices, tastes_of_hits
 from tests.screens.simulated import POWER, TASTES, Bools, Drawn, draw_panel
 
 RATE = 0.05

@@ -5,8 +5,8 @@ import pandas
 import pytest
 import statsmodels.formula.api as formulas
 
-from eyetest.measures.stats.factorial import Design, FactorEffects, level_effects
 from eyetest.measures.stats.intervals import Floats, Ints
+from eyetest.measures.stats.regression import Design, FactorEffects, level_effects
 
 
 def world(

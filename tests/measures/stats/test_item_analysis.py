@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from eyetest.measures.stats.item_analysis import discrimination, item_rest, mean_scores
+from eyetest.measures.stats.item_analysis import item_rest, mean_scores
 
 Floats = NDArray[np.float64]
 NAN = float("nan")
@@ -58,20 +58,3 @@ def test_an_item_that_the_better_models_miss_stands_out() -> None:
     scores = np.tril(np.ones((6, 6)))
     scores[0] = [0, 0, 0, 1, 1, 1]
     assert min(range(6), key=lambda place: item_rest(scores)[place] or 0) == 0
-
-
-@given(st.integers(0, 10_000))
-def test_discrimination_is_upper_less_lower(seed: int) -> None:
-    scores = _scores(seed)
-    total = scores.sum(0)
-    best, worst = np.sort(total)[-3], np.sort(total)[2]
-    expected = [None] * 12 if best <= worst else scores[:, total >= best].mean(1) - scores[:, total <= worst].mean(1)
-    found = discrimination(scores)
-    assert found == [None if value is None else pytest.approx(value) for value in expected]
-    assert discrimination(scores[:, ::-1]) == found
-
-
-def test_discrimination_needs_models_that_differ_and_were_asked() -> None:
-    assert discrimination([[1, 1, 1], [0, 0, 0]]) == [None, None]
-    assert discrimination(np.array([[1, 1, 0], [1, 1, NAN], [1, NAN, 0]])) == [1.0, None, 1.0]
-    assert discrimination(np.full((2, 3), NAN)) == [None, None]

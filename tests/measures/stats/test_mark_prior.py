@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from eyetest.measures.stats.mark_prior import item_terms, mark_prior
+from eyetest.measures.stats.likelihoods import item_terms, mark_prior
 
 Table = NDArray[np.float64]
 

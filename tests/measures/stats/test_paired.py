@@ -11,13 +11,12 @@ from eyetest.measures.stats.paired import (
     Paired,
     against,
     benjamini_hochberg,
-    bootstrapped,
     clustered_mcnemar,
     every_pair,
     holm,
-    mcnemar,
     paired,
 )
+from tests.measures.tables import mcnemar
 
 counts = st.integers(0, 60)
 rates = st.lists(st.floats(0, 1), min_size=1, max_size=12)
@@ -167,58 +166,6 @@ def test_the_clustered_test_rarely_raises_a_false_alarm() -> None:
         naive.append((paired(a, b).p or 0) < 0.05)
     assert np.mean(alarms) < 0.08
     assert np.mean(naive) > 0.2
-
-
-def test_bootstrapped_intervals_are_those_of_scipy() -> None:
-    rng = np.random.default_rng(0)
-    a, b = rng.random(40), rng.random(40) ** 2
-    found = bootstrapped(paired(a, b), a - b, np.arange(40), resamples=20_000)
-    tail = float(stats.norm.cdf(stats.t.ppf(0.025, 39) * np.sqrt(40 / 39)))
-    theirs = stats.bootstrap(
-        (a - b,), np.mean, confidence_level=1 - 2 * tail, method="percentile", n_resamples=20_000, rng=1
-    ).confidence_interval
-    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=0.005)
-    assert (found.difference, found.n, found.error) == (paired(a, b).difference, 40, paired(a, b).error)
-
-
-@settings(max_examples=30)
-@given(st.integers(0, 500))
-def test_a_bootstrapped_test_agrees_with_its_interval(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    clusters = rng.integers(0, 12, 60)
-    gaps = rng.normal(0.35, 1, 60)
-    found = bootstrapped(paired(gaps, np.zeros(60), clusters), gaps, clusters, 0.95, 4_000, seed)
-    assert found.low is not None
-    assert found.p is not None
-    assert 0 < found.p <= 1
-    if abs(found.p - 0.05) > 0.01:
-        assert (found.p < 0.05) == (found.low > 0 or (found.high or 0) < 0)
-
-
-def test_bootstrapped_pairs_leave_missing_items_out_and_stay_unknown_where_nothing_varies() -> None:
-    a, b = [0.5, np.nan, 0.1, 0.9, 0.3], [0.2, 0.1, np.nan, 0.1, 0.6]
-    found = paired(a, b)
-    again = bootstrapped(found, np.array(a) - b, np.arange(5), resamples=200)
-    assert again.n == 3
-    assert again.low is not None
-    assert again != bootstrapped(found, np.array(a) - b, np.arange(5), resamples=200, seed=1)
-    still = paired([0.5, 0.5], [0.2, 0.2])
-    assert bootstrapped(still, [0.3, 0.3], [0, 1]) == still
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("clusters", [20, 60, 300])
-def test_students_interval_holds_at_least_as_often_as_the_bootstrapped(clusters: int) -> None:
-    """Which is why it is the rule: scores with a long tail, as captions have, 1,000 repeats."""
-    rng = np.random.default_rng(clusters)
-    held = np.zeros(2)
-    for repeat in range(1_000):
-        gaps = rng.exponential(1, clusters) ** 2 / 2 - 0.9 * rng.exponential(1, clusters)
-        by_t = paired(gaps, np.zeros(clusters))
-        again = bootstrapped(by_t, gaps, np.arange(clusters), resamples=600, seed=repeat)
-        held += [(one.low or 0) <= 0.1 <= (one.high or 0) for one in (by_t, again)]
-    assert held[0] >= held[1] - 5
-    assert held[1] > (850 if clusters > 20 else 780)
 
 
 @pytest.mark.parametrize("gaps", [0.0, 0.2])

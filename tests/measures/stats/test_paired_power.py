@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from eyetest.measures.stats.paired import Paired, items_needed, mcnemar, paired, smallest_difference, smallest_shift
+from eyetest.measures.stats.paired import Paired, paired, smallest_difference, smallest_shift
+from tests.measures.tables import mcnemar
 
 
 @pytest.mark.parametrize(("n", "discordance"), [(100, 0.5), (200, 0.3), (1_000, 0.1), (3_000, 0.3)])
@@ -40,13 +41,6 @@ def test_clustered_items_are_worth_fewer_and_what_they_are_worth_tells_their_pow
     assert np.mean(found) == pytest.approx(0.8, abs=0.05)
 
 
-@given(st.integers(30, 5_000), st.floats(0.02, 0.9), st.floats(0.55, 0.95))
-def test_items_needed_and_smallest_difference_undo_each_other(n: int, discordance: float, power: float) -> None:
-    difference = smallest_difference(n, discordance, power)
-    if difference is not None:
-        assert items_needed(difference, discordance, power) == pytest.approx(n, abs=1)
-
-
 @given(st.integers(200, 5_000), st.floats(0.1, 0.9))
 def test_more_items_see_smaller_differences(n: int, discordance: float) -> None:
     small, large = smallest_difference(2 * n, discordance), smallest_difference(n, discordance)
@@ -58,9 +52,6 @@ def test_what_cannot_be_found_is_none() -> None:
     assert smallest_difference(20, 0.05) is None
     assert smallest_difference(100, 0.0) is None
     assert smallest_difference(0, 0.5) is None
-    assert items_needed(0.0, 0.3) is None
-    assert items_needed(0.4, 0.3) is None
-    assert items_needed(-0.1, 0.3) == items_needed(0.1, 0.3)
     assert smallest_shift(0.0, 10) is smallest_shift(0.1, 1) is None
 
 

@@ -7,7 +7,7 @@ from statsmodels.stats.multitest import multipletests
 
 from eyetest.measures.stats.intervals import IntervalEstimate
 from eyetest.measures.stats.paired import holm, paired
-from eyetest.measures.stats.spread import gini, separable_pairs, spread, standard_deviation
+from eyetest.measures.stats.ranking import gini, separable_pairs, spread, standard_deviation
 from tests.support.work import steps
 
 positive = st.lists(st.floats(0.01, 100), min_size=1, max_size=12)
@@ -66,10 +66,10 @@ def test_spread_counts_models_that_have_scores_and_is_the_same_each_time() -> No
     table = np.array([[1, 0, np.nan], [1, 1, np.nan], [0, 0, np.nan], [1, 0, np.nan]])
     found = spread(table, np.arange(4), resamples=50, seed=1)
     assert found == spread(table, np.arange(4), resamples=50, seed=1)
-    assert found.gini.value == gini([0.75, 0.25])
-    assert found.gini.n == 2
+    assert found[0].value == gini([0.75, 0.25])
+    assert found[0].n == 2
     nobody = spread(np.empty((3, 0)), np.arange(3))
-    assert nobody.gini == nobody.sd == IntervalEstimate(None, None, None, 0)
+    assert nobody[0] == nobody[1] == IntervalEstimate(None, None, None, 0)
 
 
 def _share_of_pairs(table: np.ndarray, clusters: np.ndarray) -> float:

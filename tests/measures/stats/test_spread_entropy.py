@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from eyetest.measures.stats.spread import entropies, entropy
+from eyetest.measures.stats.ranking import entropies
+from tests.measures.tables import entropy
 
 counts_of_one = st.lists(st.integers(0, 12), min_size=2, max_size=10).filter(any)
 

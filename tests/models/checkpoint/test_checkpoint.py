@@ -17,14 +17,15 @@ from PIL import Image
 torch = pytest.importorskip("torch", reason="checkpoints need PyTorch: make torch")
 transformers = pytest.importorskip("transformers", reason="checkpoints need transformers: make torch")
 
+from eyetest_world import load_rates, new_world  # noqa: E402
+
 import eyetest as et  # noqa: E402
 from eyetest.errors import InputError, MissingExtraError  # noqa: E402
 from eyetest.models import Call, CallError, Surroundings  # noqa: E402
 from eyetest.models.checkpoint import BACKEND, loading  # noqa: E402
-from eyetest.models.checkpoint import likelihood as ways  # noqa: E402
+from eyetest.models.checkpoint import inference as ways  # noqa: E402
 from eyetest.records import Asked, Condition, GreyPicture, Item, Message, ModelEntry, Prompt, Request, Words  # noqa: E402
 from eyetest.records.request import read_candidates  # noqa: E402
-from eyetest.world import load_rates, new_world  # noqa: E402
 from tests.models.checkpoint.tiny import KINDS  # noqa: E402
 
 CHOICES = ("a red cube", "a red", "two birds", "seventeen birds, or so", "x", "two birds and a cone")

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from eyetest_world import load_rates, new_world
 
 from eyetest.runs import Run
-from eyetest.world import load_rates, new_world
 
 ROOT = Path(__file__).resolve().parents[3]
 BATCH, IN_FLIGHT = 12, 2

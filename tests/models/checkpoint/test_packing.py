@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyetest.models.checkpoint.packing import pack
+from eyetest.models.checkpoint.inference import pack
 
 
 @given(st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=8), min_size=1, max_size=9))

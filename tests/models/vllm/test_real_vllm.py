@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from eyetest_world import load_rates, new_world
 
 from eyetest.runs import Run, read_responses
-from eyetest.world import load_rates, new_world
 from tests.models.serving import ENVIRONMENT, make_weights, python_with_vllm
 
 ITEMS = 12

@@ -11,18 +11,18 @@ from typing import Any
 
 import msgspec
 import pytest
+from eyetest_world import load_rates, new_world
 from PIL import Image
 
 import eyetest as et
 from eyetest.errors import InputError, MissingExtraError
 from eyetest.models import Call, CallError, Surroundings
+from eyetest.models import vllm as backend
 from eyetest.models.checkpoint import loading
 from eyetest.models.vllm import BACKEND
-from eyetest.models.vllm import model as backend
 from eyetest.records import Asked, Condition, GreyPicture, Item, Message, ModelEntry, Prompt, Request, Response, Words
-from eyetest.running.batches import Batches
+from eyetest.running.runner import Batches
 from eyetest.runs import read_responses
-from eyetest.world import load_rates, new_world
 from tests.models.vllm import toy
 
 CHOICES = ("two birds", "two", "too", "on top", "a cone", "a")

@@ -10,9 +10,8 @@ from eyetest.records import Item
 from eyetest.reform.annotation import Annotation, Annotations
 from eyetest.reform.building import Reforming, reform
 from eyetest.reform.catalog import Dataset
-from eyetest.reform.distractors.answer_kinds import kind_of, other_alternative
+from eyetest.reform.distractors.answer_kinds import WrittenNumber, kind_of, other_alternative
 from eyetest.reform.distractors.answers import AnswerDistractors, OpenQuestion, false_negatives, majority
-from eyetest.reform.distractors.quantities import WrittenNumber
 from eyetest.reform.reformers import REFORMERS, Kit
 from eyetest.scoring.metrics.base import Context
 from eyetest.scoring.metrics.relaxed import relaxed
@@ -212,3 +211,13 @@ def test_real_chart_answers_become_choices_of_which_the_gold_looks_like_any(shar
     assert sum(ranks.values()) > 500
     expected = sum(ranks.values()) / 4
     assert sum((ranks[rank] - expected) ** 2 / expected for rank in range(4)) < 16.3, ranks
+
+
+def test_a_fraction_is_offered_with_fractions_and_never_with_words() -> None:
+    fractions = [f"{n}/{d}" for d in range(2, 9) for n in range(1, d) if n % 2 or d % 2]
+    colors = ["dark blue", "light green", "pale pink", "deep red", "sky blue", "sea green", "hot pink", "off white"]
+    asked = [OpenQuestion("What part is shaded?", answer) for answer in (*fractions, *colors) * 2]
+    distractors = AnswerDistractors(asked, 4, seed=1)
+    drawn = [distractors.from_pool(question, random.Random(0)) for question in asked if "/" in question.gold]
+    assert sum(map(len, drawn)) > len(fractions)
+    assert all("/" in text for texts in drawn for text in texts)

@@ -12,9 +12,14 @@ from eyetest.benchmarks import Benchmark
 from eyetest.records import OptionProvenance
 from eyetest.reform.annotation import Annotation, Annotations, ClassLabel
 from eyetest.reform.distractors import classes as classes_module
-from eyetest.reform.distractors.classes import ClassDistractors, Hardness
-from eyetest.reform.distractors.confusions import read_confusions
-from eyetest.reform.distractors.kinship import measure_all, name_classes, related
+from eyetest.reform.distractors.classes import (
+    ClassDistractors,
+    Hardness,
+    measure_all,
+    name_classes,
+    read_confusions,
+    related,
+)
 from eyetest.reform.distractors.option_sets import SetRequest, build_sets
 from eyetest.reform.distractors.wordnet import find_wordnet
 from eyetest.reform.reformers import REFORMERS, Kit
@@ -64,7 +69,7 @@ class Lines:
 @pytest.fixture(scope="module")
 def lines() -> Lines:
     if not DICTIONARY.is_file():
-        pytest.skip("no WordNet (Debian: wordnet-base)")
+        pytest.skip("no WordNet: `make wordnet` installs it")
     return Lines()
 
 
@@ -85,9 +90,9 @@ def test_no_option_is_a_synonym_ancestor_or_descendant_of_another(
     wordnet = find_wordnet()
     labels = labels_of(shared)
     classes = name_classes(labels, wordnet)
-    near = measure_all(classes, HARD.ways, {}, wordnet)
+    distance, _ = measure_all(classes, HARD.ways, {}, wordnet)
     request = SetRequest(options=4, pool=12, weights=np.ones(len(classes)), kin=related(classes, wordnet))
-    built = build_sets(near.distance, request, np.random.default_rng(0))
+    built = build_sets(distance, request, np.random.default_rng(0))
     assert built is not None
     assert {one for options in built.sets for one in options} == set(range(len(classes)))
     means = [_meanings(label, lines) for label in labels]
@@ -105,20 +110,8 @@ def _meanings(label: ClassLabel, lines: Lines) -> set[int]:
 
 
 def test_related_classes_stand_apart_and_near_ones_together(lines: Lines) -> None:
-    names = (
-        "dog",
-        "poodle",
-        "dalmatian",
-        "beagle",
-        "cat",
-        "wolf",
-        "tench",
-        "goldfish",
-        "violin",
-        "cello",
-        "harp",
-        "flute",
-    )
+    dogs, strings = ("dog", "poodle", "dalmatian", "beagle"), ("violin", "cello", "harp")
+    names = (*dogs, "cat", "wolf", "tench", "goldfish", *strings, "flute")
     distractors = ClassDistractors(listed(*names), Counter(names * 10), Hardness(options=3, pool=3, ways=HARD.ways))
     assert drawn(distractors, "dog").isdisjoint({"poodle", "dalmatian", "beagle"})
     assert drawn(distractors, "poodle", 0.2) <= {"dalmatian", "beagle", "cat", "wolf"}
@@ -150,19 +143,8 @@ def test_a_class_is_as_often_a_distractor_as_its_golds_need(zipf: bool) -> None:
 
 def test_without_wordnet_names_are_compared_and_heads_are_heeded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(classes_module, "find_wordnet", lambda: None)
-    names = (
-        "bear",
-        "brown bear",
-        "bears (zoo)",
-        "mouse",
-        "computer mouse",
-        "goldfish",
-        "fish",
-        "can",
-        "can of soup",
-        "car",
-        "cart",
-    )
+    bears, mice = ("bear", "brown bear", "bears (zoo)"), ("mouse", "computer mouse")
+    names = (*bears, *mice, "goldfish", "fish", "can", "can of soup", "car", "cart")
     distractors = ClassDistractors(listed(*names), Counter(names * 3), Hardness(options=4, pool=4, ways=HARD.ways))
     assert any("no WordNet" in line for line in distractors.notes)
     assert drawn(distractors, "bear").isdisjoint({"brown bear", "bears (zoo)"})
@@ -216,11 +198,8 @@ def test_what_was_confused_is_offered(tmp_path: Path) -> None:
     matrix.write_text("gold,a,b,c,d,e\na,9,0,0,0,5\nb,0,9,0,1,0\nc,0,0,9,0,0\nd,0,4,0,9,0\ne,2,0,0,0,9\n")
     long = tmp_path / "long.csv"
     long.write_text("Gold,Chosen,Count\na,e,5\nb,d,1\nd,b,4\ne,a,2\nc,c,9\n")
-    assert (
-        read_confusions(matrix)
-        == read_confusions(long)
-        == {("a", "e"): 5, ("b", "d"): 1, ("d", "b"): 4, ("e", "a"): 2}
-    )
+    confused = {("a", "e"): 5, ("b", "d"): 1, ("d", "b"): 4, ("e", "a"): 2}
+    assert read_confusions(matrix) == read_confusions(long) == confused
     hard = Hardness(options=2, pool=1, ways=("confusion", "similarity"), confused=read_confusions(matrix))
     distractors = ClassDistractors(listed(*"abcde"), Counter("abde" * 9 + "c"), hard)
     assert (drawn(distractors, "a", 0.8), drawn(distractors, "d", 0.8)) == ({"e"}, {"b"})
@@ -248,7 +227,5 @@ def test_wrong_answers_of_a_run_are_confusions(eyetest: Eyetest, tmp_path: Path)
         if isinstance(choice.provenance, OptionProvenance)
     }
     assert "confusion" in authors
-    assert (
-        "neither a run folder nor a table"
-        in eyetest(*reform_it, tmp_path / "x", "--set", f"confusions={tmp_path / 'none'}").refused()
-    )
+    missing = eyetest(*reform_it, tmp_path / "x", "--set", f"confusions={tmp_path / 'none'}").refused()
+    assert "neither a run folder nor a table" in missing

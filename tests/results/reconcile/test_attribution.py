@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.errors import InputError
-from eyetest.results.reconcile import CAUSES, Account, Credit, attribute, reconciled
-from eyetest.results.reconcile.causes import pairs_of
+from eyetest.results.reconcile import CAUSES, Account, Credit, attribute, pairs_of, reconciled
 
 LONG = "The reply goes on for a while before it says {} at its very end."
 SCORES = st.none() | st.sampled_from([Fraction(0), Fraction(1)]) | st.floats(0, 1, width=16).map(Fraction)

@@ -9,8 +9,8 @@ import pytest
 
 from eyetest.errors import InputError
 from eyetest.records import Choice, Item
-from eyetest.results.reconcile.credits import Credit
-from eyetest.results.reconcile.from_file import FileSide, account_of_file
+from eyetest.results.reconcile import Credit
+from eyetest.results.reconcile_sides import FileSide, account_of_file
 from tests.conftest import ROOT
 
 EXAMPLES = ROOT / "docs/examples/reconcile"

@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Asked, Choice, Item, Manifest, Response
-from eyetest.review.app import listen, make_app
+from eyetest.review.app.server import listen, make_app
 from eyetest.review.collection import Collection
 from tests.conftest import png
 from tests.reports.conftest import browse

@@ -1,6 +1,7 @@
 """The copy without a server: the same items, counts and intervals, and nothing that it should not hold."""
 
 import json
+import random
 import re
 from pathlib import Path
 
@@ -11,9 +12,8 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError
 from eyetest.pages.item_links import parse_query
 from eyetest.records import Asked, Choice, Item, Manifest, Response, Turn
-from eyetest.review.app import write_bundle
-from eyetest.review.app.address import Address
-from eyetest.review.app.disclosure import safe_tags
+from eyetest.review.app.bundle import write_bundle
+from eyetest.review.app.listing import Address, safe_tags
 from eyetest.review.collection import Collection
 from tests.reports.pages import HOSTILE, Browse, Tags
 from tests.review.app.conftest import DRAWN, try_out
@@ -25,24 +25,9 @@ QUERIES = (
     *("", "answer=right:a@image", "answer=right:a@image&answer=wrong:b@image", "answer=refused", "answer=failed"),
     *("answer=unparsed", "answer=wrong", "blind-right=a", "tag.task=birds", "tag.year=2021&tag.year=2025", "gold=B"),
     *("difficulty=1", "difficulty=..0.5", "disagreement=1", "gain=0.5..", "text=NUMBER+3", "text=%22number+3%22"),
-    *(
-        "id=q3&id=q1",
-        "sort=-tag.year&tag.task=birds",
-        "sort=-difficulty",
-        "doubt=..0",
-        "doubt=0..&sort=-doubt",
-        "sort=doubt",
-        "benchmark=zoo&gold=A",
-        "gold=Z",
-    ),
-    *(
-        "answer=asked:a@blind",
-        "answer=scored:a@blind",
-        "answer=unscored:a@blind",
-        "options=3",
-        "options=0",
-        "options=1..",
-    ),
+    *("id=q3&id=q1", "sort=-tag.year&tag.task=birds", "sort=-difficulty", "doubt=..0", "doubt=0..&sort=-doubt"),
+    *("sort=doubt", "benchmark=zoo&gold=A", "gold=Z", "options=3", "options=0", "options=1.."),
+    *("answer=asked:a@blind", "answer=scored:a@blind", "answer=unscored:a@blind"),
 )
 TRIAL = """
 const trial = QUERIES.map((text) => {
@@ -138,6 +123,42 @@ def test_a_tag_that_says_the_gold_is_left_out_without_golds(tmp_path: Path) -> N
             tags = told | {"number": 1 + gold, "task": "xy"[number // 2], "half": number // 2}
             writer.add(Item(id=f"q{number}", question="Well?", choices=choices, tags=tags))
     assert safe_tags(Collection.open([tmp_path / "bench"])) == {"task", "half"}
+
+
+def test_tags_from_which_golds_follow_are_found_by_association(tmp_path: Path) -> None:
+    draw = random.Random(7)
+    with BenchmarkWriter(tmp_path / "bench", Manifest(name="told")) as writer:
+        for number in range(60):
+            gold, names = draw.randrange(4), draw.sample(["oak", "elm", "ash", "fir", "yew", "box"], 4)
+            why = draw.sample(["leaf", "bark", "root", "seed", "twig", "bud", "cone"], 4)
+            wrong = "ABCD"[(gold + 1) % 4]
+            told = {
+                "named": f"Option {'ABCD'[gold]}",
+                "ordinal": ["first", "second", "third", "fourth"][gold],
+                "solution": f"{wrong} has no {why[0]}, and the {why[1]} is odd, so the answer is ({'ABCD'[gold]}).",
+                "code": "kqzx"[gold],
+                "caption": f"A {names[gold]} with its {why[2]}.",
+                "half": f"see {'ABCD'[gold]}" if number % 2 else f"see {why[0]}",
+            }
+            safe = {
+                "topic": why[3],
+                "grade": draw.choice("ABCD"),
+                "file": f"{number:03}.png",
+                "all": ", ".join(sorted(names)),
+                "skewed": "x" if draw.random() < (0.5 if gold else 0.3) else "y",
+                "note": " ".join(draw.sample(["a", "b", "c", "d", *why], 6)),
+            }
+            choices = tuple(Choice(name, index == gold) for index, name in enumerate(names))
+            writer.add(Item(id=f"q{number}", question="Which tree?", choices=choices, tags=told | safe))
+    assert safe_tags(Collection.open([tmp_path / "bench"])) == set(safe)
+
+
+def test_tags_that_contain_an_open_answer_are_left_out(tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "bench", Manifest(name="told")) as writer:
+        for number in range(12):
+            tags = {"solution": f"It adds up to {number * 7}.", "year": 1990 + number}
+            writer.add(Item(id=f"q{number}", question="How many?", references=(str(number * 7),), tags=tags))
+    assert safe_tags(Collection.open([tmp_path / "bench"])) == {"year"}
 
 
 def test_an_earlier_turn_keeps_its_answer_to_itself_without_golds(tmp_path: Path) -> None:

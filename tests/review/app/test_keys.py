@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from eyetest.benchmarks import Benchmark
-from eyetest.review.app import write_bundle
+from eyetest.review.app.bundle import write_bundle
 from eyetest.review.collection import Collection
 from tests.reports.pages import Browse
 from tests.review.app.conftest import DRAWN, served

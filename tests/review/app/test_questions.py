@@ -6,9 +6,8 @@ import polars as pl
 import pytest
 
 from eyetest.benchmarks import Benchmark
-from eyetest.measures.stats.consensus import suspicion
-from eyetest.measures.stats.recurring import recurring
-from eyetest.records import letter, tag_word
+from eyetest.measures.stats.consensus import recurring, suspicion
+from eyetest.records import letter
 from eyetest.review.collection import Collection
 from eyetest.runs import Run
 from tests.review.app.conftest import served
@@ -88,8 +87,7 @@ def doubted(run: Run, least: float) -> set[str]:
         [len(item.choices) for item in asked],
         [item.gold[0] for item in asked],
         recurring([choice.text for choice in item.choices] for item in asked),
-        [tag_word(item.tags.get("task")) for item in asked],
-    ).doubts
+    ).ratios
     voices = table.select(pl.sum_horizontal(pl.exclude("item").is_not_null())).to_series().to_numpy()
     return {item.id for item, doubt, n in zip(asked, doubts, voices, strict=True) if n > 1 and doubt >= least}
 

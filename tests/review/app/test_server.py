@@ -5,8 +5,11 @@ import io
 import re
 import shlex
 import socket
+import time
 import zipfile
-from contextlib import ExitStack
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 from html import unescape
 from http.client import HTTPConnection
 from pathlib import Path
@@ -14,20 +17,21 @@ from threading import Thread
 from urllib.parse import quote
 
 import pytest
+from PIL import Image as Pillow
 from starlette.testclient import TestClient
 
 from eyetest.benchmarks import Benchmark
-from eyetest.errors import InputError
-from eyetest.review.app import PortTaken, listen, make_app
-from eyetest.review.app.address import Address
-from eyetest.review.app.server import server_of
+from eyetest.benchmarks.images import decode, inspect
+from eyetest.errors import ImageError, InputError
+from eyetest.review.app.browsing import ServedPictures
+from eyetest.review.app.listing import Address
+from eyetest.review.app.server import PortTaken, listen, make_app, server_of
 from eyetest.review.collection import Collection
 from tests.reports.pages import HOSTILE, Tags
 from tests.review.app.conftest import HOME
 
 
 def cards(page: str) -> list[str]:
-    """The ids of the items that a list shows."""
     return re.findall(r'<article class="card" data-id="(q\d)"', page)
 
 
@@ -185,7 +189,7 @@ def test_nothing_can_be_changed_sent_or_overlong(client: TestClient, monkeypatch
     for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS"):
         assert client.request(method, "/").status_code == 405
     assert client.request("GET", "/", content=b"x").status_code == 413
-    monkeypatch.setattr("eyetest.review.app.guard.LONGEST_ADDRESS", 100)
+    monkeypatch.setattr("eyetest.review.app.server.LONGEST_ADDRESS", 100)
     assert client.get("/?text=" + "x" * 90).status_code == 200
     assert client.get("/?text=" + "x" * 101).status_code == 414
 
@@ -228,23 +232,74 @@ def test_a_port_that_is_taken_is_told() -> None:
         listen("no such host", 0)
 
 
-def test_many_browsers_may_keep_their_connections(collection: Collection) -> None:
+@contextmanager
+def running(collection: Collection) -> Iterator[tuple[str, int]]:
+    """Where the real server listens."""
     taken = listen("127.0.0.1", 0)
     server = server_of(make_app(collection))
     thread = Thread(target=server.run, kwargs={"sockets": [taken]})
     thread.start()
     try:
-        at = taken.getsockname()
-        with ExitStack() as browsers:
-            for _ in range(120):
-                browsers.enter_context(socket.create_connection(at))
-            connection = HTTPConnection(at[0], at[1], timeout=30)
-            connection.request("GET", "/app.js")
-            assert connection.getresponse().status == 200
-            connection.close()
+        yield taken.getsockname()
     finally:
         server.should_exit = True
         thread.join()
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", b"GET /app.js HT", b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n"]
+)
+def test_idle_connections_lock_nobody_out(collection: Collection, sent: bytes) -> None:
+    with running(collection) as at, ExitStack() as browsers:
+        for _ in range(1_000):
+            browsers.enter_context(socket.create_connection(at)).sendall(sent)
+        connection = HTTPConnection(*at, timeout=30)
+        connection.request("GET", "/app.js")
+        assert connection.getresponse().status == 200
+        connection.close()
+
+
+def test_connections_that_never_call_are_closed(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("eyetest.review.app.server._SECONDS_TO_CALL", 0.2)
+    with running(collection) as at, socket.create_connection(at, timeout=20) as idle, suppress(ConnectionError):
+        assert idle.recv(1) == b""
+
+
+@pytest.mark.parametrize("key", ["tag.task", "id"])
+def test_a_long_query_makes_no_long_page(client: TestClient, key: str) -> None:
+    query = (
+        "&".join(f"{key}=birds-{number}" for number in range(1_000)) + f"&{key}={'q1' if key == 'id' else 'birds'}"
+    )
+    page = client.get(f"/?{query}").text
+    assert len(page) < 2**20
+    assert "q1" in cards(page)
+    assert "1,001 filters" in page
+
+
+def test_large_images_are_decoded_reduced_and_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, most, sizes = 0, 0, []
+
+    def draw(picture: Pillow.Image, side: int) -> tuple[str, bytes]:
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        time.sleep(0.02)
+        now -= 1
+        sizes.append(picture.size)
+        return "png", b""
+
+    monkeypatch.setattr("eyetest.review.app.browsing.draw_small", draw)
+    file = io.BytesIO()
+    Pillow.new("L", (4_000, 4_000)).save(file, "JPEG")
+    image = inspect(file.getvalue(), "0" * 64)
+    pictures = ServedPictures(lambda sha256: (image, file.getvalue()))
+    with ThreadPoolExecutor(6) as threads:
+        list(threads.map(pictures.small, map(str, range(6))))
+    assert (most, set(sizes)) == (1, {(1_000, 1_000)})
+    large = io.BytesIO()
+    Pillow.new("1", (10_000, 6_000)).save(large, "PNG")
+    with pytest.raises(ImageError, match="pixels"):
+        decode(large.getvalue(), 320)
 
 
 def test_small_answers_are_sent_at_once() -> None:

@@ -49,7 +49,6 @@ def items(writer: BenchmarkWriter) -> list[Item]:
 
 
 def make_bench(path: Path, name: str = "zoo", most: int = 6) -> Benchmark:
-    """The benchmark, or its first items."""
     with BenchmarkWriter(path, Manifest(name=name)) as writer:
         for item in items(writer)[:most]:
             writer.add(item)
@@ -57,7 +56,6 @@ def make_bench(path: Path, name: str = "zoo", most: int = 6) -> Benchmark:
 
 
 def make_answers(path: Path, bench: Benchmark, said: Mapping[tuple[str, str], tuple[str | None, ...]]) -> Run:
-    """A run in which models said this."""
     asked: list[tuple[Asked, str]] = []
     responses: list[Response] = []
     for (model, sight), replies in said.items():
@@ -71,7 +69,6 @@ def make_answers(path: Path, bench: Benchmark, said: Mapping[tuple[str, str], tu
 
 @pytest.fixture(scope="session")
 def zoo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the benchmark and the run."""
     folder = tmp_path_factory.mktemp("zoo")
     make_answers(folder / "run", make_bench(folder / "bench"), SAID)
     return folder
@@ -79,5 +76,4 @@ def zoo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def collection(zoo: Path) -> Collection:
-    """All of it, opened."""
     return Collection.open([zoo / "run"])

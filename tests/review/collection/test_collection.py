@@ -13,12 +13,10 @@ from eyetest.pages.item_links import Query, parse_query
 from eyetest.records import Asked, Item, Manifest, Prompt, Response
 from eyetest.results.gather import results_of
 from eyetest.results.scores import read_scores
-from eyetest.review.app.address import Address
-from eyetest.review.app.listing import list_page
+from eyetest.review.app.listing import Address, list_page
 from eyetest.review.collection import Collection
-from eyetest.review.collection.doubt import GoldDoubts
-from eyetest.review.collection.item_columns import ItemColumns
-from eyetest.review.collection.replies import SearchTexts
+from eyetest.review.collection.items import ItemColumns
+from eyetest.review.collection.replies import GoldDoubts, RunReplies
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from tests.scoring.test_table import make_run
@@ -214,7 +212,7 @@ def test_what_the_first_page_does_not_show_is_not_read_for_it(zoo: Path, monkeyp
     def refuse(*_: object) -> None:
         pytest.fail("nobody asked for it")
 
-    for where, name in ((SearchTexts, "_read"), (GoldDoubts, "_weighed"), (ItemColumns, "options")):
+    for where, name in ((RunReplies, "having"), (GoldDoubts, "_weighed"), (ItemColumns, "options")):
         monkeypatch.setattr(where, name, property(refuse) if name == "options" else refuse)
     monkeypatch.setattr(GoldDoubts, "known", False)
     contents = list_page(Collection.open([zoo / "run"]), Address())

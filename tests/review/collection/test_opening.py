@@ -13,7 +13,7 @@ from eyetest.pages.item_links import Query
 from eyetest.probes.audit import Audit
 from eyetest.records import Asked, Finding, Response, Verdict
 from eyetest.records.recipe import ABOUT, BENCHMARK, VERDICTS
-from eyetest.review.collection import Collection, replies
+from eyetest.review.collection import Collection
 from eyetest.runs import Run
 from eyetest.tabular.record_files import write_records
 from tests.review.collection.conftest import SAID, make_answers, make_bench
@@ -192,15 +192,6 @@ def test_a_run_whose_benchmark_went_is_told_by_its_own_copy_of_the_items(zoo: Pa
         Collection.open([run.path])
     moved = Collection.open([run.path, zoo / "bench"])
     assert (len(moved), list(moved.benchmarks)) == (6, ["zoo"])
-
-
-def test_replies_too_many_for_memory_are_searched_on_disk(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replies, "MOST_TEXT", 0)
-    monkeypatch.setattr(replies, "_AT_ONCE", 5)
-    collection = Collection.open([zoo / "run"])
-    for _ in range(2):
-        assert shown(collection, "text=mysterious") == "3"
-        assert shown(collection, "text=sorry") == "2"
 
 
 def test_of_an_answer_that_was_asked_for_again_only_the_last_is_searched(zoo: Path, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import msgspec
 
 from eyetest.records import Choice, Decision, Item
 from eyetest.review.decisions import standing
-from eyetest.review.exchange.assignment import Assignment, Expected
+from eyetest.review.exchange.tasks import Assignment, Expected
 from eyetest.review.forms import Form, FormField, load_form
 
 HOSTILE = '<script>alert("1")</script> ]]> $question {{7*7}} \'; DROP TABLE items;-- \u202e ünï 数 😀\n\ttwo\nlines '

@@ -31,11 +31,9 @@ class Studio:
         self.address, self._token = address, token
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        """What the API answers."""
         return json.loads(self.fetch(method, path, body) or b"null")
 
     def fetch(self, method: str, path: str, body: Any = None) -> bytes:
-        """What the server sends."""
         head = {"Authorization": f"Token {self._token}", "Content-Type": "application/json"}
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.address + path, data, head, method=method)
@@ -47,7 +45,6 @@ class Studio:
         return content
 
     def project(self, title: str, config: Path, tasks: Path, annotators: int = 1) -> int:
-        """A new project with a configuration and tasks."""
         about = {"title": title, "label_config": config.read_text(), "maximum_annotations": annotators}
         number: int = self.call("POST", "/api/projects", about)["id"]
         content = json.loads(tasks.read_bytes())

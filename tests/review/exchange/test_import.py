@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.review.project import ReviewPlan, ReviewProject, Round
+from eyetest.review.plan import ReviewPlan, Round
+from eyetest.review.project import ReviewProject
 from tests.review.exchange.material import DECISIONS, FORMS, ITEMS, decision
 
 ONE, TWO = "2026-03-01T10:00:00+00:00", "2026-03-01T10:00:01+00:00"
@@ -27,7 +28,7 @@ def test_all_decisions_are_kept_once(project: ReviewProject) -> None:
     assert project.waiting() == [(item, 1, False) for item in ITEMS]
     assert project.add_decisions(DECISIONS, "a.json") == len(DECISIONS)
     assert project.decisions() == DECISIONS
-    assert project.outcome("=1+1").reason == "settled by eve"
+    assert project.outcomes()["=1+1"].reason == "settled by eve"
     assert {row.name: row.role for row in project.people()}["eve"] == "adjudicator"
     assert project.add_decisions(DECISIONS, "a.json") == 0
     assert project.add_decisions([*DECISIONS, decision("c", "drop", "ben")], "b.json") == 1

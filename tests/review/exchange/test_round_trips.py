@@ -13,13 +13,10 @@ import pytest
 
 from eyetest.errors import InputError
 from eyetest.records import Decision, Turn, columns
-from eyetest.review.exchange.answers import answers, read_answers
-from eyetest.review.exchange.assignment import checked
-from eyetest.review.exchange.files import Outgoing, read_files, write_files
-from eyetest.review.exchange.label_studio import label_studio_tasks, labeling_config
+from eyetest.review.exchange.files import Outgoing, label_studio_tasks, labeling_config, read_files, write_files
+from eyetest.review.exchange.tasks import answers, checked, read_answers
 from tests.review.exchange.material import (
     DECISIONS,
-    HOSTILE,
     ITEMS,
     assignments,
     by_item,
@@ -29,17 +26,12 @@ from tests.review.exchange.material import (
     waiting,
 )
 
-OUT = Outgoing(name="bench", waiting=[waiting("c")], decided=assignments(DECISIONS), reviewers={1: 2, 2: 1})
+OUT = Outgoing(waiting=[waiting("c")], decided=assignments(DECISIONS))
 WRITTEN = {
     "csv": ["decisions.csv", "queue.csv"],
     "label-studio": [
         *("round-1-decided.json", "round-1.json", "round-1.xml", "round-2-decided.json", "round-2.xml"),
         *("settle-2-decided.json", "settle-2.xml"),
-    ],
-    "argilla": [
-        f"{folder}/{file}"
-        for folder in ("round-1", "round-1-decided", "round-2-decided", "settle-2-decided")
-        for file in (".argilla/dataset.json", ".argilla/settings.json", "records.json")
     ],
 }
 
@@ -48,9 +40,7 @@ WRITTEN = {
 def test_decisions_come_back_as_they_were(form: Any, tmp_path: Path) -> None:
     names = write_files(OUT, form, tmp_path / "out")
     assert sorted(names) == sorted(WRITTEN[form])
-    holding = [
-        tmp_path / "out" / name for name in names if re.search(r"^decisions.csv|decided(/records)?.json", name)
-    ]
+    holding = [tmp_path / "out" / name for name in names if re.search(r"^decisions.csv|decided.json", name)]
     assert by_item([one for path in holding for one in read_files(path, expected())]) == by_item(DECISIONS)
 
 
@@ -79,7 +69,7 @@ def test_a_csv_has_all_columns_and_nothing_that_a_spreadsheet_computes(tmp_path:
 
 
 def test_a_queue_that_was_filled_in_is_read(tmp_path: Path) -> None:
-    write_files(msgspec.structs.replace(OUT, waiting=[waiting(item) for item in ITEMS]), "csv", tmp_path / "out")
+    write_files(OUT._replace(waiting=[waiting(item) for item in ITEMS]), "csv", tmp_path / "out")
     with (tmp_path / "out" / "queue.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     filled = [
@@ -110,17 +100,8 @@ def test_a_labeling_configuration_shows_the_item_and_asks_what_the_form_asks() -
     root = ElementTree.fromstring(labeling_config([waiting("=1+1", pictures=("p",)), waiting("naïve/数 2")]))
     controls = {tag.get("name"): tag for tag in root.iter() if tag.get("toName")}
     assert list(controls) == [
-        *(
-            "decision",
-            "reason",
-            "reason_text",
-            "edit_question",
-            "edit_a",
-            "edit_b",
-            "edit_c",
-            "edit_answer",
-            "edit_tags",
-        ),
+        *("decision", "reason", "reason_text", "edit_question"),
+        *("edit_a", "edit_b", "edit_c", "edit_answer", "edit_tags"),
         *("label_level", "label_wrong", "label_remark", "comment"),
     ]
     assert [one.get("value") for one in controls["label_level"]] == ["easy & light", "<hard>"]
@@ -209,8 +190,8 @@ KEEP = (region("decision", "choices", "keep"), region("label_level", "choices", 
 FIX = (region("decision", "choices", "fix"), region("label_level", "choices", "<hard>"))
 WRONG_TASKS: list[tuple[Callable[[], Any], str]] = [
     (lambda: [{"data": {"text": "hello"}, "annotations": []}], "task 1: it does not say which item it is about"),
-    (lambda: {"tasks": []}, "neither CSV nor what Label Studio exports"),
-    (lambda: [{"id": 1, "annotator": 1, "decision": "keep"}], "no export of Label Studio in its format JSON"),
+    (lambda: {"tasks": []}, "neither CSV nor an export of Label Studio"),
+    (lambda: [{"id": 1, "annotator": 1, "decision": "keep"}], "nor an export of Label Studio in its format JSON"),
     (lambda: annotated(*KEEP[1:]), "task 1, annotation 1: decision: nothing is decided"),
     (
         lambda: annotated(region("decision", "choices", "dorp")),
@@ -232,7 +213,7 @@ WRONG_TASKS: list[tuple[Callable[[], Any], str]] = [
     (lambda: annotated(*KEEP, region("comment", "text", "x" * 10_001)), "comment: 10,001 characters; at most 10,000"),
     (lambda: annotated(*FIX, region("edit_a", "text", "x" * 200_000)), "edits: 200,00. characters; at most 200,000"),
     (lambda: changed(decided=[msgspec.to_builtins(decision("=1+1", "drop", reason="x" * 10_001))]), "reason: 10,001"),
-    (lambda: msgspec.Raw(b"[" * 100_000 + b"]" * 100_000), "neither CSV nor what Label Studio exports"),
+    (lambda: msgspec.Raw(b"[" * 100_000 + b"]" * 100_000), "neither CSV nor an export of Label Studio"),
     (
         lambda: msgspec.Raw(b'[{"data": {"eyetest": {"item": "\\ud800", "round": 1}}}]'),
         "neither CSV nor",
@@ -293,37 +274,6 @@ def test_a_table_that_is_wrong_is_refused_with_its_line(text: str, tmp_path: Pat
     (tmp_path / "x.csv").write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=f"x.csv.*{WRONG_LINES[text]}"):
         read_files(tmp_path / "x.csv", expected())
-
-
-def test_responses_of_argilla_become_decisions(tmp_path: Path) -> None:
-    write_files(
-        msgspec.structs.replace(OUT, decided=(), waiting=[waiting("=1+1"), waiting("c")]), "argilla", tmp_path / "out"
-    )
-    path = tmp_path / "out" / "round-1" / "records.json"
-    records = json.loads(path.read_bytes())
-    assert [record["id"] for record in records] == ["=1+1, round 1", "c, round 1"]
-    one, two = "00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002"
-    records[0]["responses"] = {
-        "decision": [{"value": "fix", "user_id": one}, {"value": "drop", "user_id": two}],
-        "label_level": [{"value": "<hard>", "user_id": one}, {"value": "<hard>", "user_id": two}],
-        "label_wrong": [{"value": ["text", "数字"], "user_id": one}],
-        "edit_question": [{"value": HOSTILE, "user_id": one}, {"value": ITEMS["=1+1"].question, "user_id": two}],
-        "reason": [{"value": "the gold is wrong", "user_id": two}],
-    }
-    path.write_text(json.dumps(records))
-    labels = {"level": "<hard>", "wrong": ["text", "数字"]}
-    assert read_files(tmp_path / "out" / "round-1", expected(reviewers={one: "ana"})) == [
-        decision("=1+1", "fix", time="", edits={"question": HOSTILE.strip()}, labels=labels),
-        decision("=1+1", "drop", two, time="", reason="the gold is wrong"),
-    ]
-    records[1]["metadata"] = {"item": "c"}
-    path.write_text(json.dumps(records))
-    with pytest.raises(InputError, match="record 2: it does not say which item it is about"):
-        read_files(path, expected())
-    records[1]["metadata"] = {"eyetest": "{"}
-    path.write_text(json.dumps(records))
-    with pytest.raises(InputError, match="record 2: metadata eyetest"):
-        read_files(path, expected())
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

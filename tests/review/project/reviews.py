@@ -6,7 +6,8 @@ from typing import Any
 
 from eyetest.records import Decision, DecisionKind
 from eyetest.review.forms import Form
-from eyetest.review.project import Person, ReviewPlan, ReviewProject, Role, Round, Task
+from eyetest.review.plan import Person, ReviewPlan, Role, Round, Task
+from eyetest.review.project import ReviewProject
 
 PEOPLE = ("ann", "bob", "eve")
 OPENED: list[ReviewProject] = []

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -13,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from eyetest.errors import DiskFull
-from eyetest.review.project import Person, ReviewProject
-from eyetest.review.project.database import FairLock
+from eyetest.review.plan import Person
+from eyetest.review.project import ReviewProject
 from tests.review.project.reviews import begin, people, plan_of, say, take
 
 WORKER = """
@@ -149,25 +148,3 @@ def test_a_small_disk(tmp_path: Path) -> None:
             assert len(again.decisions()) == said
     finally:
         subprocess.run(["umount", disk], check=True)
-
-
-def test_turns_are_handed_on_in_order() -> None:
-    turns, order, started = FairLock(), list[int](), list[threading.Thread]()
-
-    def wait_for_it(number: int) -> None:
-        with turns.mine():
-            order.append(number)
-
-    with turns.mine():
-        for number in range(5):
-            started.append(threading.Thread(target=wait_for_it, args=(number,)))
-            started[-1].start()
-            while len(turns._waiting) <= number:
-                time.sleep(0.001)
-        assert order == []
-    for thread in started:
-        thread.join()
-    assert order == [0, 1, 2, 3, 4]
-    with turns.mine():
-        order.append(5)
-    assert order[-1] == 5

@@ -8,8 +8,9 @@ import pytest
 from eyetest.errors import InputError
 from eyetest.records import DecisionKind
 from eyetest.review.forms import Form, FormField
-from eyetest.review.project import AgreementRow, ReviewProject
-from eyetest.review.project.order import by_suspicion, drawn
+from eyetest.review.overview import AgreementRow
+from eyetest.review.project import ReviewProject
+from eyetest.review.queue import by_suspicion, drawn
 from tests.review.project.reviews import begin, people, plan_of, say, take, take_back
 
 SAID: dict[str, tuple[DecisionKind, DecisionKind]] = {
@@ -23,13 +24,15 @@ def coefficient(rows: tuple[AgreementRow, ...], name: str, number: int = 1, abou
     return row
 
 
-def reviewed(folder: Path, form: Form | None = None) -> ReviewProject:
-    project, clock = begin(folder, plan_of(2, form=form), 8)
+def reviewed(folder: Path, form: Form | None = None, items: int = 8) -> ReviewProject:
+    """A review of eight items, or of more that repeat the same decisions."""
+    project, clock = begin(folder, plan_of(2, form=form), items)
     for column, person in enumerate(people(project, "ann", "bob")):
         while (task := project.next_task(person)) is not None:
             clock.now += 10 * (column + 1)
-            kind = SAID[task.item][column]
-            labels = {"hard": "yes" if task.item in ("q1", "q2") else "no"} if form else {}
+            number = (int(task.item[1:]) - 1) % 8 + 1
+            kind = SAID[f"q{number}"][column]
+            labels = {"hard": "yes" if number < 3 else "no"} if form else {}
             say(project, person, task, kind, reason="blurred" if kind == "drop" else "", labels=labels)
     return project
 
@@ -37,16 +40,16 @@ def reviewed(folder: Path, form: Form | None = None) -> ReviewProject:
 def test_agreement_by_hand(tmp_path: Path) -> None:
     """Six of eight alike. Each says keep 5 times and drop 3: chance agrees in 25/64 + 9/64 = 34/64.
 
-    Cohen: (6/8 - 34/64) / (1 - 34/64) = 14/30. Fleiss has the same shares here, and so the same value. For α the 16
-    values give 10·9 + 6·5 = 120 of 16·15 = 240 ordered pairs alike: 1 - (2/8) / (120/240) = 1/2.
+    Cohen: (6/8 - 34/64) / (1 - 34/64) = 14/30. Fleiss has the same shares here, and so the same value. For α the 32
+    values give 20·19 + 12·11 = 512 of 32·31 = 992 ordered pairs alike: 1 - (2/8) / (480/992) = 29/60.
     """
-    rows = reviewed(tmp_path).overview().agreement
+    rows = reviewed(tmp_path, items=16).overview().agreement
     assert coefficient(rows, "observed").agreement == pytest.approx(6 / 8)
     assert coefficient(rows, "fleiss").agreement == pytest.approx(14 / 30)
-    assert coefficient(rows, "krippendorff").agreement == pytest.approx(1 / 2)
+    assert coefficient(rows, "krippendorff").agreement == pytest.approx(29 / 60)
     cohen = coefficient(rows, "cohen")
     assert cohen.agreement == pytest.approx(14 / 30)
-    assert (cohen.a, cohen.b, cohen.n, cohen.raters) == ("ann", "bob", 8, 2)
+    assert (cohen.a, cohen.b, cohen.n, cohen.raters) == ("ann", "bob", 16, 2)
     assert cohen.agreement_low is not None
     assert cohen.agreement_high is not None
     assert cohen.agreement_low < 14 / 30 < cohen.agreement_high
@@ -88,7 +91,7 @@ def test_time_and_people(tmp_path: Path) -> None:
 
 def test_labels_have_their_own_agreement(tmp_path: Path) -> None:
     form = Form(fields=(FormField(name="hard", ask="Hard?", values=("yes", "no")),))
-    rows = reviewed(tmp_path, form).overview().agreement
+    rows = reviewed(tmp_path, form, items=16).overview().agreement
     assert coefficient(rows, "observed", about="hard").agreement == 1
     assert coefficient(rows, "cohen", about="hard").agreement == 1
     assert coefficient(rows, "cohen").agreement == pytest.approx(14 / 30)

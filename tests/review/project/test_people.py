@@ -1,13 +1,14 @@
 """Links and sessions: one browser a link, nothing forged, nothing old, and of secrets only hashes on disk."""
 
+import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from eyetest.errors import Forbidden, InputError
-from eyetest.review.project import ReviewProject
-from eyetest.review.project.people import DAY, IDLE, LONGEST
+from eyetest.review.project import DAY, IDLE, LONGEST, ReviewProject
 from tests.review.project.reviews import HandClock, begin, people, plan_of, say, take
 
 
@@ -38,6 +39,17 @@ def test_a_link_opens_in_one_browser(review: tuple[ReviewProject, HandClock]) ->
     assert known is not None
     assert known.person == first.session.person
     assert known.csrf == first.session.csrf != again.session.csrf
+
+
+def test_the_file_with_hashes_of_links_and_cookies_is_for_its_owner(tmp_path: Path) -> None:
+    mask = os.umask(0o022)
+    try:
+        project, _ = begin(tmp_path / "r", plan_of(1))
+        project.invite("ann")
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "r").glob("review.db*")}
+    finally:
+        os.umask(mask)
+    assert set(modes.values()) == {0o600}
 
 
 def test_a_forged_link_is_refused_and_logged(review: tuple[ReviewProject, HandClock]) -> None:
@@ -169,3 +181,17 @@ def test_what_was_tried_is_told_newest_first(review: tuple[ReviewProject, HandCl
     assert [row.what for row in project.logged(1)] == ["invited"]
     row = project.logged()[1]
     assert (row.person, row.where, len(row.detail)) == ("ann", "127.0.0.1", 500)
+
+
+def test_what_waits_for_a_person_counts_each_item_once(tmp_path: Path) -> None:
+    """Six items with two reviewers each are twelve decisions, of which one person can make six."""
+    project, _ = begin(tmp_path / "r", plan_of(2), items=6)
+    ann, bob = people(project, "ann", "bob")
+    for done in range(6):
+        assert project.people()[0].waiting == 6 - done
+        task = take(project, ann)
+        assert project.people()[0].waiting == 6 - done
+        say(project, ann, task)
+    assert [(row.decided, row.waiting) for row in project.people()] == [(6, 0), (0, 6)]
+    assert project.next_task(ann) is None
+    assert take(project, bob).item

@@ -8,9 +8,10 @@ import pytest
 
 from eyetest.errors import EyetestError, Forbidden
 from eyetest.records import Decision, DecisionKind
+from eyetest.review.database import CLAIM
 from eyetest.review.decisions import Agreed
-from eyetest.review.project import Person, ReviewProject, Task
-from eyetest.review.project.slots import CLAIM
+from eyetest.review.plan import Person, Task
+from eyetest.review.project import ReviewProject
 from tests.review.project.reviews import OPENED, HandClock, begin, people, plan_of
 
 KINDS: tuple[DecisionKind, ...] = ("keep", "keep", "keep", "drop", "fix", "unsure")
@@ -150,7 +151,7 @@ def test_whatever_people_do(tmp_path: Path, rounds: tuple[int, ...], agree: Agre
     for item, said in project.outcomes().items():
         mine = [one for one in kept if one.item == item]
         assert said.verdict == naive_verdict(mine, sum(rounds), agree), item
-        assert project.outcome(item) == said
+        assert project.outcomes()[item] == said
         by_person = defaultdict(set)
         for one in mine:
             by_person[one.reviewer].add((one.round, one.adjudicates))

@@ -22,7 +22,6 @@ def mend() -> None:
 
 
 def hosts() -> list[psutil.Process]:
-    """The processes that hold a copy."""
     return [p for p in psutil.process_iter(["name"]) if "ray::ModelHost" in p.info["name"]]
 
 

@@ -1,26 +1,23 @@
-"""On a real Ray: the same rows as on one machine, whoever is killed, and in one line what is wrong."""
+"""On a real Ray: the same rows as on one machine, whatever is killed, and in one line what is wrong."""
 
-import asyncio
 import os
 import re
 import signal
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import msgspec
 import polars as pl
 import psutil
 import pytest
 
 import eyetest as et
-from eyetest.errors import InputError
-from eyetest.models import Surroundings
-from eyetest.running.cluster.asker import Asker
-from eyetest.running.cluster.pieces import Order
+from eyetest.errors import EyetestError, InputError
+from eyetest.running import Asking
+from eyetest.running.shards import Order, Shard, ask_shard
 from eyetest.runs import Run, responses_table
 from eyetest.runs.stored import answers_frame
 from tests.endpoint import Endpoint
@@ -78,7 +75,7 @@ def test_the_same_rows_as_on_one_machine(tmp_path: Path, cluster: str, how: dict
         et.run(tmp_path / "b", TWO, to=tmp_path / name, on=on, **how)
     assert_same(tmp_path / "here", tmp_path / "there")
     writers = {path.stem.partition("-")[2] for path in (tmp_path / "there/responses").iterdir()}
-    assert len(writers) == 2 or "until" in how
+    assert len(writers) >= 2 or "until" in how
     et.run(tmp_path / "b", TWO, to=tmp_path / "there", on="ray", **how)
     assert rows(tmp_path / "here").equals(rows(tmp_path / "there")), "a complete run asks nothing"
 
@@ -96,7 +93,7 @@ def workers_of() -> list[psutil.Process]:
     found = []
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
-            if any("ray::Asker" in word for word in process.cmdline()):
+            if any("ray::ask_shard" in word for word in process.cmdline()):
                 found.append(process)
     return found
 
@@ -173,12 +170,6 @@ def test_a_dead_endpoint_is_given_up_by_all(tmp_path: Path, cluster: str) -> Non
     assert Counter(answers_frame(tmp_path / "r").collect()["model"]) == {"good": 30}
 
 
-def test_a_key_reaches_no_file(tmp_path: Path, cluster: str) -> None:
-    """Workers read keys from their own environment; the order they get holds the variable's name alone."""
-    text = (Path(et.__file__).parent / "running/cluster/pieces.py").read_text()
-    assert "key" not in re.sub(r'""".*?"""', "", text, flags=re.DOTALL)
-
-
 @pytest.mark.parametrize(
     ("how", "words"),
     [
@@ -193,32 +184,18 @@ def test_a_wrong_place_is_told_in_a_line(tmp_path: Path, how: dict[str, Any], wo
         et.run(tmp_path / "b", TWO, to=tmp_path / "r", **how)
 
 
-def test_paths_that_a_machine_lacks_are_told(tmp_path: Path, cluster: str) -> None:
-    order = Order(
-        version="0", benchmark="/nowhere", run="/nowhere", entries={}, conditions=(), own={}, trials=1, sampling={},
-        seed=0, limits=et.Limits(), patience=Surroundings(), retry_failed=False, weighs=False,
-    )  # fmt: skip
-    assert "install the same" in asyncio.run(Asker(order, "w", {}).open()).fault
-    order = msgspec.structs.replace(order, version=et.__version__)
-    assert "/nowhere is not there" in asyncio.run(Asker(order, "w", {}).open()).fault
+def test_what_a_machine_lacks_is_one_line(tmp_path: Path) -> None:
+    shard = Shard(writer="w", turn=0, positions=[], requests=[], said={}, abandoned={}, losses=0)
+    order = Order(benchmark="/nowhere", run="/nowhere", entries={}, asking=Asking(), weighs=False, looks_refused=None)
+    assert "install the same" in str(ask_shard(replace(order, version="0"), {}, shard))
+    assert "/nowhere is not there" in str(ask_shard(order, {}, shard))
 
 
-@pytest.mark.parametrize("what", ["Asker", "ModelHost"])
-def test_a_machine_without_eyetest_is_told_at_once_in_one_line(
-    tmp_path: Path, cluster: str, monkeypatch: pytest.MonkeyPatch, what: str
-) -> None:
-    class Elsewhere:
-        """Cannot be made, as nothing of eyetest can where that is not installed."""
+def test_a_machine_without_eyetest_is_one_line(tmp_path: Path, cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def elsewhere(*order: Any) -> None:
+        raise ModuleNotFoundError("No module named 'eyetest'")
 
-        def __init__(self, *order: Any) -> None:
-            raise ModuleNotFoundError("No module named 'eyetest'")
-
-        async def open(self) -> None:
-            """Nobody comes so far."""
-
-    executor = "eyetest.running.cluster.executor"
-    monkeypatch.setattr(f"{executor}.{what}", Elsewhere)
-    monkeypatch.setattr(f"{executor}.BACKENDS", {"scripted": SimpleNamespace(hosted=what == "ModelHost")})
+    monkeypatch.setattr("eyetest.running.cluster.ask_shard", elsewhere)
     make_bench(tmp_path / "b", 4)
-    with pytest.raises(InputError, match=r"^.* cannot begin: ModuleNotFoundError: No module named 'eyetest'$"):
+    with pytest.raises(EyetestError, match=r"^a worker cannot go on: .*No module named 'eyetest'$"):
         et.run(tmp_path / "b", {"m": "scripted:right=1"}, to=tmp_path / "r", on="ray")

@@ -2,13 +2,13 @@
 
 import json
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from eyetest.scoring.metrics import Context, corpus_metric, item_metric
-from eyetest.scoring.metrics.base import mean
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +24,9 @@ def test_reform_word_level(forms: list[dict[str, Any]]) -> None:
 
 
 def test_reform_whole_phrase(forms: list[dict[str, Any]]) -> None:
-    def overall(name: str) -> float | None:
-        return mean([item_metric(name).score(row["prediction"], [row["answer"]], Context()) for row in forms])
+    def overall(name: str) -> float:
+        scores = [item_metric(name).score(row["prediction"], [row["answer"]], Context()) for row in forms]
+        return fmean(score for score in scores if score is not None)
 
     assert overall("phrase-reform") == pytest.approx(0.0238, abs=5e-5)
     assert overall("phrase") == pytest.approx(1 / 574, abs=5e-5)  # 13 of their 14 hits are golds without any word
@@ -74,7 +75,7 @@ def test_mathvista_raw_extractions(math_rows: list[tuple[dict[str, Any], dict[st
 
     assert len(free) == 9_825
     assert differing(theirs) == 2
-    assert differing(ours) == 39  # most of them "3.0" for 3
+    assert differing(ours) == 35  # most of them "3.0" for 3
 
 
 def test_coco_captions(shared: Path) -> None:

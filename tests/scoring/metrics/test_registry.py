@@ -49,7 +49,7 @@ def test_a_metric_in_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         "METRICS = (Length(),)\n"
     )
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
-    grown = type(METRICS)("metric", package.__name__, "METRICS")
+    grown = type(METRICS)("metric", package.__name__, "METRICS", "metric")
     metric = grown["length"]
     assert isinstance(metric, ItemMetric)
     assert metric.score("abc", [], Context()) == 3.0

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from eyetest.scoring.metrics.support.tokens import caption_tokens
+from eyetest.scoring.metrics.captions import caption_tokens
 
 TREEBANK = Path(__file__).parent / "treebank"
 

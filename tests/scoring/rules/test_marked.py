@@ -2,14 +2,17 @@
 
 import json
 import re
+from typing import cast
 
 import pytest
 
 from eyetest.records.order import mark
+from eyetest.records.tables import Marks
 from eyetest.scoring.rules import RULE_SETS, Reply
 from tests.conftest import ROOT
 
 ANIMALS = ("cat", "dog", "bird", "fish")
+VITAMINS = ("vitamin A", "vitamin B", "vitamin C")
 CARRIED: tuple[str, ...] = (
     *("B", "(B)", "b)", "**B**", "B. dog", "(B) dog", "(B) dog.", "B: dog", "The answer is (B).", "Answer: B"),
     *("The answer is (B) dog.", "It is a dog, so option B.", r"\boxed{B}", "<answer>B</answer>", "Option B"),
@@ -19,29 +22,19 @@ WORDS_ONLY = ("dog", "Dog.", "A dog", "It is a dog.", "The answer is: dog", "a d
 REPLIES = sorted((ROOT / "tests/scoring/replies").glob("written*.jsonl"))
 
 
-@pytest.mark.parametrize("text", CARRIED)
-def test_a_mark_in_any_dress(text: str) -> None:
-    found = RULE_SETS["eyetest"].read(Reply(text, ANIMALS))
-    assert (found.kind, found.index, found.marked) == ("chosen", 1, True)
-
-
-@pytest.mark.parametrize("text", WORDS_ONLY)
-def test_words_alone(text: str) -> None:
-    found = RULE_SETS["eyetest"].read(Reply(text, ANIMALS))
-    assert (found.kind, found.index, found.marked) == ("chosen", 1, False)
-
-
-def test_a_letter_inside_the_options_text_is_no_mark() -> None:
-    options = ("vitamin A", "vitamin B", "vitamin C")
-    for text, marked in (("vitamin B", False), ("It is vitamin B.", False), ("B. vitamin B", True), ("(b)", True)):
-        found = RULE_SETS["eyetest"].read(Reply(text, options))
-        assert (found.kind, found.index, found.marked) == ("chosen", 1, marked), text
-
-
-@pytest.mark.parametrize("text", ["(2) dog", "2", "2. dog", "The answer is (2)."])
-def test_digits(text: str) -> None:
-    found = RULE_SETS["eyetest"].read(Reply(text, ANIMALS, "digit"))
-    assert (found.index, found.marked) == (1, True)
+@pytest.mark.parametrize(
+    ("reply", "marked"),
+    [
+        *((Reply(text, ANIMALS), True) for text in CARRIED),
+        *((Reply(text, ANIMALS), False) for text in WORDS_ONLY),
+        *((Reply(text, VITAMINS), False) for text in ("vitamin B", "It is vitamin B.")),
+        *((Reply(text, VITAMINS), True) for text in ("B. vitamin B", "(b)")),
+        *((Reply(text, ANIMALS, "digit"), True) for text in ("(2) dog", "2", "2. dog", "The answer is (2).")),
+    ],
+)
+def test_a_mark_is_seen_and_a_letter_of_the_text_is_none(reply: Reply, marked: bool) -> None:
+    found = RULE_SETS["eyetest"].read(reply)
+    assert (found.kind, found.index, found.marked) == ("chosen", 1, marked)
 
 
 @pytest.mark.parametrize("rules", sorted(RULE_SETS))
@@ -58,7 +51,8 @@ def test_every_choice_of_every_rule_set_says_so(rules: str) -> None:
         found = read(reply)
         assert (found.marked is not None) == (found.kind == "chosen"), reply
         if found.marked and found.index is not None and rules == "eyetest":
-            sign = re.compile(rf"(?<![a-z0-9]){mark(reply.marks, found.index)}(?![a-z0-9])", re.IGNORECASE)
-            assert sign.search(reply.text) or not reply.text.isascii() or set(reply.text.strip()) <= {*"ABCD"}, reply
+            sign = mark(cast(Marks, reply.marks), found.index)
+            has_sign = re.search(rf"(?<![a-z0-9]){sign}(?![a-z0-9])", reply.text, re.IGNORECASE)
+            assert has_sign or not reply.text.isascii() or set(reply.text.strip()) <= {*"ABCD"}, reply
         seen.add(found.marked)
     assert {True, None} <= seen

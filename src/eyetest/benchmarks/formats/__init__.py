@@ -1,7 +1,7 @@
 """Other tools' files, both ways. A new format is one module here that defines ``FORMAT``."""
 
+from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Protocol
 
 from eyetest.benchmarks.folder import Benchmark
 from eyetest.benchmarks.images import ImageStore
@@ -10,32 +10,33 @@ from eyetest.errors import InputError, param
 from eyetest.registry import Registry
 
 
-class Format(Protocol):
+class Format(ABC):
     """One kind of file."""
 
     name: str
     summary: str
-    is_folder: bool
-    """Whether an export is a folder; else it is a single file."""
-
-    endings: tuple[str, ...]
-    """Of the names of files that are read without being told; none where only folders are."""
+    is_folder: bool = False
+    is_only_read: bool = False
+    endings: tuple[str, ...] = ()
 
     def recognises(self, folder: Path) -> bool:
         """Whether a folder looks like this format, by what lies in it."""
+        return False
 
+    @abstractmethod
     def read(self, path: Path, options: ReadOptions, store: ImageStore) -> ItemReader:
-        """Start reading. An item is made row by row, so that one bad row can be told from a bad file."""
+        """Start reading. Items are made row by row, so that a bad row is distinguished from a bad file."""
 
+    @abstractmethod
     def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
         """Write a benchmark to ``to``, which will be moved to ``final``; returns what the user should know."""
 
 
-FORMATS: Registry[Format] = Registry("format", __name__, "FORMAT")
+FORMATS: Registry[Format] = Registry("format", __name__, "FORMAT", "format")
 
 
 def writable() -> list[str]:
-    """The formats that benchmarks can be written in: all that do not say of themselves that they are only read."""
+    """The formats that can be written; a plug-in that does not subclass `Format` need not declare it."""
     return [name for name, format_ in FORMATS.items() if not getattr(format_, "is_only_read", False)]
 
 
@@ -45,13 +46,13 @@ def is_readable(path: Path) -> bool:
 
 
 def _fits(format_: Format, path: Path) -> bool:
-    return (
-        format_.recognises(path) if path.is_dir() else path.is_file() and path.name.lower().endswith(format_.endings)
-    )
+    if path.is_dir():
+        return format_.recognises(path)
+    return path.is_file() and path.name.lower().endswith(format_.endings)
 
 
 def recognise(path: Path) -> Format:
-    """The format of a file or folder, or one line that says what to do."""
+    """The format of a file or folder, or an error of one line that states what to do."""
     if not path.exists():
         raise InputError(f"{path} does not exist")
     if path.is_file() and path.stat().st_size == 0:
@@ -59,7 +60,5 @@ def recognise(path: Path) -> Format:
     for format_ in FORMATS.values():
         if _fits(format_, path):
             return format_
-    raise InputError(
-        f"{path} is no benchmark that eyetest recognises; "
-        f"name its format with {param('format')} ({', '.join(FORMATS)})"
-    )
+    known = f"name its format with {param('format')} ({', '.join(FORMATS)})"
+    raise InputError(f"{path} is no benchmark that eyetest recognises; {known}")

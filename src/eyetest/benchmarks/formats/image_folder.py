@@ -1,4 +1,4 @@
-"""ImageFolder, as torchvision and Hugging Face read it: ``cat/001.jpg``, in splits or not, or with metadata."""
+"""ImageFolder as torchvision and Hugging Face read it: ``cat/001.jpg``, with or without splits, or with metadata."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,32 +8,29 @@ from typing import Any
 import msgspec
 
 from eyetest.benchmarks.folder import Benchmark, refuse_gold_list
-from eyetest.benchmarks.formats.support.sheet_rows import SheetTable
-from eyetest.benchmarks.images import ImageStore
-from eyetest.benchmarks.picture_folders import CLASS_QUESTION, PICTURE_ENDINGS, pictures_below, spoken
+from eyetest.benchmarks.formats import Format
+from eyetest.benchmarks.formats.items_file import SheetTable
+from eyetest.benchmarks.images import CLASS_QUESTION, PICTURE_ENDINGS, ImageStore, pictures_below, spoken
 from eyetest.benchmarks.rows import ItemReader, ReadOptions, plain_row
 from eyetest.benchmarks.rows.layout import KNOWN_COLUMNS
 from eyetest.errors import ExportError, InputError, short
-from eyetest.records import MAX_CHOICES, Item
+from eyetest.records import MAX_CHOICES
 from eyetest.store.files import inside
 from eyetest.tabular.table import Row
 
 _METADATA = ("metadata.csv", "metadata.jsonl")
 _FILE = "file_name"
 _LABELS = ("label", "class", "class_name")
-"""Columns of metadata that say what a picture shows."""
 _SPLITS = ("train", "training", "test", "testing", "validation", "valid", "val", "dev", "eval")
 _OTHERS = ("items.*", "benchmark.json", "state.json", "dataset_dict.json", "*.parquet", "data/*.parquet", "*.yaml")
-"""Files of other formats: a folder that has one is theirs."""
 
 
-class ImageFolder:
+class ImageFolder(Format):
     """The format itself."""
 
     name = "imagefolder"
     summary = "pictures in folders named after their class, or beside metadata.csv or metadata.jsonl (file_name)"
     is_folder = True
-    endings = ()
 
     def recognises(self, folder: Path) -> bool:
         """A folder with metadata, or with folders of two classes or more and no file of another format."""
@@ -42,18 +39,23 @@ class ImageFolder:
         return bool(_metadata(folder)) or _has_classes(folder)
 
     def read(self, path: Path, options: ReadOptions, store: ImageStore) -> ItemReader:
-        """Start reading. Classes are golds by their text, since they may be called 1, 2, 3."""
+        """Start reading. Classes are golds by their text, since they may be named 1, 2, 3."""
         table = ImageFolderTable(path)
         if table.labelled:
             options = msgspec.structs.replace(options, gold_style="text")
         return ItemReader(table, options, store)
 
     def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
-        """Write pictures and ``metadata.jsonl``, which ``load_dataset("imagefolder")`` reads: a picture an item."""
+        """Write images and ``metadata.jsonl``, which ``load_dataset("imagefolder")`` reads: one image per item."""
         refuse_gold_list(benchmark, f"write for {self.name}")
         (to / "images").mkdir(parents=True)
         used: Counter[str] = Counter()
-        rows = [self._row(item) for item in benchmark]
+        rows = []
+        for item in benchmark:
+            if len(item.images) != 1:
+                found = f"{len(item.images)} pictures; in an imagefolder each has exactly one"
+                raise ExportError(f"item {short(item.id)} has {found}")
+            rows.append(plain_row(item))
         several = any(isinstance(row.get("answer"), list) for row in rows)
         with (to / _METADATA[1]).open("wb") as file:
             for item, row in zip(benchmark, rows, strict=True):
@@ -67,16 +69,9 @@ class ImageFolder:
                 file.write(msgspec.json.encode({_FILE: name, **row}) + b"\n")
         return []
 
-    def _row(self, item: Item) -> dict[str, Any]:
-        if len(item.images) != 1:
-            raise ExportError(
-                f"item {short(item.id)} has {len(item.images)} pictures; in an imagefolder each has exactly one"
-            )
-        return plain_row(item)
-
 
 class ImageFolderTable:
-    """A row a picture: of the metadata where there is some, of the folders otherwise."""
+    """One row per image: from the metadata if there is any, from the folders otherwise."""
 
     def __init__(self, root: Path) -> None:
         self.path, self.done = root / _METADATA[0], 0.0
@@ -94,18 +89,15 @@ class ImageFolderTable:
 
 
 def _has_classes(root: Path) -> bool:
-    """Whether pictures lie in folders of at least two names, at most a split and a class deep: a quick look."""
-    seen: set[str] = set()
-    for path in (path for pattern in ("*/*", "*/*/*") for path in root.glob(pattern)):
-        if path.suffix.lower() in PICTURE_ENDINGS and path.parent.name.lower() not in _SPLITS:
-            seen.add(path.parent.name)
-            if len(seen) > 1:
-                return True
-    return False
+    """Whether images lie in folders of at least two names, at most a split and a class deep."""
+    paths = (path for pattern in ("*/*", "*/*/*") for path in root.glob(pattern))
+    names = (path.parent.name for path in paths if path.suffix.lower() in PICTURE_ENDINGS)
+    classes = (name for name in names if name.lower() not in _SPLITS)
+    first = next(classes, None)
+    return any(name != first for name in classes)
 
 
 def _metadata(root: Path) -> list[Path]:
-    """The metadata of a folder, or of its splits."""
     splits = [path for path in sorted(root.iterdir()) if path.is_dir() and path.name.lower() in _SPLITS]
     found = [folder / name for folder in (root, *splits) for name in _METADATA if (folder / name).is_file()]
     return [path for path in found if inside(path, root)]
@@ -127,7 +119,7 @@ def _metadata_rows(root: Path) -> Iterator[dict[str, Any]]:
 
 
 def _class_rows(root: Path) -> Iterator[dict[str, Any]]:
-    """A picture is what its folder is called; folders above it that are called like a split are its split."""
+    """One row per image: its folder is its class; a folder above it named like a split is its split."""
     for path in pictures_below(root):
         name = path.relative_to(root)
         if path.parent.name.lower() in _SPLITS and len(name.parts) == 2:
@@ -140,7 +132,7 @@ def _split(folders: tuple[str, ...]) -> dict[str, str]:
 
 
 def _ask_for_labels(rows: list[dict[str, Any]]) -> bool:
-    """Make questions of labels, where rows have these and no questions of their own; say whether that was so."""
+    """Make questions of labels where rows have labels and no questions; return whether that was so."""
     label = next((name for name in _LABELS if any(name in row for row in rows)), "")
     if not label or any(name in row for row in rows for name in KNOWN_COLUMNS["question"]):
         return False

@@ -1,4 +1,4 @@
-"""How a row of named values becomes an item, and an item becomes such a row."""
+"""Conversion of a row of named values to an item, and back."""
 
 from eyetest.benchmarks.rows.layout import GOLD_STYLES, GoldStyle, ReadOptions, parse_map, plain_row
 from eyetest.benchmarks.rows.reading import ItemReader

@@ -1,9 +1,4 @@
-"""Where a file keeps what an item needs: which column is the question, where the options are, how golds are given.
-
-Answers point at options by letter, by text, by index from 0 or by number from 1. Files differ, and a wrong guess
-would silently spoil every gold. So the style is taken from the first rows of a file only when one reading fits them
-better than all others; otherwise the user is asked.
-"""
+"""Layout of a file: which column is the question, where the options are, how golds are given."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -34,49 +29,40 @@ KNOWN_COLUMNS: dict[str, tuple[str, ...]] = {
     "images": ("images", "image", "image_path"),
     "options": ("options", "choices"),
     "answer": ("answer", "answers"),
-    "answer_letter": ("answer_letter",),
-    "hint": ("hint",),
-    "history": ("history",),
-    "description": ("description",),
     "group": ("group", "g_index"),
-    "lineage": ("lineage",),
-    "option_provenance": ("option_provenance",),
-    "tags": ("tags",),
+    **{name: (name,) for name in ("answer_letter", "hint", "history", "description")},
+    **{name: (name,) for name in ("lineage", "option_provenance", "tags")},
 }
-"""Our fields, and the names under which files are known to keep them, best first."""
+"""Field names, and the column names that files use for them, best first."""
 
 _OWN_NAMES = dict.fromkeys(("correct_answer", "correct", "gold", "gold_answer"), "answer")
-"""How people call our fields in sheets of their own."""
 _SEVERAL_COLUMNS = ("images", "options")
 _NUMBERED_IMAGES = tuple(f"image_{number}" for number in range(1, 27))
 _PICTURE_COLUMN = re.compile(
     r"(?:image|img|picture|photo)s?[ _-]?(?:path|file|file_?name|name|id|url|link|source)?s?|file[ _-]?name",
     re.IGNORECASE,
 )
-"""What strangers call the column that keeps pictures, or the names of pictures that lie elsewhere."""
 _PICTURE_FILE = re.compile(r"\S.*\.(?:jpe?g|png|gif|webp|bmp|tiff?)", re.IGNORECASE)
 _LONGEST_NAME = 1024
 RESERVED = {name for names in KNOWN_COLUMNS.values() for name in names} | set(_NUMBERED_IMAGES) | set(ascii_uppercase)
-"""Column names that mean something; a tag of such a name is kept where it cannot be mistaken."""
+"""Column names with a meaning; a tag of such a name is stored where it cannot be mistaken."""
 
 
 class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user may have to say about a file."""
+    """User settings for reading a file."""
 
     format: str | None = None
     sheet: str = ""
-    """Of an Excel file; the first if none is named."""
     limit: int | None = None
-    """Only the first items, so many."""
     fields: dict[str, str] = {}
-    """Our field → the file's column; several columns joined by ``+`` for images and options."""
+    """Field → the file's column; several columns joined by ``+`` for images and options."""
     drop: tuple[str, ...] = ()
     images: Path | None = None
     """The folder that image paths are relative to and may not leave; the file's own by default."""
     gold_style: GoldStyle | None = None
     gold_required: bool = True
     pictures_required: bool = True
-    """Whether a picture that is named and not there is an error. Else its name is kept as a tag of the item."""
+    """Whether a named image that is missing is an error. Else its name is kept as a tag of the item."""
 
 
 class ItemLayout(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,12 +71,9 @@ class ItemLayout(msgspec.Struct, frozen=True, kw_only=True):
     id: str = ""
     question: str = ""
     images: tuple[str, ...] = ()
-    options: tuple[str, ...] = ()
-    """One column that holds a list, or one column an option."""
+    options: tuple[str, ...] = ()  # one column that holds a list, or one column per option
     inline_options: bool = False
-    """Options are part of the question text."""
-    letters: int = 0
-    """Of a file without questions: how many options items have of which no row says it."""
+    letters: int = 0  # for a file without questions: the number of options of items whose rows do not state it
     answer: str = ""
     answer_letter: str = ""
     gold_style: GoldStyle = "letter"
@@ -105,34 +88,31 @@ class ItemLayout(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def fields(self) -> dict[str, str]:
-        """Our field → the column or columns that hold it, as ``--map`` would say it."""
+        """Field → the column or columns that hold it, as ``--map`` takes it."""
         columns = {name: getattr(self, name) for name in KNOWN_COLUMNS}
         return {n: c if isinstance(c, str) else "+".join(c) for n, c in columns.items() if c}
 
 
 def is_picture_column(name: str) -> bool:
-    """Whether a column is called as columns of pictures are."""
+    """Whether a column has a name that is used for images."""
     return _PICTURE_COLUMN.fullmatch(name.strip()) is not None
 
 
 def named_pictures(tags: dict[str, Any]) -> dict[str, str]:
-    """The names of pictures among an item's tags, by tag: by what the tag is called or by what it says."""
+    """The image names among an item's tags, by tag: recognised by the tag's name or its value."""
     return {
         name: str(value[0] if isinstance(value, list) else value)
         for name, value in tags.items()
-        if _is_name(value) and (is_picture_column(name) or is_picture_file(value))
+        if not isinstance(value, bool) and value not in (None, "", [], {})
+        if is_picture_column(name) or is_picture_file(value)
     }
 
 
 def is_picture_file(value: Any) -> bool:
-    """Whether a value is the name of a picture's file, or a list that begins with one."""
+    """Whether a value is the name of an image file, or a list that begins with one."""
     if isinstance(value, list) and value:
         return is_picture_file(value[0])
     return isinstance(value, str) and len(value) <= _LONGEST_NAME and bool(_PICTURE_FILE.fullmatch(value.strip()))
-
-
-def _is_name(value: Any) -> bool:
-    return not isinstance(value, bool) and value not in (None, "", [], {})
 
 
 def parse_map(pairs: Iterable[str]) -> dict[str, str]:
@@ -149,7 +129,7 @@ def parse_map(pairs: Iterable[str]) -> dict[str, str]:
 
 
 def find_columns(columns: Sequence[str], options: ReadOptions, where: str) -> ItemLayout:
-    """Which column holds what, by the user's word first and by known names otherwise."""
+    """The column of each field: the user's mapping first, then known names."""
     for name in options.drop:
         if name not in columns:
             raise InputError(f'{where}: {heading("drop")}: no column "{name}"; {nearest(name, columns)}')
@@ -177,11 +157,11 @@ def find_columns(columns: Sequence[str], options: ReadOptions, where: str) -> It
 
 
 class NoQuestionError(InputError):
-    """A file in which nothing is asked."""
+    """A file without questions."""
 
 
 def no_question(columns: Sequence[str], where: str) -> NoQuestionError:
-    """What to say of a file in which nothing is asked."""
+    """The message about a file without questions."""
     return NoQuestionError(
         f"{where}: no column for the question among {listed_columns(columns)}; "
         f"name it with {param('fields', 'question=COLUMN')} (and likewise id, images, options, answer)"
@@ -189,17 +169,16 @@ def no_question(columns: Sequence[str], where: str) -> NoQuestionError:
 
 
 def _check_mapped(field: str, names: Sequence[str], columns: Sequence[str], where: str) -> None:
+    at = f"{where}: {heading('fields', field)}"
     if len(names) > 1 and field not in _SEVERAL_COLUMNS:
-        several = " and ".join(_SEVERAL_COLUMNS)
-        raise InputError(f"{where}: {heading('fields', field)}: only {several} may have several columns")
+        raise InputError(f"{at}: only {' and '.join(_SEVERAL_COLUMNS)} may have several columns")
     for name in names:
         if name not in columns:
-            known = nearest(name, columns)
-            raise InputError(f'{where}: {heading("fields", field)}: no column "{name}"; {known}')
+            raise InputError(f'{at}: no column "{name}"; {nearest(name, columns)}')
 
 
 def _usual_name(column: str) -> str:
-    """What people mean by the columns of a sheet of their own: ``Question``, ``Option A``, ``Image path``."""
+    """The field that a hand-written column name stands for: ``Question``, ``Option A``, ``Image path``."""
     name = re.sub(r"\W+", "_", column.strip().lower()).strip("_")
     option = re.fullmatch(r"(?:(?:option|choice|answer)_?)?([a-z])", name)
     is_letter = option is not None and name not in RESERVED  # "options" is no option S
@@ -207,12 +186,12 @@ def _usual_name(column: str) -> str:
 
 
 def is_missing(answer: Any) -> bool:
-    """Whether a choice item's answer says that there is none, as held-back test sets do."""
+    """Whether a choice item's answer is withheld, as in held-back test sets."""
     return answer is None or (isinstance(answer, str) and answer.strip() in _HIDDEN) or answer == []
 
 
 def find_gold(answer: Any, options: Options, style: GoldStyle) -> tuple[int, ...] | None:
-    """Positions of the right options, or None where the answer points at none of them."""
+    """Positions of the right options, or None where the answer matches none of them."""
     if isinstance(answer, list | tuple):
         golds = [find_gold(part, options, style) for part in answer]
         return None if None in golds else tuple(sorted({i for part in golds if part for i in part}))
@@ -224,14 +203,10 @@ def _by_letter(answer: Any, options: Options) -> tuple[int, ...] | None:
         return None
     text = answer.strip()
     match = _LETTERS.fullmatch(text)
-    if match:
-        names = [match[1].upper()]
-    elif _SEVERAL.fullmatch(text):
-        names = re.findall("[A-Z]", text)
-    else:
-        return None
+    names = [match[1].upper()] if match else re.findall("[A-Z]", text) if _SEVERAL.fullmatch(text) else []
     positions = [ord(name) - ord("A") for name in names]
-    return tuple(positions) if positions == sorted(set(positions)) and positions[-1] < len(options) else None
+    is_ordered = bool(names) and positions == sorted(set(positions))
+    return tuple(positions) if is_ordered and positions[-1] < len(options) else None
 
 
 def _by_text(answer: Any, options: Options) -> tuple[int, ...] | None:
@@ -240,21 +215,15 @@ def _by_text(answer: Any, options: Options) -> tuple[int, ...] | None:
         for position, option in enumerate(options):
             if same(option) == same(text):
                 return (position,)
-    equal = [i for i, option in enumerate(options) if _NUMBER.fullmatch(option.strip()) and _equals(option, text)]
-    return (equal[0],) if len(equal) == 1 else None
-
-
-def _equals(option: str, text: str) -> bool:
-    """Whether two numbers are one: spreadsheets write 0.50 as 0.5."""
-    return _NUMBER.fullmatch(text.strip()) is not None and float(option) == float(text)
+    numbers = [i for i, option in enumerate(options) if _NUMBER.fullmatch(option.strip())]
+    equal = [i for i in numbers if _NUMBER.fullmatch(text.strip()) and float(options[i]) == float(text)]
+    return (equal[0],) if len(equal) == 1 else None  # spreadsheets write 0.50 as 0.5
 
 
 def _by_index(answer: Any, options: Options) -> tuple[int, ...] | None:
-    if isinstance(answer, bool) or not (
-        isinstance(answer, int) or (isinstance(answer, str) and re.fullmatch(r"\d{1,2}", answer.strip()))
-    ):
-        return None
-    return (int(answer),) if 0 <= int(answer) < len(options) else None
+    is_text = isinstance(answer, str) and re.fullmatch(r"\d{1,2}", answer.strip()) is not None
+    is_number = isinstance(answer, int) and not isinstance(answer, bool)
+    return (int(answer),) if (is_text or is_number) and 0 <= int(answer) < len(options) else None
 
 
 def _by_number(answer: Any, options: Options) -> tuple[int, ...] | None:
@@ -263,40 +232,36 @@ def _by_number(answer: Any, options: Options) -> tuple[int, ...] | None:
 
 
 _STYLES: dict[str, Callable[[Any, Options], tuple[int, ...] | None]] = {
-    "letter": _by_letter,
-    "text": _by_text,
-    "index": _by_index,
-    "number": _by_number,
-}
+    "letter": _by_letter, "text": _by_text, "index": _by_index, "number": _by_number,
+}  # fmt: skip
 
 
 def choose_style(sample: Iterable[tuple[Any, Options]], where: str) -> GoldStyle:
-    """The one style in which every sampled answer, or else most of them, points at an option."""
+    """The style in which every sampled answer, or else most of them, identifies an option."""
     answers = [(answer, options) for answer, options in sample if not is_missing(answer)]
     readings = {style: [find_gold(answer, options, style) for answer, options in answers] for style in GOLD_STYLES}
     fits = {style: sum(gold is not None for gold in golds) for style, golds in readings.items()}
     fitting = [style for style in GOLD_STYLES if fits[style] == max(fits.values())]
     for style in fitting[1:]:
         if readings[style] != readings[fitting[0]]:
-            raise InputError(
-                f"{where}: answers can be read as {fitting[0]} or as {style}, with different results; "
-                f"say which with {param('gold_style', fitting[0])} or {param('gold_style', style)}"
-            )
+            both = f"answers can be read as {fitting[0]} or as {style}, with different results"
+            hint = f"say which with {param('gold_style', fitting[0])} or {param('gold_style', style)}"
+            raise InputError(f"{where}: {both}; {hint}")
     return fitting[0]
 
 
 def unreserved(name: str, _value: Any = None) -> bool:
-    """Whether a tag can be a column of its own without being taken for something else."""
+    """Whether a tag can be a column of its own without being mistaken for a field."""
     return name not in RESERVED
 
 
 def plain_row(item: Item, is_column: Callable[[str, Any], bool] = unreserved) -> dict[str, Any]:
-    """Everything but the pictures, under our own column names; what is empty is left out."""
+    """Everything but the images, under eyetest's column names; empty values are left out."""
     return {**field_columns(item), **tag_columns(item, is_column)}
 
 
 def field_columns(item: Item) -> dict[str, Any]:
-    """The item's fields but for pictures and tags, under our own names; what is empty is left out."""
+    """The item's fields except images and tags, under eyetest's column names; empty values are left out."""
     row: dict[str, Any] = {"id": item.id}
     if item.question or item.images:
         row["question"] = item.question
@@ -304,19 +269,13 @@ def field_columns(item: Item) -> dict[str, Any]:
         row["options"] = [choice.text for choice in item.choices]
         if item.gold:
             texts = [item.choices[i].text for i in item.gold]
-            row["answer"] = texts[0] if len(texts) == 1 else texts
-            row["answer_letter"] = gold_letters(item)
+            row |= {"answer": texts[0] if len(texts) == 1 else texts, "answer_letter": gold_letters(item)}
         if any(choice.provenance for choice in item.choices):
             row["option_provenance"] = msgspec.to_builtins([c.provenance or OptionProvenance() for c in item.choices])
     elif item.references:
         row["answer"] = one_or_list(item.references)
-    for name in ("hint", "description", "group"):
-        if value := getattr(item, name):
-            row[name] = value
-    for name in ("history", "lineage"):
-        if records := getattr(item, name):
-            row[name] = msgspec.to_builtins(records)
-    return row
+    others = ("hint", "description", "group", "history", "lineage")
+    return row | {name: msgspec.to_builtins(value) for name in others if (value := getattr(item, name))}
 
 
 def tag_columns(item: Item, is_column: Callable[[str, Any], bool]) -> dict[str, Any]:
@@ -327,7 +286,7 @@ def tag_columns(item: Item, is_column: Callable[[str, Any], bool]) -> dict[str, 
 
 
 def as_cell(value: object) -> str:
-    """A value as the text of a cell, JSON where it is none."""
+    """A value as the text of a cell, as JSON if it is not text."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 

@@ -1,37 +1,20 @@
-r"""What a row offers to choose from: options in columns of their own, in one cell, or inside the question.
-
-It is decided row by row, since one file may hold items of each kind.
-
-Options may bring marks along (``A. cat``, ``(B) dog``, ``3) 12 cm``). Whoever shows an item gives its options marks,
-so a mark is no part of an option's text and is taken off; the file's own spelling is kept beside it. Options have
-marks only where all of them do, one after the other and in one style: otherwise the letter may be what one says.
-
-Options inside a question stand in one of three layouts that we write too, the first not always, since ``, B: `` may
-be part of an option:
-
-- ``What is it? ⏎ Options: A: a cat, B: a dog``
-- ``What is it? ⏎ Choices: ⏎ (A) a cat ⏎ (B) a dog``
-- ``What is it? ⏎ A. a cat ⏎ B. a dog`` (also ``(A)``, ``A)`` and ``A:``)
-
-or in one of two that only others write: ``What is it? (A) a cat (B) a dog`` in one line, and ``Which fits? Select
-from A-D``, where the options are in the picture and the question only says how they are called.
-"""
+"""Options of a row, in columns, one cell or the question; marks (``A. cat``, ``3) 12 cm``) of all are removed."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import takewhile
 from string import ascii_uppercase
 from typing import Any, NamedTuple
 
-from eyetest.benchmarks.rows.gold_list import lettered
-from eyetest.benchmarks.rows.layout import ItemLayout, find_gold, is_missing
-from eyetest.errors import ItemError, short
+from eyetest.benchmarks.rows.layout import ItemLayout, find_gold, is_missing, is_picture_column
+from eyetest.errors import ItemError, ReadingWarning, param, short
 from eyetest.records import MAX_CHOICES, letter
 from eyetest.tabular.literals import looks_like_list, parse_list
 from eyetest.tabular.table import Row
 
-_MOST_OPTIONS = 1_000
-"""There are letters for so many; `check` refuses items with fewer that are still too many."""
+_MOST_OPTIONS = 1_000  # there are letters for so many; `check` refuses items with fewer that are still too many
 _BETWEEN_OPTIONS = ("\n", "|", ";")
 _MARKS: tuple[tuple[str, Callable[[int], str]], ...] = (
     ("[A-Z]", letter),
@@ -39,17 +22,14 @@ _MARKS: tuple[tuple[str, Callable[[int], str]], ...] = (
     (r"\d{1,2}", lambda position: str(position + 1)),
 )
 _STYLES = (r"\(({})\)\s*", r"\[({})\]\s*", r"（({})）\s*", r"({})[)）]\s*", r"({})[、．：]\s*", r"({})\.\s+")
-_LETTER_STYLES = (r"({}):\s+", r"({})\.(?=\S)")
-"""A ratio (``1: 2``) and a decimal (``1.5``) begin like these, so numbers are no marks in them."""
+_LETTER_STYLES = (r"({}):\s+", r"({})\.(?=\S)")  # letters only: ``1: 2`` and ``1.5`` begin alike
 _TIGHT = _LETTER_STYLES[1]
-_FEWEST_TIGHT = 3
-"""``A.M.`` and ``B.C.`` are no marked options; three in a row are."""
+_FEWEST_TIGHT = 3  # ``A.M.`` and ``B.C.`` are no marked options; three in a row are
+# ``(A) and (B)`` and ``(A) is larger`` refer to something that is named A.
 _GOES_ON = re.compile(r"(?:and|or|only|is|are|was|has|will|nor|but|then)\b|[&,;=→]|[<>+/-]\s", re.IGNORECASE)
-"""``(A) and (B)`` and ``(A) is larger`` speak of something that is called A."""
 _HEADER = re.compile(r"(?:^|\n)[ \t]*(?:Options|Choices)[ \t]*:[ \t]*", re.IGNORECASE)
 _LINE_MARKS = ("({})", "{}.", "{})", "{}:")
 _RUN_MARKS = (("({})", 2), ("{})", 2), ("{}.", 3), ("{}:", 3))
-"""Marks in running text, and how many it takes: ``A. Smith and B. Jones`` are no options."""
 _RANGE = re.compile(
     r"(?:\b(?:from|options?|choices?|answers?|figures?|select|choose)\s*\(?|\()A\s?(?:-|–|to|through)\s?([B-J])\b",
     re.IGNORECASE,
@@ -58,17 +38,13 @@ _LIST = re.compile(r"\bA(?:\s?,\s*(?:and |or )?[B-J]|\s+(?:and|or)\s+[B-J])+\b")
 
 
 class Offered(NamedTuple):
-    """What a row offers to choose from."""
+    """The question and options of a row."""
 
-    question: str
-    """Without the options, where they stood in it."""
-    names: tuple[str, ...] = ()
-    """The letters under which the file knows the options; there may be gaps."""
+    question: str  # without the options, if they were inside it
+    names: tuple[str, ...] = ()  # the letters that the file gives the options; there may be gaps
     texts: tuple[str, ...] = ()
-    marks: tuple[str, ...] = ()
-    """What the file wrote before each text, and we left out: ``1`` for ``1) cat``."""
-    cells: tuple[str, ...] = ()
-    """The options with their marks, as the file writes them."""
+    marks: tuple[str, ...] = ()  # the marks removed from the texts: ``1`` for ``1) cat``
+    cells: tuple[str, ...] = ()  # the options with their marks, as written in the file
 
     @property
     def is_numbered(self) -> bool:
@@ -91,7 +67,7 @@ def as_text(row: Row, column: str, value: Any) -> str:
 
 
 def offer(layout: ItemLayout, row: Row) -> Offered:
-    """The question and its options, which may stand in columns of their own or inside the question."""
+    """The question and its options, which may be in columns of their own or inside the question."""
     question = text_of(row, layout.question)
     if not layout.question and (letters := lettered(layout, row)):
         return Offered("", letters, letters, cells=letters)
@@ -103,7 +79,6 @@ def offer(layout: ItemLayout, row: Row) -> Offered:
 
 
 def _option_columns(layout: ItemLayout, row: Row) -> dict[str, str]:
-    """The options by the letters under which the file itself knows them; there may be gaps."""
     if len(layout.options) > 1 or layout.options == ("A",):
         cells = ((letter(i), text_of(row, column)) for i, column in enumerate(layout.options))
         return {name: text for name, text in cells if text}
@@ -111,7 +86,7 @@ def _option_columns(layout: ItemLayout, row: Row) -> dict[str, str]:
 
 
 def _offer_inside(layout: ItemLayout, row: Row, question: str) -> Offered:
-    """Options inside the question, if the answer names one of them; an item of such a file must have them."""
+    """Options inside the question, if the answer names one of them; required for an item of such a file."""
     bare, texts = split_options(question) or (question, ())
     if layout.inline_options and not texts:
         expected = "options A, B … in the text"
@@ -124,18 +99,15 @@ def _offer_inside(layout: ItemLayout, row: Row, question: str) -> Offered:
 
 
 def _names_one(layout: ItemLayout, row: Row, texts: tuple[str, ...]) -> bool:
-    """Whether the row's answer is one of the letters, or one of the texts, of these options."""
-    said = [row.values.get(column) for column in (layout.answer_letter, layout.answer) if column]
-    answer = next((value for value in said if not is_missing(value)), None)
+    answer = _answer(layout, row.values)
     if not texts or answer is None:
         return False
-    return find_gold(answer, texts, "letter") is not None or (
-        isinstance(answer, str) and find_gold(answer, texts, "text") is not None
-    )
+    by_text = isinstance(answer, str) and find_gold(answer, texts, "text") is not None
+    return by_text or find_gold(answer, texts, "letter") is not None
 
 
 def by_own_mark(answer: Any, offered: Offered) -> tuple[int, ...] | None:
-    """The option that bears this mark: ``2``, ``(2)`` or ``2.`` for ``2) dog``. Letters are read as always."""
+    """The option with this mark: ``2``, ``(2)`` or ``2.`` for ``2) dog``. Letters are read as usual."""
     if not offered.is_numbered or isinstance(answer, bool | list | tuple):
         return None
     said = str(answer).strip().strip("()[].: ")
@@ -153,7 +125,7 @@ def without_mark(answer: Any, offered: Offered) -> Any:
 
 
 def _option_cell(row: Row, column: str) -> dict[str, str]:
-    """Options that one cell holds: as a list, as text that holds one, or as an object by letter."""
+    """Options in one cell: a list, a text that contains one, or an object by letter."""
     value = row.values.get(column)
     if isinstance(value, str):
         value = _listed_in(value)
@@ -171,7 +143,7 @@ def _option_cell(row: Row, column: str) -> dict[str, str]:
 
 
 def _listed_in(cell: str) -> list[str] | None:
-    """The options in a text: a list literal, or what stands on lines of its own or between ``|`` or ``;``."""
+    """The options in a text: a list literal, or parts on separate lines or between ``|`` or ``;``."""
     if not cell.strip() or looks_like_list(cell):
         return parse_list(cell) if cell.strip() else []
     separator = next((one for one in _BETWEEN_OPTIONS if one in cell), None)
@@ -182,11 +154,9 @@ def plain_answers(offers: Sequence[tuple[Any, Offered]]) -> list[tuple[Any, Sequ
     """Answers beside options, both without marks; the number of a numbered option as its letter, if all fit so."""
     numbered = [pair for pair in offers if pair[1].is_numbered and not is_missing(pair[0])]
     by_number = all(by_own_mark(answer, offered) for answer, offered in numbered)
-    plain: list[tuple[Any, Sequence[str]]] = []
-    for answer, offered in offers:
-        gold = by_own_mark(answer, offered) if by_number else None
-        plain.append((letter(gold[0]) if gold else without_mark(answer, offered), offered.texts))
-    return plain
+    golds = [by_own_mark(*pair) if by_number else None for pair in offers]
+    pairs = zip(golds, offers, strict=True)
+    return [(letter(gold[0]) if gold else without_mark(*pair), pair[1].texts) for gold, pair in pairs]
 
 
 def options_are_inline(layout: ItemLayout, sample: Iterable[dict[str, Any]]) -> bool:
@@ -200,7 +170,7 @@ def options_are_inline(layout: ItemLayout, sample: Iterable[dict[str, Any]]) -> 
 
 
 def sampled(layout: ItemLayout, row: dict[str, Any]) -> Offered:
-    """What a row offers, as far as one can tell before the file's layout is known."""
+    """The question and options of a row before the file's layout is known."""
     try:
         return offer(layout, Row(0, "", row))
     except ItemError:
@@ -215,62 +185,42 @@ class Marked(NamedTuple):
 
 
 def split_marks(options: Sequence[str], names: Sequence[str] = ()) -> Marked | None:
-    """The options without the marks that all of them bring along; None where they bring none.
-
-    ``names`` are the letters under which the file knows the options, where some are left out.
-    """
-    if len(options) < 2:
-        return None
-    for kind, mark in _MARKS:
-        expected = [tuple(mark(position) for position in range(len(options)))]
-        if kind == "[A-Z]" and names:
-            expected.append(tuple(names))
-        for style in _styles(kind, len(options)):
-            matches = _matched(options, kind, style)
-            marks = tuple(match[1] for match in matches)
-            rests = tuple(match.string[match.end() :] for match in matches)
-            if marks in expected and _say_something(rests):
-                return Marked(marks, rests)
+    """The options without the marks that all of them have, by position or by the file's ``names``; else None."""
+    for kind, expected, marked in _readings(options):
+        by_name = kind == "[A-Z]" and names and marked.marks == tuple(names)
+        if (marked.marks == expected or by_name) and _say_something(marked.texts):
+            return marked
     return None
 
 
 def bring_marks(options: Sequence[str]) -> bool:
-    """Whether all options bring marks in one style, each its own and perhaps in another order than they stand."""
-    if len(options) < 2:
-        return False
-    for kind, mark in _MARKS:
-        expected = sorted(mark(position) for position in range(len(options)))
-        for style in _styles(kind, len(options)):
-            matches = _matched(options, kind, style)
-            if sorted(match[1] for match in matches) == expected:
-                return _say_something([match.string[match.end() :] for match in matches])
+    """Whether all options have marks in one style, each a different one, in any order."""
+    for _, expected, marked in _readings(options):
+        if sorted(marked.marks) == sorted(expected):
+            return _say_something(marked.texts)
     return False
 
 
-@cache
-def _styles(kind: str, options: int) -> Sequence[str]:
-    letters = [] if kind.startswith(r"\d") else list(_LETTER_STYLES)
-    return [style for style in (*_STYLES, *letters) if style != _TIGHT or options >= _FEWEST_TIGHT]
-
-
-def _matched(options: Sequence[str], kind: str, style: str) -> list[re.Match[str]]:
-    """The marks of all options; nothing as soon as one option has none, as nearly all have not."""
-    pattern = _pattern(kind, style)
-    matches = []
-    for option in options:
-        if (match := pattern.match(option)) is None:
-            return []
-        matches.append(match)
-    return matches
+def _readings(options: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...], Marked]]:
+    """Every kind and style of marks that all of two or more options have, with the expected marks."""
+    for kind, mark in _MARKS if len(options) > 1 else ():
+        for pattern in _patterns(kind, len(options)):
+            matches = list(takewhile(bool, map(pattern.match, options)))
+            if len(matches) == len(options):
+                found = [match for match in matches if match]
+                marked = Marked(tuple(m[1] for m in found), tuple(m.string[m.end() :] for m in found))
+                yield kind, tuple(map(mark, range(len(options)))), marked
 
 
 @cache
-def _pattern(kind: str, style: str) -> re.Pattern[str]:
-    return re.compile(r"\s*" + style.format(kind))
+def _patterns(kind: str, options: int) -> Sequence[re.Pattern[str]]:
+    letters = () if kind.startswith(r"\d") else _LETTER_STYLES
+    styles = [style for style in (*_STYLES, *letters) if style != _TIGHT or options >= _FEWEST_TIGHT]
+    return [re.compile(r"\s*" + style.format(kind)) for style in styles]
 
 
 def _say_something(rests: Sequence[str]) -> bool:
-    """Whether texts without their marks are still options: none is empty, equal to another or half a sentence."""
+    """Whether texts without their marks are still options: none is empty, a duplicate or half a sentence."""
     stripped = [rest.strip() for rest in rests]
     return all(stripped) and len(set(stripped)) == len(stripped) and not any(map(_GOES_ON.match, stripped))
 
@@ -285,12 +235,12 @@ def without_marks(options: Sequence[str], names: Sequence[str] = ()) -> Marked:
 
 
 def split_options(text: str) -> tuple[str, tuple[str, ...]] | None:
-    """The question alone and its options, or None where there are none or they cannot be told apart."""
+    """The question without its options, and these; None where there are none or they cannot be separated."""
     return _after_header(text) or _on_lines(text) or _in_running_text(text)
 
 
 def named_letters(text: str) -> tuple[str, ...]:
-    """The letters that a question offers without saying what they stand for; its picture does."""
+    """The letters that a question offers without their texts, which are in its image."""
     if match := _RANGE.search(text):
         return tuple(ascii_uppercase[: ascii_uppercase.index(match[1].upper()) + 1])
     for match in _LIST.finditer(text):
@@ -301,25 +251,19 @@ def named_letters(text: str) -> tuple[str, ...]:
 
 
 def join_options(question: str, options: tuple[str, ...]) -> str | None:
-    """The question with its options inside, in the first layout that reads back the same; None if none does."""
-    run = ", ".join(f"{letter(i)}: {option}" for i, option in enumerate(options))
-    lines = "\n".join(f"({letter(i)}) {option}" for i, option in enumerate(options))
-    dotted = "\n".join(f"{letter(i)}. {option}" for i, option in enumerate(options))
-    for body in (f"\nOptions: {run}", f"\nChoices:\n{lines}", f"\n{dotted}"):
-        if split_options(question + body) == (question, options):
-            return question + body
+    """The question with its options inside, in the first layout that parses back equally; None if none does."""
+    for header, mark, between in (("\nOptions: ", "{}:", ", "), ("\nChoices:\n", "({})", "\n"), ("\n", "{}.", "\n")):
+        text = question + header + between.join(f"{mark.format(letter(i))} {o}" for i, o in enumerate(options))
+        if split_options(text) == (question, options):
+            return text
     return None
 
 
 def _after_header(text: str) -> tuple[str, tuple[str, ...]] | None:
-    header = None
-    for header in _HEADER.finditer(text):  # noqa: B007 (the last one counts)
-        pass
-    if header is None:
+    *_, header = None, *_HEADER.finditer(text)  # the last one counts
+    if header is None or not text.startswith("A: ", header.end()):
         return None
     question, body = text[: header.start()], text[header.end() :]
-    if not body.startswith("A: "):
-        return None
     options, start = [], len("A: ")
     for position in range(1, MAX_CHOICES + 1):
         separator = f", {letter(position)}: " if position < MAX_CHOICES else ""
@@ -335,28 +279,22 @@ def _after_header(text: str) -> tuple[str, tuple[str, ...]] | None:
 
 def _on_lines(text: str) -> tuple[str, tuple[str, ...]] | None:
     for mark in _LINE_MARKS:
-        start = _line_start(text, mark.format("A"), 0, last=True)
-        if start is None:
-            continue
-        starts = [start]
-        while len(starts) < MAX_CHOICES:
-            following = _line_start(text, mark.format(letter(len(starts))), starts[-1] + 1)
-            if following is None:
-                break
-            starts.append(following)
+        starts = _run_starts(text, r"(?<=\n)", mark, " ")
         if len(starts) < 2:
             continue
         ends = [s - 1 for s in starts[1:]] + [len(text)]
         width = len(mark.format("A")) + 1
         options = tuple(text[s + width : e] for s, e in zip(starts, ends, strict=True))
-        return _without_header(text[: max(starts[0] - 1, 0)]), options
+        question = text[: max(starts[0] - 1, 0)]
+        before, _, last = question.rpartition("\n")
+        return before if last.replace(" ", "").lower() in ("options:", "choices:") else question, options
     return None
 
 
 def _in_running_text(text: str) -> tuple[str, tuple[str, ...]] | None:
-    """``What is it? (A) a cat (B) a dog``: marks one after the other, the last such run of the text."""
+    """``What is it? (A) a cat (B) a dog``: consecutive marks, the last such run of the text."""
     for mark, fewest in _RUN_MARKS:
-        starts = _run_starts(text, mark)
+        starts = _run_starts(text, r"(?<![\w(])", mark)  # a mark does not continue a word
         if len(starts) < fewest:
             continue
         width = len(mark.format("A"))
@@ -370,27 +308,72 @@ def _in_running_text(text: str) -> tuple[str, tuple[str, ...]] | None:
     return None
 
 
-def _run_starts(text: str, mark: str) -> list[int]:
-    """Where the marks A, B, C … of the last run stand; a mark does not continue a word."""
-    before = r"(?<![\w(])"
-    first = list(re.finditer(before + re.escape(mark.format("A")), text))
-    if not first:
-        return []
-    starts = [first[-1].start()]
-    while len(starts) < MAX_CHOICES:
-        pattern = re.compile(before + re.escape(mark.format(letter(len(starts)))))
+def _run_starts(text: str, before: str, mark: str, after: str = "") -> list[int]:
+    patterns = (re.compile(before + re.escape(mark.format(letter(at))) + after) for at in range(MAX_CHOICES))
+    *_, first = None, *next(patterns).finditer(text)
+    starts = [] if first is None else [first.start()]
+    for pattern in patterns if starts else ():
         if (match := pattern.search(text, starts[-1] + 1)) is None:
             break
         starts.append(match.start())
     return starts
 
 
-def _line_start(text: str, mark: str, after: int, *, last: bool = False) -> int | None:
-    """Where a line starts with ``mark`` and a space."""
-    newline = (text.rfind if last else text.find)(f"\n{mark} ", max(after - 1, 0))
-    return None if newline < 0 else newline + 1
+_FEWEST = 2
+_ASKED = re.compile(r".*[?？]\s*", re.DOTALL)
+_OFTEN = 0.5  # a column in which more rows than this share end with a question mark holds questions
 
 
-def _without_header(question: str) -> str:
-    before, _, last = question.rpartition("\n")
-    return before if last.replace(" ", "").lower() in ("options:", "choices:") else question
+def is_gold_list(layout: ItemLayout, sample: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a file without a question column contains golds only: no images and no questions."""
+    pictures = (*layout.images, *filter(is_picture_column, layout.tag_columns))
+    if any(row.get(name) not in (None, "", []) for row in sample for name in pictures):
+        return False
+    columns = ([row.get(name) for row in sample] for name in layout.tag_columns)
+    asked = (sum(isinstance(said, str) and bool(_ASKED.fullmatch(said)) for said in values) for values in columns)
+    return all(count <= _OFTEN * len(sample) for count in asked)
+
+
+def count_letters(layout: ItemLayout, rows: Iterable[Row], name: str) -> int:
+    """The number of options where no row states it: the number of letters that golds use, 0 if none does."""
+    highest, unsaid = 0, 0
+    for row in rows:
+        gold = letters_of(layout, row.values)
+        if gold and (not layout.options or row.values.get(layout.options[0]) in (None, "")):
+            highest, unsaid = max(highest, gold[-1] + 1), unsaid + 1
+    if not unsaid:
+        return 0
+    letters = max(highest, _FEWEST)
+    taken = f"{letters} (A to {ascii_uppercase[letters - 1]}), the highest gold"
+    column = f"a column with their number is named with {param('fields', 'options=COLUMN')}"
+    message = f"{name} does not say how many options there are: taken to be {taken}; {column}"
+    warnings.warn(message, ReadingWarning, stacklevel=2)
+    return letters
+
+
+def letters_of(layout: ItemLayout, values: Mapping[str, Any]) -> tuple[int, ...]:
+    """Positions of options that a row's gold names by letter, or as the user declared; empty otherwise."""
+    answer = _answer(layout, values)
+    return (find_gold(answer, ascii_uppercase, layout.gold_style) or ()) if answer is not None else ()
+
+
+def _answer(layout: ItemLayout, values: Mapping[str, Any]) -> Any:
+    answers = (values.get(column) for column in (layout.answer_letter, layout.answer) if column)
+    return next((answer for answer in answers if not is_missing(answer)), None)
+
+
+def lettered(layout: ItemLayout, row: Row) -> tuple[str, ...]:
+    """The options of a row that states their number or letters (``4``, ``ABCD``), or whose gold is a letter."""
+    said = row.values.get(layout.options[0]) if layout.options else None
+    if said in (None, ""):
+        gold = letters_of(layout, row.values)
+        return tuple(ascii_uppercase[: max(layout.letters, gold[-1] + 1)]) if gold else ()
+    text = re.sub(r"[\s,;|]", "", str(said))
+    if text and ascii_uppercase.startswith(text):
+        return tuple(text)
+    if not text.isdecimal():
+        return ()
+    if not _FEWEST <= int(text) <= MAX_CHOICES:
+        expected = f"a number of options from {_FEWEST} to {MAX_CHOICES}"
+        raise ItemError(row.where, layout.options[0], short(said), expected)
+    return tuple(ascii_uppercase[: int(text)])

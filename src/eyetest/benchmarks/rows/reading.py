@@ -1,19 +1,18 @@
-"""A row of named values becomes an item.
+"""Rows become items: the meaning of columns is decided once per file (`plan`), then applied (`ItemReader`)."""
 
-Every format reduces its file to such rows; what a row means is decided once for the whole file (`plan`), from
-its columns and its first rows, and then applied to each (`ItemReader`).
-"""
-
+import binascii
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
 import msgspec
+import pybase64
+from msgspec import UNSET
 
-from eyetest.benchmarks.images import ImageStore
-from eyetest.benchmarks.rows.gold_list import count_letters, is_gold_list
+from eyetest.benchmarks.images import MAX_BYTES, ImageStore
 from eyetest.benchmarks.rows.layout import (
     GOLD_STYLES,
     ItemLayout,
@@ -29,6 +28,8 @@ from eyetest.benchmarks.rows.options import (
     Offered,
     as_text,
     by_own_mark,
+    count_letters,
+    is_gold_list,
     offer,
     options_are_inline,
     plain_answers,
@@ -36,17 +37,17 @@ from eyetest.benchmarks.rows.options import (
     text_of,
     without_mark,
 )
-from eyetest.benchmarks.rows.pictures import PictureLoader, holds_pictures
 from eyetest.errors import ImageError, InputError, ItemError, MissingImage, param, short
 from eyetest.records import Choice, ImageRef, Item, Lineage, OptionProvenance, Turn, letter
-from eyetest.tabular.literals import parse_list
+from eyetest.store.files import inside, open_regular
+from eyetest.tabular.literals import looks_like_list, parse_list
 from eyetest.tabular.table import Row, Rows
 
 _SAMPLE = 500
-_FEWEST = 2
-"""Columns from which on each holds an option."""
 _SAMPLE_LENGTH = 64 * 2**20
 _MAX_DEPTH = 50
+_LONGEST_PATH = 1024
+_SHORTEST_BASE64 = 32
 MAX_FIELD = 64 * 2**20
 
 
@@ -66,7 +67,7 @@ def plan(rows: Rows, options: ReadOptions) -> ItemLayout:
         if not is_gold_list(layout, sample):
             raise no_question(rows.columns, rows.path.name)
         layout = msgspec.structs.replace(layout, gold_style=options.gold_style or "letter")
-        letters = count_letters(layout, rows, rows.path.name) if len(layout.options) < _FEWEST else 0
+        letters = count_letters(layout, rows, rows.path.name) if len(layout.options) < 2 else 0
         return msgspec.structs.replace(layout, letters=letters)
     root = options.images or rows.path.parent
     if column := next((c for c in maybe_pictures if any(holds_pictures(row.get(c), root) for row in sample)), ""):
@@ -83,7 +84,7 @@ def plan(rows: Rows, options: ReadOptions) -> ItemLayout:
 
 
 def _sample(rows: Rows, columns: set[str]) -> list[dict[str, Any]]:
-    """Some columns of the first rows; fewer of them where they are long."""
+    """Some columns of the first rows; fewer rows where they are long."""
     sample: list[dict[str, Any]] = []
     length = 0
     for row in islice(rows, _SAMPLE):
@@ -95,7 +96,7 @@ def _sample(rows: Rows, columns: set[str]) -> list[dict[str, Any]]:
 
 
 class ItemReader:
-    """Turns the rows of a file into items, taking their pictures into a store."""
+    """Turns the rows of a file into items and stores their images."""
 
     def __init__(self, rows: Rows, options: ReadOptions, store: ImageStore) -> None:
         self.rows = rows
@@ -106,44 +107,17 @@ class ItemReader:
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The file's columns."""
-        return self.rows.columns
-
-    @property
-    def fields(self) -> dict[str, str]:
-        """Our field → the column it is read from."""
-        return self.layout.fields
-
-    @property
-    def done(self) -> float:
-        """Share of the file that was read."""
-        return self.rows.done
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Picture files that were read."""
-        return tuple(self.pictures.files)
-
     def item(self, row: Row) -> Item:
         """The row as an item; an error names the row."""
         return self.build(row, self.images(row))
 
-    def _check_sizes(self, row: Row) -> None:
-        for column, value in row.values.items():
-            for text in value if isinstance(value, list) else (value,):
-                if isinstance(text, str) and len(text) > MAX_FIELD:
-                    raise ItemError(row.where, column, f"{len(text):,} characters", f"at most {MAX_FIELD:,}")
-
     def images(self, row: Row) -> tuple[ImageRef, ...]:
-        """The row's pictures; none of them where one is missing and that is allowed."""
-        cells = [(column, row.values.get(column)) for column in self.layout.images]
+        """The row's images; none of them where one is missing and that is allowed."""
         missing = ""
         refs: list[ImageRef] = []
-        for column, value in cells:
+        for column in self.layout.images:
             try:
-                images = self.pictures.load(value)
+                images = self.pictures.load(row.values.get(column))
             except ImageError as error:
                 if isinstance(error, MissingImage) and not self.pictures_required:
                     return ()
@@ -155,9 +129,12 @@ class ItemReader:
         return tuple(refs)
 
     def build(self, row: Row, images: tuple[ImageRef, ...]) -> Item:
-        """The row as an item that shows these pictures."""
+        """The row as an item with these images."""
         layout = self.layout
-        self._check_sizes(row)
+        for column, value in row.values.items():
+            for text in value if isinstance(value, list) else (value,):
+                if isinstance(text, str) and len(text) > MAX_FIELD:
+                    raise ItemError(row.where, column, f"{len(text):,} characters", f"at most {MAX_FIELD:,}")
         offered = offer(layout, row)
         return Item(
             id=text_of(row, layout.id) if layout.id else str(row.number),
@@ -177,12 +154,12 @@ class ItemReader:
         if not offered.texts:
             return ()
         gold = self._gold(row, offered)
-        choices = tuple(Choice(text, i in gold) for i, text in enumerate(offered.texts))
-        column = self.layout.option_provenance
-        said = _records(row, column, tuple[OptionProvenance, ...])
-        if said and len(said) != len(choices):
-            raise ItemError(row.where, column, f"{len(said)} records", f"one for each of {len(choices)} options")
-        return tuple(_with_provenance(*pair) for pair in zip(choices, said, strict=True)) if said else choices
+        column, number = self.layout.option_provenance, len(offered.texts)
+        records = _records(row, column, tuple[OptionProvenance, ...])
+        if records and len(records) != number:
+            raise ItemError(row.where, column, f"{len(records)} records", f"one for each of {number} options")
+        known = [UNSET if record == OptionProvenance() else record for record in records] or [UNSET] * number
+        return tuple(Choice(text, i in gold, known[i]) for i, text in enumerate(offered.texts))
 
     def _gold(self, row: Row, offered: Offered) -> tuple[int, ...]:
         layout, names = self.layout, offered.names
@@ -192,7 +169,10 @@ class ItemReader:
             by_letter = by_own_mark(marked, offered) or _find_letters(marked, names)
             if by_letter is None:
                 raise _bad_gold(row, layout.answer_letter, marked, names)
-            if not is_missing(answer) and not _agrees(answer, by_letter, offered):
+            texts = offered.texts
+            readings = (find_gold(answer, texts, style) for style in GOLD_STYLES)
+            meant = ({texts[i] for i in found} for found in readings if found)
+            if not is_missing(answer) and {texts[i] for i in by_letter} not in meant:
                 raise ItemError(row.where, layout.answer, short(answer), f"what {layout.answer_letter} says")
             return by_letter
         if is_missing(answer):
@@ -207,39 +187,19 @@ class ItemReader:
         return gold
 
 
-def _with_provenance(choice: Choice, provenance: OptionProvenance) -> Choice:
-    known = provenance != OptionProvenance()
-    return msgspec.structs.replace(choice, provenance=provenance) if known else choice
-
-
 def _absent_pictures(layout: ItemLayout, row: Row) -> dict[str, Any]:
-    """What the picture columns of a row without pictures say: the names of those that are not here."""
-    absent = {}
-    for column in layout.images:
-        value = row.values.get(column)
-        if isinstance(value, dict):
-            value = value.get("path")
-        if isinstance(value, bytes):
-            value = value.decode("utf-8", "replace")
-        if value not in (None, "", [], ()):
-            absent[column] = value
-    return absent
+    """The values of the image columns of a row without images: the names of missing files."""
+    values = {column: row.values.get(column) for column in layout.images}
+    names = {column: value.get("path") if isinstance(value, dict) else value for column, value in values.items()}
+    texts = {c: n.decode("utf-8", "replace") if isinstance(n, bytes) else n for c, n in names.items()}
+    return {column: name for column, name in texts.items() if name not in (None, "", [], ())}
 
 
 def _bad_gold(row: Row, column: str, answer: Any, names: Sequence[str]) -> ItemError:
     return ItemError(row.where, column, short(answer), f"one of the {len(names)} options ({', '.join(names[:26])})")
 
 
-def _agrees(answer: Any, gold: tuple[int, ...], offered: Offered) -> bool:
-    """Whether an answer, in any style, means the same texts as the gold that was marked by letters."""
-    options = offered.texts
-    marked = {options[i] for i in gold}
-    said = (find_gold(answer, options, style) for style in GOLD_STYLES)
-    return any({options[i] for i in positions} == marked for positions in said if positions)
-
-
 def _find_letters(answer: Any, names: Sequence[str]) -> tuple[int, ...] | None:
-    """Positions of options by the letters the file gives them, which may have gaps."""
     positions = find_gold(answer, ascii_uppercase, "letter")
     if positions is None or any(letter(i) not in names for i in positions):
         return None
@@ -257,7 +217,6 @@ def _references(row: Row, column: str) -> tuple[str, ...]:
 
 
 def _records(row: Row, column: str, kind: Any) -> Any:
-    """Structured columns (dialogue, lineage), as lists of objects or as JSON text."""
     value = row.values.get(column) if column else None
     if value is None or value == "":
         return ()
@@ -278,17 +237,15 @@ def _tags(layout: ItemLayout, row: Row) -> dict[str, Any]:
     if isinstance(held, bytes):
         raise ItemError(row.where, layout.tags, short(held), "UTF-8 text")
     if isinstance(held, str):
-        try:
+        with suppress(msgspec.DecodeError, RecursionError):
             held = msgspec.json.decode(held)
-        except (msgspec.DecodeError, RecursionError):
-            return {**tags, layout.tags: held}
     if isinstance(held, dict):
         return {**tags, **held}
     return tags if held is None else {**tags, layout.tags: held}
 
 
 def _unfit(value: Any, depth: int = 0) -> str:
-    """What keeps a value from being a tag: bytes, or nesting that no JSON reader takes; empty if nothing does."""
+    """Why a value cannot be a tag: bytes, or nesting too deep for JSON readers; empty if it can."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):
@@ -296,3 +253,97 @@ def _unfit(value: Any, depth: int = 0) -> str:
             return "values nested too deeply"
         return next((problem for part in value if (problem := _unfit(part, depth + 1))), "")
     return "bytes" if isinstance(value, bytes) else ""
+
+
+class PictureLoader:
+    """Stores images given in any supported form."""
+
+    def __init__(self, store: ImageStore, root: Path) -> None:
+        self._store = store
+        self._root = root.resolve()
+        self.files: dict[Path, None] = {}  # every file read or looked for, so that a cached import detects changes
+
+    def load(self, value: Any) -> tuple[ImageRef, ...]:
+        """All images of one cell, in order."""
+        if value is None or value == "":
+            return ()
+        if isinstance(value, list | tuple):
+            return tuple(image for part in value for image in self.load(part))
+        if isinstance(value, bytes):
+            return (self._store.put(value),)
+        if isinstance(value, dict):
+            return self._from_struct(value)
+        if isinstance(value, str):
+            return self._from_text(value)
+        raise MissingImage(f"{short(value)} where a picture should be")
+
+    def _from_struct(self, value: dict[str, Any]) -> tuple[ImageRef, ...]:
+        if value.get("bytes"):
+            return self.load(value["bytes"])
+        if value.get("path"):
+            return (self._store.put(self._read_file(value["path"])),)
+        if any(part not in (None, "", b"") for part in value.values()):
+            raise ImageError(f"{short(value)}, a structure without bytes or path")
+        return ()
+
+    def _from_text(self, text: str) -> tuple[ImageRef, ...]:
+        if looks_like_list(text):
+            parts = parse_list(text)
+            if parts is None:
+                raise ImageError(f"{short(text)}, a list that cannot be read")
+            return self.load(parts)
+        if text.startswith(("http://", "https://")):
+            raise MissingImage(f"address {short(text)}; eyetest downloads nothing, so fetch it first")
+        if text.startswith("data:"):
+            return (self._store.put(decode_base64(text.partition(",")[2].encode())),)
+        may_be_base64 = len(text) >= _SHORTEST_BASE64 and "." not in text
+        if len(text) <= _LONGEST_PATH and (is_file(self._root, text) or not may_be_base64):
+            return (self._store.put(self._read_file(text)),)
+        return (self._store.put(decode_base64(text.encode())),)
+
+    def _read_file(self, name: str) -> bytes:
+        try:
+            path = self._root / name
+            real = inside(path, self._root)
+        except (InputError, TypeError, ValueError):
+            raise ImageError(f"path {short(name)}, which leaves {self._root}") from None
+        try:
+            with open(open_regular(real), "rb") as file:  # noqa: PTH123 (a descriptor)
+                data = file.read(MAX_BYTES + 1)
+        except FileNotFoundError:
+            self.files[path] = None
+            raise MissingImage(f"path {short(name)} in {self._root} (no such file or directory)") from None
+        except (OSError, InputError) as error:
+            why = getattr(error, "strerror", "") or "not a file"
+            raise ImageError(f"path {short(name)} in {self._root} ({why.lower()})") from None
+        self.files[path] = None
+        return data
+
+
+def holds_pictures(value: Any, root: Path) -> bool:
+    """Whether a cell seems to hold images, or names of existing files."""
+    if isinstance(value, list | tuple):
+        return any(holds_pictures(part, root) for part in value)
+    if isinstance(value, dict):
+        return holds_pictures(value.get("bytes"), root) or holds_pictures(value.get("path"), root)
+    if isinstance(value, bytes):
+        return bool(value)
+    if not isinstance(value, str) or not value:
+        return False
+    return value.startswith("data:image/") or (len(value) <= _LONGEST_PATH and is_file(root, value))
+
+
+def is_file(root: Path, text: str) -> bool:
+    """Whether a text is the name of a file below a folder."""
+    try:
+        return (root / text).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def decode_base64(data: bytes) -> bytes:
+    """The bytes of a base64 text; line breaks are allowed, invalid characters and missing ends are not."""
+    with suppress(binascii.Error):
+        return pybase64.b64decode(b"".join(data.split()), validate=True)
+    start = data[:16].decode("ascii", "replace")
+    raise ImageError(f"{len(data):,} characters starting {start!r} that are not whole base64")

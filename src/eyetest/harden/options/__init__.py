@@ -1,9 +1,4 @@
-"""More options for each item: by models or by rule, guarded, and dealt so that no gold is known by its looks.
-
-In: a benchmark, how many options its items shall have, and perhaps a way to ask a writer and a checker. Out: a
-benchmark with the same ids and golds, a record of what was written by whom and turned down why, and verdicts for
-people to look at.
-"""
+"""More options for each item: by models or by rule, checked, and chosen so that surface cues do not tell the key."""
 
 from eyetest.harden.options.growing import GrownOptions, OptionAuthors, grow_options
 from eyetest.harden.options.record import OPTIONS_STEP, GrownItem, OptionSettings, OptionsRecord, ProbeFigures

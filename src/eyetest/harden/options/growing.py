@@ -1,8 +1,4 @@
-"""More options for the items of a benchmark: proposed, guarded, dealt out for the whole batch, and put in order.
-
-No gold and no option that is there is changed. What is proposed comes from a model that another one checks, from
-rules, or from both; which of it an item is given is decided so that golds cannot be told by their looks.
-"""
+"""Add options to the items of a benchmark: proposed by models or rules, checked, chosen for the batch, ordered."""
 
 import random
 import re
@@ -10,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from scipy import stats
@@ -17,38 +14,22 @@ from scipy import stats
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError, heading
 from eyetest.harden.options.dealing import Candidates, deal
-from eyetest.harden.options.guards import Guard
-from eyetest.harden.options.meanings import meaning, plainest, same_meaning
-from eyetest.harden.options.placing import Decks
-from eyetest.harden.options.record import (
-    OPTIONS_STEP,
-    GrownItem,
-    LeftAlone,
-    OptionSettings,
-    OptionsRecord,
-    PoolRisk,
-)
-from eyetest.harden.options.sorting import sort_item
-from eyetest.harden.options.writers import WRITERS, Case, Cases
-from eyetest.harden.options.writers.answers import WRITER as SAME_TYPE
-from eyetest.harden.options.writers.answers import measure_risk
-from eyetest.harden.options.writers.numbers import read_written
-from eyetest.harden.options.writers.scene import WRITER as SCENE
+from eyetest.harden.options.guards import Decks, Guard, same_option, sort_item
+from eyetest.harden.options.learners import families
+from eyetest.harden.options.record import OPTIONS_STEP, GrownItem, LeftAlone, OptionSettings, OptionsRecord, PoolRisk
+from eyetest.harden.options.writers import SCENES, WRITERS, Case, Cases, SameType, measure_risk, read_written
 from eyetest.probes.option_order import closing_options
 from eyetest.records import AskModel, Choice, Item, Lineage, OptionProvenance, Verdict
 from eyetest.reform.distractors.written import TurnedDown, WantedOptions, WrittenDistractors, write_distractors
+from eyetest.tabular.record_files import read_parquet
+from eyetest.text import in_base_units, key, parse
 from eyetest.version import __version__
-from eyetest.world.flaws import TRUTH, Truth, read_truth
 
 _DIGITS = re.compile(r"\d+")
-_SPARE = 3
-"""Passed proposals beyond what is needed that are kept to choose from."""
-_CERTAIN = 1.6
-"""Standard deviations that are taken off how often an answer is right before it counts as frequent."""
-_OF_ALL = 0.72
-"""The share of a scale's numbers that an item may offer."""
-_LEAST_OPEN = 3
-"""An open question with fewer distractors than this is harder as it is."""
+_SPARE = 3  # passed proposals beyond what is needed that are kept to choose from
+_CERTAIN = 1.6  # standard deviations that are taken off how often an answer is right before it counts as frequent
+_OF_ALL = 0.72  # the share of a scale's numbers that an item may offer
+_LEAST_OPEN = 3  # an open question with fewer distractors than this is harder as it is
 
 
 class Proposal(msgspec.Struct, frozen=True):
@@ -56,10 +37,11 @@ class Proposal(msgspec.Struct, frozen=True):
 
     text: str
     provenance: OptionProvenance
+    weight: float = 1.0
 
 
 class GrownOptions(msgspec.Struct, frozen=True):
-    """A benchmark with more options, what was done to each item, and what people are to look at."""
+    """A benchmark with more options, the record of each item, and the verdicts for review."""
 
     benchmark: Benchmark
     record: OptionsRecord
@@ -67,7 +49,7 @@ class GrownOptions(msgspec.Struct, frozen=True):
 
 
 class OptionAuthors(msgspec.Struct, frozen=True):
-    """Who is asked for proposals, and who for their faults."""
+    """The models that write proposals and check them."""
 
     ask: AskModel
     writer: str
@@ -75,9 +57,9 @@ class OptionAuthors(msgspec.Struct, frozen=True):
 
 
 class _Batch:
-    """Everything that is known while options grow."""
+    """State of a batch while options are added."""
 
-    def __init__(self, items: Sequence[Item], settings: OptionSettings, truth: Mapping[str, Truth]) -> None:
+    def __init__(self, items: Sequence[Item], settings: OptionSettings, truth: Mapping[str, dict[str, Any]]) -> None:
         self.settings = settings
         self.left_alone: dict[str, LeftAlone] = {}
         cases = []
@@ -92,7 +74,7 @@ class _Batch:
         self.written = WrittenDistractors()
 
     def chance(self, *key: object) -> random.Random:
-        """Chance of its own for a purpose, the same at every run with this seed."""
+        """Random generator of a purpose, the same at every run with this seed."""
         return random.Random("\x1f".join(map(str, (OPTIONS_STEP, self.settings.seed, *key))))
 
 
@@ -118,7 +100,8 @@ def grow_options(
         if case is None:
             made.append((item, _untouched(item, batch.left_alone[item.id])))
         else:
-            made.append(_grown(case, dealt[item.id], batch, decks))
+            grown_item, told = _grown(case, dealt[item.id], batch, decks)
+            made.append((item if told.outcome == "left alone" else grown_item, told))
     grown = _write(benchmark, to, made, settings, overwrite=overwrite)
     record = OptionsRecord(
         eyetest=__version__,
@@ -126,21 +109,22 @@ def grow_options(
         fingerprint=benchmark.manifest.fingerprint,
         grown=grown.manifest.fingerprint,
         settings=settings,
+        builder=families(settings.seed)[0],
         writer=authors.writer if authors else "",
         checker=authors.checker if authors else "",
         items=tuple(told for _, told in made),
         unread=dict(batch.written.unread),
-        pool_risk=_risk(batch) if any(SAME_TYPE.name in told.authors for _, told in made) else None,
+        pool_risk=_risk(batch) if any(SameType.name in told.authors for _, told in made) else None,
     )
     return GrownOptions(grown, record, tuple(_verdicts(record)))
 
 
-def _truth_beside(benchmark: Benchmark) -> dict[str, Truth]:
-    """What is true of a drawn world's items; nothing for any other benchmark."""
-    world = benchmark.path.parent
-    if not (world / TRUTH).is_file():
+def _truth_beside(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
+    """The rows of a synthetic benchmark's scene table by item; nothing for any other benchmark."""
+    table = benchmark.path.parent / SCENES
+    if not table.is_file():
         return {}
-    truths = {truth.item: truth for truth in read_truth(world)}
+    truths = {row["item"]: row for row in read_parquet(table).to_pylist()}
     return truths if all(item.id in truths for item in benchmark) else {}
 
 
@@ -151,10 +135,10 @@ def _have_written(batch: _Batch, authors: OptionAuthors) -> None:
 
     def guard(wanted: WantedOptions, text: str, others: Sequence[str]) -> tuple[str, str]:
         own = guards[wanted.item.id]
-        mended = own.mended(text)
-        if any(same_meaning(mended, other) for other in others):
-            return mended, "says the same as another option"
-        return mended, own.refusal(mended) or ""
+        repaired = own.repaired(text)
+        if any(same_option(repaired, other) for other in others):
+            return repaired, "says the same as another option"
+        return repaired, own.refusal(repaired)
 
     wanted = [
         WantedOptions(
@@ -171,7 +155,7 @@ def _have_written(batch: _Batch, authors: OptionAuthors) -> None:
 
 
 def _proposals(batch: _Batch) -> Iterator[list[Proposal]]:
-    """What each item could be given: what models wrote; for numbers, and where that is too little, what rules do."""
+    """Proposals by item: of models; for numbers, and where these are too few, of rules."""
     writers = sorted(WRITERS.values(), key=lambda writer: writer.place)
     started = [(writer.name, writer.start(batch.known)) for writer in writers]
     for case in batch.known.cases:
@@ -180,26 +164,32 @@ def _proposals(batch: _Batch) -> Iterator[list[Proposal]]:
             kept[text] = Proposal(text, provenance)
         if len(kept) < case.need or read_written(case.gold) is not None:
             for name, propose in started:
-                new = list(propose(case, batch.chance(name, case.item.id)))
-                for text in new:
-                    _take(case, guard, kept, guard.mended(text), name, batch)
-                if new:
+                new = propose(case, batch.chance(name, case.item.id))
+                weights = dict(new) if isinstance(new, Mapping) else dict.fromkeys(new, 1.0)
+                for text, weight in weights.items():
+                    _take(case, guard, kept, Proposal(guard.repaired(text), _author(name), weight), batch)
+                if weights:
                     break
         yield list(kept.values())
 
 
-def _take(case: Case, guard: Guard, kept: dict[str, Proposal], text: str, author: str, batch: _Batch) -> None:
-    if text in kept or any(same_meaning(text, other) for other in kept if not _share_writing(text, other)):
+def _take(case: Case, guard: Guard, kept: dict[str, Proposal], new: Proposal, batch: _Batch) -> None:
+    text = new.text
+    if text in kept or any(same_option(text, other) for other in kept if not _share_writing(text, other)):
         return
     if reason := guard.refusal(text):
         batch.refused[case.item.id].append(TurnedDown(text=text, reason=reason, by="rule"))
     else:
-        checked = (SCENE.checker,) if author == SCENE.name else ()
-        kept[text] = Proposal(text, OptionProvenance(author=author, checked_by=checked))
+        kept[text] = new
+
+
+def _author(name: str) -> OptionProvenance:
+    checker = WRITERS[name].checker
+    return OptionProvenance(author=name, checked_by=(checker,) if checker else ())
 
 
 def _share_writing(one: str, other: str) -> bool:
-    """Whether two texts differ in their digits alone, so that they are different numbers if they differ."""
+    """Whether two texts differ in digits alone, so that different texts are different numbers."""
     return _shape(one) == _shape(other) != one
 
 
@@ -218,6 +208,7 @@ def _dealt(batch: _Batch) -> dict[str, list[Proposal]]:
             gold=case.gold,
             present=(*case.present, *(one.text for one in offered[:first])),
             candidates=tuple(one.text for one in offered[first:]),
+            weights=tuple(one.weight for one in offered[first:]),
             need=max(
                 min(case.need, len(offered), most.get(group, batch.settings.options) - len(case.options)) - first, 0
             ),
@@ -226,7 +217,7 @@ def _dealt(batch: _Batch) -> dict[str, list[Proposal]]:
         )
         for case, offered, group, first in zip(cases, proposals, groups, sure, strict=True)
     ]
-    dealt = deal(tables, batch.chance("deal"))
+    dealt = deal(tables, batch.chance("deal"), families(batch.settings.seed)[0])
     return {
         case.item.id: [*offered[:first], *(offered[first + index] for index in indices)]
         for case, offered, indices, first in zip(cases, proposals, dealt, sure, strict=True)
@@ -234,36 +225,31 @@ def _dealt(batch: _Batch) -> dict[str, list[Proposal]]:
 
 
 def _sure(case: Case, offered: Sequence[Proposal]) -> int:
-    """How many of the first proposals are taken in any case: what models wrote, where it is too little."""
+    """How many of the first proposals are taken in any case: those of models, where they are too few."""
     if read_written(case.gold) is not None:
         return 0
-    written = sum(bool(one.provenance.checked_by) and one.provenance.author != SCENE.name for one in offered)
+    written = sum(bool(one.provenance.checked_by) and one.provenance.author not in WRITERS for one in offered)
     return written if written < case.need else 0
 
 
 def _group(case: Case, batch: _Batch) -> str:
-    """Among which golds an item's gold is hidden: those of one kind, in one writing."""
+    """Golds among which an item's gold is hidden: those of one kind and format."""
     if truth := batch.known.truth.get(case.item.id):
-        return truth.kind
+        return str(truth["kind"])
     number = read_written(case.gold)
     return str((number.before, number.after, number.decimals > 0)) if number else case.kind.name
 
 
 def _most_options(batch: _Batch, groups: Sequence[str]) -> dict[str, int]:
-    """How many options the golds of a kind can hide among.
-
-    Where one item in three says "both the same", it is a third of a guess whatever stands beside it: more than three
-    options would only look harder. And where a scale ends at fifty, golds are seldom at its ends: offered whole, it
-    would tell that.
-    """
+    """Largest number of options with which frequency or the ends of a scale do not give away the keys of a kind."""
     cases = batch.known.cases
     golds: dict[str, Counter[str]] = {}
     numbers: dict[str, set[str]] = {}
     for case, group in zip(cases, groups, strict=True):
         if read_written(case.gold) is None:
-            golds.setdefault(group, Counter())[plainest(case.gold)] += 1
+            golds.setdefault(group, Counter())[key(case.gold)] += 1
         elif case.item.id in batch.known.truth:
-            numbers.setdefault(group, set()).update(map(plainest, case.options))
+            numbers.setdefault(group, set()).update(map(key, case.options))
     most = {group: int(_OF_ALL * len(values)) for group, values in numbers.items()}
     for group, counts in golds.items():
         often = max(counts.values())
@@ -280,7 +266,7 @@ def _untouched(item: Item, reason: LeftAlone) -> GrownItem:
 
 
 def _grown(case: Case, dealt: Sequence[Proposal], batch: _Batch, decks: Decks) -> tuple[Item, GrownItem]:
-    """An item with the options that it was dealt, and what is to be told of it."""
+    """Build an item with its chosen options, and the record of it."""
     item, short = case.item, len(dealt) < case.need
     if not dealt:
         return item, _untouched(item, "nothing to offer")
@@ -293,7 +279,7 @@ def _grown(case: Case, dealt: Sequence[Proposal], batch: _Batch, decks: Decks) -
     choices = decks.placed(gold, [*old, *new], closing)
     note = f"{len(item.choices)} → {len(choices)} options"
     made = Lineage(step=OPTIONS_STEP, item=item.id, note=note, seed=batch.settings.seed)
-    grown = msgspec.structs.replace(item, choices=choices, references=(), spellings={}, lineage=(*item.lineage, made))
+    grown = msgspec.structs.replace(item, choices=choices, references=(), lineage=(*item.lineage, made))
     return grown, GrownItem(
         item=item.id,
         outcome="short" if short else "grown",
@@ -308,8 +294,8 @@ def _grown(case: Case, dealt: Sequence[Proposal], batch: _Batch, decks: Decks) -
 
 def gold_rank(item: Item) -> int | None:
     """How many options are smaller than the gold; None where they are not all different numbers."""
-    meant = [meaning(choice.text) for choice in item.choices]
-    values = [one.value * one.factor for one in meant if one.value is not None]
+    numbers = [number for choice in item.choices if (number := parse(choice.text).number)]
+    values = [in_base_units(number.value, number.unit)[0] for number in numbers]
     if len(set(values)) < len(item.choices):
         return None
     return sum(value < values[item.gold[0]] for value in values)
@@ -344,7 +330,7 @@ def _risk(batch: _Batch) -> PoolRisk | None:
 
 
 def _verdicts(record: OptionsRecord) -> Iterator[Verdict]:
-    """Everything that was given options goes to people; what is short says so."""
+    """Send every item with new options to review; reasons name those that are short."""
     told = partial(Verdict, stage=OPTIONS_STEP, verdict="review", seed=record.settings.seed)
     for one in record.items:
         if one.outcome == "left alone":

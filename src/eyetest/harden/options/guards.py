@@ -1,64 +1,73 @@
-"""What no option may be, whoever wrote it: right as well, said twice, or to be told from the gold without a look.
+"""Checks without a model: which items can grow, and which proposals are also right, repeated or odd in form."""
 
-These need no model. A proposal that only looks different is mended: decimals, unit, capitals, formula signs and the
-full stop are those of the options that are there.
-"""
-
+import random
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from itertools import combinations
-from typing import Literal, get_args
+from math import gcd
 
-from eyetest.harden.options.meanings import meaning, plainest, same_meaning
-from eyetest.harden.options.writers.base import Case
-from eyetest.harden.options.writers.numbers import read_written
-from eyetest.probes.looks import case_of, form_of
-from eyetest.probes.option_order import NOT_A_VALUE, is_tied
-from eyetest.records import image_numbers
-from eyetest.reform.distractors.answer_groups import alike_colours
-from eyetest.reform.distractors.quantities import TOO_NEAR, WrittenNumber
-from eyetest.scoring.metrics.support.texts import holds_phrase
+import msgspec
 
-Refused = Literal[
-    "no text",
-    "too long",
-    "shows a picture",
-    "speaks of other options",
-    "says the same as the gold",
-    "says the same as another option",
-    "is an equal number",
-    "is the same in another unit",
-    "is too near the gold",
-    "contains the gold or is part of it",
-    "looks unlike the other options",
-]
-"""Why a proposal is turned down without asking anybody."""
-REFUSED: tuple[Refused, ...] = get_args(Refused)
+from eyetest.harden.options.record import OPTIONS_STEP, LeftAlone, OptionSettings
+from eyetest.harden.options.writers import Case, read_written
+from eyetest.probes.guessing import case_of, form_of
+from eyetest.probes.option_order import NOT_A_VALUE, can_reorder, closing_options, is_tied, named_options, reworded
+from eyetest.records import Choice, Item, Lineage, image_numbers
+from eyetest.reform.distractors.answer_kinds import TOO_NEAR, TWO_SIDED, KindName, WrittenNumber
+from eyetest.reform.distractors.answers import alike_colours
+from eyetest.reform.distractors.number_sets import asks_below_one
+from eyetest.text import Level, agrees, holds_phrase, key, parse, same
+
 _LONGEST = 300
+# Limits of a proposal's length: times the longest and the shortest option, and letters beyond
 _LONGER, _SHORTER, _SPAN = 1.8, 0.5, 6
-"""How much longer than the longest, or shorter than the shortest option a proposal may be, and letters beyond."""
-_COUNTED = 30
-"""Whole numbers up to here differ if they differ by one."""
+_COUNTED = 30  # whole numbers up to here differ if they differ by one
 _FORMULA = re.compile(r"^(\$+|\\\()(.*?)(\$+|\\\))$", re.DOTALL)
 _NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,15})?")
 _FORMS = {"word": 0, "phrase": 1, "sentence": 2}
+_FRACTION = re.compile(r"\$?\\?(?:[dt]?frac)?\{?(\d{1,9})\}?\s*/?\s*\{?(\d{1,9})\}?\$?")
+_CLOSED = tuple(
+    frozenset(words.split(", "))
+    for words in (
+        "yes, no, maybe, sometimes, partly",
+        "true, false, partly true",
+        "right, wrong, correct, incorrect",
+        "always, usually, often, sometimes, rarely, never",
+        "increase, increases, decrease, decreases, no change, same, stays same, remains same, does not change",
+        "greater, greater than, less, less than, equal, equal to, more, fewer, same, larger, smaller",
+        "agree, strongly agree, disagree, strongly disagree, neutral",
+        "entailment, neutral, contradiction",
+        "supports, refutes, supported, refuted",
+    )
+)  # answers beside which there are no others
+_UNDECIDED = re.compile(
+    r"insufficient|not enough|cannot|can't|can not|unknown|uncertain|undetermined|not sure|unsure|not given|neither"
+)
+
+
+def same_option(option: str, other: str) -> str:
+    """How two options are equal: ``same text``, ``equal value``, ``other unit``; empty where they are not."""
+    if not same(option, other, Level.UNITS):
+        return ""
+    levels = {"same text": Level.NORMALIZED, "equal value": Level.VALUE, "other unit": Level.UNITS}
+    return next((name for name, level in levels.items() if same(option, other, level)), "")
 
 
 class Guard:
-    """Looks at proposals for one item, and mends those that only look different."""
+    """Checks proposals for an item, and corrects those that differ in format only."""
 
     def __init__(self, case: Case) -> None:
         self._case = case
         self._options = case.options
         self._number = read_written(case.gold)
         self._nested = any(
-            _contains(one, other) for one, other in combinations(self._options, 2) if same_meaning(one, other) == ""
+            _contains(one, other) for one, other in combinations(self._options, 2) if same_option(one, other) == ""
         )
 
-    def mended(self, text: str) -> str:
-        """The proposal in the writing of the options that are there."""
+    def repaired(self, text: str) -> str:
+        """The proposal in the format of the present options."""
         text = " ".join(undressed_mark(text).split())
         if self._number is not None:
             return self._as_number(text)
@@ -72,57 +81,67 @@ class Guard:
         return text
 
     def _as_number(self, text: str) -> str:
-        """A number with the gold's decimals, signs and unit, where that changes nothing of what it says."""
+        """A number with the gold's decimals, signs and unit, where its value stays the same."""
         number, gold = read_written(text), self._number
         if number is None or gold is None:
             return text
-        if number.after.strip() and plainest(number.after) != plainest(gold.after):
+        if number.after.strip() and key(number.after) != key(gold.after):
             return text
         if number.value != number.value.quantize(Decimal(1).scaleb(-gold.decimals)):
             return text
         return gold.written(number.value)
 
-    def refusal(self, text: str) -> Refused | None:
-        """Why a proposal cannot be an option; None where nothing speaks against it."""
-        for why, holds in self._checks:
-            if holds(text):
-                return why
-        return None
+    def refusal(self, text: str) -> str:
+        """The reason why a proposal cannot be an option; empty where there is none."""
+        return next((why for why, holds in self._checks if holds(text)), "")
 
     @property
-    def _checks(self) -> tuple[tuple[Refused, Callable[[str], bool]], ...]:
+    def _checks(self) -> tuple[tuple[str, Callable[[str], bool]], ...]:
         gold = self._case.gold
         return (
             ("no text", lambda text: not text.strip() or text.strip().casefold() in NOT_A_VALUE),
             ("too long", lambda text: len(text) > max(_LONGEST, *(2 * len(option) for option in self._options))),
             ("shows a picture", lambda text: bool(image_numbers(text)) or "<image" in text.lower()),
             ("speaks of other options", is_tied),
-            ("is the same in another unit", lambda text: same_meaning(text, gold) == "other unit"),
-            ("is an equal number", lambda text: same_meaning(text, gold) == "equal numbers"),
+            ("is the same in another unit", lambda text: same_option(text, gold) == "other unit"),
+            ("is an equal number", lambda text: same_option(text, gold) == "equal value"),
             ("says the same as the gold", self._is_gold),
-            ("says the same as another option", lambda text: any(same_meaning(text, one) for one in self._options)),
+            ("says the same as another option", lambda text: any(same_option(text, one) for one in self._options)),
             ("is too near the gold", self._is_too_near),
+            ("is a fraction that can be reduced", self._can_be_reduced),
+            ("is more than the whole", self._is_too_much),
             ("contains the gold or is part of it", lambda text: not self._nested and _contains(text, gold)),
             ("looks unlike the other options", self._is_unlike),
         )
 
     def _is_gold(self, text: str) -> bool:
-        said, gold = plainest(text), plainest(self._case.gold)
+        said, gold = key(text), key(self._case.gold)
         right = (self._case.gold, *self._case.item.references)
-        return any(same_meaning(text, one) for one in right) or alike_colours(said, (gold,))
+        return any(same_option(text, one) for one in right) or alike_colours(said, (gold,))
 
     def _is_too_near(self, text: str) -> bool:
         if _nearly_same_numbers(text, self._case.gold):
             return True
-        one, gold = meaning(text), meaning(self._case.gold)
-        if one.value is None or gold.value is None or (one.measures and gold.measures and one.factor != gold.factor):
+        proposed, gold = parse(text).number, parse(self._case.gold).number
+        if proposed is None or gold is None or not agrees(proposed.unit, gold.unit):
             return False
-        apart = abs(one.value - gold.value)
+        apart = abs(proposed.value - gold.value)
         if self._steps_count and apart >= 1:
             return False
-        values = [other.value for text in self._case.present if (other := meaning(text)).value is not None]
-        nearest = min((abs(value - gold.value) for value in values if value is not None), default=float("inf"))
-        return apart < min(float(TOO_NEAR) * max(abs(one.value), abs(gold.value)), nearest / 2)
+        values = [number.value for text in self._case.present if (number := parse(text).number)]
+        nearest = min((abs(value - gold.value) for value in values), default=float("inf"))
+        return apart < min(float(TOO_NEAR) * max(abs(proposed.value), abs(gold.value)), nearest / 2)
+
+    def _can_be_reduced(self, text: str) -> bool:
+        """Whether a text is a fraction not in lowest terms, where the present ones are."""
+        terms = [_fraction(option) for option in (text, *self._options)]
+        return terms[0] is not None and gcd(*terms[0]) > 1 and all(gcd(*own) == 1 for own in terms[1:] if own)
+
+    def _is_too_much(self, text: str) -> bool:
+        """Whether a text is more than 1 where a probability or a part is asked for, and the gold is not."""
+        terms, gold = _fraction(text), _fraction(self._case.gold)
+        asked = terms is not None and gold is not None and asks_below_one(self._case.item.question)
+        return asked and terms[0] > terms[1] and gold[0] <= gold[1]  # type: ignore[index]
 
     @property
     def _steps_count(self) -> bool:
@@ -133,7 +152,7 @@ class Guard:
         return number.is_year or self._case.kind.name == "count" or abs(number.value) <= _COUNTED
 
     def _is_unlike(self, text: str) -> bool:
-        """Whether anybody could tell it from the options that are there without reading the question."""
+        """Whether the text differs from the present options recognisably without the question."""
         if self._number is not None:
             return not _written_alike(read_written(text), [read_written(one) for one in self._options])
         forms = [form_of(option) for option in self._options]
@@ -150,13 +169,13 @@ class Guard:
 
 
 def undressed_mark(text: str) -> str:
-    """A proposal without the mark and the quotes that a writer may put around it."""
+    """A proposal without the mark and the quotes that a writer may add."""
     bare = re.sub(r"^\s*(?:[-*•]|\(?[A-Ja-j1-9][.)]|\(?10[.)])\s+(?=\S)", "", text).strip()
     return bare[1:-1].strip() if len(bare) > 2 and bare[0] == bare[-1] and bare[0] in "\"'`“”" else bare
 
 
 def _dressed(text: str, options: Sequence[str]) -> str:
-    """A text with formula signs around it where all options have them, and without where none has."""
+    """A text with formula signs where all options have them, and without where none has."""
     matches = [_FORMULA.match(option.strip()) for option in options]
     own = _FORMULA.match(text)
     if all(matches) and own is None and matches[0] is not None:
@@ -177,14 +196,14 @@ def _written_alike(number: WrittenNumber | None, others: Sequence[WrittenNumber 
     if number is None:
         return False
     known = [other for other in others if other is not None]
-    decimals = Counter(other.decimals for other in known)
-    same_unit = any(plainest(number.after) == plainest(other.after) for other in known)
+    decimals = [other.decimals for other in known]
+    same_unit = any(key(number.after) == key(other.after) for other in known)
     same_sign = any(number.before.strip() == other.before.strip() for other in known)
-    return same_unit and same_sign and number.decimals <= max(decimals) and number.decimals >= min(decimals)
+    return same_unit and same_sign and min(decimals) <= number.decimals <= max(decimals)
 
 
 def _nearly_same_numbers(one: str, other: str) -> bool:
-    """Whether two formulas differ in nothing but numbers, and in none of them by as much as a metric would notice."""
+    """Whether two formulas differ in numbers only, and in none by as much as a metric would notice."""
     pairs = list(zip(_NUMBER.findall(one), _NUMBER.findall(other), strict=False))
     if len(pairs) < 2 or _NUMBER.sub("0", one) != _NUMBER.sub("0", other):
         return False
@@ -198,9 +217,77 @@ def _nearly_equal(one: str, other: str) -> bool:
     return abs(first - second) <= float(TOO_NEAR) * max(first, second)
 
 
+def _fraction(text: str) -> tuple[int, int] | None:
+    match = _FRACTION.fullmatch(text.strip())
+    if match is None or not ("/" in text or "frac" in text) or int(match[2]) == 0:
+        return None
+    return int(match[1]), int(match[2])
+
+
 def _contains(one: str, other: str) -> bool:
-    """Whether one text says all that another says, and more."""
-    first, second = plainest(one).split(), plainest(other).split()
-    if meaning(one).value is not None and meaning(other).value is not None:
+    """Whether a text contains all words of another, and more."""
+    first, second = key(one).split(), key(other).split()
+    if parse(one).number and parse(other).number:
         return False
     return holds_phrase(first, second) or holds_phrase(second, first)
+
+
+def sort_item(item: Item, settings: OptionSettings) -> Case | LeftAlone:
+    """The case of an item that can get options, or why it cannot."""
+    if not item.has_gold:
+        return "no gold"
+    if item.is_choice and (question := reworded(item)) != item.question:
+        note = f'reworded: "{named_options(item)}" no longer names letters or number of options'
+        made = Lineage(step=OPTIONS_STEP, item=item.id, note=note, seed=settings.seed)
+        item = msgspec.structs.replace(item, question=question, lineage=(*item.lineage, made))
+    return _choice_case(item, settings) if item.is_choice else _open_case(item, settings)
+
+
+def _choice_case(item: Item, settings: OptionSettings) -> Case | LeftAlone:
+    closing = set(closing_options(item))
+    rest = tuple(choice for index, choice in enumerate(item.choices) if index not in closing)
+    gold = item.choices[item.gold[0]].text
+    present = tuple(choice.text for choice in rest if not choice.correct)
+    case = Case(item, gold, present, settings.options - len(item.choices))
+    reasons: dict[LeftAlone, bool] = {
+        "several golds": len(item.gold) > 1,
+        "has enough options": case.need <= 0,
+        "pictures in options": any(choice.images or "<image" in choice.text.lower() for choice in item.choices),
+        "options tied to their order or letters": not can_reorder(msgspec.structs.replace(item, choices=rest)),
+        "the gold speaks of other options": item.gold[0] in closing,
+        "no other answers are possible": is_closed([choice.text for choice in rest], case.kind.name),
+        "the question names letters or number of its options": bool(named_options(item)),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), case)
+
+
+def is_closed(options: Sequence[str], kind: KindName = "text") -> bool:
+    """Whether options are all possible answers: yes and no, true, false and undecided, always to never."""
+    known = {key(option).removeprefix("the ") for option in options}
+    decided = {text for text in known if not _UNDECIDED.search(text)}
+    is_pair = kind in TWO_SIDED and len(options) <= 2
+    return is_pair or (len(decided) > 1 and any(decided <= answers for answers in _CLOSED))
+
+
+def _open_case(item: Item, settings: OptionSettings) -> Case | LeftAlone:
+    if not settings.open or item.group:
+        return "an open question"
+    gold = next(reference for reference in item.references if reference.strip())
+    case = Case(item, gold.strip(), (), settings.options - 1)
+    return "no other answers are possible" if case.kind.name in TWO_SIDED else case
+
+
+class Decks:
+    """Positions for golds that, per number of options, occur equally often, or once more."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+        self._decks: dict[int, list[int]] = defaultdict(list)
+
+    def placed(self, gold: Choice, wrong: Sequence[Choice], closing: Sequence[Choice]) -> tuple[Choice, ...]:
+        """Options in their order, the closing ones last."""
+        order, count = self._chance.sample(wrong, len(wrong)), len(wrong) + 1
+        if not self._decks[count]:
+            self._decks[count] = self._chance.sample(range(count), count)
+        order.insert(self._decks[count].pop(), gold)
+        return (*order, *closing)

@@ -1,4 +1,4 @@
-"""What growing options came to: item by item, and for the whole batch."""
+"""Records of growing options: by item, and for the whole batch."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -11,7 +11,6 @@ from eyetest.records.item import Seed
 from eyetest.reform.distractors.written import TurnedDown
 
 OPTIONS_STEP = "options"
-"""The step in the lineage of items that were given options."""
 Outcome = Literal["grown", "short", "left alone"]
 LeftAlone = Literal[
     "has enough options",
@@ -19,7 +18,8 @@ LeftAlone = Literal[
     "several golds",
     "pictures in options",
     "options tied to their order or letters",
-    "only two answers are possible",
+    "no other answers are possible",
+    "the question names letters or number of its options",
     "the gold speaks of other options",
     "an open question",
     "an open question with too few distractors",
@@ -31,15 +31,13 @@ class OptionSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """How options are grown."""
 
     options: Annotated[int, msgspec.Meta(ge=2, le=MAX_CHOICES)] = 10
-    rounds: Annotated[int, msgspec.Meta(ge=1, le=9)] = 2
-    """How often a writer is asked for what is still missing."""
-    open: bool = False
-    """Whether questions without options get some, too."""
+    rounds: Annotated[int, msgspec.Meta(ge=1, le=9)] = 2  # how often a writer is asked for missing options
+    open: bool = False  # whether questions without options get some, too
     seed: Seed = 0
 
 
 class GrownItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What happened to one item."""
+    """Outcome of an item."""
 
     item: str
     outcome: Outcome
@@ -47,21 +45,18 @@ class GrownItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     after: int
     reason: LeftAlone | Literal[""] = ""
     authors: dict[str, int] = {}
-    """How many of its new options each wrote."""
     turned_down: tuple[TurnedDown, ...] = ()
-    rank: int | None = None
-    """How many options are smaller than a gold that is a number among numbers."""
+    rank: int | None = None  # number of options smaller than a numeric gold among numbers
     position: int | None = None
-    """Where the gold stands, from 0."""
 
 
 class ProbeFigures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How well one learner tells golds without any picture."""
+    """How often a learner that did not choose the options finds the key without any image."""
 
-    view: str
     learner: str
     n: int
     accuracy: float
+    chance: float
     null_mean: float
     null_sd: float
     p: float
@@ -82,40 +77,37 @@ class OptionsRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     eyetest: str
     benchmark: str
     fingerprint: str
-    """Of the benchmark that was given."""
-    grown: str
-    """The fingerprint of what was made of it, before people looked at it."""
+    grown: str  # fingerprint of the result, before review
     settings: OptionSettings
     writer: str = ""
     checker: str = ""
     items: tuple[GrownItem, ...] = ()
-    unread: dict[str, int] = {}
-    """Replies of models that were not what they were asked for."""
+    unread: dict[str, int] = {}  # replies of models in an unexpected form
     pool_risk: PoolRisk | None = None
+    builder: str = ""  # family of learners that chose the options; the figures are by another family
     probes_before: tuple[ProbeFigures, ...] = ()
     probes_after: tuple[ProbeFigures, ...] = ()
 
     @property
     def outcomes(self) -> dict[str, int]:
-        """How many items were grown, are short, were left alone and why."""
+        """Number of items grown, short, and left alone with the reason."""
         return _counted(one.reason or one.outcome for one in self.items)
 
     @property
     def turned_down(self) -> dict[str, int]:
-        """How many proposals were turned down, by reason."""
+        """Number of rejected proposals by reason."""
         return _counted(told.reason for one in self.items for told in one.turned_down)
 
     @property
     def authors(self) -> dict[str, int]:
-        """How many options each wrote."""
-        total: dict[str, int] = {}
+        """Number of options by author."""
+        total = Counter[str]()
         for one in self.items:
-            for author, count in one.authors.items():
-                total[author] = total.get(author, 0) + count
-        return dict(sorted(total.items(), key=lambda pair: -pair[1]))
+            total.update(one.authors)
+        return dict(total.most_common())
 
     def places(self, which: Literal["rank", "position"]) -> dict[int, list[int]]:
-        """By number of options: how many golds have each rank, or stand at each position."""
+        """By number of options: counts of golds at each rank, or position."""
         counts: dict[int, list[int]] = {}
         for one in self.items:
             at = one.rank if which == "rank" else one.position

@@ -1,1 +1,1 @@
-"""The whole question inside one picture, in many looks."""
+"""The whole question inside one image, in many looks."""

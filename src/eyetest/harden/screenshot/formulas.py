@@ -1,29 +1,27 @@
-"""LaTeX formulas as trees that the page template draws: data, never code.
-
-What is not known (``formulas.yaml`` lists what is) raises `UnknownFormula`, and the page shows the source as it is
-written, which is what a reader without LaTeX would see, too.
-"""
+"""LaTeX formulas in texts: found by delimiters, parsed to trees, drawn as MathML; unknown ones stay source."""
 
 import re
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
-from typing import Any, NoReturn
+from typing import Any, NamedTuple
 
 import msgspec
+from markupsafe import Markup, escape
 
 Node = list[Any]
 """A kind and its arguments: ``["frac", [nodes], [nodes]]``. Arguments that are formulas are lists of nodes."""
 LONGEST = 4_000
-"""In characters; a formula is typed by people."""
 _DEEPEST = 30
 _TOKEN = re.compile(r"\\(?:[a-zA-Z]+|.)|[{}^_&~]|\d+(?:[.,]\d+)*|'+|\s+|[^\W\d_a-zA-Z]+|.", re.DOTALL)
 _RENAMED = {"-": "−", "*": "∗"}
 _TEXT = ("text", "textrm", "textnormal", "mbox", "hbox", "textbf", "textit", "textsf", "texttt")
+_DRAWINGS = {"\\rm": "upright", "\\bf": "bold-upright", "\\it": "italic"}
 _FRACTIONS = ("frac", "dfrac", "tfrac", "cfrac")
 
 
 class UnknownFormula(ValueError):  # noqa: N818 (it is no mistake: the source is shown instead)
-    """A formula that uses what is not known here."""
+    """A formula with an unknown part."""
 
 
 class Vocabulary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,7 +39,7 @@ class Vocabulary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def vocabulary() -> Vocabulary:
-    """The commands that are known."""
+    """The known commands."""
     text = files(__package__).joinpath("formulas.yaml").read_bytes()
     return msgspec.yaml.decode(text, type=Vocabulary)
 
@@ -58,8 +56,6 @@ def tree(source: str) -> list[Node]:
 
 
 class _TreeReader:
-    """Reads tokens from left to right."""
-
     def __init__(self, tokens: list[str]) -> None:
         self._tokens, self._next, self._depth = tokens, 0, 0
         self._known = vocabulary()
@@ -83,27 +79,22 @@ class _TreeReader:
 
     def sequence(self, ends: tuple[str, ...]) -> list[Node]:
         """Nodes up to one of some tokens, which is left where it is, or to the end."""
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise UnknownFormula("too deep")
+        self._deepen()
         nodes: list[Node] = []
         while (sign := self.peek()) is not None and sign not in ends:
-            if sign in ("^", "_"):
+            if sign in ("^", "_") or sign.startswith("'"):
                 nodes.append(self._scripts(nodes.pop() if nodes else ["text", ""]))
-            elif sign.startswith("'"):
+            elif sign in _DRAWINGS:
                 self._next += 1
-                nodes.append(self._scripts(nodes.pop() if nodes else ["text", ""], "′" * len(sign)))
-            elif sign in ("\\rm", "\\bf", "\\it"):
-                self._next += 1
-                drawing = {"\\rm": "upright", "\\bf": "bold-upright", "\\it": "italic"}[sign]
-                nodes.append(["wrap", drawing, self.sequence(ends)])
+                nodes.append(["wrap", _DRAWINGS[sign], self.sequence(ends)])
             else:
                 nodes += self._atom()
         self._depth -= 1
         return nodes
 
-    def _scripts(self, base: Node, primes: str = "") -> Node:
-        top: list[Node] = [["symbol", mark] for mark in primes]
+    def _scripts(self, base: Node) -> Node:
+        primes = self._take() if (self.peek() or "").startswith("'") else ""
+        top: list[Node] = [["symbol", "′"] for _ in primes]
         bottom: list[Node] = []
         while (sign := self.peek()) in ("^", "_"):
             self._next += 1
@@ -114,29 +105,27 @@ class _TreeReader:
         return ["attach", [base], top, bottom]
 
     def _argument(self) -> list[Node]:
-        """A group in braces, or the next thing."""
         if self.peek() == "{":
-            self._next += 1
-            nodes = self.sequence(("}",))
-            self._expect("}")
-            return nodes
+            return self._group("{", "}")
         sign = self.peek()
         if sign is not None and sign[0].isdigit() and len(sign) > 1:
             self._tokens[self._next] = sign[1:]
             return [["text", sign[0]]]
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise UnknownFormula("too deep")
+        self._deepen()
         nodes = self._atom()
         self._depth -= 1
         return nodes
 
+    def _deepen(self) -> None:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise UnknownFormula("too deep")
+
     def _atom(self) -> list[Node]:
         sign = self._take()
         if sign == "{":
-            nodes = self.sequence(("}",))
-            self._expect("}")
-            return [["group", nodes]]
+            self._next -= 1
+            return [["group", self._group("{", "}")]]
         if sign in ("}", "&", "^", "_"):
             raise UnknownFormula(sign)
         if sign == "~":
@@ -150,7 +139,6 @@ class _TreeReader:
         return [["symbol", _RENAMED.get(sign, sign)]]
 
     def _command(self, name: str) -> list[Node]:
-        """What one command draws, by the list it stands in."""
         known = self._known
         if name in known.ignored:
             return []
@@ -177,7 +165,7 @@ class _TreeReader:
             case "binom" | "dbinom" | "tbinom":
                 node: Node = ["binom", self._argument(), self._argument()]
             case "sqrt":
-                node = ["root", self._degree(), self._argument()]
+                node = ["root", self._group("[", "]") if self.peek() == "[" else [], self._argument()]
             case "operatorname":
                 node = ["operator", self._words(), False]
             case "overset" | "stackrel":
@@ -191,26 +179,23 @@ class _TreeReader:
             case "pmod":
                 node = ["group", [["space", 0.5], ["text", "(mod "], *self._argument(), ["text", ")"]]]
             case "left":
-                node = self._brackets()
+                opening, nodes = self._delimiter(), self.sequence(("\\right",))
+                self._expect("\\right")
+                node = ["brackets", opening, nodes, self._delimiter()]
             case "begin":
                 node = self._environment()
             case _:
-                self._unknown(name)
+                raise UnknownFormula(f"\\{name}")
         return [node]
 
-    def _unknown(self, name: str) -> NoReturn:
-        raise UnknownFormula(f"\\{name}")
-
-    def _degree(self) -> list[Node]:
-        if self.peek() != "[":
-            return []
-        self._next += 1
-        nodes = self.sequence(("]",))
-        self._expect("]")
+    def _group(self, opening: str, closing: str) -> list[Node]:
+        self._expect(opening)
+        nodes = self.sequence((closing,))
+        self._expect(closing)
         return nodes
 
     def _words(self) -> str:
-        """The text of a group, blanks and all; commands in it are unknown."""
+        """Text of a group with blanks; commands in it are unknown."""
         self._expect("{")
         words = ""
         while self._next < len(self._tokens) and (sign := self._tokens[self._next]) != "}":
@@ -225,20 +210,14 @@ class _TreeReader:
         sign = self._take()
         if sign == ".":
             return ""
-        if sign.startswith("\\"):
-            return self._known.symbols.get(sign[1:]) or self._unknown(sign[1:])
-        return sign
-
-    def _brackets(self) -> Node:
-        opening = self._delimiter()
-        nodes = self.sequence(("\\right",))
-        self._expect("\\right")
-        return ["brackets", opening, nodes, self._delimiter()]
+        if sign.startswith("\\") and sign[1:] not in self._known.symbols:
+            raise UnknownFormula(sign)
+        return self._known.symbols[sign[1:]] if sign.startswith("\\") else sign
 
     def _environment(self) -> Node:
         name = self._name()
         if name not in self._known.environments:
-            self._unknown(name)
+            raise UnknownFormula(name)
         if name == "array":
             self._name()
         rows: list[list[list[Node]]] = [[]]
@@ -250,7 +229,7 @@ class _TreeReader:
                 case "\\end":
                     break
         if self._name() != name:
-            self._unknown(name)
+            raise UnknownFormula(name)
         if len(rows) > 1 and rows[-1] == [[]]:
             rows.pop()
         width = max(map(len, rows))
@@ -264,3 +243,155 @@ class _TreeReader:
         while (sign := self._take()) != "}":
             name += sign
         return name
+
+
+# In characters; unclosed delimiters cost the product of both; longer texts are shown as written
+_LONGEST, _LONGEST_TEXT = 1_000, 20_000
+_DELIMITED = re.compile(
+    rf"\$\$(?P<a>.{{1,{_LONGEST}}}?)\$\$|\\\[(?P<b>.{{1,{_LONGEST}}}?)\\\]|\\\((?P<c>.{{1,{_LONGEST}}}?)\\\)"
+    rf"|(?<![\\$])\$(?=[^\s$])(?P<d>(?:\\.|[^$\\]){{1,{_LONGEST}}}?)(?<=[^\s\\])\$(?![\d$])"
+    rf"|(?<![\\$])\$(?P<loose>(?:\\.|[^$\\]){{1,{_LONGEST}}}?)\$(?!\$)"
+    rf"|(?P<e>\\begin\{{(?P<name>[a-zA-Z]+\*?)\}}.{{1,{_LONGEST}}}?\\end\{{(?P=name)\}})"
+    rf"|(?P<bare>(?<!\S)[^\s$\\]{{0,80}}?(?:\\[a-zA-Z]{{2,}}|[\^_](?=\{{))(?:\{{[^{{}}$]{{0,200}}\}}|[^\s$]){{0,200}})",
+    re.DOTALL,
+)  # ``loose``: with blanks before the closing dollar, or a digit behind it. ``bare``: a run with a command alone.
+_SIGNS = re.compile(r"[\\^_=<>]")
+_SPACED_WORD = re.compile(r"\s[a-zA-Z]{2,}(?:\s|$)|^[a-zA-Z]{2,}\s")
+_WORD = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z]{3,}")
+_COMMAND = re.compile(r"\\[a-zA-Z]{2,}|[\^_]\s?\{")
+_FUNCTION = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z]{3,6}(?![a-zA-Z])")
+_GROUP = re.compile(r"\{[^{}]*\}")
+_ESCAPED = re.compile(r"\\([$%&#_])")
+_ALONE = ("a", "b", "e")
+
+
+class Formula(NamedTuple):
+    """A formula as nodes, its source, and whether it stands on a line of its own."""
+
+    nodes: list[Node]
+    source: str
+    alone: bool = False
+
+
+def split_formulas(text: str) -> tuple[list[str | Formula], int]:
+    """Split a text into words and formulas, and count delimited ones that could not be read."""
+    parts: list[str | Formula] = []
+    if len(text) > _LONGEST_TEXT:
+        return [text], 0
+    unread = after = at = 0
+    while match := _DELIMITED.search(text, at):
+        kind = match.lastgroup if match.lastgroup != "name" else "e"
+        assert kind is not None
+        source = match[kind]
+        if not (_is_plain(source) if kind in ("loose", "bare") else kind != "d" or not _is_prose(source)):
+            at = match.start() + 1
+            continue
+        try:
+            formula = Formula(_read(source), source, kind in _ALONE)
+        except UnknownFormula:
+            unread += kind != "bare"
+            at = match.end() if kind != "bare" else match.start() + 1
+            continue
+        parts += [_ESCAPED.sub(r"\1", text[after : match.start()]), formula]
+        after = at = match.end()
+    return [part for part in (*parts, _ESCAPED.sub(r"\1", text[after:])) if part], unread
+
+
+def _is_prose(source: str) -> bool:
+    """Whether the text between two dollars is words, as between two prices, without any sign of a formula."""
+    return not _SIGNS.search(source) and _SPACED_WORD.search(source) is not None
+
+
+def whole_formula(text: str) -> Formula | None:
+    """Read a text that is one formula without dollars around it: an option, a reference."""
+    if "$" in text or not _is_plain(text):
+        return None
+    try:
+        return Formula(_read(text.strip()), text.strip())
+    except UnknownFormula:
+        return None
+
+
+def _read(source: str) -> list[Node]:
+    """The formula, with names of functions recognised without their backslash."""
+    operators = vocabulary().operators
+    try:
+        return tree(_FUNCTION.sub(lambda name: f"\\{name[0]}" if name[0] in operators else name[0], source))
+    except UnknownFormula:
+        return tree(source)
+
+
+def _is_plain(source: str) -> bool:
+    """Whether there are commands and, outside their arguments, no words but names of functions."""
+    if not _COMMAND.search(source):
+        return False
+    names = {*vocabulary().operators, *vocabulary().limit_operators}
+    return all(word in names for word in _WORD.findall(_GROUP.sub("", source)))
+
+
+_BRACES = {"overbrace": ("mover", "⏞"), "overparen": ("mover", "⏜"), "underbrace": ("munder", "⏟")}
+# Combining signs, and their signs over a formula
+_ACCENTS: dict[str, str] = {"\u0302": "^", "\u0303": "~", "\u0304": "¯", "\u0307": "˙", "\u0308": "¨", "\u20d7": "→"}
+
+
+def mathml(nodes: list[Any], alone: bool) -> Markup:
+    """A formula as a browser draws it; its texts are escaped."""
+    display = "block" if alone else "inline"
+    return Markup('<math display="{}">{}</math>').format(display, _row(nodes))
+
+
+def _tag(name: str, *inner: Markup, **attributes: str) -> Markup:
+    said = Markup("").join(Markup(' {}="{}"').format(key, value) for key, value in attributes.items())
+    return Markup("<{}{}>{}</{}>").format(name, said, Markup("").join(inner), name)
+
+
+def _row(nodes: list[Any]) -> Markup:
+    return _tag("mrow", *(_DRAWN[kind](*arguments) for kind, *arguments in nodes))
+
+
+def _rows(opening: str, closing: str, centred: bool, rows: list[list[Any]]) -> Markup:
+    side = "centred" if centred else "left"
+    cells = [_tag("mtr", *(_tag("mtd", _row(cell), **{"class": side}) for cell in row)) for row in rows]
+    return _tag("mrow", _mo(opening), _tag("mtable", *cells), _mo(closing))
+
+
+def _mo(sign: str) -> Markup:
+    return _tag("mo", escape(sign)) if sign else Markup("")
+
+
+def _attached(base: list[Any], top: list[Any], bottom: list[Any]) -> Markup:
+    outside = base[0][0] == "limits" or (base[0][0] == "operator" and base[0][2])
+    under, over, both = ("munder", "mover", "munderover") if outside else ("msub", "msup", "msubsup")
+    if top and bottom:
+        return _tag(both, _row(base), _row(bottom), _row(top))
+    return _tag(over, _row(base), _row(top)) if top else _tag(under, _row(base), _row(bottom))
+
+
+def _wrapped(name: str, inner: list[Any], *notes: list[Any]) -> Markup:
+    body = _row(inner)
+    if name not in _BRACES:
+        return _tag("mrow", body, **{"class": name})
+    side, brace = _BRACES[name]
+    drawn = _tag(side, body, _mo(brace))
+    return _tag(side, drawn, _row(notes[0])) if notes else drawn
+
+
+_DRAWN: dict[str, Callable[..., Markup]] = {
+    "symbol": lambda sign: _tag("mi" if sign.isalpha() else "mo", escape(sign)),
+    "text": lambda text: _tag("mn" if text[:1].isdigit() else "mtext", escape(text)),
+    "operator": lambda name, limits: _tag("mi", escape(name)),
+    "space": lambda em: _tag("mspace", width=f"{em}em"),
+    "break": lambda: _tag("mspace", width="1em"),
+    "group": _row,
+    "limits": _row,
+    "frac": lambda over, under: _tag("mfrac", _row(over), _row(under)),
+    "binom": lambda over, under: _tag(
+        "mrow", _mo("("), _tag("mfrac", _row(over), _row(under), linethickness="0"), _mo(")")
+    ),
+    "root": lambda degree, inner: _tag("mroot", _row(inner), _row(degree)) if degree else _tag("msqrt", _row(inner)),
+    "attach": _attached,
+    "accent": lambda inner, sign: _tag("mover", _row(inner), _mo(_ACCENTS.get(sign) or sign), accent="true"),
+    "brackets": lambda opening, inner, closing: _tag("mrow", _mo(opening), _row(inner), _mo(closing)),
+    "rows": _rows,
+    "wrap": _wrapped,
+}

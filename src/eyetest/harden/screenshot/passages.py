@@ -1,34 +1,29 @@
-"""What a page shows of an item, as plain data: paragraphs, formulas, tables, code and the places of pictures.
-
-A text is shown, never carried out: what looks like a tag, a style sheet or code of any language is letters here.
-"""
+"""An item's page as plain data: paragraphs, formulas, tables, code and images; markup stays text."""
 
 import re
 import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
-from eyetest.harden.screenshot.inline import Formula, split_formulas, whole_formula
+from eyetest.harden.screenshot.formulas import Formula, split_formulas, whole_formula
 from eyetest.prompts.building import Placer
 from eyetest.records import PLACEHOLDER, Item, Part, Picture, Words
 
 Block = dict[str, Any]
-"""One thing below another, of a ``kind``: paragraph, formula, table, code or picture."""
-_MOST_COLUMNS = 12
-"""A table of more would not fit on any page; it is shown as it is written."""
-LONGEST_WORD = 24
-"""In letters; a longer run without a space may be broken after so many, or sooner where lines are shorter."""
-_MEASURED = 6
+"""A block of a ``kind``: paragraph, formula, table, code or picture."""
+_MOST_COLUMNS = 12  # A table of more would not fit on any page; it is shown as it is written
+LONGEST_WORD = 24  # in letters; longer runs may be broken after so many, or sooner where lines are shorter
+_MEASURED = 6  # how many of the longest runs that cannot be broken the page measures against its lines
 _FENCE = re.compile(r"^```[^\n`]*\n(.*?)\n?```[ \t]*$", re.DOTALL | re.MULTILINE)
 _RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(\|\s*:?-{2,}:?\s*)*\|?\s*$")
 _WORD = re.compile(r"[^\s\u2e80-\u9fff\uac00-\ud7af]+")
+# Direction overrides and zero-width characters: invisible, and must not act
 _HIDDEN = re.compile("[\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff\u00ad]")
-"""What turns the direction of writing around, and what has no width: no reader sees it, and it must not act."""
 _RIGHT_TO_LEFT = ("R", "AL")
 
 
 def visible(text: str) -> str:
-    """A text without what cannot be seen: controls, overrides of direction, characters without width."""
+    """A text without invisible characters: controls, direction overrides, zero-width characters."""
     kept = "".join(
         one if one in "\n\t" or unicodedata.category(one) not in ("Cc", "Cs") else " "
         for one in text.replace("\r\n", "\n").replace("\r", "\n")
@@ -37,7 +32,7 @@ def visible(text: str) -> str:
 
 
 def breakable(text: str, longest: int = LONGEST_WORD) -> str:
-    """The same with places where a run of letters that is too long for a line may be broken."""
+    """The text with break opportunities in runs of letters that are too long for a line."""
 
     def broken(match: re.Match[str]) -> str:
         run = match[0]
@@ -47,7 +42,7 @@ def breakable(text: str, longest: int = LONGEST_WORD) -> str:
 
 
 def direction(text: str, without: str = "ltr") -> str:
-    """Which way a paragraph is written: as its first letter that has a direction is; ``without`` any, as others."""
+    """Direction of a paragraph, by its first letter that has one; ``without`` any, by the others."""
     for one in PLACEHOLDER.sub("", text):
         kind = unicodedata.bidirectional(one)
         if kind in _RIGHT_TO_LEFT:
@@ -66,10 +61,6 @@ def language(text: str) -> str:
     return "zh" if any("\u2e80" <= one <= "\u9fff" for one in text) else ""
 
 
-def _begins_table(line: str, below: str) -> bool:
-    return 0 < line.count("|") <= _MOST_COLUMNS + 1 and "|" in below and _RULE.match(below) is not None
-
-
 class Passages:
     """The parts of one item, each a list of blocks. ``unread`` counts formulas shown as their source."""
 
@@ -85,36 +76,22 @@ class Passages:
         self.hint = self._part(item.hint)
         self.question = self._part(item.question)
         self.options = [self._part(choice.text, whole=True) for choice in item.choices]
-        text = "\n".join(self._words)
-        self.text = text
-        self.language = language(text)
+        self.text = "\n".join(self._words)
+        self.language = language(self.text)
 
     @property
     def parts(self) -> dict[tuple[str, int], list[Block]]:
         """The blocks of each part that has a box."""
-        numbered = enumerate(self.options, 1)
-        return {("hint", 1): self.hint, ("question", 1): self.question} | {
-            ("option", number): blocks for number, blocks in numbered
-        }
+        options = {("option", number): blocks for number, blocks in enumerate(self.options, 1)}
+        return {("hint", 1): self.hint, ("question", 1): self.question, **options}
 
     def as_data(self) -> dict[str, Any]:
-        """What the page template is given of it."""
-        return {
-            "pictures": self.pictures,
-            "turns": self.turns,
-            "hint": self.hint,
-            "question": self.question,
-            "options": self.options,
-            "language": self.language,
-            "direction": self.direction,
-            "widest": self._widest(),
-        }
-
-    def _widest(self) -> list[str]:
-        """The longest runs that cannot be broken; whether they fit in a line is measured."""
+        """Data of the page template."""
+        names = ("pictures", "turns", "hint", "question", "options", "language", "direction")
         words = _WORD.findall(self.text)
         pieces = {piece for word in words for piece in breakable(word, self._longest).split("\u200b")}
-        return sorted(pieces, key=lambda piece: (-len(piece), piece))[:_MEASURED]
+        widest = sorted(pieces, key=lambda piece: (-len(piece), piece))[:_MEASURED]
+        return {name: getattr(self, name) for name in names} | {"widest": widest}
 
     def _part(self, text: str, *, whole: bool = False) -> list[Block]:
         blocks: list[Block] = []
@@ -144,7 +121,8 @@ class Passages:
         lines: list[str] = []
         waiting = text.split("\n")
         while waiting:
-            if len(waiting) > 1 and _begins_table(waiting[0], waiting[1]):
+            bars, below = waiting[0].count("|"), waiting[1] if len(waiting) > 1 else ""
+            if 0 < bars <= _MOST_COLUMNS + 1 and "|" in below and _RULE.match(below):
                 yield from self._paragraphs("\n".join(lines), whole=False)
                 lines = []
                 rows = [waiting[0]]
@@ -159,11 +137,8 @@ class Passages:
     def _table(self, rows: list[str]) -> Block:
         cells = [[cell.strip() for cell in row.strip().strip("|").split("|", _MOST_COLUMNS - 1)] for row in rows]
         width = max(map(len, cells))
-        return {
-            "kind": "table",
-            "columns": width,
-            "rows": [[self._cell(cell) for cell in row + [""] * (width - len(row))] for row in cells],
-        }
+        full = [[self._cell(cell) for cell in row + [""] * (width - len(row))] for row in cells]
+        return {"kind": "table", "columns": width, "rows": full}
 
     def _cell(self, text: str) -> list[Any]:
         return [run if isinstance(run, str) else run | {"alone": False} for run in self._runs(text)]
@@ -193,13 +168,13 @@ class Passages:
         self.unread += unread
         runs: list[Any] = []
         for part in parts:
-            runs += [self._run(part)] if isinstance(part, Formula) else self._said(part)
+            if isinstance(part, Formula):
+                runs.append(self._run(part))
+            else:
+                self._words.append(part)
+                runs.append(breakable(part, self._longest))
         return runs
 
     def _run(self, formula: Formula) -> dict[str, Any]:
         self._words.append(formula.source)
         return {"formula": formula.nodes, "alone": formula.alone}
-
-    def _said(self, text: str) -> list[str]:
-        self._words.append(text)
-        return [breakable(text, self._longest)]

@@ -1,44 +1,160 @@
-"""A page photographed: on a desk or on a screen, at an angle, in some light, by a camera that is not perfect.
-
-Each factor has few levels, so that their effects can be told apart by a factorial design; within a level the rest is
-drawn by lot. Everything is numpy and Pillow, and the same factors and lots give the same pixels.
-"""
+"""A page photographed at an angle, or printed and scanned: the same factors and seed give the same pixels."""
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFilter
 
-from eyetest.harden.screenshot.composed import Composed
-from eyetest.harden.screenshot.photo_camera import Pose, Taken, aim
+from eyetest.harden.screenshot.page import Box, Composed
+
+Points = NDArray[np.float64]
+_DISTANCE = 3.2  # from the camera to the middle of the page, in half diagonals of the page
+_CELLS = 12  # cells along the larger side of the image, within which the mapping is bilinear
+_ON_AN_EDGE = 9  # points by which an edge, which the lens bends, is followed
+_STEPS = 8
+_SPARE = 3  # pixels around what is seen of the scene, for rounding and for looking at neighbours
+
+
+class Pose(NamedTuple):
+    """Camera position: angles in degrees, lens distortion, and margin around the page."""
+
+    yaw: float = 0.0
+    pitch: float = 0.0
+    roll: float = 0.0
+    bulge: float = 0.0
+    """Share of its radius by which a point as far out as a corner moves; below 0 inwards, as with a wide lens."""
+    margin: float = 0.05  # around the page, as a share of its larger side
+
+
+@dataclass(frozen=True)
+class Camera:
+    """Mapping between page and image both ways, and the sizes of both."""
+
+    page: tuple[int, int]
+    plane: Points
+    """Homography from the page (centred, in half diagonals) to the view."""
+    bulge: float
+    scale: float
+    shift: Points
+    size: tuple[int, int]
+
+    def seen(self, points: Points) -> Points:
+        """Map points of the page to the image."""
+        return _seen(points, self.page, self.plane, self.bulge) * self.scale + self.shift
+
+    def source(self, points: Points) -> Points:
+        """Map points of the image to pixels of the page, also outside it."""
+        moved = (points - self.shift) / self.scale
+        radius = np.linalg.norm(moved, axis=1, keepdims=True)
+        before = radius
+        for _ in range(_STEPS):
+            before = radius / (1 + self.bulge * before**2)
+        flat = np.divide(moved * before, radius, out=np.zeros_like(moved), where=radius > 0)
+        back = np.linalg.inv(self.plane).astype(np.float64)
+        return _projected(flat, back) * _half_diagonal(self.page) + np.array(self.page) / 2
+
+    def scene(self) -> tuple[int, int, int, int]:
+        """Area of the image around the page: left, top, right, bottom in pixels of the page."""
+        reached = self.source(_outline(*self.size))
+        left, top = np.floor(reached.min(axis=0)).astype(int) - _SPARE
+        right, bottom = np.ceil(reached.max(axis=0)).astype(int) + _SPARE
+        return int(left), int(top), int(right), int(bottom)
+
+    def take(self, scene: Image.Image, corner: tuple[int, int]) -> Image.Image:
+        """Take the image of a scene whose corner lies at these pixels of the page."""
+        width, height = self.size
+        step = -(-max(width, height) // _CELLS)
+        across = np.unique(np.append(np.arange(0, width, step), width))
+        down = np.unique(np.append(np.arange(0, height, step), height))
+        grid = np.stack(np.meshgrid(across, down), axis=-1).reshape(-1, 2).astype(float)
+        nodes = (self.source(grid) - corner).reshape(len(down), len(across), 2)
+        mesh = []
+        for y, x in np.ndindex(len(down) - 1, len(across) - 1):
+            cell = (int(across[x]), int(down[y]), int(across[x + 1]), int(down[y + 1]))
+            mesh.append((cell, (*nodes[y, x], *nodes[y + 1, x], *nodes[y + 1, x + 1], *nodes[y, x + 1])))
+        return scene.transform(self.size, Image.Transform.MESH, mesh, Image.Resampling.BILINEAR)
+
+    def follow(self, boxes: Iterable[Box]) -> tuple[Box, ...]:
+        """Upright boxes around the images of boxes of the page."""
+        followed = []
+        for box in boxes:
+            points = self.seen(_outline(box.right - box.left, box.bottom - box.top) + np.array(box[2:4]))
+            (left, top), (right, bottom) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
+            followed.append(box._replace(left=left, top=top, right=right, bottom=bottom))
+        return tuple(followed)
+
+
+@dataclass(frozen=True)
+class Taken(Composed):
+    """Image of a page with the mapping back to the page, where boxes are upright and apart."""
+
+    flat: tuple[Box, ...]
+    camera: Camera
+
+
+def aim(page: tuple[int, int], pose: Pose) -> Camera:
+    """A camera whose image contains the whole page."""
+    plane = _turned(pose)
+    outline = _seen(_outline(*page), page, plane, pose.bulge)
+    x, y = outline.T
+    area = abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1))) / 2
+    scale = np.sqrt(page[0] * page[1] / area)
+    margin = max(2.0, pose.margin * max(page))
+    outline = outline * scale
+    shift = margin - outline.min(axis=0)
+    width, height = np.ceil(outline.max(axis=0) + shift + margin).astype(int)
+    return Camera(page, plane, pose.bulge, float(scale), shift, (int(width), int(height)))
+
+
+def _turned(pose: Pose) -> Points:
+    """Homography of a plane that is turned about its middle and seen from a distance."""
+    yaw, pitch, roll = np.radians((pose.yaw, pose.pitch, pose.roll))
+    about_y = np.array([[np.cos(yaw), 0, np.sin(yaw)], [0, 1, 0], [-np.sin(yaw), 0, np.cos(yaw)]])
+    about_x = np.array([[1, 0, 0], [0, np.cos(pitch), -np.sin(pitch)], [0, np.sin(pitch), np.cos(pitch)]])
+    about_z = np.array([[np.cos(roll), -np.sin(roll), 0], [np.sin(roll), np.cos(roll), 0], [0, 0, 1]])
+    turned = about_z @ about_x @ about_y
+    flat = np.column_stack((turned[:, :2], np.zeros(3)))
+    return np.asarray(flat * [[1], [1], [1 / _DISTANCE]] + np.diag((0.0, 0.0, 1.0)))
+
+
+def _seen(points: Points, page: tuple[int, int], plane: Points, bulge: float) -> Points:
+    flat = _projected((points - np.array(page) / 2) / _half_diagonal(page), plane)
+    return np.asarray(flat * (1 + bulge * (flat**2).sum(axis=1, keepdims=True)))
+
+
+def _projected(points: Points, plane: Points) -> Points:
+    carried = np.column_stack((points, np.ones(len(points)))) @ plane.T
+    return np.asarray(carried[:, :2] / carried[:, 2:])
+
+
+def _half_diagonal(page: tuple[int, int]) -> float:
+    return float(np.hypot(*page)) / 2
+
+
+def _outline(width: float, height: float) -> Points:
+    steps = np.linspace(0, 1, _ON_AN_EDGE)[:-1, None]
+    corners = np.array([(0, 0), (width, 0), (width, height), (0, height), (0, 0)], float)
+    return np.concatenate([start + steps * (end - start) for start, end in pairwise(corners)])
+
 
 Floats = NDArray[np.float32]
 Chance = np.random.Generator
-PHOTO_FACTORS: Mapping[str, tuple[str, ...]] = {
-    "look_scene": ("desk", "screen"),
-    "look_angle": ("front", "turned", "steep"),
-    "look_light": ("even", "uneven", "glare"),
-    "look_tint": ("neutral", "warm", "cold"),
-    "look_noise": ("low", "high"),
-    "look_focus": ("sharp", "soft"),
-    "look_jpeg": ("fine", "coarse"),
-}
-PLAINEST_PHOTO: Mapping[str, str] = {name: levels[0] for name, levels in PHOTO_FACTORS.items()}
-"""The levels that are easiest to read."""
 _ANGLES = {"front": (0.0, 3.0), "turned": (7.0, 12.0), "steep": (15.0, 21.0)}
 _TINTS = {"neutral": (1.0, 1.0, 1.0), "warm": (1.03, 0.98, 0.86), "cold": (0.9, 0.98, 1.04)}
 _NOISES = {"low": 2.0, "high": 7.0}
 _SOFT = ImageFilter.Kernel((3, 3), (1, 2, 1, 2, 4, 2, 1, 2, 1))
 _QUALITIES = {"fine": 90, "coarse": 45}
 _DESKS = ((142, 106, 72), (92, 62, 42), (168, 165, 158), (74, 78, 86), (188, 170, 140))
-_SMALL = 96
-"""Pixels of the larger side of what is smooth, before it is enlarged."""
+_SMALL = 96  # pixels of the larger side of what is smooth, before it is enlarged
 
 
 def photographed(composed: Composed, factors: Mapping[str, str], chance: Chance) -> Taken:
-    """The page as a photograph of it, whole, with its boxes where they have gone."""
+    """Photograph of the whole page, with its transformed boxes."""
     camera = aim(composed.picture.size, _pose(factors, chance))
     left, top, right, bottom = camera.scene()
     surface = _screen if factors["look_scene"] == "screen" else _desk
@@ -51,7 +167,7 @@ def photographed(composed: Composed, factors: Mapping[str, str], chance: Chance)
 
 
 def encoded(picture: Image.Image, factors: Mapping[str, str]) -> bytes:
-    """The picture as the camera's file, without any metadata."""
+    """Encode the image as the camera's file, without metadata."""
     file = io.BytesIO()
     quality = _QUALITIES[factors["look_jpeg"]]
     picture.save(file, "JPEG", quality=quality, subsampling="4:2:0" if quality < 75 else "4:4:4")
@@ -71,7 +187,7 @@ def _pose(factors: Mapping[str, str], chance: Chance) -> Pose:
 
 
 def spread(values: NDArray[np.floating], size: tuple[int, int]) -> Floats:
-    """A few values, spread evenly over a picture."""
+    """A few values, spread evenly over an image."""
     small = Image.fromarray(np.asarray(values, np.float32))
     return np.asarray(small.resize(size, Image.Resampling.BILINEAR), np.float32)
 
@@ -79,7 +195,7 @@ def spread(values: NDArray[np.floating], size: tuple[int, int]) -> Floats:
 def per_channel(
     picture: Image.Image, gains: Sequence[Floats | np.float32], added: Sequence[Floats | np.float32]
 ) -> Image.Image:
-    """Each colour multiplied and shifted by its own amounts, which is several times faster than all in one array."""
+    """Multiply and shift each colour by its own amounts, several times faster than in one array."""
     bands = []
     for band, gain, more in zip(picture.split(), gains, added, strict=True):
         values = np.asarray(band, np.float32) * gain
@@ -89,17 +205,24 @@ def per_channel(
 
 
 def _desk(size: tuple[int, int], corner: tuple[int, int], page: Image.Image, chance: Chance) -> Image.Image:
-    """A sheet on a desk, of plain colour or with a grain, and the sheet's shadow."""
+    """A sheet on a desk, of plain colour or with a grain, with a soft shadow below and to its right."""
     colour = np.array(_DESKS[chance.integers(len(_DESKS))], float)
     rows, columns = (60, 3) if chance.random() < 0.5 else (12, 12)
     grain = chance.normal(0, 7, (rows, columns)) + chance.normal(0, 4, (rows, 1))
     small = np.clip(colour + grain[..., None], 0, 255).astype(np.uint8)
     desk = Image.fromarray(small).resize(size, Image.Resampling.BICUBIC)
-    return _laid(desk, corner, page)
+    far = max(2.0, 0.012 * max(page.size))
+    x, y = np.arange(size[0]) - corner[0] - far * 0.6, np.arange(size[1]) - corner[1] - far * 0.6
+    across = np.clip(1 + np.minimum(x, page.width - x) / far, 0, 1).astype(np.float32)
+    down = np.clip(1 + np.minimum(y, page.height - y) / far, 0, 1).astype(np.float32)
+    shade = Image.fromarray((255 * (1 - 0.55 * np.outer(down, across))).astype(np.uint8))
+    shaded = Image.composite(desk, Image.new("RGB", size), shade)
+    shaded.paste(page, corner)
+    return shaded
 
 
 def _screen(size: tuple[int, int], corner: tuple[int, int], page: Image.Image, chance: Chance) -> Image.Image:
-    """A display in a room: its frame, its rows of pixels, and the bands in which they beat with the camera's."""
+    """A display: its frame, its rows of pixels, and their moiré with the camera's."""
     around = np.clip(np.array(_DESKS[chance.integers(len(_DESKS))]) * 0.5 + chance.normal(0, 9, (6, 8, 3)), 0, 255)
     room = Image.fromarray(around.astype(np.uint8)).resize(size, Image.Resampling.BICUBIC)
     frame = max(6, round(0.025 * max(page.size)))
@@ -111,7 +234,7 @@ def _screen(size: tuple[int, int], corner: tuple[int, int], page: Image.Image, c
 
 
 def _bands(size: tuple[int, int], chance: Chance) -> list[Floats]:
-    """Moiré: soft bands, each colour a little beside the others, and faint rows."""
+    """Moiré: soft bands, slightly shifted by colour, and faint rows."""
     down, across = np.mgrid[0:1:160j, 0:1:160j]
     turn, cycles = chance.uniform(0, np.pi), chance.uniform(5, 14)
     along = across * np.cos(turn) + down * np.sin(turn)
@@ -123,21 +246,7 @@ def _bands(size: tuple[int, int], chance: Chance) -> list[Floats]:
     return [spread(1 - strength * (1 + np.sin(phase + shift)), size) * rows for shift in (0.0, 0.9, 1.8)]
 
 
-def _laid(surface: Image.Image, corner: tuple[int, int], page: Image.Image) -> Image.Image:
-    """A sheet on a surface, with a soft shadow below and to its right."""
-    width, height = surface.size
-    far = max(2.0, 0.012 * max(page.size))
-    x, y = np.arange(width) - corner[0] - far * 0.6, np.arange(height) - corner[1] - far * 0.6
-    across = np.clip(1 + np.minimum(x, page.width - x) / far, 0, 1).astype(np.float32)
-    down = np.clip(1 + np.minimum(y, page.height - y) / far, 0, 1).astype(np.float32)
-    shade = Image.fromarray((255 * (1 - 0.55 * np.outer(down, across))).astype(np.uint8))
-    dark = Image.composite(surface, Image.new("RGB", surface.size), shade)
-    dark.paste(page, corner)
-    return dark
-
-
 def _exposed(picture: Image.Image, factors: Mapping[str, str], chance: Chance) -> Image.Image:
-    """Light, colour and noise, as the sensor has them."""
     gain, glare = _light(picture.size, factors["look_light"], chance)
     tint = np.array(_TINTS[factors["look_tint"]]) * chance.uniform(0.985, 1.015, 3)
     noise = chance.standard_normal((picture.height, picture.width), np.float32)
@@ -151,7 +260,7 @@ def _exposed(picture: Image.Image, factors: Mapping[str, str], chance: Chance) -
 
 
 def _light(size: tuple[int, int], level: str, chance: Chance) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """How bright each place is lit, and how far a reflection hides it; both small."""
+    """Illumination of each place, and the share that a reflection hides; both small."""
     aspect = np.array(size) / max(size)
     rows, columns = np.maximum(4, np.round(aspect[::-1] * _SMALL)).astype(int)
     down, across = np.mgrid[-1 : 1 : rows * 1j, -1 : 1 : columns * 1j] * aspect[::-1][:, None, None]
@@ -167,3 +276,72 @@ def _light(size: tuple[int, int], level: str, chance: Chance) -> tuple[NDArray[n
     along, beside = x * np.cos(lean) + y * np.sin(lean), y * np.cos(lean) - x * np.sin(lean)
     spot = np.exp(-((along / stretch) ** 2 + beside**2) / (2 * chance.uniform(0.12, 0.25) ** 2))
     return gain, chance.uniform(0.35, 0.55) * spot
+
+
+_PAPERS = {"white": (250, 250, 248), "grey": (226, 225, 220), "yellow": (246, 236, 208)}
+_INK = {"solid": 0.93, "faint": 0.62, "halftone": 0.9}
+_SPECKS = {"few": 2e-5, "many": 3e-4}
+_DOTS = 6  # pixels from one dot of a halftone to the next along a row
+
+
+def printed(composed: Composed, factors: Mapping[str, str], chance: Chance) -> Taken:
+    """Scan of a print of the whole page, with its transformed boxes."""
+    askew = chance.choice((-1, 1)) * chance.uniform(0.8, 2.2) if factors["look_skew"] == "skewed" else 0.0
+    camera = aim(composed.picture.size, Pose(roll=askew, margin=0.012))
+    left, top, right, bottom = camera.scene()
+    lid = Image.new("RGB", (right - left, bottom - top), (255, 255, 255))
+    lid.paste(composed.picture, (-left, -top))
+    picture = camera.take(lid, (left, top))
+    inked = _inked(picture, factors["look_ink"], chance)
+    scanned = _on_paper(inked, factors, chance)
+    return Taken(scanned, camera.follow(composed.boxes), composed.boxes, camera)
+
+
+def _inked(picture: Image.Image, level: str, chance: Chance) -> Image.Image:
+    """The page on white, with greys as dots where the printer has none."""
+    if level != "halftone":
+        return picture
+    steps = np.arange(_DOTS)
+    turn = 2 * np.pi / _DOTS
+    waves = np.cos(turn * (steps[:, None] + steps)) + np.cos(turn * (steps[:, None] - steps))
+    screen = (128 + 42 * waves).astype(np.float32)
+    shift = int(chance.integers(_DOTS))
+    times = (picture.height // _DOTS + 1, picture.width // _DOTS + 1)
+    tiled = [np.tile(np.roll(screen, shift + 2 * channel, axis=1), times) for channel in range(3)]
+    dots = [tile[: picture.height, : picture.width] for tile in tiled]
+    return per_channel(picture, [np.float32(2.2)] * 3, [np.float32(128) - np.float32(2.2) * one for one in dots])
+
+
+def _on_paper(picture: Image.Image, factors: Mapping[str, str], chance: Chance) -> Image.Image:
+    width, height = picture.size
+    grain = spread(chance.normal(0, 3.0, (height // 2 + 1, width // 2 + 1)), picture.size)
+    grain = grain + _specks((height, width), _SPECKS[factors["look_specks"]], chance)
+    light = _shadow(picture.size, factors["look_shadow"], chance)
+    density = np.float32(_INK[factors["look_ink"]])
+    gains, added = [], []
+    for tone in _PAPERS[factors["look_paper"]]:
+        share = np.float32(tone / 255) * light
+        gains.append(density * share)
+        added.append((1 - density) * np.float32(255) * share + grain)
+    return per_channel(picture, gains, added)
+
+
+def _specks(shape: tuple[int, int], rate: float, chance: Chance) -> Floats:
+    """Toner where there should be none, and gaps where there should be toner."""
+    specks = np.zeros(shape, np.float32)
+    count = int(chance.poisson(rate * shape[0] * shape[1]))
+    rows, columns = chance.integers(0, shape[0], count), chance.integers(0, shape[1], count)
+    depth = chance.uniform(60, 190, count).astype(np.float32) * np.where(chance.random(count) < 0.7, -1, 1)
+    for down, across, share in ((0, 0, 1.0), (0, 1, 0.6), (1, 0, 0.6), (1, 1, 0.3)):
+        specks[np.minimum(rows + down, shape[0] - 1), np.minimum(columns + across, shape[1] - 1)] = depth * share
+    return specks
+
+
+def _shadow(size: tuple[int, int], level: str, chance: Chance) -> NDArray[np.float32]:
+    """Light along the page, darker towards a fold at one side."""
+    across = np.linspace(0, 1, size[0], dtype=np.float32)[None, :]
+    light: Floats = 1 - 0.02 * across
+    if level == "fold":
+        away = across if chance.random() < 0.5 else 1 - across
+        light = light - np.float32(chance.uniform(0.3, 0.45)) * np.exp(-away / np.float32(chance.uniform(0.04, 0.08)))
+    return light

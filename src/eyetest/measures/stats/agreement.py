@@ -1,16 +1,12 @@
-"""How far raters agree beyond chance: Cohen, Fleiss, Krippendorff, Gwet.
-
-Ratings are a table, a row a unit and a column a rater, with None (or nan) where a rater did not rate. Intervals come
-from drawing units again, whole clusters at a time. A coefficient is undefined where chance alone would already agree
-always (nothing but one label was ever given), its interval where all draws agree (perfect agreement, one cluster):
-drawing again cannot show what was never seen.
+"""Agreement of raters beyond chance: Cohen, Fleiss, Krippendorff (nominal), Gwet's AC1. Ratings are units × raters,
+None where missing. Intervals resample whole clusters; what chance alone would give is undefined.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import isnan
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,21 +15,20 @@ from eyetest.measures.stats.intervals import (
     NOTHING,
     Floats,
     IntervalEstimate,
+    Ints,
     cluster_sums,
     effective_clusters,
     percentiles,
     weights,
 )
 
-Formula = Callable[[Floats], Any]
 Ratings = Sequence[Sequence[Any]]
-Scale = Literal["nominal", "ordinal", "interval"]
 _MOST_CELLS = 8_000_000
 
 
 @dataclass(frozen=True)
 class Resampling:
-    """How units are drawn again. Without clusters each unit is its own."""
+    """How units are resampled. Without clusters each unit is its own."""
 
     clusters: ArrayLike | None = None
     level: float = 0.95
@@ -44,90 +39,32 @@ class Resampling:
 USUAL = Resampling()
 
 
-class _Coefficient(NamedTuple):
-    """What is summed over units, a row each, and what the sums come to."""
-
-    features: Floats
-    value: Formula
-
-
 def all_raters(ratings: Ratings, resampling: Resampling = USUAL) -> dict[str, IntervalEstimate]:
-    """Every coefficient of any number of raters by its name, all from the same draws."""
-    counts, values = _counts(ratings)
-    some = {
-        "observed": _observed(counts),
-        "fleiss": _fleiss(counts),
-        "krippendorff": _krippendorff(counts, values, "nominal"),
-        "gwet": _gwet(counts, len(values)),
-    }
-    return dict(zip(some, _estimate(list(some.values()), counts, resampling), strict=True))
-
-
-def observed(ratings: Ratings, resampling: Resampling = USUAL) -> IntervalEstimate:
-    """The plain share of pairs of ratings that agree, averaged over units rated at least twice."""
-    counts, _ = _counts(ratings)
-    return _estimate([_observed(counts)], counts, resampling)[0]
-
-
-def _observed(counts: Floats) -> _Coefficient:
-    return _Coefficient(_shares(counts), lambda sums: 1 - _disagreement(sums))
-
-
-def fleiss(ratings: Ratings, resampling: Resampling = USUAL) -> IntervalEstimate:
-    """Fleiss' κ: any number of raters, chance from the labels' shares in all. Units may miss some ratings (Gwet)."""
-    counts, _ = _counts(ratings)
-    return _estimate([_fleiss(counts)], counts, resampling)[0]
-
-
-def _fleiss(counts: Floats) -> _Coefficient:
-    def kappa(sums: Floats) -> Any:
-        return 1 - _disagreement(sums) / (1 - (_label_shares(sums) ** 2).sum(axis=-1))
-
-    return _Coefficient(_shares(counts), kappa)
-
-
-def gwet(ratings: Ratings, categories: int | None = None, resampling: Resampling = USUAL) -> IntervalEstimate:
-    """Gwet's AC1, which stays sensible where nearly all ratings are the same label.
-
-    ``categories`` is how many labels there were to choose from; by default as many as were given.
+    """Coefficients of any number of raters from the same resamples; ``observed``: share of agreeing pairs. Units with
+    one rating count only towards what Gwet's AC1 takes for chance, as published.
     """
-    counts, values = _counts(ratings)
-    return _estimate([_gwet(counts, categories or len(values))], counts, resampling)[0]
-
-
-def _gwet(counts: Floats, categories: int) -> _Coefficient:
-    def ac1(sums: Floats) -> Any:
-        shares = _label_shares(sums)
-        return 1 - _disagreement(sums) / (1 - (shares * (1 - shares)).sum(axis=-1) / (categories - 1))
-
-    return _Coefficient(_shares(counts), ac1)
-
-
-def krippendorff(ratings: Ratings, scale: Scale = "nominal", resampling: Resampling = USUAL) -> IntervalEstimate:
-    """Krippendorff's α: any number of raters, any ratings missing.
-
-    On an ordinal or interval scale a near miss counts for less than a far one. Ordinal labels come in the order in
-    which they sort; interval ones are numbers.
-    """
-    counts, values = _counts(ratings)
-    return _estimate([_krippendorff(counts, values, scale)], counts, resampling)[0]
-
-
-def _krippendorff(counts: Floats, values: Sequence[Any], scale: Scale) -> _Coefficient:
+    codes, values = _coded(ratings)
     labels = len(values)
-    numbers = np.array(values, float) if scale == "interval" else np.zeros(labels)
+    counts = (codes[:, :, None] == np.arange(labels)).sum(axis=1).astype(float)
+    m = counts.sum(axis=1)
+    apart, rated = (counts * (m[:, None] - counts)).sum(axis=1), m > 1
+    shares = counts / np.maximum(m, 1)[:, None]
+    pairs = apart / np.maximum(m * (m - 1), 1), apart / np.maximum(m - 1, 1)
+    features = np.column_stack([*pairs, rated, m > 0, counts * rated[:, None], shares * rated[:, None], shares])
 
-    def alpha(sums: Floats) -> Any:
-        coincidences = sums.reshape(*sums.shape[:-1], labels, labels)
-        totals = coincidences.sum(axis=-1)
-        places = np.cumsum(totals, axis=-1) - totals / 2 if scale == "ordinal" else numbers
-        apart = (places[..., :, None] - places[..., None, :]) ** 2 if scale != "nominal" else 1 - np.eye(labels)
-        expected = (totals[..., :, None] * totals[..., None, :] * apart).sum(axis=(-2, -1))
-        return 1 - (totals.sum(axis=-1) - 1) * (coincidences * apart).sum(axis=(-2, -1)) / expected
+    def coefficients(sums: Floats) -> Floats:
+        differ, distance, twice, once = np.moveaxis(sums[..., 0, :4], -1, 0)
+        totals, paired, mean_shares = np.split(sums[..., 0, 4:], 3, axis=-1)
+        paired, mean_shares = paired / twice[..., None], mean_shares / once[..., None]
+        differing, n = differ / twice, totals.sum(axis=-1)
+        fleiss = 1 - differing / (1 - (paired**2).sum(axis=-1))
+        krippendorff = 1 - (n - 1) * distance / (n**2 - (totals**2).sum(axis=-1))
+        gwet = 1 - differing / (1 - (mean_shares * (1 - mean_shares)).sum(axis=-1) / (labels - 1))
+        return np.stack([1 - differing, fleiss, krippendorff, gwet], axis=-1)
 
-    within = counts[:, :, None] * (counts[:, None, :] - np.eye(labels))
-    among = np.maximum(counts.sum(axis=1) - 1, 1)
-    return _Coefficient((within / among[:, None, None]).reshape(len(counts), labels**2), alpha)
+    n = np.full(4, rated.sum())
+    found = _estimates(features[:, None, :], coefficients, n, resampling)
+    return dict(zip(("observed", "fleiss", "krippendorff", "gwet"), found, strict=True))
 
 
 def cohen(ratings: Ratings, resampling: Resampling = USUAL) -> IntervalEstimate:
@@ -136,7 +73,7 @@ def cohen(ratings: Ratings, resampling: Resampling = USUAL) -> IntervalEstimate:
 
 
 def cohen_pairs(ratings: Ratings, resampling: Resampling = USUAL) -> dict[tuple[int, int], IntervalEstimate]:
-    """Cohen's κ of every two raters, by their columns. All pairs are drawn again alike."""
+    """Cohen's κ of every two raters, by their columns. All pairs share resamples."""
 
     def kappa(sums: Floats) -> Any:
         differ, first, second = sums[..., 0], sums[..., 1 : 1 + labels], sums[..., 1 + labels :]
@@ -150,8 +87,7 @@ def cohen_pairs(ratings: Ratings, resampling: Resampling = USUAL) -> dict[tuple[
     kappas: dict[tuple[int, int], IntervalEstimate] = {}
     for start in range(0, len(pairs), most):
         some = pairs[start : start + most]
-        first, second = ([pair[side] for pair in some] for side in (0, 1))
-        one, other = codes[:, first], codes[:, second]
+        one, other = (codes[:, [pair[side] for pair in some]] for side in (0, 1))
         both = (one >= 0) & (other >= 0)
         given = [(side[:, :, None] == np.arange(labels)) & both[:, :, None] for side in (one, other)]
         features = np.concatenate([(both & (one != other))[:, :, None], *given], axis=2).astype(float)
@@ -159,82 +95,33 @@ def cohen_pairs(ratings: Ratings, resampling: Resampling = USUAL) -> dict[tuple[
     return kappas
 
 
-def _coded(ratings: Ratings) -> tuple[NDArray[np.int64], list[Any]]:
+def _coded(ratings: Ratings) -> tuple[Ints, list[Any]]:
     """Labels as numbers, −1 where there is none, and the labels in order."""
     flat = [value for row in ratings for value in row]
-    values = sorted(value for value in set(flat) if not _missing(value))
+    values = sorted(v for v in set(flat) if v is not None and not (isinstance(v, float) and isnan(v)))
     number = {value: i for i, value in enumerate(values)}
-    raters = len(ratings[0]) if len(ratings) else 0
     codes = np.fromiter((number.get(value, -1) for value in flat), np.int64, len(flat))
-    return codes.reshape(len(ratings), raters), values
-
-
-def _missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and isnan(value))
-
-
-def _counts(ratings: Ratings) -> tuple[Floats, list[Any]]:
-    """How many raters gave each label to each unit."""
-    codes, values = _coded(ratings)
-    counts = np.zeros((len(codes), len(values)))
-    for label in range(len(values)):
-        counts[:, label] = (codes == label).sum(axis=1)
-    return counts, values
-
-
-def _shares(counts: Floats) -> Floats:
-    """A row a unit: the share of its pairs of ratings that differ; has it pairs, has it ratings; their shares."""
-    m = counts.sum(axis=1)
-    differ = (counts * (m[:, None] - counts)).sum(axis=1) / np.maximum(m * (m - 1), 1)
-    return np.column_stack([differ, m > 1, m > 0, counts / np.maximum(m, 1)[:, None]])
-
-
-def _disagreement(sums: Floats) -> Any:
-    return sums[..., 0] / sums[..., 1]
-
-
-def _label_shares(sums: Floats) -> Any:
-    return sums[..., 3:] / sums[..., 2:3]
-
-
-def _estimate(some: Sequence[_Coefficient], counts: Floats, resampling: Resampling) -> list[IntervalEstimate]:
-    """What some coefficients come to, all drawn again alike."""
-    ends = np.cumsum([one.features.shape[1] for one in some])
-
-    def values(sums: Floats) -> Any:
-        parts = np.split(sums, ends[:-1], axis=-1)
-        return np.concatenate([one.value(part) for one, part in zip(some, parts, strict=True)], axis=-1)
-
-    features = np.concatenate([one.features for one in some], axis=1)
-    rated = np.full(len(some), (counts.sum(axis=1) > 1).sum())
-    return _estimates(features[:, None, :], values, rated, resampling)
+    return codes.reshape(len(ratings), len(ratings[0]) if len(ratings) else 0), values
 
 
 def _estimates(
-    features: Floats, value: Formula, n: NDArray[np.int64], resampling: Resampling
+    features: Floats, value: Callable[[Floats], Any], n: NDArray[np.int64], resampling: Resampling
 ) -> list[IntervalEstimate]:
-    """What coefficients come to and how they vary, from sums over units × coefficients × features."""
+    """Values of coefficients and their variation, from sums over units × coefficients × features."""
     units, many, width = features.shape
     if not features.size:
         return [NOTHING] * len(n)
     clusters = np.arange(units) if resampling.clusters is None else resampling.clusters
     sums = cluster_sums(features.reshape(units, -1), clusters)
+    drawing = weights(len(sums), resampling.resamples, resampling.seed)
     with np.errstate(divide="ignore", invalid="ignore"):
-        points = value(features.sum(axis=0))
-        drawn = [
-            value((times @ sums).reshape(-1, many, width))
-            for times in weights(len(sums), resampling.resamples, resampling.seed)
-        ]
-    replicates = np.concatenate(drawn).T
-    level = resampling.level
+        points = value(features.sum(axis=0)).tolist()
+        drawn = np.concatenate([value((times @ sums).reshape(-1, many, width)) for times in drawing]).T
     effective = float(effective_clusters(np.unique(np.asarray(clusters), return_counts=True)[1]))
-    return [_one(*each, effective, level) for each in zip(points.tolist(), replicates, n.tolist(), strict=True)]
-
-
-def _one(point: float, replicates: Floats, n: int, clusters: float, level: float) -> IntervalEstimate:
-    if isnan(point):
-        return IntervalEstimate(None, None, None, n)
-    known = replicates[~np.isnan(replicates)]
-    varied = len(known) and np.ptp(known) > 0
-    low, high = percentiles(known, level, clusters) if varied else (None, None)
-    return IntervalEstimate(point, low, high, n)
+    found = []
+    for point, replicates, number in zip(points, drawn, n.tolist(), strict=True):
+        known = replicates[~np.isnan(replicates)]
+        varied = not isnan(point) and len(known) and np.ptp(known) > 0
+        low, high = percentiles(known, resampling.level, effective) if varied else (None, None)
+        found.append(IntervalEstimate(None if isnan(point) else point, low, high, number))
+    return found

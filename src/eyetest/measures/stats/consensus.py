@@ -1,11 +1,7 @@
-"""Do models agree on another answer than the gold? How likely what they chose is if each option were the right one.
-
-Counting wrong answers cannot tell a hard item from one whose gold is wrong. Where the gold is wrong, skilled models
-meet on the same other option; where two are right they split between both; where none is they scatter. Weighed
-against that, each learnt from the answers themselves: how skilled each model is at the task, how much harder than
-usual the item may be, how guesses crowd anyway, which models err alike and so have one voice together, and, where the
-same answers recur (yes and no), how readily each model gives each of them. A model that likes to say yes hardly
-speaks against a "no"; its "no" speaks loudly against a "yes".
+"""Suspected label errors: do models' votes look like those of an item whose key was moved? Keys are moved in the
+benchmark's own votes (to every other option, half of the weight to the models' favourite); a ridge logistic
+regression tells moved from given keys. Shared errors occur among the given keys, so independence is not assumed. Its
+log likelihood ratio gives, with a prior, odds.
 """
 
 from collections import Counter
@@ -13,36 +9,76 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logit
 
 from eyetest.measures.stats.intervals import Floats, Ints, one_thread
-from eyetest.measures.stats.item_states import explanations, learnt_shares, posterior
-from eyetest.measures.stats.panel_fit import learn
 
-_LEAST = 1e-9
-_ENOUGH_ITEMS = 4_000
-"""More items than these, taken evenly from all, would not make skills known any better that matters."""
-_OF_A_TASK = 5
-"""Tasks with fewer items are learnt together."""
+_RECURS = 30  # a set of options that so many items share tells how readily models give each of them
+_FEW_OPTIONS, _SHORT = 5, 100  # such sets have at most so many options, and characters in all
+
+
+def recurring(answers: Iterable[Sequence[str]]) -> NDArray[np.int64]:
+    """Number the options that recur from item to item as whole sets, in any order (yes and no); 0 for all others."""
+    texts = [short_texts(own) for own in answers]
+    sets = [tuple(sorted(own)) for own in texts]
+    often = {own for own, count in Counter(sets).items() if count >= _RECURS and len(set(own)) == len(own)}
+    members = [(own, text) for own in sorted(often) for text in own]
+    names = {member: number for number, member in enumerate(members, start=1)}
+    kinds = np.zeros((len(texts), max(map(len, texts), default=1)), np.int64)
+    for row, (own, together) in enumerate(zip(texts, sets, strict=True)):
+        kinds[row, : len(own)] = [names.get((together, text), 0) for text in own]
+    return kinds
+
+
+def short_texts(texts: Sequence[str]) -> tuple[str, ...]:
+    """Comparable forms of options; none where they are too many or long to recur."""
+    if len(texts) > _FEW_OPTIONS or sum(map(len, texts)) > _SHORT:
+        return ()
+    return tuple(" ".join(text.casefold().split()).strip(" .") for text in texts)
+
+
+INDEPENDENT = 5.0  # with fewer effectively independent models there is an order, and no odds
+PRIOR = 0.03  # share of wrong keys before any answer; 3.4 % on average in ten test sets (Northcutt et al. 2021)
+_ROWS = 20_000  # moved keys from which the regression is learnt
+_OF_A_TASK = 5  # tasks with fewer items are learnt together
+_FAVOURITE = 0.5  # share of the moved keys that go to the models' favourite wrong option
+_STEPS, _LONGEST = 10, 5.0  # of Newton's method, and the largest change of a logit in a step
+_RIDGE, _RIDGE_MODEL, _RIDGE_GROUP = 0.1, 30.0, 3.0
+_UNRELATED, _AT_MOST = 0.25, 0.2  # a quarter of the pairs is unrelated, or correlates no more than this
+_NOISE = 2.0  # standard errors that are no relation
+_GENEROUS = 0.1  # prior of wrong keys for this alone: against those all models agree that are right
+_PAIRS = 3  # two models have no other pair to compare with
 
 
 class Suspicion(NamedTuple):
-    """By item: what speaks against its gold."""
+    """By item: the evidence against its key."""
 
-    ratios: Floats
-    """Log likelihood of the best rival less that of the gold."""
-    rivals: Ints
-    """Which option that is."""
-    partners: Ints
-    """The option that is likeliest right beside the gold, if two are."""
-    states: Floats
-    """Items × `STATES`: how likely each is."""
+    ratios: Floats  # log likelihood ratio of the votes: key moved against key as given
+    rivals: Ints  # the option with most votes beside the key
+    flawed: Floats  # probability that the key is wrong; NaN with fewer than `INDEPENDENT` independent models
+    independent: float  # effective number of independent models
+    prior: float
 
-    @property
-    def doubts(self) -> Floats:
-        """Log odds that looking at the item changes something: above 0 it is rather flawed than sound."""
-        sound = np.clip(self.states[:, 0], _LEAST, 1 - _LEAST)
-        return np.asarray(np.log1p(-sound) - np.log(sound))
+
+class _Panel(NamedTuple):
+    chosen: Ints  # items × models, −1 where unread
+    number: Ints  # of options
+    keys: Ints
+    kinds: Ints  # items × options
+    tasks: Ints  # by item; 0 for rare ones
+    ease: Floats  # by item: mean share of models that choose the key, in items of its task
+    sizes: tuple[int, int]  # numbers of kinds and of tasks
+
+    def part(self, rows: slice) -> "_Panel":
+        first = self.chosen[rows], self.number[rows], self.keys[rows]
+        return _Panel(*first, self.kinds[rows], self.tasks[rows], self.ease[rows], self.sizes)
+
+    def shares(self, weights: Floats) -> Floats:
+        """Items × options: share of the panel's weight that chose it; −1 beyond an item's options."""
+        places = np.arange(self.kinds.shape[1])
+        votes = np.stack([(self.chosen == place) @ weights for place in places], axis=1) / weights.sum()
+        return np.asarray(np.where(places < self.number[:, None], votes, -1.0))
 
 
 def suspicion(
@@ -51,46 +87,131 @@ def suspicion(
     golds: ArrayLike,
     kinds: ArrayLike | None = None,
     tasks: Sequence[str | None] | None = None,
+    people: float = 1 - PRIOR,
 ) -> Suspicion:
-    """What models' choices say of each item, for items of two options or more.
-
-    ``choices`` has a row an item and a column a model: places of options from 0, negative where no answer was read,
-    which says nothing. A model has one voice, however often it was asked. With no answers the ratio is 0. ``kinds``
-    has a row an item and a column an option: which recurring answer it is (`recurring`), 0 for all others. ``tasks``:
-    what each item is about, if that is known; models are skilled at one task and not at another.
+    """What models' choices say of each key. ``choices``: items × models, places from 0, negative where unread;
+    ``kinds``: items × options, numbers of `recurring`; ``tasks``: item groups with equal error rates; ``people``: the
+    share of items that people answer right, which bounds the prior.
     """
-    chosen, number, gold = (np.asarray(values, np.int64) for values in (choices, options, golds))
+    number, gold = np.asarray(options, np.int64), np.asarray(golds, np.int64)
+    chosen = np.asarray(choices, np.int64)
     chosen = np.where(chosen < number[:, None], chosen, -1)
-    some = slice(None, None, -(-len(gold) // _ENOUGH_ITEMS) or 1)
-    cells = _cells(number, kinds, tasks, some)
-    with one_thread():
-        panel = learn(chosen[some], number[some], gold[some], cells[some])
-        told = explanations(chosen, number, gold, cells, panel)
-        states = posterior(told, number, gold, learnt_shares(told, number, gold))
-    items, rivals = np.arange(len(gold)), told.alone.copy()
-    rivals[items, gold] = -np.inf
-    best = rivals.argmax(axis=1)
-    return Suspicion(rivals[items, best] - told.alone[items, gold], best, told.beside.argmax(axis=1), states)
-
-
-def _cells(number: Ints, kinds: ArrayLike | None, tasks: Sequence[str | None] | None, some: slice) -> Ints:
-    """Items × options: where models are learnt apart if that option is right. 0 is for all that is rare."""
-    kind = np.zeros((len(number), number.max(initial=1)), np.int64)
+    width, prior = max(int(number.max(initial=2)), 2), min(PRIOR, 1 - people)
+    of_kind = np.zeros((len(gold), width), np.int64)
     if kinds is not None:
-        given = np.asarray(kinds, np.int64)[:, : kind.shape[1]]
-        kind[:, : given.shape[1]] = given
-    if tasks is not None:
-        often = [task for task, count in Counter(tasks[some]).items() if task and count >= _OF_A_TASK]
-        places = {task: place for place, task in enumerate(sorted(often), start=1)}
-        kind += (np.array([places.get(task or "", 0) for task in tasks], np.int64) * (kind.max(initial=0) + 1))[
-            :, None
-        ]
-    learnt = np.unique(kind[some])  # what no item of these has is rare
-    place = np.minimum(np.searchsorted(learnt, kind), len(learnt) - 1)
-    return np.asarray(np.where(learnt[place] == kind, place, 0), np.int64)
+        given = np.asarray(kinds, np.int64)[:, :width]
+        of_kind[:, : given.shape[1]] = given
+    of_task = _numbered(tasks, len(gold))
+    ease = _ease((chosen == gold[:, None]).mean(axis=1), of_task)
+    panel = _Panel(
+        chosen, number, gold, of_kind, of_task, ease, (int(of_kind.max(initial=0)), int(of_task.max(initial=0)))
+    )
+    some = slice(None, None, max(-(-int((number - 1).sum()) // _ROWS), 1))
+    with one_thread():
+        first = _ratios(panel._replace(sizes=(panel.sizes[0], 0)), np.ones(chosen.shape[1]), some)
+        weights = independence(chosen[some], number[some], gold[some], expit(-first[some] - logit(_GENEROUS)))
+        ratios = _ratios(panel, weights, some)
+    shares = panel.shares(weights)
+    shares[np.arange(len(gold)), gold] = -1.0
+    known = (chosen >= 0) @ weights >= INDEPENDENT
+    flawed = np.where(known, expit(ratios + logit(prior)), np.nan)
+    return Suspicion(ratios, shares.argmax(axis=1), flawed, float(weights.sum()), prior)
 
 
-def voice(choices: Iterable[int]) -> int | None:
+def _numbered(tasks: Sequence[str | None] | None, items: int) -> Ints:
+    often = {task for task, count in Counter(tasks or ()).items() if task and count >= _OF_A_TASK}
+    places = {task: place for place, task in enumerate(sorted(often), start=1)}
+    return np.array([places.get(task or "", 0) for task in tasks or [None] * items], np.int64)
+
+
+def _ease(support: Floats, tasks: Ints) -> Floats:
+    """By item the mean support of keys in its task, shrunk to that of all items."""
+    sums, counts = np.bincount(tasks, support), np.bincount(tasks)
+    overall = support.mean() if len(support) else 0.0
+    return np.asarray(((sums + _OF_A_TASK * overall) / (counts + _OF_A_TASK))[tasks])
+
+
+def independence(chosen: Ints, number: Ints, keys: Ints, trust: Floats) -> Floats:
+    """By model the share of its votes that is its own (of eight copies an eighth), from agreement on wrong answers.
+    ``trust``: by item how likely its key is right, since all models agree against a wrong key.
+    """
+    items, models = chosen.shape
+    places = np.arange(max(int(number.max(initial=2)), 2))
+    wrong = (places < number[:, None]) & (places != keys[:, None])
+    errors = (chosen[:, None, :] == places[:, None]) & wrong[:, :, None]
+    read = (chosen >= 0) * trust[:, None]
+    rates = (errors.any(axis=1) * trust[:, None]).sum(axis=0) / np.maximum(read.sum(axis=0), 1e-9)
+    expected = rates / np.maximum(number - 1, 1)[:, None, None]
+    excess = (errors - expected) * wrong[:, :, None] * np.sqrt(read)[:, None, :]
+    flat = excess.reshape(-1, models)
+    size = np.sqrt(np.maximum((flat**2).sum(axis=0), 1e-12))
+    alike = flat.T @ flat / np.outer(size, size)
+    base = 0.0
+    if models >= _PAIRS:
+        pairs = alike[~np.eye(models, dtype=bool)]
+        base = min(float(np.quantile(pairs, _UNRELATED)), _AT_MOST) + _NOISE / np.sqrt(max(items, 1))
+    related = np.clip((alike - base) / max(1 - base, 1e-9), 0.0, 1.0)
+    np.fill_diagonal(related, 1.0)
+    return np.asarray(1 / related.sum(axis=1))
+
+
+def _ratios(panel: _Panel, weights: Floats, some: slice) -> Floats:
+    """Log likelihood ratios of all items, by a regression on some of them with keys as given and with keys moved."""
+    part = panel.part(some)
+    shares, given = part.shares(weights), np.arange(len(part.keys))
+    items, keys, mass = _moved(shares, part.keys)
+    rows, penalties = _features(part, shares, np.append(given, items), np.append(part.keys, keys))
+    labels = np.repeat([0.0, 1.0], [len(given), len(items)])
+    coefficients = _ridge_logistic(rows, labels, np.append(np.ones(len(given)), mass), penalties)
+    rows, _ = _features(panel, panel.shares(weights), np.arange(len(panel.keys)), panel.keys)
+    return np.asarray(np.where((panel.chosen >= 0).any(axis=1), rows @ coefficients, 0.0))
+
+
+def _moved(shares: Floats, keys: Ints) -> tuple[Ints, Ints, Floats]:
+    """Items, the keys they are moved to, and weights: all other options, the favourites among them more."""
+    others = np.where(np.arange(shares.shape[1]) == keys[:, None], -1.0, shares)
+    wrong = others >= 0
+    leading = wrong & (others == others.max(axis=1, keepdims=True, initial=-1.0))
+    mass = (1 - _FAVOURITE) * wrong / np.maximum(wrong.sum(axis=1, keepdims=True), 1)
+    mass = mass + _FAVOURITE * leading / np.maximum(leading.sum(axis=1, keepdims=True), 1)
+    items, moved = np.nonzero(wrong)
+    return items, moved, mass[items, moved]
+
+
+def _features(panel: _Panel, shares: Floats, items: Ints, keys: Ints) -> tuple[Floats, Floats]:
+    """Items with keys as rows of features, and a ridge penalty for each: votes, models, and groups of keys."""
+    votes, rows = shares[items], np.arange(len(items))
+    own = votes[rows, keys]
+    votes[rows, keys] = -1.0
+    second, rival = np.maximum(np.sort(votes, axis=1)[:, -2:], 0.0).T
+    chosen, scale, ease = panel.chosen[items], np.log(panel.number[items]), panel.ease[items]
+    unsupported = (own == 0) * (chosen >= 0).mean(axis=1)
+    main = [own, rival, second, unsupported, scale, rival * scale, own * scale, own**2, rival**2, own * rival]
+    kinds, tasks = panel.sizes
+    if tasks:
+        main += [ease, ease * own, ease * rival, ease * rival**2]
+    against = (chosen >= 0) - 2.0 * (chosen == keys[:, None])
+    of_kind = panel.kinds[items, keys][:, None] == np.arange(1, kinds + 1)
+    of_task = panel.tasks[items][:, None] == np.arange(1, tasks + 1)
+    groups = np.hstack([of_kind, of_task])
+    blocks = [np.ones((len(items), 1)), np.stack(main, axis=1), against, groups, groups * (rival - own)[:, None]]
+    ridges = (1e-6, _RIDGE, _RIDGE_MODEL, _RIDGE_GROUP, _RIDGE_GROUP)
+    return np.hstack(blocks), np.repeat(ridges, [block.shape[1] for block in blocks])
+
+
+def _ridge_logistic(rows: Floats, labels: Floats, weights: Floats, penalties: Floats) -> Floats:
+    """Coefficients by Newton's method, in bounded steps."""
+    found = np.zeros(rows.shape[1])
+    for _ in range(_STEPS):
+        likely = expit(rows @ found)
+        slope = rows.T @ (weights * (labels - likely)) - penalties * found
+        curvature = (rows * (weights * likely * (1 - likely))[:, None]).T @ rows + np.diag(penalties)
+        step = np.linalg.solve(curvature, slope)
+        found += step * min(1.0, _LONGEST / max(float(np.abs(rows @ step).max(initial=0.0)), 1e-9))
+    return found
+
+
+def most_chosen(choices: Iterable[int]) -> int | None:
     """The option that a model chose most often; None where none was read or two lead."""
     votes = Counter(choices)
     leading = [option for option, count in votes.items() if count == max(votes.values())]

@@ -1,6 +1,6 @@
-"""How far a mean can be trusted: Wilson's interval, the clustered one, and drawing whole clusters again."""
+"""Intervals of means: Wilson's, the clustered one, and resampling of whole clusters."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
@@ -13,12 +13,11 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 _ROUNDING = 1e-12
-_MOST_CELLS = 20_000_000
-"""Weights in memory at once."""
+_MOST_CELLS = 20_000_000  # weights in memory at once
 
 
 class IntervalEstimate(NamedTuple):
-    """A value, its interval, and how many scores it rests on. None where it is undefined."""
+    """A value, its interval, and the number of scores. None where undefined."""
 
     value: float | None
     low: float | None
@@ -34,23 +33,19 @@ NOTHING = IntervalEstimate(None, None, None, 0)
 
 
 class ClusteredMeans(NamedTuple):
-    """What the intervals of many means need to know, each an array over the means."""
+    """Inputs of the intervals of many means, each an array over the means."""
 
     total: Floats
     n: Floats
     clusters: Floats
-    variance: Floats
-    """Of the mean, by leaving out one cluster after the other (see `jackknife`)."""
-    effective: Floats
-    """The effective number of clusters."""
-    independent: Bools
-    """Whether no two scores share a cluster, and all are 1 or 0."""
-    binary: Bools
-    """Whether all scores are right and wrong answers, 1 and 0, or shares of right ones."""
+    variance: Floats  # of the mean, by leaving out one cluster after the other (see `jackknife`)
+    effective: Floats  # the effective number of clusters
+    independent: Bools  # whether no two scores share a cluster, and all are 1 or 0
+    binary: Bools  # whether all scores are right and wrong answers, 1 and 0, or shares of right ones
 
     @classmethod
     def of(cls, sums: Floats, sizes: Floats, binary: ArrayLike) -> "ClusteredMeans":
-        """From the sum and the number of scores in each cluster: a row a mean (of sizes one may do for all)."""
+        """From the sum and the number of scores in each cluster: a row per mean (sizes may have one row for all)."""
         total = sums.sum(axis=1)
         variance, effective = jackknife(sums, sizes)
         of_sizes = sizes.sum(axis=1), np.count_nonzero(sizes, axis=1).astype(float), effective
@@ -60,7 +55,7 @@ class ClusteredMeans(NamedTuple):
 
 
 def mean(scores: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.95) -> IntervalEstimate:
-    """The mean of scores and its interval. Scores that share a cluster are taken to depend on each other."""
+    """The mean of scores and its interval. Scores that share a cluster may be dependent."""
     values = np.asarray(scores, float)
     if not len(values):
         return NOTHING
@@ -74,11 +69,8 @@ def mean(scores: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.
 
 
 def jackknife(sums: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-    """The variance of each mean (a row; a column a cluster) as its clusters show it, and their effective number.
-
-    Each cluster in turn is left out, and the variance is how far that moves the mean (CR3). Where clusters are
-    of one size it is the usual sandwich; where one is large, the sandwich is too small, for a large cluster draws the
-    mean towards itself. ``sizes`` may be one row for all.
+    """Variance of each mean (a row; a column a cluster) by leaving clusters out (CR3), which unlike the sandwich
+    holds for large clusters, and their effective number. ``sizes`` may be one row for all.
     """
     n, clusters = sizes.sum(axis=1, keepdims=True), np.count_nonzero(sizes, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -89,10 +81,8 @@ def jackknife(sums: Floats, sizes: Floats) -> tuple[Floats, Floats]:
 
 
 def effective_clusters(sizes: Floats | Ints) -> Floats:
-    """How many clusters of one size would show the spread of a mean as surely as those of each row do.
-
-    One more than Satterthwaite's degrees of freedom of the jackknife's variance, were all scores independent: with
-    odds r = m / (n − m) of each cluster they are (Σr)² / (Σr² + (Σr²)² − Σr⁴).
+    """Effective clusters of each row: 1 + Satterthwaite's degrees of freedom of the jackknife's variance, with odds r
+    = m / (n − m) of each cluster (Σr)² / (Σr² + (Σr²)² − Σr⁴).
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         odds = sizes / (sizes.sum(axis=-1, keepdims=True) - sizes)
@@ -103,12 +93,8 @@ def effective_clusters(sizes: Floats | Ints) -> Floats:
 
 
 def bounds(of: ClusteredMeans, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Intervals of many means at once.
-
-    Of right and wrong answers, and shares of right ones, the interval is Wilson's for as many independent answers
-    as these are worth (Korn and Graubard's device), so it stays within 0 and 1 and holds near them; of other scores
-    it is Student's. Both have one degree of freedom less than the effective number of clusters. One cluster says
-    nothing about its own spread: its interval is everything, or nan where there is no everything.
+    """Intervals of means: of verdicts and their shares Wilson's for the effective number of answers (Korn and
+    Graubard), of other scores Student's. One cluster has no interval: everything, or nan.
     """
     total, n, clusters, variance, effective, independent, binary = of
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -165,10 +151,8 @@ def cluster_sums(values: Floats, clusters: ArrayLike) -> Floats:
 def resampled_means(
     scores: ArrayLike, clusters: ArrayLike, resamples: int = 2_000, seed: int | Sequence[int] = 0
 ) -> Floats:
-    """The mean of each column of ``scores`` (a row an item; nan where missing) in each resample: resamples × columns.
-
-    Columns keep their items together, so differences of columns are paired. One cluster alone says nothing about its
-    spread: all is nan.
+    """Mean of each column of ``scores`` (a row an item; nan where missing) in each resample: resamples × columns.
+    Columns are resampled together, so differences are paired; of one cluster all is nan.
     """
     table = np.asarray(scores, float)
     table = table[:, None] if table.ndim == 1 else table
@@ -182,6 +166,20 @@ def resampled_means(
     return np.concatenate(parts) if parts else np.empty((0, table.shape[1]))
 
 
+def resampled(
+    parts: Floats, clusters: ArrayLike, value: Callable[[Floats], Floats], level: float, resamples: int, seed: int
+) -> IntervalEstimate:
+    """A ``value`` of the column sums of ``parts`` (a row an item); its interval resamples whole clusters."""
+    sums = cluster_sums(parts, clusters)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        (point,) = value(parts.sum(axis=0, keepdims=True)).tolist()
+        if np.isnan(point):
+            return IntervalEstimate(None, None, None, len(parts))
+        drawn = np.concatenate([value(times @ sums) for times in weights(len(sums), resamples, seed)])
+    effective = float(effective_clusters(np.unique(np.asarray(clusters), return_counts=True)[1]))
+    return IntervalEstimate(point, *percentiles(drawn, level, effective), len(parts))
+
+
 def column_means(table: Floats) -> Floats:
     """The mean of each column, nan where missing left out."""
     there = ~np.isnan(table)
@@ -192,12 +190,7 @@ def column_means(table: Floats) -> Floats:
 def percentiles(
     replicates: Floats, level: float = 0.95, clusters: float | None = None
 ) -> tuple[float | None, float | None]:
-    """The interval that holds the middle share of what resamples gave.
-
-    Few clusters drawn again vary too little, as if their spread were known: told how many they are worth
-    (`effective_clusters`), the interval reaches as much further as Student's t does (Hesterberg). One cluster says
-    nothing about its spread.
-    """
+    """The middle share of replicates, widened as Student's t is (Hesterberg) for so many ``clusters``."""
     known = replicates[~np.isnan(replicates)]
     if not len(known) or (clusters is not None and clusters < 2):
         return None, None
@@ -211,6 +204,6 @@ def percentiles(
 
 
 def one_thread() -> AbstractContextManager[object]:
-    """Its threads spin when the machine is busy, up to forty times slower, and their number changes last digits."""
+    """Limit to one thread: more spin on a busy machine, up to forty times slower, and change last digits."""
     limits: AbstractContextManager[object] = threadpool_limits(1)
     return limits

@@ -1,9 +1,5 @@
-"""What each item does on a panel: how many get it right, whether the better models do, and its 2PL curve.
-
-Scores have a row an item and a column a model, nan where a model was not asked. The two-parameter logistic model,
-P(right) = σ(aθ + d), is fitted by marginal EM: ``a`` (slope) says how sharply an item tells models apart, ``d``
-(intercept) how easy it is. Panels are small, so both have priors: a ~ N(1, ½²) kept within [.05, 4], d ~ N(0, 2²).
-Ability θ is standard normal; with many items the priors of the items set the scale, and abilities may spread wider.
+"""Item analysis on a panel (items × models, nan where not asked): accuracy, item-rest correlation, and the 2PL curve
+P(right) = σ(aθ + d), fitted by marginal EM with priors a ~ N(1, ½²) within [.05, 4], d ~ N(0, 2²), θ ~ N(0, 1).
 """
 
 from dataclasses import dataclass
@@ -16,14 +12,10 @@ from eyetest.measures.stats.intervals import Floats, one_thread
 
 Values = list[float | None]
 
-_ENOUGH = 3
-"""Two models always lie on a line, so a correlation over them says nothing."""
-_ROUNDING = 1e-12
-"""Equal scores may come out so far apart, as a part of the largest."""
-NODES: Floats = np.linspace(-4.0, 4.0, 33)
-"""Abilities over which items are fitted."""
-SCALE: Floats = np.linspace(-8.0, 8.0, 801)
-"""Abilities that a model is weighed at: finer, because many items know a model better than `NODES` can say."""
+_ENOUGH = 3  # two models always lie on a line, so a correlation over them says nothing
+_ROUNDING = 1e-12  # equal scores may come out so far apart, as a part of the largest
+NODES: Floats = np.linspace(-4.0, 4.0, 33)  # abilities over which items are fitted
+SCALE: Floats = np.linspace(-8.0, 8.0, 801)  # abilities of a model: finer, as many items determine it better
 SLOPE_MEAN, SLOPE_SPREAD, SLOPE_LEAST, SLOPE_MOST = 1.0, 0.5, 0.05, 4.0
 INTERCEPT_SPREAD = 2.0
 _LONGEST_STEP = 1.0
@@ -37,11 +29,7 @@ def mean_scores(scores: ArrayLike) -> Values:
 
 
 def item_rest(scores: ArrayLike) -> Values:
-    """Each item's correlation, over models, with their mean score on all other items.
-
-    With nothing missing that is the correlation with the sum of the others. None where one of both never varies, or
-    fewer than three models have both.
-    """
+    """Each item's correlation, over models, with their mean score on all others; None where undefined."""
     table, known = _table(scores)
     asked = known.sum(axis=0)
     known = known & (asked > 1)
@@ -56,24 +44,6 @@ def item_rest(scores: ArrayLike) -> Values:
     return _or_none((item * rest).sum(axis=1), np.where(varies, np.sqrt(squares * rest_squares), 0.0))
 
 
-def discrimination(scores: ArrayLike, share: float = 0.27) -> Values:
-    """How much better the best models do on each item than the worst: mean score of the upper less the lower group.
-
-    The groups are ``share`` of the panel each, by mean score over all items; who is as good as a group's last belongs
-    to it too. None where the groups meet, or nobody of one was asked.
-    """
-    table, known = _table(scores)
-    asked = known.sum(axis=0)
-    level = np.divide(table.sum(axis=0), asked, out=np.full(len(asked), np.nan), where=asked > 0)
-    ordered = np.sort(level[asked > 0])
-    size = max(1, round(share * len(ordered)))
-    if not len(ordered) or ordered[-size] <= ordered[size - 1]:
-        return [None] * len(table)
-    upper, lower = (known & group for group in (level >= ordered[-size], level <= ordered[size - 1]))
-    means = [_or_none((table * group).sum(axis=1), group.sum(axis=1)) for group in (upper, lower)]
-    return [None if up is None or low is None else up - low for up, low in zip(*means, strict=True)]
-
-
 def _table(scores: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
     table = np.asarray(scores, float)
     known = ~np.isnan(table)
@@ -81,7 +51,6 @@ def _table(scores: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
 
 
 def _or_none(above: Floats, below: ArrayLike) -> Values:
-    """A quotient, None where it would divide by 0."""
     under = np.asarray(below, float)
     quotient = np.divide(above, under, out=np.full(len(above), np.nan), where=under > 0)
     return [None if missing else value for missing, value in zip(np.isnan(quotient), quotient.tolist(), strict=True)]
@@ -99,10 +68,7 @@ class ItemFit:
 
 
 def fit(responses: ArrayLike, tolerance: float = 1e-3, most_rounds: int = 500) -> ItemFit:
-    """Fit items to a panel. ``responses`` has a row an item and a column a model, from 0 to 1, nan where not asked.
-
-    Stops when no slope and no intercept moves by more than ``tolerance`` in a round.
-    """
+    """Fit items to a panel (items × models, from 0 to 1, nan where not asked) until parameters are stable."""
     with one_thread():
         return _fitted(*_split(responses), tolerance, most_rounds)
 
@@ -125,7 +91,7 @@ def probabilities(slopes: Floats, intercepts: Floats, at: ArrayLike) -> Floats:
 
 
 def _split(responses: ArrayLike) -> tuple[Floats, Floats]:
-    """What was right, 0 where nothing is known; and 1 where something is."""
+    """Scores with 0 for unknown ones; and 1 where known."""
     table = np.asarray(responses, float)
     asked = ~np.isnan(table)
     return np.where(asked, table, 0.0), asked.astype(float)
@@ -157,7 +123,7 @@ def _posterior(right: Floats, asked: Floats, slopes: Floats, intercepts: Floats,
 
 
 def _newton_step(expected: Floats, tried: Floats, slopes: Floats, intercepts: Floats) -> tuple[Floats, Floats]:
-    """One step of all items at once. A slope that presses against its limit stays there, its intercept moves on."""
+    """One step of all items at once. A slope at its limit stays there, its intercept moves on."""
     chance = probabilities(slopes, intercepts, NODES)
     surplus = expected - tried * chance
     weight = tried * chance * (1 - chance)
@@ -173,10 +139,7 @@ def _newton_step(expected: Floats, tried: Floats, slopes: Floats, intercepts: Fl
 
 
 def expected_information(fitted: ItemFit, posterior: Floats | None = None) -> Floats:
-    """Each item's information a²P(1 − P), averaged over where a panel's models stand.
-
-    ``posterior`` are their chances on `SCALE` (models × abilities), by default those of the panel that was fitted.
-    """
+    """Each item's information a²P(1 − P), averaged over ``posterior`` (models × `SCALE`; default: the panel's)."""
     where = (fitted.panel if posterior is None else posterior).mean(axis=0)
     information = np.empty(len(fitted.slopes))
     for start in range(0, len(information), _ITEMS_AT_ONCE):
@@ -187,8 +150,5 @@ def expected_information(fitted: ItemFit, posterior: Floats | None = None) -> Fl
 
 
 def choose_by_information(fitted: ItemFit, size: int, posterior: Floats | None = None) -> NDArray[np.intp]:
-    """Places of the items with the most expected information, the best first; of equals the earlier one.
-
-    It suits models like the panel's: beyond their abilities a chosen item may say little.
-    """
+    """Places of the items with the most expected information, for models like the panel's; the best first."""
     return np.argsort(-expected_information(fitted, posterior), kind="stable")[:size]

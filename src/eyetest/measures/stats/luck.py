@@ -1,4 +1,4 @@
-"""How likely luck is, of guessers who toss coins."""
+"""Probabilities of chance hits by random guessing."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ def at_least(hits: int, chances: Sequence[float]) -> float:
 
 
 def as_odd(hits: int, chances: Sequence[float]) -> float:
-    """The chance of a number of hits at least this far from what is expected, be it too many or too few."""
+    """The chance of a number of hits at least this far from the expected one, in either direction."""
     too_many, too_few = at_least(hits, chances), at_least(len(chances) - hits, [1 - chance for chance in chances])
     return min(1.0, 2 * min(too_many, too_few))
 
@@ -62,9 +62,7 @@ class Guessing(NamedTuple):
     n: int
 
 
-def guessing(options: Sequence[int], golds: Sequence[int]) -> Guessing | None:
+def guessing(options: Sequence[int], golds: Sequence[int]) -> Guessing:
     """From the number of options of each item and the position of its gold."""
-    if not options:
-        return None
     position, count = max(Counter(golds).items(), key=lambda pair: (pair[1], -pair[0]))
     return Guessing(sum(1 / number for number in options) / len(options), count / len(golds), position, len(options))

@@ -1,35 +1,24 @@
-"""Whether two columns of scores on the same items differ, many tests at once, and what such a test can see.
-
-What can be seen is, of right and wrong answers, the power of McNemar's test with continuity correction (Connor):
-under no difference the wins of A less those of B among n items vary with n × discordance, under a difference δ with
-n × (discordance − δ²). Items that share clusters count for as many independent ones as they are worth.
-"""
+"""Paired comparison of two columns of scores, multiple testing, and the power of McNemar's test (Connor)."""
 
 from collections.abc import Callable, Iterator, Sequence
-from math import ceil, sqrt
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from eyetest.measures.stats.intervals import Floats, jackknife, percentiles, resampled_means
+from eyetest.measures.stats.intervals import Floats, jackknife
 
-WITHOUT_SPREAD = 1e-12
-"""Differences whose error is so small a part of their mean are all the same, but for rounding."""
-_FEW = 25
-"""With fewer discordant clusters than this, all their splits are counted; with more, approximated."""
-_CELLS_AT_ONCE = 2**18
-"""Differences that are worked on together: two megabytes."""
+WITHOUT_SPREAD = 1e-12  # differences whose error is so small a part of their mean are all the same, but for rounding
+_FEW = 25  # with fewer discordant clusters than this, all their splits are counted; with more, approximated
+_CELLS_AT_ONCE = 2**18  # differences that are worked on together: two megabytes
 
 
 class Paired(NamedTuple):
-    """How scores ``a`` and ``b`` compare on the items that have both. None where undefined.
-
-    ``only_a`` and ``only_b`` count the items that one got right and the other wrong, where all scores are 0 or 1.
-    ``effective`` is the effective number of clusters, ``spread`` the mean squared difference (of right and wrong
-    answers the discordant share), ``error`` the clustered standard error of the difference, and ``worth`` how many
-    independent items these are worth.
+    """How scores ``a`` and ``b`` compare on shared items; None where undefined. ``only_a`` and ``only_b`` count items
+    that one alone got right, ``effective`` clusters; ``spread`` is the mean squared difference, ``error`` its
+    clustered standard error, ``worth`` the number of independent items.
     """
 
     n: int
@@ -48,10 +37,9 @@ class Paired(NamedTuple):
     only_a: int | None = None
     only_b: int | None = None
 
-    @property
-    def gap(self) -> dict[str, float | None]:
+    def gap(self, name: str = "difference") -> dict[str, float | None]:
         """The difference and its interval as columns of a table."""
-        return {"difference": self.difference, "difference_low": self.low, "difference_high": self.high}
+        return {name: self.difference, f"{name}_low": self.low, f"{name}_high": self.high}
 
 
 def paired(a: ArrayLike, b: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.95) -> Paired:
@@ -82,12 +70,8 @@ def every_pair(scores: Floats, clusters: ArrayLike, level: float) -> list[tuple[
 
 
 class _Columns:
-    """Columns of scores, each in one piece and its items ordered by cluster: once, however many pairs are tested.
-
-    The error is the jackknife's over clusters. Of right and wrong answers the interval is
-    Bonett and Price's, which adds one imaginary item to either side, for as many independent items as these are
-    worth, and the test is McNemar's: both hold when few items are discordant, where Student's is far too narrow. Of
-    all other scores interval and test are Student's.
+    """Columns of scores by cluster, for tests of many pairs, with jackknife errors. Of verdicts the interval is
+    Bonett and Price's and the test McNemar's, valid with few discordant items; of other scores both are Student's.
     """
 
     def __init__(self, scores: ArrayLike, clusters: ArrayLike | None) -> None:
@@ -108,7 +92,7 @@ class _Columns:
         self._sizes = self._by_cluster(np.ones((1, columns.shape[1])))
 
     def compare(self, one: int, level: float) -> Iterator[Paired]:
-        """How a column compares with each one after it, so few at once that they stay in the processor's cache."""
+        """Compare a column with each one after it, so few at once that they stay in the processor's cache."""
         count, items = self._scores.shape
         at_once = max(1, _CELLS_AT_ONCE // max(1, items))
         for start in range(one + 1, count, at_once):
@@ -139,12 +123,11 @@ class _Columns:
             yield _judged(Paired(*row), won, differences, level) if row[0] else Paired(0, 0)
 
     def _by_cluster(self, values: Floats) -> Floats:
-        """Sums over the items of each cluster."""
         return values if self._starts is None else np.add.reduceat(values, self._starts, axis=1)
 
 
 def _judged(of: Paired, wins: tuple[float, float], net: Floats, level: float) -> Paired:
-    """One pair with its interval and test. A single cluster says nothing about its own spread."""
+    """One pair with its interval and test. A single cluster gives no spread."""
     assert of.difference is not None
     assert of.spread is not None
     assert of.error is not None
@@ -162,11 +145,7 @@ def _judged(of: Paired, wins: tuple[float, float], net: Floats, level: float) ->
 
 
 def with_imaginary_items(pair: Paired, level: float) -> Paired:
-    """The pair with Bonett and Price's interval: one item more that only A has right, and one that only B has.
-
-    Of right and wrong answers it is the rule. It holds for all differences between −1 and 1 of which few are not 0,
-    where Student's is far too narrow.
-    """
+    """The pair with Bonett and Price's interval, which adds one item to either side: for differences mostly 0."""
     if pair.difference is None or pair.spread is None or pair.worth is None:
         return pair
     worth, half = pair.worth, 2.0
@@ -179,47 +158,15 @@ def with_imaginary_items(pair: Paired, level: float) -> Paired:
 
 
 def _worth(n: int, clusters: int, variance: float, error: float) -> float:
-    """How many independent items would leave the same error; never more than there are."""
+    """Number of independent items with the same error; never more than there are."""
     if clusters == n:
         return float(n)
     return min(max(variance / error**2, 1.0), float(n)) if error > 0 else float(clusters)
 
 
-def bootstrapped(
-    pair: Paired, gaps: ArrayLike, clusters: ArrayLike, level: float = 0.95, resamples: int = 2_000, seed: int = 0
-) -> Paired:
-    """The same pair with interval and test from drawing its items again, whole clusters at a time.
-
-    ``gaps`` are the differences a − b, nan where one is missing. The test turns the interval round: p is one minus
-    the level at which it would just reach 0, and no resamples can show one below about 2 in as many as they are,
-    which is too coarse for many pairs and why Student's is the rule. A pair without an interval stays as it is.
-    """
-    if pair.low is None:
-        return pair
-    values = np.asarray(gaps, float)
-    there = ~np.isnan(values)
-    drawn = resampled_means(values[there], np.asarray(clusters)[there], resamples, seed)[:, 0]
-    low, high = percentiles(drawn, level, pair.effective)
-    beyond = (min((drawn <= 0).sum(), (drawn >= 0).sum()) + 1) / (len(drawn) + 1)
-    freedom = pair.effective - 1
-    reach = scipy.special.ndtri(min(beyond, 0.5)) * sqrt(freedom / pair.effective)
-    return pair._replace(low=low, high=high, p=2 * float(scipy.special.stdtr(freedom, reach)))
-
-
-def mcnemar(only_a: int, only_b: int) -> float:
-    """The chance of discordant items splitting as unevenly as this, were both equally good.
-
-    Exact below 25 discordant items; from there on chi-squared with continuity correction.
-    """
-    return clustered_mcnemar(np.repeat([1, -1], [only_a, only_b]))
-
-
 def clustered_mcnemar(net: ArrayLike) -> float:
-    """McNemar's test for items that share clusters, from each cluster's wins of A less wins of B.
-
-    Were both equally good, any cluster's net could as well have had the other sign. Below 25 clusters with a net all
-    signs are counted; from there on the sum is held against its spread √Σnet² (Yang, Sun and Hardin), with continuity
-    correction. Where every cluster is one item this is McNemar's own test.
+    """McNemar's test from each cluster's wins of A less wins of B: below 25 clusters by all signs, else against
+    √Σnet² (Yang, Sun and Hardin) with continuity correction.
     """
     values = np.rint(np.asarray(net, float))
     total = abs(int(values.sum()))
@@ -234,12 +181,12 @@ def clustered_mcnemar(net: ArrayLike) -> float:
 
 
 def holm(p: Sequence[float | None]) -> list[float | None]:
-    """p-values adjusted so that the chance of even one false alarm among them stays below the level."""
+    """p-values adjusted so that the chance of any false alarm among them stays below the level."""
     return _adjusted(p, lambda ordered, ranks: np.maximum.accumulate(ordered * (len(ranks) - ranks + 1)))
 
 
 def benjamini_hochberg(p: Sequence[float | None]) -> list[float | None]:
-    """p-values adjusted so that the share of false alarms among what is called different stays below the level."""
+    """p-values adjusted so that the share of false alarms among the significant ones stays below the level."""
     return _adjusted(p, lambda ordered, ranks: np.minimum.accumulate((ordered / (ranks / len(ranks)))[::-1])[::-1])
 
 
@@ -256,14 +203,10 @@ def _adjusted(p: Sequence[float | None], rule: Callable[[Floats, Floats], Floats
 
 
 def smallest_difference(n: float, discordance: float, power: float = 0.8, level: float = 0.95) -> float | None:
-    """The smallest difference of two accuracies that n independent items would find with this power.
-
-    ``discordance`` is the share of items that one model gets right and the other wrong. None where even a difference
-    of all of it would not be found.
-    """
+    """The smallest difference of accuracies that n independent items find with this power; None where none is."""
     if n <= 0 or discordance <= 0:
         return None
-    chance, detected = _quantiles(power, level)
+    chance, detected = float(scipy.special.ndtri((1 + level) / 2)), float(scipy.special.ndtri(power))
     edge = 1 + chance * sqrt(n * discordance)
     root = n**2 * discordance + detected**2 * n * discordance - edge**2
     if root < 0:
@@ -272,25 +215,9 @@ def smallest_difference(n: float, discordance: float, power: float = 0.8, level:
     return difference if difference <= discordance else None
 
 
-def items_needed(difference: float, discordance: float, power: float = 0.8, level: float = 0.95) -> int | None:
-    """The independent items that find a difference of two accuracies with this power.
-
-    None where there is no difference, or a larger one than so much discordance allows.
-    """
-    if not 0 < abs(difference) <= discordance <= 1:
-        return None
-    chance, detected = _quantiles(power, level)
-    reach = chance * sqrt(discordance) + detected * sqrt(discordance - difference**2)
-    return ceil(((reach + sqrt(reach**2 + 4 * abs(difference))) / (2 * abs(difference))) ** 2 - 1e-9)
-
-
 def smallest_shift(error: float, clusters: float, power: float = 0.8, level: float = 0.95) -> float | None:
     """The smallest difference of two mean scores that a paired t test with this standard error would find."""
     if clusters < 2 or error <= 0:
         return None
     freedom = clusters - 1
     return error * float(scipy.special.stdtrit(freedom, (1 + level) / 2) + scipy.special.stdtrit(freedom, power))
-
-
-def _quantiles(power: float, level: float) -> tuple[float, float]:
-    return float(scipy.special.ndtri((1 + level) / 2)), float(scipy.special.ndtri(power))

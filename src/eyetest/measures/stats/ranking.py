@@ -1,22 +1,22 @@
-"""Places of models, how far they can be trusted, and which models nothing tells apart."""
+"""Ranks of models with intervals, significant differences of pairs, and the spread of values."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special, stats
+from scipy import stats
+from scipy.special import entr
 
-from eyetest.measures.stats.intervals import Bools, Floats, IntervalEstimate, column_means, resampled_means
+from eyetest.measures.stats.intervals import NOTHING, Bools, Floats, IntervalEstimate, column_means, resampled_means
 from eyetest.measures.stats.paired import every_pair, holm
 
 Ties = Literal["average", "min"]
-DECIMALS = 12
-"""Sums in another order differ in their last bits: scores that agree so far are equal."""
+DECIMALS = 12  # sums in another order differ in their last bits: scores that agree so far are equal
 
 
 class Standing(NamedTuple):
-    """A model among others: its rank, the place it shares with models that cannot be told apart, its mean score."""
+    """A model among others: its rank by mean score, 1 + the number of significantly better models, its mean score."""
 
     rank: IntervalEstimate
     tie: int | None
@@ -30,116 +30,73 @@ class MeanRank(NamedTuple):
     rank: IntervalEstimate
 
 
-class Shift(NamedTuple):
-    """A model's rank before and after, and how many places it climbed."""
-
-    before: float | None
-    after: float | None
-    climbed: IntervalEstimate
+def rank_shifts(before: ArrayLike, after: ArrayLike) -> Floats:
+    """How many places each model climbs (+) or falls (−) from … × models to others; nan where one side is missing."""
+    first, second = np.asarray(before, float), np.asarray(after, float)
+    return ranks(first + 0 * second) - ranks(second + 0 * first)
 
 
-def ranks(scores: ArrayLike, ties: Ties = "average") -> list[float | None]:
-    """Ranks of scores: 1 is the highest. A score that is missing (nan) has no rank and takes no place.
-
-    Equal scores have the mean of the places they take or, with ``ties="min"``, all the best of them.
-    """
-    return _plain(_ranks(np.asarray(scores, float), ties))
-
-
-def mean_ranks(scores: ArrayLike) -> list[tuple[float | None, float | None]]:
-    """For each model (row) its mean rank over the columns, and its rank by that mean, the lowest mean being 1.
-
-    Within a column, equal scores have the mean of their places; models with the same mean rank share the best place
-    (as ReForm-Eval's table does). A model that lacks a column is left out: its mean would be over other columns.
-    """
-    mean, rank = _mean_ranks(np.asarray(scores, float).T[None])
-    return list(zip(_plain(mean[0]), _plain(rank[0]), strict=True))
-
-
-def rank_shifts(before: ArrayLike, after: ArrayLike) -> list[float | None]:
-    """How many places each model climbs (+) or falls (−) from one list of scores to another, among models in both."""
-    first, second = _in_both(np.asarray(before, float), np.asarray(after, float))
-    return _plain(_ranks(first) - _ranks(second))
-
-
-def standings(
-    scores: ArrayLike, clusters: ArrayLike, level: float = 0.95, resamples: int = 2_000, seed: int = 0
-) -> list[Standing]:
-    """Rank models (columns) by their mean score over items (rows; nan where missing), items drawn again by cluster.
-
-    The interval of a rank holds the places that are left by the models which are better or worse for certain, so it
-    covers the true rank of each model, also of the best and the worst. Models with the same ``tie``, the best place
-    in their group, cannot be told from the first of them by paired tests, adjusted for all pairs.
+def standings(scores: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> list[Standing]:
+    """Rank models (columns) by mean score over items (rows; nan where missing). A rank's interval and ``tie`` are the
+    places that significantly better and worse models leave. One family of tests decides all, so that all intervals
+    hold at once with the probability ``level``. One cluster leaves ranks without an interval.
     """
     table = np.asarray(scores, float)
-    means, drawn = column_means(table), resampled_means(table, clusters, resamples, seed)
-    apart = told_apart(table, clusters, level)
-    bounds = rank_bounds(means, drawn, apart.alone, len(np.unique(np.asarray(clusters))), level)
-    order = np.argsort(-np.round(means, DECIMALS), kind="stable")[: np.count_nonzero(~np.isnan(means))]
-    groups = tie_groups(order.tolist(), apart.surely)
-    return [
-        Standing(IntervalEstimate(rank, *(bounds[model] or (None, None))), groups.get(model), mean)
-        for model, (rank, mean) in enumerate(zip(_plain(_ranks(means)), _plain(means), strict=True))
-    ]
+    means = column_means(table)
+    known = int(np.count_nonzero(~np.isnan(means)))
+    ahead = significantly_ahead(table, clusters, level) & (means[:, None] > means)
+    better, worse = ahead.sum(axis=0).tolist(), ahead.sum(axis=1).tolist()
+    bounded = len(np.unique(np.asarray(clusters))) > 1
+    places = []
+    for model, (rank, mean) in enumerate(zip(_plain(ranks(means)), _plain(means), strict=True)):
+        low, high = 1 + better[model], known - worse[model]
+        interval = (low, high) if bounded and rank is not None else (None, None)
+        places.append(Standing(IntervalEstimate(rank, *interval), None if rank is None else low, mean))
+    return places
 
 
 def mean_rank_standings(
     scores: Sequence[ArrayLike], clusters: ArrayLike, level: float = 0.95, resamples: int = 2_000, seed: int = 0
 ) -> list[MeanRank]:
-    """Mean ranks, and ranks by them, with intervals: ``scores`` holds a table of items × models for each column.
-
-    The tables have the same rows; an item that does not count in one is nan in it. All are drawn again together.
-    """
+    """Mean ranks, and ranks by them, with intervals. ``scores``: a table of items × models for each column."""
     seen, drawn = _together(scores, clusters, resamples, seed)
-    (mean, rank), (mean_again, rank_again) = _mean_ranks(seen[None]), _mean_ranks(drawn)
+    (mean, rank), (mean_again, rank_again) = mean_ranks(seen[None]), mean_ranks(drawn)
     columns = _intervals(mean[0], mean_again, level), _intervals(rank[0], rank_again, level)
     return [MeanRank(*model) for model in zip(*columns, strict=True)]
 
 
-def shift_standings(
-    tables: tuple[ArrayLike, ArrayLike],
-    clusters: ArrayLike,
-    level: float = 0.95,
-    resamples: int = 2_000,
-    seed: int = 0,
-) -> list[Shift]:
+def shift_intervals(
+    tables: Sequence[ArrayLike], clusters: ArrayLike, level: float = 0.95, resamples: int = 2_000, seed: int = 0
+) -> list[IntervalEstimate]:
     """Rank shifts from one table of items × models to another with the same rows and columns, drawn together."""
     seen, drawn = _together(tables, clusters, resamples, seed)
-    before, after = (_ranks(scores) for scores in _in_both(*seen))
-    before_again, after_again = (_ranks(scores) for scores in _in_both(drawn[:, 0], drawn[:, 1]))
-    climbed = _intervals(before - after, before_again - after_again, level)
-    return [Shift(*model) for model in zip(_plain(before), _plain(after), climbed, strict=True)]
+    return _intervals(rank_shifts(*seen), rank_shifts(drawn[:, 0], drawn[:, 1]), level)
 
 
 def _together(tables: Sequence[ArrayLike], clusters: ArrayLike, resamples: int, seed: int) -> tuple[Floats, Floats]:
-    """The means of each table's columns as seen (tables × models) and in each resample (× tables × models)."""
+    """The means of each table's columns as observed (tables × models) and in each resample (× tables × models)."""
     arrays = [np.asarray(table, float) for table in tables]
     drawn = resampled_means(np.hstack(arrays), clusters, resamples, seed)
     return np.stack([column_means(table) for table in arrays]), drawn.reshape(len(drawn), len(arrays), -1)
 
 
-def _ranks(scores: Floats, ties: Ties = "average") -> Floats:
-    missing = np.isnan(scores)
-    falling = np.where(missing, np.inf, -np.round(scores, DECIMALS))
+def ranks(scores: ArrayLike, ties: Ties = "average") -> Floats:
+    """Ranks along the last axis, 1 the highest, nan for nan. Ties share the mean place, or with "min" the best."""
+    values = np.asarray(scores, float)
+    missing = np.isnan(values)
+    falling = np.where(missing, np.inf, -np.round(values, DECIMALS))
     return np.where(missing, np.nan, stats.rankdata(falling, method=ties, axis=-1))
 
 
-def _mean_ranks(scores: Floats) -> tuple[Floats, Floats]:
-    """From … × columns × models, the mean rank and the rank by it: … × models."""
+def mean_ranks(scores: Floats) -> tuple[Floats, Floats]:
+    """The mean rank and the rank by it from scores of … × columns × models; nan where a column is missing."""
     whole = scores + 0 * scores.sum(axis=-2, keepdims=True)
-    mean = _ranks(whole).mean(axis=-2)
-    return mean, _ranks(-mean, "min")
-
-
-def _in_both(first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    return first + 0 * second, second + 0 * first
+    mean = ranks(whole).mean(axis=-2)
+    return mean, ranks(-mean, "min")
 
 
 def _intervals(values: Floats, drawn: Floats, level: float) -> list[IntervalEstimate]:
-    """A value for each model with the middle of its column of replicates, widened to hold the value.
-
-    There is none where most resamples miss something, as they do where a column rests on one or two items.
-    """
+    """A value for each model with the middle of its replicates; no interval where most of them are nan."""
     placed = []
     for value, replicates in zip(_plain(values), drawn.T, strict=True):
         known = replicates[~np.isnan(replicates)]
@@ -156,71 +113,93 @@ def _plain(values: Iterable[float]) -> list[float | None]:
     return [None if np.isnan(value) else float(value) for value in values]
 
 
-class Apart(NamedTuple):
-    """For each pair of models (row, column) whether a paired test finds the first ahead of the second.
-
-    ``surely`` is after Holm's adjustment over all pairs: the chance of even one false word in it stays below the
-    level. ``alone`` is what the test of the pair says by itself.
-    """
-
-    surely: Bools
-    alone: Bools
-
-
-def told_apart(scores: Floats, clusters: ArrayLike, level: float) -> Apart:
-    """Test all pairs of models (columns) on the items (rows; nan where missing) that both have."""
+def significantly_ahead(scores: Floats, clusters: ArrayLike, level: float) -> Bools:
+    """Whether the row's model is ahead of the column's: Holm-adjusted paired tests of all pairs on shared items."""
     pairs = every_pair(scores, clusters, level)
-    told = Apart(*(np.zeros((scores.shape[1],) * 2, np.bool_) for _ in range(2)))
+    ahead = np.zeros((scores.shape[1],) * 2, np.bool_)
     for (one, other, pair), adjusted in zip(pairs, holm([pair.p for *_, pair in pairs]), strict=True):
-        ahead = (one, other) if (pair.difference or 0.0) > 0 else (other, one)
-        told.surely[ahead] = adjusted is not None and adjusted < 1 - level
-        told.alone[ahead] = pair.p is not None and pair.p < 1 - level
-    return told
+        if adjusted is not None and adjusted < 1 - level:
+            ahead[(one, other) if (pair.difference or 0.0) > 0 else (other, one)] = True
+    return ahead
 
 
-def tie_groups(order: list[int], ahead: Bools) -> dict[int, int]:
-    """The best place of each model's tie group, models in their order.
-
-    A group begins with its best model and holds those next in order that are not behind that model for sure; the
-    first that is begins the next group. So a chain of neighbours is not one group from best to worst.
-    """
-    groups: dict[int, int] = {}
-    best, first = -1, 0
-    for rank, model in enumerate(order, 1):
-        if rank == 1 or ahead[best, model]:
-            best, first = model, rank
-        groups[model] = first
-    return groups
+def gini(values: ArrayLike) -> float | None:
+    """The population's Gini: mean absolute difference of all pairs over twice the mean. It rises when scores fall."""
+    array = np.asarray(values, float)
+    known = array[~np.isnan(array)]
+    return float(_gini(known)) if len(known) and known.sum() > 0 else None
 
 
-def rank_bounds(
-    means: Floats, drawn: Floats, alone: Bools, clusters: int, level: float
-) -> list[tuple[int, int] | None]:
-    """The ranks that each model may have: the best and the worst that no model told from it rules out.
-
-    Ranks of resamples would be too sure of themselves: where models are near, noise spreads the scores, and
-    resamples begin from the spread ones. Here a model is told from others by how far all its differences stray at
-    once when clusters are drawn again (Mogstad, Romano, Shaikh and Wilhelm), and by the pair's own test, which knows
-    what few items are worth. None where most resamples miss something.
-    """
-    known = np.flatnonzero(~np.isnan(means))
-    bounds: list[tuple[int, int] | None] = [None] * len(means)
-    for model in known.tolist():
-        others = known[known != model]
-        again = drawn[:, [model]] - drawn[:, others]
-        whole = again[~np.isnan(again).any(axis=1)]
-        if 2 * len(whole) < len(drawn) or clusters < 2 or not len(whole):
-            continue
-        gaps, errors = means[model] - means[others], whole.std(axis=0)
-        strays = np.abs(whole - gaps) / np.where(errors > 0, errors, np.inf)
-        reach = _widened(float(np.quantile(strays.max(axis=1, initial=0.0), level)), clusters) * errors
-        better = int((alone[others, model] & (-gaps > reach)).sum())
-        worse = int((alone[model, others] & (gaps > reach)).sum())
-        bounds[model] = 1 + better, len(known) - worse
-    return bounds
+def standard_deviation(values: ArrayLike) -> float | None:
+    """The sample's standard deviation (n − 1)."""
+    array = np.asarray(values, float)
+    known = array[~np.isnan(array)]
+    return float(known.std(ddof=1)) if len(known) > 1 else None
 
 
-def _widened(reach: float, clusters: int) -> float:
-    """Few clusters drawn again vary too little: further, by as much as Student's t reaches (Hesterberg)."""
-    tail = float(special.ndtr(-reach))
-    return -float(special.stdtrit(clusters - 1, tail)) * float(np.sqrt(clusters / (clusters - 1)))
+def spread(
+    scores: ArrayLike, clusters: ArrayLike, level: float = 0.95, resamples: int = 2_000, seed: int = 0
+) -> tuple[IntervalEstimate, IntervalEstimate]:
+    """Gini and standard deviation of the mean scores of models (columns) over items (rows), items resampled."""
+    table = np.asarray(scores, float)
+    table = table[:, ~np.isnan(table).all(axis=0)]
+    means = np.nanmean(table, axis=0) if table.size else np.empty(0)
+    drawn = resampled_means(table, clusters, resamples, seed)
+    drawn = drawn[~np.isnan(drawn).any(axis=1) & (drawn.sum(axis=1) > 0)]
+    of_sd = _with_interval(standard_deviation(means), lambda some: some.std(axis=-1, ddof=1), drawn, level)
+    return _with_interval(gini(means), _gini, drawn, level), of_sd
+
+
+def _with_interval(
+    value: float | None, formula: Callable[[Floats], Floats], drawn: Floats, level: float
+) -> IntervalEstimate:
+    """A spread with its interval; on the scale of squares the noise of scores is subtracted."""
+    models = drawn.shape[1]
+    if value is None or not len(drawn):
+        return IntervalEstimate(value, None, None, models)
+    squares = formula(drawn) ** 2
+    noise = squares.mean() - value**2
+    low, high = np.sqrt(np.maximum(np.quantile(squares, [(1 - level) / 2, (1 + level) / 2]) - 2 * noise, 0.0))
+    return IntervalEstimate(value, float(low), float(high), models)
+
+
+def separable_pairs(
+    scores: ArrayLike, clusters: ArrayLike, level: float = 0.95, *, adjusted: bool = True
+) -> IntervalEstimate:
+    """The share of pairs of models (columns) that (Holm-adjusted) paired tests separate."""
+    table = np.asarray(scores, float)
+    if table.ndim < 2 or table.shape[1] < 2 or not len(table):
+        return NOTHING
+    pairs = [pair for *_, pair in every_pair(table, clusters, level)]
+    testable = sum(pair.clusters > 1 for pair in pairs)
+    p_values = [pair.p for pair in pairs]
+    apart = sum(p is not None and p < 1 - level for p in (holm(p_values) if adjusted else p_values))
+    return IntervalEstimate(apart / testable if testable else None, None, None, testable)
+
+
+def _gini(values: Floats) -> Floats:
+    count = values.shape[-1]
+    signs = 2.0 * np.arange(1, count + 1) - count - 1
+    pairs, total = np.sort(values, axis=-1) @ signs, values.sum(axis=-1)
+    return np.asarray(pairs / (count * total), np.float64)
+
+
+class Entropies(NamedTuple):
+    """One entry a row of counts, in nats; nan where undefined."""
+
+    plain: Floats  # −Σ p ln p, which is low by about (choices − 1) / (2 × tests)
+    corrected: Floats  # Miller and Madow's: plain + (choices seen − 1) / (2 × tests), but never more than ln(options)
+    normalised: Floats  # plain over ln(options): 0 is always the same choice, 1 all choices equally often
+
+
+def entropies(counts: ArrayLike, options: ArrayLike | None = None) -> Entropies:
+    """The entropies of rows of counts; nan for empty rows. ``options``: choices of each row, nan where unknown."""
+    table = np.asarray(counts, float)
+    known = np.full(len(table), np.nan) if options is None else np.asarray(options, float)
+    total, seen = table.sum(axis=1), (table > 0).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        plain = entr(table / total[:, None]).sum(axis=1)
+        most = np.log(known)
+        corrected = np.fmin(plain + (seen - 1) / (2 * total), most)
+        normalised = np.where(known >= 2, plain / most, np.nan)
+    return Entropies(plain, np.where(total > 0, corrected, np.nan), normalised)

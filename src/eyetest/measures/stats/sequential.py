@@ -1,122 +1,134 @@
-"""A mean over a whole benchmark, from items drawn by lot one after the other: valid however often one looks.
-
-The values of all items are a fixed population of which some have been seen, so nothing is assumed about models,
-pictures that items share, or how rare a difference is; chance lies in the lot alone. Whoever doubts a mean m can bet
-against it: with r the mean that the rest would have under m, one item multiplies the stake by 1 + λ(d − r). Were the
-mean m or less, the stake would grow c-fold at any time with a chance of 1/c at most (Ville), which is the test; the
-means that are not yet refuted are the interval (Waudby-Smith and Ramdas).
-
-A lot need not be even. Where some items are likelier to come next, what they say is divided by how much likelier, and
-in the mean the rest says r as before; so the bets stay fair, whatever the chances were learnt from.
+"""A benchmark mean from items drawn at random one by one, valid at any stopping time (Waudby-Smith and Ramdas). A
+mean m is tested by a bet: with r the mean of the rest under m, an item multiplies the stake by 1 + λ(d − r), which
+grows c-fold with probability 1/c at most (Ville); means not rejected are the interval. d is the mean prediction of
+the rest plus the item's deviation from its own, over its relative probability: unbiased whatever is predicted, so a
+poor prediction or an uneven draw costs items and never validity.
 """
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from eyetest.measures.stats.intervals import Bools, Floats
 
-_MEANS = np.linspace(-1, 1, 401)
-"""The means that are doubted; 0 stands in the middle."""
+_MEANS = np.linspace(-1, 1, 401)  # the means that are doubted; 0 stands in the middle
 _LEVEL = len(_MEANS) // 2
 _SIDES = np.array([[1], [-1]])
+# Bets assume a mean so far from the doubted one: from 1.5/√items, just detectable on the whole benchmark, doubling up
+# to a quarter, with equal parts of the stake
 _SMALLEST_LEAD, _LARGEST_LEAD = 1.5, 0.25
-"""Bets are made as if the mean lay so far from the one that is doubted: from 1.5/√items, which the whole benchmark
-could just tell, doubling up to a quarter. Each has an equal part of the stake."""
-_BEFOREHAND, _SPREAD = 10, 0.35
-"""The variance of values counts as known to be .35 from ten items, before any is heard."""
-_RISKED = 0.9
-"""The most of a stake that one item may take."""
-_MOST = 1e30
-"""No stake need be larger to refute a mean, which stays refuted."""
+_BEFOREHAND, _SPREAD = 10, 0.35  # the variance counts as known to be .35 from ten items beforehand
+_RISKED = 0.9  # the most of a stake that one item may take
+_MOST = 1e30  # no stake need be larger to refute a mean, which stays refuted
 _ROUNDING = 1e-9
-_LEAST_CHANCE = 0.5
-"""No item is less than half as likely as the mean one: what is divided by a small chance would drown the rest."""
+LEAST_CHANCE = 0.5  # no item is less than half as likely as the mean one, as values are divided by it
+
+
+class Draw(NamedTuple):
+    """How an item was drawn from those left, all fixed before its value is known."""
+
+    weight: float  # how much likelier a mean item of the rest was
+    predicted: float  # its own value
+    rest: float  # the mean predicted value of the rest, the item included
+    least: float  # of ``rest + weight · (value − predicted)``, for any item and value that could have come
+    most: float
+
+
+class Draws(Protocol):
+    """Items in the order in which they are drawn."""
+
+    items: int
+
+    def draw(self, place: int, usual: float) -> Draw:
+        """The draw at a place of the order; ``usual``: the mean of the values so far."""
 
 
 class Lot:
-    """The order in which items come, and how much each then counts: those likelier than the others count less."""
+    """The order of items, and their weights: those likelier than the others count less."""
 
     def __init__(self, items: int, seed: int, worth: ArrayLike | None = None) -> None:
-        """``worth``: how much likelier than the others each item is to come next; all alike without it."""
+        """``worth``: how much likelier than the others each item is to come next; equal without it."""
         rng = np.random.default_rng(seed)
         if worth is None:
             self.order, chances = rng.permutation(items), np.ones(items)
         else:
             given = np.asarray(worth, float)
-            likely = np.maximum(given / given.mean(), _LEAST_CHANCE)
+            likely = np.maximum(given / given.mean(), LEAST_CHANCE)
             self.order = np.argsort(rng.exponential(size=items) / likely, kind="stable")
             chances = likely[self.order]
         mean = np.cumsum(chances[::-1])[::-1] / np.arange(items, 0, -1)
         self.weights: Floats = mean / chances
-        """By place in the order: how much likelier a mean item of the rest was than the one that came."""
+        """By place in the order: how much likelier a mean item of the rest was than the drawn one."""
         self.heaviest: Floats = mean / np.minimum.accumulate(chances[::-1])[::-1]
-        """By place: the largest weight that could have come."""
+        """By place: the largest weight possible."""
+        self.items = items
+
+    def draw(self, place: int, usual: float) -> Draw:
+        """The draw at a place of the order; all items are predicted to be as ``usual``."""
+        heaviest = float(self.heaviest[place])
+        extremes = usual - heaviest * (1 + usual), usual + heaviest * (1 - usual)
+        return Draw(float(self.weights[place]), usual, usual, *extremes)
 
 
 def likely_to_differ(scores: ArrayLike) -> Floats:
-    """How far two models such as a panel's may be expected to differ on each item: √(p(1 − p)) of its share right.
-
-    ``scores`` has a row an item and a column a model, from 0 to 1, nan where a model was not asked.
-    """
+    """How far two models may differ on each item: √(p(1 − p)) of its share right (items × models)."""
     table = np.asarray(scores, float)
     right = (np.nansum(table, axis=1) + 0.5) / ((~np.isnan(table)).sum(axis=1) + 1.0)
     return np.asarray(np.sqrt(right * (1 - right)), float)
 
 
 class SequentialMean:
-    """The mean of values between −1 and 1 over all items, as far as those heard so far tell it.
+    """The mean of values between −1 and 1 over all items (a difference, or ±1), from those seen so far."""
 
-    For the lead of A over B these are their differences; for a score they are 1 where it is right and −1 where not.
-    """
-
-    def __init__(self, lot: Lot, level: float = 0.95) -> None:
-        """``lot``: in which order the items are heard."""
-        self._lot, self.items, self.heard, self.total = lot, len(lot.order), 0, 0.0
+    def __init__(self, draws: Draws, level: float = 0.95, leads: Sequence[float] | None = None) -> None:
+        """``leads``: the distances from the mean at which others are best rejected, if they are known."""
+        self._draws, self.items, self.observed, self.total = draws, draws.items, 0, 0.0
         self._squares, self._enough = _BEFOREHAND * _SPREAD, 2 / (1 - level)
         self._weighed, self._weight = 0.0, 0.0
         doublings = max(0, int(np.log2(_LARGEST_LEAD * np.sqrt(self.items) / _SMALLEST_LEAD + _ROUNDING)))
-        self._leads = _SMALLEST_LEAD / np.sqrt(self.items) * 2.0 ** np.arange(doublings + 1)
-        self._stakes = np.full((2, len(_MEANS), doublings + 1), 1 / (doublings + 1))
-        self._refuted: Bools = np.zeros((2, len(_MEANS)), bool)
-        """By side: that the mean is so small, and that it is so large."""
+        usual_leads = _SMALLEST_LEAD / np.sqrt(self.items) * 2.0 ** np.arange(doublings + 1)
+        self._leads = usual_leads if leads is None else np.asarray(leads, float)
+        self._stakes = np.full((2, len(_MEANS), len(self._leads)), 1 / len(self._leads))
+        self._refuted: Bools = np.zeros((2, len(_MEANS)), bool)  # by side: the mean is so small, or so large
 
-    def hear(self, value: float) -> None:
-        """The value of the next item of the lot."""
-        weight, heaviest = self._lot.weights[self.heard], self._lot.heaviest[self.heard]
-        left, known = self.items - self.heard, self.heard + _BEFOREHAND
-        usual = self.total / known
-        said = usual + weight * (value - usual)
+    def observe(self, value: float) -> None:
+        """Take the value of the next item drawn."""
+        left, known = self.items - self.observed, self.observed + _BEFOREHAND
+        draw = self._draws.draw(self.observed, self.total / known)
+        moved = draw.weight * (value - draw.predicted)
         rest = (self.items * _MEANS - self.total) / left * _SIDES
-        worst = rest + heaviest * (1 + usual * _SIDES) - usual * _SIDES
+        worst = rest - np.array([[draw.least], [-draw.most]])
         bold = self._leads * (self.items / left / (self._squares / known))
         shares = np.minimum(bold, (_RISKED / np.maximum(worst, _ROUNDING))[..., None])
-        self._stakes *= 1 + shares * (said * _SIDES - rest)[..., None]
+        self._stakes *= 1 + shares * ((draw.rest + moved) * _SIDES - rest)[..., None]
         np.minimum(self._stakes, _MOST, out=self._stakes)
-        self.heard += 1
+        self.observed += 1
         self.total += value
-        self._weighed += weight * value
-        self._weight += weight
-        self._squares += (said - usual) ** 2
-        impossible = (self.items * _MEANS - self.total) * _SIDES < self.heard - self.items - _ROUNDING
+        self._weighed += draw.weight * value
+        self._weight += draw.weight
+        self._squares += moved**2
+        impossible = (self.items * _MEANS - self.total) * _SIDES < self.observed - self.items - _ROUNDING
         self._refuted |= (self._stakes.sum(axis=2) >= self._enough) | impossible
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Between what the mean lies, at this look and all others together."""
-        if self.heard == self.items:
+        """Bounds of the mean, at this look and all others together."""
+        if self.observed == self.items:
             return self.total / self.items, self.total / self.items
         above, below = (np.flatnonzero(side) for side in self._refuted)
         return float(_MEANS[above[-1]]) if len(above) else -1.0, float(_MEANS[below[0]]) if len(below) else 1.0
 
     @property
     def centre(self) -> float:
-        """Where the mean seems to lie: what was heard, each as much as it counts."""
+        """Estimate of the mean: the observed scores by their weights."""
         low, high = self.bounds
-        return min(max(self._weighed / self._weight if self.heard else 0.0, low), high)
+        return min(max(self._weighed / self._weight if self.observed else 0.0, low), high)
 
     @property
     def side(self) -> int:
-        """1 where the mean is above 0 for certain, −1 where it is below, else 0."""
-        if self.heard == self.items:
+        """1 where the mean is certainly above 0, −1 where it is below, else 0."""
+        if self.observed == self.items:
             return int(np.sign(self.total))
         return int(self._refuted[0, _LEVEL]) - int(self._refuted[1, _LEVEL])

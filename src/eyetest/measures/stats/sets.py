@@ -1,4 +1,4 @@
-"""What belongs together, directly or through others: found, and dealt into folds that do not tear it apart."""
+"""Connected groups, direct or indirect: found, and split into folds that keep them whole."""
 
 import heapq
 from collections import Counter
@@ -13,24 +13,24 @@ Ints = NDArray[np.int64]
 
 
 class DisjointSets(Generic[Member]):
-    """Sets that can be joined (union-find), as items on one picture. What was never joined is a set of its own."""
+    """Disjoint sets (union-find), such as items on one image. What was never joined is a set of its own."""
 
     def __init__(self) -> None:
         self._above: dict[Member, Member] = {}
 
     def root(self, member: Member) -> Member:
-        """The one that stands for all of its set."""
+        """The representative of a set."""
         while (above := self._above.get(member, member)) != member:
             self._above[member] = self._above.get(above, above)
             member = above
         return member
 
     def join(self, one: Member, other: Member) -> None:
-        """Make two sets one, for which stands who stood for the first."""
+        """Join two sets under the representative of the first."""
         self._above[self.root(other)] = self.root(one)
 
     def groups(self, members: Iterable[Member]) -> list[list[Member]]:
-        """Those of the members that are in one set with others of them, in order."""
+        """Groups of those members that share a set with others of them, in order."""
         by_root: dict[Member, list[Member]] = {}
         for member in members:
             by_root.setdefault(self.root(member), []).append(member)
@@ -38,10 +38,7 @@ class DisjointSets(Generic[Member]):
 
 
 def set_labels(number: int, *bonds: tuple[Ints, Ints]) -> Ints:
-    """Of each of ``number`` things its set; things that share a key are in one.
-
-    Each of ``bonds`` says who has which key, in two columns; one may be of pictures, another of groups.
-    """
+    """The set of each of ``number`` things; those that share a key are in one. ``bonds``: thing and key."""
     members, keys, beyond = np.zeros(0, np.int64), np.zeros(0, np.int64), 0
     for who, what in bonds:
         members, keys = np.concatenate([members, who]), np.concatenate([keys, beyond + what])
@@ -60,7 +57,7 @@ def set_labels(number: int, *bonds: tuple[Ints, Ints]) -> Ints:
 
 
 def group_folds(groups: Sequence[Hashable], folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """A fold for each, by the group it belongs to: whole groups, the largest first, go where there is most room."""
+    """A fold for each by its group: whole groups, the largest first, go to the smallest fold."""
     sizes = Counter(groups)
     names = list(sizes)
     shuffled = [names[place] for place in rng.permutation(len(names))]

@@ -1,7 +1,4 @@
-"""``transformers:DIR``: a checkpoint of your own, run in this process through Hugging Face transformers.
-
-Any image-text-to-text or text-only checkpoint in a local folder: what it writes, and how likely it finds answers.
-"""
+"""``transformers:DIR``: a checkpoint in a local folder, run in this process by Hugging Face transformers."""
 
 from pathlib import Path
 

@@ -1,5 +1,6 @@
-"""A checkpoint in a local folder: what it is, and its weights. Nothing is fetched, and no code of its own is run."""
+"""A checkpoint in a local folder and its settings. Nothing is downloaded; none of its code is run."""
 
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
@@ -7,19 +8,20 @@ from typing import Any
 
 import msgspec
 
-from eyetest.errors import InputError, MissingExtraError
+from eyetest.errors import InputError, MissingExtraError, short
+from eyetest.models.base import Call
+from eyetest.records import ModelEntry
 
 _WEIGHTS = "*.safetensors"
 _LOOKED_AT = 16
 _PIECE = 1 << 16
 _LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-LOADING_ERRORS = (OSError, ValueError, KeyError, ImportError)
-"""What transformers raises over a folder that it cannot make sense of."""
+LOADING_ERRORS = (OSError, ValueError, KeyError, ImportError)  # what transformers raises for an invalid folder
 _SMALL_FILES = ("*.json", "*.jinja", "*.model", "*.txt")
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
-    """What a folder holds, known without loading it."""
+    """The contents of a folder, known without loading it."""
 
     folder: Path
     fingerprint: str
@@ -27,7 +29,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 
 def find_checkpoint(folder: Path, backend: str = "transformers") -> Checkpoint:
-    """The checkpoint in a folder that a backend is to run, or what is lacking in one line."""
+    """The checkpoint in a folder for a backend; an error of one line says what is missing."""
     for package in dict.fromkeys((backend, "torch", "transformers")):
         if find_spec(package) is None:
             raise MissingExtraError(f"{backend}: needs {package}: pip install 'eyetest[{backend}]'")
@@ -45,7 +47,7 @@ def find_checkpoint(folder: Path, backend: str = "transformers") -> Checkpoint:
 
 
 def _fingerprint(folder: Path) -> str:
-    """What tells a checkpoint from another: its small files, and of its weights sizes, headers and samples."""
+    """Identifies a checkpoint: its small files, and of its weights sizes, headers and samples."""
     told = blake2b(digest_size=16)
     for pattern in _SMALL_FILES:
         for path in sorted(folder.glob(pattern)):
@@ -61,8 +63,8 @@ def _fingerprint(folder: Path) -> str:
 
 
 def load(checkpoint: Checkpoint, device: str, dtype: str) -> tuple[Any, Any]:
-    """The model and its processor, or its tokenizer where it only reads."""
-    import torch  # noqa: PLC0415 (the core does without)
+    """The model and its processor, or its tokenizer where it takes text only."""
+    import torch  # noqa: PLC0415 (optional)
     import transformers  # noqa: PLC0415
 
     transformers.utils.logging.disable_progress_bar()
@@ -76,8 +78,8 @@ def load(checkpoint: Checkpoint, device: str, dtype: str) -> tuple[Any, Any]:
 
 
 def load_processor(checkpoint: Checkpoint) -> tuple[Any, bool]:
-    """What turns words and pictures into numbers, and whether it takes pictures at all."""
-    import transformers  # noqa: PLC0415 (the core does without)
+    """The processor or tokenizer, and whether it takes images."""
+    import transformers  # noqa: PLC0415 (optional)
 
     config = transformers.AutoConfig.from_pretrained(checkpoint.folder, **_LOCAL)
     sees = type(config) in transformers.AutoModelForImageTextToText._model_mapping
@@ -86,5 +88,51 @@ def load_processor(checkpoint: Checkpoint) -> tuple[Any, bool]:
 
 
 def in_a_line(error: Exception) -> str:
-    """What a library says at length, cut."""
+    """A library's long message, shortened."""
     return " ".join(str(error).split())[:300]
+
+
+_SETTINGS = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "model")
+_DTYPES = ("float32", "bfloat16", "float16")
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """The sampling settings of a call."""
+
+    seed: int
+    temperature: float = 0.0
+    top_p: float = 1.0
+    most: int = 512
+    likeliest: int | None = None  # how many of the likeliest tokens to report at each position
+
+
+def check_settings(backend: str, sampling: Mapping[str, Any], own: Sequence[str]) -> None:
+    """Refuse unknown settings before anything is loaded; ``own`` are those of the backend alone."""
+    for key, value in sampling.items():
+        if key not in (*_SETTINGS, *own):
+            raise InputError(f'{backend}: "{key}" is no setting; it knows {", ".join((*own, *_SETTINGS[:3]))}')
+        if key == "dtype" and value not in _DTYPES:
+            raise InputError(f"{backend}: dtype is one of {', '.join(_DTYPES)}, not {short(value)}")
+
+
+def identity(entry: ModelEntry, checkpoint: Checkpoint, own: Sequence[str]) -> dict[str, Any]:
+    """What determines an answer beside the prompt: the weights, their precision, and the sampling."""
+    sent = {key: value for key, value in entry.sampling.items() if key not in own}
+    settings = {"model": checkpoint.folder.name, "weights": checkpoint.fingerprint, **sent}
+    settings["dtype"] = str(entry.sampling.get("dtype", checkpoint.dtype))
+    if entry.logprobs is not None:
+        settings["top_logprobs"] = entry.logprobs
+    return settings
+
+
+def wish_of(call: Call) -> Wish:
+    """The sampling settings of a call, from its request."""
+    settings = call.request.settings
+    most = settings.get("max_tokens", settings.get("max_completion_tokens", 512))
+    return Wish(
+        int(call.id[:15], 16),
+        float(settings.get("temperature", 0)),
+        float(settings.get("top_p", 1)),
+        int(most),
+        settings.get("top_logprobs"),
+    )

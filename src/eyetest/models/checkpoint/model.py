@@ -1,4 +1,4 @@
-"""A checkpoint as eyetest asks it: many calls at once, pictures prepared while others are on the device."""
+"""A checkpoint as a model: many calls at once, images prepared while others are on the device."""
 
 import asyncio
 import gc
@@ -9,20 +9,15 @@ from threading import Lock
 from typing import Any
 
 from eyetest.errors import EyetestError
-from eyetest.models.base import Call, CallError, Surroundings
-from eyetest.models.checkpoint.loading import Checkpoint, load
+from eyetest.models.base import Call, CallError, Surroundings, weighed_response
+from eyetest.models.checkpoint.loading import Checkpoint, check_settings, identity, load, wish_of
 from eyetest.models.checkpoint.rendering import RenderedPrompt, Renderer, names_of_pictures
-from eyetest.models.checkpoint.settings import check_settings, identity, wish_of
 from eyetest.records import GreyPicture, Likelihood, Message, ModelEntry, Prompt, Response, Words
 
 _OWN = ("dtype", "device", "batch_tokens", "compile")
-_BATCH_TOKENS = {"cuda": 16_384, "cpu": 2_048}
-"""How many tokens one pass reads; halved where the memory does not hold so many."""
-_BATCHES = 2
-"""One batch is prepared while another is on the device."""
-_HANDS = 2
-"""How many pictures are prepared side by side, each by one thread of PyTorch; more would be in the way of whoever
-feeds the device."""
+_BATCH_TOKENS = {"cuda": 16_384, "cpu": 2_048}  # tokens per pass; halved where they do not fit into memory
+_BATCHES = 2  # one batch is prepared while another is on the device
+_HANDS = 2  # threads that prepare images; more would slow down the one that feeds the device
 
 
 class CheckpointModel:
@@ -37,21 +32,21 @@ class CheckpointModel:
         check_settings("transformers", entry.sampling, _OWN)
         self._dtype = str(entry.sampling.get("dtype", checkpoint.dtype))
         self.settings = identity(entry, checkpoint, _OWN)
-        self.way = ""
-        """How likelihoods are computed: known once it is open."""
+        self.way = ""  # how likelihoods are computed; known once open
         self._device_lock = Lock()
         self._workers = ThreadPoolExecutor(_BATCHES, "checkpoint")
         self._hands = ThreadPoolExecutor(_HANDS, "checkpoint-pictures")
 
     async def open(self) -> None:
-        """Load the weights, and try out how likelihoods can be computed."""
+        """Load the weights and test how likelihoods can be computed."""
         await asyncio.get_running_loop().run_in_executor(self._workers, self._load)
 
     def _load(self) -> None:
-        import torch  # noqa: PLC0415 (the core does without)
+        import torch  # noqa: PLC0415 (optional)
 
-        from eyetest.models.checkpoint.likelihood import fastest_way  # noqa: PLC0415
+        from eyetest.models.checkpoint import inference  # noqa: PLC0415
 
+        self._inference = inference
         device = str(self.entry.sampling.get("device") or ("cuda" if torch.cuda.is_available() else "cpu"))
         if device.startswith("cuda"):
             torch.set_num_threads(1)
@@ -63,12 +58,12 @@ class CheckpointModel:
             self.entry.sampling.get("batch_tokens") or _BATCH_TOKENS.get(device.partition(":")[0], 4_096)
         )
         may_compile = self.entry.sampling.get("compile", device.startswith("cuda"))
-        self.way, self._weigh = fastest_way(
+        self.way, self._weigh = inference.fastest_way(
             self._network, torch.device(device), self._trial(), may_compile=may_compile
         )
 
     async def close(self) -> None:
-        """Give the weights back."""
+        """Release the weights."""
         await asyncio.get_running_loop().run_in_executor(self._workers, self._unload)
         self._workers.shutdown(wait=False)
         self._hands.shutdown(wait=False)
@@ -79,26 +74,24 @@ class CheckpointModel:
             gc.collect()
 
     async def answer(self, call: Call) -> Response:
-        """One attempt."""
+        """Make one attempt."""
         (reply,) = await self.answer_many([call])
         if isinstance(reply, CallError):
             raise reply
         return reply
 
     async def answer_many(self, calls: Sequence[Call]) -> list[Response | CallError]:
-        """One attempt at each, off the event loop."""
+        """Make one attempt at each, off the event loop."""
         return await asyncio.get_running_loop().run_in_executor(self._workers, self._respond, calls)
 
     def _respond(self, calls: Sequence[Call]) -> list[Response | CallError]:
-        from eyetest.models.checkpoint.likelihood import PromptGroup  # noqa: PLC0415 (the core does without torch)
-
         results: dict[str, Response | CallError] = {}
-        weighed: list[tuple[list[Call], PromptGroup]] = []
+        weighed: list[tuple[list[Call], Any]] = []
         written: list[tuple[Call, RenderedPrompt]] = []
         for members, ready in self._prepared(calls):
             if isinstance(ready, CallError):
                 results |= {call.id: ready for call in members}
-            elif isinstance(ready, PromptGroup):
+            elif isinstance(ready, self._inference.PromptGroup):
                 weighed.append((members, ready))
             else:
                 written += zip(members, ready, strict=True)
@@ -110,7 +103,7 @@ class CheckpointModel:
         return [results[call.id] for call in calls]
 
     def _prepared(self, calls: Sequence[Call]) -> Iterator[tuple[list[Call], Any]]:
-        """The calls as tokens and tensors, those that begin alike together: made by several hands."""
+        """The calls as tokens and tensors, grouped by common beginning, prepared in several threads."""
         alike: dict[object, list[Call]] = {}
         for call in {call.id: call for call in calls}.values():
             prompt = call.request.prompt
@@ -119,8 +112,6 @@ class CheckpointModel:
             yield from parts
 
     def _prepare(self, calls: list[Call]) -> list[tuple[list[Call], Any]]:
-        from eyetest.models.checkpoint.likelihood import PromptGroup  # noqa: PLC0415
-
         try:
             rendered = self._renderer.render([call.request.prompt for call in calls])
         except CallError as error:
@@ -132,10 +123,11 @@ class CheckpointModel:
         groups: dict[tuple[int, ...], list[tuple[Call, RenderedPrompt]]] = {}
         for call, one in zip(calls, rendered, strict=True):
             groups.setdefault(tuple(one.tokens[: one.shown]), []).append((call, one))
-        return [([call for call, _ in group], PromptGroup([one for _, one in group])) for group in groups.values()]
+        group_of = self._inference.PromptGroup
+        return [([call for call, _ in group], group_of([one for _, one in group])) for group in groups.values()]
 
     def _begun(self, ready: list[tuple[list[Call], Any]]) -> list[tuple[list[Any], list[Any]]]:
-        """Likelihoods, which the device has begun to compute, batch by batch."""
+        """Likelihoods that the device has begun to compute, batch by batch."""
         ready.sort(key=lambda pair: (pair[1].first.shapes, pair[1].size))
         batches = self._batches(ready, lambda pair: pair[1].first.shapes, lambda pair: pair[1].size)
         return [
@@ -143,8 +135,6 @@ class CheckpointModel:
         ]
 
     def _written(self, rendered: Sequence[tuple[Call, RenderedPrompt]]) -> dict[str, Response | CallError]:
-        from eyetest.models.checkpoint.generation import write  # noqa: PLC0415
-
         ready = [(call, one, wish_of(call)) for call, one in rendered]
         ready.sort(key=lambda entry: (entry[1].shapes, entry[2].most, len(entry[1].tokens)))
         results: dict[str, Response | CallError] = {}
@@ -156,7 +146,7 @@ class CheckpointModel:
         ):
             answers = self._fitting(
                 batch,
-                lambda part: write(
+                lambda part: self._inference.write(
                     self._network, tokenizer, [one for _, one, _ in part], [wish for *_, wish in part]
                 ),
             )
@@ -178,7 +168,7 @@ class CheckpointModel:
     def _batches(
         self, ready: Sequence[Any], kind: Callable[[Any], Any], size: Callable[[Any], int]
     ) -> Iterator[list[Any]]:
-        """Parts of a sorted list that fit together, and whose longest member times their number is within bounds."""
+        """Parts of a sorted list that fit together, with their longest member times their number within bounds."""
         for _, alike in groupby(ready, key=kind):
             batch: list[Any] = []
             for entry in alike:
@@ -189,7 +179,7 @@ class CheckpointModel:
             yield batch
 
     def _fitting(self, batch: list[Any], work: Callable[[list[Any]], Any]) -> list[Any]:
-        """What came of a batch, by its parts: halves, where the device's memory is too small for the whole."""
+        """The results of a batch by its parts: halves, where it does not fit into the device's memory."""
         import torch  # noqa: PLC0415
 
         try:
@@ -203,33 +193,25 @@ class CheckpointModel:
         return [*self._fitting(batch[:half], work), *self._fitting(batch[half:], work)]
 
     def _trial(self) -> list[Any]:
-        """Two questions about a grey picture, with answers of several lengths, to try a way out on."""
-        from eyetest.models.checkpoint.likelihood import PromptGroup  # noqa: PLC0415
-
+        """Two questions about a grey image with answers of several lengths, to test a way."""
         eyes = (GreyPicture(96, 64),) if self._renderer.sees else ()
         prompts = [
             Prompt((Message("user", (*eyes, Words(asked))),), candidates=("two", "two birds", "a bird, or none"))
             for asked in ("What is to be seen? Say it in a word.", "What is to be seen? Be brief.")
         ]
         rendered = self._renderer.render(prompts)
-        return [PromptGroup(rendered), PromptGroup(rendered[:1])]  # two rows: one would be compiled for one alone
+        group_of = self._inference.PromptGroup
+        return [group_of(rendered), group_of(rendered[:1])]  # two rows: a single one would be compiled separately
 
 
 def _as_responses(batch: list[tuple[list[Call], Any]], pending: list[Any]) -> dict[str, Response | CallError]:
-    """What was computed of a batch, as soon as the device has it, call by call."""
+    """The results of a batch, call by call, as soon as the device has them."""
     responses: dict[str, Response | CallError] = {}
     weights = chain.from_iterable(part() for part in pending)
     for (calls, group), of_group in zip(batch, weights, strict=True):
         left = iter(of_group)
         for call, one in zip(calls, group.prompts, strict=True):
             logs = [next(left) for _ in one.continuations]
-            responses[call.id] = Response(
-                request=call.id,
-                outcome="answered",
-                finish="stop",
-                tokens_in=len(one.tokens),
-                tokens_out=0,
-                candidates=tuple(float(part.sum()) for part in logs),
-                candidate_tokens=tuple(map(len, logs)),
-            )
+            sums = (float(part.sum()) for part in logs)
+            responses[call.id] = weighed_response(call, sums, map(len, logs), len(one.tokens))
     return responses

@@ -1,41 +1,43 @@
-"""Prompts as a checkpoint's own processor writes them: text by its chat template, tokens, and pictures as tensors."""
+"""Prompts as a checkpoint's processor writes them: text by its chat template, tokens, image tensors."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from eyetest.models.base import CallError, Pictures
-from eyetest.models.checkpoint.packing import Continuation
+from eyetest.models.base import CallError, Pictures, pictures_of
 from eyetest.models.trie import shared_start
-from eyetest.records import GreyPicture, Message, Picture, Prompt, Words
+from eyetest.records import Message, Picture, Prompt, Words
 
+# What a processor returns about tokens; everything else is about images
 _LANGUAGE = ("input_ids", "attention_mask", "token_type_ids", "mm_token_type_ids", "position_ids")
-"""What a processor gives about tokens; whatever else it gives is about pictures."""
-_STAND_IN = "answer"
-"""Put in an answer's place to learn what a chat template writes before it."""
+_STAND_IN = "answer"  # takes an answer's place to find what a chat template writes before it
+
+
+class Continuation(msgspec.Struct, frozen=True):
+    """Tokens of which those from ``first`` on are scored."""
+
+    tokens: list[int]
+    first: int
 
 
 class RenderedPrompt(msgspec.Struct, frozen=True):
     """A prompt as tokens and tensors."""
 
     tokens: list[int]
-    shown: int
-    """So many first tokens hold all pictures."""
-    kinds: dict[str, list[int]]
-    """What the processor says of each of these beside its number: whether it stands for part of a picture."""
-    vision: dict[str, Any]
-    """Tensors of the pictures, whose first axis counts pictures or their patches."""
+    shown: int  # the number of first tokens that hold all images
+    kinds: dict[str, list[int]]  # the processor's other values per token: whether it is part of an image
+    vision: dict[str, Any]  # image tensors; the first axis counts images or patches
     continuations: list[Continuation]
 
     @property
     def shapes(self) -> tuple[Any, ...]:
-        """What tensors must share to be laid together along their first axis."""
+        """What tensors must share to be concatenated along their first axis."""
         return tuple((name, tuple(tensor.shape[1:])) for name, tensor in sorted(self.vision.items()))
 
 
 class Renderer:
-    """One checkpoint's way to write prompts. Without pictures, each stays the one mark that the template writes."""
+    """How a checkpoint writes prompts. In text-only use each image stays the template's placeholder."""
 
     def __init__(self, processor: Any, pictures: Pictures | None, *, picture_token: int | None = None) -> None:
         self._processor, self._pictures, self._picture_token = processor, pictures, picture_token
@@ -44,18 +46,14 @@ class Renderer:
         self._talks = bool(processor.chat_template)
 
     def render(self, prompts: Sequence[Prompt]) -> list[RenderedPrompt]:
-        """Prompts that show the same pictures, each up to where the model goes on, with its candidates behind it.
-
-        The processor, which is slow because of the pictures, reads the first. Others that differ only after the last
-        picture take over what they share with it.
-        """
+        """Prompts with the same images as tokens, each with its candidates; what follows the images is read anew."""
         if not self.sees and any(map(pictures_of, prompts)):
             raise CallError("bad-request", "this checkpoint has no eyes: it reads text alone")
         first: _Base | None = None
         rendered = []
         for prompt in prompts:
             text = self._written(prompt.messages, prompt.prefill)
-            alone = self._ids(text)
+            alone: list[int] = self.tokenizer(text, add_special_tokens=not self._talks)["input_ids"]
             tokens = first.behind(alone) if first is not None else None
             if first is None or tokens is None:
                 first = self._base(prompt, text, alone)
@@ -82,7 +80,7 @@ class Renderer:
         return _Base(tokens, alone, last or (len(tokens) if vision else 0), kinds, vision, self._picture_token)
 
     def _continuations(self, prompt: Prompt, base: "_Base") -> list[Continuation]:
-        """Each candidate behind the prompt; its tokens are those that hold any of its letters."""
+        """Each candidate after the prompt; its tokens are those that hold any of its characters."""
         begun = self._written(prompt.messages, prompt.prefill + _STAND_IN).rpartition(_STAND_IN)[0]
         read = self.tokenizer(
             [begun + candidate for candidate in prompt.candidates],
@@ -100,7 +98,7 @@ class Renderer:
         return continuations
 
     def _written(self, messages: Sequence[Message], begun: str) -> str:
-        """The text of a conversation up to the model's turn, or within it where that was begun."""
+        """The text of a conversation up to the model's turn, or within a turn that was begun."""
         if not self._talks:
             return self._plain(messages, begun)
         said = [self._message(message.role, message.parts) for message in messages]
@@ -118,7 +116,7 @@ class Renderer:
         return {"role": role, "content": content}
 
     def _plain(self, messages: Sequence[Message], begun: str) -> str:
-        """For a checkpoint that was never taught to talk: one paragraph below the other."""
+        """For a checkpoint without a chat template: one paragraph below the other."""
         mark = getattr(self._processor, "image_token", "")
         written = [
             "".join(part.text if isinstance(part, Words) else f"{mark}\n" for part in message.parts)
@@ -126,18 +124,9 @@ class Renderer:
         ]
         return "\n\n".join((*written, begun))
 
-    def _ids(self, text: str) -> list[int]:
-        ids: list[int] = self.tokenizer(text, add_special_tokens=not self._talks)["input_ids"]
-        return ids
-
-
-def pictures_of(prompt: Prompt) -> list[Picture | GreyPicture]:
-    """The pictures that a prompt shows, in order."""
-    return [part for message in prompt.messages for part in message.parts if not isinstance(part, Words)]
-
 
 def names_of_pictures(prompt: Prompt) -> tuple[str, ...]:
-    """What the pictures of a prompt are known by, which tells equal ones without looking at them."""
+    """The identities of a prompt's images, which are equal for equal images."""
     return tuple(
         part.image.sha256 if isinstance(part, Picture) else f"grey {part.width} × {part.height}"
         for part in pictures_of(prompt)
@@ -145,22 +134,17 @@ def names_of_pictures(prompt: Prompt) -> tuple[str, ...]:
 
 
 class _Base(msgspec.Struct, frozen=True):
-    """A text as it was read with its pictures, from which others that begin alike take over."""
+    """A text tokenized with its images, reused by others with the same beginning."""
 
     tokens: list[int]
-    alone: list[int]
-    """The tokens of the text by itself, in which each picture is one mark."""
+    alone: list[int]  # the tokens of the text alone, each image one placeholder
     shown: int
     kinds: dict[str, list[int]]
     vision: dict[str, Any]
     mark: int | None
 
     def behind(self, ids: list[int]) -> list[int] | None:
-        """The tokens of another text, given by itself; None where it differs before the last picture.
-
-        A tokenizer may join the end of one text with what follows in another, so only what stayed as it was is
-        taken over, and not simply the whole.
-        """
+        """The tokens of another text with the same beginning; None if it differs before an image."""
         alike = shared_start((self.alone, ids))
         if self.vision and (self.mark is None or self.mark in self.alone[alike:] or self.mark in ids[alike:]):
             return None

@@ -1,9 +1,6 @@
-"""Likelihoods from a vLLM server.
+"""Likelihoods from a vLLM server: by the tree of the candidates' tokens (``logprob_token_ids``), with its cache.
 
-``logprob_token_ids`` gives the exact log-probabilities of chosen tokens after a prompt and uses the prefix cache, so
-candidates are weighed by walking the tree of their tokens. A chat request goes on from a text, not from tokens: what
-a text was read as stands in each reply (``return_token_ids``), and a candidate whose beginning is read otherwise is
-weighed by ``prompt_logprobs``, which computes the whole prompt each time.
+A candidate whose beginning is tokenized differently is scored by ``prompt_logprobs``, a whole prompt each time.
 """
 
 import math
@@ -14,25 +11,30 @@ from typing import Any
 import msgspec
 
 from eyetest.models.base import CallError
-from eyetest.models.openai.chat import (
+from eyetest.models.openai.connection import Connection, encode
+from eyetest.models.openai.weighing import (
     CONTINUE,
+    CandidateWeights,
     DataUrl,
+    Leaders,
+    Tokenized,
+    TokenizedCandidate,
+    Usage,
+    Way,
     assistant,
+    behind,
     chat_messages,
-    encoded,
+    in_order,
     reading_settings,
+    refuse_empty,
+    sum_of,
     template_settings,
 )
-from eyetest.models.openai.connection import Connection
-from eyetest.models.openai.pieces import Tokenized, TokenizedCandidate, behind
-from eyetest.models.openai.weighing import CandidateWeights, Leaders, Usage, refuse_empty, side_by_side
-from eyetest.models.trie import Beginning, Fork, weigh
+from eyetest.models.trie import Beginning, Fork, side_by_side, weigh
 from eyetest.records import Prompt
 from eyetest.records.request import IMPOSSIBLE
-from eyetest.records.tables import Method
 
-_MOST_IDS = 128
-"""As many tokens as vLLM gives the log-probabilities of in one request."""
+_MOST_IDS = 128  # the most tokens whose log-probabilities vLLM gives in one request
 _MOST_KNOWN = 50_000
 _QUESTION = {"role": "user", "content": "?"}
 _TOKEN = re.compile(r"token_id:(\d+)")
@@ -67,27 +69,27 @@ class _Completion(msgspec.Struct):
     prompt_logprobs: list[dict[str, _Scored] | None] | None = None
 
 
-class VllmPrompt:
-    """A whole prompt for each candidate: dear, and always possible."""
+class VllmPrompt(Way):
+    """A whole prompt for each candidate: expensive, and always possible."""
 
     name = "vLLM, a whole prompt for each candidate (prompt_logprobs)"
-    methods: tuple[Method, ...] = ("likelihood", "first-token")
 
     def __init__(self, connection: Connection, data_url: DataUrl) -> None:
-        self._connection, self._data_url = connection, data_url
+        super().__init__(connection, data_url)
         self._known: dict[tuple[str, str], TokenizedCandidate] = {}
 
     async def weigh(self, prompt: Prompt, settings: Mapping[str, Any]) -> CandidateWeights:
-        """Weigh all candidates of a prompt."""
+        """Score all candidates of a prompt."""
         weighing = await self._begin(prompt, settings)
         return weighing.weighed(await weighing.by_prompts(weighing.read))
 
     async def _begin(self, prompt: Prompt, settings: Mapping[str, Any]) -> "_Weighing":
-        messages = encoded(chat_messages(prompt.messages, self._data_url, settings.get("detail")))
-        return _Weighing(self._connection, prompt, settings, messages, await self._read(prompt, settings))
+        messages = chat_messages(prompt.messages, self._data_url, settings.get("detail"))
+        raw = [msgspec.Raw(encode(message)) for message in messages]  # once for all requests that begin with them
+        return _Weighing(self._connection, prompt, settings, raw, await self._read(prompt, settings))
 
     async def _read(self, prompt: Prompt, settings: Mapping[str, Any]) -> dict[str, TokenizedCandidate]:
-        """The candidates as tokens behind a short question without pictures: they are read alike behind any."""
+        """The candidates as tokens after a short question without images: they are the same after any prompt."""
         begun, texts = prompt.prefill, list(dict.fromkeys(prompt.candidates))
         read = {text: known for text in texts if (known := self._known.get((begun, text)))}
         unknown = [text for text in texts if text not in read]
@@ -107,20 +109,16 @@ class VllmPrompt:
         told = [_QUESTION, *([assistant(said)] if said else [])]
         body = {**template_settings(settings), "messages": told, "return_token_strs": True}
         body |= CONTINUE if said else {}
-        return await self._connection.ask(self._connection.beside("tokenize"), body, Tokenized)
+        return await self._ask("tokenize", body, Tokenized)
 
 
 class VllmTree(VllmPrompt):
-    """The tree of the candidates' tokens, a request for each node that has children."""
+    """The tree of the candidates' tokens, a request for each node with children."""
 
     name = "vLLM, by the tree of the candidates' tokens (logprob_token_ids)"
 
-    def __init__(self, connection: Connection, data_url: DataUrl) -> None:
-        super().__init__(connection, data_url)
-        self._leaders = Leaders()
-
     async def weigh(self, prompt: Prompt, settings: Mapping[str, Any]) -> CandidateWeights:
-        """Weigh all candidates of a prompt."""
+        """Score all candidates of a prompt."""
         weighing = await self._begin(prompt, settings)
         logs = await weighing.by_tree(self._leaders)
         others = [text for text in weighing.read if text not in logs]
@@ -128,7 +126,7 @@ class VllmTree(VllmPrompt):
 
 
 class _Weighing:
-    """The requests about one prompt."""
+    """The requests about a prompt."""
 
     def __init__(
         self,
@@ -147,17 +145,15 @@ class _Weighing:
         self._begins[()] = ""
 
     def weighed(self, logs: Mapping[str, float | None]) -> CandidateWeights:
-        """What came of it, in the order of the candidates."""
-        texts = self._prompt.candidates
-        return CandidateWeights(
-            [logs[text] for text in texts], [len(self._tokens(text)) for text in texts], self._usage
-        )
+        """The results in the order of the candidates."""
+        known = {text: (log, len(self._tokens(text))) for text, log in logs.items()}
+        return in_order(self._prompt, known, self._usage)
 
     def _tokens(self, text: str) -> Beginning:
         return self.read[text].tokens[: 1 if self._prompt.first_token else None]
 
     async def by_prompts(self, texts: Iterable[str]) -> dict[str, float | None]:
-        """Some candidates side by side, each with a prompt of its own."""
+        """Score candidates in parallel, each with its own prompt."""
         texts = list(texts)
         return dict(zip(texts, await side_by_side(map(self._by_prompt, texts)), strict=True))
 
@@ -167,17 +163,14 @@ class _Weighing:
         scored = (reply.prompt_logprobs or [])[-len(tokens) :]
         if len(scored) != len(tokens):
             raise _unreadable("no log-probabilities of the prompt")
-        logs = [
-            entry[str(token)] for entry, token in zip(scored, tokens, strict=True) if entry and str(token) in entry
-        ]
+        pairs = zip(scored, map(str, tokens), strict=True)
+        logs = [entry[token] for entry, token in pairs if entry and token in entry]
         if len(logs) != len(tokens):
             raise CallError("bad-request", "vLLM reads the answer otherwise here than behind a short question")
-        numbers = [entry.logprob for entry in logs[: len(self._tokens(text))]]
-        possible = [log for log in numbers if log is not None and log > IMPOSSIBLE]
-        return sum(possible) if len(possible) == len(numbers) else None
+        return sum_of([entry.logprob for entry in logs[: len(self._tokens(text))]])
 
     async def by_tree(self, leaders: Leaders) -> dict[str, float | None]:
-        """Those candidates of which every beginning can be written as a text that is read as the same tokens."""
+        """The candidates whose every beginning can be written as a text with the same tokens."""
 
         async def ask(fork: Fork) -> Mapping[int, float]:
             if fork.begun:
@@ -194,7 +187,7 @@ class _Weighing:
         return logs
 
     async def _ask(self, fork: Fork) -> Mapping[int, float]:
-        """The log-probabilities of the next tokens; not a number where the beginning cannot be asked about."""
+        """The log-probabilities of the next tokens; NaN where the beginning cannot be requested."""
         if fork.begun and not self._begins[fork.begun]:
             return dict.fromkeys(fork.tokens, math.nan)
         logs: dict[int, float] = {}
@@ -211,12 +204,12 @@ class _Weighing:
         return logs
 
     async def _complete(self, asked: dict[str, Any], said: str) -> _Completion:
-        """One request for a token, where the model is to have said something already."""
+        """One request for a token after a given beginning of the model's turn."""
         begun = self._prompt.prefill + said
-        told = (
-            {**CONTINUE, "messages": [*self._messages, assistant(begun)]} if begun else {"messages": self._messages}
-        )
-        reply = await self._connection.ask(self._url, {**self._settings, **asked, **told}, _Completion)
+        body = {**self._settings, **asked, "messages": self._messages}
+        if begun:
+            body |= {**CONTINUE, "messages": [*self._messages, assistant(begun)]}
+        reply = await self._connection.ask(self._url, body, _Completion)
         self._usage.add(reply.usage)
         return reply
 

@@ -1,4 +1,4 @@
-"""Datasets as data: which files, which reader, which reformer. One YAML file for each lies in this folder."""
+"""Datasets as data: files, reader and reformer of each, in one YAML file in this folder."""
 
 from importlib import resources
 from pathlib import Path
@@ -24,65 +24,75 @@ DIMENSIONS = {
     "Desc": "visual description",
     "Dialog": "multi-turn dialogue",
 }
-"""ReForm-Eval's eight. A dataset of one's own may have another."""
+"""ReForm-Eval's eight; user datasets may have others."""
 
 
 class Dataset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a dataset is reformed: one file of the catalogue, or one of your own."""
+    """How a dataset is reformed: a file of the catalogue, or the user's."""
 
     name: _Word
     title: str = ""
     dimension: _Word
-    """The capability that it is about: one of `DIMENSIONS`, or a word of one's own."""
+    """Its capability: one of `DIMENSIONS`, or another word."""
     task: _Word
     reader: str
-    """The format of its annotation files."""
     read: dict[str, Any] = {}
-    """What the reader is told."""
     reformer: str
-    """The kind of question that is made of it."""
     settings: dict[str, Any] = {}
-    """What the reformer is told."""
-    files: str = ""
-    """Which of the publisher's files the annotations are."""
-    pictures: str = ""
-    """Where the pictures come from, and how they lie."""
+    files: str = ""  # which of the publisher's files hold the annotations
+    pictures: str = ""  # source and layout of the images
     url: str = ""
-    """Where annotations are to be had."""
     licence: str = ""
     aliases: tuple[str, ...] = ()
-    """Other names that people know it by."""
 
     def checked(self, where: str) -> tuple[msgspec.Struct, msgspec.Struct]:
-        """What the reader and the reformer are told, or one line about what is wrong."""
-        if self.reader not in READERS:
-            raise InputError(f'{where}: no reader named "{self.reader}"; {nearest(self.reader, READERS)}')
-        if self.reformer not in REFORMERS:
-            raise InputError(f'{where}: no reformer named "{self.reformer}"; {nearest(self.reformer, REFORMERS)}')
+        """Settings of the reader and the reformer, or a line on what is wrong."""
+        for kind, name, known in (("reader", self.reader, READERS), ("reformer", self.reformer, REFORMERS)):
+            if name not in known:
+                raise InputError(f'{where}: no {kind} named "{name}"; {nearest(name, known)}')
         reading = convert(self.read, READERS[self.reader].settings, f"{where}, read")
         return reading, convert(self.settings, REFORMERS[self.reformer].settings, f"{where}, settings")
 
 
 def dataset_names() -> list[str]:
-    """The datasets of the catalogue."""
+    """Names of the datasets in the catalogue."""
     files = resources.files(__name__).iterdir()
     return sorted(file.name.removesuffix(_ENDING) for file in files if file.name.endswith(_ENDING))
 
 
 def load_dataset(name: str) -> Dataset:
-    """The dataset of this name, however it is spelt, or the one that a YAML file describes."""
-    known = {_plain(one): one for one in dataset_names()}
+    """The dataset of this name in any spelling, or the one that a YAML file describes."""
+    where, described = _described(name)
+    dataset = convert(described, Dataset, where)
+    dataset.checked(where)
+    return dataset
+
+
+def _described(name: str) -> tuple[str, dict[str, Any]]:
+    """The file and the description of a dataset, completed by that of the dataset named under ``like``."""
+    known = {_plain(entry): entry for entry in dataset_names()}
     if name.lower().endswith((_ENDING, ".yml")):
         where, text = name, read_text(Path(name))
     elif entry := known.get(_plain(name)) or _aliases().get(_plain(name)):
         where, text = f"{entry}{_ENDING}", _catalogue_text(entry)
     else:
-        raise InputError(
-            f'no dataset "{name}" in the catalogue, and no YAML file; {nearest(name, known.values(), 8)}'
-        )
-    dataset = convert(parse_yaml(text, where) or {}, Dataset, where)
-    dataset.checked(where)
-    return dataset
+        hint = nearest(name, known.values(), 8)
+        raise InputError(f'no dataset "{name}" in the catalogue, and no YAML file; {hint}')
+    described = parse_yaml(text, where) or {}
+    like = described.pop("like", None) if isinstance(described, dict) else None
+    if like is not None:
+        if _plain(str(like)) not in known:
+            hint = nearest(str(like), known.values(), 8)
+            raise InputError(f'{where}: no dataset "{like}" in the catalogue; {hint}')
+        described = _merged(_described(str(like))[1], {"aliases": [], **described})
+    return where, described
+
+
+def _merged(ours: Any, theirs: Any) -> Any:
+    """Merge two descriptions, ``theirs`` first, objects key by key."""
+    if not isinstance(ours, dict) or not isinstance(theirs, dict):
+        return theirs
+    return ours | {key: _merged(ours.get(key), value) for key, value in theirs.items()}
 
 
 def _aliases() -> dict[str, str]:
@@ -95,5 +105,5 @@ def _catalogue_text(name: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """A name without case and joints: VQA-v2, vqa_v2 and VQAv2 are one dataset."""
+    """A name without case and separators: VQA-v2, vqa_v2 and VQAv2 are one dataset."""
     return "".join(letter for letter in name.lower() if letter not in _JOINTS)

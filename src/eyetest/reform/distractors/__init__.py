@@ -1,1 +1,1 @@
-"""Wrong options that could be right, and are not: one module a way to make them."""
+"""Plausible wrong options, a module for each method."""

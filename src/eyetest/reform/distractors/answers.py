@@ -1,94 +1,277 @@
-"""Distractors for open answers, by rule where the answer's kind has one, or from the dataset's other answers.
-
-Whatever recurs is drawn in sets (`option_sets`): counts, years, colours, values, names. So a frequent answer is a
-distractor as often as its golds need, and of numbers the gold is no more often the largest than luck has it. What
-does not recur is made up around the gold.
-"""
+"""Distractors for open answers: drawn in sets (`option_sets`) from answers that recur, or made around the key."""
 
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from math import ceil
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
-from eyetest.reform.distractors.answer_groups import AnswerGroup, TextPool, alike_colours, list_group, number_group
-from eyetest.reform.distractors.answer_kinds import LISTS, AnswerKind, kind_of, opposite, other_alternative
-from eyetest.reform.distractors.moments import other_dates, other_times
-from eyetest.reform.distractors.quantities import WrittenNumber, ladder
+from eyetest.reform.annotation import ClassLabel
+from eyetest.reform.distractors.answer_kinds import (
+    ALIKE,
+    LISTS,
+    AnswerKind,
+    WrittenNumber,
+    in_case_of,
+    kind_of,
+    opposite,
+    other_alternative,
+    other_dates,
+    other_times,
+)
+from eyetest.reform.distractors.classes import by_hierarchy, name_classes, related
+from eyetest.reform.distractors.number_sets import NumberPool, NumberQuestion, ask_number
+from eyetest.reform.distractors.option_sets import HardOptions, SetRequest
+from eyetest.reform.distractors.wordnet import find_wordnet
 from eyetest.reform.distractors.words import plain
-from eyetest.scoring.metrics.base import Context
-from eyetest.scoring.metrics.relaxed import relaxed
+from eyetest.scoring.metrics.relaxed import asks_when
+from eyetest.text import Level, parse, same
+
+Floats = NDArray[np.float32]
+Kin = NDArray[np.bool_]
+_MOST_TOGETHER = 600  # answers of which every two are compared
+_LEAST_TOGETHER = 12  # different answers from which on questions that begin alike are a group of their own
+_TIMES_IN_LIST = 4  # answers that come so often each, on average, are a list that needs no others beside it
+_UNSEEN = 0.5  # A member of a list that is never gold counts as half a record: it may be offered, if seldom
+_OFTEN = 4
+_POOL = 10
+_FAR = {"count": 10, "year": 30}  # from which difference on two numbers of a row are as far apart as can be
+_UNKNOWN = 0.7  # how far apart answers are of which WordNet knows nothing
+_OTHER_KIND = 3.0  # distance factor of answers of different kinds: offered together only if none else is left
+_MARGIN = 3  # counts and years beyond the least and the largest gold that may be offered
+
+
+class AnswerGroup:
+    """Answers drawn from one another, by `name`, which all spellings share; `shown` writes one like the key."""
+
+    def __init__(self, options: int, seed: int, name: Callable[[str], str], shown: Callable[[str, str], str]) -> None:
+        self._options, self._seed, self._name, self._shown = options, seed, name, shown
+        self._where: dict[str, tuple[Sequence[str], HardOptions, int]] = {}
+
+    def add(self, names: Sequence[str], weights: Sequence[float], distance: Floats, kin: Kin) -> None:
+        """Add answers that are drawn from one another."""
+        request = SetRequest(options=self._options, pool=_POOL, weights=np.array(weights, np.float64), kin=kin)
+        options = HardOptions(distance, request, self._seed)
+        self._where |= {name: (names, options, number) for number, name in enumerate(names)}
+
+    def draw(self, gold: str, is_right: Callable[[str], bool], chance: random.Random) -> list[str]:
+        """Draw wrong answers beside a right one; none where it is not of the group."""
+        if (name := self._name(gold)) not in self._where:
+            return []
+        names, options, number = self._where[name]
+        drawn = options.draw(number, lambda other: is_right(self._shown(gold, names[other])), chance)
+        return [self._shown(gold, names[other]) for other in drawn]
+
+
+def list_group(kind: AnswerKind, golds: Counter[str], options: int, seed: int) -> AnswerGroup:
+    """Members of a closed list, or of a row of whole numbers, near ones together."""
+    counts = Counter[str]()
+    for gold, count in golds.items():
+        counts[plain(gold)] += count
+    if kind.name in LISTS and kind.form:
+        members = list(dict.fromkeys((*LISTS[kind.name][int(str(kind.form[0]))], *counts)))
+    else:
+        numbers = [int(gold) for gold in counts]
+        row = range(max(min(numbers) - _MARGIN, 0), max(numbers) + _MARGIN + 1)
+        members = [str(number) for number in row] if len(row) <= _MOST_TOGETHER else sorted(counts, key=int)
+    seen = [member for member in members if counts[member]]
+    if counts.total() >= _OFTEN * len(seen) and len(seen) >= 2 * options:
+        members = seen
+    group = AnswerGroup(options, seed, plain, in_case_of)
+    weights = [counts[member] or _UNSEEN for member in members]
+    group.add(members, weights, _list_distance(kind, members), _same_colours(members))
+    return group
+
+
+def _list_distance(kind: AnswerKind, members: Sequence[str]) -> Floats:
+    """Distances of members: cyclic for year and week, linear for numbers, else all equal."""
+    if members[0].isdigit():
+        values = np.array(members, np.float32)
+        return np.asarray(np.minimum(np.abs(values[:, None] - values) / _FAR[kind.name], 1), np.float32)
+    places = np.arange(len(members), dtype=np.float32)
+    apart = np.abs(places[:, None] - places)
+    if kind.name in ("month", "weekday"):
+        return np.asarray(np.minimum(apart, len(members) - apart) / len(members))
+    return apart / len(members) if kind.name == "count" else np.where(apart > 0, np.float32(0.5), np.float32(0))
+
+
+def alike_colours(one: str, others: Iterable[str]) -> bool:
+    """Whether a colour is easily called by one of some other names."""
+    return any(one in alike and not alike.isdisjoint(others) for alike in ALIKE)
+
+
+def _same_colours(members: Sequence[str]) -> Kin:
+    return np.array([[one == other or alike_colours(one, (other,)) for other in members] for one in members])
+
+
+class TextPool:
+    """Answers in words, by the first two words of the question; by one or none where these have too few answers."""
+
+    def __init__(self, asked: Mapping[tuple[str, str], int], options: int, seed: int) -> None:
+        self._options, self._seed = options, seed
+        self._spelt: dict[str, str] = {}
+        answers: dict[str, Counter[str]] = defaultdict(Counter)
+        for (question, gold), count in asked.items():
+            self._spelt.setdefault(plain(gold), gold)
+            answers[_beginning(question, 2)][plain(gold)] += count
+        rest: dict[str, Counter[str]] = defaultdict(Counter)
+        for words in (1, 0):
+            for beginning in [one for one, counts in answers.items() if not self._is_group(counts)]:
+                rest[" ".join(beginning.split()[:words])] += answers.pop(beginning)
+            answers |= {one: answers[one] + counts for one, counts in rest.items()}
+            rest = defaultdict(Counter)
+        if "" in answers and len(answers[""]) < _LEAST_TOGETHER:
+            answers[""] += Counter(dict.fromkeys(self._spelt, 0))
+        self._answers = answers
+        self._groups: dict[str, AnswerGroup] = {}
+
+    def _is_group(self, counts: Counter[str]) -> bool:
+        """Whether answers are enough to draw from: many different ones, or a few frequent ones."""
+        recur = counts.total() >= _TIMES_IN_LIST * len(counts)
+        return len(counts) >= (self._options if recur else _LEAST_TOGETHER)
+
+    def draw(self, question: str, gold: str, is_right: Callable[[str], bool], chance: random.Random) -> list[str]:
+        """Draw wrong answers beside a right one, which has to be known."""
+        keys = (_beginning(question, words) for words in (2, 1, 0))
+        key = next((key for key in keys if plain(gold) in self._answers.get(key, ())), None)
+        if key is None:
+            return []
+        if key not in self._groups:
+            self._groups[key] = self._group(self._answers[key])
+        return self._groups[key].draw(gold, is_right, chance)
+
+    def _group(self, counts: Counter[str]) -> AnswerGroup:
+        group = AnswerGroup(self._options, self._seed, plain, lambda gold, name: self._spelt[name])
+        by_form = sorted(counts, key=lambda name: (*_form(self._spelt[name]), counts[name], name))
+        for names in _cut(by_form, _LEAST_TOGETHER):
+            spelt = [self._spelt[name] for name in names]
+            wordnet = find_wordnet()
+            classes = name_classes([ClassLabel(name=text) for text in spelt], wordnet)
+            kin = related(classes, wordnet) | _contained(names)
+            meant = by_hierarchy(classes, wordnet) if wordnet else np.full(kin.shape, np.nan, np.float32)
+            distance = np.nan_to_num(meant, nan=_UNKNOWN) / 2 + _form_distance(spelt)
+            distance += _OTHER_KIND * _other_kinds(spelt)
+            group.add(names, [counts[name] or _UNSEEN for name in names], distance.astype(np.float32), kin)
+        return group
+
+
+def _beginning(question: str, words: int) -> str:
+    return " ".join(plain(question).split()[:words])
+
+
+def _form(text: str) -> tuple[bool, bool, int]:
+    """Surface form of an answer: digits, a capital, length."""
+    return any(letter.isdigit() for letter in text), text[:1].isupper(), len(text.split())
+
+
+def _form_distance(texts: Sequence[str]) -> Floats:
+    digits, capital, words = (np.array(one, np.float32) for one in zip(*map(_form, texts), strict=True))
+    length = np.log1p(np.array([len(text) for text in texts], np.float32))
+    parts = ((digits, 0.4), (capital, 0.4), (np.log1p(words), 0.3), (length, 0.3))
+    return np.asarray(np.sum([weight * np.abs(part[:, None] - part) for part, weight in parts], axis=0))
+
+
+def _other_kinds(texts: Sequence[str]) -> Kin:
+    """Which answers are of different kinds: a fraction or formula is hardly an alternative to words."""
+    math = np.array([parse(text).kind in ("number", "formula") and any(map(str.isdigit, text)) for text in texts])
+    return np.asarray(math[:, None] != math)
+
+
+def _contained(names: Sequence[str]) -> Kin:
+    """Which answers contain all words of others, and perhaps more."""
+    words = [set(name.split()) for name in names]
+    numbers = {word: number for number, word in enumerate(dict.fromkeys(word for own in words for word in own))}
+    has = np.zeros((len(names), len(numbers)), np.float32)
+    for row, own in zip(has, words, strict=True):
+        row[[numbers[word] for word in own]] = 1
+    sizes = has.sum(axis=1)
+    return np.asarray(has @ has.T >= np.minimum(sizes[:, None], sizes))
+
+
+def _cut(names: Sequence[str], least: int) -> Iterator[Sequence[str]]:
+    """Neighbours together, in parts small enough to be compared."""
+    size = max(ceil(len(names) / ceil(len(names) / _MOST_TOGETHER)), least)
+    yield from (names[first : first + size] for first in range(0, len(names), size))
+
 
 _TRIES = 20
 
 
 class OpenQuestion(msgspec.Struct, frozen=True, dict=True):
-    """A question, the answer that becomes the gold, and all that are right."""
+    """A question, its gold, and all right answers."""
 
     question: str
     gold: str
     right: tuple[str, ...] = ()
-    type: str = ""
-    """Of which type of question the dataset says that it is."""
+    type: str = ""  # type of question by the dataset
 
     @property
     def asks(self) -> str:
-        """What tells questions with answers of one kind: their type, and how the question itself begins."""
+        """What questions with answers of one kind share: their type, and how the question itself begins."""
         last = re.split(r"(?<=[.!?])\s+", self.question.strip())[-1]
         return f"{'-'.join(plain(self.type).split())} {last}".strip()
 
     @cached_property
     def kind(self) -> AnswerKind:
-        """What kind of thing the gold is. Two alternatives that people are divided about are words like others."""
+        """Kind of the gold. Two alternatives with divided votes are words like others."""
         kind = kind_of(self.question, self.gold)
         if kind.name == "either-or" and self.is_right(other_alternative(self.question, self.gold)):
             return AnswerKind("text")
         return kind
 
+    @property
+    def number(self) -> NumberQuestion:
+        """The question as one for a number, which its gold has to be."""
+        return ask_number(self.question, WrittenNumber.known(self.gold), (), is_share=self.kind.form[-1] is True)
+
     @cached_property
     def _known(self) -> dict[str, tuple[str, set[str]]]:
-        """Each right answer once: as it is compared, with a spelling and its words."""
+        """Each right answer once: its comparison key, a spelling and its words."""
         return {said: (answer, set(said.split())) for answer in (self.gold, *self.right) if (said := plain(answer))}
 
     def is_right(self, text: str) -> bool:
-        """Whether a text says the same as a right answer, or part of it, or a number that is as good as one."""
+        """Whether a text equals a right answer, or part of it, or a number close to one."""
         said = plain(text)
         words = set(said.split())
         if said in self._known or any(words <= theirs or words > theirs for _, theirs in self._known.values()):
             return True
-        if any(letter.isdigit() for letter in said):
-            context = Context(question=self.question)
-            for answer, _ in self._known.values():
-                if relaxed(text, answer, context) or relaxed(answer, text, context):
-                    return True
+        level = Level.VALUE if asks_when(self.question) else Level.RELAXED
+        answers = [answer for answer, _ in self._known.values()]
+        if any(same(text, answer, level) or same(answer, text, level) for answer in answers):
+            return True
         return alike_colours(said, self._known)
 
 
 class AnswerDistractors:
-    """Knows all answers of a dataset, and draws wrong ones for each of its questions."""
+    """Draws wrong answers for each question from all answers of a dataset."""
 
     def __init__(self, questions: Iterable[OpenQuestion], options: int, seed: int) -> None:
         self._count = options - 1
         counts: dict[AnswerKind, Counter[str]] = defaultdict(Counter)
         asked: Counter[tuple[str, str]] = Counter()
+        numbers: list[NumberQuestion] = []
         for one in questions:
             kind = one.kind
             if kind.name == "text":
                 asked[one.asks, one.gold] += 1
+            elif kind.name == "number":
+                numbers.append(one.number)
             else:
                 counts[kind][one.gold] += 1
         self._groups: dict[AnswerKind, AnswerGroup] = {}
         for kind, golds in counts.items():
             if kind.name in LISTS or kind.name in ("count", "year"):
                 self._groups[kind] = list_group(kind, golds, options, seed)
-            elif kind.name == "number" and (group := number_group(golds, options, seed)) is not None:
-                self._groups[kind] = group
         self._pool = TextPool(asked, options, seed)
+        self._numbers = NumberPool(numbers)
 
     def by_rule(self, asked: OpenQuestion, chance: random.Random) -> list[str]:
-        """Distractors that follow from what kind of thing the gold is; none for names and other words."""
+        """Distractors by the kind of the gold; none for names and other words."""
         kind = asked.kind
         if kind.name == "text":
             return []
@@ -96,11 +279,12 @@ class AnswerDistractors:
             return [opposite(asked.gold)]
         if kind.name == "either-or":
             return [other_alternative(asked.question, asked.gold)]
-        group = self._groups.get(kind)
-        drawn = group.draw(asked.gold, asked.is_right, chance) if group is not None else []
-        if len(drawn) < self._count and kind.name in ("number", "time", "date"):
+        if kind.name == "number":
+            return self._numbers.draw(asked.number, self._count, asked.is_right, chance)
+        if kind.name in ("time", "date"):
             return _made_up(asked, kind, self._count, chance)
-        return drawn
+        group = self._groups.get(kind)
+        return group.draw(asked.gold, asked.is_right, chance) if group is not None else []
 
     def from_pool(self, asked: OpenQuestion, chance: random.Random) -> list[str]:
         """Right answers to other questions: those of the same kind, or in words to questions that begin alike."""
@@ -110,19 +294,10 @@ class AnswerDistractors:
 
 
 def _made_up(asked: OpenQuestion, kind: AnswerKind, count: int, chance: random.Random) -> list[str]:
-    """Distractors around a gold that nothing else in the dataset is like."""
-    make: Callable[[], list[str]]
-    if kind.name == "time":
-        make = lambda: other_times(asked.gold, count, chance)  # noqa: E731
-    elif kind.name == "date":
-        make = lambda: other_dates(asked.gold, count, chance)  # noqa: E731
-    else:
-        quantity = WrittenNumber.read(asked.gold)
-        assert quantity is not None
-        make = lambda: ladder(quantity, count, chance)  # noqa: E731
+    vary = other_times if kind.name == "time" else other_dates
     made: list[str] = []
     for _ in range(_TRIES):
-        made = [text for text in dict.fromkeys(make()) if not asked.is_right(text)]
+        made = [text for text in dict.fromkeys(vary(asked.gold, count, chance)) if not asked.is_right(text)]
         if len(made) == count:
             break
     return made
@@ -131,11 +306,7 @@ def _made_up(asked: OpenQuestion, kind: AnswerKind, count: int, chance: random.R
 def false_negatives(
     asked: Iterable[OpenQuestion], distractors: AnswerDistractors, chance: random.Random
 ) -> tuple[int, int]:
-    """How many of how many distractors from the pool one more person would have called right.
-
-    Of each question that several people answered, one person's answer is held back, distractors are drawn as if the
-    others had been asked alone, and those that this person said are counted.
-    """
+    """Count pool distractors, and those equal to one annotator's answer that was held out when they were drawn."""
     hits = total = 0
     for one in asked:
         answers = one.right
@@ -149,7 +320,7 @@ def false_negatives(
 
 
 def majority(answers: Sequence[str]) -> tuple[str, float]:
-    """The answer that most people gave, the first of them where several did, and the share that gave it."""
+    """The most frequent answer, the first of several, and its share."""
     said = [answer.strip() for answer in answers if answer.strip()]
     if not said:
         return "", 0.0

@@ -1,14 +1,13 @@
-"""Distractors out of candidate answers that a dataset offers, of which many may be right as well.
-
-People answer "yes", "yeah" and "it is" to the same question. So a question that asks for yes or no gets one
-distractor, the opposite; any other gets candidates that share no telling word with a right answer.
-"""
+"""Distractors from candidates and other captions, sharing no content word with answers; yes-no: only the opposite."""
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from random import Random
 from typing import Literal
 
+from eyetest.reform.annotation import Annotation
 from eyetest.reform.distractors.words import plain
 
 Stance = Literal["yes", "no", "unsure", "number", "other"]
@@ -37,7 +36,7 @@ def is_polar(question: str) -> bool:
 
 
 def stance(answer: str) -> Stance:
-    """What kind of answer a text is, told by its first words."""
+    """Kind of answer of a text, by its first words."""
     text = answer.casefold().strip()
     if not text or _UNSURE.search(text):
         return "unsure"
@@ -51,7 +50,7 @@ def stance(answer: str) -> Stance:
 def from_candidates(
     question: str, right: Sequence[str], candidates: Sequence[str], count: int, chance: random.Random
 ) -> list[str]:
-    """Up to so many candidates that contradict every right answer, the gold first; none where that cannot be told."""
+    """The gold, then up to so many candidates that contradict every right answer; none where that is undecidable."""
     kind = stance(right[0])
     if kind == "unsure":
         return []
@@ -74,6 +73,45 @@ def from_candidates(
 
 
 def _telling(text: str) -> set[str]:
-    """The words that say something, without their plural's s."""
+    """Content words, without a plural's s."""
     words = re.findall(r"[\w']+", text.casefold())
     return {word.removesuffix("s") for word in words if not _SAYS_NOTHING.fullmatch(word)}
+
+
+_TRIES = 200
+_SHORTEST = 3  # shorter words (a, of, on …) say nothing of what is seen
+_COMMON = frozenset(
+    ("with", "and", "the", "are", "that", "this", "its", "his", "her", "their", "from", "into", "there")
+)
+
+
+class CaptionPool:
+    """Captions of other images that share no content word with those of an image, nor with each other."""
+
+    def __init__(self, records: Iterable[Annotation]) -> None:
+        self._captions = [(record.id, caption) for record in records for caption in record.captions]
+
+    def draw(self, record: Annotation, count: int, chance: Random) -> list[str]:
+        """At most so many captions of other images."""
+        taken = frozenset().union(*map(content, record.captions))
+        drawn: list[str] = []
+        for caption in self._candidates(record, count * _TRIES, chance):
+            words = content(caption)
+            if words and words.isdisjoint(taken):
+                taken |= words
+                drawn.append(caption)
+            if len(drawn) == count:
+                break
+        return drawn
+
+    def _candidates(self, record: Annotation, most: int, chance: Random) -> Iterator[str]:
+        for _ in range(most):
+            key, caption = chance.choice(self._captions)
+            if key != record.id:
+                yield caption
+
+
+@lru_cache(maxsize=100_000)
+def content(text: str) -> frozenset[str]:
+    """Words of a text that describe visible content."""
+    return frozenset(word for word in plain(text).split() if len(word) >= _SHORTEST or word.isdigit()) - _COMMON

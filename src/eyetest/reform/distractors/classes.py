@@ -1,32 +1,222 @@
-"""Distractors for the classes of a closed list: drawn from hard ones, never kin of what is right."""
+"""Distractors of a closed class list: near by WordNet, groups, spelling or confusions; no synonyms or subclasses."""
 
+import math
 import random
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
+from pathlib import Path
+from typing import Literal
 
 import msgspec
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from rapidfuzz.distance import Indel
+from rapidfuzz.process import cdist
 
+from eyetest.errors import InputError, heading, short
 from eyetest.reform.annotation import ClassLabel
-from eyetest.reform.distractors.kinship import Way, measure_all, name_classes, related
 from eyetest.reform.distractors.option_sets import HardOptions, SetRequest
 from eyetest.reform.distractors.wordnet import WordNet, find_wordnet
 from eyetest.reform.distractors.words import plain
+from eyetest.results.scores import benchmark_of, scores_of
+from eyetest.runs import Run, is_run
+from eyetest.scoring import Scorer
+from eyetest.tabular.files import TableFile
 from eyetest.wording import percent
 
-_MOST_TOGETHER = 2_500
-"""Classes of which every two are compared; a longer list is cut into parts of near ones."""
-_UNSEEN = 0.5
-"""A class without records counts as if it had half of one: it may be offered, if seldom."""
-_OFTEN = 4
-"""Records a class, on average, from which on a class that is offered and never gold would be known by that."""
-_LEAK = 0.03
-"""By how much a guesser who knows how often each class is gold may beat luck before the user is told."""
+Way = Literal["hierarchy", "groups", "similarity", "confusion"]
+Matrix = NDArray[np.float32]
+# Ways that know near classes only; classes known by later ways are farther
+_PARTIAL: tuple[Way, ...] = ("groups", "confusion")
+_BRACKETED = re.compile(r"\s*[(\[][^)\]]*[)\]]")
+_HEAD_FIRST = re.compile(r" (?:of|with|for|from|in|on|at|without) .*")
+_NEAR_CLASSES = 8  # how many of the other classes have to be near for a sense to be the likely one
+_SHORTEST_HEAD = 4  # letters of a word's end to be its head: a goldfish is a fish, a carpet is no pet
+
+
+class VocabularyClass(msgspec.Struct, frozen=True):
+    """A class as it is shown, its names, and its WordNet senses."""
+
+    name: str
+    names: tuple[str, ...]
+    group: str = ""
+    senses: tuple[int, ...] = ()
+    """All synsets that it can mean; synsets above or below them are no distractors."""
+    sense: int | None = None  # its likeliest sense, given the other classes
+    is_below: bool = False
+    """Whether it is a kind of its sense and not the sense itself: WordNet has fish, but no aquarium fish."""
+
+
+def name_classes(labels: Sequence[ClassLabel], wordnet: WordNet | None) -> list[VocabularyClass]:
+    """Classes with their WordNet senses; ``synset`` may name several, of classes that share their name."""
+    classes = [_named(label, wordnet) for label in labels]
+    return _with_likeliest_senses(classes, wordnet) if wordnet else classes
+
+
+def _named(label: ClassLabel, wordnet: WordNet | None) -> VocabularyClass:
+    names = tuple(dict.fromkeys(name for name in (label.name, *label.synonyms) if name.strip()))
+    if wordnet is None:
+        return VocabularyClass(label.name, names, label.parent)
+    ids = [wordnet.by_id(synset, names) for synset in label.synset.split()]
+    by_id = [synset for synset in ids if synset is not None]
+    by_name = [synset for name in names for synset in wordnet.senses(name)]
+    senses = tuple(dict.fromkeys((*by_id, *by_name)))
+    if senses:
+        return VocabularyClass(label.name, names, label.parent, senses, by_id[0] if by_id else None)
+    heads = wordnet.head_senses(label.name)
+    return VocabularyClass(label.name, names, label.parent, heads, is_below=bool(heads))
+
+
+def _with_likeliest_senses(classes: list[VocabularyClass], wordnet: WordNet) -> list[VocabularyClass]:
+    """Give each class the sense that shares deep synsets with most other classes; a rarer sense must be nearer."""
+    senses = [(number, synset) for number, one in enumerate(classes) for synset in one.senses]
+    holders: dict[int, list[int]] = defaultdict(list)
+    for row, (_, synset) in enumerate(senses):
+        for above in wordnet.above(synset):
+            holders[above].append(row)
+    owners = np.array([number for number, _ in senses], dtype=np.int64)
+    common = np.zeros((len(senses), len(classes)), np.float32)
+    for above in sorted(holders, key=wordnet.depth):
+        rows = np.array(holders[above])
+        common[np.ix_(rows, np.unique(owners[rows]))] = wordnet.depth(above)
+    common[np.arange(len(senses)), owners] = 0
+    near = min(_NEAR_CLASSES, len(classes))
+    support = np.partition(common, -near, axis=1)[:, -near:].mean(axis=1).tolist()
+    first = np.searchsorted(owners, np.arange(len(classes))).tolist()
+    chosen = []
+    for number, one in enumerate(classes):
+        sense = one.sense
+        if sense is None and one.senses:
+            scores = [support[first[number] + rank] - math.log2(rank + 1) for rank in range(len(one.senses))]
+            sense = one.senses[scores.index(max(scores))]
+        chosen.append(msgspec.structs.replace(one, sense=sense))
+    return chosen
+
+
+def related(classes: Sequence[VocabularyClass], wordnet: WordNet | None) -> NDArray[np.bool_]:
+    """Pairs of classes that are the same, or one a kind of the other, in any sense or by name."""
+    size = len(classes)
+    kin = np.eye(size, dtype=bool)
+    if wordnet is not None:
+        holders: dict[int, list[int]] = defaultdict(list)
+        for number, one in enumerate(classes):
+            for synset in () if one.is_below else one.senses:
+                holders[synset].append(number)
+        for number, one in enumerate(classes):
+            for synset in one.senses:
+                for above in wordnet.above(synset):
+                    kin[number, holders.get(above, [])] = True
+    named: dict[str, list[int]] = defaultdict(list)
+    for number, one in enumerate(classes):
+        for name in one.names:
+            named[_words(name)].append(number)
+    for number, one in enumerate(classes):
+        for name in one.names:
+            for whole in _what_it_is(_words(name), by_letters=wordnet is None):
+                kin[number, named.get(whole, [])] = True
+    return kin | kin.T
+
+
+def _words(name: str) -> str:
+    """A name by its words, each without a plural's s."""
+    words = plain(_BRACKETED.sub("", name).replace("_", " ").replace("-", " ")).split()
+    return " ".join(
+        word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word for word in words
+    )
+
+
+def _what_it_is(words: str, *, by_letters: bool) -> Iterator[str]:
+    """A name and its head: a polar bear is a bear, a can of soup a can."""
+    yield words
+    head = _HEAD_FIRST.sub("", words)
+    parts = head.split()
+    yield from (" ".join(parts[first:]) for first in range(len(parts)))
+    if by_letters and parts:
+        last = parts[-1]
+        yield from (last[first:] for first in range(1, len(last) - _SHORTEST_HEAD + 1))
+
+
+def measure_all(
+    classes: Sequence[VocabularyClass],
+    ways: Sequence[Way],
+    confused: Mapping[tuple[str, str], int],
+    wordnet: WordNet | None,
+) -> tuple[Matrix, NDArray[np.int8]]:
+    """Distance of every two classes by the first way that knows both, and the index of that way."""
+    distance = np.full((len(classes), len(classes)), np.nan, np.float32)
+    way = np.zeros(distance.shape, np.int8)
+    farther = 0.0
+    for number, name in enumerate(ways):
+        if name == "hierarchy":
+            measured = by_hierarchy(classes, wordnet) if wordnet else distance
+        elif name == "confusion":
+            measured = by_confusion(classes, confused)
+        else:
+            measured = by_groups(classes) if name == "groups" else by_similarity(classes)
+        new = np.isnan(distance) & ~np.isnan(measured)
+        distance[new] = measured[new] + farther
+        way[new] = number
+        farther += name in _PARTIAL
+    return distance, way
+
+
+def by_hierarchy(classes: Sequence[VocabularyClass], wordnet: WordNet) -> Matrix:
+    """Near are classes with a common ancestor that has few other descendants: 0 for the only two, up to 1."""
+    holders: dict[int, list[int]] = defaultdict(list)
+    for number, one in enumerate(classes):
+        for above in wordnet.above(one.sense) if one.sense is not None else ():
+            holders[above].append(number)
+    distance = np.full((len(classes), len(classes)), np.nan, np.float32)
+    scale = math.log2(max(len(classes), 2))
+    for above in sorted(holders, key=lambda above: (-len(holders[above]), wordnet.depth(above))):
+        rows = np.array(holders[above])
+        distance[np.ix_(rows, rows)] = math.log2(max(len(rows), 2) - 1) / scale
+    return distance
+
+
+def by_groups(classes: Sequence[VocabularyClass]) -> Matrix:
+    """Near are classes in one group of the dataset; others are undefined."""
+    distance = np.full((len(classes), len(classes)), np.nan, np.float32)
+    members: dict[str, list[int]] = defaultdict(list)
+    for number, one in enumerate(classes):
+        members[one.group].append(number)
+    for group, rows in members.items():
+        if group:
+            distance[np.ix_(rows, rows)] = 0
+    return distance
+
+
+def by_similarity(classes: Sequence[VocabularyClass]) -> Matrix:
+    """Near are classes whose names share letters in the same order."""
+    names = [_words(one.name) for one in classes]
+    return np.asarray(cdist(names, names, scorer=Indel.normalized_distance, dtype=np.float32))
+
+
+def by_confusion(classes: Sequence[VocabularyClass], confused: Mapping[tuple[str, str], int]) -> Matrix:
+    """Near are classes often confused; those that never were are left to other ways."""
+    numbers = {plain(name): number for number, one in enumerate(classes) for name in one.names}
+    counts = np.zeros((len(classes), len(classes)), np.float32)
+    for (gold, chosen), count in confused.items():
+        here = numbers.get(plain(gold)), numbers.get(plain(chosen))
+        if here[0] is not None and here[1] is not None and here[0] != here[1]:
+            counts[here] += count
+    both = counts + counts.T
+    distance = np.full(both.shape, np.nan, np.float32)
+    distance[both > 0] = 1 / (1 + both[both > 0])
+    return distance
+
+
+_MOST_TOGETHER = 2_500  # classes of which every two are compared; a longer list is cut into parts of near ones
+_UNSEEN = 0.5  # A class without records counts as if it had half of one: it may be offered, if seldom
+_OFTEN = 4  # records a class, on average, from which on a class that is offered and never gold would be known by that
+_LEAK = 0.03  # lead over chance of a guesser who knows gold frequencies that is not reported
 
 
 class Hardness(msgspec.Struct, frozen=True, kw_only=True):
-    """Which distractors are wanted."""
+    """Kind of distractors wanted."""
 
     options: int
     pool: int
@@ -36,7 +226,7 @@ class Hardness(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClassDistractors:
-    """Draws distractors for the classes of a list; ``notes`` says what a user should know of how."""
+    """Draws distractors for the classes of a list; ``notes`` for the user say how."""
 
     def __init__(self, labels: Iterable[ClassLabel], golds: Counter[str], hard: Hardness) -> None:
         self.notes: list[str] = []
@@ -48,15 +238,13 @@ class ClassDistractors:
         offered = self._offered(counts, hard.options)
         hard = msgspec.structs.replace(hard, ways=self._known_ways(hard, wordnet))
         self._where: dict[str, tuple[_ComparedClasses, int]] = {}
-        self._shown: dict[str, str] = {}
-        self._known: dict[str, tuple[_ComparedClasses, int] | None] = {}
         for together in _parts(offered, wordnet):
             part = _ComparedClasses(together, counts, hard, wordnet)
             self._where |= {one.name: (part, number) for number, one in enumerate(part.classes)}
         self._tell({id(part): part for part, _ in self._where.values()}.values(), hard)
 
     def draw(self, label: str, also: Iterable[str], chance: random.Random) -> list[tuple[str, str]]:
-        """Distractors for a picture of a class, and ``also`` of others; each with how it was chosen."""
+        """Distractors for an image of a class, and ``also`` of others; each with how it was chosen."""
         part, number = self._lookup(label) or (None, 0)
         assert part is not None, "every gold is a class"
         barred: set[int] = set()
@@ -67,20 +255,16 @@ class ClassDistractors:
         return [part.named(number, one) for one in part.options.draw(number, barred.__contains__, chance)]
 
     def shown(self, label: str) -> str:
-        """A gold as it is shown: as the record has it, or by its class where it is a synonym or an id of one."""
-        if label not in self._shown:
-            name = self._names[plain(label)].name
-            self._shown[label] = label.strip() if plain(name) == plain(label) else name
-        return self._shown[label]
+        """A gold as shown: as in the record, or by its class where it is a synonym or an id of one."""
+        name = self._names[plain(label)].name
+        return label.strip() if plain(name) == plain(label) else name
 
     def _lookup(self, label: str) -> "tuple[_ComparedClasses, int] | None":
-        if label not in self._known:
-            named = self._names.get(plain(label))
-            self._known[label] = self._where.get(named.name) if named else None
-        return self._known[label]
+        named = self._names.get(plain(label))
+        return self._where.get(named.name) if named else None
 
     def _offered(self, counts: Counter[str], options: int) -> list[ClassLabel]:
-        """The classes that are ever shown: all, unless so many records have so few that the others stand out."""
+        """The classes ever shown: all, unless so many records have so few that the others stand out."""
         labels = list({label.name: label for label in self._names.values()}.values())
         seen = [label for label in labels if counts[label.name]]
         if len(seen) < len(labels) and counts.total() >= _OFTEN * len(seen) and len(seen) >= 2 * options:
@@ -89,7 +273,7 @@ class ClassDistractors:
         return labels
 
     def _known_ways(self, hard: Hardness, wordnet: WordNet | None) -> tuple[Way, ...]:
-        """The ways that can be gone here; names can always be compared."""
+        """The ways available here; names can always be compared."""
         ways = hard.ways
         if wordnet is None and "hierarchy" in ways:
             self.notes.append(
@@ -117,18 +301,18 @@ class ClassDistractors:
 
 
 class _ComparedClasses:
-    """Classes of which every two are compared."""
+    """Classes with all pairwise distances."""
 
     def __init__(
         self, labels: Sequence[ClassLabel], counts: Counter[str], hard: Hardness, wordnet: WordNet | None
     ) -> None:
         self.classes = name_classes(labels, wordnet)
         self.kin = related(self.classes, wordnet)
-        near = measure_all(self.classes, hard.ways, hard.confused, wordnet)
-        self._ways, self._way = hard.ways, [row.tobytes() for row in near.way]
+        distance, way = measure_all(self.classes, hard.ways, hard.confused, wordnet)
+        self._ways, self._way = hard.ways, [row.tobytes() for row in way]
         weights = np.array([counts[one.name] + _UNSEEN * (not counts[one.name]) for one in self.classes])
         request = SetRequest(options=hard.options, pool=hard.pool, weights=weights, kin=self.kin)
-        self.options = HardOptions(near.distance, request, hard.seed)
+        self.options = HardOptions(distance, request, hard.seed)
 
     def named(self, gold: int, other: int) -> tuple[str, str]:
         """A class by its name, with the way in which it is near to another."""
@@ -136,10 +320,7 @@ class _ComparedClasses:
 
 
 def _names(labels: Iterable[ClassLabel], golds: Iterable[str]) -> dict[str, ClassLabel]:
-    """Whatever a class may be called, and the class; a gold that is in no list is a class of its own.
-
-    Classes of one name cannot be told apart, and become one that has all their synonyms and synsets.
-    """
+    """Classes by each of their names (those with the same name joined); a gold in no list is a class of its own."""
     same: dict[str, list[ClassLabel]] = defaultdict(list)
     for label in labels:
         same[plain(label.name)].append(label)
@@ -180,3 +361,49 @@ def _parts(labels: Sequence[ClassLabel], wordnet: WordNet | None) -> Iterator[Se
 
     size, ordered = ceil(len(labels) / count), sorted(labels, key=path)
     yield from (ordered[first : first + size] for first in range(0, len(ordered), size))
+
+
+Confusions = Counter[tuple[str, str]]  # how often a gold (first) was answered by another class (second)
+_LONG = ("gold", "chosen", "count")
+
+
+def read_confusions(path: Path) -> Confusions:
+    """Read a run folder or a table: ``gold, chosen, count``, or a row per gold and a column per class."""
+    if is_run(path):
+        return _of_run(path)
+    if path.is_dir() or not path.exists():
+        raise InputError(f"{heading('own', 'confusions')}: {path} is neither a run folder nor a table")
+    table = TableFile(path)
+    columns = [column.strip() for column in table.columns]
+    confused: Confusions = Counter()
+    for row in table:
+        cells = [row.values.get(column) for column in table.columns]
+        if set(_LONG) <= {column.lower() for column in columns}:
+            values = dict(zip((column.lower() for column in columns), cells, strict=True))
+            confused[str(values["gold"]).strip(), str(values["chosen"]).strip()] += _count(values["count"], path)
+        else:
+            gold = str(cells[0]).strip()
+            for column, cell in zip(columns[1:], cells[1:], strict=True):
+                confused[gold, column] += _count(cell, path)
+    return Counter({pair: count for pair, count in confused.items() if count > 0 and pair[0] != pair[1]})
+
+
+def _count(cell: object, path: Path) -> int:
+    try:
+        return round(float(str(cell))) if cell not in (None, "") else 0
+    except (ValueError, OverflowError):
+        raise InputError(f"{path}: found {short(cell)}, expected how often a class was taken for another") from None
+
+
+def _of_run(path: Path) -> Confusions:
+    run = Run(path)
+    benchmark = benchmark_of(run)
+    scores, _ = scores_of(run, benchmark, Scorer())
+    wrong = scores.filter(pl.col("choice").is_not_null() & (pl.col("score") < 1)).group_by("item", "choice").len()
+    items = {item.id: item for item in benchmark if item.choices}
+    confused: Confusions = Counter()
+    for name, choice, count in wrong.collect().iter_rows():
+        if (item := items.get(name)) is not None and item.gold:
+            chosen = item.choices[ord(choice) - ord("A")]
+            confused[item.choices[item.gold[0]].text, chosen.text] += count
+    return confused

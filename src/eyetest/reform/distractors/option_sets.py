@@ -1,10 +1,5 @@
-"""Which classes are offered together, so that hard ones meet and none gives itself away.
-
-Drawing each class's distractors from its own nearest classes betrays golds: a class that is near to few others is
-seldom offered unless it is right, and of four options the one in their middle is the one they were drawn for. So
-whole sets of options are drawn, each as often with one of its classes as the gold as with any other. That is so when
-every class is in as many sets as it has records, and sets are weighted until it is. Then nobody who sees only the
-options knows better than to guess.
+"""Option sets weighted so that each class is in as many as it has records: drawn from neighbours class by class,
+rarely offered classes and central classes would be recognised as keys.
 """
 
 import random
@@ -19,38 +14,30 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 _SETS_A_CLASS = 128
-"""Sets that are made around each class."""
 _ROUNDS = 300
 _EXACT = 1e-3
-_WIDER = (1, 4, 16)
-"""How many times as many neighbours as wanted are allowed in turn, as long as golds are known by their frequency."""
-_HARDER = 16.0
-"""How much more often sets of near classes are offered: e times for a sixteenth of the largest distance."""
+_WIDER = (1, 4, 16)  # multiples of the wanted neighbours tried in turn while golds are predictable by frequency
+_HARDER = 16.0  # preference for sets of near classes: e-fold for a sixteenth of the largest distance
 _TRIES = 30
-_ALIKE = 0.01
-"""Golds that are guessed more often than by luck by no more than this are as good as hidden."""
+_ALIKE = 0.01  # golds guessed more often than by chance by no more than this count as hidden
 
 
 class SetRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What sets of options are to be like."""
+    """Properties of wanted sets of options."""
 
     options: int
-    pool: int
-    """How many of the nearest other classes the sets around a class are made of."""
+    pool: int  # number of nearest classes that sets around a class are made of
     weights: Floats
-    """How often each class is the gold."""
-    kin: NDArray[np.bool_]
-    """Which classes must not stand beside each other."""
+    kin: NDArray[np.bool_]  # classes that must not be offered together
 
 
 class OptionSets:
     """Sets of classes, and how often each is offered with each of its classes as the gold."""
 
     def __init__(self, sets: Ints, weights: Floats, request: SetRequest, pool: int) -> None:
-        self.pool = pool
-        """How many near classes the sets around a class are made of, which may be more than was wanted."""
+        self.pool = pool  # number of near classes used, possibly more than wanted
         self.advantage = _best_guess(sets, weights, request.weights) - 1 / request.options
-        """By how much naming the class that is gold most often among those offered beats luck."""
+        """How much naming the most frequent gold of each set beats chance."""
         order = np.argsort(sets, axis=None, kind="stable")
         rows, owners = order // sets.shape[1], sets.ravel()[order]
         first = np.searchsorted(owners, np.arange(len(request.weights) + 1)).tolist()
@@ -77,7 +64,7 @@ class HardOptions:
         self.sets = build_sets(distance, fewer, rng) if fewer.options > 1 else None
 
     def draw(self, gold: int, barred: Callable[[int], bool], chance: random.Random) -> list[int]:
-        """So many others as are wanted, or as there are."""
+        """Draw as many others as are wanted, or as there are."""
         for _ in range(_TRIES if self.sets is not None else 0):
             assert self.sets is not None
             drawn = [one for one in self.sets.draw(gold, chance.random()) if one != gold]
@@ -88,7 +75,7 @@ class HardOptions:
         return self._nearest(gold, barred)
 
     def _nearest(self, gold: int, barred: Callable[[int], bool]) -> list[int]:
-        """The nearest that may stand beside the gold, and if possible beside each other."""
+        """The nearest that may be offered with the gold, and if possible with each other."""
         order = np.argsort(self._distance[gold], kind="stable").tolist()
         fit = (one for one in order if not self._kin[gold, one] and not barred(one))
         chosen: list[int] = []
@@ -101,11 +88,7 @@ class HardOptions:
 
 
 def build_sets(distance: NDArray[np.float32], request: SetRequest, rng: np.random.Generator) -> OptionSets | None:
-    """Sets of near classes; of less near ones where near ones alone would tell which is the gold.
-
-    A class with as many records as all its neighbours together is known by that, unless more neighbours are allowed.
-    None where no two classes may stand beside each other.
-    """
+    """Build sets of near classes, or of less near ones where frequency would give away the key; None if none fits."""
     most, built = len(distance) - 1, list[OptionSets]()
     for pool in dict.fromkeys(min(max(request.pool, request.options - 1) * wider, most) for wider in _WIDER):
         sets = _sets_around_each(distance, pool, request, rng)
@@ -144,7 +127,7 @@ def _sets_around_each(
 
 
 def _balanced(sets: Ints, weights: Floats, wanted: Floats) -> Floats:
-    """Weights with which every class is in as many sets as wanted, changed as little as that needs."""
+    """Weights, changed as little as possible, with which every class is in as many sets as wanted."""
     size = sets.shape[1]
     for _ in range(_ROUNDS):
         held = np.bincount(sets.ravel(), np.repeat(weights, size), len(wanted))
@@ -156,7 +139,7 @@ def _balanced(sets: Ints, weights: Floats, wanted: Floats) -> Floats:
 
 
 def _best_guess(sets: Ints, weights: Floats, wanted: Floats) -> float:
-    """How often the gold is met by always naming the option that is gold most often."""
+    """Accuracy of always naming the option that is gold most often."""
     held = np.bincount(sets.ravel(), np.repeat(weights, sets.shape[1]), len(wanted))
     rates = np.divide(wanted, held, out=np.zeros_like(wanted), where=held > 0)[sets]
     return float((weights * rates.max(axis=1)).sum() / max((weights * rates.sum(axis=1)).sum(), 1e-300))

@@ -1,8 +1,4 @@
-"""Spatial relations that exclude one another: what cannot be true where another relation is.
-
-"Near", "beside" and "next to" say the same, and a cup may be above, behind and left of a plate all at once. So only
-pairs that no view can make true together count, and a relation that excludes nothing has no distractors.
-"""
+"""Spatial relations that exclude one another in every view; a relation that excludes nothing has no distractors."""
 
 import random
 from collections import defaultdict
@@ -33,27 +29,18 @@ _SAID: dict[str, tuple[str, ...]] = {
     "whole": ("has as a part", "consists of"),
     "middle": ("in the middle of",),
     "edge": ("at the edge of",),
-}
-"""Relations by meaning, in the words that distractors use."""
-_MEANT = {
-    "underneath": "below",
-    "enclosed by": "inside",
-    "into": "inside",
-    "out of": "outside",
-    "away from": "far",
-    "by": "near",
-    "alongside": "near",
-    "adjacent to": "near",
-    "at the side of": "near",
-    "against": "touching",
-    "around": "surrounding",
-    "toward": "facing",
-    "at": "near",
-    "with": "near",
-    "among": "middle",
-    "between": "middle",
-}
-"""Other words for these meanings, that datasets use and distractors do not."""
+}  # relations by meaning, in the words that distractors use
+_SYNONYMS = {
+    "below": ("underneath",),
+    "inside": ("enclosed by", "into"),
+    "outside": ("out of",),
+    "far": ("away from",),
+    "near": ("by", "alongside", "adjacent to", "at the side of", "at", "with"),
+    "touching": ("against",),
+    "surrounding": ("around",),
+    "facing": ("toward",),
+    "middle": ("among", "between"),
+}  # other words for these meanings, that datasets use and distractors do not
 _OPPOSITES = (
     ("left", "right"),
     ("front", "behind"),
@@ -86,15 +73,13 @@ _INCOMPATIBLE = (
     ("middle", "outside"),
     ("edge", "far"),
 )
-_MEANING = {word: meaning for meaning, words in _SAID.items() for word in words} | _MEANT
-_ALIGNED = {"left", "right"}
-"""Said with the same turn of phrase: the words of the two meanings correspond."""
-VERBS = ("contains", "has as a part", "consists of")
-"""Relations that are said without "is"."""
+_MEANING = {word: meaning for known in (_SAID, _SYNONYMS) for meaning, words in known.items() for word in words}
+_ALIGNED = {"left", "right"}  # same phrasing: the words of the two meanings correspond
+VERBS = ("contains", "has as a part", "consists of")  # relations that need no "is"
 
 
 def meaning(relation: str) -> str:
-    """What a relation means, by the first words for it; empty where it is none that is known."""
+    """Meaning of a relation by its first words; empty where unknown."""
     return _MEANING.get(relation.strip().lower(), "")
 
 
@@ -110,11 +95,7 @@ def excluded(relation: str, chance: random.Random) -> list[tuple[str, str]]:
 
 
 def matched(relations: Sequence[str], chance: random.Random) -> dict[int, tuple[str, str]]:
-    """Pairs of relations that exclude each other: for the position of each the other's words, and how it was made.
-
-    Each relation is then a distractor exactly as often as it is right, so that no guesser gains from knowing which
-    relations are common. Those that no other is left for are in no pair.
-    """
+    """Pair relations that exclude each other, so that each is wrong as often as right: position → other, author."""
     waiting: dict[str, list[int]] = defaultdict(list)
     for position in chance.sample(range(len(relations)), len(relations)):
         waiting[meaning(relations[position])].append(position)

@@ -1,13 +1,9 @@
-"""WordNet's nouns, read from the dictionary files as Princeton publishes them.
-
-Only nouns, and of them only words and what stands above them: that is all that tells whether one class is another
-class's synonym, kind or kin. Files are looked for where Debian, Princeton's installer and NLTK put them.
-"""
+"""WordNet's nouns and their hypernyms, read from the dictionary files of Debian, Princeton or NLTK."""
 
 import os
 import re
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import IO
@@ -25,8 +21,7 @@ _USUAL = (
         for name in _NLTK_NAMES
     ),
 )
-_MOST_BYTES = 64 * 2**20
-"""The largest dictionary file; that of WordNet 3.0 has 15 MB."""
+_MOST_BYTES = 64 * 2**20  # the largest dictionary file; that of WordNet 3.0 has 15 MB
 _OFFSET = re.compile(r"n?(\d{8})(?:-?n)?")
 _BRACKETED = re.compile(r"\s*\([^)]*\)")
 _JOINTS = re.compile(r"[\s_]+")
@@ -36,7 +31,7 @@ _HYPERNYMS = (b"@", b"@i")
 
 
 class WordNet:
-    """Synsets by their offset in ``data.noun``, which is what ImageNet's ids are."""
+    """Synsets by their offset in ``data.noun``, which ImageNet's ids are."""
 
     def __init__(self, files: dict[str, bytes]) -> None:
         self._data = files[_DATA]
@@ -52,14 +47,11 @@ class WordNet:
     def words(self, synset: int) -> tuple[str, ...]:
         """The words of a synset, which are synonyms; none where no synset begins at this offset."""
         fields = self._fields(synset)
-        return (
-            tuple(word.decode("ascii", "replace") for word in fields[4 : 4 + 2 * int(fields[3], 16) : 2])
-            if fields
-            else ()
-        )
+        words = fields[4 : 4 + 2 * int(fields[3], 16) : 2] if fields else ()
+        return tuple(word.decode("ascii", "replace") for word in words)
 
     def parents(self, synset: int) -> list[int]:
-        """The synsets right above: what it is a kind or an instance of."""
+        """Direct hypernyms, of a kind or an instance."""
         fields = self._fields(synset)
         if not fields:
             return []
@@ -71,7 +63,7 @@ class WordNet:
         ]
 
     def above(self, synset: int) -> frozenset[int]:
-        """A synset and all that stands above it, on every way up."""
+        """A synset and all its hypernyms."""
         if synset not in self._above:
             seen, waiting = {synset}, [synset]
             while waiting:
@@ -82,31 +74,24 @@ class WordNet:
         return self._above[synset]
 
     def depth(self, synset: int) -> int:
-        """How many steps it is to the top, on the shortest way."""
+        """Number of steps to the root, on the shortest path."""
         if synset not in self._depth:
             self._depth[synset] = 1 + min(map(self.depth, self.parents(synset)), default=-1)
         return self._depth[synset]
 
     def by_id(self, synset: str, names: tuple[str, ...]) -> int | None:
-        """The synset of an id such as ``n01440764``, if its words have one in common with the names.
-
-        Ids are offsets in WordNet 3.0; in the files of another version other words stand there.
-        """
+        """The synset of a WordNet 3.0 id (``n01440764``); None if it shares no word with the names."""
         match = _OFFSET.fullmatch(synset)
         offset = int(match[1]) if match else -1
         words = {part for word in self.words(offset) for part in _key(word).split("_")}
         return offset if any(part in words for name in names for part in _key(name).split("_")) else None
 
-    def nouns(self) -> Iterable[tuple[str, tuple[int, ...]]]:
-        """Every noun as the index spells it, with its senses."""
-        return self._offsets.items()
-
     def senses(self, name: str) -> tuple[int, ...]:
-        """All synsets that a name can mean, the commonest first; whatever its number and however it is joined."""
+        """All synsets of a name, the commonest first, in any number and with any separators."""
         return next((self._offsets[key] for key in self._spellings(_key(name)) if key in self._offsets), ())
 
     def head_senses(self, name: str) -> tuple[int, ...]:
-        """What a compound that WordNet does not have is a kind of: ``aquarium fish`` is a ``fish``."""
+        """Senses of the head of a compound that WordNet lacks: ``aquarium fish`` is a ``fish``."""
         words = _HEAD_FIRST.sub("", _key(name)).split("_")
         return next(
             (senses for first in range(1, len(words)) if (senses := self.senses(" ".join(words[first:])))), ()
@@ -138,7 +123,6 @@ class WordNet:
 
 
 def _key(name: str) -> str:
-    """A name as the index spells it."""
     return _JOINTS.sub("_", _BRACKETED.sub("", name).strip().lower()).strip("_")
 
 
@@ -150,12 +134,12 @@ def _index_lines(index: bytes) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def find_wordnet() -> WordNet | None:
-    """WordNet from wherever this machine has it; None where it has none."""
+    """WordNet from this machine's files; None where there are none."""
     return next((wordnet for folder in _folders() if (wordnet := _load(folder)) is not None), None)
 
 
 def wordnet_place() -> Path | None:
-    """Where this machine seems to have it, found without loading it."""
+    """Where this machine has it, found without loading it."""
     return next((folder for folder in _folders() if folder.exists()), None)
 
 

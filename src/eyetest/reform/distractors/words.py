@@ -1,19 +1,17 @@
-"""When two options say the same."""
+"""Option texts made comparable."""
 
-import re
-import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
 
-_ARTICLES = re.compile(r"^(?:an?|the) ")
-_APART = re.compile(r"[^\w%$€£+-]+")
+from eyetest.text import Level, same, telling_words
 
 
+@lru_cache(maxsize=100_000)
 def plain(text: str) -> str:
-    """A text without what makes no difference to its meaning: case, accents' spelling, articles, punctuation."""
-    words = _APART.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
-    return _ARTICLES.sub("", words)
+    """The words of a text in one spelling each, by which option texts are grouped and compared."""
+    return " ".join(telling_words(text))
 
 
-def differs(text: str, others: list[str]) -> bool:
-    """Whether a text says something that none of the others says."""
-    said = plain(text)
-    return bool(said) and all(said != plain(other) for other in others)
+def differs(text: str, others: Iterable[str]) -> bool:
+    """Whether a text differs in meaning from all others."""
+    return bool(plain(text)) and not any(same(text, other, Level.UNITS) for other in others)

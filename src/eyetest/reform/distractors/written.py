@@ -1,8 +1,4 @@
-"""Distractors that a model writes and another one checks.
-
-Neither is asked here: the caller hands in how to ask, so that every request goes through a run's journal. Replies are
-read strictly. One that is not what was asked for gives nothing, and is counted.
-"""
+"""Distractors that one model writes and another checks, asked by a function of the caller; bad replies count."""
 
 import re
 from collections import Counter
@@ -18,11 +14,9 @@ from eyetest.records import AskModel, Item, Message, OptionProvenance, Picture, 
 from eyetest.reform.distractors.words import differs
 from eyetest.store.handwritten import convert, parse_yaml
 
-SPARE = 2
-"""How many more distractors are asked for than are needed, as some will be turned down."""
+SPARE = 2  # distractors requested beyond the needed ones, as some are rejected
 _LONGEST = 200
-_MOST_TOLD = 20
-"""How many that were turned down a writer is told of."""
+_MOST_TOLD = 20  # how many rejected proposals a writer is shown
 _FENCED = re.compile(r"\s*(?:```(?:json)?\s*)?(\[.*\])\s*(?:```)?\s*", re.DOTALL)
 _VERDICT = re.compile(
     r"\s*(\d{1,2})\s*[:.)-]\s*\**(RIGHT|SAME|ODD|UNLIKE|WRONG)\**\.?\s*(?:[-–—:,(]\s*(.{0,300}?)\)?)?\s*",
@@ -37,7 +31,7 @@ _REASONS = {
 
 
 class WritingWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the writer and the checker are asked."""
+    """Prompts of the writer and the checker."""
 
     write: str
     present: str
@@ -51,52 +45,46 @@ class WantedOptions(msgspec.Struct, frozen=True, kw_only=True):
     item: Item
     gold: str
     right: tuple[str, ...] = ()
-    """Whatever else is right."""
     present: tuple[str, ...] = ()
-    """Wrong options that it has."""
     count: int
-    spare: int = 0
-    """How many more are kept than needed, for the caller to choose from."""
+    spare: int = 0  # number kept beyond the needed ones, for the caller to choose from
 
 
 class TurnedDown(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A proposal that became no option: why, and who says so, a model or a rule."""
+    """A rejected proposal: why, and by which model or rule."""
 
     text: str
     reason: str
     by: str
-    why: str = ""
-    """In the checker's own words, if it gave any."""
+    why: str = ""  # the checker's words, if any
 
 
 class WrittenDistractors:
-    """What came of asking: distractors by item, and why others were turned down."""
+    """Result of asking: distractors by item, and why others were rejected."""
 
     def __init__(self) -> None:
         self.by_item: dict[str, list[tuple[str, OptionProvenance]]] = {}
         self.refused: dict[str, list[TurnedDown]] = {}
-        self.unread: Counter[str] = Counter()
-        """Replies that were not what was asked for."""
-        self.no_list: set[str] = set()
-        """Items for which the writer's last reply was none."""
+        self.unread: Counter[str] = Counter()  # replies in an unexpected form
+        self.no_list: set[str] = set()  # items whose last reply held no list
 
     @property
     def kept(self) -> int:
-        """How many distractors passed."""
+        """Number of accepted distractors."""
         return sum(map(len, self.by_item.values()))
 
     @property
     def turned_down(self) -> Counter[str]:
-        """How many did not, by reason."""
+        """Number of rejected ones by reason."""
         return Counter(one.reason for refused in self.refused.values() for one in refused) + self.unread
 
 
 Guarding = Callable[[WantedOptions, str, Sequence[str]], tuple[str, str]]
-"""A proposal, mended if need be, and why it is turned down, if it is; the texts are what has been proposed before."""
+"""The corrected proposal, and why it is rejected, if it is; the texts are earlier proposals."""
 
 
 def differs_from_all(wanted: WantedOptions, text: str, others: Sequence[str]) -> tuple[str, str]:
-    """The least that is asked of a proposal: to say something else than all others, and not too much."""
+    """Minimum check of a proposal: it differs from all others, and is not too long."""
     if len(text) > _LONGEST:
         return text, "too long"
     known = [wanted.gold, *wanted.right, *wanted.present, *others]
@@ -111,7 +99,7 @@ def write_distractors(
     rounds: int = 1,
     guard: Guarding = differs_from_all,
 ) -> WrittenDistractors:
-    """Distractors by a writer, passed by a checker; what is short is asked again, with what was turned down."""
+    """Distractors by a writer, passed by a checker; missing ones are requested again, with those rejected."""
     done = WrittenDistractors()
     writer, checker = authors
     for one in wanted:
@@ -143,14 +131,14 @@ def read_list(reply: str) -> list[str] | None:
 
 
 class CheckerWord(NamedTuple):
-    """What a checker says of one proposal, and why."""
+    """A checker's verdict on a proposal, and why."""
 
     word: str
     why: str = ""
 
 
 def read_verdicts(reply: str, count: int) -> list[CheckerWord] | None:
-    """A word for each of so many numbers, in order; None unless every number has a line, and there is no other."""
+    """Read a verdict for each of so many numbers, in order; None unless exactly these numbers have a line."""
     matches = [_VERDICT.fullmatch(line) for line in reply.strip().splitlines() if line.strip()]
     said = {int(match[1]): CheckerWord(match[2].upper(), match[3] or "") for match in matches if match}
     if len(matches) != count or set(said) != set(range(1, count + 1)):
@@ -209,7 +197,7 @@ def _checking(one: WantedOptions, texts: Sequence[str], done: WrittenDistractors
 
 
 def _filled(one: WantedOptions, words: str, kept: Sequence[str], **more: str) -> Prompt:
-    """A prompt with the item's pictures first. Placeholders are filled in one go: a question may have braces too."""
+    """A prompt with the item's images first. Placeholders are filled in one pass: a question may have braces too."""
     options = "\n".join(f"- {text}" for text in (*one.present, *kept))
     blocks = {
         "present": _words().present if options else "",

@@ -1,7 +1,4 @@
-"""Native file formats of datasets, one module each: annotation files become annotations.
-
-A reader tells its files by what is in them, not by what they are called, because people rename and cut files.
-"""
+"""Native file formats of datasets, recognized by contents: annotation files become annotations."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,13 +10,13 @@ from eyetest.reform.annotation import Annotations, oddity
 from eyetest.reform.readers.base import AnnotationFiles, Reader
 from eyetest.registry import Registry
 
-READERS: Registry[Reader] = Registry("annotation format", __name__, "READER")
+READERS: Registry[Reader] = Registry("annotation format", __name__, "READER", "reader")
 
 __all__ = ["READERS", "AnnotationFiles", "Reader", "read_annotations"]
 
 
 def read_annotations(reader: str, paths: Sequence[Path], settings: msgspec.Struct) -> Annotations:
-    """The annotations in some files; one line where they are of another kind, or look odd."""
+    """Read the annotations in files; an error in one line where they are of another kind, or look odd."""
     try:
         return READERS[reader].read(AnnotationFiles(paths), settings)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:

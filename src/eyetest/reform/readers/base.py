@@ -1,54 +1,50 @@
-"""What a reader is, and the files that it is given."""
+"""Readers, and the files that they are given."""
 
 import codecs
 import re
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
 from eyetest.errors import InputError, heading, short
 from eyetest.records import IMAGE_FORMATS
-from eyetest.reform.annotation import Annotations
+from eyetest.reform.annotation import Annotations, FileSettings
 from eyetest.store.files import refuse_special
-from eyetest.tabular.files import read_rows
-from eyetest.tabular.json_table import MAX_DOCUMENT, JsonTable, decode
+from eyetest.tabular.files import MAX_DOCUMENT, decode, read_rows
 from eyetest.tabular.table import Values, kind_of, open_plain, unpacked_name
 
 TABLES = (".csv", ".tsv", ".xlsx", ".json", ".jsonl", ".parquet")
-"""Endings of files that hold one record a row."""
 _BINARY = (*(f".{name}" for name in IMAGE_FORMATS), ".jpg", ".tif", ".parquet", ".xlsx", ".mat", ".bin")
-_PAIRED = ("questions", "annotations")
-"""Folders that VQA and TDIUC keep side by side, one half of the records in each."""
+_PAIRED = ("questions", "annotations")  # folders of VQA and TDIUC with half of the records in each
 _PACKED = (".zip", ".tar", ".tgz", ".7z", ".rar")
+Keys = tuple[frozenset[str], ...]  # keys that an object must have, each with its alternative names
 
 
-class NoSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Of a part that has nothing to set."""
+@dataclass(frozen=True)
+class Reader:
+    """Reads one file format; ``settings`` is the type of a YAML file's ``read:``."""
+
+    name: str
+    summary: str
+    read: Callable[["AnnotationFiles", Any], Annotations]
+    """Reads the annotations of files; an InputError says what was expected of files of another kind."""
+    settings: type[msgspec.Struct] = FileSettings
 
 
-class Reader(ABC):
-    """Reads one file format. ``settings`` is the type of what a YAML file may say under ``read:``."""
-
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    """What the files look like, in a line."""
-    settings: ClassVar[type[msgspec.Struct]] = NoSettings
-
-    @abstractmethod
-    def read(self, files: "AnnotationFiles", settings: Any) -> Annotations:
-        """The annotations in some files; an InputError that says what was expected where they are of another kind."""
+def reads(
+    name: str, summary: str, settings: type[msgspec.Struct] = FileSettings
+) -> Callable[[Callable[["AnnotationFiles", Any], Annotations]], Reader]:
+    """Make a reader of a function."""
+    return lambda read: Reader(name, summary, read, settings)
 
 
 class AnnotationFiles:
-    """The files and folders that a user named, and what lies beside them.
-
-    Many datasets keep questions in one file and answers in another; whoever names one of them means both.
-    """
+    """Files and folders that a user named, and the files beside them (such as answers to the named questions)."""
 
     def __init__(self, named: Sequence[Path]) -> None:
         if not named:
@@ -65,24 +61,24 @@ class AnnotationFiles:
 
     @cached_property
     def files(self) -> tuple[Path, ...]:
-        """The named files, and all inside named folders, in the order of their names."""
+        """The named files, and all inside named folders, by name."""
         inside = (sorted(path.rglob("*")) if path.is_dir() else [path] for path in self.named)
         return tuple(dict.fromkeys(path for paths in inside for path in paths if path.is_file()))
 
     @cached_property
     def beside(self) -> tuple[Path, ...]:
-        """Files in the same folder as a named file, or in that of the other half, which were not named themselves."""
+        """Unnamed files in the folder of a named file, or in that of the other half."""
         folders = dict.fromkeys(folder for path in self.named if path.is_file() for folder in _folders(path.parent))
         others = (path for folder in folders for path in sorted(folder.iterdir()) if path.is_file())
         return tuple(path for path in others if path not in self.files)
 
     def ending(self, *endings: str, beside: bool = False) -> list[Path]:
-        """Files whose names end so, whatever their case; packed or not."""
+        """Files with such a suffix in any case, compressed or not."""
         paths = (*self.files, *self.beside) if beside else self.files
         return [path for path in paths if unpacked_name(path.name.lower()).endswith(endings)]
 
     def document(self, path: Path) -> Any:
-        """What a JSON file holds, read once."""
+        """Read a JSON file once."""
         if path not in self._documents:
             with open_plain(path) as file:
                 data = file.read(MAX_DOCUMENT + 1)
@@ -91,17 +87,14 @@ class AnnotationFiles:
             self._documents[path] = _parsed(data.removeprefix(codecs.BOM_UTF8).strip(), path)
         return self._documents[path]
 
-    def documents(self, is_meant: Callable[[Any], bool], *, beside: bool = True) -> Iterator[tuple[Path, Any]]:
-        """JSON files that hold what is meant: of the named ones, or else of those beside them.
-
-        A file beside the named ones that is no JSON is nobody's mistake, and passed over.
-        """
+    def documents(self, is_meant: Callable[[Any], bool]) -> Iterator[tuple[Path, Any]]:
+        """JSON files that satisfy a condition: named ones, or else those beside them (which may be invalid)."""
         some = False
         for path in self.ending(".json"):
             if is_meant(document := self.document(path)):
                 some = True
                 yield path, document
-        if some or not beside:
+        if some:
             return
         for path in self.beside:
             if kind_of(path) == ".json":
@@ -112,68 +105,44 @@ class AnnotationFiles:
                 if is_meant(document):
                     yield path, document
 
-    def one_document(self, is_meant: Callable[[Any], bool], expected: str) -> Any:
-        """The one JSON file that holds what is meant, or a line that says what was expected."""
-        for _, document in self.documents(is_meant):
-            return document
-        raise self.unlike(expected)
+    def entries(self, keys: Collection[str], expected: str, *, beside: bool = True) -> "Entries":
+        """All objects that have these keys, or an error that says what was expected."""
+        found = self.find_entries(keys, beside=beside)
+        if found is None:
+            raise self.unlike(expected)
+        return found
 
-    def tables(self, is_meant: Callable[[Values], bool]) -> list[Path]:
-        """Files of rows whose first row is what is meant: of the named ones, or else of those beside them."""
-        for paths in (self.files, self.beside):
-            meant = [path for path in paths if (row := self._first_row(path)) is not None and is_meant(row)]
-            if meant:
-                return meant
-        return []
-
-    def _first_row(self, path: Path) -> Values | None:
-        if kind_of(path) not in TABLES:
-            return None
-        try:
-            return next((values for _, values in read_rows(path)), None)
-        except InputError as error:
-            if path in self.files:
-                self._unreadable = str(error)
-            return None
-
-    def entries(
-        self,
-        keys: Collection[str],
-        expected: str,
-        *,
-        beside: bool = True,
-        otherwise: Sequence[Collection[str]] = (),
-    ) -> "Entries":
-        """All objects that have these keys, in whatever kind of file: in the named ones, or else in those beside.
-
-        Where no object has them, those that have the first of the ``otherwise`` sets will do.
-        """
+    def find_entries(self, keys: Collection[str], *, beside: bool = True) -> "Entries | None":
+        """Objects that have these keys (``a|b``: one of both) in the named files, or else in those beside them."""
+        wanted = tuple(frozenset(key.split("|")) for key in keys)
         for paths in (self.files, self.beside) if beside else (self.files,):
-            for wanted in map(frozenset, (keys, *otherwise)):
-                if holding := [path for path in paths if wanted <= self._first_keys(path, wanted)]:
-                    return Entries(self, tuple(holding), wanted)
-        raise self.unlike(expected)
+            if holding := [path for path in paths if _has(self._first_object(path, wanted), wanted)]:
+                return Entries(self, tuple(holding), wanted)
+        return None
 
-    def _first_keys(self, path: Path, wanted: frozenset[str]) -> frozenset[str]:
-        """The keys of the first object in a file; none where it holds no objects."""
+    def _first_object(self, path: Path, wanted: Keys) -> Values:
         try:
-            return frozenset(next(iter(self.objects(path, wanted)), ()))
+            return next(iter(self.objects(path, wanted)), {})
         except InputError as error:
             if path in self.named:
                 raise
             if path in self.files:
                 self._unreadable = str(error)
-            return frozenset()
+            return {}
 
-    def objects(self, path: Path, wanted: frozenset[str]) -> Iterator[Values]:
-        """The objects in a JSON file, a table, or a text file of JSON lines; nothing of a file of another kind."""
+    def rows(self) -> "Entries":
+        """The rows of all named files that are tables."""
+        if tables := self.ending(*TABLES):
+            return Entries(self, tuple(tables), ())
+        raise self.unlike(f"a table ({', '.join(TABLES)})")
+
+    def objects(self, path: Path, wanted: Keys) -> Iterator[Values]:
+        """The objects in a JSON file, a table or a text file of JSON; without ``wanted`` JSON must be a table."""
         kind = kind_of(path)
-        if kind == ".json":
+        if wanted and (kind == ".json" or (kind == ".txt" and next(self.lines(path), "").startswith("{"))):
             yield from _listed(self.document(path), wanted)
         elif kind in TABLES:
             yield from (values for _, values in read_rows(path))
-        elif kind == ".txt" and next(self.lines(path), "").startswith("{"):
-            yield from (row.values for row in JsonTable(path))
 
     def lines(self, path: Path) -> Iterator[str]:
         """The lines of a text file that are not blank; one that is no UTF-8 is Western European."""
@@ -188,7 +157,7 @@ class AnnotationFiles:
                     yield text
 
     def matches(self, path: Path, pattern: re.Pattern[str], expected: str) -> Iterator[re.Match[str]]:
-        """The lines of a text file, each of which has to look as it should; ``#`` begins a comment."""
+        """Lines of a text file that must match a pattern; ``#`` begins a comment."""
         for line in self.lines(path):
             if line.startswith("#"):
                 continue
@@ -197,7 +166,7 @@ class AnnotationFiles:
             yield match
 
     def texts(self, pattern: re.Pattern[str], *, beside: bool = False) -> list[Path]:
-        """Text files whose first line looks as it should, of the named ones, or else of those beside them."""
+        """Text files whose first line matches, of the named ones, or else of those beside them."""
         for paths in (self.files, self.beside if beside else ()):
             if meant := [path for path in paths if pattern.fullmatch(self._first_line(path))]:
                 return meant
@@ -211,6 +180,12 @@ class AnnotationFiles:
         except InputError:
             return ""
 
+    def required(self, annotations: Annotations | None, expected: str) -> Annotations:
+        """The annotations, or an error that says what was expected where there are none."""
+        if annotations is None:
+            raise self.unlike(expected)
+        return annotations
+
     def unlike(self, expected: str) -> InputError:
         """The error where none of the files is what was expected."""
         names = ", ".join(str(path) for path in self.named[:3])
@@ -219,7 +194,7 @@ class AnnotationFiles:
 
 
 def _parsed(data: bytes, path: Path) -> Any:
-    """A JSON value, or the list of those that stand on a line each: people give both the same ending."""
+    """A JSON value, or the list of values on lines: both have the same suffix in practice."""
     try:
         return decode(data, str(path))
     except InputError:
@@ -234,27 +209,24 @@ def _parsed(data: bytes, path: Path) -> Any:
 
 
 class Entries:
-    """Objects of some files, which can be gone through again and again."""
+    """Objects of some files, which can be iterated repeatedly."""
 
-    def __init__(self, files: AnnotationFiles, paths: tuple[Path, ...], keys: frozenset[str]) -> None:
+    def __init__(self, files: AnnotationFiles, paths: tuple[Path, ...], keys: Keys) -> None:
         self._files, self.paths, self._keys = files, paths, keys
 
     def __iter__(self) -> Iterator[Values]:
-        for path in self.paths:
-            yield from self._files.objects(path, self._keys)
+        return (entry for _, _, entry in self.by_file())
 
-    def numbered(self) -> Iterator[tuple[str, Values]]:
-        """Objects that have no name of their own with their number, after the file's name where there are several."""
+    def by_file(self) -> Iterator[tuple[Path, int, Values]]:
+        """Objects with their file and their number in it, from 1."""
         for path in self.paths:
-            before = f"{path.stem}:" if len(self.paths) > 1 else ""
             for number, entry in enumerate(self._files.objects(path, self._keys), 1):
-                yield f"{before}{number}", entry
+                yield path, number, entry
 
-    def by_file(self) -> Iterator[tuple[Path, Values]]:
-        """Objects with the file that each is in."""
-        for path in self.paths:
-            for entry in self._files.objects(path, self._keys):
-                yield path, entry
+    def numbered(self, joint: str = ":", *, alone: bool = False) -> Iterator[tuple[str, Values]]:
+        """Objects with their number, after the file's name where there are several files or if ``alone``."""
+        for path, number, entry in self.by_file():
+            yield (f"{path.stem}{joint}{number}" if alone or len(self.paths) > 1 else str(number)), entry
 
 
 def _folders(folder: Path) -> Iterator[Path]:
@@ -268,13 +240,25 @@ def _folders(folder: Path) -> Iterator[Path]:
         )
 
 
-def name_of(entry: Values, keys: Sequence[str], otherwise: str) -> str:
-    """What a record is called: under the first of these keys that it has, or else its number."""
-    return next((str(entry[key]) for key in keys if entry.get(key) not in (None, "")), otherwise)
+def first_of(entry: Values, names: str) -> Any:
+    """The first value that is not empty under the keys ``a|b|c``."""
+    return next((entry[name] for name in names.split("|") if entry.get(name) not in (None, "", [], {})), None)
+
+
+def name_of(entry: Values, names: str, otherwise: str) -> str:
+    """Name of a record: under the first of the keys ``a|b|c`` that it has, or else its number."""
+    found = first_of(entry, names)
+    return otherwise if found is None else str(found)
+
+
+def size_of(entry: Values, prefix: str = "") -> tuple[int, int] | None:
+    """Width and height of an image, where an entry gives them."""
+    width, height = entry.get(f"{prefix}width"), entry.get(f"{prefix}height")
+    return (int(width), int(height)) if width and height else None
 
 
 def file_names(paths: Sequence[Path]) -> dict[Path, str]:
-    """What each file is called, with its folder where two are called alike."""
+    """Name of each file, with its folder where two names are equal."""
     times = Counter(path.stem for path in paths)
     return {path: path.stem if times[path.stem] == 1 else f"{path.parent.name}/{path.stem}" for path in paths}
 
@@ -285,26 +269,38 @@ def texts(values: Any) -> tuple[str, ...]:
     return tuple(text for value in several if value is not None and (text := str(value).strip()))
 
 
+def most_common(answers: Sequence[str]) -> str:
+    """The most frequent answer, the first of several that are as frequent."""
+    return max(answers, key=answers.count, default="")
+
+
 def picture(value: Any) -> str | bytes:
-    """A picture as a file names or holds it: a name, a number, bytes, or a table's ``{bytes, path}``."""
+    """An image as a file names or holds it: a name, a number, bytes, or a table's ``{bytes, path}``."""
     if isinstance(value, dict):
         value = value.get("bytes") or value.get("path") or ""
     return value if isinstance(value, bytes) else str(value)
 
 
-def _listed(document: Any, wanted: frozenset[str]) -> list[Values]:
-    """The objects of a JSON document: it is a list of them, has one under some key, or has each under its own.
+def lists_objects(entries: Any, *keys: str) -> bool:
+    """Whether something is a list of objects, the first of which has these keys."""
+    first = entries[0] if isinstance(entries, list) and entries else None
+    return isinstance(first, dict) and set(keys) <= set(first)
 
-    An object that was under a key of its own has that key as ``key``.
-    """
+
+def _has(entry: Any, keys: Keys) -> bool:
+    return isinstance(entry, dict) and bool(entry) and all(not names.isdisjoint(entry) for names in keys)
+
+
+def _listed(document: Any, wanted: Keys) -> list[Values]:
+    """The objects of a JSON document: a list, a list under some key, or values under keys (which become ``key``)."""
     if isinstance(document, list):
         return document if document and all(isinstance(entry, dict) for entry in document) else []
     if not isinstance(document, dict):
         return []
-    if wanted <= set(document):
+    if _has(document, wanted):
         return [document]
     for value in document.values():
-        if (entries := _listed(value, wanted) if isinstance(value, list) else []) and wanted <= set(entries[0]):
+        if isinstance(value, list) and (entries := _listed(value, wanted)) and _has(entries[0], wanted):
             return entries
     if document and all(isinstance(value, dict) for value in document.values()):
         return [{"key": key, **value} for key, value in document.items()]

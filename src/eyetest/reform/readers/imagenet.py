@@ -1,60 +1,50 @@
-"""ImageNet-1K: classes by WordNet id, and which picture has which."""
+"""ImageNet-1K: classes by WordNet id, and the class of each image."""
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from eyetest.benchmarks.picture_folders import spoken
+from eyetest.benchmarks.images import spoken
 from eyetest.errors import InputError
-from eyetest.reform.annotation import Annotation, Annotations, ClassLabel
-from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader
+from eyetest.reform.annotation import Annotation, Annotations, ClassLabel, FileSettings
+from eyetest.reform.readers.base import AnnotationFiles, reads
 from eyetest.reform.readers.binaries import read_mat
 from eyetest.reform.readers.labelled import class_names_by_number, from_folders, from_tables, one_a_class
-from eyetest.tabular.files import read_rows
 
+# ``n01440764 tench, Tinca tinca``, ``n01440764 : tench``, ``n02119789 1 kit_fox``
 _NAMES = re.compile(r"(n\d{8})(?:\s*:\s*|\s+)(?:(\d+)\s+)?([^\d\s].*)")
-"""``n01440764 tench, Tinca tinca``, ``n01440764 : tench``, ``n02119789 1 kit_fox``."""
+# ``ILSVRC2012_val_00000001.JPEG 65``, or with a WordNet id
 _LABELLED = re.compile(r"(\S+\.(?:jpe?g|png))[\s,]+(n\d{8}|\d+)\b.*", re.IGNORECASE)
-"""``ILSVRC2012_val_00000001.JPEG 65``, or with a WordNet id."""
-_ORDERED = re.compile(r"n\d{8}|\d{1,4}")
-"""One class a line, of the pictures in the order of their numbers."""
+_ORDERED = re.compile(r"n\d{8}|\d{1,4}")  # one class per line, of the images in the order of their numbers
 _VALIDATION = "ILSVRC2012_val_{:08d}"
-_SOLUTION = {"ImageId", "PredictionString"}
 _EXPECTED = (
     "ImageNet's classes (synset_words.txt, LOC_synset_mapping.txt) or labels (LOC_val_solution.csv, val.txt …)"
 )
 
 
-class ImageNet(Reader):
-    """One record a picture; or one a class where only the list of classes is there."""
+@reads("imagenet", "ImageNet's synset lists, solution files, ground truth and folders by WordNet id")
+def _read_imagenet(files: AnnotationFiles, settings: FileSettings) -> Annotations:
+    """One record per image; or one per class where only the list of classes is there."""
+    classes, numbers = _classes(files)
+    labels = tuple(classes.values())
 
-    name = "imagenet"
-    summary = "ImageNet's synset lists, solution files, ground truth and folders by WordNet id"
+    def named(key: Any) -> str:
+        if str(key).isdigit() and int(key) < len(labels):
+            return labels[int(key)].name
+        if str(key) in classes:
+            return classes[str(key)].name
+        if re.fullmatch(r"n\d{8}", str(key)):
+            raise InputError(f"no name for {key}: synset_words.txt or LOC_synset_mapping.txt is missing")
+        return spoken(str(key).partition(",")[0])
 
-    def read(self, files: AnnotationFiles, settings: NoSettings) -> Annotations:
-        """Labels if there are any, else the list of classes."""
-        classes, numbers = _classes(files)
-        labels = tuple(classes.values())
-
-        def named(key: Any) -> str:
-            if str(key).isdigit() and int(key) < len(labels):
-                return labels[int(key)].name
-            if str(key) in classes:
-                return classes[str(key)].name
-            if re.fullmatch(r"n\d{8}", str(key)):
-                raise InputError(f"no name for {key}: synset_words.txt or LOC_synset_mapping.txt is missing")
-            return spoken(str(key).partition(",")[0])
-
-        for source in (_solutions, _lines, _ground_truth):
-            if pairs := source(files, numbers):
-                return Annotations(lambda pairs=pairs: _records(pairs, classes, named), labels)  # type: ignore[misc]
-        annotations = from_folders(files, named, labels) or from_tables(files, named, labels)
-        if annotations is None and classes:
-            return one_a_class(labels, list(classes))
-        if annotations is None:
-            raise files.unlike(_EXPECTED)
-        return annotations
+    for source in (_solutions, _lines, _ground_truth):
+        if pairs := source(files, numbers):
+            return Annotations(lambda pairs=pairs: _records(pairs, classes, named), labels)  # type: ignore[misc]
+    annotations = from_folders(files, named, labels) or from_tables(files, named, labels)
+    if annotations is None and classes:
+        return one_a_class(labels, list(classes))
+    return files.required(annotations, _EXPECTED)
 
 
 def _classes(files: AnnotationFiles) -> tuple[dict[str, ClassLabel], dict[str, str]]:
@@ -67,9 +57,6 @@ def _classes(files: AnnotationFiles) -> tuple[dict[str, ClassLabel], dict[str, s
             classes.setdefault(synset, _class(synset, words.split(",") if number is None else [spoken(words)]))
             if number is not None:
                 numbers[number] = synset
-    for _, document in files.documents(_is_index):
-        for synset, name in (document[key] for key in sorted(document, key=int)):
-            classes.setdefault(synset, _class(synset, [spoken(name)]))
     if not classes:
         said = class_names_by_number(files)
         classes = {number: _class("", said[number].split(",")) for number in sorted(said, key=int)}
@@ -85,13 +72,6 @@ def _class(synset: str, words: list[str]) -> ClassLabel:
     return ClassLabel(name=name, synonyms=tuple(synonyms), synset=synset)
 
 
-def _is_index(document: Any) -> bool:
-    """``{"0": ["n01440764", "tench"]}``, as Keras has it."""
-    return isinstance(document, dict) and all(
-        key.isdigit() and isinstance(value, list) and len(value) == 2 for key, value in document.items()
-    )
-
-
 def _kit_classes(path: Path) -> Iterator[tuple[str, str, str]]:
     """Number, WordNet id and words of the classes in the challenge's development kit; groups of classes left out."""
     for entry in read_mat(path)["synsets"]:
@@ -100,9 +80,8 @@ def _kit_classes(path: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def _solutions(files: AnnotationFiles, _: dict[str, str]) -> list[tuple[str, str]]:
-    """Picture and WordNet id of sheets with boxes: ``ILSVRC2012_val_00048981,n03995372 85 1 499 272``."""
-    tables = files.tables(lambda row: set(row) >= _SOLUTION)
-    rows = (row for path in tables for _, row in read_rows(path))
+    """Image and WordNet id of sheets with boxes: ``ILSVRC2012_val_00048981,n03995372 85 1 499 272``."""
+    rows = files.find_entries(("ImageId", "PredictionString")) or ()
     return [(row["ImageId"], str(row["PredictionString"] or "").partition(" ")[0]) for row in rows]
 
 
@@ -113,7 +92,7 @@ def _lines(files: AnnotationFiles, _: dict[str, str]) -> list[tuple[str, str]]:
 
 
 def _ground_truth(files: AnnotationFiles, numbers: dict[str, str]) -> list[tuple[str, str]]:
-    """One class a line, of the validation pictures in order; numbers are those of the development kit."""
+    """One class per line, of the validation images in order; numbers are those of the development kit."""
     pairs = []
     for path in files.texts(_ORDERED):
         labels = [match[0] for match in files.matches(path, _ORDERED, "a class")]
@@ -131,4 +110,4 @@ def _records(pairs: list[tuple[str, str]], classes: dict[str, ClassLabel], named
         yield Annotation(id=key, images=(image,), label=named(label) if label else "", tags=tags)
 
 
-READER = ImageNet()
+READER = _read_imagenet

@@ -1,8 +1,5 @@
-"""Matterport3D's ``.house`` files: rooms, things in them as boxes in space, and the cameras that saw them.
-
-Where two things of one picture stand is not annotated but follows: which is further left in the picture, which is
-higher, which is closer. Only what is clear becomes a statement, and what is as clearly wrong an alternative. What
-stands in front of a thing is looked for among the annotated things alone: a wall that hides it is not noticed.
+"""Matterport3D's ``.house`` files. Relations are computed from boxes in space and cameras, and used only where clear;
+only annotated objects, not walls, are considered as hiding others.
 """
 
 from collections import Counter
@@ -15,71 +12,52 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from eyetest.benchmarks.rows.pictures import decode_base64
+from eyetest.benchmarks.rows.reading import decode_base64
 from eyetest.errors import InputError
-from eyetest.reform.annotation import Annotation, Annotations
-from eyetest.reform.readers.base import AnnotationFiles, Reader, texts
+from eyetest.reform.annotation import Annotation, Annotations, FileSettings
+from eyetest.reform.readers.base import AnnotationFiles, reads, texts
 
-_VAGUE = {
-    "wall",
-    "floor",
-    "ceiling",
-    "beam",
-    "column",
-    "misc",
-    "objects",
-    "unlabeled",
-    "void",
-    "furniture",
-    "appliances",
-}
-"""Categories that are no single thing that one could point at."""
+_VAGUE = frozenset(
+    "wall floor ceiling beam column misc objects unlabeled void furniture appliances".split()  # noqa: SIM905
+)  # categories that are no single thing that one could point at
 _AXES = (
     ("to the left of", "to the right of"),
     ("higher than", "lower than"),
     ("closer to the camera than", "farther from the camera than"),
 )
 _NEAREST = 0.3
-_LARGE = 0.01
-"""The least share of the picture that a thing covers."""
-_INSIDE = 0.8
-"""The least share of a thing that is in the picture."""
-_HIDDEN = 0.5
-"""A thing is taken as hidden where a nearer one covers so much of it."""
-_FALSE_FROM = (0.05, 0.1, 0.1)
-"""How far apart two middles are for a relation to be clearly false: shares of the picture's width, metres, metres."""
+_LARGE = 0.01  # the least share of the image that a thing covers
+_INSIDE = 0.8  # the least share of a thing that is in the image
+_HIDDEN = 0.5  # A thing is taken as hidden where a nearer one covers so much of it
+_FALSE_FROM = (0.05, 0.1, 0.1)  # distance of middles for a relation to be false: share of image width, metres, metres
 _SHORTEST_BASE64 = 1_000
 
 
-class MatterportSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class MatterportSettings(FileSettings, frozen=True):
     """Which pairs of things are taken."""
 
     pairs: Annotated[int, msgspec.Meta(ge=1)] = 3
-    """Of one picture."""
 
 
-class Matterport(Reader):
-    """One record a pair of things in a picture, with a true statement and false ones about their places."""
-
-    name = "matterport"
-    summary = "Matterport3D's house_segmentations/*.house, or MP3D-Spatial's JSON with answer_options"
-    settings = MatterportSettings
-
-    def read(self, files: AnnotationFiles, settings: MatterportSettings) -> Annotations:
-        """The pairs of all pictures of all houses."""
-        houses = [path for path in files.ending(".house") if path.is_file()]
-        if houses:
-            return Annotations(
-                lambda: (pair for path in houses for pair in _pairs(_house(files, path), settings.pairs))
-            )
-        entries = files.entries(
-            {"answer_options", "answer", "image"}, "Matterport3D's .house files, lines of H, R, O, I …"
+@reads(
+    "matterport",
+    "Matterport3D's house_segmentations/*.house, or MP3D-Spatial's JSON with answer_options",
+    MatterportSettings,
+)
+def _read_matterport(files: AnnotationFiles, settings: MatterportSettings) -> Annotations:
+    """One record per pair of things in an image, with a true statement and false ones about their places."""
+    houses = [path for path in files.ending(".house") if path.is_file()]
+    if houses:
+        return Annotations(
+            lambda: (pair for path in houses for pair in _pairs(path.stem, *_house(files, path), settings.pairs))
         )
-        return Annotations(lambda: (_ready(name, entry) for name, entry in entries.numbered()))
+    expected = "Matterport3D's .house files, lines of H, R, O, I …"
+    entries = files.entries(("answer_options", "answer", "image"), expected)
+    return Annotations(lambda: (_ready(name, entry) for name, entry in entries.numbered()))
 
 
 class _Thing(NamedTuple):
-    """An annotated object: its number, its room, what it is, and the corners of its box in space."""
+    """An annotated object: its number, region, name, and the corners of its box in space."""
 
     number: int
     room: int
@@ -88,32 +66,24 @@ class _Thing(NamedTuple):
 
 
 class _View(NamedTuple):
-    """A picture: its file, its room, and the camera."""
+    """An image: its file, its region, and the camera."""
 
     file: str
     room: int
-    extrinsics: NDArray[np.float64]
-    """From the house's coordinates to the camera's: x to the right, y up, z backwards."""
+    extrinsics: NDArray[np.float64]  # building's to camera coordinates: x right, y up, z backwards
     intrinsics: NDArray[np.float64]
     size: tuple[int, int]
 
 
-class _House(NamedTuple):
-    name: str
-    things: list[_Thing]
-    views: list[_View]
-
-
 class _SeenThing(NamedTuple):
-    """A thing as a picture shows it: where it lies along each axis, smaller being left, higher, closer."""
+    """A thing in an image: its extent along each axis, smaller being left, higher, closer."""
 
     thing: _Thing
-    box: tuple[float, float, float, float]
-    """Left, top, right and bottom, as shares of the picture."""
+    box: tuple[float, float, float, float]  # left, top, right and bottom, as shares of the image
     spans: tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
 
 
-def _house(files: AnnotationFiles, path: Path) -> _House:
+def _house(files: AnnotationFiles, path: Path) -> tuple[list[_Thing], list[_View]]:
     categories: dict[int, str] = {}
     rooms: dict[int, int] = {}
     things, views = [], []
@@ -132,7 +102,7 @@ def _house(files: AnnotationFiles, path: Path) -> _House:
                 views.append(_view(fields, rooms))
         except (ValueError, IndexError, KeyError):
             raise InputError(f"{path} line {number}: not as Matterport3D writes a line of {kind}") from None
-    return _House(path.stem, things, views)
+    return things, views
 
 
 def _view(fields: list[str], rooms: dict[int, int]) -> _View:
@@ -146,16 +116,14 @@ def _view(fields: list[str], rooms: dict[int, int]) -> _View:
 def _corners(
     middle: NDArray[np.float64], first: NDArray[np.float64], second: NDArray[np.float64], radii: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The eight corners of a box with given axes and half lengths."""
     axes = np.stack([first, second, np.cross(first, second)]) * radii[:, None]
     signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-    corners: NDArray[np.float64] = middle + signs @ axes
-    return corners
+    return np.asarray(middle + signs @ axes)
 
 
-def _pairs(house: _House, most: int) -> Iterator[Annotation]:
-    for view in house.views:
-        room = [thing for thing in house.things if thing.room == view.room and thing.name]
+def _pairs(house: str, things: list[_Thing], views: list[_View], most: int) -> Iterator[Annotation]:
+    for view in views:
+        room = [thing for thing in things if thing.room == view.room and thing.name]
         seen = [shown for thing in room if (shown := _seen(thing, view)) is not None]
         times = Counter(thing.name for thing in room)
         clear = [one for one in seen if times[one.thing.name] == 1 and one.thing.name not in _VAGUE]
@@ -166,7 +134,7 @@ def _pairs(house: _House, most: int) -> Iterator[Annotation]:
 
 
 def _seen(thing: _Thing, view: _View) -> _SeenThing | None:
-    """A thing as the camera sees it, None where it does not, or hardly."""
+    """A thing in the camera's view; None where it is not, or hardly, visible."""
     x, y, z = (np.c_[thing.corners, np.ones(8)] @ view.extrinsics.T)[:, :3].T
     if (-z).min() < _NEAREST:
         return None
@@ -191,11 +159,11 @@ def _hides(front: _SeenThing, back: _SeenThing) -> bool:
 
 
 def _apart(one: _SeenThing, other: _SeenThing) -> list[bool]:
-    """On which axes two things do not overlap."""
+    """Axes on which two things do not overlap."""
     return [ours[1] < theirs[0] or theirs[1] < ours[0] for ours, theirs in zip(one.spans, other.spans, strict=True)]
 
 
-def _annotation(house: _House, view: _View, pair: tuple[_SeenThing, _SeenThing], number: int) -> Annotation:
+def _annotation(house: str, view: _View, pair: tuple[_SeenThing, _SeenThing], number: int) -> Annotation:
     """A true statement on an axis on which two things are apart, and a false one on each axis that is clear."""
     one, other = pair
     axes = [axis for axis, is_apart in enumerate(_apart(one, other)) if is_apart]
@@ -217,12 +185,12 @@ def _annotation(house: _House, view: _View, pair: tuple[_SeenThing, _SeenThing],
         relation=true[asked],
         options=tuple(said),
         gold=0,
-        tags={"house": house.name, "relation": true[asked]},
+        tags={"house": house, "relation": true[asked]},
     )
 
 
 def _ready(name: str, entry: dict[str, Any]) -> Annotation:
-    """A question of MP3D-Spatial as it was published, with its options."""
+    """A published question of MP3D-Spatial, with its options."""
     options = texts(entry["answer_options"])
     gold = int(entry["answer"])
     image = str(entry["image"])
@@ -237,4 +205,4 @@ def _ready(name: str, entry: dict[str, Any]) -> Annotation:
     )
 
 
-READER = Matterport()
+READER = _read_matterport

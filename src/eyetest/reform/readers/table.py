@@ -1,30 +1,56 @@
-"""Any table whose columns are said: CSV, TSV, Excel, JSON, JSON Lines, Parquet. For datasets of one's own."""
+"""Records of any table or JSON file by a field map. A field is a column (``a.b``: ``b`` in the object ``a``),
+alternatives (``image|image_id``), a template (``{image_id}.jpg``), or a list of these.
+"""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from pathlib import PurePosixPath
 from typing import Any
 
 import msgspec
 
+from eyetest.benchmarks.images import spoken
 from eyetest.errors import InputError, nearest, short
-from eyetest.reform.annotation import Annotation, Annotations
-from eyetest.reform.readers.base import TABLES, AnnotationFiles, Reader
-from eyetest.tabular.files import read_rows
-from eyetest.tabular.literals import looks_like_list, parse_list
+from eyetest.reform.annotation import Annotation, Annotations, FileSettings
+from eyetest.reform.readers.base import AnnotationFiles, Entries, file_names, most_common, picture, reads, texts
+from eyetest.reform.readers.labelled import listed
+from eyetest.tabular.literals import parse_list
+from eyetest.tabular.table import Values
 
 _LISTS = ("images", "answers", "options", "also", "captions", "steps")
-_WORDS = ("id", "question", "hint", "label")
-_FIELDS = (*_WORDS, *_LISTS, "gold")
+_TEXTS = ("id", "question", "hint", "label", "relation")
+_FIELDS = (*_TEXTS, *_LISTS, "gold", "size")
+_BETWEEN_ALTERNATIVES = re.compile(r"\|(?![^{]*\})")
+_PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
+_FILTERS: dict[str, Callable[[str], str]] = {
+    "stem": lambda name: PurePosixPath(name).stem,
+    "suffix": lambda name: PurePosixPath(name).suffix,
+    "spoken": spoken,
+}  # what a template may make of a column: ``{image:stem}``
+_EMPTY: tuple[Any, ...] = (None, "", [], {})
+_MOST_VOTES = 1_000  # of one answer; a damaged file may say any number
+Spec = str | tuple[str, ...]
+Find = Callable[[Values], Any]
 
 
-class TableSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TableSettings(FileSettings, frozen=True):
     """Which column holds what."""
 
-    fields: dict[str, str]
-    """A field of an annotation and the column that holds it; ``a.b`` is ``b`` inside the object ``a``."""
-    tags: tuple[str, ...] = ()
-    """Columns to sort items by."""
+    fields: dict[str, Spec]
+    tags: tuple[str, ...] | dict[str, str] = ()  # columns to sort items by, or tag names with their columns
+    keys: tuple[str, ...] = ()
+    """Columns by which records are recognised; other columns may then be missing. Empty: every file that is a table
+    is read, and every column that is named has to be there."""
+    each: Spec = ()
+    """A column whose list or object holds several records, or columns whose lists do in parallel. ``each.0`` and
+    ``each.1`` are the parts of a record (of an object key and value), ``each.number`` counts from 1, ``each.index``
+    from 0."""
+    only: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    values: dict[str, dict[str, str]] = msgspec.field(default_factory=dict)
+    """Per field or tag: regular expressions of whole values, and their replacements."""
+    distinct: bool = False
     gold_from: int = 0
-    """The number that means the first option."""
+    classes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in self.fields:
@@ -32,76 +58,211 @@ class TableSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
                 raise ValueError(f'no field "{name}"; {nearest(name, _FIELDS)}')
 
 
-class TableReader(Reader):
-    """One record a row."""
-
-    name = "table"
-    summary = "any CSV, TSV, Excel, JSON, JSON Lines or Parquet file, with the columns named under read: fields:"
-    settings = TableSettings
-
-    def read(self, files: AnnotationFiles, settings: TableSettings) -> Annotations:
-        """The rows of all tables, in order."""
-        tables = files.ending(*TABLES)
-        if not tables:
-            raise files.unlike(f"a table ({', '.join(TABLES)})")
-
-        def records() -> Iterator[Annotation]:
-            for path in tables:
-                for number, values in read_rows(path):
-                    yield _annotation(values, settings, f"{path.name} row {number}", str(number))
-
-        return Annotations(records)
+@reads(
+    "table",
+    "any CSV, TSV, Excel, JSON, JSON Lines or Parquet file, with the columns named under read: fields:",
+    TableSettings,
+)
+def _read_table(files: AnnotationFiles, settings: TableSettings) -> Annotations:
+    """One record per row or object, or one for each part of a column."""
+    expected = f"records with {', '.join(settings.keys).replace('|', ' or ')} (JSON, JSON Lines, CSV, Parquet …)"
+    entries = files.entries(settings.keys, expected) if settings.keys else files.rows()
+    mapper = _Mapper(settings)
+    return Annotations(lambda: mapper.records(entries), listed(settings.classes))
 
 
-def _annotation(values: dict[str, Any], settings: TableSettings, where: str, number: str) -> Annotation:
-    fields: dict[str, Any] = {"id": number}
-    for name, column in settings.fields.items():
-        value = values[column] if column in values else _inside(values, column, where)
-        if value is not None:
-            fields[name] = _list(value) if name in _LISTS else value if name == "gold" else _text(value)
-    if "gold" in fields:
-        fields["gold"] = _gold(fields["gold"], fields.get("options", ()), settings.gold_from, where)
-    return Annotation(**fields, tags={tag: _inside(values, tag, where) for tag in settings.tags})
+class _Mapper:
+    def __init__(self, settings: TableSettings) -> None:
+        self._settings = settings
+        strict = not settings.keys
+        self._fields = {name: _find_all(spec, strict=strict) for name, spec in settings.fields.items()}
+        tags = settings.tags if isinstance(settings.tags, dict) else {name: name for name in settings.tags}
+        self._tags = {name: _find(spec, strict=strict) for name, spec in tags.items()}
+        self._only = {_find(spec, strict=strict): values for spec, values in settings.only.items()}
+        self._values = {
+            name: [(re.compile(pattern, re.IGNORECASE), new) for pattern, new in changes.items()]
+            for name, changes in settings.values.items()
+        }
+
+    def records(self, entries: Entries) -> Iterator[Annotation]:
+        """Convert objects to annotations."""
+        names = file_names(entries.paths)
+        for path, number, entry in entries.by_file():
+            where = f"{path.name} row {number}"
+            name = f"{path.stem}:{number}" if len(entries.paths) > 1 else str(number)
+            for values in self._parts({"number": number, "file": names[path]} | entry):
+                try:
+                    if all(str(find(values)) in wanted for find, wanted in self._only.items()):
+                        yield self._annotation(values, name)
+                except InputError as error:
+                    raise InputError(f"{where}: {error}") from None
+
+    def _parts(self, values: Values) -> Iterator[Values]:
+        """The records of one object."""
+        if not self._settings.each:
+            yield values
+            return
+        whole = _decoded(_find_all(self._settings.each, strict=False)(values))
+        parts: Any = whole.items() if isinstance(whole, dict) else whole or ()
+        if not isinstance(self._settings.each, str):
+            parts = zip(*parts, strict=True)
+        for index, part in enumerate(parts):
+            row = part if isinstance(part, dict) else {str(n): value for n, value in enumerate(_listed(part))}
+            yield values | {"each": {**row, "index": index, "number": index + 1}}
+
+    def _annotation(self, values: Values, number: str) -> Annotation:
+        found: dict[str, Any] = {}
+        for name, find in self._fields.items():
+            value = self._changed(name, find(values))
+            if value not in _EMPTY:
+                found[name] = self._several(name, value) if name in _LISTS else value
+        fields: dict[str, Any] = {name: most_common(texts(_counted(found[name]))) for name in _TEXTS if name in found}
+        fields |= {name: found[name] for name in _LISTS if name in found}
+        if "gold" in found:
+            fields["gold"] = self._gold(found["gold"], fields.get("options", ()))
+        if "size" in found and all(found["size"]):
+            width, height = map(int, found["size"])
+            fields["size"] = width, height
+        tags = {name: self._changed(name, find(values)) for name, find in self._tags.items()}
+        fields["tags"] = {name: value for name, value in tags.items() if value not in _EMPTY}
+        return Annotation(**{"id": number, **fields})
+
+    def _changed(self, name: str, value: Any) -> Any:
+        """A value, or each of several, as changed by the settings."""
+        if name not in self._values or isinstance(value, bytes | dict) or value is None:
+            return value
+        if isinstance(value, list | tuple):
+            return [self._changed(name, part) for part in value]
+        matches = ((pattern.fullmatch(str(value).strip()), new) for pattern, new in self._values[name])
+        return next((match.expand(new) for match, new in matches if match), value)
+
+    def _several(self, name: str, value: Any) -> tuple[Any, ...]:
+        """Several values: a list, a text that spells one, an object of counts, or one value alone."""
+        if isinstance(value, str):
+            value = parse_list(value, quoted=bool(self._settings.keys)) or value
+        if name == "images":
+            return tuple(image for image in map(picture, _listed(value)) if image)
+        if name == "options":
+            return tuple("" if option is None else str(option) for option in _listed(value))
+        found = texts(_counted(_decoded(value)))
+        return tuple(dict.fromkeys(found)) if self._settings.distinct else found
+
+    def _gold(self, value: Any, options: tuple[str, ...]) -> int:
+        """Which option is right: a number is its position, a text its words, its position or its letter."""
+        text = str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
+        if isinstance(value, str) and text in options:
+            return options.index(text)
+        if text.lstrip("-").isdigit():
+            number = int(text) - self._settings.gold_from
+            if self._settings.keys:
+                return number
+        else:
+            number = ord(text.upper()) - ord("A") if len(text) == 1 and text.isascii() and text.isalpha() else -1
+        if not 0 <= number < len(options):
+            raise InputError(f"gold: found {short(value)}, expected one of {len(options)} options")
+        return number
 
 
-def _inside(values: dict[str, Any], column: str, where: str) -> Any:
-    if column in values:
-        return values[column]
-    value: Any = values
-    for part in column.split("."):
-        if not isinstance(value, dict) or part not in value:
-            raise InputError(f'{where}: no column "{column}"; {nearest(column, values)}')
-        value = value[part]
+def _find_all(spec: Spec, *, strict: bool) -> Find:
+    """Find the value of a specification, or a list of the values of several."""
+    if isinstance(spec, str):
+        return _find(spec, strict=strict)
+    finds = [_find(part, strict=strict) for part in spec]
+    return lambda values: [find(values) for find in finds]
+
+
+def _find(spec: str, *, strict: bool) -> Find:
+    """Find the first alternative that is not empty; ``strict`` refuses records that have none of the columns."""
+    names = [spec] if _BETWEEN_ALTERNATIVES.search(spec) is None else _BETWEEN_ALTERNATIVES.split(spec)
+    ways = [_template(name) if _PLACEHOLDER.search(name) else _column(name) for name in names]
+
+    def find(values: Values) -> Any:
+        if spec in values:
+            return values[spec]
+        absent = True
+        for way in ways:
+            try:
+                value = way(values)
+            except LookupError:
+                continue
+            if value not in _EMPTY:
+                return value
+            absent = False
+        if absent and strict:
+            raise InputError(f'no column "{spec}"; {nearest(spec, values)}')
+        return None
+
+    return find
+
+
+def _column(name: str) -> Find:
+    """Find a column, or what is inside its objects or lists of objects; a LookupError where there is none."""
+    first, *inside = name.split(".")
+
+    def find(values: Values) -> Any:
+        if name == "*":
+            return values
+        value = _decoded(values[first]) if inside else values[first]
+        for part in inside:
+            if isinstance(value, dict):
+                value = value[part]
+            elif isinstance(value, list) and part.isdigit():
+                value = value[int(part)]
+            elif isinstance(value, list):
+                value = [entry[part] for entry in value if isinstance(entry, dict) and part in entry]
+            else:
+                raise LookupError(name)
+        return value
+
+    return find
+
+
+def _template(text: str) -> Find:
+    """Fill ``{column}``, ``{a|b}`` and ``{column:filter}`` into a text; a LookupError where a value is empty."""
+    parts = []
+    for position, part in enumerate(_PLACEHOLDER.split(text)):
+        alternatives = [name.partition(":")[::2] for name in part.split("|")] if position % 2 else []
+        for _, how in alternatives:
+            if how and how not in _FILTERS:
+                raise InputError(f'{text}: no filter "{how}"; {nearest(how, _FILTERS)}')
+        parts.append((part, [(_column(name), _FILTERS.get(how, str)) for name, how in alternatives]))
+
+    def find(values: Values) -> str:
+        return "".join(_filled(ways, values) if ways else part for part, ways in parts)
+
+    return find
+
+
+def _filled(ways: list[tuple[Find, Callable[[str], str]]], values: Values) -> str:
+    for find, how in ways:
+        try:
+            value = find(values)
+        except LookupError:
+            continue
+        if isinstance(value, str | int | float) and (text := how(str(value).strip())):
+            return text
+    raise LookupError
+
+
+def _listed(value: Any) -> list[Any] | tuple[Any, ...]:
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+def _decoded(value: Any) -> Any:
+    """Decode an object or list that a cell holds as JSON."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            return msgspec.json.decode(value)
+        except msgspec.DecodeError:
+            return value
     return value
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else str(value)
+def _counted(value: Any) -> Any:
+    """The keys of an object of counts, repeated by count; anything else as it is."""
+    if not isinstance(value, dict):
+        return value
+    return [key for key, votes in value.items() for _ in range(min(int(votes or 0), _MOST_VOTES))]
 
 
-def _list(value: Any) -> tuple[Any, ...]:
-    """Several values: a list, a text that spells one, or one value alone."""
-    if isinstance(value, str):
-        parts = parse_list(value) if looks_like_list(value) else None
-        if parts is None:
-            return (value,) if value else ()
-        value = parts
-    values = value if isinstance(value, list | tuple) else (value,)
-    return tuple(one if isinstance(one, bytes) else _text(one) for one in values if one not in (None, ""))
-
-
-def _gold(value: Any, options: tuple[str, ...], first: int, where: str) -> int:
-    """Which option is right: by its number, by its letter, or by its words."""
-    text = str(value).strip()
-    if text in options:
-        return options.index(text)
-    if text.lstrip("-").isdigit():
-        number = int(text) - first
-    else:
-        number = ord(text.upper()) - ord("A") if len(text) == 1 and text.isascii() and text.isalpha() else -1
-    if not 0 <= number < len(options):
-        raise InputError(f"{where}: gold: found {short(value)}, expected one of {len(options)} options")
-    return number
-
-
-READER = TableReader()
+READER = _read_table

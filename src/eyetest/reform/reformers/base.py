@@ -1,32 +1,39 @@
-"""What a reformer is, and what it hands on: items whose pictures are still to be looked for."""
+"""Reformers, and their drafts: items whose images are still to be looked up."""
 
 import random
-from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 import msgspec
 
-from eyetest.records import Choice, Item, OptionProvenance
-from eyetest.reform.annotation import Annotation, Annotations, Box
+from eyetest.records import MAX_CHOICES, Choice, Item, OptionProvenance
+from eyetest.reform.annotation import Annotation, Annotations, Box, FileSettings
+from eyetest.reform.distractors.words import differs
 
-Written = tuple[str, str | OptionProvenance]
-"""A distractor, and how it was made or who wrote and who checked it."""
+Written = tuple[str, str | OptionProvenance]  # a distractor, and how it was made or who wrote and checked it
+OptionCount = Annotated[int, msgspec.Meta(ge=2, le=MAX_CHOICES)]
+
+
+class QuestionSettings(FileSettings, frozen=True):
+    """The wording of a question, and how many options it has."""
+
+    question: str = ""  # empty: the reformer's own
+    options: OptionCount = 4
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
-    """A picture as it is to be shown: as it is, with a box drawn on it, or a part of it."""
+    """An image as it is to be shown: as it is, with a box drawn on it, or a part of it."""
 
     image: str | bytes
     box: Box | None = None
-    """Drawn as a red frame."""
     crop: Box | None = None
 
 
 class ItemDraft(msgspec.Struct, frozen=True, kw_only=True):
-    """An item whose pictures are not there yet, and the record that it was made of."""
+    """An item whose images are not there yet, and the record that it was made of."""
 
     item: Item
     pictures: tuple[Shown, ...]
@@ -34,43 +41,65 @@ class ItemDraft(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Kit:
-    """What every reformer has at hand: chance that can be repeated, and a list of what went otherwise."""
+    """Tools of every reformer: repeatable randomness, and counts of exceptions."""
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
-        self.passed_over: Counter[str] = Counter()
-        """Why records became no item: short reasons, to be counted."""
+        self.passed_over: Counter[str] = Counter()  # short reasons why records became no item, with counts
         self.written: Mapping[str, Sequence[Written]] = {}
-        """Distractors that a model wrote, by record."""
-        self.notes: list[str] = []
-        """What the user should know of how the distractors were made."""
+        self.notes: list[str] = []  # notes for the user on how distractors were made
 
     def chance(self, *key: object) -> random.Random:
-        """Chance of its own for a record: the same for every run with this seed, whatever comes before it."""
+        """A random generator for a record: the same for every run with this seed, whatever comes before it."""
         text = "\x1f".join(map(str, (self.seed, *key)))
         digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return random.Random(int.from_bytes(digest))  # noqa: S311 (a repeatable shuffle, no secret)
 
     def note(self, line: str) -> None:
-        """Say something once, however many records it is true of."""
+        """Note something once, however many records it applies to."""
         if line not in self.notes:
             self.notes.append(line)
 
+    def made(self, results: Iterator[ItemDraft | str]) -> Iterator[ItemDraft]:
+        """The drafts among some results; the others are reasons for skipping records, which are counted."""
+        for result in results:
+            if isinstance(result, str):
+                self.passed_over[result] += 1
+            else:
+                yield result
 
-class Reformer(ABC):
-    """Makes one kind of question. ``settings`` is the type of what a YAML file may say under ``settings:``."""
 
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    settings: ClassVar[type[msgspec.Struct]]
+Drafts = Callable[[Annotations, Any, Kit], Iterator[ItemDraft]]
 
-    @abstractmethod
-    def drafts(self, annotations: Annotations, settings: Any, kit: Kit) -> Iterator[ItemDraft]:
-        """Items of these annotations. A record of which none can be made is counted in ``kit.passed_over``."""
+
+@dataclass(frozen=True)
+class Reformer:
+    """Makes one kind of question."""
+
+    name: str
+    summary: str
+    settings: type[FileSettings]
+    drafts: Drafts
+    """Makes items of annotations; records that make none are counted in ``Kit.passed_over``."""
+
+
+def reformer(name: str, summary: str, settings: type[FileSettings]) -> Callable[[Drafts], Reformer]:
+    """Make a reformer of a function that makes items of all annotations."""
+    return lambda drafts: Reformer(name, summary, settings, drafts)
+
+
+def by_record(
+    name: str, summary: str, settings: type[FileSettings]
+) -> Callable[[Callable[[Annotation, Any, Kit], ItemDraft | str]], Reformer]:
+    """Make a reformer of a function that makes one item of each record by itself, or returns why not."""
+    return lambda make: Reformer(
+        name, summary, settings, lambda records, given, kit: kit.made(make(record, given, kit) for record in records)
+    )
 
 
 def draft(record: Annotation, part: str = "", pictures: Sequence[Shown] | None = None, **fields: Any) -> ItemDraft:
-    """A draft of a record, or of a named part of it, that shows the record's pictures unless others are given."""
+    """A draft of a record or a named part of it; ``{question}`` stands for the record's own, its images are shown."""
+    fields["question"] = fields["question"].replace("{question}", record.question)
     shown = tuple(Shown(image=image) for image in record.images) if pictures is None else tuple(pictures)
     tags = record.tags | fields.pop("tags", {})
     item = Item(id=f"{record.id}:{part}" if part else record.id, tags=tags, **fields)
@@ -78,21 +107,28 @@ def draft(record: Annotation, part: str = "", pictures: Sequence[Shown] | None =
 
 
 def shuffled(gold: str, distractors: Sequence[Written], chance: random.Random) -> tuple[Choice, ...]:
-    """The right option among the wrong ones, anywhere; each distractor comes with how it was made."""
-    choices = [Choice(gold, correct=True)]
-    for text, how in distractors:
-        made = how if isinstance(how, OptionProvenance) else OptionProvenance(author=how)
-        choices.append(Choice(text, provenance=made))
+    """The right option at a random position among the wrong ones; each distractor comes with how it was made."""
+    made = [(text, OptionProvenance(author=how) if isinstance(how, str) else how) for text, how in distractors]
+    choices = [Choice(gold, correct=True), *(Choice(text, provenance=how) for text, how in made)]
     chance.shuffle(choices)
     return tuple(choices)
 
 
 def listed_choices(options: Sequence[str], gold: int) -> tuple[Choice, ...]:
-    """Options that the dataset offers itself, in its order."""
+    """Options of the dataset, in its order."""
     return tuple(Choice(text, correct=position == gold) for position, text in enumerate(options))
 
 
+def distinct(texts: Iterable[str], taken: Sequence[str], count: int) -> list[str]:
+    """The first texts, at most ``count``, that differ from the taken ones and from each other."""
+    kept: list[str] = []
+    for text in texts:
+        if len(kept) < count and differs(text, [*taken, *kept]):
+            kept.append(text)
+    return kept
+
+
 def weighted_sample(weights: Mapping[str, float], count: int, chance: random.Random) -> list[str]:
-    """Some of the names, none twice, each as likely as it weighs; what weighs nothing comes last."""
+    """Sample names without repetition by weight; those without weight come last."""
     keys = {name: chance.random() ** (1 / weight) if weight > 0 else -1.0 for name, weight in weights.items()}
     return sorted(weights, key=lambda name: -keys[name])[:count]

@@ -1,8 +1,4 @@
-"""The figures of a report: each a table of numbers, and a chart drawn of it.
-
-A module here that defines ``FIGURE``, one or several, adds them: no other file has to be touched. Figures are
-loaded when they are first asked for, because drawing takes longer to load than all else.
-"""
+"""Figures of a report, plug-ins loaded on first use: numbers, and a chart of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,39 +23,29 @@ class Figure:
 
     name: str
     place: int
-    """Where in the story it stands; smaller comes first."""
     title: str
     numbers: Callable[[Material], pl.DataFrame]
-    """What is drawn, as the measures gave it; raises `NotMeasurable` where there is nothing to show."""
+    """What is drawn; raises `NotMeasurable` where there is nothing to show."""
     chart: "Callable[..., ChartType]"
-    """Draws such numbers; of a figure that is ``linked``, also given a `ReportItems`, or None."""
+    """Draws such numbers; if ``linked``, also given a `ReportItems`, or None."""
     reading: str
-    """A sentence on how to read it."""
-    needs: str
-    """What would bring it, where it cannot be drawn."""
+    needs: str  # what would provide it, where it cannot be drawn
     part: str = ""
-    """The part of the page that it belongs to with others; where none of them can be drawn, none is missed."""
-    by: str = "benchmark"
-    """A column: each of its values has a chart of its own, one below the other."""
+    """Its part of the page; where no figure of it can be drawn, none is reported as missing."""
+    by: str = "benchmark"  # column: each value has a chart of its own, one below the other
     counts: "Callable[[pl.DataFrame, ReportItems], Counts] | None" = None
-    """Where numbers of the table lead that count items."""
+    """The links of numbers that count items."""
     linked: bool = False
-    """Whether parts of its chart stand for items, and lead to them."""
 
     def draw(self, frame: pl.DataFrame, items: "ReportItems | None" = None) -> "ChartType":
-        """The chart of such numbers, dressed; with ``items``, as it leads to them."""
+        """The styled chart of such numbers; with ``items``, linked to them."""
         from eyetest.pages.plots import dressed, one_each  # noqa: PLC0415 (loads altair, which most pages spare)
 
         chart = partial(self.chart, items=items) if self.linked else self.chart
         return dressed(one_each(frame, self.by, chart))
 
 
-FIGURES: Registry[Figure] = Registry("figure", __name__, "FIGURE")
-
-
-def in_order() -> list[Figure]:
-    """All figures, as the story goes."""
-    return sorted(FIGURES.values(), key=lambda figure: figure.place)
+FIGURES: Registry[Figure] = Registry("figure", __name__, "FIGURE", "figure")
 
 
 def chart(name: str, results: Results) -> "ChartType":

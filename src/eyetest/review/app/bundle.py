@@ -1,9 +1,4 @@
-"""A copy of the list for any web host, or for no host at all: the same pages and scripts, items in files beside them.
-
-A page that lies on a disk may not fetch data, but it may load scripts; so items lie in scripts that hold nothing but
-data. Without golds, nothing is written from which a gold follows: no scores, no verdicts, no findings, and of tags
-only those that sort items and do not say the gold.
-"""
+"""A static copy of the list: the same pages and scripts, with items in scripts, which pages on a disk may load."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,30 +9,33 @@ import numpy as np
 import polars as pl
 import scipy
 
-from eyetest.harden.screenshot.mathml import mathml
+from eyetest.harden.screenshot.formulas import mathml
 from eyetest.measures.results import TAG
 from eyetest.pages.item_counts import INDEX
 from eyetest.pages.item_links import ANSWER_KINDS, VERDICTS_TOGETHER, reason_kind
 from eyetest.pages.page import fill_page, printable
-from eyetest.review.app.address import Address
-from eyetest.review.app.browsing import PACKAGE, asset
-from eyetest.review.app.disclosure import EVERYTHING, Disclosure, without_golds
+from eyetest.review.app.browsing import PACKAGE, Pixels, ServedPictures, asset
 from eyetest.review.app.item_page import show_story
-from eyetest.review.app.listing import BANDS, IDS_TOLD, PAGE_SIZE, card, list_page
-from eyetest.review.app.pictures import PictureUrl, Pixels, ServedPictures
+from eyetest.review.app.listing import (
+    BANDS,
+    EVERYTHING,
+    IDS_TOLD,
+    PAGE_SIZE,
+    Address,
+    Disclosure,
+    PictureUrl,
+    card,
+    list_page,
+    without_golds,
+)
 from eyetest.review.collection import Collection
 from eyetest.store import refuse_to_lose, replacing_folder
 
-_CARDS, _STORIES = 120, 10
-"""How many lie in one file."""
-_SMALL_BYTES = 16 * 2**10
-"""A picture of so few bytes is its own thumbnail."""
-_STEP = 1 / 300
-"""Between the points of Student's quantile, in one over the degrees of freedom."""
-_ZERO = ord("0")
-"""What became of an answer is one sign: this one, and as many further as its bits say."""
-_MOST_VALUES = 200
-"""Tags of so many values can be filtered by, also where they are too many or too few to be offered."""
+_CARDS, _STORIES = 120, 10  # in one file
+_SMALL_BYTES = 16 * 2**10  # an image of at most so many bytes is its own thumbnail
+_STEP = 1 / 300  # between the points of Student's quantile, in one over the degrees of freedom
+_ZERO = ord("0")  # the kinds of an answer are one character: this one plus its bits
+_MOST_VALUES = 200  # tags of so many values can be filtered by, also where they are too many or too few to be offered
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
 )
@@ -49,10 +47,7 @@ _DATA = "items.js"
 def write_bundle(
     collection: Collection, to: Path, *, golds: bool = True, replies: bool = True, overwrite: bool = False
 ) -> int:
-    """Write everything that can be seen of a collection as files; gives how many items.
-
-    Without ``replies`` it is small and written in seconds; what became of them can be filtered by all the same.
-    """
+    """Write all pages of a collection as files; returns the number of items. Without ``replies`` it is small."""
     refuse_to_lose(to, overwrite=overwrite, ours={*_FILES, *_FOLDERS, INDEX, _DATA})
     with replacing_folder(to, overwrite=overwrite) as folder:
         for name in _FOLDERS:
@@ -62,33 +57,35 @@ def write_bundle(
             (folder / name).write_bytes(asset(name))
         may = EVERYTHING if golds else without_golds(collection)
         may = msgspec.structs.replace(may, replies=may.replies and replies)
-        (folder / _DATA).write_bytes(b"window.EYETEST_ITEMS = " + _encoded(_columns(collection, may)) + b";\n")
-        (folder / INDEX).write_bytes(_page(collection, may))
+        (folder / _DATA).write_bytes(
+            b"window.EYETEST_ITEMS = " + msgspec.json.encode(_clean(_columns(collection, may))) + b";\n"
+        )
+        contents = list_page(collection, Address(), may) | {"rows": [], "bundle": True, "exports": []}
+        contents |= {"policy": _POLICY, "scripts": (_DATA, "app.js", "bundle.js")}
+        page = fill_page("browse.html.j2", contents, PACKAGE).lstrip()
+        (folder / INDEX).write_bytes(page.encode("utf-8", "replace"))
         for kind, size in (("cards", _CARDS), ("stories", _STORIES)):
             for number, pieces in enumerate(_pieces(collection, kind, size, urls, may)):
-                data = f'eyetestChunk("{kind}", {number}, '.encode() + _encoded(pieces) + b");\n"
+                data = f'eyetestChunk("{kind}", {number}, '.encode() + msgspec.json.encode(_clean(pieces)) + b");\n"
                 (folder / kind / f"{number}.js").write_bytes(data)
     return len(collection)
 
 
 class _PictureFiles:
-    """Writes every picture that an item shows, once, and knows where."""
+    """Writes every image that an item shows, once."""
 
     def __init__(self, collection: Collection, folder: Path) -> None:
         self._pictures, self._folder = ServedPictures(collection.picture), folder
         self._known: dict[str, PictureUrl] = {}
 
     def __call__(self, sha256: str) -> PictureUrl:
-        """Where a picture lies in the bundle; nowhere, where its file is gone."""
+        """The path of an image in the bundle; empty where its file is missing."""
         if sha256 not in self._known:
             whole = self._pictures.whole(sha256)
-            file = self._write("pictures", sha256, whole)
+            file = small = self._write("pictures", sha256, whole)
             if whole is None or len(whole.data) > _SMALL_BYTES:
-                self._known[sha256] = PictureUrl(
-                    file, self._write("thumbnails", sha256, self._pictures.small(sha256))
-                )
-            else:
-                self._known[sha256] = PictureUrl(file, file)
+                small = self._write("thumbnails", sha256, self._pictures.small(sha256))
+            self._known[sha256] = PictureUrl(file, small)
         return self._known[sha256]
 
     def _write(self, kind: str, sha256: str, pixels: Pixels | None) -> str:
@@ -102,10 +99,8 @@ class _PictureFiles:
 def _pieces(
     collection: Collection, kind: str, size: int, urls: _PictureFiles, may: Disclosure
 ) -> Iterator[list[str]]:
-    """Cards or stories as they are drawn, so many at a time."""
-    view = collection.everything
     for start in range(0, len(collection), size):
-        rows = collection.rows(view, start, size)
+        rows = collection.rows(collection.everything, start, size)
         if kind == "cards":
             cards = (card(row, "#", golds=may.golds, urls=urls) for row in rows)
             yield [fill_page("bundle_card.html.j2", {"row": one}, PACKAGE).strip() for one in cards]
@@ -116,15 +111,7 @@ def _pieces(
             yield [one.strip() for one in filled]
 
 
-def _page(collection: Collection, may: Disclosure) -> bytes:
-    contents = list_page(collection, Address(), may)
-    contents |= {"rows": [], "bundle": True, "exports": [], "policy": _POLICY}
-    contents["scripts"] = (_DATA, "app.js", "bundle.js")
-    return fill_page("browse.html.j2", contents, PACKAGE).lstrip().encode("utf-8", "replace")
-
-
 def _columns(collection: Collection, may: Disclosure) -> dict[str, Any]:
-    """What a browser filters, sorts and counts by."""
     items = collection.items
     named = {TAG + tag for tag in collection.tags if may.tags is None or tag in may.tags} | {"benchmark"}
     if may.golds:
@@ -134,6 +121,7 @@ def _columns(collection: Collection, may: Disclosure) -> dict[str, Any]:
     if may.golds:
         told["finding"] = _coded(items.get_column("findings"))
     numbers = (*BANDS, "blind_right") if may.golds else ()
+    inverse = np.arange(1, round(1.1 / _STEP)) * _STEP  # of degrees of freedom: from infinitely many to below one
     return {
         "ids": items.get_column("id").to_list(),
         "texts": collection.texts.to_list(),
@@ -144,7 +132,7 @@ def _columns(collection: Collection, may: Disclosure) -> dict[str, Any]:
         "together": VERDICTS_TOGETHER,
         "series": _series(collection) if may.golds else [],
         "clusters": collection.answers.clusters.tolist(),
-        "quantiles": _student_quantiles(),
+        "quantiles": [float(scipy.special.ndtri(0.975)), *scipy.special.stdtrit(1 / inverse, 0.975).tolist()],
         "step": _STEP,
         "page": PAGE_SIZE,
         "ids_told": IDS_TOLD,
@@ -153,14 +141,8 @@ def _columns(collection: Collection, may: Disclosure) -> dict[str, Any]:
     }
 
 
-def _student_quantiles() -> list[float]:
-    """From infinitely many degrees of freedom to a little less than one."""
-    inverse = np.arange(1, round(1.1 / _STEP)) * _STEP
-    return [float(scipy.special.ndtri(0.975)), *scipy.special.stdtrit(1 / inverse, 0.975).tolist()]
-
-
 def _coded(column: pl.Series) -> dict[str, Any]:
-    """A column as its values, and for each item the number of its own: -1 for none, a list where it has several."""
+    """A column as its values, and for each item the index of its own: -1 for none, a list for several."""
     is_list = column.dtype.is_nested()
     values = list(dict.fromkeys(value for value in (column.explode() if is_list else column) if value is not None))
     numbers = {value: number for number, value in enumerate(values)}
@@ -170,14 +152,11 @@ def _coded(column: pl.Series) -> dict[str, Any]:
 
 
 def _judged(collection: Collection) -> dict[str, Any]:
-    """By item what each stage said and the number of its reason; the kinds of reasons."""
+    """By item the verdict of each stage and the index of its reason; the kinds of reasons."""
     reasons: dict[str, int] = {}
     judged = [
-        [
-            (one.stage, one.verdict, reasons.setdefault(reason_kind(one.reason), len(reasons)))
-            for one in collection.verdicts(position)
-        ]
-        for position in range(len(collection))
+        [(v.stage, v.verdict, reasons.setdefault(reason_kind(v.reason), len(reasons))) for v in verdicts]
+        for verdicts in map(collection.verdicts, range(len(collection)))
     ]
     return {"judged": judged, "reasons": list(reasons)}
 
@@ -199,12 +178,8 @@ def _series(collection: Collection) -> list[dict[str, Any]]:
     ]
 
 
-def _encoded(data: Any) -> bytes:
-    """JSON that a script may hold."""
-    return msgspec.json.encode(_clean(data))
-
-
 def _clean(data: Any) -> Any:
+    """Data whose texts are safe in JSON inside a script."""
     if isinstance(data, str):
         return printable(data)
     if isinstance(data, dict):

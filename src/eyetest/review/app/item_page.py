@@ -1,4 +1,4 @@
-"""One item as its page shows it: pictures, question with formulas, golds, verdicts, findings, replies."""
+"""The page of one item: images, question with formulas, golds, verdicts, findings, replies."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eyetest.harden.screenshot.mathml import mathml
+from eyetest.harden.screenshot.formulas import mathml
 from eyetest.harden.screenshot.passages import Block, Passages
 from eyetest.measures.hits import HIT
 from eyetest.measures.results import PROTOCOL
@@ -15,10 +15,7 @@ from eyetest.pages.page import clip, plain, printable
 from eyetest.prompts import CannotApply
 from eyetest.records import BLIND_SIGHTS, GreyPicture, Item, Picture, Words, letter, order_word
 from eyetest.results.cases import ItemCase
-from eyetest.review.app.address import Address
-from eyetest.review.app.disclosure import EVERYTHING, Disclosure
-from eyetest.review.app.listing import PAGE_SIZE
-from eyetest.review.app.pictures import PictureUrls, served_urls
+from eyetest.review.app.listing import EVERYTHING, PAGE_SIZE, Address, Disclosure, PictureUrls, served_urls
 from eyetest.review.collection import Collection, ItemStory
 from eyetest.runs.folder import RECORDED
 from eyetest.wording import counted
@@ -27,11 +24,11 @@ _LONGEST_REPLY = 12_000
 _LONGEST_PROMPT = 20_000
 _SHORT_REPLY = 40
 _MOST_TAGS = 60
-_TONES = {"refused": "odd", "ambiguous": "odd", "unparsed": "odd"}
+_TONES = {"refused": "odd", "ambiguous": "odd", "cut off": "odd", "unparsed": "odd"}
 
 
 def item_page(collection: Collection, address: Address, may: Disclosure = EVERYTHING) -> dict[str, Any]:
-    """What the template of one item is filled with."""
+    """The template values of one item."""
     may.refuse_telling(address.query)
     told = collection.item(address.item)
     positions = collection.view(address.query).positions
@@ -56,56 +53,40 @@ def item_page(collection: Collection, address: Address, may: Disclosure = EVERYT
 
 
 def show_story(
-    told: ItemStory,
-    collection: Collection,
-    may: Disclosure = EVERYTHING,
-    *,
-    urls: PictureUrls = served_urls,
+    told: ItemStory, collection: Collection, may: Disclosure = EVERYTHING, *, urls: PictureUrls = served_urls
 ) -> dict[str, Any]:
-    """Everything that is known of an item and may be told, ready to be drawn."""
+    """Everything known about an item that may be shown, as template values."""
     golds = may.golds
     named = dict.fromkeys(one.condition for one in collection.answers.series)
     conditions = sorted(named, key=lambda name: (name.split()[0] in BLIND_SIGHTS, name.split()[0] != "image"))
-    cells = _cells(told.cases if may.replies else [], collection)
+    cells: dict[tuple[str, str], list[ItemCase]] = {}
+    for case in told.cases if may.replies else ():
+        cells.setdefault((case.asked.model, _condition(case, collection)), []).append(case)
     asked = [name for name in conditions if any(key[1] == name for key in cells)]
-    models = sorted({model for model, _ in cells})
+    with_prompts = may.replies and (golds or not (told.item and told.item.history))
     shown = {
         "id": told.id,
         "conditions": asked,
         "models": [
             {"name": name, "cells": [[_reply(one, golds) for one in cells.get((name, how), ())] for how in asked]}
-            for name in models
+            for name in sorted({model for model, _ in cells})
         ],
-        "sent": _sent(told.cases, collection)
-        if may.replies and (golds or not (told.item and told.item.history))
-        else [],
+        "sent": _sent(told.cases, collection) if with_prompts else [],
         "verdicts": told.verdicts if may.verdicts else (),
         "replies": may.replies,
         "findings": [
-            {
-                "kind": one.kind,
-                "severity": one.severity or "",
-                "said": one.evidence or one.title,
-                "href": Address().toggled("finding", one.kind),
-            }
+            {"kind": one.kind, "severity": one.severity or "", "said": one.evidence or one.title}
+            | {"href": Address().toggled("finding", one.kind)}
             for one in (told.findings if may.findings else ())
         ],
         "facts": _facts(told, may),
     }
-    return shown | _asked(told, _votes(cells, asked), urls, may)
-
-
-def _votes(cells: dict[tuple[str, str], list[ItemCase]], conditions: Sequence[str]) -> Counter[str]:
-    """How many models chose each option, under the condition that stands first."""
-    votes = Counter[str]()
-    for (_, how), cases in cells.items():
-        if how == conditions[0]:
-            votes.update({one.scored.choice for one in cases if one.scored.choice})
-    return votes
+    first = [some for (_, how), some in cells.items() if how == asked[0]]
+    chosen = Counter(choice for some in first for choice in {one.scored.choice for one in some} if choice)
+    return shown | _asked(told, chosen, urls, may)
 
 
 def _asked(told: ItemStory, votes: Counter[str], urls: PictureUrls, may: Disclosure) -> dict[str, Any]:
-    """What the item itself holds; of one that is gone, that."""
     item, golds = told.item, may.golds
     if item is None:
         nothing = dict.fromkeys(("pictures", "turns", "hint", "options", "references"), ())
@@ -140,21 +121,13 @@ def _said(words: str, direction: str = "ltr") -> list[Block]:
 
 
 def _passages(item: Item) -> dict[str, Any]:
-    """The item's texts as blocks; where a text names a picture that is not there, as they are written."""
+    """The item's texts as blocks; as plain text where a text refers to an image that is missing."""
     try:
         return Passages(item).as_data()
     except CannotApply:
         bare = [printable(text) for text in (item.hint, item.question, *(choice.text for choice in item.choices))]
         hint, question, *options = (_said(text, "auto") for text in bare)
         return {"turns": [], "hint": hint if item.hint else [], "question": question, "options": options}
-
-
-def _cells(cases: Sequence[ItemCase], collection: Collection) -> dict[tuple[str, str], list[ItemCase]]:
-    """Answers by model and by condition, in the words in which the conditions of this collection differ."""
-    cells: dict[tuple[str, str], list[ItemCase]] = {}
-    for case in cases:
-        cells.setdefault((case.asked.model, _condition(case, collection)), []).append(case)
-    return cells
 
 
 def _condition(case: ItemCase, collection: Collection) -> str:
@@ -164,7 +137,7 @@ def _condition(case: ItemCase, collection: Collection) -> str:
 
 
 def _reply(case: ItemCase, golds: bool) -> dict[str, Any]:
-    """One answer, cut around the words that decided how it is read."""
+    """One answer, clipped around the words that decided how it is read."""
     asked, _, response, scored = case
     kind: str = scored.reading or response.outcome
     if response.outcome in ("failed", "blocked"):
@@ -196,17 +169,12 @@ def _reply(case: ItemCase, golds: bool) -> dict[str, Any]:
 
 
 def _ends(text: str) -> str:
-    """A text whose middle is left out where it is too long for a page."""
     text, half = printable(text), _LONGEST_REPLY // 2
-    return (
-        text
-        if len(text) <= _LONGEST_REPLY
-        else f"{text[:half]}\n[… {len(text) - 2 * half:,} signs …]\n{text[-half:]}"
-    )
+    left_out = len(text) - 2 * half
+    return text if left_out <= 0 else f"{text[:half]}\n[… {left_out:,} signs …]\n{text[-half:]}"
 
 
 def _sent(cases: Sequence[ItemCase], collection: Collection) -> list[dict[str, str]]:
-    """What models were sent, each text once, by condition."""
     texts: dict[tuple[str, str], None] = {}
     for case in cases:
         texts.setdefault((_condition(case, collection), clip(_prompt_text(case), _LONGEST_PROMPT)))
@@ -239,16 +207,10 @@ def _about(part: Picture | GreyPicture, number: int) -> str:
 def _facts(told: ItemStory, may: Disclosure) -> list[tuple[str, str]]:
     row, facts = told.row, [("benchmark", told.benchmark)]
     if may.golds and may.replies:
-        if row.difficulty is not None:
-            facts.append(("difficulty", f"{row.difficulty:.2f}"))
-        if row.gain is not None:
-            facts.append(("gain of sight", f"{row.gain:+.2f}"))
-        if row.disagreement is not None:
-            facts.append(("disagreement", f"{row.disagreement:.2f}"))
-        if told.doubt is not None:
-            facts.append(("doubt of the gold", f"{told.doubt:+.1f}"))
-        if told.unanswered:
-            facts.append(("without an answer", counted(told.unanswered, "call")))
+        numbers = [("difficulty", row.difficulty, ".2f"), ("gain of sight", row.gain, "+.2f")]
+        numbers += [("disagreement", row.disagreement, ".2f"), ("doubt of the gold", told.doubt, "+.1f")]
+        facts += [(name, format(value, spec)) for name, value, spec in numbers if value is not None]
+        facts += [("without an answer", counted(told.unanswered, "call"))] if told.unanswered else []
     if told.item is None:
         return facts
     said = {key: plain(value) for key, value in told.item.tags.items() if may.tags is None or key in may.tags}

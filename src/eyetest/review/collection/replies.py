@@ -1,32 +1,35 @@
-"""What was replied, read from disk when somebody wants it: a few items' answers, or all texts for searching."""
+"""Replies of models, read from disk on demand: answers of a few items, a search, doubts of golds."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
 from threading import Lock
 from typing import Any
 
 import msgspec
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from eyetest.measures.stats.intervals import Bools
-from eyetest.records import Asked, Item, Response, columns
+from eyetest.measures.results import AXES
+from eyetest.measures.stats.consensus import recurring
+from eyetest.measures.stats.intervals import Floats
+from eyetest.records import MAX_CHOICES, Asked, Item, Response, columns, letter
 from eyetest.results.cases import ItemCase, item_cases
 from eyetest.results.scores import changed_since
+from eyetest.review.collection.answers import KEY, SIGHTED, TESTS
+from eyetest.review.collection.items import ItemColumns
 from eyetest.review.collection.sources import RunSource
-from eyetest.runs.parts import from_batch
+from eyetest.runs.journal import from_batch
 from eyetest.runs.plan import PLAN, scan_table
 from eyetest.runs.stored import every_response, one_line_if_damaged
 from eyetest.scoring import Scorer
 
-MOST_TEXT = 400 * 2**20
-"""Bytes of replies that are kept in memory for searching; more of them are looked through on disk each time."""
-_AT_ONCE = 200_000
 _READ = ("reading", "choice", "rule", "metric", "score")
-_POSITION = pl.col("position").cast(pl.UInt32)
 _WORD = re.compile(r'"([^"]+)"|([^\s"]+)')
+_ENOUGH_MODELS = 2
+_QUICK = 60_000  # items × models for which doubts take no noticeable time
+_PLACES = {letter(place): place for place in range(MAX_CHOICES)}
 
 
 class RunReplies:
@@ -44,8 +47,18 @@ class RunReplies:
     def _responses(self) -> pl.LazyFrame:
         return every_response(self._source.run.path)
 
+    def read_scores(self, places: Mapping[str, pl.DataFrame], *, several: bool) -> pl.DataFrame:
+        """The scores with each item's ``position`` or null; of ``several`` runs with what identifies a test."""
+        texts = pl.col(*KEY, "outcome", "reading").cast(pl.String).fill_null("").cast(pl.Categorical)
+        score = pl.col("score").cast(pl.Float64)
+        named = self._scores.select(pl.col("item").cast(pl.String), texts, score, *(TESTS if several else ()))
+        none = pl.DataFrame(schema={"item": pl.String, "position": pl.Int64})
+        with one_line_if_damaged(self._source.run.path):
+            placed = named.join(places.get(self.benchmark, none).lazy(), on="item", how="left")
+            return placed.collect(engine="streaming")
+
     def cases(self, items: Sequence[Item], scorer: Scorer) -> dict[str, tuple[list[ItemCase], int]]:
-        """By item its answers, and how many calls have none yet. Many at once cost hardly more than one."""
+        """By item its answers, and the number of calls without one. Many at once cost hardly more than one."""
         run, about = self._source
         if about is None:
             return {}
@@ -53,15 +66,14 @@ class RunReplies:
             calls = self._plan.filter(_is_in("item", [item.id for item in items])).collect()
         responses = self._stored(calls.get_column("request"))
         by_item = {str(key[0]): rows for key, rows in calls.group_by("item", maintain_order=True)}
-        told = {}
-        reworded = changed_since(run, about).reworded
+        found, reworded = {}, changed_since(run, about).reworded
         for item in items:
             rows = calls.head(0) if item.id in reworded else by_item.get(item.id, calls.head(0))
             cases = item_cases(run, about, item, rows, lambda request: self._get(request, responses), scorer)
-            told[item.id] = (cases, len(rows) - len(cases))
-        unread = [item for item, (cases, _) in told.items() if any(map(_is_undecided, cases))]
+            found[item.id] = (cases, len(rows) - len(cases))
+        unread = [item for item, (cases, _) in found.items() if any(map(_is_undecided, cases))]
         stored = self._stored_scores(unread) if unread else {}
-        return {item: ([_as_stored(case, stored) for case in cases], left) for item, (cases, left) in told.items()}
+        return {item: ([_as_stored(case, stored) for case in cases], left) for item, (cases, left) in found.items()}
 
     def _stored_scores(self, items: Sequence[str]) -> dict[Asked, dict[str, Any]]:
         with one_line_if_damaged(self._source.run.path):
@@ -69,7 +81,7 @@ class RunReplies:
         return {Asked(**{name: row.pop(name) for name in columns(Asked)}): row for row in rows}
 
     def _get(self, request: str, known: dict[str, Response]) -> Response | None:
-        """A response; of what was said in earlier turns of a dialogue nobody knew before that it would be needed."""
+        """A response; those to earlier turns of a dialogue are read on demand."""
         if request not in known:
             known |= self._stored(pl.Series([request]))
         return known.get(request)
@@ -79,44 +91,33 @@ class RunReplies:
             rows = self._responses.filter(_is_in("request", requests)).collect()
         return {one.request: one for batch in rows.to_arrow().to_batches() for one in from_batch(batch)}
 
-    def texts(self, items: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """All replies in small letters, some at a time: ``position, text``; ``items`` has ``item, position``.
-
-        Requests are met by hashes of 64 bits: their own letters would take more memory than most replies.
-        """
-        key = pl.col("request").hash().alias("key")
+    def having(self, contains: pl.Expr) -> pl.Series:
+        """Items with a reply that matches; of repeated calls, the last reply counts."""
+        rows = self._responses.select("request", pl.col("text").str.to_lowercase()).with_row_index("row")
         with one_line_if_damaged(self._source.run.path):
-            plan = self._plan.join(items.lazy(), on="item").select("position", key).collect(engine="streaming")
-            keys = self._responses.select(key).collect(engine="streaming").to_series()
-            counts = keys.is_last_distinct() if keys.n_unique() < len(keys) else None
-            for start in range(0, len(keys), _AT_ONCE):
-                some = self._responses.select(key, pl.col("text").str.to_lowercase()).slice(start, _AT_ONCE).collect()
-                said = some if counts is None else some.filter(counts[start : start + _AT_ONCE])
-                yield said.drop_nulls("text").join(plan, on="key").select("position", "text")
+            found = rows.filter(contains).select("request", "row").collect(engine="streaming")
+            again = rows.filter(_is_in("request", found.get_column("request"))).select("request", "row")
+            last = again.group_by("request").agg(pl.col("row").max()).collect(engine="streaming")
+            requests = found.join(last, on=("request", "row"), how="semi").get_column("request")
+            return self._plan.filter(_is_in("request", requests)).select("item").unique().collect().to_series()
 
     def choices(self, key: Sequence[str], sight: str | None = None) -> pl.DataFrame:
-        """Which option was chosen, wherever one was read and scored, under a sight or any; by what ``key`` names."""
+        """The chosen option of each scored reply, under a sight or any; by the columns of ``key``."""
         with one_line_if_damaged(self._source.run.path):
-            said = self._scores.filter(pl.col("choice").is_not_null(), pl.col("score").is_not_null())
+            chosen = self._scores.filter(pl.col("choice").is_not_null(), pl.col("score").is_not_null())
             if sight is not None:
-                said = said.filter(pl.col("sight") == sight)
-            return said.select(*key, pl.col("choice").cast(pl.String)).collect(engine="streaming")
-
-    def size(self) -> int:
-        """Bytes of all replies."""
-        with one_line_if_damaged(self._source.run.path):
-            size = self._responses.select(pl.col("text").str.len_bytes().cast(pl.Int64).sum())
-            return int(size.collect(engine="streaming").item())
+                chosen = chosen.filter(pl.col("sight") == sight)
+            return chosen.select(*key, pl.col("choice").cast(pl.String)).collect(engine="streaming")
 
 
 def _is_undecided(case: ItemCase) -> bool:
-    """Whether the reply alone does not tell: a judge may have read it, or a metric weighs all replies together."""
+    """Whether the reply alone does not decide: a judge may have read it, or a metric weighs all replies together."""
     scored = case.scored
-    return scored.reading == "unparsed" or (scored.score is None and case.response.outcome != "failed")
+    return scored.reading in ("unparsed", "cut off") or (scored.score is None and case.response.outcome != "failed")
 
 
 def _as_stored(case: ItemCase, stored: Mapping[Asked, Mapping[str, Any]]) -> ItemCase:
-    """An answer with the score that counts, where that is not what its words alone come to."""
+    """An answer with its stored score, where that differs from what its text alone gives."""
     row = stored.get(case.asked)
     if row is None or not _is_undecided(case) or all(row[name] == getattr(case.scored, name) for name in _READ):
         return case
@@ -128,39 +129,87 @@ def _is_in(column: str, values: Sequence[str] | pl.Series) -> pl.Expr:
     return pl.col(column).is_in(pl.Series(values, dtype=pl.String).implode())
 
 
-class SearchTexts:
-    """Search in items and replies: words, in any case, all of them in one text. Replies are read at the first."""
+def search_terms(text: str) -> pl.Expr:
+    """Whether the lower-case column ``text`` contains all words of a search, or quoted phrases."""
+    wanted = [phrase or word for phrase, word in _WORD.findall(text.lower())]
+    return pl.all_horizontal(True, *(pl.col("text").str.contains(word, literal=True) for word in wanted))
 
-    def __init__(self, items: pl.DataFrame, options: Callable[[], pl.Series], runs: Sequence[RunReplies]) -> None:
-        self._items, self._options, self._runs = items, options, runs
-        self._kept: list[pl.DataFrame] | None = None
+
+class GoldDoubts:
+    """By item the log ratio of the measure ``wrong-golds``, computed on demand: it may take seconds."""
+
+    def __init__(self, items: pl.DataFrame, columns: ItemColumns, runs: Sequence[RunReplies], models: int) -> None:
+        self._items, self._columns, self._runs = items, columns, runs
         self._lock = Lock()
+        self._column: pl.Series | None = None
+        self.quick = len(items) * models <= _QUICK
 
-    @cached_property
-    def own(self) -> pl.DataFrame:
-        """What items say themselves, in small letters."""
-        options = self._options().list.join("\n").fill_null("")
-        own = pl.concat_str(pl.col("question").fill_null(""), options, separator="\n").str.to_lowercase()
-        return self._items.select(_POSITION, own.alias("text"))
+    @property
+    def known(self) -> bool:
+        """Whether the result is computed, or can be at once."""
+        return self._column is not None or self.quick
 
-    def read_replies(self) -> Iterable[pl.DataFrame]:
-        """The replies; whoever asks first has them read into memory, unless they are too many."""
+    def column(self) -> pl.Series:
+        """By position the log likelihood ratio; null without options, a gold, and two models that chose."""
         with self._lock:
-            if self._kept is None and sum(run.size() for run in self._runs) <= MOST_TEXT:
-                self._kept = list(self._read())
-        return self._read() if self._kept is None else self._kept
+            if self._column is None:
+                doubts = np.full(len(self._items), np.nan)
+                for rows, own in self._weighed():
+                    doubts[rows] = own
+                self._column = pl.Series("doubt", doubts, nan_to_null=True)
+        return self._column
 
-    def _read(self) -> Iterator[pl.DataFrame]:
-        for run in self._runs:
-            mine = pl.col("benchmark") == run.benchmark
-            yield from run.texts(self._items.filter(mine).select("item", _POSITION))
+    def _weighed(self) -> Iterator[tuple[NDArray[np.int64], Floats]]:
+        """Compute each benchmark separately, since a model's skill may differ between them."""
+        from eyetest.measures.stats.consensus import suspicion  # noqa: PLC0415 (slow to load)
 
-    def having(self, words: str) -> Bools:
-        """Which items have all of the words, or phrases in quotes, in their own text or in one reply."""
-        mask = np.zeros(len(self._items), bool)
-        wanted = [phrase or word for phrase, word in _WORD.findall(words.lower())]
-        has = [pl.col("text").str.contains(word, literal=True) for word in wanted]
-        for texts in chain([self.own], self.read_replies()):
-            rows = texts.lazy().filter(*has).select("position").collect(engine="streaming")
-            mask[rows.get_column("position").to_numpy()] = True
-        return mask
+        asked = pl.col("options").list.len() > 1
+        golden = self._items.with_columns(self._columns.options).filter(asked, pl.col("gold").is_not_null())
+        for (name,), items in golden.group_by("benchmark", maintain_order=True):
+            golds = [[_PLACES[mark] for mark in gold.split(", ")] for gold in items.get_column("gold")]
+            chosen = _majorities(self._choices(str(name), items, golds), len(items))
+            enough = (chosen >= 0).sum(axis=1) >= _ENOUGH_MODELS
+            if not enough.any():
+                continue
+            texts = items.get_column("options").to_list()
+            first, sizes = np.array([gold[0] for gold in golds]), np.array([len(options) for options in texts])
+            doubts = suspicion(chosen, sizes, first, recurring(texts)).ratios
+            yield items.get_column("position").to_numpy()[enough], doubts[enough]
+
+    def _choices(self, benchmark: str, items: pl.DataFrame, golds: Sequence[Sequence[int]]) -> pl.DataFrame:
+        """``row, model, place`` of all choices; several golds count as one."""
+        rows = items.select("item", pl.int_range(pl.len(), dtype=pl.Int64).alias("row"))
+        same = [(row, other, gold[0]) for row, gold in enumerate(golds) for other in gold[1:]]
+        alike = pl.DataFrame(same, schema={"row": pl.Int64, "place": pl.Int64, "gold": pl.Int64}, orient="row")
+        runs = [run for run in self._runs if run.benchmark == benchmark]
+        if not runs:
+            return pl.DataFrame(schema={"row": pl.Int64, "model": pl.String, "place": pl.Int64})
+        key = ("item", "model", *(AXES if len(runs) > 1 else ()))  # within one run nothing is there twice
+        for sight in (SIGHTED, None):
+            every = pl.concat([run.choices(key, sight) for run in runs])
+            if len(every):
+                break
+        if len(runs) > 1:
+            every = every.unique(key, keep="first", maintain_order=True)
+        place = pl.col("choice").replace_strict(_PLACES, default=None, return_dtype=pl.Int64)
+        return (
+            every.select("item", "model", "choice")
+            .join(rows, on="item")
+            .select("row", "model", place.alias("place"))
+            .drop_nulls()
+            .join(alike, on=("row", "place"), how="left")
+            .select("row", "model", pl.coalesce("gold", "place").alias("place"))
+        )
+
+
+def _majorities(choices: pl.DataFrame, size: int) -> NDArray[np.int64]:
+    """Items × models: the option that each chose most; -1 where none was read or two are tied."""
+    most = pl.col("place").mode()
+    most_chosen = choices.group_by("row", "model").agg(most.first().alias("place"), most.len().alias("leading"))
+    models = choices.get_column("model").unique().sort()
+    chosen = np.full((size, max(len(models), 1)), -1, np.int64)
+    column = pl.DataFrame({"model": models, "column": np.arange(len(models))})
+    clear = most_chosen.filter(pl.col("leading") == 1).join(column, on="model")
+    at = clear.select("row", "column").to_numpy().T
+    chosen[at[0], at[1]] = clear.get_column("place").to_numpy()
+    return chosen

@@ -1,32 +1,109 @@
-"""Files of tools whose layout is known, and matrices of verdicts, as plain rows."""
+"""Known tools' answer files, matrices of verdicts, and folders of such files, as plain rows."""
 
+import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.runs.importing.mapping import AnswerFile
 from eyetest.runs.importing.values import FIELDS, plain, score
-from eyetest.tabular.table import Values
+from eyetest.tabular.files import ENDINGS, read_rows
+from eyetest.tabular.inspect_log import Header, Sample, is_inspect_log, read_inspect_log
+from eyetest.tabular.table import Values, kind_of, unpacked_name
 
-ItemAt = Callable[[int], str]
-"""The id of the item at a position of the benchmark."""
-Location = int | tuple[int, str]
-"""A row's number, or that and a column's name."""
+_SHUFFLED = "Choices were shuffled before generating a response, the following was sent to the model:\n\n"
+_THEN = "\nShuffled answer:\n"
+_MARKED = re.compile(r"^([A-Z])\) ", re.MULTILINE)
+_CUT_OFF = ("max_tokens", "model_length")
+_VERDICTS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}  # correct, incorrect, partly correct, no answer
+
+
+def inspect_rows(path: Path) -> Iterator[tuple[int, Values]]:
+    """One row per sample and epoch; each scorer is a column, to be selected by name."""
+    for number, (log, sample) in enumerate(read_inspect_log(path), 1):
+        yield number, _row(log, sample)
+
+
+def _row(log: Header, sample: Sample) -> Values:
+    scores = sample.scores or {}
+    shown, text = _shown(sample, [score.explanation or "" for score in scores.values()])
+    outcome = _outcome(sample, text)
+    row: Values = {name: None if outcome == "failed" else _value(score.value) for name, score in scores.items()}
+    reasons = any(s.params.get("cot") is True or s.solver.endswith("chain_of_thought") for s in log.plan.steps)
+    row |= {
+        "item": sample.id,
+        "model": log.eval.model,
+        "ask": "cot" if reasons else "direct",
+        "trial": max(sample.epoch - 1, 0),
+        "text": None if outcome == "failed" else text,
+        "outcome": outcome,
+    }
+    return row | ({"order": shown} if shown else {})
+
+
+def _outcome(sample: Sample, text: str | None) -> str:
+    """The outcome; a failed or withdrawn sample is no wrong answer."""
+    if sample.error or sample.invalidation or text is None:
+        return "failed"
+    why = sample.output.choices[0].stop_reason
+    if why == "content_filter":
+        return "blocked"
+    return "truncated" if sample.limit or why in _CUT_OFF else "answered"
+
+
+def _shown(sample: Sample, explanations: Sequence[str]) -> tuple[list[str], str | None]:
+    """The options as the model saw them, and its reply."""
+    if not sample.choices:
+        return [], sample.completion
+    for told in explanations:
+        listed, then, letters = told.removeprefix(_SHUFFLED).partition(_THEN)
+        if told.startswith(_SHUFFLED) and then and (shown := _listed(listed, sample.choices)):
+            return shown, sample.spoken or letters
+    return _listed(sample.prompt, sample.choices) or sample.choices, sample.completion
+
+
+def _listed(prompt: str, choices: Sequence[str]) -> list[str]:
+    """The options in the order of a lettered list; empty unless a list holds them all."""
+    starts = [match for match in _MARKED.finditer(prompt) if ord(match[1]) - ord("A") < len(choices)]
+    first = len(starts) - len(choices)
+    if first < 0:
+        return []
+    listed, by_length = [], sorted(choices, key=len, reverse=True)
+    for number, match in enumerate(starts[first:]):
+        text = next((text for text in by_length if prompt.startswith(text, match.end())), None)
+        if text is None or ord(match[1]) - ord("A") != number:
+            return []
+        listed.append(text)
+    return listed if sorted(listed) == sorted(choices) else []
+
+
+def _value(value: Any) -> Any:
+    """A score from 0 to 1 where it is one; else unchanged."""
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return _VERDICTS.get(value, value) if isinstance(value, str) else value
+
+
+ItemAt = Callable[[int], str]  # the id of the item at a position of the benchmark
+Location = int | tuple[int, str]  # a row's number, or that and a column's name
 Located = tuple[Location, Values]
 TOOL_COLUMNS = frozenset({"doc_id", "resps", "filtered_resps", "index", "prediction"})
+"""Columns that identify a tool's layout; their contents are in ours."""
 INSTANCE_COLUMNS = {"schema_version", "evaluation_id", "model_id", "sample_id", "evaluation"}
-"""By which a line of Every Eval Ever's is known, which says itself who answered."""
-"""Columns by which a tool's layout is known; what they say is in ours."""
+"""Identify a line of Every Eval Ever's, which names its model."""
 
 
 def at(location: Location) -> str:
-    """A location in a file, in words."""
+    """A location in a file, as text."""
     return f"row {location}" if isinstance(location, int) else f"row {location[0]}, column {short(location[1])}"
 
 
 def as_rows(rows: Iterable[tuple[int, Values]], source: AnswerFile, item_at: ItemAt | None) -> Iterator[Located]:
-    """Rows in which a known tool's columns have our names besides their own; other rows as they are."""
+    """Rows in which a known tool's columns have our names besides their own; other rows unchanged."""
     judged = "given" in source.fields.columns
     for number, row in rows:
         if "doc_id" in row and ("resps" in row or "filtered_resps" in row):
@@ -47,11 +124,12 @@ def as_rows(rows: Iterable[tuple[int, Values]], source: AnswerFile, item_at: Ite
 
 
 def _every_eval_ever(row: Values, *, known: bool) -> Iterator[Values]:
-    """An instance of Every Eval Ever's schema, its score as a column; of one that eyetest wrote, all of the key."""
+    """An instance of Every Eval Ever's schema, its score as a column; of eyetest's own, all of the key."""
     inside = {name: row.get(name) or {} for name in ("input", "output", "evaluation", "metadata")}
     if not all(isinstance(part, dict) for part in inside.values()):
         raise InputError("input, output, evaluation and metadata: expected objects, as Every Eval Ever has them")
-    said = inside["output"].get("raw") or _last_words(row.get("messages")) or [None]
+    replies = [m for m in row.get("messages") or () if isinstance(m, dict) and m.get("role") == "assistant"]
+    said = inside["output"].get("raw") or [message.get("content") for message in replies[-1:]] or [None]
     about, metadata = {"item": row["sample_id"], "model": row["model_id"]}, inside["metadata"]
     common = {name: value for name, value in row.items() if not isinstance(value, list | dict)}
     common |= inside["evaluation"] | about
@@ -66,26 +144,17 @@ def _every_eval_ever(row: Values, *, known: bool) -> Iterator[Values]:
     yield from (common | {"text": text} | trial for text, trial in zip(said, trials, strict=True))
 
 
-def _last_words(messages: Any) -> list[Any]:
-    """What the model said at the end of a conversation."""
-    said = [one for one in messages or () if isinstance(one, dict) and one.get("role") == "assistant"]
-    return [said[-1].get("content")] if said else []
-
-
 def _mmmu(row: Values, *, known: bool) -> Values:
-    """``index2ans`` has the options by the letters under which they were shown."""
-    shown = row.get("index2ans")
-    order = (
-        {"order": [shown[letter] for letter in sorted(shown)]} if known and isinstance(shown, dict) and shown else {}
-    )
+    """``index2ans`` has the options by their shown letters."""
+    shown = row.get("index2ans") if known else None
+    order = {"order": [shown[letter] for letter in sorted(shown)]} if isinstance(shown, dict) and shown else {}
     return row | {"item": row["id"], "text": row["response"]} | order
 
 
 def _lmms_eval(row: Values, item_at: ItemAt | None, *, judged: bool) -> Iterator[Values]:
-    """``resps`` is left out of the log where it equals ``filtered_resps``; the item is only known by its position.
+    """A line of lmms-eval's log, its item by position; each of several responses is a trial.
 
-    Several responses are repeats of one request, so each is a trial. Where the user wants a verdict from the log
-    (``judged``), it need not hold texts as well.
+    ``judged``: whether the user wants a verdict from the log, which then need not hold texts.
     """
     said = list(_leaves(row.get("resps"))) or list(_leaves(row.get("filtered_resps")))
     position = row["doc_id"]
@@ -113,12 +182,11 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 
 def unfold(rows: Iterable[tuple[int, Values]], source: AnswerFile) -> Iterator[Located]:
-    """A matrix of verdicts as one row a cell; a row of the matrix is an item or a model.
+    """A matrix of verdicts as one row per cell; its rows are items or models, named in the first column.
 
-    Its name is in the first column, unless the user names another. The other of the two is in a column's name, or,
-    with a ``--header`` pattern, whatever its named groups say.
+    The other of the two is in a column's name, or in the named groups of a ``--header`` pattern.
     """
-    pattern = _pattern(source.header) if source.header else None
+    pattern = _header_pattern(source.header) if source.header else None
     names, label = source.matrix, source.label
     other = "model" if names == "item" else "item"
     parsed: dict[str, Values] = {}
@@ -141,7 +209,7 @@ def unfold(rows: Iterable[tuple[int, Values]], source: AnswerFile) -> Iterator[L
                 yield (number, column), {names: name, **parsed[column], "given": given, "text": None}
 
 
-def _pattern(header: str) -> re.Pattern[str]:
+def _header_pattern(header: str) -> re.Pattern[str]:
     try:
         pattern = re.compile(header)
     except re.error as error:
@@ -156,3 +224,76 @@ def _parse(pattern: re.Pattern[str], column: str) -> Values:
     if match is None:
         raise InputError(f"{heading('header')}: the column {short(column)} does not fit the pattern")
     return {name: value or "" for name, value in match.groupdict().items()}
+
+
+_PLACE = re.compile(r"\{(\w*)\}")
+MOST_FILES = 10_000
+_NOT_ANSWERS = ("logs.json", "eval-set.json")  # files of inspect-ai beside its logs
+_KNOW_WHO = ("*.eval", "*_samples.jsonl")  # inspect-ai's and Every Eval Ever's, with model names: found in subfolders
+
+
+def answer_files(source: AnswerFile) -> list[AnswerFile]:
+    """The files that a user means, each with the fields in its name."""
+    if not source.path.is_dir():
+        if source.names:
+            raise InputError(f"{heading('names')}: {source.path} is a file, and no folder of files")
+        return [source]
+    found = _named(source) if source.names else _all(source)
+    if not found:
+        what = f"that is called {source.names}" if source.names else f"of answers ({', '.join((*ENDINGS, '.eval'))})"
+        mend = "" if source.names else f"; say where they lie: {param('names', '{model}/answers.jsonl')}"
+        raise InputError(f"{source.path}: there is no file {what}{mend}")
+    return found
+
+
+def _all(source: AnswerFile) -> list[AnswerFile]:
+    here = [path for path in source.path.iterdir() if kind_of(path) in ENDINGS and path.name not in _NOT_ANSWERS]
+    below = (path for pattern in _KNOW_WHO for path in source.path.rglob(pattern))
+    files = sorted(path for path in {*here, *below} if path.is_file())
+    return [
+        _told(source, path, {} if _says_who(source, path) else {"model": Path(unpacked_name(path.name)).stem})
+        for path in files
+        if not path.with_name(f"{path.stem}_samples.jsonl").is_file()  # an aggregate of Every Eval Ever
+    ]
+
+
+def _says_who(source: AnswerFile, path: Path) -> bool:
+    said = {*source.fields.columns, *source.fields.constants}
+    if "model" in said or source.matrix or is_inspect_log(path):
+        return True
+    first = next((row for _, row in read_rows(path)), {})
+    return "model" in first or first.keys() >= INSTANCE_COLUMNS
+
+
+def _named(source: AnswerFile) -> list[AnswerFile]:
+    pattern = _name_pattern(source.names)
+    found = []
+    for number, path in enumerate(sorted(source.path.rglob("*"))):
+        if number > MOST_FILES:
+            raise InputError(f"{source.path} holds more than {MOST_FILES:,} files")
+        match = pattern.fullmatch(path.relative_to(source.path).as_posix())
+        if match and path.is_file():
+            found.append(_told(source, path, match.groupdict()))
+    return found
+
+
+def _name_pattern(names: str) -> re.Pattern[str]:
+    """A pattern in which names in braces and ``*`` match any part of a name, but no folder."""
+    fields = _PLACE.findall(names)
+    for field in fields:
+        if field not in FIELDS:
+            raise InputError(f'{heading("names")}: no field "{short(field)[1:-1]}"; {nearest(field, FIELDS)}')
+    if len(set(fields)) < len(fields):
+        raise InputError(f"{heading('names')}: {names} says the same field twice")
+    parts = _PLACE.split(names)
+    plain = (re.escape(part).replace(r"\*", "[^/]*") for part in parts[::2])
+    places = (*(f"(?P<{field}>[^/]+)" for field in fields), "")
+    return re.compile("".join(text + place for text, place in zip(plain, places, strict=True)))
+
+
+def _told(source: AnswerFile, path: Path, said: dict[str, str]) -> AnswerFile:
+    for field in said.keys() & {*source.fields.columns, *source.fields.constants}:
+        raise InputError(f"{heading('names')}: {field} is said elsewhere as well; say one of the two")
+    constants = {field: value.encode("utf-8", "replace").decode() for field, value in said.items()}
+    fields = msgspec.structs.replace(source.fields, constants=source.fields.constants | constants)
+    return msgspec.structs.replace(source, path=path, fields=fields, names="")

@@ -1,81 +1,152 @@
-"""Which column holds what, and what its values mean in our words.
+"""Which column holds what, what its values mean, and which columns look like unmapped conditions.
 
-``--map item=item_id,model=model+setting`` names columns, several joined by ``+`` giving one value.
-``--map-values sight=condition:text>blind,image>image`` renames values, and may name the column as well; a value that
-is mapped to nothing (``pot>``) leaves its rows out. A value that is not mentioned stays as it is.
+``--map item=item_id,model=model+setting`` names columns; several joined by ``+`` give one value. ``--map-values
+sight=condition:text>blind,image>image`` renames values, and may name the column as well; a value mapped to nothing
+(``pot>``) leaves its rows out. Other values are unchanged.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from eyetest.errors import InputError, heading, nearest, param
+from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.records import Answer
-from eyetest.records.tables import COLUMNS_SINCE
 from eyetest.runs.importing.values import FIELDS, WORDS, assemble, is_absent, own_order, plain, read_shown, typed
 from eyetest.tabular.table import Values, listed_columns, nearest_column, parse_pairs, refuse_unknown_field
+from eyetest.wording import listed
 
-Options = Mapping[str, Sequence[str]]
-"""The texts of each item's options, as written."""
+FEW_VALUES = 50  # a column with more values holds texts, names or figures, no conditions
+_LIKE = {
+    "sight": "sight condition blind modality modalities vision captioned grey gray",
+    "ask": "ask cot mode setting settings strategy prompting reasoning thinking",
+    "shots": "shot shots fewshot nshot",
+    "template": "template prompt instruction wording",
+    "order": "order shuffle shuffled permutation rotation rotated circular reversed swapped",
+    "trial": "trial seed repeat repetition rep attempt run",
+    "model": "temperature variant augment augmentation decoding perturbation corruption noise language",
+}  # words in a column's name that suggest one of our fields; ``model`` for other conditions
+_FIELDS = {word: field for field, words in _LIKE.items() for word in words.split()}
+_LONGEST_WORD = 80
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_SHOWN = 4
+
+
+class Unmapped:
+    """The unmapped columns, each with its values while these are few."""
+
+    def __init__(self, used: Collection[str]) -> None:
+        self._used = used
+        self._values: dict[str, dict[str, None] | None] = {}
+
+    def see(self, row: Values) -> None:
+        """Record the values of a row."""
+        for name, value in row.items():
+            if name in self._used:
+                continue
+            values = self._values.setdefault(name, {})
+            if values is None:
+                continue
+            word = _word(value)
+            if word is None or (word not in values and len(values) == FEW_VALUES):
+                self._values[name] = None
+            else:
+                values[word] = None
+
+    def conditions(self) -> dict[str, list[str]]:
+        """The columns that look like conditions, with their values."""
+        return {name: [*values] for name, values in self._values.items() if values and _field(name)}
+
+    def telling_apart(self, one: Values, other: Values) -> dict[str, list[str]]:
+        """The columns of few values in which two rows differ; preferably those that look like conditions."""
+        differing = {
+            name: [*values]
+            for name, values in self._values.items()
+            if values and _word(one.get(name)) != _word(other.get(name))
+        }
+        return {name: values for name, values in differing.items() if _field(name)} or differing
+
+
+def told(columns: Mapping[str, Iterable[str]]) -> str:
+    """Columns and their values, as text."""
+    return "; ".join(
+        f"{name[:_LONGEST_WORD]} ({listed([short(v, 30) for v in values], _SHOWN)})"
+        for name, values in columns.items()
+    )
+
+
+def suggestion(name: str, values: Collection[str], model: str | None) -> str:
+    """Suggested settings for a column; ``model`` is the column that names the models, if any."""
+    field = _field(name)
+    theirs = [value for value in values if value not in WORDS[field]] if field in WORDS else []
+    if theirs:
+        return param("values", f"{field}={name}:{theirs[0][:40]}>OURS,…")
+    if field in ("order", *WORDS) or (field in ("template", "trial") and all(value.isdigit() for value in values)):
+        return param("columns", f"{field}={name}")
+    if model:
+        return param("columns", f"model={model}+{name}")
+    return param("where", f"{name}={next(iter(values), '')[:40]}")
+
+
+def _word(value: Any) -> str | None:
+    """A value as a word; None for texts, lists and objects, which are no conditions."""
+    try:
+        word = plain(value)
+    except InputError:
+        return None
+    return word if len(word) <= _LONGEST_WORD else None
+
+
+def _field(name: str) -> str | None:
+    return next((_FIELDS[word] for part in _WORDS.findall(name) if (word := part.lower()) in _FIELDS), None)
+
+
+Options = Mapping[str, Sequence[str]]  # the texts of each item's options, as written
 _JOINED_BY = " "
-_OWN = ("item", "text", "given", "order")
-"""Fields that differ from row to row; the others repeat, so that each combination of them is converted once."""
-_ALL = frozenset(FIELDS) - COLUMNS_SINCE.keys()
+_OWN = ("item", "text", "given", "order")  # differ from row to row; combinations of the others are converted once
+_ALL = frozenset(FIELDS) - {"history"}
 _MOST_KEPT = 50_000
 
 
 class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
     """How rows become answers."""
 
-    columns: dict[str, tuple[str, ...]] = {}
-    """Our field → the columns that make it up."""
-    values: dict[str, dict[str, str]] = {}
-    """Our field → their value → our value."""
-    constants: dict[str, str] = {}
-    """Our field → the value of every row."""
-    only: dict[str, tuple[str, ...]] = {}
-    """Column → the values of which a row must have one to come in."""
+    columns: dict[str, tuple[str, ...]] = {}  # our field → its columns
+    values: dict[str, dict[str, str]] = {}  # our field → their value → our value
+    constants: dict[str, str] = {}  # our field → the value of every row
+    only: dict[str, tuple[str, ...]] = {}  # column → the values that select a row
 
     def wants(self, row: Values) -> bool:
-        """Whether a row is to come in at all."""
+        """Whether a row is selected."""
         return all(plain(row.get(column)) in values for column, values in self.only.items())
 
     def check(self, known: Iterable[str]) -> None:
         """Refuse columns that the file does not have."""
         known = list(known)
-        wanted = [*self.only, *(name for names in self.columns.values() for name in names)]
-        for name in wanted:
+        for name in (*self.only, *(name for names in self.columns.values() for name in names)):
             if name not in known:
                 raise InputError(f'no column "{name}"; {nearest_column(name, known)}')
-        has = {*known, *self.columns, *self.constants}
+        has, among = {*known, *self.columns, *self.constants}, f"among {listed_columns(known)}; say"
         for field in ("item", "model"):
             if field not in has:
-                mend = f"{param('model', 'NAME')}, or " if field == "model" else ""
-                mend += param("columns", f"{field}=COLUMN")
-                raise InputError(f"no column for the {field} among {listed_columns(known)}; say {mend}")
+                fix = f"{param('model', 'NAME')}, or " if field == "model" else ""
+                raise InputError(f"no column for the {field} {among} {fix}{param('columns', f'{field}=COLUMN')}")
         if not has & {"text", "given"}:
-            mends = f"{param('columns', 'text=COLUMN')}, or {param('columns', 'given=COLUMN')}"
-            raise InputError(
-                f"no column for the text of an answer among {listed_columns(known)}; "
-                f"say {mends} where there is only a verdict"
-            )
+            fixes = f"{param('columns', 'text=COLUMN')}, or {param('columns', 'given=COLUMN')}"
+            raise InputError(f"no column for the text of an answer {among} {fixes} where there is only a verdict")
 
 
 class AnswerFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of answers, and what the user said about it."""
+    """A file of answers, and the user's settings for it."""
 
     path: Path
     fields: FieldMap = FieldMap()
-    matrix: str = ""
-    """What a row of a matrix of verdicts is, item or model; empty where there is one row an answer."""
-    header: str | None = None
-    """What the names of a matrix's columns say."""
-    names: str = ""
-    """Which files of a folder are meant, and what their names say."""
-    number_trials: bool = False
-    """Whether a repeated answer is another trial rather than a mistake."""
+    matrix: str = ""  # the rows of a matrix of verdicts, item or model; empty for one row per answer
+    header: str | None = None  # the pattern of a matrix's column names
+    names: str = ""  # which files of a folder are meant, and the fields in their names
+    number_trials: bool = False  # whether a repeated answer is another trial rather than an error
 
     @property
     def name(self) -> str:
@@ -84,7 +155,7 @@ class AnswerFile(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str | None:
-        """The column that names the rows of a matrix, where the user says which."""
+        """The column that names the rows of a matrix, if set."""
         names = self.fields.columns.get(self.matrix, ())
         if len(names) > 1:
             raise InputError(f"{heading('columns', self.matrix)}: the rows of a matrix are named by one column")
@@ -92,13 +163,13 @@ class AnswerFile(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cell_fields(self) -> FieldMap:
-        """The mapping as it applies to a matrix's cells, whose row has its name already."""
+        """The mapping for a matrix's cells, whose row has its name already."""
         columns = {field: names for field, names in self.fields.columns.items() if field != self.matrix}
         return msgspec.structs.replace(self.fields, columns=columns)
 
 
 class AnswerReader:
-    """A mapping put to work on the rows of one file."""
+    """A mapping applied to the rows of a file."""
 
     def __init__(self, fields: FieldMap, options: Options | None = None, *, sheet: bool, excel: bool) -> None:
         self._fields, self._options = fields, options or {}
@@ -106,11 +177,10 @@ class AnswerReader:
         self._sheet, self._excel = sheet, excel
         self._sources: dict[tuple[str, ...], list[tuple[str, tuple[str, ...]]]] = {}
         self._known: dict[tuple[Any, ...], dict[str, Any] | None] = {}
-        self.notice = ""
-        """What the row that was read last says in place of an answer: some tool's notice that the call failed."""
+        self.notice = ""  # the last row's notice of a failed call, in place of an answer
 
     def answer(self, row: Values) -> Answer | None:
-        """The answer in a row; None where the row is not wanted or one of its values was mapped to nothing."""
+        """The answer in a row; None where the row is not selected or a value was mapped to nothing."""
         if self._fields.only and not self._fields.wants(row):
             return None
         names = tuple(row)
@@ -138,28 +208,26 @@ class AnswerReader:
         return answer
 
     def _order(self, value: Any, item: str, row: Values) -> int:
-        """What was shown; a table with all of our columns is our own, and a number there is a seed of ours."""
+        """The shown order; in a table with all of our columns a number is a seed of ours."""
         said = "order" in self._fields.columns or "order" in self._fields.constants
         if not said and row.keys() >= _ALL:
             return own_order(value)
         if self._options and item not in self._options:
-            return 0  # it is going to be left out
+            return 0  # it will be left out
         return read_shown(value, self._options.get(item))
 
     def _find(self, row: Values) -> list[tuple[str, tuple[str, ...]]]:
-        """For each field the columns that make it up, in rows with these columns."""
+        """The columns of each field, in rows with these columns."""
         sources = []
         for field in FIELDS:
-            names = self._fields.columns.get(field)
-            if names is None:
-                names = (field,) if field in row and field not in self._fields.constants else ()
-            names = tuple(name for name in names if name in row)
+            unnamed = () if field in self._fields.constants else (field,)
+            names = tuple(name for name in self._fields.columns.get(field, unnamed) if name in row)
             if names:
                 sources.append((field, names))
         return sources
 
     def _joined(self, field: str, row: Values, names: tuple[str, ...]) -> str | list[Any]:
-        """One name out of several; of an order, the options as they were shown."""
+        """A name made of several; for an order, the options as shown."""
         if field == "order":
             return [row[name] for name in names if not is_absent(row[name])]
         return _JOINED_BY.join(filter(None, (plain(row[name]) for name in names)))
@@ -169,7 +237,7 @@ class AnswerReader:
             return self._known[key]
         except KeyError:
             pass
-        except TypeError:  # a list or an object, which is told below
+        except TypeError:  # a list or an object, which is reported below
             self._known.clear()
         fields = [field for field, _ in sources if field not in _OWN]
         renamed = self._renamed(dict(zip(fields, key[1:], strict=True)))
@@ -195,7 +263,7 @@ class AnswerReader:
 def parse_field_map(
     pairs: Iterable[str] = (), values: Iterable[str] = (), constants: Iterable[str] = (), only: Iterable[str] = ()
 ) -> FieldMap:
-    """The user's words, checked."""
+    """The user's mapping, checked."""
     columns: dict[str, tuple[str, ...]] = {}
     for field, column in _fields(pairs, "columns", "item=item_id"):
         _once(columns, field, tuple(column.split("+")), "columns")
@@ -208,9 +276,8 @@ def parse_field_map(
     fixed: dict[str, str] = {}
     for field, value in _fields(constants, "constants", "sight=blind"):
         if field in columns:
-            raise InputError(
-                f"{heading('constants', field)}: {field} is mapped to a column as well; say one of the two"
-            )
+            where = heading("constants", field)
+            raise InputError(f"{where}: {field} is mapped to a column as well; say one of the two")
         _once(fixed, field, _allowed(field, value, "constants"), "constants")
     filters: dict[str, tuple[str, ...]] = {}
     for column, value in _pairs(_one_value_each(only), "where", "setting=zero-shot"):
@@ -219,7 +286,7 @@ def parse_field_map(
 
 
 def _one_value_each(texts: Iterable[str]) -> Iterator[str]:
-    """``COLUMN=A,B`` as ``COLUMN=A`` and ``COLUMN=B``, as ``where`` is understood everywhere."""
+    """``COLUMN=A,B`` as ``COLUMN=A`` and ``COLUMN=B``, as ``where`` is read everywhere."""
     for text in texts:
         column = ""
         for part in text.split(","):
@@ -228,7 +295,7 @@ def _one_value_each(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _renames(text: str) -> tuple[str, str, dict[str, str]]:
-    """``FIELD=[COLUMN:]THEIRS>OURS,…``: the field, the column if one is named, and what becomes of which value."""
+    """``FIELD=[COLUMN:]THEIRS>OURS,…``: the field, the column if named, and the renamed values."""
     field, equals, rest = text.partition("=")
     field = field.strip()
     if not equals or ">" not in rest:

@@ -1,21 +1,20 @@
-"""Values of any type in somebody's table, as the values of an answer.
+"""Values of any type in a foreign table, as the values of an answer.
 
-An order is what was shown, out of whatever a table says about it. A number alone says nothing: it may be a pass, a
-row or somebody's seed. Taken for a seed of ours it would make every letter mean another option than the model meant.
-
-A notice that a call failed has to be the whole reply: a model that quotes one, in a picture of a terminal for
-instance, said something.
+A number alone is no order of options: it may be a row or another tool's seed, and as a seed of ours it would change
+what every letter means.
 """
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any, get_args, get_origin
 
 import msgspec
 
 from eyetest.errors import InputError, param, short
 from eyetest.records import Answer, columns, order_shown, read_order
+from eyetest.records.notices import failure_notice
 from eyetest.records.order import read_positions
 from eyetest.tabular.excel import was_cut
 
@@ -25,24 +24,11 @@ WORDS = {
     for field in msgspec.structs.fields(Answer)
     if get_origin(field.type) is not None and all(isinstance(value, str) for value in get_args(field.type))
 }
-"""The fields that take one of a few words, and the words."""
-_VERDICTS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0}
-_VERDICTS |= {"true": 1.0, "yes": 1.0, "right": 1.0, "correct": 1.0}
-_VERDICTS |= {"false": 0.0, "no": 0.0, "wrong": 0.0, "incorrect": 0.0}
+"""The fields with a fixed set of words, and the words."""
+_VERDICTS = dict.fromkeys(("1", "1.0", "true", "yes", "right", "correct"), 1.0)
+_VERDICTS |= dict.fromkeys(("0", "0.0", "false", "no", "wrong", "incorrect"), 0.0)
 _ABSENT = ("", "none", "null", "nan", "na")
 _LARGEST = 2**63 - 1
-FAILURE_NOTICES = {
-    "VLMEvalKit": re.compile(
-        r"Failed to obtain answer via API\.?\s{0,3}"
-        r"(?::? ?Failed with all possible conversation turns\.?|Input string longer than context window\.?)?"
-    ),
-    "lmms-eval": re.compile(
-        r"\[REQUEST_FAILED after \d{1,4} retries\]|"
-        r"\[LMMS_EVAL_REQUEST_FAILED after \d{1,4} retries\](?: [^\n]{0,200})?"  # with the beginning of the error
-    ),
-}
-"""Whose notice it is, and what it looks like from end to end."""
-_LONGEST_NOTICE = 300
 
 
 def is_absent(value: Any) -> bool:
@@ -62,14 +48,14 @@ def plain(value: Any) -> str:
 
 
 def said(value: Any) -> str:
-    """A value as the words it stands for."""
+    """A value as text."""
     if isinstance(value, bytes | list | tuple | dict):
         raise InputError(f"found {short(value)}, expected text")
     return value if isinstance(value, str) else str(value)
 
 
 def score(value: Any) -> float | None:
-    """A verdict from 0 to 1, also in words; None where there is none."""
+    """A verdict from 0 to 1, also as a word; None where there is none."""
     if type(value) is float and 0 <= value <= 1:
         return value
     word = plain(value).strip().lower()
@@ -87,16 +73,15 @@ def score(value: Any) -> float | None:
 
 
 def convert(values: Mapping[str, Any], *, sheet: bool = False, excel: bool = False) -> Answer:
-    """An answer out of values of any type, or an error that says which of them is not one of ours.
+    """An answer from values of any type; an empty cell means the field's default.
 
-    An empty cell means the field's default. In a ``sheet`` nothing said and nothing known look alike: beside a
-    verdict or a failure it is nothing known; otherwise the model said nothing. A text in ``excel`` may be cut off.
+    In a ``sheet`` an empty text beside a verdict or a failure is an unknown one. A text in ``excel`` may be cut off.
     """
     return assemble(typed(values), sheet=sheet, excel=excel)
 
 
 def typed(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Each value as its field has it; an empty text stays, and any other empty cell is left out."""
+    """Each value in its field's type; an empty text stays, any other empty cell is left out."""
     return {
         field: _CONVERTERS[field](value)
         for field, value in values.items()
@@ -105,107 +90,75 @@ def typed(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def assemble(values: dict[str, Any], *, sheet: bool, excel: bool) -> Answer:
-    """An answer out of values that are typed already."""
+    """An answer from typed values."""
     if not values.get("item", "").strip() or not values.get("model", "").strip():
         raise InputError("neither item nor model may be empty")
     text, given = values.get("text"), values.get("given")
     if text == "" and sheet and (given is not None or values.get("outcome") == "failed"):
         values["text"] = text = None
     if "outcome" not in values:
-        values |= _outcome(text, given, excel=excel)
+        is_notice = text is not None and failure_notice(text) != ""
+        failed = {"outcome": "failed", "text": None, "given": None}
+        values |= failed if is_notice else _outcome(text, given, excel=excel)
     return Answer(**values)
 
 
 def _outcome(text: str | None, given: float | None, *, excel: bool) -> dict[str, Any]:
-    """What became of a call, where the table does not say.
-
-    A failure must not be counted as a wrong answer, whatever somebody's scorer made of it.
-    """
+    """The outcome of a call, where the table does not say; a failure must not be counted as a wrong answer."""
     if text is None:
         return {} if given is not None else {"outcome": "failed"}
-    if is_failure_notice(text):
-        return {"outcome": "failed", "text": None, "given": None}
     return {"outcome": "truncated"} if excel and was_cut(text) else {}
 
 
-def is_failure_notice(text: str) -> bool:
-    """Whether a reply is nothing but the notice that there is none."""
-    if len(text) > 2 * _LONGEST_NOTICE:
-        return False
-    said = text.strip()
-    return len(said) <= _LONGEST_NOTICE and any(notice.fullmatch(said) for notice in FAILURE_NOTICES.values())
+def _named(field: str, make: Callable[[Any], str], value: Any) -> str:
+    try:
+        return make(value)
+    except InputError as error:
+        raise InputError(f"{field}: {error}") from None
 
 
-def _named(field: str, make: Callable[[Any], str]) -> Callable[[Any], str]:
-    def name(value: Any) -> str:
-        if isinstance(value, str):
-            return value
-        try:
-            return make(value)
-        except InputError as error:
-            raise InputError(f"{field}: {error}") from None
-
-    return name
-
-
-def _whole(field: str) -> Callable[[Any], int]:
-    name = _named(field, plain)
-
-    def whole(value: Any) -> int:
-        try:
-            number = int(name(value))
-        except ValueError:
-            number = -1
-        if not 0 <= number <= _LARGEST:
-            raise InputError(
-                f"{field}: found {short(value)}, expected a whole number from 0; "
-                f"if the column means something else, say {param('constants', f'{field}=0')}"
-            )
-        return number
-
-    return whole
-
-
-_seed = _whole("order")
+def _whole(field: str, value: Any) -> int:
+    try:
+        number = int(_named(field, plain, value))
+    except ValueError:
+        number = -1
+    if not 0 <= number <= _LARGEST:
+        raise InputError(
+            f"{field}: found {short(value)}, expected a whole number from 0; "
+            f"if the column means something else, say {param('constants', f'{field}=0')}"
+        )
+    return number
 
 
 def own_order(value: Any) -> int:
     """An order in a table of our own, where a number is a seed."""
     is_number = isinstance(value, int | float) or (isinstance(value, str) and value.strip().isdigit())
-    return _seed(value) if is_number else read_shown(value, None)
+    return _whole("order", value) if is_number else read_shown(value, None)
 
 
-def _word(field: str) -> Callable[[Any], str]:
-    name = _named(field, plain)
-
-    def word(value: Any) -> str:
-        text = name(value)
-        if text not in WORDS[field]:
-            raise InputError(
-                f"{field}: found {short(text)}, expected one of {', '.join(WORDS[field])}; "
-                f"rename it with {param('values', f'{field}={text[:40]}>{WORDS[field][0]}')}, or say "
-                f"{param('constants', f'{field}={WORDS[field][0]}')} if the column means something else"
-            )
-        return text
-
-    return word
+def _word(field: str, value: Any) -> str:
+    text = _named(field, plain, value)
+    if text not in WORDS[field]:
+        raise InputError(
+            f"{field}: found {short(text)}, expected one of {', '.join(WORDS[field])}; "
+            f"rename it with {param('values', f'{field}={text[:40]}>{WORDS[field][0]}')}, or say "
+            f"{param('constants', f'{field}={WORDS[field][0]}')} if the column means something else"
+        )
+    return text
 
 
 _CONVERTERS: dict[str, Callable[[Any], Any]] = {
-    **{field: _whole(field) for field in ("template", "trial")},
+    **{field: partial(_whole, field) for field in ("template", "trial")},
     "order": own_order,
-    **{field: _word(field) for field in WORDS},
-    **{field: _named(field, plain) for field in ("item", "model")},
-    "text": _named("text", said),
+    **{field: partial(_word, field) for field in WORDS},
+    **{field: partial(_named, field, plain) for field in ("item", "model")},
+    "text": partial(_named, "text", said),
     "given": score,
 }
 
 
 def read_shown(value: Any, options: Sequence[str] | None) -> int:
-    """The order that a cell says: in words, as a permutation, or as the options' own texts as they were shown.
-
-    ``options`` are the item's texts as written, where the benchmark is known.
-    """
+    """The order in a cell: as text, as a permutation, or as the shown texts of the item's ``options``."""
     parts = _parts(value)
     words = _words(value) if parts is None else ",".join(map(_words, parts))
     try:
@@ -219,21 +172,14 @@ def read_shown(value: Any, options: Sequence[str] | None) -> int:
     if order is None:
         raise InputError(_not_understood(value, parts, options))
     if options and by_text is None:
-        _refuse_other_number(words, options)
+        with suppress(ValueError):
+            if (number := len(read_positions(words))) != len(options):
+                raise InputError(f"order: {short(words, 30)} names {number} options, and the item has {len(options)}")
     return order
 
 
-def _refuse_other_number(words: str, options: Sequence[str]) -> None:
-    try:
-        listed = read_positions(words)
-    except ValueError:
-        return
-    if len(listed) != len(options):
-        raise InputError(f"order: {short(words, 30)} names {len(listed)} options, and the item has {len(options)}")
-
-
 def _parts(value: Any) -> list[Any] | None:
-    """The members of a list, also of one that is written as JSON."""
+    """The members of a list, also of one written as JSON."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         try:
             value = json.loads(value)
@@ -243,13 +189,11 @@ def _parts(value: Any) -> list[Any] | None:
 
 
 def _words(value: Any) -> str:
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return value if isinstance(value, str) else str(value)
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _by_text(shown: Sequence[str], options: Sequence[str]) -> int | None:
-    """The order that puts the options' texts so; None where these are other texts, or two of them are alike."""
+    """The order of the options' texts; None where these are other texts, or two of them are equal."""
     written = [_folded(text) for text in options]
     seen = [_folded(text) for text in shown]
     if seen == written:

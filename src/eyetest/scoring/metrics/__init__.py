@@ -1,18 +1,14 @@
-"""How much an answer text is worth against reference texts.
-
-A module here that defines ``METRICS``, a tuple of objects with ``name``, ``summary`` and ``score`` or
-``score_all`` (``base.py``), adds them: no other file has to be touched.
-"""
+"""Metrics of an answer text against reference texts. A module here that defines ``METRICS`` adds them."""
 
 from eyetest.errors import InputError
 from eyetest.registry import Registry
 from eyetest.scoring.metrics.base import Context, CorpusMetric, CorpusScore, ItemMetric, Metric
 
-METRICS: Registry[Metric] = Registry("metric", __name__, "METRICS")
+METRICS: Registry[Metric] = Registry("metric", __name__, "METRICS", "metric")
 
 
 def item_metric(name: str) -> ItemMetric:
-    """A metric that judges one answer by itself."""
+    """Make a metric of a function that scores one answer."""
     metric = METRICS[name]
     if not isinstance(metric, ItemMetric):
         raise InputError(f'the metric "{name}" scores a whole corpus at once, not one answer: use corpus_metric')
@@ -20,7 +16,7 @@ def item_metric(name: str) -> ItemMetric:
 
 
 def corpus_metric(name: str) -> CorpusMetric:
-    """A metric that judges all answers at once."""
+    """Make a metric of a function that scores all answers at once."""
     metric = METRICS[name]
     if not isinstance(metric, CorpusMetric):
         raise InputError(f'the metric "{name}" scores one answer at a time, not a corpus: use item_metric')
@@ -28,12 +24,5 @@ def corpus_metric(name: str) -> CorpusMetric:
 
 
 __all__ = [
-    "METRICS",
-    "Context",
-    "CorpusMetric",
-    "CorpusScore",
-    "ItemMetric",
-    "Metric",
-    "corpus_metric",
-    "item_metric",
-]
+    "METRICS", "Context", "CorpusMetric", "CorpusScore", "ItemMetric", "Metric", "corpus_metric", "item_metric",
+]  # fmt: skip

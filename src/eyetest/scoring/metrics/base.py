@@ -1,8 +1,4 @@
-"""What a metric is: an answer text goes in with the reference texts, a number from 0 up comes out.
-
-Some metrics judge an item by itself (``score``), some only a whole corpus at once (``score_all``), since
-the weight of a word or the length of all answers together enters every item's score.
-"""
+"""Metrics: they score an answer by itself (``score``) or only a whole corpus (``score_all``)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +10,7 @@ from eyetest.errors import InputError
 
 
 class Context(msgspec.Struct, frozen=True):
-    """What a metric may know besides the texts: the question, and the item's tags (unit, precision …)."""
+    """Context of a metric besides the texts: the question, and the item's tags (unit, precision …)."""
 
     question: str = ""
     tags: Mapping[str, Any] = {}
@@ -29,24 +25,24 @@ class CorpusScore(msgspec.Struct, frozen=True):
 
 @runtime_checkable
 class ItemMetric(Protocol):
-    """Judges one answer. None means that the item has no reference this metric could use."""
+    """Scores one answer. None: the item has no reference that this metric could use."""
 
     name: str
     summary: str
 
     def score(self, answer: str, references: Sequence[str], context: Context) -> float | None:
-        """How much the answer is worth."""
+        """Score an answer."""
 
 
 @runtime_checkable
 class CorpusMetric(Protocol):
-    """Judges all answers at once."""
+    """Scores all answers at once."""
 
     name: str
     summary: str
 
     def score_all(self, answers: Sequence[str], references: Sequence[Sequence[str]]) -> CorpusScore:
-        """How much the answers are worth, together and each."""
+        """Score the answers, together and each."""
 
 
 Metric = ItemMetric | CorpusMetric
@@ -55,7 +51,7 @@ Compare = Callable[[str, str, Context], float]
 
 @dataclass
 class BestReference:
-    """A metric that compares the answer with each reference and keeps the best: the plain case in one line."""
+    """A metric that compares the answer with each reference and keeps the best."""
 
     name: str
     summary: str
@@ -72,13 +68,7 @@ class BestReference:
         return best
 
 
-def mean(scores: Sequence[float | None]) -> float | None:
-    """The mean of the scores there are."""
-    known = [score for score in scores if score is not None]
-    return sum(known) / len(known) if known else None
-
-
 def check_pairs(answers: Sequence[object], references: Sequence[object]) -> None:
-    """Refuse lists that do not belong together: a silent zip would score the wrong pairs."""
+    """Refuse lists of unequal length: a silent zip would score the wrong pairs."""
     if len(answers) != len(references):
         raise InputError(f"{len(answers)} answers but {len(references)} lists of references: one list an answer")

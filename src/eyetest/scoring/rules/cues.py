@@ -1,25 +1,25 @@
-"""The table of cues, ``cues.yaml``, and where a reply has them.
-
-A reply is passed once, word by word: only the cues that begin with a word are tried where it stands.
-"""
+"""The table of cues, ``cues.yaml``, their positions in a reply, and its sentences, marks, lists and echoes."""
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache, cached_property
 from importlib.resources import files
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
 import yaml
 
-FOREIGN = "~"
-"""Stands for any run of characters that are not ASCII."""
+from eyetest.scoring.rules.cleaning import Body, lower
+from eyetest.scoring.rules.mentions import NOUNS, Mention, bare_marks_in, marks_in, runs, with_text
+from eyetest.scoring.rules.options import Offer, fold
+
+FOREIGN = "~"  # stands for any run of characters that are not ASCII
 _PART = re.compile(r"<([a-z]+)>")
 _BLANKS = {code: " " for code in range(128) if not (chr(code).isalnum() or code == ord("'"))}
 _WORD = re.compile(r"[a-z']+")
-_SCRIPT = re.compile("[À-ÖØ-öø-ɏЀ-ӿ֐-ۿऀ-๿Ḁ-ỿ\u3040-鿿가-힣]")
-"""Letters of other languages, which mathematics does not use."""
+_SCRIPT = re.compile("[À-ÖØ-öø-ɏЀ-ӿ֐-ۿऀ-๿Ḁ-ỿ\u3040-鿿가-힣]")  # letters of other languages, unused in mathematics
 _FINITE = re.compile(r"(?<!neither )(?<!nor )\b(?:is|are|was|were|ist|est|es|è|é)\b(?! ?(?:not|n't))")
 _CLAUSE = re.compile(r"[,;:.]\s|\b(?:but|however|so|and (?:it|this|that))\b")
 _SYMBOLS = frozenset("→⇒∴")
@@ -27,9 +27,7 @@ _REACH = 60
 
 
 class Cue(msgspec.Struct, frozen=True):
-    """A way in which replies show what they choose.
-
-    ``foreign``: what of it is in another script, and begins with no word. ``after``: what has to stand before it.
+    """A cue to the chosen option. ``foreign``: its part in another script; ``after``: what must stand before it;
     ``final``: what follows it is the answer even if it is not on offer.
     """
 
@@ -42,7 +40,7 @@ class Cue(msgspec.Struct, frozen=True):
 
 
 class Hit(NamedTuple):
-    """Where a reply has a cue."""
+    """Position of a cue in a reply."""
 
     start: int
     end: int
@@ -50,45 +48,34 @@ class Hit(NamedTuple):
 
 
 class CueTable:
-    """All cues by what they say of a mention, and the weights of where it stands."""
+    """All cues by their meaning for a mention, and the weights of its position."""
 
-    def __init__(self, rows: Mapping[str, Any], off: str = "") -> None:
+    def __init__(self, rows: Mapping[str, Any], off: Collection[str] = ()) -> None:
         self._rows, self._off = rows, off
         self.weights: dict[str, int] = {
-            name: 0 if name == off else weight
+            name: 0 if name in off else weight
             for name, weight in (dict.fromkeys(rows["commits"], 1) | rows["weights"]).items()
         }
-        self._cues: dict[str, list[Cue]] = {}
-        self._begins: dict[str, dict[str, list[Cue]]] = {}
+        self.cues: dict[str, list[Cue]] = {}
+        self.beginnings: set[str] = set()
+        self.begins: dict[str, dict[str, list[Cue]]] = {}  # the cues of a group by their first words
         for group in (name for name in rows if name not in ("parts", "commits", "weights")):
-            begins = self._begins[group] = {}
-            kept = [(row, _cue(row, rows["parts"])) for row in rows[group] if row["cue"] != off]
-            self._cues[group] = [cue for _, cue in kept]
+            begins = self.begins[group] = {}
+            kept = [(row, _cue(row, rows["parts"])) for row in rows[group] if row["cue"] not in off]
+            self.cues[group] = [cue for _, cue in kept]
             for row, cue in kept:
                 for word in row.get("begins", "").split():
                     begins.setdefault(word, []).append(cue)
+            self.beginnings.update(begins)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Every cue that can be switched off."""
-        return (*self.weights, *(row["cue"] for group in self._begins for row in self._rows[group]))
+        return (*self.weights, *(row["cue"] for group in self.begins for row in self._rows[group]))
 
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """What cues may say of a mention."""
-        return tuple(self._cues)
-
-    def without(self, name: str) -> "CueTable":
-        """The same table with one cue less."""
-        return CueTable(self._rows, name)
-
-    def cues(self, group: str) -> list[Cue]:
-        """The cues of a group."""
-        return self._cues[group]
-
-    def begins(self, group: str) -> dict[str, list[Cue]]:
-        """The cues of a group by the words with which they begin."""
-        return self._begins[group]
+    def without(self, *names: str) -> "CueTable":
+        """The table without some cues."""
+        return CueTable(self._rows, names)
 
 
 @cache
@@ -106,18 +93,14 @@ def _cue(row: Mapping[str, Any], parts: Mapping[str, str]) -> Cue:
 
 
 def _spelt(branch: str, parts: Mapping[str, str]) -> str:
-    """A branch as regular expression: parts put in, blanks stretched."""
+    """A branch as regular expression: parts inserted, blanks stretched."""
     while _PART.search(branch):
         branch = _PART.sub(lambda part: f"(?:{parts[part[1]]})", branch)
     return branch.replace(" ?", r"\s{0,4}").replace(" ", r"\s{1,4}")
 
 
-def _start(hit: Hit) -> int:
-    return hit.start
-
-
 class Cued:
-    """The cues that a text in lower case has, found when they are asked for."""
+    """The cues of a text in lower case, found on demand."""
 
     def __init__(self, low: str, table: CueTable) -> None:
         self.low, self.table = low, table
@@ -126,22 +109,18 @@ class Cued:
         if "'" in low:
             words |= {word.strip("'") for word in words}
         self.words = frozenset(words)
+        self._beginnings = table.beginnings & (words if low.isascii() else words | _SYMBOLS)
         self._hits: dict[str, list[Hit]] = {}
 
     def hits(self, group: str) -> list[Hit]:
-        """Where the cues of a group stand, in their order."""
+        """Positions of the cues of a group, in order."""
         hits = self._hits.get(group)
         if hits is None:
-            begins = self.table.begins(group)
+            begins = self.table.begins[group]
             hits = self._hits[group] = []
-            for word in begins.keys() & self.words:
+            for word in begins.keys() & self._beginnings:
                 for at in self.starts(word):
                     hits.extend(hit for cue in begins[word] if (hit := self._match(cue, at)))
-            for sign in begins.keys() & _SYMBOLS:
-                if sign in self.low:
-                    hits.extend(
-                        hit for at in self.starts(sign) for cue in begins[sign] if (hit := self._match(cue, at))
-                    )
             for cue in begins.get(FOREIGN, ()) if self._foreign else ():
                 if cue.foreign:
                     hits.extend(Hit(*match.span(), cue) for match in cue.foreign.finditer(self.low))
@@ -150,7 +129,7 @@ class Cued:
         return hits
 
     def starts(self, word: str) -> Iterator[int]:
-        """Where a word stands as a word."""
+        """Positions of a word as a whole word."""
         low, size = self.low, len(word)
         at = low.find(word)
         while at >= 0:
@@ -167,34 +146,30 @@ class Cued:
             return Hit(before.start(), match.end(), cue) if before else None
         return Hit(at, match.end(), cue)
 
-    def before(self, group: str, at: int, reach: int = _REACH) -> list[Hit]:
-        """The cues of a group that stand not far before an offset."""
-        start = max(0, at - reach)
-        return [
-            Hit(*match.span(), cue)
-            for cue in self.table.cues(group)
-            for match in cue.pattern.finditer(self.low, start, at)
-        ]
+    def before(self, group: str, at: int) -> list[Hit]:
+        """The cues of a group shortly before an offset."""
+        cues, start = self.table.cues[group], max(0, at - _REACH)
+        return [Hit(*match.span(), cue) for cue in cues for match in cue.pattern.finditer(self.low, start, at)]
 
     def between(self, group: str, start: int, end: int) -> list[Hit]:
         """The cues of a group that begin in a stretch."""
         hits = self.hits(group)
         if not hits:
             return hits
-        first = bisect_left(hits, start, key=_start)
-        return hits[first : bisect_left(hits, end, first, key=_start)]
+        first = bisect_left(hits, start, key=itemgetter(0))
+        return hits[first : bisect_left(hits, end, first, key=itemgetter(0))]
 
     def at(self, group: str, at: int) -> Hit | None:
-        """The cue of a group that stands right at an offset, behind closing brackets and blanks."""
+        """The cue of a group directly at an offset, behind closing brackets and blanks."""
         while at < len(self.low) and self.low[at] in ")]\"' ":
             at += 1
-        for cue in self.table.cues(group):
+        for cue in self.table.cues[group]:
             if match := cue.pattern.match(self.low, at):
                 return Hit(at, match.end(), cue)
         return None
 
     def denied(self, start: int, at: int, stop: int) -> bool:
-        """Whether the clause before an offset, or what follows another at once, denies what stands between them."""
+        """Whether the clause before an offset, or what directly follows another, denies what is between them."""
         if self.at("refutes", stop):
             return True
         hits = self.between("denies", start, at)
@@ -210,3 +185,123 @@ class Cued:
             and not _FINITE.search(self.low, hit.end, at)
             for hit in hits
         )
+
+
+_STOP = re.compile(r"[.!?;\n。！？；][.!?;\n]*[\"')\]]{0,3}")
+_GOES_ON = re.compile(r"(?:(?:^|\W)[A-Za-z]|\b(?:e\.g|i\.e|vs|[Ff]ig|approx|[Nn]o|Dr|St|Mt|Eq))$")
+_FAR = 200
+_VERDICT = re.compile(
+    r"[:→-]\s{0,3}(?:no|yes|wrong|right|correct|incorrect|true|false)\b\s{0,3}(?:[.;,]|$|\n)|[✓✔✅✗✘❌←]",
+    re.IGNORECASE,
+)
+_LISTED = 3
+_CUT = 400
+_OPEN = frozenset("=+-*/(,_\\{[^:")
+_ROOM = 15  # so much more than the options themselves an item of an echoed list may have
+_NUMBER = re.compile(r"\d+")
+NO_WORD = re.compile(r"[\s.,;:!?()\[\]{}\"'*\-–—]+")
+
+
+def stops(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """Ends of sentences; not inside a number, behind a mark or behind an abbreviation."""
+    for stop in _STOP.finditer(text, start, end):
+        at, after = stop.span()
+        if text[at] in ".!?;" and "\n" not in stop.group():
+            if after < len(text) and not text[after].isspace():
+                continue
+            if text[at] == "." and after - at == 1 and _GOES_ON.search(text, max(start, at - 6), at):
+                continue
+        yield stop
+
+
+def sentence_end(text: str, at: int, end: int) -> int:
+    """End of the sentence at an offset."""
+    return next((stop.start() for stop in stops(text, at, end)), end)
+
+
+def sentence_start(text: str, at: int) -> int:
+    """Start of the sentence at an offset, as far as it matters."""
+    first = max(0, at - _FAR)
+    return max((stop.end() for stop in stops(text, first, at)), default=first)
+
+
+class ReplyView:
+    """A reply as it is weighed: its clean text, the cues it has, and the options."""
+
+    def __init__(self, body: Body, offer: Offer, cues: CueTable) -> None:
+        self.body, self.text, self.offer = body, body.text, offer
+        self.cued = Cued(lower(body.text), cues)
+        self.weights = cues.weights
+
+    @cached_property
+    def nouns(self) -> tuple[str, ...]:
+        """The nouns for options that the reply uses."""
+        return tuple(noun for noun in NOUNS if noun in self.cued.low)
+
+    @cached_property
+    def marks(self) -> list[Mention]:
+        """Every mark recognisable by its markup, with its own text where that follows."""
+        marks = marks_in(self.text, 0, len(self.text), self.offer, self.nouns)
+        return [with_text(mark, self.text, len(self.text), self.offer)[0] for mark in marks if mark.options != (-1,)]
+
+    @cached_property
+    def bare_marks(self) -> list[Mention]:
+        """Every capital letter alone that may be a mark."""
+        marks = bare_marks_in(self.text, 0, len(self.text), self.offer)
+        return [with_text(mark, self.text, len(self.text), self.offer)[0] for mark in marks]
+
+    @cached_property
+    def lists(self) -> list[list[Mention]]:
+        """Marks that begin the items of a list."""
+        return runs(self.text, self.offer)
+
+    @cached_property
+    def listed(self) -> frozenset[int]:
+        """Positions of these marks."""
+        return frozenset(mark.start for run in self.lists for mark in run)
+
+    @cached_property
+    def cut_off(self) -> bool:
+        """Whether a long reply stops in the middle of a sentence or formula."""
+        before, tail = self.text.rstrip()[-2:-1], self.text.rstrip()[-1:]
+        return len(self.text) > _CUT and (tail.isalnum() or tail in _OPEN) and before not in ("\n", "(")
+
+    @cached_property
+    def echoes(self) -> list[tuple[int, int]]:
+        """Stretches that only repeat the options: marks of a list, and hardly more than their texts."""
+        offer, spans = self.offer, []
+        for run in self.lists:
+            if any(_VERDICT.search(self.text, mark.end, mark.end + offer.longest + _ROOM) for mark in run):
+                continue
+            whole = sum(len(offer.texts[mark.options[0]]) for mark in run[:-1] if mark.options[0] < offer.count)
+            last = run[-1]
+            if last.options[0] < offer.count:
+                last = with_text(last, self.text, len(self.text), offer)[0]
+            ends = len(run) >= _LISTED and not NO_WORD.sub("", self.text[last.end + _ROOM :])
+            if len(run) < offer.count and not ends:
+                continue
+            if run[-1].start - run[0].end <= whole + _ROOM * len(run):
+                line = self.text.find("\n", run[-1].end)
+                line = len(self.text) if line < 0 else line
+                answer = self.text.find("nswer", run[-1].end) - 1
+                line = min(line, answer) if answer >= 0 else line
+                spans.append((run[0].start, max(last.end, min(line, run[-1].end + _ROOM + offer.longest))))
+        return spans
+
+    def said(self, group: str) -> list[Hit]:
+        """The cues of a group in the reply's own words."""
+        hits = self.cued.hits(group)
+        return [hit for hit in hits if not self.is_echo(hit.start)] if hits and self.lists else hits
+
+    def is_echo(self, at: int) -> bool:
+        """Whether an offset is in an echo."""
+        return any(start <= at < end for start, end in self.echoes)
+
+    @cached_property
+    def openers(self) -> list[int]:
+        """Positions of words with which an option begins."""
+        starts, low = self.offer.starts, self.cued.low
+        positions = [at for word in self.cued.words if word and fold(word) in starts for at in self.cued.starts(word)]
+        if any(not word[0].isalpha() for word in starts):
+            positions += [number.start() for number in _NUMBER.finditer(low)]
+        return sorted(positions)

@@ -1,11 +1,10 @@
-"""Where a reply names options: by mark, by text or by both. Whether a mention is a choice is weighed elsewhere."""
+"""Mentions of options in a reply: by mark, by text or by both; weighed elsewhere."""
 
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from eyetest.scoring.rules.options import Offer
-from eyetest.scoring.rules.tokens import SIGNS, Word, tokenise, word_set
+from eyetest.scoring.rules.options import SIGNS, Offer, Word, tokenise, word_set
 
 NOUN = r"(?:options?|choices?|answers?|letters?|alternatives?|captions?|statements?|number)"
 _BEFORE = (
@@ -24,16 +23,15 @@ _NTH = re.compile(
     rf"\sthe\s\w+(?:\.|\s{NOUN})))|(?:[Oo]ption|[Cc]hoice|[Nn]umber)\s(?P<count>one|two|three|four|five)\b)"
 )
 _NAMED = re.compile(r"he (?:first|second|third|fourth|fifth|last) ")
-"""Marks said in words: ``the second option``, ``option two``."""
 _SEPARATOR = re.compile(
     r"\s{0,3}(?:(?:[,/&+;、和或]\s{0,3})?(?:and|or|und|oder|et|ou|y|o)\s{1,3}|[,/&+;、和或-]\s{0,3}|(?<=\))\s{0,3}(?=\())"
 )
 _GOES_ON = re.compile(
     r"\s{0,9}(?:$|[.,;:!?)\]\n–—(]|/[A-Za-z]\b|\s[&+]\s|[^\x00-\x7f]|-\s|\s(?:is|are|was|because|since|as|and|or|nor|with|for|but|would|"
     r"seems|due|which|that|has|matches|fits|describes|shows|appears|looks|also|if|then|can|cannot|could|in the|to be|"
-    r"perché|porque|weil|est|ist|es|è)\b)"
-)
-"""What follows a bare ``A``, ``I`` or small letter that is a mark and no word."""
+    r"perché|porque|weil|est|ist|es|è)\b)",
+    re.IGNORECASE,
+)  # what follows a bare ``A``, ``I`` or small letter that is a mark and no word
 _ENDS = re.compile(r"\s{0,9}(?:$|[.,;:!?)\]\n])")
 _BETWEEN = re.compile(r"[\s.):,\-–—=\"'\]}(]{0,12}(?:which is\s)?")
 _UNITS = word_set(
@@ -45,11 +43,11 @@ LABELS = word_set(
     "problem circle triangle line option choice pair sample player day week month group set type condition "
     "equation number no class level phase stage side angle vertex edge segment arc node curve axis value"
 )
-"""Words behind which a number is a name and no amount."""
+"""Words after which a number is a name, not an amount."""
 
 
 class Mention(NamedTuple):
-    """Options that are named in one breath (-1: a mark that is not on offer), and how."""
+    """Options named together (-1: a mark that is not on offer), and how."""
 
     options: tuple[int, ...]
     start: int
@@ -65,13 +63,8 @@ def mark_at(text: str, at: int, end: int, offer: Offer) -> Mention | None:
         return _glued(text, at, end, offer)
     options, start, stop, dressed = [first.options[0]], first.start, first.end, first.dressed
     while len(options) <= offer.count + 1 and (separator := _SEPARATOR.match(text, stop, end)):
-        other = _one_mark(
-            text,
-            separator.end(),
-            end,
-            offer,
-            bare=not dressed or text[start - 1 : start] != "(" or "," in separator.group(),
-        )
+        bare = not dressed or text[start - 1 : start] != "(" or "," in separator.group()
+        other = _one_mark(text, separator.end(), end, offer, bare=bare)
         if not other or other.options[0] < 0 or text[other.start].islower() != text[start].islower():
             break
         if separator.group() == "-" or (
@@ -87,7 +80,7 @@ _GLUED = re.compile(r"\s{0,9}[(\"']?([A-Z]{2,60})[)\"']?(?=[\s.]{0,9}$)")
 
 
 def _glued(text: str, at: int, end: int, offer: Offer) -> Mention | None:
-    """``AC``: marks in their order, written as one word that ends the reply; ``BBBB`` is one mark."""
+    """``AC``: marks in order, written as one word that ends the reply; ``BBBB`` is one mark."""
     word = _GLUED.match(text, at, end) if offer.marks == "upper" else None
     indices = [offer.positions[letter] for letter in word[1]] if word else []
     if not word or min(indices) < 0 or word[1] in offer.literal:
@@ -134,7 +127,7 @@ NOUNS = ("option", "choice", "answer", "letter", "alternative", "caption", "stat
 
 
 def marks_in(text: str, start: int, end: int, offer: Offer, nouns: Sequence[str] = NOUNS) -> list[Mention]:
-    """Every mark in a stretch of text that its dress shows to be one."""
+    """Every mark in a stretch of text that is recognisable by its markup."""
     mentions: list[Mention] = []
     dresses = {dress.start() for dress in _BRACKETED.finditer(text, start, end)}
     if offer.marks != "digit":
@@ -144,12 +137,12 @@ def marks_in(text: str, start: int, end: int, offer: Offer, nouns: Sequence[str]
         nth = _NTH.match(text, word.start() - 1, end) if word.start() else None
         if nth and (nth.end() > nth.end("nth") or text.startswith(" ", nth.end())):
             dresses.add(nth.start())
-    for noun in nouns:
-        at = text.find(noun[1:], start, end)
+    for spelling in (spelling for noun in nouns for spelling in (noun[1:], noun[1:].upper())):
+        at = text.find(spelling, start, end)
         while at > 0:
             if named := _AFTER_NOUN.match(text, at - 1, end):
                 dresses.add(named.start())
-            at = text.find(noun[1:], at + 1, end)
+            at = text.find(spelling, at + 1, end)
     at = start
     for dress in sorted(dresses):
         mention = mark_at(text, dress, end, offer) if dress >= at else None
@@ -166,10 +159,8 @@ def marks_in(text: str, start: int, end: int, offer: Offer, nouns: Sequence[str]
 
 def _is_item(text: str, mention: Mention, at: int, end: int, offer: Offer) -> bool:
     """Whether a small letter is a mark: its line begins with it, or its own text follows."""
-    return (
-        not text[text.rfind("\n", 0, at) + 1 : at].strip(" -•")
-        or with_text(mention, text, end, offer)[0].by == "both"
-    )
+    before = text[text.rfind("\n", 0, at) + 1 : at].strip(" -•")
+    return not before or with_text(mention, text, end, offer)[0].by == "both"
 
 
 _BARE = re.compile(r"[A-Z](?<![\w'.(\-].)(?![\w'\-]|\.\w|\s?[=+×<>^)→])")
@@ -177,25 +168,21 @@ _WORD_BEFORE = re.compile(r"([A-Za-z]+)\s$")
 
 
 def bare_marks_in(text: str, start: int, end: int, offer: Offer) -> list[Mention]:
-    """Capital letters alone, where neither the options nor the word before make them names of things."""
+    """Capital letters alone, unless the options or the word before make them names of things."""
     mentions: list[Mention] = []
     if offer.marks == "digit":
         return mentions
     for letter in _BARE.finditer(text, start, end):
-        before = _WORD_BEFORE.search(text, max(start, letter.start() - 20), letter.start())
-        if (before and before[1].lower() in LABELS) or (
-            before and before[1][0].isupper() and text[max(0, before.start(1) - 2) : before.start(1)].strip(" \n.!?")
-        ):
-            continue
+        if before := _WORD_BEFORE.search(text, max(start, letter.start() - 20), letter.start()):
+            inside = text[max(0, before.start(1) - 2) : before.start(1)].strip(" \n.!?")
+            if before[1].lower() in LABELS or (before[1][0].isupper() and inside):
+                continue
         if letter.group() == "I" and not _ENDS.match(text, letter.end()):
             continue
         mention = mark_at(text, letter.start(), end, offer)
-        if (
-            mention
-            and mention.options != (-1,)
-            and (not offer.labelled or len(mention.options) > 1)
-            and not (mentions and letter.start() < mentions[-1].end)
-        ):
+        if not mention or mention.options == (-1,) or (offer.labelled and len(mention.options) == 1):
+            continue
+        if not mentions or letter.start() >= mentions[-1].end:
             mentions.append(mention)
     return mentions
 
@@ -215,19 +202,17 @@ def runs(text: str, offer: Offer) -> list[list[Mention]]:
 
 
 def _follows(mark: Mention, last: Mention, run: list[Mention], offer: Offer) -> bool:
-    """Whether a mark goes on with a list: it is the next one, or a new one behind hardly more than a text."""
+    """Whether a mark continues a list: it is the next one, or a new one after hardly more than a text."""
     gap, index = mark.start - last.end, last.options[0]
     if mark.options[0] == index + 1:
         return gap <= offer.longest + _FAR
-    return gap <= (len(offer.texts[index]) if index < offer.count else 0) + _NEAR and all(
-        mark.options != one.options for one in run
-    )
+    near = (len(offer.texts[index]) if index < offer.count else 0) + _NEAR
+    return gap <= near and all(mark.options != other.options for other in run)
 
 
 _FAR = 250
 _NEAR = 30
-_SECOND = re.compile(r"[BCDbcd23]\s?[).:\]]")
-"""Every list of two or more has one of these."""
+_SECOND = re.compile(r"[B-Jb-j2-9]\s?[).:\]]")  # every list of two or more has one of these
 _ITEM = re.compile(r"[).:\]](?:(?<=\W\w.)|(?<=\W\d\d.)|(?<=\W\w\s.))")
 _LINE_HEAD = re.compile(r"[\s\-•|\]\[x(]*$")
 
@@ -249,7 +234,7 @@ def _items(text: str, offer: Offer) -> list[Mention]:
 
 
 def _rank(mark: str) -> int:
-    """Which mark it is, on offer or not."""
+    """Index of a mark, on offer or not."""
     return int(mark) - 1 if mark.isdigit() else ord(mark.upper()) - ord("A")
 
 
@@ -261,11 +246,8 @@ def texts_in(text: str, words: list[Word], offer: Offer) -> list[Mention]:
         step = 1
         for tokens, index in offer.starts.get(words[at].form, ()):
             size = len(tokens)
-            if (
-                index not in offer.lettered
-                and (size == 1 or tuple(word.form for word in words[at : at + size]) == tokens)
-                and is_whole(text, words, at, at + size)
-            ):
+            named = size == 1 or tuple(word.form for word in words[at : at + size]) == tokens
+            if named and index not in offer.lettered and is_whole(text, words, at, at + size):
                 mentions.append(Mention((index,), words[at].start, words[at + size - 1].end, "text"))
                 step = size
                 break
@@ -313,15 +295,15 @@ def is_whole(text: str, words: list[Word], first: int, last: int) -> bool:  # no
 
 
 def with_text(mention: Mention, text: str, end: int, offer: Offer) -> tuple[Mention, int | None]:
-    """A mark together with its own text behind it; or the other option whose text stands there."""
-    told = text_at(text, mention.end, end, offer)
+    """A mark together with its own text behind it; or the other option whose text is there."""
+    found = text_at(text, mention.end, end, offer)
     index = mention.options[0]
-    if told is None or len(mention.options) > 1:
+    if found is None or len(mention.options) > 1:
         return mention, None
-    if told.options[0] == index:
-        return Mention(mention.options, mention.start, told.end, "both", True), None
+    if found.options[0] == index:
+        return Mention(mention.options, mention.start, found.end, "both", True), None
     own = offer.forms[index] if index >= 0 else ()
-    said = tuple(word.form for word in tokenise(text, told.start, min(end, told.start + 2 * offer.longest + 40)))
+    said = tuple(word.form for word in tokenise(text, found.start, min(end, found.start + 2 * offer.longest + 40)))
     if own and said[: len(own)] == own:
         return mention, None
-    return mention, told.options[0]
+    return mention, found.options[0]

@@ -1,68 +1,179 @@
-"""The options of a question, prepared once for all replies to it, and how a piece of text is compared with them."""
+"""Options and parts of a reply in comparable form: without case, accents, plural or number formats."""
 
+import re
 from functools import lru_cache
 from string import ascii_letters, ascii_lowercase
+from typing import NamedTuple
 
 import msgspec
 from rapidfuzz.distance import OSA
 
 from eyetest.records.tables import Marks
 from eyetest.scoring.rules.cleaning import plain
-from eyetest.scoring.rules.tokens import Word, fold, forms, stem, word_set
+from eyetest.text import NUMBER_WORDS, Level, same
+from eyetest.text.folding import SPELLINGS, without_accents
+from eyetest.text.numbers import digits_for_words
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text as a set."""
+    return frozenset(text.split())
+
+
+_CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f"
+_TOKEN = re.compile(
+    rf"[^\W\d_{_CJK}]+(?:'[^\W\d_]{{1,3}}(?![^\W\d_]))?|\d+(?:[.,]\d+)*|[{_CJK}]|\.\d+|[-–:/+=<>%°×÷√±≤≥≠≈∞∫∂π]"
+)
+_DASHES = frozenset("-–:/")
+_ARTICLES = frozenset({"a", "an", "the", "and", "of", "at"})
+_NUMBERS = {word: str(number) for word, number in NUMBER_WORDS.items() if word != "one"}
+# Spellings of one word; units may be in full
+_SAME = SPELLINGS | {
+    "centimetre": "centimeter", "kilometre": "kilometer", "feet": "foot",
+    "percent": "%", "degree": "°", "deg": "°", "circ": "°", "times": "×", "cdot": "×", "pi": "π", "sqrt": "√",
+    "infty": "∞", "approx": "≈", "omega": "ω", "ohm": "ω", "mu": "μ", "alpha": "α", "beta": "β", "gamma": "γ",
+    "delta": "δ", "theta": "θ", "lambda": "λ", "sigma": "σ", "phi": "φ", "leq": "≤", "geq": "≥", "le": "≤",
+    "ge": "≥", "neq": "≠", "pm": "±", "frac": "", "dfrac": "", "tfrac": "", "text": "", "mathrm": "",
+    "cm": "centimeter", "km": "kilometer", "mm": "millimeter", "kg": "kilogram", "m": "meter", "n": "newton",
+    "hr": "hour",     "min": "minute", "ml": "milliliter", "ft": "foot", "lb": "pound", "hz": "hertz",
+}  # fmt: skip
+SIGNS = frozenset("+-<>×÷√±≤≥≠∞∫∂/:π")  # tokens that make a number beside them part of something larger
+
+
+class Word(NamedTuple):
+    """A token as compared, and where it stands."""
+
+    form: str
+    start: int
+    end: int
+
+
+@lru_cache(maxsize=50_000)
+def fold(raw: str) -> str:
+    """Comparable form of a token; empty for one that never decides."""
+    if raw[0].isdigit() or (raw[0] == "." and len(raw) > 1):
+        return _number(raw)
+    if not raw[0].isalpha():
+        return raw.strip().replace("–", "-")
+    word = raw.casefold()
+    word = word[:-2] if word.endswith("'s") else word.replace("'", "")
+    word = without_accents(word)
+    word = _NUMBERS.get(word, _SAME.get(word, word))
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = f"{word[:-3]}y" if word.endswith("ies") and len(word) > 4 else word[:-1]
+        word = word[:-1] if word.endswith(("sse", "xe", "che", "she")) else word
+        word = _NUMBERS.get(word, _SAME.get(word, word))
+    return word
+
+
+def _number(raw: str) -> str:
+    """``1,000``, ``1000`` and ``1000.0`` are one number; ``0,5`` is ``0.5``."""
+    if "," in raw:
+        groups = raw.split(".", maxsplit=1)[0].split(",")
+        thousands = all(len(group) == 3 for group in groups[1:]) and groups[0] != "0"
+        raw = raw.replace(",", "") if thousands else raw.replace(",", ".") if raw.count(",") == 1 else raw
+    if "." in raw:
+        raw = raw.rstrip("0").rstrip(".")
+        raw = f"0{raw}" if raw[:1] == "." else raw
+    return (raw.lstrip("0") or "0") if raw.isdigit() else raw.lstrip("0") if raw[:2].isdigit() else raw or "0"
+
+
+def tokenise(text: str, start: int = 0, end: int | None = None) -> list[Word]:
+    """The tokens that count between two offsets, folded; ``twenty-five`` is one number."""
+    words: list[Word] = []
+    tens = -1
+    for token in _TOKEN.finditer(text, start, len(text) if end is None else end):
+        raw = token.group()
+        if raw in _DASHES and not _is_sign(text, token.start(), raw):
+            continue
+        form = fold(raw)
+        joins = form in _ARTICLES and (len(raw) > 1 or (raw == "a" and text.startswith(" ", token.end())))
+        if not form or joins:  # a capital letter alone may be a name
+            continue
+        if words and len(words) == tens and len(form) == 1 and form.isdigit() and raw[0].isalpha():
+            last = words[-1]
+            words[-1] = Word(last.form[:-1] + form, last.start, token.end())
+            continue
+        words.append(Word(form, token.start(), token.end()))
+        if form[-1] == "0" and raw[0].isalpha():
+            tens = len(words)
+    return words
+
+
+def _is_sign(text: str, at: int, sign: str) -> bool:
+    """Whether a dash is a minus, a colon a ratio and a stroke a fraction, by its neighbours."""
+    before, after = text[max(0, at - 9) : at].rstrip(), text[at + 1 : at + 8]
+    left, right = before[-1:], after.lstrip()[:1]
+    if sign == ":":
+        return left.isdigit() and right.isdigit()
+    if sign == "/":
+        return left.isdigit() or right.isdigit() or right in ("√", "(")
+    if (left and (left.isdigit() or left in ")π%°")) or (left.isalpha() and before[-2:-1].isdigit()):
+        return right.isalnum() or right in ("(", "√")
+    if text[at - 1 : at].isalnum() or text[at - 1 : at] == ")":
+        return False
+    if after[:1].isdigit() or after[:1] in (".", "√") or after.lstrip().startswith("sqrt"):
+        return True
+    return right.isdigit() and left != "" and left in "=(,:<>"
+
+
+@lru_cache(maxsize=4_096)
+def forms(text: str) -> tuple[str, ...]:
+    """The folded tokens of a whole text; a leading capital ``A`` before a word is an article."""
+    words = tokenise(text)
+    end = words[0].end if len(words) > 1 else 0
+    is_article = end and text[words[0].start : end] == "A" and text[end : end + 2].strip().isalpha()
+    return tuple(word.form for word in words[bool(is_article) :])
+
+
+def stem(word: str) -> str:
+    """A folded word without the endings of verbs, so that ``removing`` is ``remove``."""
+    for ending in ("ing", "ed", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word
+
 
 Forms = tuple[str, ...]
 
 _EVERYDAY = word_set(
     "yes no not none both neither all may march will can us it is in on off go so as do be or if right he she "
     "they we you me true false same other more less any some 是 否 有 无 ja nein oui non si да нет"
-)
-"""Options that are everyday words: a mention in the middle of a sentence says nothing."""
+)  # options that are everyday words: a mention in the middle of a sentence says nothing
 _FUNCTION = word_set(
     "it they he she we you i is are was were be been being has have had do does did will would can could may "
     "might must should in on to for with by from as that this these those there its their his her because since "
     "than then so or but not all more most very which who what when where option image"
-)
-"""Words that tell options apart only by accident."""
+)  # words that tell options apart only by accident
 _NOT = frozenset({"not", "no", "non", "never", "without", "neither", "nor", "none"})
 _NONE = frozenset({"none", "neither", "nothing", "no"})
 _ORDINALS = {"1": "first", "2": "second", "3": "third", "4": "fourth", "5": "fifth", "6": "sixth", "7": "seventh"}
-_HALVES = {"half": "1/2", "one half": "1/2", "one third": "1/3", "two thirds": "2/3", "quarter": "1/4",
-           "one quarter": "1/4", "three quarters": "3/4", "one fourth": "1/4", "three fourths": "3/4"}  # fmt: skip
+_FRACTION = re.compile(r"(\d)/(\d)")
 _LONGEST_SLIP = 120
+_DIGITS = re.compile(r"\d+")
 
 
 class Offer(msgspec.Struct):
-    """What can be chosen, in the forms in which replies name it."""
+    """The options, in the forms in which replies name them."""
 
+    raw: tuple[str, ...]
     texts: tuple[str, ...]
     marks: Marks
-    positions: dict[str, int]
-    """The index that each mark names; -1 for marks that are not on offer."""
+    positions: dict[str, int]  # index that each mark names; -1 for marks not on offer
     forms: tuple[Forms, ...]
     literal: dict[str, int]
-    """The texts as they are written: ``AA`` is not ``aa``."""
     exact: dict[Forms, int]
-    joined: dict[str, int]
-    """The same without blanks, so that ``non linear`` is ``nonlinear``."""
+    joined: dict[str, int]  # the same without blanks: ``non linear`` is ``nonlinear``
     starts: dict[str, list[tuple[Forms, int]]]
-    """What begins with a token, longest first."""
-    numbers: dict[Forms, int]
-    """Numbers that say enough without their unit."""
+    numbers: dict[Forms, int]  # numbers that suffice without their unit
     values: dict[str, int]
-    """Fractions and decimals by value."""
-    own: dict[str, int]
-    """Stems of words that only one option has."""
+    own: dict[str, int]  # stems of words that only one option has
     longest: int
     everyday: frozenset[int]
-    """Options whose text is an everyday word."""
     lettered: frozenset[int]
-    """Options whose text is a single letter."""
-    labelled: bool
-    """Whether an option speaks of things that have letters for names."""
-    sequences: bool
-    """Whether each option is a list of letters, as in ``B, D, A, C``."""
+    labelled: bool  # whether an option names things by letters
+    sequences: bool  # whether each option is a list of letters: ``B, D, A, C``
     none: bool
-    """Whether an option says that none, or neither, is right."""
 
     @property
     def count(self) -> int:
@@ -75,7 +186,7 @@ def prepare(options: tuple[str, ...], marks: Marks) -> Offer:
     """Fold the options; texts that two options share point at neither."""
     texts = tuple(plain(option) for option in options)
     folded = tuple(forms(text) for text in texts)
-    exact = _unique(folded)
+    exact = {tokens: index for index, tokens in enumerate(folded) if tokens and folded.count(tokens) == 1}
     for index, tokens in enumerate(folded):
         for other in _otherwise(tokens):
             if other not in exact and other not in folded:
@@ -87,6 +198,7 @@ def prepare(options: tuple[str, ...], marks: Marks) -> Offer:
         patterns.sort(key=lambda pattern: -len(pattern[0]))
     single = {index: tokens[0] for index, tokens in enumerate(folded) if len(tokens) == 1}
     return Offer(
+        options,
         texts,
         marks,
         _positions(len(texts), marks),
@@ -108,12 +220,8 @@ def prepare(options: tuple[str, ...], marks: Marks) -> Offer:
     )
 
 
-def _unique(folded: tuple[Forms, ...]) -> dict[Forms, int]:
-    return {tokens: index for index, tokens in enumerate(folded) if tokens and folded.count(tokens) == 1}
-
-
 def _otherwise(tokens: Forms) -> list[Forms]:
-    """Other words for a numbered thing (``the second image``), a full hour and a half."""
+    """Other wordings of a numbered thing (``the second image``), a full hour and a half."""
     ways: list[Forms] = []
     if len(tokens) == 2 and len(tokens[0]) > 2 and tokens[0].isalpha() and tokens[1] in _ORDINALS:
         ways.append((_ORDINALS[tokens[1]], tokens[0]))
@@ -125,7 +233,7 @@ def _otherwise(tokens: Forms) -> list[Forms]:
 
 
 def _numbers(folded: tuple[Forms, ...]) -> dict[Forms, int]:
-    """The number of each option where all are numbers, most with one and the same unit: then it says enough."""
+    """The number of each option where all are numbers, most with the same unit, which may then be omitted."""
     cut = [_value_and_unit(tokens) for tokens in folded]
     units = {unit for value, unit in cut if value and unit}
     heads = [value for value, _ in cut]
@@ -138,7 +246,7 @@ def _numbers(folded: tuple[Forms, ...]) -> dict[Forms, int]:
 
 
 def _value_and_unit(tokens: Forms) -> tuple[Forms, Forms]:
-    """Where an amount stops being a number."""
+    """Split an amount into number and unit."""
     at = 0
     while at < len(tokens) and (tokens[at][0].isdigit() or tokens[at] in "-/:√π"):
         at += 1
@@ -146,7 +254,6 @@ def _value_and_unit(tokens: Forms) -> tuple[Forms, Forms]:
 
 
 def _value(tokens: Forms) -> str:
-    """A fraction or decimal as one number."""
     sign = "-" if tokens[:1] == ("-",) else ""
     tokens = tokens[1:] if sign else tokens
     try:
@@ -162,12 +269,14 @@ def _values(folded: tuple[Forms, ...]) -> dict[str, int]:
     return {value: index for index, value in enumerate(values) if value and values.count(value) == 1}
 
 
+def _telling(tokens: Forms) -> set[str]:
+    return {stem(token) for token in tokens if token not in _FUNCTION and len(token) > 1 and token.isalpha()}
+
+
 def _own(folded: tuple[Forms, ...]) -> dict[str, int]:
     own: dict[str, int] = {}
     for index, tokens in enumerate(folded):
-        for word in {
-            stem(token) for token in tokens if token not in _FUNCTION and len(token) > 1 and token.isalpha()
-        }:
+        for word in _telling(tokens):
             own[word] = -1 if word in own else index
     return {word: index for word, index in own.items() if index >= 0}
 
@@ -187,7 +296,7 @@ def _positions(count: int, marks: Marks) -> dict[str, int]:
 
 
 def same_text(text: str, offer: Offer) -> int | None:  # noqa: PLR0911 (one a way of writing)
-    """The option that a piece of text is: word for word, or the same number written otherwise."""
+    """The option equal to a piece of text: word for word, or the same number in another format."""
     if (index := offer.literal.get(text.strip(" .\n"))) is not None:
         return index
     tokens = forms(text)
@@ -200,23 +309,23 @@ def same_text(text: str, offer: Offer) -> int | None:  # noqa: PLR0911 (one a wa
     value, unit = _value_and_unit(tokens)
     if value and not unit and offer.values:
         return offer.values.get(_value(value))
-    if (
-        value
-        and 0 < len(unit) <= 2
-        and not offer.numbers
-        and offer.exact.get(value) is not None
-        and unit[0] not in "×+"
-    ):
+    if value in offer.exact and 0 < len(unit) <= 2 and not offer.numbers and unit[0] not in "×+":
         return offer.exact[value]
-    if (
-        half := _HALVES.get(" ".join(text.strip(" .!,").lower().replace("-", " ").split()).removeprefix("a "))
-    ) and offer.values:
-        return offer.values.get(_value((half[0], "/", half[2])))
+    if offer.values and (half := _FRACTION.fullmatch(digits_for_words(text.strip(" .!,")))):
+        return offer.values.get(_value((half[1], "/", half[2])))
     return None
 
 
+def same_value(text: str, offer: Offer) -> int | None:
+    """The only option that a formula, number, date or amount equals by value."""
+    numbers = {*_DIGITS.findall(text)} if len(text) <= _LONGEST_SLIP else set()
+    near = [index for index, option in enumerate(offer.raw) if not numbers.isdisjoint(_DIGITS.findall(option))]
+    equal = [index for index in near if same(text, offer.raw[index], Level.VALUE)]
+    return equal[0] if len(equal) == 1 else None
+
+
 def like_text(text: str, offer: Offer) -> int | None:
-    """The option that a piece of text must mean: a slip of a letter, a part that only one option has."""
+    """The option that a piece of text must mean: a typo of a letter, a part that only one option has."""
     tokens = forms(text)
     if len(tokens) > 1 and any(token.isalpha() for token in tokens) and len(text) <= 2 * offer.longest:
         turned = [index for index, other in enumerate(offer.forms) if sorted(other) == sorted(tokens)]
@@ -238,7 +347,7 @@ def like_text(text: str, offer: Offer) -> int | None:
 
 
 def _part(tokens: Forms, offer: Offer) -> int | None:
-    """The one option of which these words are a part, none of them idle: ``van Gogh``, ``hip hop dance``."""
+    """The only option of which these words are a part, all of them content words: ``van Gogh``, ``hip hop dance``."""
     if all(token in _FUNCTION or len(token) < 3 for token in tokens):
         return None
     size = len(tokens)
@@ -252,15 +361,13 @@ def _part(tokens: Forms, offer: Offer) -> int | None:
 
 
 def alike(words: list[Word], offer: Offer) -> int | None:
-    """The option most of whose telling words a sentence has, while it has hardly any of another's."""
+    """The option most of whose content words a sentence has, while it has hardly any of another's."""
     said = {stem(word.form) for word in words}
     shares = []
     for index, tokens in enumerate(offer.forms):
-        telling = {stem(token) for token in tokens if token not in _FUNCTION and len(token) > 1 and token.isalpha()}
-        own = {word for word in telling if offer.own.get(word) == index}
-        shares.append(
-            (len(telling & said) / len(telling) if own & said and len(telling) > 1 else 0.0, len(own & said), index)
-        )
+        telling = _telling(tokens)
+        own = sum(offer.own.get(word) == index for word in telling & said)
+        shares.append((len(telling & said) / len(telling) if own and len(telling) > 1 else 0.0, own, index))
     shares.sort(reverse=True)
     if not shares or shares[0][0] < 0.7 or shares[0][1] < 1:
         return None

@@ -1,29 +1,33 @@
-"""What the tools of today do with the same replies, to explain why their numbers differ.
-
-MMMU and lmms-eval look for a letter in brackets, before a space, before a full stop, and then for an option's text,
-and take the last of several; the letter may be part of a word. MMMU-Pro's evaluation first looks behind the last
-``Answer:``. MMStar's letter has to stand at one of four fixed places. VLMEvalKit goes on to a judge and to chance.
-"""
+"""The rules by which other tools (MMMU, lmms-eval, MMStar, VLMEvalKit) read replies, to explain why scores differ."""
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from eyetest.scoring.rules.reading import Reading, Reply, letters
 
 _STRIPPED = ",.!?;:'"
 _FEW_WORDS = 5
+_LOOSE = (("in brackets", "(", ")"), ("before a space", "", " "), ("before a full stop", "", "."))
 
 
-def read_loosely(text: str, options: tuple[str, ...]) -> Reading:
-    """The rule that MMMU and lmms-eval share."""
-    marks = letters(options)
+@dataclass
+class _Peer:
+    name: str
+    summary: str
+    read: Callable[[Reply], Reading]
+
+    def __post_init__(self) -> None:
+        self.version = f"{self.name}/1"
+
+
+def read_loosely(reply: Reply) -> Reading:
+    """The rule that MMMU and lmms-eval share: any letter that looks like a mark, the last of several."""
+    text, options, marks = reply.text, reply.options, letters(reply.options)
     for char in _STRIPPED:
         text = text.strip(char)
     text = f" {text} "
-    for rule, before, after in (
-        ("in brackets", "(", ")"),
-        ("before a space", "", " "),
-        ("before a full stop", "", "."),
-    ):
+    for rule, before, after in _LOOSE:
         named = [position for position, mark in enumerate(marks) if f"{before}{mark}{after}" in text]
         if named:
             # several letters are ordered by where they stand between brackets or else between spaces
@@ -39,49 +43,26 @@ def read_loosely(text: str, options: tuple[str, ...]) -> Reading:
     return Reading("unparsed", rule="guess", why="no letter, no option text", would_guess=True)
 
 
-class _Mmmu:
-    name = "mmmu"
-    summary = "MMMU's published parser, with MMMU-Pro's look behind the last `Answer:`"
-    version = "mmmu/1"
-
-    def read(self, reply: Reply) -> Reading:
-        """Read behind the last ``Answer:`` if exactly one letter stands there, else loosely."""
-        _, cue, behind = reply.text.rpartition("Answer:")
-        if cue:
-            named = [position for position, mark in enumerate(letters(reply.options)) if mark in behind]
-            if len(named) == 1:
-                return Reading("chosen", named[0], "behind Answer:", marked=True)
-        return read_loosely(reply.text, reply.options)
-
-
-class _LmmsEval:
-    name = "lmms-eval"
-    summary = "lmms-eval's rule for MMMU"
-    version = "lmms-eval/1"
-
-    def read(self, reply: Reply) -> Reading:
-        """Any letter that looks like a mark, the last of several."""
-        return read_loosely(reply.text, reply.options)
+def _read_mmmu(reply: Reply) -> Reading:
+    """Read behind the last ``Answer:`` if exactly one letter stands there, else loosely."""
+    _, cue, behind = reply.text.rpartition("Answer:")
+    named = [position for position, mark in enumerate(letters(reply.options)) if mark in behind] if cue else []
+    return Reading("chosen", named[0], "behind Answer:", marked=True) if len(named) == 1 else read_loosely(reply)
 
 
 _BEFORE = ("", "(", "option ", "the answer is ")
 
 
-class _MmStar:
-    name = "mmstar"
-    summary = "MMStar's rule: first letter, or behind `(`, `option ` or `the answer is `"
-    version = "mmstar/1"
-
-    def read(self, reply: Reply) -> Reading:
-        """Look at the four places in turn, whatever follows the letter."""
-        text = reply.text.lower().strip().replace("\n", " ")
-        marks = letters(reply.options).lower()
-        for before in _BEFORE:
-            mark = text[len(before) : len(before) + 1] if text.startswith(before) else ""
-            if mark and mark in marks:
-                rule = f"behind {before.strip()!r}" if before else "first letter"
-                return Reading("chosen", marks.index(mark), rule, marked=True)
-        return Reading("unparsed", rule="none", why="no letter at a known place")
+def _read_mmstar(reply: Reply) -> Reading:
+    """Look at the four places in turn, whatever follows the letter."""
+    text = reply.text.lower().strip().replace("\n", " ")
+    marks = letters(reply.options).lower()
+    for before in _BEFORE:
+        mark = text[len(before) : len(before) + 1] if text.startswith(before) else ""
+        if mark and mark in marks:
+            rule = f"behind {before.strip()!r}" if before else "first letter"
+            return Reading("chosen", marks.index(mark), rule, marked=True)
+    return Reading("unparsed", rule="none", why="no letter at a known place")
 
 
 _FAILED = "Failed to obtain answer via API"
@@ -96,21 +77,14 @@ _LAST_WORDS = 4
 _STATED = re.compile(r"answer is ([A-D])\b", re.IGNORECASE)
 
 
-class _VlmEvalKit:
-    name = "vlmevalkit"
-    summary = "VLMEvalKit's rules without its judge"
-    version = "vlmevalkit/1"
-
-    def read(self, reply: Reply) -> Reading:
-        """Failure and refusal strings, then one letter, then a stated one, then one option's text."""
-        if _FAILED in reply.text:
-            return Reading("unparsed", rule="failure", why="API failure", would_guess=True)
-        if any(refusal in reply.text for refusal in _REFUSALS):
-            return Reading("refused", rule="refusal string")
-        for rule in (_one_letter, _answer_is, _one_text):
-            if reading := rule(reply):
-                return reading
-        return Reading("unparsed", rule="guess", why="left to a judge, then to chance", would_guess=True)
+def _read_vlmevalkit(reply: Reply) -> Reading:
+    """Failure and refusal strings, then one letter, then a stated one, then one option's text."""
+    if _FAILED in reply.text:
+        return Reading("unparsed", rule="failure", why="API failure", would_guess=True)
+    if any(refusal in reply.text for refusal in _REFUSALS):
+        return Reading("refused", rule="refusal string")
+    reading = _one_letter(reply) or _answer_is(reply) or _one_text(reply)
+    return reading or Reading("unparsed", rule="guess", why="left to a judge, then to chance", would_guess=True)
 
 
 def _one_letter(reply: Reply) -> Reading | None:
@@ -138,4 +112,9 @@ def _one_text(reply: Reply) -> Reading | None:
     return Reading("chosen", named[0], "option text", marked=False) if len(named) == 1 else None
 
 
-RULES = (_Mmmu(), _LmmsEval(), _MmStar(), _VlmEvalKit())
+RULES = (
+    _Peer("mmmu", "MMMU's published parser, with MMMU-Pro's look behind the last `Answer:`", _read_mmmu),
+    _Peer("lmms-eval", "lmms-eval's rule for MMMU", read_loosely),
+    _Peer("mmstar", "MMStar's rule: first letter, or behind `(`, `option ` or `the answer is `", _read_mmstar),
+    _Peer("vlmevalkit", "VLMEvalKit's rules without its judge", _read_vlmevalkit),
+)

@@ -1,21 +1,20 @@
-"""What a reply was read as, and what a rule set is."""
+"""Readings of replies, rule sets, and the judge model, which sees the options and the reply alone."""
 
+import re
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
 import msgspec
 
+from eyetest.records.order import mark
 from eyetest.records.tables import Marks
 
-Kind = Literal["chosen", "refused", "ambiguous", "unparsed"]
+Kind = Literal["chosen", "refused", "ambiguous", "cut off", "unparsed"]
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """Which option a reply commits to, which rule said so, and where it looked.
-
-    ``index`` is the position among the options as shown, ``span`` the deciding words in the raw reply. ``why`` is a
-    short phrase that can be counted. ``would_guess``: the tool whose rules these are would draw at random here.
-    ``marked``: whether the option's mark was there to decide by, not only its words; None where the rules do not say.
+    """The option (position as shown) that a reply commits to, the rule and the words. ``would_guess``: the tool of
+    the rules would draw at random. ``marked``: read by its mark.
     """
 
     kind: Kind
@@ -28,11 +27,12 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """A reply together with the options as they were shown to the model."""
+    """A reply, the options as shown, their ``marks`` (a style, or as ``АБВГ``), and truncation by the token limit."""
 
     text: str
     options: tuple[str, ...]
-    marks: Marks = "upper"
+    marks: str = "upper"
+    truncated: bool = False
 
 
 class RuleSet(Protocol):
@@ -43,10 +43,43 @@ class RuleSet(Protocol):
     version: str
 
     def read(self, reply: Reply) -> Reading:
-        """Say what the reply commits to."""
+        """Read the option that the reply commits to."""
         ...
 
 
 def letters(options: Sequence[str]) -> str:
     """The capital marks of so many options."""
     return "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(options)]
+
+
+LONGEST_REPLY = 6_000  # end of a long reply, with the conclusion, that a judge is shown
+_VERDICT = re.compile(r"[\s\"'`*(\[.]{0,20}(REFUSED|AMBIGUOUS|NONE|[A-Za-z]|\d{1,2})\b[\s\"'`*)\].]{0,20}$")
+
+
+def judged(words: str, options: int, *, marks: Marks = "upper") -> Reading:
+    """Read a judge's words about a reply with so many options."""
+    verdict = _VERDICT.match(words)
+    if not verdict:
+        return Reading("unparsed", rule="judge", why="judge said something else")
+    word = verdict[1]
+    if word in ("REFUSED", "AMBIGUOUS"):
+        return Reading("refused" if word == "REFUSED" else "ambiguous", rule="judge", why="says the judge")
+    if word == "NONE":
+        return Reading("unparsed", rule="judge", why="judge found no commitment")
+    shown = [mark(marks, position).upper() for position in range(options)]
+    if word.upper() not in shown:
+        return Reading("unparsed", rule="judge", why="judge named no option")
+    return Reading("chosen", shown.index(word.upper()), "judge", marked=False)
+
+
+def judge_prompt(reply: str, options: Sequence[str], marks: Marks) -> str:
+    """The prompt of a judge."""
+    listed = "\n".join(f"{mark(marks, position)}. {option}" for position, option in enumerate(options))
+    return (
+        "Someone was asked a question with the options below and wrote the reply below. Say which option the reply "
+        "settles on. Do not work out the answer yourself: only read the reply. Its last commitment counts.\n"
+        "Say the mark of that option and nothing else. If the reply declines or says it cannot know, say REFUSED. "
+        "If it settles on several options without preferring one, say AMBIGUOUS. If it settles on nothing on offer, "
+        "say NONE.\n\n"
+        f"<options>\n{listed}\n</options>\n\n<reply>\n{reply[-LONGEST_REPLY:]}\n</reply>"
+    )

@@ -10,10 +10,11 @@ import pytest
 from starlette.responses import Response
 from starlette.testclient import TestClient
 
-from eyetest.review.app import make_review_app
+from eyetest.review.app.office import make_review_app
 from eyetest.review.collection import Collection
 from eyetest.review.forms import Form, FormField
-from eyetest.review.project import LogRow, ReviewPlan, ReviewProject, Role, Round
+from eyetest.review.plan import ReviewPlan, Role, Round
+from eyetest.review.project import LogRow, ReviewProject
 from tests.review.app.conftest import HOME
 
 IDS = tuple(f"q{number}" for number in range(6))
@@ -42,7 +43,6 @@ class Visitor:
         return self.client.post(f"/enter/{token}", data={"csrf": self.csrf})
 
     def get(self, path: str) -> Any:
-        """Open a page."""
         answer = self.client.get(path)
         self.page = answer.text
         return answer
@@ -55,12 +55,10 @@ class Visitor:
 
     @property
     def csrf(self) -> str:
-        """The token of the forms of this session."""
         token = re.search(r'name="csrf" value="(\w+)"', self.client.get("/").text)
         return token[1] if token else ""
 
     def hidden(self, name: str) -> str:
-        """A hidden field of the form that is open."""
         field = re.search(rf'id="(?:decide|solve)".*?name="{name}" value="([^"]*)"', self.page, re.DOTALL)
         assert field, self.page[-3000:]
         return unescape(field[1])
@@ -71,7 +69,6 @@ class Visitor:
         return self.hidden("item") if 'id="decide"' in self.page or 'id="solve"' in self.page else ""
 
     def decide(self, decision: str, **said: Any) -> Any:
-        """Send the form that is open."""
         form = {name: self.hidden(name) for name in ("item", "round", "nonce")}
         return self.post("/decide", form | {"decision": decision} | said)
 
@@ -87,7 +84,6 @@ Enter = Callable[..., Visitor]
 
 @pytest.fixture
 def make_project(tmp_path: Path) -> Iterator[MakeProject]:
-    """Begin a review; closed when the test ends."""
     made: list[ReviewProject] = []
 
     def make(ids: tuple[str, ...] = IDS, *, name: str = "zoo", form: Form = FORM, **plan: Any) -> ReviewProject:

@@ -6,7 +6,7 @@ from eyetest.records import Verdict
 from eyetest.review.collection import Collection
 from eyetest.review.decisions import Decided, with_people, without_people
 from eyetest.review.forms import Form
-from eyetest.review.project import Round
+from eyetest.review.plan import Round
 from eyetest.tabular.record_files import write_records
 from tests.review.app.reviewing.conftest import FORM, IDS, Enter, MakeProject
 
@@ -151,7 +151,7 @@ def test_what_was_decided_can_be_undone_and_decided_anew(make_project: MakeProje
     assert "my own words" not in ann.get("/").text
     ann.get("/task?item=q0&round=1")
     ann.decide("unsure")
-    assert project.outcome("q0").n == 1
+    assert project.outcomes()["q0"].n == 1
     assert ann.post("/undo", {"item": "q3", "round": "1", "nonce": "two"}).status_code == 403
 
 
@@ -172,23 +172,16 @@ def test_whoever_settles_sees_what_others_said(make_project: MakeProject, enter:
         assert words in eve.page, words
     assert "\nWhat bird is it?</textarea>" in eve.page
     eve.decide("fix", **{"edit.question": "What bird is it?", "edit.answer": "A", "label.picture": "no"})
-    assert (project.outcome("q0").verdict, project.outcome("q0").edits) == ("fix", {"question": "What bird is it?"})
+    outcome = project.outcomes()["q0"]
+    assert (outcome.verdict, outcome.edits) == ("fix", {"question": "What bird is it?"})
 
 
 def test_an_item_that_is_to_be_solved_tells_nothing_before(make_project: MakeProject, enter: Enter) -> None:
     project = make_project(form=Form(solve=True))
     ann = enter(project, "Ann")
     ann.next()
-    for words in (
-        "gold</span>",
-        'class="gold"',
-        "birds",
-        "2020",
-        "tone-",
-        "Nobody was asked",
-        "Verdicts",
-        "difficulty",
-    ):
+    told_by = ("gold</span>", 'class="gold"', "birds", "2020", "tone-", "Nobody was asked", "Verdicts", "difficulty")
+    for words in told_by:
         assert words not in ann.page, words
     assert "Red kite" in ann.page
     sent = {"item": "q0", "round": "1"}

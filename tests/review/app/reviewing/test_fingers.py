@@ -6,10 +6,12 @@ from threading import Thread
 import pytest
 import uvicorn
 
-from eyetest.review.app import listen, make_review_app
+from eyetest.review.app.office import make_review_app
+from eyetest.review.app.server import listen
 from eyetest.review.collection import Collection
 from eyetest.review.forms import Form
-from eyetest.review.project import ReviewProject, Round
+from eyetest.review.plan import Round
+from eyetest.review.project import ReviewProject
 from tests.review.app.reviewing.conftest import FORM, MakeProject
 from tests.support.browser import Browser, BrowserWindow
 

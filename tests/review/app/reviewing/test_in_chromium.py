@@ -1,9 +1,10 @@
 """The pages of a review in Chromium: anybody can use them, and a full disk loses nothing that was typed."""
 
-from eyetest.review.app import make_review_app
+from eyetest.review.app.office import make_review_app
 from eyetest.review.collection import Collection
 from eyetest.review.forms import Form
-from eyetest.review.project import ReviewProject, Role, Round
+from eyetest.review.plan import Role, Round
+from eyetest.review.project import ReviewProject
 from tests.review.app.conftest import served
 from tests.review.app.reviewing.conftest import FORM, MakeProject
 from tests.review.app.reviewing.test_office import decided as decided

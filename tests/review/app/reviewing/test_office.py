@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from eyetest.review import read_decisions
-from eyetest.review.app.address import Address
+from eyetest.review.app.listing import Address
 from eyetest.review.collection import Collection
 from eyetest.review.forms import Form, FormField
-from eyetest.review.project import ReviewProject, Round
+from eyetest.review.plan import Round
+from eyetest.review.project import ReviewProject
 from tests.reports.pages import HOSTILE, Tags
 from tests.review.app.reviewing.conftest import FORM, Enter, MakeProject, Visitor, lines
 

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from eyetest.review.app import listen
+from eyetest.review.app.server import listen
 from eyetest.review.decisions import standing
 from eyetest.review.project import ReviewProject
 from tests.support.browser import Browser, BrowserError, BrowserWindow
@@ -58,13 +58,11 @@ class Server:
         self.kill()
 
     def start(self) -> None:
-        """Start it and wait until it answers."""
         self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         assert self._process.stdout
         assert self._process.stdout.readline().startswith(self.home)
 
     def kill(self) -> None:
-        """End it as a power cut would."""
         self._process.kill()
         self._process.communicate()
 
@@ -141,11 +139,9 @@ class Reviewer:
             window.type('[name="edit.question"]', self.edits[item])
 
     def press_next(self) -> None:
-        """Take the next item."""
         self._leave(lambda: self._window.click("#next"))
 
     def send(self) -> None:
-        """Send the form."""
         self._leave(lambda: self._window.click("#decide .sending button"))
 
     def _leave(self, act: Any) -> None:

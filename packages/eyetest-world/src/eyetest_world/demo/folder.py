@@ -1,0 +1,243 @@
+"""The demo in its folder: a world whose flaws are known is drawn, asked about, screened, and reported on a page."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from itertools import product
+from pathlib import Path
+
+import msgspec
+
+from eyetest.benchmarks import Benchmark
+from eyetest.measures import Results
+from eyetest.measures.stats.luck import at_least
+from eyetest.models import read_models
+from eyetest.pages.item_counts import items_at
+from eyetest.probes.audit import Audit
+from eyetest.recipes import Refining, load_recipe
+from eyetest.recipes.panels import Seated, seated_on_answers
+from eyetest.recipes.sources import Recorded, StoppedEarly
+from eyetest.records import Condition, Finding, ModelEntry, Recipe, Verdict
+from eyetest.records.recipe import REPORT
+from eyetest.results.gather import results_of
+from eyetest.review.app.bundle import write_bundle
+from eyetest.review.collection import Collection
+from eyetest.running import Asking, Progress, Session
+from eyetest.running.session import Watch
+from eyetest.runs import Run
+from eyetest.scoring import Scorer, is_hit, looks_refused
+from eyetest.screens.hits import threshold
+from eyetest.store import refuse_to_lose
+from eyetest.store.urls import refuse_remote
+from eyetest.wording import typed
+from eyetest_world import FLAWS, Truth, load_rates, new_world, read_truth
+from eyetest_world.demo.page import write_world_page
+from eyetest_world.demo.story import BLIND, SIGHTED, SUBSETS, Tried, WorldStory, planted_kind
+from eyetest_world.grading import looks_for
+from eyetest_world.toy_models.cards import cards, models_file
+
+ITEMS, _SEED = 1200, 7  # of the default world: what leaked to the zoo leaked from there
+_FLAWLESS_SHARE, FEWEST, _FLAWLESS_SEED = 4, 36, 1007
+"""A flawless world has a fourth of the items of the other one; none has fewer than these."""
+_WORLD, _RUN, _TRIED = "world", "run", "tried"
+_FLAWLESS, _FLAWLESS_RUN, _FLAWLESS_TRIED = "flawless", "flawless-run", "flawless-tried"
+_MODELS, _RECIPES, _PAGE = "models.yaml", "recipes", "report.html"
+_ITEMS, _PLANTED = "items", "planted.json"
+_FOLDERS = (_WORLD, _RUN, _TRIED, _FLAWLESS, _FLAWLESS_RUN, _FLAWLESS_TRIED, _RECIPES, _ITEMS)
+_OURS = (*_FOLDERS, _MODELS, _PAGE, _PLANTED)
+_COPIES = ("duplicate-items", "duplicate-images")
+_COUNTING = ("blind-hits", "blind-majority")  # screens that count right answers as if none were guesses
+_WHOLE = "everything"
+_TITLES = {
+    "chance-aware": (
+        "blind, chance-aware",
+        "four language models, five blind answers each; what neither luck nor shared habits give goes",
+    ),
+    "mmmu-pro": (
+        "blind, as MMMU-Pro",
+        "three of four language models are right in more than two of five blind trials",
+    ),
+    "mmstar": ("blind, as MMStar", "two of four language models hit in a single blind trial; luck does that often"),
+    "leaks": (
+        "leaks",
+        "vision models have by heart what no language model has; distractors say how often that is luck",
+    ),
+    "golds": ("doubtful golds", "ten vision models, eyes open, agree against the gold; for people to look at"),
+    _WHOLE: (
+        "all together",
+        "duplicates, odd pictures, blind (chance-aware), telling options, leaks, doubtful golds, one after the other",
+    ),
+}
+"""Each recipe as the page calls it, and what it does; the last one is the whole refinement."""
+
+
+def world_recipes() -> dict[str, str]:
+    """The recipes for the toy models as they are written, by name: each names the models of its panels."""
+    files = (resources.files("eyetest_world") / "data/recipes").iterdir()
+    return {file.name.removesuffix(".yaml"): file.read_text(encoding="utf-8") for file in sorted(files, key=str)}
+
+
+@dataclass(frozen=True)
+class DemoFolder:
+    """A demo and the folder in which it is left, to be played with."""
+
+    to: Path
+    items: int = ITEMS
+
+    @property
+    def flawless_items(self) -> int:
+        """Items that nobody spoilt: they tell true skill, and what screens do where nothing is wrong."""
+        return max(self.items // _FLAWLESS_SHARE, FEWEST)
+
+    @property
+    def page(self) -> Path:
+        """What is to be looked at."""
+        return self.to / _PAGE
+
+    @property
+    def recipes(self) -> Path:
+        """The recipes, to be changed and tried."""
+        return self.to / _RECIPES
+
+    @cached_property
+    def models(self) -> dict[str, ModelEntry]:
+        """Everybody who is asked."""
+        return read_models(self.to / _MODELS)
+
+    @cached_property
+    def vision_models(self) -> dict[str, ModelEntry]:
+        """Those who also see the picture."""
+        return {name: entry for name, entry in self.models.items() if cards()[name].sees}
+
+    @cached_property
+    def truths(self) -> list[Truth]:
+        """What is true of each item."""
+        return read_truth(self.to / _WORLD)
+
+    def clear(self, *, overwrite: bool) -> None:
+        """An empty folder; what an earlier demo left there goes, and nothing else."""
+        refuse_remote(self.to, "the demonstration")
+        refuse_to_lose(self.to, overwrite=overwrite, ours=_OURS)
+        for name in _FOLDERS:
+            shutil.rmtree(self.to / name, ignore_errors=True)
+        self.to.mkdir(parents=True, exist_ok=True)
+
+    def draw(self) -> None:
+        """The spoilt world, a flawless one, and what a user may want to read or change."""
+        new_world(self.to / _WORLD, load_rates("default"), items=self.items, seed=_SEED)
+        new_world(self.to / _FLAWLESS, load_rates("none"), items=self.flawless_items, seed=_FLAWLESS_SEED)
+        (self.to / _MODELS).write_text(models_file(), encoding="utf-8")
+        self.recipes.mkdir()
+        for name, text in world_recipes().items():
+            (self.recipes / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+    def ask(self, watch: Watch | None = None) -> int:
+        """Ask everybody blind, and whoever has eyes with the picture, about both worlds; how many answers came."""
+        blind = Asking(conditions=(Condition(sight=BLIND),), trials=5, sampling={"temperature": 1.0})
+        seen = Asking(conditions=(Condition(sight=SIGHTED),))
+        answers = 0
+        ways = ((self.models, blind), (self.vision_models, seen))
+        worlds = ((_WORLD, _RUN), (_FLAWLESS, _FLAWLESS_RUN))
+        for (world, run), (models, asking) in product(worlds, ways):
+            session = Session(self._drawn(world), models, asking, hit=is_hit)
+            progress = session.run(self.to / run, progress=Progress(looks_refused), watch=watch)
+            if progress.stopped or progress.abandoned:
+                raise StoppedEarly(progress)
+            answers += progress.done
+        return answers
+
+    def screen(self, answers: int) -> WorldStory:
+        """Every recipe on the recorded answers, of the spoilt world and of the flawless one."""
+        runs = [Run(self.to / _RUN), Run(self.to / _FLAWLESS_RUN)]
+        results, flawless = (results_of([run], Scorer(), models=self.models) for run in runs)
+        tried, kept = [], []
+        for name, (title, about) in _TITLES.items():
+            recipe = load_recipe(str(self.recipes / f"{name}.yaml"))
+            panels = seated_on_answers(recipe, results, {}, ())
+            refining = Refining(self._drawn(_WORLD), recipe, panels, Recorded(results), self.to / _TRIED / name)
+            bundle = str(self.to / _ITEMS) if name == _WHOLE else None
+            shown = [refining.benchmark.path, runs[0].path, refining.to]
+            refining.items_at = items_at(bundle, refining.to / REPORT, shown)
+            refined = refining.run()
+            kept = [item.id for item in refined.kept]
+            by_chance = expected_by_luck(recipe, panels, self.truths)
+            good = self._on_flawless(name, recipe, flawless)
+            tried.append(Tried(name, title, about, refined.verdicts, by_chance, world_recipes()[name], good))
+        whole = tried[-1]
+        about = "no model: equal items, and pictures that come back re-encoded"
+        copies = [[row for row in rows if row.stage in _COPIES] for rows in (whole.verdicts, whole.on_flawless)]
+        first = Tried("duplicates", "duplicates", about, copies[0], on_flawless=copies[1])
+        world = self._drawn(_WORLD)
+        return WorldStory(world, self.truths, [first, *tried], kept, runs[:1], results, flawless, answers)
+
+    def _on_flawless(self, name: str, recipe: Recipe, results: Results) -> Sequence[Verdict]:
+        """What a recipe says of items that have no flaw."""
+        panels, to = seated_on_answers(recipe, results, {}, ()), self.to / _FLAWLESS_TRIED / name
+        return Refining(self._drawn(_FLAWLESS), recipe, panels, Recorded(results), to).run().verdicts
+
+    def _drawn(self, world: str) -> Benchmark:
+        return Benchmark(self.to / world / "benchmark")
+
+    @property
+    def places(self) -> list[Path]:
+        """What `eyetest open` shows: the items, what was said to them, what was planted, what became of them."""
+        return [self.to / _RUN, self.to / _TRIED / _WHOLE, self.to / _PLANTED]
+
+    def tell(self, story: WorldStory, seconds: float) -> None:
+        """Write the page, and beside it the items that its numbers lead to."""
+        (self.to / _PLANTED).write_bytes(msgspec.json.encode(planted_findings(story)) + b"\n")
+        write_bundle(Collection.open(self.places), self.to / _ITEMS, replies=False, overwrite=True)
+        about = {
+            "folder": typed(self.to),
+            "subsets": f"{SUBSETS}",
+            "world": f"{self.items:,} items, seed {_SEED}",
+            "flawless world": f"{self.flawless_items:,} items, seed {_FLAWLESS_SEED}",
+            "answers": f"{story.calls:,}",
+            "seed of measures": f"{story.seed}",
+            "seconds until here": f"{seconds:.0f}",
+        }
+        beside = items_at(str(self.to / _ITEMS), self.page, [])
+        at = msgspec.structs.replace(beside, command=typed("eyetest", "open", *self.places))
+        write_world_page(story, about, self.page, at, overwrite=True)
+
+
+def planted_findings(story: WorldStory) -> Audit:
+    """What was planted, as findings, so that whoever looks at an item is told."""
+    manifest = story.benchmark.manifest
+    findings = [
+        Finding(
+            probe="planted",
+            kind=planted_kind(flaw),
+            severity="note",
+            title=f"Planted: {FLAWS[flaw]}",
+            items=tuple(story.planted(flaw)),
+            verdict="keep",
+        )
+        for flaw in story.flaws
+    ]
+    return Audit(
+        benchmark=manifest.name,
+        fingerprint=manifest.fingerprint,
+        items=len(story.truths),
+        level=0.05,
+        seed=story.seed,
+        probes=("planted",),
+        findings=tuple(findings),
+    )
+
+
+def expected_by_luck(recipe: Recipe, panels: Mapping[str, Seated], truths: Sequence[Truth]) -> float | None:
+    """Items without a flaw that a first stage that counts hits flags by guessing; None if it corrects for chance."""
+    stage = recipe.stages[0]
+    if stage.screen not in _COUNTING or not stage.panel:
+        return None
+    seated = panels[stage.panel]
+    seats, tests = len(seated.seats), seated.tests
+    cut = threshold(stage, seats, seated.panel.size)
+    enough = next(hits for hits in range(1, seats + 1) if not cut.holds(hits))
+    right = next(n for n in range(1, tests + 1) if stage.answers is None or stage.answers.holds(n))
+    clean = [truth for truth in truths if not looks_for(stage.screen) & set(truth.flaws)]
+    chances = {n: at_least(right, [1 / n] * tests) for n in {truth.options for truth in clean}}
+    return sum(at_least(enough, [chances[truth.options]] * seats) for truth in clean)

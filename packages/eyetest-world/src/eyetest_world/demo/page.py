@@ -1,0 +1,245 @@
+"""The demo's page as one HTML file: figures of what was planted, found and missed, and items to look at."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import altair as alt
+from altair.typing import ChartType
+from markupsafe import Markup
+
+from eyetest.pages import palette
+from eyetest.pages.charts import ChartLinks, as_svg, for_page
+from eyetest.pages.item_counts import NOWHERE, ItemCount, ItemsAt
+from eyetest.pages.item_view import Album, ItemView, in_turns, lot, show_item
+from eyetest.pages.page import clip, write_page
+from eyetest.pages.plots import (
+    across,
+    bounded,
+    dashed,
+    dressed,
+    dumbbells,
+    intervals,
+    layered,
+    rows,
+    step,
+    values,
+)
+from eyetest.records import Item, Verdict
+from eyetest.reports.report_items import Reply, replies_to
+from eyetest_world import FLAWS, Truth
+from eyetest_world.demo.story import WorldItems, WorldStory
+from eyetest_world.grading import looks_for
+from eyetest_world.toy_models.cards import cards
+
+_WIDTH = 620
+_COLOURS = {"found": palette.SIGHTED, "missed": palette.VERDICTS["drop"]}
+_TRUE = "#b0457f"  # what is known, in a colour of its own beside what was measured
+
+
+def _planted(story: WorldStory, mark: Callable[[list[str]], str]) -> ChartType:
+    """A bar for each kind of flaw, split into what was found and missed; ``mark`` links items."""
+    flaws, counts, table = story.graded.flaws, alt.Axis(format="d", tickCount=6), []
+    for one in flaws:
+        found = story.graded.items[one.flaw].found
+        missed = [item for item in story.planted(one.flaw) if item not in set(found)]
+        for turn, (what, ids) in enumerate((("found", found), ("missed", missed))):
+            table.append({"flaw": one.flaw, "what": what, "items": len(ids), "turn": turn, "href": mark(ids)})
+    y = rows([one.flaw for one in flaws], "flaw")
+    x = alt.X("items:Q", title="items", axis=counts)
+    colour = alt.Color("what:N").scale(domain=list(_COLOURS), range=list(_COLOURS.values()))
+    bars = alt.Chart(values(table)).mark_bar(size=13)
+    bars = bars.encode(y=y, x=x, color=colour, order="turn:O", href="href:N")
+    known = [{"flaw": one.flaw, "at": one.planted, "said": f"{one.found} of {one.planted}"} for one in flaws]
+    words = alt.Chart(values(known)).mark_text(align="left", dx=5, color=palette.SOFT)
+    said = words.encode(y=y, x=alt.X("at:Q", axis=counts), text="said:N")
+    return layered(bars, said).properties(width=_WIDTH, height=step(len(known)))
+
+
+def _lost(story: WorldStory) -> ChartType:
+    """The share of a flawless world that each recipe would take out, with its interval."""
+    shares = [tried.lost for tried in story.tried]
+    table = [
+        {"recipe": tried.title} | dict(zip(bounded("lost"), share, strict=False))
+        for tried, share in zip(story.tried, shares, strict=True)
+    ]
+    most = max((share.high or 0.0 for share in shares), default=0.0)
+    x = across("share of good items taken out", domain=[0.0, 1.05 * most or 1.0], ticks=6)
+    dots = intervals(alt.Chart(values(table)), "lost", x, y=rows([tried.title for tried in story.tried], "recipe"))
+    return dots.properties(width=_WIDTH, height=step(len(table)))
+
+
+def _leakage(story: WorldStory) -> ChartType:
+    """Measured leakage with its interval, and the share that truly leaked, for each vision model."""
+    table = story.birds.sort("told", "unclipped", descending=True)
+    marks = {"measured leakage": bounded("unclipped"), "truly leaked": ["told"] * 3}
+    long = [
+        {"model": row["model"], "what": what} | dict(zip(bounded("share"), map(row.get, names), strict=True))
+        for row in table.iter_rows(named=True)
+        for what, names in marks.items()
+    ]
+    colour = alt.Color("what:N").scale(domain=list(marks), range=[palette.SIGHTED, _TRUE])
+    shape = alt.Shape("what:N").scale(domain=list(marks), range=["circle", "diamond"])
+    y = rows(table.get_column("model").to_list(), "model")
+    x = across("share of items", ticks=6)
+    dots = intervals(alt.Chart(values(long)), "share", x, y=y, color=colour, shape=shape)
+    return layered(dashed(), dots).properties(width=_WIDTH, height=step(len(table)))
+
+
+def _eyes(story: WorldStory) -> ChartType:
+    """Blind, sighted, the language model and true skill of each vision model."""
+    table = story.birds.sort("skill", descending=True)
+    known = table.rename({"base": "language model", "skill": "true skill"})
+    y = rows(known.get_column("model").to_list(), "model")
+    colours = {
+        "language model": palette.BASE,
+        "blind": palette.BLIND,
+        "sighted": palette.SIGHTED,
+        "true skill": _TRUE,
+    }
+    return dumbbells(known, ("blind", "sighted"), colours, 6, y).properties(width=_WIDTH, height=step(len(known)))
+
+
+def _ranking(story: WorldStory) -> ChartType:
+    """Kendall's τ with true skill: of the spoilt benchmark, of random subsets, of the refined one."""
+    ranks = story.rankings
+    known = {"spoilt, all items": ranks.spoilt, "random, as few items": ranks.random, "refined": ranks.refined}
+    table = [{"which": name} | dict(zip(bounded("tau"), one, strict=False)) for name, one in known.items()]
+    colours = [palette.BLIND, palette.SOFT, palette.SIGHTED]
+    colour = alt.Color("which:N", legend=None).scale(domain=list(known), range=colours)
+    x = across("Kendall's τ with true skill", form=".1f", ticks=6)
+    dots = intervals(alt.Chart(values(table)), "tau", x, y=rows(list(known), "which"), color=colour)
+    return dots.properties(width=_WIDTH, height=step(len(table)))
+
+
+_FIGURES: Mapping[str, tuple[str, Callable[[WorldStory], ChartType]]] = {
+    "lost": ("Good items that each recipe takes out", _lost),
+    "leakage": ("Measured leakage and what truly leaked", _leakage),
+    "eyes": ("Blind, sighted, and true skill", _eyes),
+    "ranking": ("How well each benchmark ranks models", _ranking),
+}
+
+
+@dataclass(frozen=True)
+class Exhibits:
+    """Items that belong together, and how many there are of them."""
+
+    severity: str
+    word: str
+    about: str
+    number: ItemCount
+    items: Sequence[tuple[ItemView, list[Reply]]]
+
+
+def write_world_page(
+    story: WorldStory, about: Mapping[str, str], to: Path, at: ItemsAt = NOWHERE, *, overwrite: bool = False
+) -> None:
+    """Write the page; ``about`` says how it was made: names and values. ``at`` is where its numbers lead."""
+    album, items = Album(story.benchmark), WorldItems(story, at)
+    whole = story.graded.items[""]
+    contents = {
+        "story": story,
+        "at": at,
+        "items": items,
+        "every": items.count(truth.item for truth in story.truths),
+        "kept": items.count(story.kept),
+        "whole": {
+            "found": items.count(whole.found),
+            "planted": items.count(story.planted()),
+            "right": items.count(whole.right),
+            "flagged": items.count(whole.flagged),
+        },
+        "headline": headline(story, items),
+        "figures": _figures(story, items),
+        "flaws": {flaw: FLAWS[flaw] for flaw in story.flaws},
+        "planted": {flaw: items.count(story.planted(flaw)) for flaw in story.flaws},
+        "columns": list(story.columns()),
+        "exhibits": _exhibits(story, album, items),
+        "models": list(cards().values()),
+        "about": about,
+        "album": album.pictures,
+    }
+    write_page("world.html.j2", contents, to, overwrite=overwrite, package="eyetest_world.demo")
+
+
+def _figures(story: WorldStory, items: WorldItems) -> dict[str, Markup]:
+    """The charts by their names; parts of the bars of planted flaws lead to their items."""
+    links = ChartLinks()
+    charts = {name: (title, draw(story)) for name, (title, draw) in _FIGURES.items()}
+    planted = _planted(story, lambda ids: links.mark(items.count(ids)))
+    charts["planted"] = ("Planted flaws, found and missed", planted)
+    return {name: for_page(as_svg(dressed(chart)), title, links) for name, (title, chart) in charts.items()}
+
+
+def headline(story: WorldStory, items: WorldItems | None = None) -> Markup:
+    """The whole story in two sentences."""
+    graded, items, planted = story.graded.items[""], items or WorldItems(story), story.planted()
+    return Markup(
+        "{} of {} were spoilt on purpose. {} small models answered them with and without the picture, and eyetest, "
+        "which was not told, found {} of the spoilt ones, missed {}, and blamed {}."
+    ).format(
+        items.count(planted),
+        items.count(truth.item for truth in story.truths).counted("item"),
+        len(cards()),
+        items.count(graded.found),
+        items.count({*planted} - {*graded.found}),
+        items.count(graded.flagged - graded.right).counted("good one"),
+    )
+
+
+def _exhibits(story: WorldStory, album: Album, links: WorldItems) -> list[Exhibits]:
+    """Some items that were found, some that were missed, some that were blamed for nothing; each flaw in its turn."""
+    gone = {truth.item for truth in story.truths if {truth.item, truth.twin} & story.flagged.keys()}
+    caught = [truth for truth in story.truths if truth.flaws and truth.item in gone]
+    missed = [truth for truth in story.truths if truth.flaws and truth.item not in gone]
+    sound = {truth.item for truth in story.truths if not truth.flaws} - {truth.twin for truth in story.truths}
+    blamed = [truth for truth in story.truths if truth.item in story.flagged and truth.item in sound]
+    shown = [_one_of_each(part, most) for part, most in ((caught, 9), (missed, 6), (blamed, 3))]
+    verdicts = {truth.item: _verdict_on(truth, story) for part in shown for truth in part}
+    items = {item.id: item for item in story.benchmark if item.id in verdicts}
+    replies = replies_to([row for row in verdicts.values() if row], story.runs, story.results.scores)
+    kinds = (
+        ("sound", "Found", "A flaw was planted, and a screen took the item out."),
+        ("bad", "Missed", "A flaw was planted, and the item is still there."),
+        ("suspect", "False alarm", "Nothing is wrong with the item, and a screen took it out."),
+    )
+    counts = [links.count(truth.item for truth in part) for part in (caught, missed, blamed)]
+
+    def view(truth: Truth) -> tuple[ItemView, list[Reply]]:
+        return _view(truth, items[truth.item], verdicts[truth.item], album), replies.get(truth.item, [])
+
+    parts = zip(kinds, counts, shown, strict=True)
+    return [Exhibits(*kind, count, list(map(view, part))) for kind, count, part in parts if part]
+
+
+def _one_of_each(truths: Iterable[Truth], most: int) -> list[Truth]:
+    """One of each kind of flaw, then another of each; which ones is drawn by lot."""
+    by_flaw: dict[str, list[Truth]] = {flaw: [] for flaw in FLAWS}
+    for truth in sorted(truths, key=lambda truth: lot(truth.item)):
+        by_flaw.setdefault(truth.flaws[0] if truth.flaws else "", []).append(truth)
+    return in_turns(by_flaw.values(), most)
+
+
+def _verdict_on(truth: Truth, story: WorldStory) -> Verdict | None:
+    """The verdict that took an item out, or that of the stage that was to; else the last one."""
+    if row := story.flagged.get(truth.item) or story.flagged.get(truth.twin):
+        return row
+    about = [row for row in story.whole.verdicts if row.item == truth.item]
+    sought = [row for row in about if set(truth.flaws) & looks_for(row.stage)]
+    return next(iter(sought or about[-1:]), None)
+
+
+def _view(truth: Truth, item: Item, verdict: Verdict | None, album: Album) -> ItemView:
+    told = [f"Planted: {FLAWS[flaw]}." for flaw in truth.flaws] or ["Nothing was planted here."]
+    if "wrong-gold" in truth.flaws:
+        told.append(f"Right is {truth.gold_before}.")
+    if "two-right-options" in truth.flaws:
+        told.append(f"Right are {' and '.join(truth.right)}.")
+    if truth.twin:
+        told.append(f"It repeats {truth.twin}.")
+    if verdict is not None and (verdict.verdict != "keep" or set(truth.flaws) & looks_for(verdict.stage)):
+        why = clip(verdict.reason.removeprefix(f"{verdict.stage}: "), 160)
+        told.append(f"{verdict.stage.capitalize()}: {why}." if why != verdict.stage else f"Flagged by {why}.")
+    elif truth.flaws:
+        told.append("No stage here looks for this.")
+    return show_item(item.id, " ".join(told), [], item, album)

@@ -1,0 +1,51 @@
+"""The demo on a small world: everything it promises is there, and what it leaves can be used by hand."""
+
+import re
+from pathlib import Path
+
+import pytest
+from eyetest_world import read_truth
+
+from eyetest.runs import Run
+from tests.reports.pages import Tags
+from tests.runs.conftest import Eyetest
+from tests.runs.conftest import eyetest as eyetest
+
+ITEMS = 36
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_three_minutes_of_a_newcomer(place: Path, eyetest: Eyetest) -> None:
+    told = eyetest("demo", "--item-count", f"{ITEMS}").fine()
+    truths = read_truth(place / "demo/world")
+    planted = sum(bool(truth.flaws) for truth in truths)
+    assert f"Drew {ITEMS} items and spoilt {planted} of them" in told
+    assert re.search(rf"planted +{planted} items", told)
+    found, missed = (int(re.search(rf"{word} +(\d+)", told)[1]) for word in ("found", "missed"))  # type: ignore[index]
+    assert found + missed == planted
+    assert found > planted / 5
+    assert "demo/recipes\n" in told
+    assert not any(truth.flaws for truth in read_truth(place / "demo/flawless"))
+
+    page = " ".join("".join(Tags((place / "demo/report.html").read_text()).words).split())
+    assert f"{planted} of {ITEMS} items were spoilt on purpose" in page
+    assert f"found {found} of the spoilt ones, missed {missed}" in page
+    models = {name for run in ("run", "flawless-run") for name in Run(place / "demo" / run).manifest.models}
+    assert len(models) == 14
+
+    by_hand = ("--answers", "demo/run", "--models", "demo/models.yaml", "--to", "mine")
+    eyetest("refine", "demo/world/benchmark", "--recipe", "demo/recipes/leaks.yaml", *by_hand).fine()
+    assert "leaked-to-lvlms" in eyetest("world", "grade", "demo/world", "mine").fine()
+    assert "--overwrite" in eyetest("demo", "--item-count", f"{ITEMS}").refused()
+
+
+def test_nothing_of_others_is_replaced(place: Path, eyetest: Eyetest) -> None:
+    (place / "demo").mkdir()
+    (place / "demo/thesis.tex").write_text("mine")
+    assert "thesis.tex" in eyetest("demo", "--overwrite").refused()
+    assert [path.name for path in (place / "demo").iterdir()] == ["thesis.tex"]

@@ -1,0 +1,120 @@
+"""The page about a world: its numbers are those of the verdicts, and no dataset has a say in what it does."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+import yaml
+from eyetest_world import load_rates, new_world, read_truth
+from eyetest_world.demo.page import headline, write_world_page
+from eyetest_world.demo.story import Tried, WorldStory
+from eyetest_world.toy_models.cards import cards
+
+import eyetest as et
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.models import read_models
+from eyetest.records import Verdict
+from eyetest.results.gather import results_of
+from eyetest.scoring import Scorer
+from tests.reports.conftest import browse as browse
+from tests.reports.pages import HOSTILE, Browse, Tags
+from tests.support.accessibility import check_accessible
+from tests.support.browser import Browser
+
+ITEMS = 90
+ABOUT = {"folder": HOSTILE[0], "subsets": "200", "world": HOSTILE[1]}
+
+
+def hostile(bench: Benchmark, to: Path) -> Benchmark:
+    """The same items, whose texts want to be more than texts."""
+    with BenchmarkWriter(to, bench.manifest) as writer:
+        for place, item in enumerate(bench):
+            question = f"{item.question} {HOSTILE[place % len(HOSTILE)]}"
+            writer.adopt(msgspec.structs.replace(item, question=question), bench)
+    return Benchmark(to)
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> WorldStory:
+    """A screen that finds all doubtful golds, half of what leaked, and blames one good item."""
+    place = tmp_path_factory.mktemp("world")
+    bench = hostile(new_world(place / "w", load_rates("default"), items=ITEMS), place / "b")
+    fresh = new_world(place / "f", load_rates("none"), items=ITEMS, seed=8)
+    rows = {
+        name: {"spec": f"scripted:right={0.4 + 0.04 * n:.2f},blind=0.3,seed={n}"}
+        | ({"base": card.base} if card.base else {})
+        for n, (name, card) in enumerate(cards().items())
+    }
+    (place / "models.yaml").write_text(yaml.safe_dump(rows))
+    asked = et.run(bench, place / "models.yaml", sights="image,blind-guess", to=place / "run")
+    seen = et.run(fresh, place / "models.yaml", sights="image,blind-guess", to=place / "seen")
+    truths, models = read_truth(place / "w"), read_models(place / "models.yaml")
+    leaked = [truth.item for truth in truths if "leaked-to-lvlms" in truth.flaws]
+    clean = next(truth.item for truth in truths if not truth.flaws and truth.item not in {t.twin for t in truths})
+    gone = {*leaked[::2], clean, *(truth.item for truth in truths if "wrong-gold" in truth.flaws)}
+    verdicts = [
+        Verdict(item=t.item, stage="leaks", verdict="drop" if t.item in gone else "keep", reason=HOSTILE[2])
+        for t in truths
+    ]
+    good = [
+        Verdict(item=f"f{n}", stage="leaks", verdict="drop" if n < 3 else "keep", reason="") for n in range(ITEMS)
+    ]
+    tried = [Tried("leaks", HOSTILE[3], HOSTILE[4], verdicts, 2.4, HOSTILE[5], good)]
+    kept = [truth.item for truth in truths if truth.item not in gone]
+    spoilt, skill = (results_of([run], Scorer(), models=models) for run in (asked, seen))
+    return WorldStory(bench, truths, tried, kept, [asked], spoilt, skill, calls=7)
+
+
+@pytest.fixture(scope="module")
+def page(story: WorldStory, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("page") / "report.html"
+    write_world_page(story, ABOUT, place)
+    return place
+
+
+def test_numbers_are_those_of_the_verdicts(story: WorldStory, page: Path) -> None:
+    column = next(story.columns())
+    cells = dict(zip(story.flaws, column.recalls, strict=True))
+    leaked = [truth for truth in story.truths if "leaked-to-lvlms" in truth.flaws]
+    assert (len(cells["leaked-to-lvlms"].found), cells["leaked-to-lvlms"].planted) == (
+        -(-len(leaked) // 2),
+        len(leaked),
+    )
+    assert cells["leaked-to-lvlms"].looked_for
+    assert not cells["wrong-gold"].looked_for
+    assert cells["wrong-gold"].recall.value == 1
+    assert cells["impossible"].found == []
+    assert len(column.wrong) == 1 + len(cells["wrong-gold"].found)
+    assert headline(story).endswith("and blamed 1 good one.")
+    words = " ".join("".join(Tags(page.read_text()).words).split())
+    assert headline(story) in words
+    assert f"{len(cells['leaked-to-lvlms'].found)} of {cells['leaked-to-lvlms'].planted}" in words
+    assert f"Another world of {ITEMS} items was drawn" in words
+    assert "The whole refinement takes out 3.3 %" in words
+
+
+def test_vision_models_stand_beside_what_is_true_of_them(story: WorldStory) -> None:
+    table = {row["model"]: row for row in story.birds.iter_rows(named=True)}
+    assert story.birds.height == len(table)
+    assert set(table) == {card.name for card in cards().values() if card.sees}
+    assert table["hawk-l"]["told"] == cards()["hawk-l"].leaked
+    assert table["finch-xs"]["skill"] > table["eagle-l"]["skill"]
+    assert story.refined_birds.get_column("n").max() == len(story.kept)
+
+
+def test_what_comes_from_outside_stays_text(page: Path) -> None:
+    tags = Tags(page.read_text())
+    tags.check_inert()
+    words = "".join(tags.words)
+    for text in HOSTILE[:5]:
+        assert text in words
+
+
+def test_opens_in_a_browser_without_a_word_or_a_request(page: Path, browse: Browse) -> None:
+    document, said, asked = browse(page)
+    assert "put to the test" in document
+    assert (said, asked) == ([], [])
+
+
+def test_anybody_can_use_it(page: Path, browser: Browser) -> None:
+    check_accessible(browser, page)

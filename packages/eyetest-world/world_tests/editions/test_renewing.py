@@ -1,0 +1,223 @@
+"""A benchmark drawn again: the golds are found again from the scenes, by somebody who did not draw them."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import msgspec
+import polars as pl
+import pytest
+from eyetest_world import commands, load_rates, new_world
+from eyetest_world.editions import EditionSettings, Original, Redrawn, draw_again, load_generator, write_scenes
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.errors import InputError
+from eyetest.records import Choice, Item, Lineage, Manifest
+from tests.conftest import ROOT, png
+from tests.runs.conftest import Eyetest
+from tests.runs.conftest import eyetest as eyetest
+from world_tests.world.solving import solve
+
+ITEMS = 108
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    return new_world(tmp_path_factory.mktemp("editions") / "world", load_rates("default"), items=ITEMS, seed=3)
+
+
+def right_by(scene: dict[str, object], item: Item) -> set[str]:
+    found = solve(item.tags["task"], scene, item.question)
+    return {choice.text for choice in item.choices if choice.text in found}
+
+
+def marked(item: Item) -> set[str]:
+    return {item.choices[index].text for index in item.gold}
+
+
+def test_an_edition_has_the_same_ids_and_kinds_and_only_right_golds(world: Benchmark, tmp_path: Path) -> None:
+    done = draw_again(world, tmp_path / "new", EditionSettings(seed=1))
+    write_scenes(done, tmp_path / "scenes.parquet")
+    scenes = dict(pl.read_parquet(tmp_path / "scenes.parquet").select("item", "scene").iter_rows())
+    before = {item.id: item for item in world}
+    facts = {name for name, item in before.items() if item.tags["task"] == "fact"}
+    items = list(done.benchmark)
+    assert {item.id for item in items} == set(before) - facts
+    assert done.refused == {"it asks for a fact that no picture shows": len(facts)}
+    for item in items:
+        assert item.tags == before[item.id].tags
+        assert item.images != before[item.id].images
+        assert item.lineage[-1] == Lineage(step="renew", source="world", item=item.id, seed=1)
+        assert right_by(json.loads(scenes[item.id]), item) == marked(item), item.id
+    assert done.benchmark.manifest.lineage[-1].seed == 1
+
+
+def test_same_seed_same_bytes_other_seed_other_scenes(tmp_path: Path) -> None:
+    world = new_world(tmp_path / "world", load_rates("none"), items=18, seed=4)
+    for name, seed in (("a", 5), ("b", 5), ("c", 6)):
+        draw_again(world, tmp_path / name, EditionSettings(seed=seed))
+        draw_again(world, tmp_path / f"{name}-twins", EditionSettings(twins=3, seed=seed, fresh=True))
+
+    def content(name: str) -> dict[str, bytes]:
+        return {
+            str(p.relative_to(tmp_path / name)): p.read_bytes() for p in (tmp_path / name).rglob("*") if p.is_file()
+        }
+
+    for end in ("", "-twins"):
+        assert content(f"a{end}") == content(f"b{end}")
+        assert content(f"a{end}") != content(f"c{end}")
+
+
+def test_a_twin_has_the_same_words_and_another_right_option(world: Benchmark, tmp_path: Path) -> None:
+    done = draw_again(world, tmp_path / "twins", EditionSettings(twins=3, seed=1))
+    scenes = {one.item: json.loads(one.scene) for one in done.scenes}
+    items = {item.id: item for item in done.benchmark}
+    twins = [item for item in items.values() if item.tags["edition"] == "twin"]
+    assert len(items) == done.items + len(twins)
+    of = {item.id: [twin for twin in twins if twin.group == item.id] for item in items.values() if not item.group}
+    for name, own in of.items():
+        wrong = len(items[name].choices) - 1
+        assert {twin.id for twin in own} == {f"{name}-twin{end}" for end in ("", "-2", "-3")[:wrong]}
+        assert len({items[name].gold, *(twin.gold for twin in own)}) == 1 + len(own)
+    assert done.items + sum(done.refused.values()) == ITEMS
+    assert done.items > 0.7 * ITEMS
+    assert "its words tell the answer: the longest option is right" in done.refused
+    for twin in twins:
+        original = items[twin.group]
+        texts = [choice.text for choice in twin.choices]
+        assert (twin.question, texts) == (original.question, [choice.text for choice in original.choices])
+        assert not marked(twin) & marked(original)
+        assert twin.images != original.images
+        assert right_by(scenes[twin.id], twin) == marked(twin), twin.id
+        assert msgspec.structs.replace(original, tags=dict(list(original.tags.items())[:-1])) == world[original.id]
+        assert twin.lineage[-1].step == "twin"
+
+
+def test_a_new_edition_has_twins_without_the_folder_of_its_world(world: Benchmark, tmp_path: Path) -> None:
+    edition = draw_again(world, tmp_path / "far/new", EditionSettings(seed=2)).benchmark
+    done = draw_again(edition, tmp_path / "twins", EditionSettings(twins=3, seed=2))
+    scenes = {one.item: json.loads(one.scene) for one in done.scenes}
+    assert done.items == len(edition)
+    for item in done.benchmark:
+        if item.tags["edition"] == "twin":
+            assert right_by(scenes[item.id], item) == marked(item)
+    assert len(draw_again(edition, tmp_path / "newer", EditionSettings(seed=3)).benchmark) == len(edition)
+
+
+def test_twins_need_the_world_they_come_from(world: Benchmark, tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "moved", world.manifest) as writer:
+        for item in world.take(range(40)):
+            writer.adopt(item, world)
+    moved = Benchmark(tmp_path / "moved")
+    with pytest.raises(InputError, match=r"world\.json"):
+        draw_again(moved, tmp_path / "twins", EditionSettings(twins=3))
+    assert not (tmp_path / "twins").exists()
+    told = EditionSettings(twins=3, data=str(world.path.parent))
+    assert draw_again(moved, tmp_path / "twins", told).items > 20
+
+
+@pytest.mark.parametrize("step", ["screenshot", "options", "twin"])
+def test_what_was_hardened_is_refused_in_one_line(world: Benchmark, tmp_path: Path, step: str) -> None:
+    with BenchmarkWriter(tmp_path / "hard", Manifest(name="hard")) as writer:
+        for item in world.take(range(3)):
+            writer.adopt(msgspec.structs.replace(item, lineage=(Lineage(step=step),)), world)
+    with pytest.raises(InputError, match=r"nothing can be drawn again: it .*\(3 items\)"):
+        draw_again(Benchmark(tmp_path / "hard"), tmp_path / "new", EditionSettings())
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.fixture
+def dots(tmp_path: Path) -> Benchmark:
+    with BenchmarkWriter(tmp_path / "dots", Manifest(name="dots")) as writer:
+        image = writer.images.put(png())
+        for number in range(3, 6):
+            choices = tuple(Choice(str(n), n == number) for n in range(2, 7))
+            tags = {"kind": "dots"}
+            writer.add(Item(id=str(number), question="How many dots?", images=(image,), choices=choices, tags=tags))
+    return Benchmark(tmp_path / "dots")
+
+
+def test_the_generator_that_the_documentation_shows_works(dots: Benchmark, tmp_path: Path, eyetest: Eyetest) -> None:
+    file = tmp_path / "dots.py"
+    section = (ROOT / "docs/harden-renew.md").read_text().partition("## A generator in one file")[2]
+    file.write_text(section.partition("```python\n")[2].partition("```")[0])
+    done = eyetest("harden", "renew", str(dots.path), "--generator", str(file), "--to", str(tmp_path / "new"))
+    assert done.code == 0, done.err
+    assert "3 of 3 items drawn again" in done.out
+    told = eyetest(
+        *("harden", "twins", str(dots.path), "--generator", str(file), "--to", str(tmp_path / "twins")),
+        *("--scenes", str(tmp_path / "scenes.csv")),
+    )
+    assert told.code == 0, told.err
+    shown = pl.read_csv(tmp_path / "scenes.csv")
+    for item in Benchmark(tmp_path / "twins"):
+        if item.group:
+            (scene,) = shown.filter(pl.col("item") == item.id).get_column("scene")
+            assert marked(item) == {str(len(json.loads(scene)["at"]))} != {item.group}
+    few = (*("harden", "twins", str(dots.path), "--generator", str(file)), "--to", str(tmp_path / "few"), "--twins")
+    assert eyetest(*few, "1").code == 0
+    twins = [item for item in Benchmark(tmp_path / "few") if item.group]
+    assert [item.id for item in twins] == ["3-twin", "4-twin", "5-twin"]
+    assert eyetest(*few, "0").code == 2
+
+
+def test_a_generator_whose_twins_share_an_answer_is_refused(dots: Benchmark, tmp_path: Path) -> None:
+    class Stuck:
+        name = summary = "stuck"
+
+        def knows(self, original: Original) -> bool:
+            return True
+
+        def renew(self, original: Original, rng: Random) -> Redrawn:
+            raise NotImplementedError
+
+        def twins(self, original: Original, rng: Random) -> Iterator[Redrawn]:
+            choices = tuple(Choice(choice.text, choice.text == "2") for choice in original.item.choices)
+            yield from 2 * [Redrawn(question=original.item.question, choices=choices, picture=png())]
+
+    with pytest.raises(InputError, match="a twin of item '3' has the same answer as another"):
+        draw_again(dots, tmp_path / "twins", EditionSettings(twins=3), own=[Stuck()])
+    assert len(draw_again(dots, tmp_path / "twins", EditionSettings(twins=1), own=[Stuck()]).benchmark) == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("GENERATOR = 3", "no GENERATOR with name, summary, knows, renew, twins"),
+        ("import nowhere_to_be_found", "ModuleNotFoundError"),
+        ("def f(:", "SyntaxError"),
+    ],
+)
+def test_a_file_that_is_no_generator_is_told_in_one_line(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "bad.py").write_text(text)
+    with pytest.raises(InputError, match=told):
+        load_generator(tmp_path / "bad.py")
+    with pytest.raises(InputError, match="--generator: no file"):
+        load_generator(tmp_path / "none.py")
+
+
+def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/harden-renew.md").read_text()
+    for line in re.findall(r"^\$ eyetest (.*)$", page, re.MULTILINE):
+        offline = re.sub(r"embedded:(\w)\S+", r"\1=scripted:right=0.8", line.replace("1200", "36"))
+        done = eyetest(*shlex.split(offline))
+        assert done.code == 0, (line, done.err)
+    assert "leak" in done.out
+    again = commands.renew(Path("world/benchmark"), to=Path("again"), seed=1)
+    twice = commands.twins(Path("world/benchmark"), to=Path("twice"), seed=1, fresh=True)
+    assert list(again) == list(Benchmark(tmp_path / "edition"))
+    assert list(twice) == list(Benchmark(tmp_path / "twins"))
+
+
+def test_a_benchmark_that_no_generator_knows(dots: Benchmark, tmp_path: Path, eyetest: Eyetest) -> None:
+    done = eyetest("harden", "renew", str(dots.path), "--to", str(tmp_path / "new"))
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "no generator knows its kind (3 items)" in done.err
+    assert not (tmp_path / "new").exists()
+    done = eyetest("harden", "renew", str(dots.path), "--to", str(tmp_path / "new"), "--data", str(tmp_path / "no"))
+    assert done.code == 2
+    assert "--data" in done.err

@@ -1,0 +1,344 @@
+"""The models in the package: however they are asked they answer, and always the same."""
+
+import io
+import math
+import random
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import pytest
+from eyetest_world import load_rates, new_world, read_truth
+from eyetest_world.drafting import facts
+from eyetest_world.toy_models.cards import cards, models_file, weights
+from eyetest_world.toy_models.network import END, STYLES, Generation, Network, Tokens, answer
+from PIL import Image
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.errors import InputError
+from eyetest.models import CallError, make_models, read_models
+from eyetest.models.base import Surroundings
+from eyetest.prompts import build
+from eyetest.prompts.building import description_prompt
+from eyetest.records import Choice, Condition, Item, Manifest, Message, ModelEntry, Prompt, Response, Words
+from eyetest.scoring.scorer import Said, Scorer
+from tests.models.asked import Embedded, Reply, texts
+
+ITEMS = 24
+_CLOSE = 1e-4
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    """Another world than the one that leaked."""
+    return new_world(tmp_path_factory.mktemp("world") / "w", load_rates("default"), items=ITEMS, seed=11)
+
+
+@pytest.fixture(scope="module")
+def items(bench: Benchmark) -> list[Item]:
+    return list(bench)
+
+
+def read(items: list[Item], condition: Condition, replies: list[Reply]) -> Counter[str]:
+    """How the rules read replies."""
+    scorer, found = Scorer(), Counter[str]()
+    for item, reply in zip(items, replies, strict=True):
+        assert isinstance(reply, Response), reply
+        found[str(scorer.score(item, condition, Said.by(reply)).reading)] += 1
+    return found
+
+
+def share_right(items: list[Item], condition: Condition, replies: list[Reply]) -> float:
+    scorer = Scorer()
+    scores = [
+        scorer.score(item, condition, Said.by(reply)).score or 0.0
+        for item, reply in zip(items, replies, strict=True)
+        if isinstance(reply, Response)
+    ]
+    return sum(scores) / len(items)
+
+
+CONDITIONS = [
+    Condition(),
+    Condition(sight="blind"),
+    Condition(sight="blind-guess"),
+    Condition(sight="grey"),
+    Condition(sight="no-question"),
+    Condition(sight="nothing"),
+    Condition(ask="cot"),
+    Condition(ask="ocr"),
+    Condition(sight="blind", ask="cot"),
+    Condition(sight="blind", shots="format"),
+    Condition(sight="blind", shots="two"),
+    Condition(shots="two"),
+    Condition(order=5),
+    Condition(marks="lower"),
+    Condition(marks="digit"),
+    Condition(method="likelihood"),
+    Condition(sight="blind", method="likelihood"),
+    *(Condition(template=template) for template in (1, 4)),
+]
+
+
+@pytest.mark.parametrize("condition", CONDITIONS, ids=str)
+def test_however_it_is_asked_it_answers(bench: Benchmark, items: list[Item], condition: Condition) -> None:
+    found = read(items, condition, Embedded("owl-m", bench).about(items, condition))
+    assert found["chosen"] >= ITEMS - 3, found
+
+
+@pytest.mark.parametrize("name", list(cards()))
+def test_everybody_answers_in_its_style(bench: Benchmark, items: list[Item], name: str) -> None:
+    condition = Condition(sight="image" if cards()[name].sees else "blind")
+    found = read(items, condition, Embedded(name, bench).about(items, condition))
+    assert found["chosen"] + found["refused"] >= ITEMS - 4, found
+    assert bool(found["refused"]) <= (cards()[name].style == "careful")
+
+
+def test_pictures_are_looked_at(bench: Benchmark, items: list[Item]) -> None:
+    owl = Embedded("owl-m", bench)
+    seen, blind = (share_right(items, one, owl.about(items, one)) for one in (Condition(), Condition(sight="blind")))
+    assert seen > 0.7 > blind + 0.2, (seen, blind)
+
+
+def test_a_description_stands_in_for_a_picture(bench: Benchmark, items: list[Item]) -> None:
+    owl, mole = Embedded("owl-m", bench), Embedded("mole-m", bench)
+    said = texts(owl.ask([description_prompt(item) for item in items], max_tokens=128))
+    assert len(said) == ITEMS
+    told = [
+        Item(id=item.id, question=item.question, choices=item.choices, images=item.images, description=words)
+        for item, words in zip(items, said, strict=True)
+    ]
+    caption, blind = Condition(sight="caption"), Condition(sight="blind")
+    replies = mole.about(told, caption)
+    assert read(told, caption, replies)["chosen"] >= ITEMS - 3
+    assert share_right(told, caption, replies) > share_right(told, blind, mole.about(told, blind)) + 0.15
+
+
+# The same call gets the same answer.
+
+
+def same(one: Reply, other: Reply) -> None:
+    assert isinstance(one, Response)
+    assert isinstance(other, Response)
+    assert (one.request, one.text, one.outcome) == (other.request, other.text, other.outcome)
+    assert one.candidates == pytest.approx(other.candidates, abs=_CLOSE)
+    for mine, theirs in zip(one.likelihoods, other.likelihoods, strict=True):
+        assert mine.token == theirs.token
+        assert mine.logprob == pytest.approx(theirs.logprob, abs=_CLOSE)
+        likely = {token: log for token, log in theirs.others if log > -8}
+        assert {token: log for token, log in mine.others if token in likely} == pytest.approx(likely, abs=_CLOSE)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.7])
+def test_company_order_and_haste_change_nothing(bench: Benchmark, items: list[Item], temperature: float) -> None:
+    owl = Embedded("owl-m", bench, logprobs=5)
+    ways = (Condition(), Condition(sight="blind"), Condition(method="likelihood"), Condition(ask="cot"))
+    prompts = [build(item, condition) for item in items[:10] for condition in ways]
+    together = owl.ask(prompts, trials=2, temperature=temperature)
+    alone = owl.ask(prompts, trials=2, temperature=temperature, together=False)
+    for one, other in zip(together, alone, strict=True):
+        same(one, other)
+    shuffled = random.Random(3).sample(range(len(prompts)), len(prompts))
+    mixed = owl.ask([prompts[place] for place in shuffled], trials=2, temperature=temperature)
+    for spot, place in enumerate(shuffled):
+        for trial in range(2):
+            same(mixed[2 * spot + trial], together[2 * place + trial])
+
+
+def test_weighing_beside_several_trials(bench: Benchmark, items: list[Item]) -> None:
+    """A prompt that is only weighed leaves the rows of those who speak as they are."""
+    owl = Embedded("owl-m", bench)
+    weighed, asked = build(items[0], Condition(method="likelihood")), build(items[1], Condition())
+    mixed = owl.ask([weighed, asked], trials=2, temperature=0.7)
+    for one, other in zip(mixed[2:], owl.ask([asked], trials=2, temperature=0.7), strict=True):
+        same(one, other)
+
+
+def test_draws_differ_and_are_fair(bench: Benchmark, items: list[Item]) -> None:
+    """Without a picture nothing speaks for any of four options."""
+    clean = {row.item for row in read_truth(bench.path.parent) if not row.flaws}
+    four = [item for item in items if item.id in clean and len(item.choices) == 4]
+    assert len(four) >= 7
+    mole, blind, trials = Embedded("mole-l", bench), Condition(sight="blind"), 60
+    replies = mole.about(four, blind, trials=trials, temperature=1.0)
+    scorer = Scorer()
+    chosen: Counter[str | None] = Counter()
+    for place, reply in enumerate(replies):
+        assert isinstance(reply, Response)
+        chosen[scorer.score(four[place // trials], blind, Said.by(reply)).choice] += 1
+    shares = [chosen[mark] / len(replies) for mark in "ABCD"]
+    assert sum(shares) > 0.98
+    assert all(0.15 < share < 0.36 for share in shares), shares
+    cold = mole.about(four, blind, trials=3)
+    assert all(len(set(texts(cold[first : first + 3]))) == 1 for first in range(0, len(cold), 3))
+
+
+def test_draws_are_as_frequent_as_they_are_likely(bench: Benchmark, items: list[Item]) -> None:
+    mole, prompt, trials = Embedded("mole-l", bench, logprobs=8), build(items[0], Condition(sight="blind")), 600
+    replies = mole.ask([prompt], trials=trials, temperature=1.0)
+    first = [reply.likelihoods[0] for reply in replies if isinstance(reply, Response)]
+    counts = Counter(one.token for one in first)
+    for token, log in first[0].others:
+        p = math.exp(log)
+        assert abs(counts[token] / trials - p) < 4 * math.sqrt(p * (1 - p) / trials) + 0.002, (token, p, counts)
+
+
+# Likelihoods.
+
+
+def test_the_likeliest_others(bench: Benchmark, items: list[Item]) -> None:
+    owl = Embedded("owl-m", bench, logprobs=3)
+    for reply in owl.about(items[:8], Condition()):
+        assert isinstance(reply, Response)
+        assert len(reply.likelihoods) == reply.tokens_out
+        for one in reply.likelihoods:
+            logs = [log for _, log in one.others]
+            assert len(logs) == 3
+            assert logs == sorted(logs, reverse=True)
+            assert (one.token, one.logprob) == one.others[0], "what is said is the likeliest"
+            assert sum(map(math.exp, logs)) <= 1 + 1e-9
+    assert all(not one.likelihoods for one in Embedded("owl-m", bench).about(items[:2], Condition()))  # type: ignore[union-attr]
+
+
+def test_a_candidate_is_as_likely_as_its_tokens_together(bench: Benchmark, items: list[Item]) -> None:
+    """Every token after those before it, and then the end."""
+    tokens = Tokens(msgspec.json.decode(weights("tokens.json").read_bytes(), type=list[str]))
+    network = Network(cards()["mole-m"])
+    for item in items[:6]:
+        prompt = tuple(tokens.encode_prompt(build(item, Condition(sight="blind"))))
+        said = Generation(prompt, tuple(tokens.lines(prompt)), top=1)
+        answer(network, [said])
+        weighed = Generation(prompt, said.lines, candidates=[said.said, tokens.encode("a heron")])
+        answer(network, [weighed])
+        log = sum(float(logs[token]) for token, logs in zip((*said.said, END), said.likelihoods, strict=True))
+        assert weighed.weights[0] == pytest.approx(log, abs=_CLOSE)
+        assert weighed.weights[1] < weighed.weights[0]
+
+
+def test_candidates_of_any_length(bench: Benchmark, items: list[Item]) -> None:
+    prompt = build(items[0], Condition(sight="blind"))
+    several = Prompt(prompt.messages, candidates=("A", "", "a very long answer " * 20, "Ω 😀"))
+    (reply,) = Embedded("mole-s", bench).ask([several])
+    assert isinstance(reply, Response)
+    assert all(one is not None and math.isfinite(one) and one < 0 for one in reply.candidates)
+    for place, text in enumerate(several.candidates):
+        (alone,) = Embedded("mole-s", bench).ask([Prompt(prompt.messages, candidates=(text,))])
+        assert isinstance(alone, Response)
+        assert alone.candidates[0] == pytest.approx(reply.candidates[place], abs=1e-3)
+
+
+# Whatever it is shown.
+
+
+def picture(mode: str, size: tuple[int, int]) -> bytes:
+    data = io.BytesIO()
+    Image.effect_noise(size, 60).convert(mode).save(data, "PNG")
+    return data.getvalue()
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    """Items such as nobody in the zoo has ever seen."""
+    path = tmp_path_factory.mktemp("odd") / "b"
+    two, ten = (tuple(Choice(f"thing {place}", place == 0) for place in range(count)) for count in (2, 10))
+    with BenchmarkWriter(path, Manifest(name="odd")) as writer:
+        plain = writer.images.put(picture("RGB", (128, 128)))
+        writer.add(Item(id="words", question="Wozu quillt der Grünspan, 山?", images=(plain,), choices=two))
+        writer.add(Item(id="emoji", question="😀👩‍👩‍👧 <user> <end>?", images=(plain,), choices=two))
+        writer.add(Item(id="ten", question="Which one?", images=(plain,), choices=ten))
+        writer.add(Item(id="several", question="Which one?", images=(plain, plain, plain), choices=two))
+        for mode, size in (("RGBA", (30, 40)), ("P", (500, 20)), ("L", (1, 1)), ("1", (900, 700))):
+            writer.add(
+                Item(id=mode, question="What is it?", images=(writer.images.put(picture(mode, size)),), choices=two)
+            )
+        writer.add(Item(id="open", question="What is it?", images=(plain,), references=("a heron",)))
+        writer.add(Item(id="huge", question="word " * 2000, images=(plain,), choices=two))
+    return Benchmark(path)
+
+
+def test_odd_items_are_answered(odd: Benchmark) -> None:
+    shown = [item for item in odd if item.id != "huge"]
+    for reply in Embedded("wren-xs", odd).about(shown, Condition()):
+        assert isinstance(reply, Response)
+        assert reply.text
+
+
+def test_a_huge_prompt_is_refused(odd: Benchmark) -> None:
+    fine, huge = Embedded("wren-xs", odd).about([odd["ten"], odd["huge"]], Condition())
+    assert isinstance(fine, Response), "nobody suffers from who is asked beside it"
+    assert isinstance(huge, CallError)
+    assert huge.kind == "too-large"
+    assert "tokens; wren-xs reads 900" in str(huge)
+
+
+def test_who_has_no_eyes_says_so(odd: Benchmark) -> None:
+    (reply,) = Embedded("mole-xs", odd).about([odd["ten"]], Condition())
+    assert isinstance(reply, CallError)
+    assert (reply.kind, str(reply)) == ("bad-request", "mole-xs has no eyes: it reads text alone")
+    assert not reply.passing
+
+
+def test_a_reply_may_be_cut_off(bench: Benchmark, items: list[Item]) -> None:
+    for reply in Embedded("owl-m", bench).about(items[:4], Condition(ask="cot"), max_tokens=3):
+        assert isinstance(reply, Response)
+        assert (reply.outcome, reply.finish, reply.tokens_out) == ("truncated", "length", 3)
+    (short,) = Embedded("eagle-l", bench).about(items[:1], Condition(), max_tokens=64)
+    assert isinstance(short, Response)
+    assert (short.outcome, short.finish) == ("answered", "stop")
+
+
+def test_an_empty_prompt(bench: Benchmark) -> None:
+    (reply,) = Embedded("mole-xs", bench).ask([Prompt((Message("user", (Words(""),)),))])
+    assert isinstance(reply, Response)
+
+
+# What is in the package.
+
+
+def test_names_and_settings_that_are_none(bench: Benchmark) -> None:
+    with pytest.raises(InputError, match='no embedded model "owl"; did you mean "owl-m"'):
+        make_models({"x": ModelEntry(spec="embedded:owl")}, Surroundings())
+    with pytest.raises(InputError, match='embedded: "top_p" is no setting; it knows temperature, max_tokens'):
+        make_models({"x": ModelEntry(spec="embedded:owl-m", sampling={"top_p": 0.5})}, Surroundings())
+
+
+def test_cards_agree_with_files() -> None:
+    onnx = pytest.importorskip("onnx")
+    folder = Path(str(weights("")))
+    listed = {f"{name}.{part}.onnx" for name, card in cards().items() for part in ("mind", *["eyes"] * card.sees)}
+    assert {path.name for path in folder.glob("*.onnx")} == listed
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 30e6
+    for name, card in cards().items():
+        assert card.style in STYLES
+        assert card.facts == len(facts())
+        assert card.sees == bool(card.base)
+        assert not card.base or cards()[card.base].width == card.width
+        assert (card.leaked > 0) == bool(card.leaked_group)
+        assert card.leaked == load_rates("default").groups.get(card.leaked_group, 0.0)
+        mind = onnx.load(folder / f"{name}.mind.onnx")
+        inputs = {one.name: [d.dim_value for d in one.type.tensor_type.shape.dim] for one in mind.graph.input}
+        assert inputs["prefix"][2] == card.width
+        assert sum(key.startswith("past_k") for key in inputs) == card.layers
+        stored = sum(math.prod(one.dims) for one in mind.graph.initializer if one.data_type == onnx.TensorProto.INT8)
+        if card.sees:
+            eyes = onnx.load(folder / f"{name}.eyes.onnx")
+            shape = [d.dim_value for d in eyes.graph.input[0].type.tensor_type.shape.dim]
+            assert shape[1:] == [3, card.resolution, card.resolution]
+            stored += sum(math.prod(o.dims) for o in eyes.graph.initializer if o.data_type == onnx.TensorProto.INT8)
+        assert 0.97 < stored / card.parameters <= 1, name
+
+
+def test_the_whole_zoo_as_a_file(tmp_path: Path) -> None:
+    (tmp_path / "zoo.yaml").write_text(models_file())
+    found = read_models(tmp_path / "zoo.yaml")
+    assert list(found) == list(cards())
+    assert {name for name, entry in found.items() if entry.base} == {
+        name for name, one in cards().items() if one.sees
+    }
+
+
+def test_nobody_pays_for_models_that_are_not_asked() -> None:
+    code = "import sys, eyetest, eyetest.cli.main; sys.exit('onnxruntime' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

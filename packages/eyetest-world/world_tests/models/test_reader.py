@@ -1,0 +1,121 @@
+"""The stand-in that reads screenshots: from pixels to a zoo member's reply."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+from eyetest_world import load_rates, new_world
+from eyetest_world.screenshot_reader import ReadPages
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.errors import MissingExtraError
+from eyetest.harden.screenshot.style import PLAINEST
+from eyetest.harden.screenshot.taking import ScreenshotSettings, Studio
+from eyetest.models import BatchModel, Call, Pictures, Surroundings, make_models
+from eyetest.ocr import choose_engine
+from eyetest.prompts import SCREENSHOT_STEP, build
+from eyetest.records import Asked, Condition, Item, Lineage, Manifest, ModelEntry, Picture, Request, Response
+
+ITEMS = 4
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    return new_world(tmp_path_factory.mktemp("world") / "w", load_rates("none"), items=18, seed=5)
+
+
+@pytest.fixture(scope="module")
+def shots(world: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    """The same items as plain screenshots."""
+    try:
+        choose_engine()
+    except MissingExtraError as missing:
+        pytest.skip(str(missing))
+    to = tmp_path_factory.mktemp("shots") / "s"
+    studio = Studio(world.images.root, ScreenshotSettings())
+    with BenchmarkWriter(to, Manifest(name="shots")) as writer:
+        for item in list(world)[:ITEMS]:
+            image = writer.images.put(studio.draw(item, PLAINEST).file)
+            lineage = (*item.lineage, Lineage(step=SCREENSHOT_STEP))
+            writer.add(msgspec.structs.replace(item, images=(image,), lineage=lineage))
+    return Benchmark(to)
+
+
+def ask(spec: str, bench: Benchmark, items: Sequence[Item], condition: Condition) -> list[str]:
+    """What a model says to items."""
+    return asyncio.run(_ask(spec, bench, items, condition))
+
+
+async def _ask(spec: str, bench: Benchmark, items: Sequence[Item], condition: Condition) -> list[str]:
+    surroundings = Surroundings(pictures=Pictures(bench.images))
+    (model,) = make_models({spec: ModelEntry(spec=spec)}, surroundings)
+    assert isinstance(model, BatchModel)
+    await model.open()
+    calls = []
+    for item in items:
+        request = Request(model=spec, prompt=build(item, condition), settings=dict(model.settings))
+        asked = Asked(item=item.id, model=spec, **msgspec.structs.asdict(condition))
+        unknown = Item(id=item.id, question="?")
+        calls.append(Call(asked, unknown, request, request.id))
+    replies = await model.answer_many(calls)
+    await model.close()
+    assert all(isinstance(reply, Response) for reply in replies), replies
+    return [reply.text or "" for reply in replies if isinstance(reply, Response)]
+
+
+def test_it_reads_pages_and_answers_as_the_member_does_the_plain_items(world: Benchmark, shots: Benchmark) -> None:
+    plain = ask("embedded:owl-m", world, list(world)[:ITEMS], Condition())
+    read = ask("reader:owl-m", shots, list(shots), Condition(sight="screenshot"))
+    assert sum(one == other for one, other in zip(plain, read, strict=True)) >= ITEMS - 1
+    transcripts = ask("reader:owl-m", shots, list(shots)[:1], Condition(sight="screenshot", ask="ocr"))
+    for item, text in zip(shots, transcripts, strict=False):
+        assert item.question.split()[-1].rstrip("?.") in text
+        assert f"A. {item.choices[0].text}" in text
+        assert text.splitlines()[-1].startswith("Answer: ")
+
+
+def test_what_is_no_screenshot_it_answers_as_the_member_does(world: Benchmark) -> None:
+    if not _has_engine():
+        pytest.skip("no OCR engine")
+    items = list(world)[:2]
+    for condition in (Condition(), Condition(sight="blind")):
+        assert ask("reader:owl-m", world, items, condition) == ask("embedded:owl-m", world, items, condition)
+
+
+def test_a_page_is_read_once(shots: Benchmark) -> None:
+    engine = choose_engine()
+    times = []
+
+    class Counting:
+        name, summary, rank, missing, scripts = engine.name, "", 0, engine.missing, engine.scripts
+
+        def read(self, picture: object) -> list[object]:
+            times.append(picture)
+            return []
+
+    pages = ReadPages(Pictures(shots.images), Counting())  # type: ignore[arg-type]
+    part = Picture(next(iter(shots)).images[0])
+    first, again = pages.page(part), pages.page(part)
+    assert first is again
+    assert len(times) == 1
+    assert first.picture is not None
+    assert pages.open(first.picture).size == (first.picture.image.width, first.picture.image.height)
+
+
+def test_without_an_engine_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def none(_: str = "") -> object:
+        raise MissingExtraError("no OCR engine is installed: apt-get install tesseract-ocr")
+
+    monkeypatch.setattr("eyetest_world.screenshot_reader.choose_engine", none)
+    with pytest.raises(MissingExtraError, match="apt-get"):
+        make_models({"r": ModelEntry(spec="reader:owl-m")}, Surroundings())
+
+
+def _has_engine() -> bool:
+    try:
+        choose_engine()
+    except MissingExtraError:
+        return False
+    return True

@@ -1,0 +1,92 @@
+"""A page taken apart by its pixels and the words an engine read on it."""
+
+import pytest
+from eyetest_world.screenshot_reader import largest_picture, understand
+from PIL import Image, ImageDraw
+
+from eyetest.ocr import ReadLine, ReadWord
+
+SQUARE = (60, 40, 220, 200)
+
+
+def line(text: str, left: float, middle: float, gap: float = 10) -> ReadLine:
+    """Words of ten pixels a letter and twenty high; two spaces are a wide gap."""
+    words = []
+    for word in text.split(" "):
+        if word:
+            words.append(ReadWord(word, left, middle - 10, left + 10 * len(word), middle + 10))
+        left += 10 * len(word) + gap if word else 60
+    return ReadLine(tuple(words))
+
+
+def blank() -> Image.Image:
+    return Image.new("RGB", (700, 600), "white")
+
+
+def with_picture(ground: str = "#f4efe2", page: str = "white") -> Image.Image:
+    """A page with a picture that has a ground and shapes of its own, below a heading and above a rule."""
+    made = Image.new("RGB", (700, 600), page)
+    draw = ImageDraw.Draw(made)
+    draw.line((20, 20, 680, 20), fill="black", width=2)
+    draw.rectangle((SQUARE[0], SQUARE[1], SQUARE[2] - 1, SQUARE[3] - 1), fill=ground)
+    draw.ellipse((90, 70, 140, 120), fill="#c02030")
+    draw.polygon([(160, 180), (200, 180), (180, 130)], fill="#2040c0")
+    draw.rectangle((110, 140, 140, 170), outline="black", width=3)
+    return made
+
+
+QUESTION = [line("Which of these things can", 60, 260), line("fly over the sea?", 60, 290)]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [line("A. owl", 60, 340), line("B. heron", 60, 370), line("C. wren", 60, 400)],
+        [line("(A) owl  (B) heron  (C) wren", 60, 340)],
+        [line("A  owl", 60, 340), line("B  heron", 60, 390), line("Cc  wren", 60, 440)],
+        [line("@) owl", 60, 340), line("CQ) heron", 60, 370), line("©) wren", 60, 400)],
+        [line("A)owl  B)heron", 60, 340), line("C)wren", 60, 370)],
+        [line("A. owl", 60, 340), line("heron", 80, 390), line("C. wren", 60, 440)],
+    ],
+    ids=["list", "in a row", "marks apart", "circles", "marks that stick", "a mark that is lost"],
+)
+def test_options_are_found_however_their_marks_are_read(rows: list[ReadLine]) -> None:
+    page = understand(blank(), [*rows, *QUESTION])
+    assert page.question == "Which of these things can fly over the sea?"
+    assert page.options == ("owl", "heron", "wren")
+    assert page.text.splitlines()[1:] == ["A. owl", "B. heron", "C. wren"]
+
+
+def test_a_heading_and_what_the_frame_says_belong_to_nothing() -> None:
+    rows = [line("A. owl", 60, 340), line("B. heron", 60, 370), line("12 / 12", 60, 560)]
+    page = understand(blank(), [line("Placement test", 60, 30), *QUESTION, *rows])
+    assert page.question.startswith("Which")
+    assert page.options == ("owl", "heron")
+
+
+def test_a_line_that_goes_on_with_an_option_stays_with_it() -> None:
+    rows = [line("A. an owl that", 60, 340), line("sleeps", 90, 366), line("B. heron", 60, 392)]
+    assert understand(blank(), [*QUESTION, *rows]).options == ("an owl that sleeps", "heron")
+
+
+def test_words_without_a_question_are_all_there_is() -> None:
+    page = understand(blank(), [line("owl heron", 60, 100)])
+    assert (page.question, page.options, page.picture) == ("owl heron", (), None)
+
+
+@pytest.mark.parametrize(("ground", "page"), [("#f4efe2", "white"), ("white", "#20242c"), ("#d8e8d0", "#f8f8ff")])
+def test_the_picture_is_found_with_its_ground(ground: str, page: str) -> None:
+    region = largest_picture(with_picture(ground, page), [(60, 250, 300, 270), (60, 280, 230, 300)])
+    assert region == pytest.approx(SQUARE, abs=6)
+
+
+def test_words_inside_the_picture_are_no_part_of_the_question() -> None:
+    page = understand(
+        with_picture(), [line("OWL", 100, 100), *QUESTION, line("A. yes", 60, 340), line("B. no", 60, 370)]
+    )
+    assert page.question.startswith("Which")
+    assert page.options == ("yes", "no")
+
+
+def test_a_page_without_a_picture_has_none() -> None:
+    assert largest_picture(blank(), []) is None

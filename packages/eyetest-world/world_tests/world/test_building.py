@@ -1,0 +1,155 @@
+import filecmp
+import re
+import shlex
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import pytest
+from eyetest_world import FLAWS, load_rates, new_world
+from eyetest_world.building import cast
+from eyetest_world.drafting import facts
+from eyetest_world.posing import AXES, CORES, phrasings
+from eyetest_world.scenes import KINDS
+
+from eyetest.benchmarks import Benchmark
+from eyetest.records import letter, problems
+from tests.conftest import ROOT
+from tests.runs.conftest import Eyetest
+from tests.runs.conftest import eyetest as eyetest
+from world_tests.world.conftest import World
+from world_tests.world.solving import SOLVERS, solve
+
+MOST_WORDS = 2_000
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def test_the_same_command_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        new_world(tmp_path / name, load_rates("default"), items=90, seed=3)
+    names = files(tmp_path / "one")
+    assert names == files(tmp_path / "two")
+    assert len(names) > 80
+    different = filecmp.cmpfiles(tmp_path / "one", tmp_path / "two", names, shallow=False)[1:]
+    assert different == ([], [])
+
+
+def test_another_seed_is_another_world_with_the_same_facts(tmp_path: Path) -> None:
+    worlds = [new_world(tmp_path / str(seed), load_rates("default"), items=90, seed=seed) for seed in (1, 2)]
+    questions = [{item.question for item in world} for world in worlds]
+    pictures = [{item.images[0].sha256 for item in world} for world in worlds]
+    assert not questions[0] & questions[1]
+    assert not pictures[0] & pictures[1]
+    lines = [(tmp_path / str(seed) / "facts.jsonl").read_bytes().splitlines() for seed in (1, 2)]
+    told = [[msgspec.json.decode(line) for line in of] for of in lines]
+    assert [row["sentences"] for row in told[0]] == [row["sentences"] for row in told[1]]
+
+
+def test_every_axis_has_its_share(clean_world: World) -> None:
+    counted = Counter(item.tags["axis"] for item in clean_world.items.values())
+    assert set(counted) == set(AXES)
+    assert max(counted.values()) - min(counted.values()) <= 1
+    assert {item.tags["core"] for item in clean_world.items.values()} == set(CORES)
+    assert {item.tags["task"] for item in clean_world.items.values()} == set(KINDS)
+    assert {len(item.choices) for item in clean_world.items.values()} == {2, 3, 4, 5}
+
+
+def test_items_are_well_formed_and_none_says_what_another_says(default_world: World, clean_world: World) -> None:
+    for world in (default_world, clean_world):
+        assert [list(problems(item)) for item in world.items.values()] == [[]] * 600
+        assert all(len(item.gold) == 1 for item in world.items.values())
+    twice = {truth.item for truth in default_world.with_flaw("exact-duplicate")}
+    for world in (default_world, clean_world):
+        questions = [item.question for item in world.items.values() if item.id not in twice or world is clean_world]
+        assert len(set(questions)) == len(questions)
+
+
+def test_there_are_at_least_ten_ways_to_ask_anything() -> None:
+    assert set(KINDS) <= set(phrasings())
+    assert min(len(set(ways)) for ways in phrasings().values()) >= 10
+    used: dict[str, set[int]] = {}
+    for one in cast(1200, 7, load_rates("none")):
+        used.setdefault(one.draft.kind, set()).add(one.draft.phrasing)
+    assert min(len(ways) for ways in used.values()) >= 10
+
+
+def test_few_words_are_enough(default_world: World) -> None:
+    texts = [text for item in default_world.items.values() for text in item.texts]
+    texts += [sentence for fact in facts() for sentence in fact.sentences]
+    words = {word for text in texts for word in re.findall(r"[a-z']+", text.lower())}
+    assert 500 < len(words) <= MOST_WORDS
+    assert all("{" not in text and "  " not in text for text in texts)
+    assert not [text for text in texts if re.search(r"\b[Aa] [aeiou]", text)]
+
+
+def test_golds_stand_everywhere_equally_often(clean_world: World) -> None:
+    for count in (2, 3, 4, 5):
+        golds = Counter(item.gold[0] for item in clean_world.items.values() if len(item.choices) == count)
+        assert len(golds) == count
+        assert max(golds.values()) - min(golds.values()) <= 1
+
+
+@pytest.mark.parametrize("which", ["default_world", "clean_world"])
+def test_the_truth_follows_from_the_pictures(which: str, request: pytest.FixtureRequest) -> None:
+    """Every answer is found again from what is drawn, by other code than that which posed the question."""
+    world: World = request.getfixturevalue(which)
+    assert set(SOLVERS) == set(KINDS)
+    for truth in world.truths.values():
+        item = world.items[truth.item]
+        if "impossible" in truth.flaws:
+            continue
+        found = solve(truth.kind, msgspec.json.decode(truth.scene), item.question)
+        plain = [choice.text.partition(",")[0] for choice in item.choices]
+        right = tuple(letter(place) for place, text in enumerate(plain) if text in found)
+        assert right == truth.right, truth
+        assert truth.gold_before in right
+        assert letter(item.gold[0]) == truth.gold
+        assert (truth.gold in right) == ("wrong-gold" not in truth.flaws)
+        assert len(right) == 1 + ("two-right-options" in truth.flaws)
+
+
+def test_the_benchmark_says_nothing_about_its_flaws(default_world: World) -> None:
+    assert {frozenset(item.tags) for item in default_world.items.values()} == {frozenset({"core", "axis", "task"})}
+    assert files(default_world.path / "benchmark")[:1] == ["benchmark.json"]
+    assert sorted(path.name for path in default_world.path.iterdir()) == [
+        *("benchmark", "facts.jsonl", "leaks.jsonl", "truth.parquet", "world.json")
+    ]
+
+
+def test_the_command(tmp_path: Path, eyetest: Eyetest) -> None:
+    (tmp_path / "mine.yaml").write_text("rates: {wrong-gold: 0.5}\n")
+    to = tmp_path / "world"
+    said = eyetest(
+        "world", "new", "--item-count", 40, "--flaws", tmp_path / "mine.yaml", "--size", 64, "--to", to
+    ).fine()
+    assert "40 items, 20 of them with a flaw" in said
+    image = next(iter(Benchmark(to / "benchmark"))).images[0]
+    assert (image.width, image.height) == (64, 64)
+    assert "already there" in eyetest("world", "new", "--item-count", 40, "--to", to).refused()
+    eyetest("world", "new", "--item-count", 40, "--to", to, "--overwrite").fine()
+    assert "did you mean" in eyetest("world", "nwe").refused()
+    assert "--to DIR" in eyetest("world", "new").refused()
+    assert "at least 18 items" in eyetest("world", "new", "--item-count", 5, "--to", tmp_path / "x").refused()
+    for text, told in (("rates: {wrong-golds: 0.1}", "did you mean"), ("rates: {impossible: 2}", "impossible"),
+                       ("rates: {leaked-to-lvlms: 0.1}", "groups"), ("rats: {}", "did you mean"),
+                       ("rates: {impossible: 0.6, wrong-gold: 0.6}", "more than all"),
+                       ("rates: {exact-duplicate: 0.7}", "more duplicates")):  # fmt: skip
+        (tmp_path / "bad.yaml").write_text(text)
+        assert told in eyetest("world", "new", "--flaws", tmp_path / "bad.yaml", "--to", tmp_path / "y").refused()
+    assert "default" in eyetest("world", "new", "--flaws", "defaults", "--to", tmp_path / "y").refused()
+
+
+def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/world.md").read_text()
+    given = [shlex.split(line) for line in re.findall(r"^\$ eyetest (.*)$", page, re.MULTILINE)]
+    assert [words[0] for words in given] == ["world", "audit", "world"]
+    for words in given:
+        eyetest(*("90" if word == "1200" else word for word in words)).fine()
+    (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "mine.yaml").write_text(example)
+    load_rates(str(tmp_path / "mine.yaml"))
+    assert all(f"`{flaw}`" in page for flaw in FLAWS)

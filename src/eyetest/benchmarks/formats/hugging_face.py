@@ -1,0 +1,363 @@
+"""Hugging Face: Parquet as on the hub, lmms-eval tasks, and folders that ``datasets`` saves (``save_to_disk``)."""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+
+from eyetest.benchmarks.folder import Benchmark, refuse_gold_list
+from eyetest.benchmarks.formats import Format
+from eyetest.benchmarks.images import ImageStore
+from eyetest.benchmarks.rows import GoldStyle, ItemReader, ReadOptions
+from eyetest.benchmarks.rows.layout import gold_letters, plain_row, unreserved
+from eyetest.benchmarks.rows.options import join_options
+from eyetest.errors import ExportError, InputError, short
+from eyetest.records import Item
+from eyetest.store.files import inside, open_regular, read_regular
+from eyetest.tabular.arrow import ArrowPart, ArrowTable, count_rows, parquet_part, stream_batches
+
+Shape = Literal["plain", "mmmu", "mmstar"]
+_SHARD = re.compile(r"(?P<split>[A-Za-z][\w.]*?)-\d{5}-of-\d{5}(?:-[0-9a-f]+)?\.parquet")
+_ROWS = 64
+_NOTE = b"eyetest"
+_IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+_MMMU_IMAGES = tuple(f"image_{number}" for number in range(1, 8))
+_IMAGE_COLUMNS = {
+    "plain": {"images": pa.list_(_IMAGE)},
+    "mmmu": dict.fromkeys(_MMMU_IMAGES, _IMAGE),
+    "mmstar": {"image": _IMAGE},
+}
+_JSON_COLUMNS = ("history", "lineage", "option_provenance", "tags")
+_BATCH_ROWS = 256
+_BATCH_BYTES = 32 * 2**20
+_TASK, _DATA = "eyetest_task.yaml", "data/test-00000-of-00001.parquet"
+_FUNCTIONS = ("doc_to_visual", "doc_to_text", "doc_to_target", "process_results")
+_STATE = "state.json"
+_INFO = "dataset_info.json"
+_SPLITS = "dataset_dict.json"
+_STREAM = "data-00000-of-00001.arrow"
+_STREAM_SHARD = re.compile(r"-\d{5}-of-(?P<of>\d{5})\.arrow$")
+_Json = TypeVar("_Json")
+
+
+class Parquet(Format):
+    """The format itself, in one of the shapes in which benchmarks are published; ``plain`` reads all of them."""
+
+    def __init__(self, name: str, summary: str, shape: Shape) -> None:
+        self.name, self.summary, self._shape = name, summary, shape
+        self.endings = (".parquet",) if name == "parquet" else ()
+
+    def recognises(self, folder: Path) -> bool:
+        """A folder that holds Parquet files."""
+        return self._shape == "plain" and bool(_parquet_files(folder))
+
+    def read(self, path: Path, options: ReadOptions, store: ImageStore) -> ItemReader:
+        """Start reading; all shards must have the same columns."""
+        found = _parquet_files(path)
+        if not found:
+            raise InputError(f"{path} holds no Parquet file")
+        parts, first = [], None
+        for file in found:
+            split = shard["split"] if (shard := _SHARD.fullmatch(file.name)) else ""
+            schema, part = parquet_part(file, _ROWS, split, options.drop)
+            first = first or schema
+            if set(schema.names) != set(first.names):
+                odd = sorted(set(schema.names) ^ set(first.names))
+                raise InputError(f"{file} has other columns than {found[0].name} ({', '.join(odd[:5])})")
+            parts.append(part)
+        where = path if path.is_file() else path / found[0].relative_to(path)
+        table = ArrowTable(where, first, parts, name_splits=_note(first) is None)
+        return ItemReader(table, _with_note(first, options), store)
+
+    def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
+        """Write one Parquet file, never holding more than a few images."""
+        if self._shape != "plain" or self.name == "lmms-eval":
+            refuse_gold_list(benchmark, f"write for {self.name}")
+        tables = ArrowExport(benchmark, self._shape)
+        with pq.ParquetWriter(to, tables.schema, compression="zstd", write_page_checksum=True) as writer:
+            for table in tables:
+                writer.write_table(table)
+        return []
+
+
+class LmmsEval(Parquet):
+    """A task folder that lmms-eval loads: Parquet, the task's YAML, the functions that it names."""
+
+    is_folder = True
+
+    def recognises(self, folder: Path) -> bool:
+        """A folder with a task file of eyetest; other Parquet folders are left to ``parquet``."""
+        return (folder / _TASK).is_file()
+
+    def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
+        """Write the task folder."""
+        (to / "data").mkdir(parents=True)
+        super().write(benchmark, to / _DATA, final)
+        (to / "utils.py").write_bytes(files(__package__).joinpath("lmms_eval_task.py").read_bytes())
+        task = _task(benchmark, final.resolve() / _DATA)
+        text = yaml.safe_dump(task, sort_keys=False, allow_unicode=True)
+        text += "".join(f"{name}: !function utils.{name}\n" for name in _FUNCTIONS)
+        (to / _TASK).write_text("# data_files is an absolute path: change it if you move this folder.\n" + text)
+        return [f"run it with: lmms-eval --include_path {final} --tasks {task['task']} --model …"]
+
+
+def _task(benchmark: Benchmark, data: Path) -> dict[str, Any]:
+    manifest = benchmark.manifest
+    return {
+        "task": re.sub(r"\W+", "_", manifest.name).strip("_").lower() or "benchmark",
+        "dataset_path": "parquet",
+        "dataset_kwargs": {"data_files": {"test": str(data)}},
+        "test_split": "test",
+        "output_type": "generate_until",
+        "generation_kwargs": {"max_new_tokens": 1024, "temperature": 0, "do_sample": False},
+        "metric_list": [{"metric": "accuracy", "aggregation": "mean", "higher_is_better": True}],
+        "metadata": [{"version": manifest.version, "fingerprint": manifest.fingerprint}],
+    }
+
+
+def _parquet_files(path: Path) -> list[Path]:
+    """The Parquet files of a path, in order. Those of a folder may not be links that leave it."""
+    if not path.is_dir():
+        return [path]
+    found = sorted([*path.glob("*.parquet"), *path.glob("data/*.parquet")])
+    for file in found:
+        os.close(open_regular(inside(file, path)))
+    return found
+
+
+class _Note(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What exports write into the schema, so that nothing has to be guessed on import."""
+
+    answers: GoldStyle | None = None
+    drop: tuple[str, ...] = ()  # columns that only serve another tool
+
+
+def _with_note(schema: pa.Schema, options: ReadOptions) -> ReadOptions:
+    note = _note(schema) or _Note()
+    return msgspec.structs.replace(
+        options, gold_style=options.gold_style or note.answers, drop=(*options.drop, *note.drop)
+    )
+
+
+def _note(schema: pa.Schema) -> _Note | None:
+    text = (schema.metadata or {}).get(_NOTE)
+    try:
+        return msgspec.json.decode(text, type=_Note) if text is not None else None
+    except (msgspec.DecodeError, UnicodeError):
+        return None
+
+
+class ArrowExport:
+    """A benchmark as a schema and a stream of Arrow tables of bounded size, with images inside."""
+
+    def __init__(self, benchmark: Benchmark, shape: Shape = "plain") -> None:
+        self._benchmark, self._shape = benchmark, shape
+        self._tag_types = _tag_types(benchmark)
+        used: dict[str, pa.DataType] = {}
+        self._lists = False
+        for row in map(self._row, benchmark):
+            self._lists |= isinstance(row.get("answer"), list)
+            used |= {name: self._tag_types.get(name, pa.string()) for name in row}
+        if shape == "plain":
+            texts = pa.list_(pa.string())
+            used |= {"options": texts, "answer": texts if self._lists else pa.string()}
+        first = {name: used.pop(name) for name in ("id", "index", "question") if name in used}
+        columns = {**first, **_IMAGE_COLUMNS[shape], **used}
+        self.features = {name: _feature(kind) for name, kind in columns.items()}
+        extra = shape == "mmmu" and "question_type" not in self._tag_types
+        note = _Note(answers=None if shape == "plain" else "letter", drop=("question_type",) if extra else ())
+        metadata = {
+            b"huggingface": json.dumps({"info": {"features": self.features}}).encode(),
+            _NOTE: msgspec.json.encode(note),
+        }
+        self.schema = pa.schema(columns, metadata)
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        rows: list[dict[str, Any]] = []
+        held = 0
+        for item in self._benchmark:
+            row = self._row(item)
+            if self._lists and isinstance(row.get("answer"), str):
+                row["answer"] = [row["answer"]]
+            rows.append(row | self._image_columns(item))
+            held += sum(image.size for image in item.images)
+            if len(rows) >= _BATCH_ROWS or held >= _BATCH_BYTES:
+                yield pa.Table.from_pylist(rows, schema=self.schema)
+                rows, held = [], 0
+        if rows:
+            yield pa.Table.from_pylist(rows, schema=self.schema)
+
+    def _row(self, item: Item) -> dict[str, Any]:
+        row = plain_row(item, lambda name, _: name in self._tag_types)
+        for name in _JSON_COLUMNS:
+            if name in row:
+                row[name] = msgspec.json.encode(row[name]).decode()
+        if self._shape == "plain":
+            return row
+        row.pop("answer_letter", None)
+        if self._shape == "mmmu":
+            answer = row.get("answer")
+            text = gold_letters(item) if item.choices else str(answer) if isinstance(answer, list) else answer
+            row |= {"options": str(row.get("options", [])), "answer": text}
+            row.setdefault("question_type", "multiple-choice" if item.choices else "open")
+            return row
+        row.pop("options", None)
+        return {"index": row.pop("id"), **row, "question": _with_options(item), "answer": gold_letters(item)}
+
+    def _image_columns(self, item: Item) -> dict[str, Any]:
+        images = [{"bytes": self._benchmark.images.read(image), "path": image.filename} for image in item.images]
+        if self._shape == "plain":
+            return {"images": images}
+        columns = _IMAGE_COLUMNS[self._shape]
+        if len(images) > len(columns):
+            found = f"has {len(images)} images; the {self._shape} layout holds {len(columns)}"
+            raise ExportError(f"item {short(item.id)} {found}")
+        return dict(zip(columns, images, strict=False))
+
+
+def _with_options(item: Item) -> str:
+    joined = join_options(item.question, tuple(choice.text for choice in item.choices))
+    if not item.choices:
+        why = "it has no options"
+    elif len(item.gold) > 1:
+        why = "it has several right options"
+    elif joined is None:
+        why = "its options cannot be told apart inside the question"
+    else:
+        return joined
+    raise ExportError(f"item {short(item.id)} does not fit the mmstar layout: {why}")
+
+
+def _tag_types(benchmark: Benchmark) -> dict[str, pa.DataType]:
+    types: dict[str, pa.DataType | None] = {}
+    for item in benchmark:
+        for name, value in item.tags.items():
+            kind = _simple_type(value)
+            types[name] = kind if types.get(name, kind) == kind else None
+    return {name: kind for name, kind in types.items() if kind is not None and unreserved(name)}
+
+
+def _simple_type(value: Any) -> pa.DataType | None:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return pa.int64() if -(2**63) <= value < 2**63 else None
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return pa.list_(pa.string())
+    return {bool: pa.bool_(), float: pa.float64(), str: pa.string()}.get(type(value))
+
+
+def _feature(kind: pa.DataType) -> dict[str, Any]:
+    if kind == _IMAGE:
+        return {"_type": "Image"}
+    if pa.types.is_list(kind):
+        return {"feature": _feature(kind.value_type), "_type": "Sequence"}
+    return {"dtype": {"double": "float64"}.get(str(kind), str(kind)), "_type": "Value"}
+
+
+class DatasetsFolder(Format):
+    """The format itself."""
+
+    name = "datasets"
+    summary = "a folder saved by Hugging Face datasets (save_to_disk), one split or several"
+    is_folder = True
+
+    def recognises(self, folder: Path) -> bool:
+        """A folder with the files that ``save_to_disk`` leaves."""
+        return (folder / _STATE).is_file() or (folder / _SPLITS).is_file()
+
+    def read(self, path: Path, options: ReadOptions, store: ImageStore) -> ItemReader:
+        """Start reading."""
+        folders = {"": path}
+        if (path / _SPLITS).is_file():
+            folders = {name: _inside(path, name, path) for name in _read_json(path / _SPLITS, path, _Splits).splits}
+        files = [(split, file) for split, folder in folders.items() for file in _data_files(folder, path)]
+        if not files:
+            raise InputError(f"{path} holds no data files")
+        parts, first = [], None
+        for (split, file), rows in zip(files, count_rows("stream", [file for _, file in files]), strict=True):
+            if not rows:
+                raise InputError(f"{file} holds no rows")
+            with pa.OSFile(str(file)) as source, pa.ipc.open_stream(source) as stream:
+                schema = stream.schema
+            first = first or schema
+            if set(schema.names) != set(first.names):
+                raise InputError(f"{file} has other columns than the first split")
+            batches = partial(stream_batches, file, _ROWS)
+            parts.append(ArrowPart(f"{file.parent.name}/{file.name}", split, rows, batches))
+        table = ArrowTable(path / _STREAM, first, parts, name_splits=_note(first) is None)
+        return ItemReader(table, _with_note(first, options), store)
+
+    def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
+        """Write a folder that ``datasets.load_from_disk`` opens."""
+        to.mkdir(exist_ok=True)
+        tables = ArrowExport(benchmark)
+        with pa.OSFile(str(to / _STREAM), "wb") as file, pa.ipc.new_stream(file, tables.schema) as stream:
+            for table in tables:
+                stream.write_table(table)
+        manifest = benchmark.manifest
+        info = {"citation": "", "description": manifest.source, "homepage": "", "license": manifest.licence}
+        (to / _INFO).write_bytes(msgspec.json.encode({**info, "features": tables.features}))
+        state = {"_data_files": [{"filename": _STREAM}], "_fingerprint": manifest.fingerprint[:16]}
+        unset = dict.fromkeys(("_format_columns", "_format_type", "_split"))
+        fixed = {"_format_kwargs": {}, "_output_all_columns": False}
+        (to / _STATE).write_bytes(msgspec.json.encode({**state, **unset, **fixed}))
+        return []
+
+
+class _Splits(msgspec.Struct):
+    splits: list[str]
+
+
+class _File(msgspec.Struct):
+    filename: str
+
+
+class _State(msgspec.Struct):
+    data_files: list[_File] = msgspec.field(name="_data_files")
+
+
+def _read_json(path: Path, root: Path, kind: type[_Json]) -> _Json:
+    try:
+        return msgspec.json.decode(read_regular(path, root), type=kind)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {(error.strerror or '').lower()}") from None
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise InputError(f"{path} is not as datasets writes it: {error}") from None
+
+
+def _inside(folder: Path, name: str, root: Path) -> Path:
+    if "\0" in name or ".." in Path(name).parts or Path(name).is_absolute():
+        raise InputError(f"{folder}: {short(name)} leaves the folder")
+    inside(folder / name, root)
+    return folder / name
+
+
+def _data_files(folder: Path, root: Path) -> list[Path]:
+    """The files of a split. Names of shards contain their number, so that a truncated list is found."""
+    names = [entry.filename for entry in _read_json(folder / _STATE, root, _State).data_files]
+    shards = [shard for name in names if (shard := _STREAM_SHARD.search(name))]
+    if shards and len(shards) != int(shards[0]["of"]):
+        raise InputError(f"{folder / _STATE} names {len(shards):,} of {int(shards[0]['of']):,} data files")
+    files = [_inside(folder, name, root) for name in names]
+    if missing := next((file for file in files if not file.is_file()), None):
+        raise InputError(f"{missing} is no file")
+    return files
+
+
+_PLAIN = "Hugging Face Parquet: images as structs, options as a list; also reads MMMU's and MMStar's layouts"
+_LMMS_EVAL = "a task folder for lmms-eval: Parquet, task YAML and utils.py, loaded with --include_path"
+FORMAT = (
+    Parquet("parquet", _PLAIN, "plain"),
+    Parquet("mmmu", "MMMU's Parquet: image_1 … image_7, options as a string that holds a list", "mmmu"),
+    Parquet("mmstar", "MMStar's Parquet: one image, options inside the question text", "mmstar"),
+    LmmsEval("lmms-eval", _LMMS_EVAL, "plain"),
+    DatasetsFolder(),
+)

@@ -1,1 +1,0 @@
-"""Parts that formats share or that one format is too large to hold; no format lives here."""

@@ -1,0 +1,396 @@
+"""Likelihoods of given continuations, packed into one tree where possible, and generated answers."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from inspect import signature
+from typing import Any
+
+import msgspec
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from eyetest.models.checkpoint.loading import Wish
+from eyetest.models.checkpoint.rendering import Continuation, RenderedPrompt
+from eyetest.models.trie import shared_start
+
+Nodes = NDArray[np.int64]
+
+
+class Packed(msgspec.Struct, frozen=True):
+    """Sequences as one tree, depth first."""
+
+    tokens: Nodes
+    depths: Nodes  # position of each node in its sequences
+    ends: Nodes  # the first node after each node's descendants: j is i or its ancestor where j <= i < ends[j]
+    paths: list[Nodes]  # the nodes of each sequence, first to last
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+
+def pack(sequences: Sequence[Sequence[int]]) -> Packed:
+    """The tree of sequences with a common beginning."""
+    shared = shared_start(sequences)
+    tokens, depths = list(sequences[0][:shared]), list(range(shared))
+    ends = [0] * shared
+    paths: list[list[int]] = [list(range(shared)) for _ in sequences]
+    _grow(sequences, list(range(len(sequences))), shared, (tokens, depths, ends, paths))
+    ends[:shared] = [len(tokens)] * shared
+    return Packed(
+        np.array(tokens, np.int64),
+        np.array(depths, np.int64),
+        np.array(ends, np.int64),
+        [np.array(path, np.int64) for path in paths],
+    )
+
+
+def _grow(
+    sequences: Sequence[Sequence[int]],
+    members: list[int],
+    depth: int,
+    tree: tuple[list[int], list[int], list[int], list[list[int]]],
+) -> None:
+    """Add the branches of sequences that are equal up to a depth, with all their descendants."""
+    tokens, depths, ends, paths = tree
+    branches: dict[int, list[int]] = {}
+    for member in members:
+        if depth < len(sequences[member]):
+            branches.setdefault(sequences[member][depth], []).append(member)
+    for branch in branches.values():
+        alike = shared_start([sequences[member][depth:] for member in branch])
+        first = len(tokens)
+        tokens += sequences[branch[0]][depth : depth + alike]
+        depths += range(depth, depth + alike)
+        ends += [0] * alike
+        for member in branch:
+            paths[member] += range(first, first + alike)
+        _grow(sequences, branch, depth + alike, tree)
+        ends[first : first + alike] = [len(tokens)] * alike
+
+
+Weights = list[NDArray[np.float64]]  # per continuation, the log-probability of each scored token
+Pending = Callable[[], list[Weights]]  # a running computation; calling it waits, after the next batch was sent
+_ROUND = 64  # rows are padded to a multiple of this, which is fast for attention on a device
+
+
+class PromptGroup:
+    """Prompts with the same images that are equal up to the end of the last image."""
+
+    def __init__(self, prompts: Sequence[RenderedPrompt]) -> None:
+        self.prompts = prompts
+        self.first = prompts[0]  # the prompt whose images stand for all
+        self.continuations = [one for prompt in prompts for one in prompt.continuations]
+        self.packed = pack([one.tokens for one in self.continuations])
+
+    @property
+    def size(self) -> int:
+        """The number of tokens, shared ones counted once."""
+        return len(self.packed)
+
+
+class Weighing:
+    """A loaded model that computes likelihoods."""
+
+    def __init__(self, model: Any, device: Any, *, compiled: bool = False) -> None:
+        self._model, self._device = model, device
+        self._is_cuda = torch.device(device).type == "cuda"
+        layers = getattr(model.get_decoder(), "layers", ()) if compiled else ()
+        self._layers = [(layer, torch.compile(layer.forward, dynamic=True)) for layer in layers]
+        self._head = model.get_output_embeddings()
+        self._places = getattr(getattr(model, "model", None), "get_rope_index", None)
+
+    @torch.inference_mode()
+    def in_trees(self, groups: Sequence[PromptGroup]) -> Pending:
+        """One pass, a row per group. A single row would be compiled separately, so it is doubled."""
+        if self._layers and len(groups) == 1:
+            twice = self.in_trees([*groups, *groups])
+            return lambda: twice()[:1]
+        longest = -(-max(group.size for group in groups) // _ROUND) * _ROUND
+        tokens = torch.zeros((len(groups), longest), dtype=torch.long)
+        ends = torch.arange(1, longest + 1).repeat(len(groups), 1)  # padding attends only to itself
+        places = []
+        for row, group in enumerate(groups):
+            tokens[row, : group.size] = torch.from_numpy(group.packed.tokens)
+            ends[row, : group.size] = torch.from_numpy(group.packed.ends)
+            places.append(self._tree_places(group, longest))
+        ends = self._sent(ends)
+        at = torch.arange(longest, device=self._device)
+        may_look = (at[None, None, :] <= at[None, :, None]) & (at[None, :, None] < ends[:, None, :])
+        mask = torch.zeros(may_look.shape, dtype=self._model.dtype, device=self._device)
+        mask.masked_fill_(~may_look, torch.finfo(self._model.dtype).min)
+        given = {
+            "input_ids": self._sent(tokens),
+            "attention_mask": mask[:, None],
+            "position_ids": self._sent(torch.stack(places, dim=-2)),
+            **self._vision(groups),
+        }
+        asked = [
+            (row, path[one.first - 1 : -1], group.packed.tokens[path[one.first :]])
+            for row, group in enumerate(groups)
+            for path, one in zip(group.packed.paths, group.continuations, strict=True)
+        ]
+        weights = self._after(given, asked)
+        return lambda: _by_group(weights(), groups)
+
+    @torch.inference_mode()
+    def with_cache(self, groups: Sequence[PromptGroup]) -> Pending:
+        """Read what a group's continuations share once, then continue from there in parallel."""
+        weights = [self._from_cache(group) for group in groups]
+        return lambda: weights
+
+    def _from_cache(self, group: PromptGroup) -> Weights:
+        sequences = [one.tokens for one in group.continuations]
+        shared = min(shared_start(sequences), min(one.first for one in group.continuations) - 1)
+        shared = max(shared, group.first.shown)
+        places = self._line_places(group, max(map(len, sequences)))
+        kinds = {
+            name: torch.tensor([(values + [0] * shared)[:shared]], device=self._device)
+            for name, values in group.first.kinds.items()
+        }
+        begun = self._model(
+            input_ids=torch.tensor([sequences[0][:shared]], device=self._device),
+            position_ids=places[..., :shared].to(self._device),
+            use_cache=True,
+            logits_to_keep=1,
+            **self._vision([group]),
+            **kinds,
+        )
+        cache = begun.past_key_values
+        cache.batch_repeat_interleave(len(sequences))
+        rests = [one[shared:] for one in sequences]
+        longest = max(map(len, rests))
+        tokens = torch.zeros((len(rests), longest), dtype=torch.long)
+        mask = torch.zeros((len(rests), shared + longest), dtype=torch.long)
+        for row, rest in enumerate(rests):
+            tokens[row, : len(rest)] = torch.tensor(rest)
+            mask[row, : shared + len(rest)] = 1
+        repeated = places[..., shared : shared + longest].expand(*places.shape[:-2], len(rests), longest)
+        given = {
+            "input_ids": tokens.to(self._device),
+            "attention_mask": mask.to(self._device),
+            "position_ids": repeated.to(self._device),
+            "past_key_values": cache,
+            "use_cache": True,
+        }
+        return self._of_rows(given, group.continuations, shared)
+
+    @torch.inference_mode()
+    def one_by_one(self, groups: Sequence[PromptGroup]) -> Pending:
+        """Each continuation is a pass of its own with its own images; nothing is shared or assumed."""
+        weights = [self._alone(group) for group in groups]
+        return lambda: weights
+
+    def _alone(self, group: PromptGroup) -> Weights:
+        weights: Weights = []
+        for one in group.continuations:
+            given = {"input_ids": torch.tensor([one.tokens], device=self._device), "use_cache": False}
+            given["attention_mask"] = torch.ones_like(given["input_ids"])
+            for name, values in group.first.kinds.items():
+                known = values[: len(one.tokens)]
+                given[name] = torch.tensor([known + [0] * (len(one.tokens) - len(known))], device=self._device)
+            weights += self._of_rows(given | self._vision([group]), [one], 0)
+        return weights
+
+    def _of_rows(self, given: dict[str, Any], continuations: Sequence[Continuation], skipped: int) -> Weights:
+        """The log-probabilities of continuations that are rows of a batch, whose first tokens were read before."""
+        asked = []
+        for row, one in enumerate(continuations):
+            nodes = np.arange(one.first - 1, len(one.tokens) - 1) - skipped
+            asked.append((row, nodes, np.array(one.tokens[one.first :], np.int64)))
+        return self._after(given, asked)()
+
+    def _after(self, given: dict[str, Any], asked: Sequence[tuple[int, Nodes, Nodes]]) -> Callable[[], Weights]:
+        """The log-probabilities of tokens after positions of a row, given as (row, positions, tokens)."""
+        counts = [len(tokens) for *_, tokens in asked]
+        if not any(counts):
+            return lambda: [np.zeros(0) for _ in asked]
+        rows = np.repeat([row for row, *_ in asked], counts)
+        nodes, targets = (np.concatenate([one[part] for one in asked]) for part in (1, 2))
+        at = torch.from_numpy(rows).to(self._device), torch.from_numpy(nodes).to(self._device)
+        given.setdefault("use_cache", False)
+        with _only(self._head, at), _as(self._layers):
+            logits = self._model(**given).logits[0].float()
+        wanted = torch.from_numpy(targets).to(self._device)
+        logs = logits.gather(1, wanted[:, None])[:, 0] - logits.logsumexp(dim=1)
+        return lambda: list(np.split(logs.double().cpu().numpy(), np.cumsum(counts)[:-1]))
+
+    def _vision(self, groups: Sequence[PromptGroup]) -> dict[str, Any]:
+        names = groups[0].first.vision
+        tensors = {name: torch.cat([group.first.vision[name] for group in groups]) for name in names}
+        return {
+            name: self._sent(tensor.to(self._model.dtype) if tensor.is_floating_point() else tensor)
+            for name, tensor in tensors.items()
+        }
+
+    def _sent(self, tensor: Any) -> Any:
+        """A tensor on the device; pinned memory is copied while the device computes."""
+        return tensor.pin_memory().to(self._device, non_blocking=True) if self._is_cuda else tensor.to(self._device)
+
+    def _tree_places(self, group: PromptGroup, longest: int) -> Any:
+        line = self._line_places(group, int(group.packed.depths.max()) + 1)[..., 0, :]
+        depths = torch.zeros(longest, dtype=torch.long)
+        depths[: group.size] = torch.from_numpy(group.packed.depths)
+        return line[..., depths]
+
+    def _line_places(self, group: PromptGroup, length: int) -> Any:
+        """The position ids of a sequence, (1, length) or (3, 1, length)."""
+        if self._places is None or not group.first.shown or not group.first.vision:
+            places = torch.arange(length)[None]
+            return places if self._places is None else places.expand(3, 1, length)
+        prompt, shown = group.first, group.first.shown
+        known = {name: torch.tensor([values[:shown]]) for name, values in prompt.kinds.items()}
+        known |= {"input_ids": torch.tensor([prompt.tokens[:shown]]), **prompt.vision}
+        wanted = signature(self._places).parameters
+        places, _ = self._places(**{name: value for name, value in known.items() if name in wanted})
+        rest = places.max() + 1 + torch.arange(length - shown)
+        return torch.cat([places, rest.expand(3, 1, length - shown)], dim=-1)
+
+
+Way = Callable[[Sequence[PromptGroup]], Pending]
+_SAME = {torch.float32: 1e-3, torch.float64: 1e-6}
+_SAME_IN_HALF = 0.1  # allowed difference of two ways' log-probabilities, averaged over the tokens of a trial
+
+
+def fastest_way(model: Any, device: Any, trial: Sequence[PromptGroup], *, may_compile: bool) -> tuple[str, Way]:
+    """The first way whose results on a trial equal those of one pass per continuation, and its name."""
+    plain = Weighing(model, device)
+    ways: dict[str, Callable[[], Way]] = {
+        "compiled trees": lambda: Weighing(model, device, compiled=True).in_trees,
+        "trees": lambda: plain.in_trees,
+        "kept keys and values": lambda: plain.with_cache,
+    }
+    expected = _all(plain.one_by_one(trial)())
+    for name in list(ways)[0 if may_compile else 1 :]:
+        try:
+            way = ways[name]()
+            apart = np.abs(_all(way(trial)()) - expected).mean()
+        except Exception:  # noqa: S112 (models and compilers raise errors of any class)
+            continue
+        if apart <= _SAME.get(model.dtype, _SAME_IN_HALF):
+            return name, way
+    return "one by one", plain.one_by_one
+
+
+def _all(weights: Sequence[Weights]) -> NDArray[np.float64]:
+    return np.concatenate([one for group in weights for one in group])
+
+
+def _by_group(weights: Weights, groups: Sequence[PromptGroup]) -> list[Weights]:
+    parts = iter(weights)
+    return [[next(parts) for _ in group.continuations] for group in groups]
+
+
+@contextmanager
+def _as(layers: Sequence[tuple[Any, Any]]) -> Iterator[None]:
+    """Run layers as compiled within the block: fewer passes over memory between their products."""
+    for layer, compiled in layers:
+        layer.forward = compiled
+    try:
+        yield
+    finally:
+        for layer, _ in layers:
+            del layer.forward
+
+
+@contextmanager
+def _only(head: Any, at: tuple[Any, Any]) -> Iterator[None]:
+    """Apply the model's head only to the states at some positions, as one row, within the block."""
+    handle = head.register_forward_pre_hook(lambda module, given: (given[0][at][None], *given[1:]))
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+class Written(msgspec.Struct, frozen=True):
+    """An answer: its tokens, whether the model ended it, and the likeliest tokens where requested."""
+
+    tokens: list[int]
+    ended: bool
+    logs: list[tuple[float, list[tuple[int, float]]]] = []
+
+
+class _Lots:
+    """Samples each row from its own random stream: the token with the largest log-probability plus Gumbel noise."""
+
+    def __init__(self, wishes: Sequence[Wish]) -> None:
+        self._wishes = wishes
+        self._lots = [torch.Generator().manual_seed(wish.seed % 2**63) for wish in wishes]
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        drawn = scores.float().clone()
+        for row, (wish, lot) in enumerate(zip(self._wishes, self._lots, strict=True)):
+            if wish.temperature <= 0:
+                continue
+            logs = _nucleus((drawn[row] / wish.temperature).log_softmax(-1), wish.top_p)
+            noise = torch.rand(logs.shape, generator=lot, dtype=torch.float64).clamp_min(1e-300)
+            drawn[row] = logs - (-noise.log()).log().to(logs)
+        return drawn
+
+
+def _nucleus(logs: Any, top_p: float) -> Any:
+    """Remove the tail: the least likely tokens with at most 1 − ``top_p`` of the probability."""
+    if top_p >= 1:
+        return logs
+    ordered, order = logs.sort(descending=True)
+    before = ordered.exp().cumsum(-1) - ordered.exp()
+    logs = logs.clone()
+    logs[order[before >= top_p]] = -torch.inf
+    return logs
+
+
+@torch.inference_mode()
+def write(model: Any, tokenizer: Any, prompts: Sequence[RenderedPrompt], wishes: Sequence[Wish]) -> list[Written]:
+    """Answers to prompts whose tensors fit together and that may be equally long."""
+    given = _left_padded(prompts, tokenizer.pad_token_id or 0, model)
+    told = any(wish.likeliest is not None for wish in wishes)
+    output = model.generate(
+        **given,
+        max_new_tokens=wishes[0].most,
+        do_sample=False,
+        temperature=None,
+        top_p=None,
+        top_k=None,
+        logits_processor=[_Lots(wishes)],
+        pad_token_id=tokenizer.pad_token_id or 0,
+        return_dict_in_generate=True,
+        output_logits=told,
+    )
+    ends = _ends(model, tokenizer)
+    new = output.sequences[:, given["input_ids"].shape[1] :].tolist()
+    logs = torch.stack(output.logits, dim=1).float().log_softmax(-1).cpu() if told else [None] * len(new)
+    return [_written(row, ends, wish, of_row) for row, wish, of_row in zip(new, wishes, logs, strict=True)]
+
+
+def _written(row: list[int], ends: set[int], wish: Wish, logs: Any) -> Written:
+    length = next((at for at, token in enumerate(row) if token in ends), len(row))
+    told = []
+    if wish.likeliest is not None and logs is not None:
+        for at in range(length):
+            best = logs[at].topk(wish.likeliest)
+            others = list(zip(best.indices.tolist(), best.values.tolist(), strict=True))
+            told.append((float(logs[at, row[at]]), others))
+    return Written(row[:length], length < len(row), told)
+
+
+def _ends(model: Any, tokenizer: Any) -> set[int]:
+    known = model.generation_config.eos_token_id
+    ends = set(known if isinstance(known, list) else [known]) | {tokenizer.eos_token_id}
+    return {token for token in ends if token is not None}
+
+
+def _left_padded(prompts: Sequence[RenderedPrompt], pad: int, model: Any) -> dict[str, Any]:
+    longest = max(len(prompt.tokens) for prompt in prompts)
+    rows = [[pad] * (longest - len(prompt.tokens)) + prompt.tokens for prompt in prompts]
+    masks = [[0] * (longest - len(prompt.tokens)) + [1] * len(prompt.tokens) for prompt in prompts]
+    given = {"input_ids": torch.tensor(rows), "attention_mask": torch.tensor(masks)}
+    for name in prompts[0].kinds:
+        kinds = [(one.kinds[name] + [0] * len(one.tokens))[: len(one.tokens)] for one in prompts]
+        given[name] = torch.tensor([[0] * (longest - len(kind)) + kind for kind in kinds])
+    for name in prompts[0].vision:
+        given[name] = torch.cat([prompt.vision[name] for prompt in prompts])
+    return {
+        name: tensor.to(model.device, model.dtype if tensor.is_floating_point() else None)
+        for name, tensor in given.items()
+    }

@@ -1,0 +1,384 @@
+"""``vllm:DIR``: a checkpoint run by vLLM in a thread of this process: a process would outlive a killed parent."""
+
+import asyncio
+import gc
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from functools import lru_cache, partial
+from math import inf
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock, Thread
+from typing import Any, NamedTuple
+
+import msgspec
+from PIL.Image import Image
+
+from eyetest.errors import EyetestError, InputError
+from eyetest.models.base import (
+    Backend,
+    Call,
+    CallError,
+    Model,
+    Surroundings,
+    pictures_of,
+    target_of,
+    weighed_response,
+)
+from eyetest.models.checkpoint.loading import (
+    LOADING_ERRORS,
+    Checkpoint,
+    check_settings,
+    find_checkpoint,
+    identity,
+    in_a_line,
+    load_processor,
+    wish_of,
+)
+from eyetest.models.checkpoint.rendering import RenderedPrompt, Renderer, names_of_pictures
+from eyetest.models.trie import Fork, weigh
+from eyetest.records import GreyPicture, Likelihood, ModelEntry, Picture, Prompt, Response
+
+_ENVIRONMENT = {
+    "HF_HUB_OFFLINE": "1",
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+    "VLLM_LOGGING_LEVEL": "ERROR",
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_WORKER_MULTIPROC_METHOD": "spawn",
+}  # read when vLLM is imported: no downloads, no telemetry, no output to the terminal
+_TURN = Lock()  # vLLM keeps its state per process, so that several models take turns
+_TAKEN_AT_ONCE = 64  # requests taken before the next step of the running ones
+
+
+class _Job(NamedTuple):
+    prompt: Mapping[str, Any]
+    params: Mapping[str, Any]
+    output: "Future[Any]"
+
+    @property
+    def telling(self) -> str:
+        """How it requests log-probabilities. VLLM confuses two ways computed at once, so they alternate."""
+        return next((name for name in ("logprobs", "logprob_token_ids") if self.params.get(name) is not None), "")
+
+
+class VllmEngine:
+    """Answers requests, each a vLLM prompt and the fields of its ``SamplingParams``."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self._options = options
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._loaded: Future[None] = Future()
+        self._thread = Thread(target=self._serve, name="vllm", daemon=True)
+
+    async def start(self) -> None:
+        """Load the weights; raises what vLLM raises."""
+        self._thread.start()
+        await asyncio.wrap_future(self._loaded)
+
+    async def ask(self, prompt: Mapping[str, Any], **params: Any) -> Any:
+        """The ``RequestOutput`` of a request; cancelling the wait aborts it."""
+        job = _Job(prompt, params, Future())
+        self._jobs.put(job)
+        return await asyncio.wrap_future(job.output)
+
+    async def stop(self) -> None:
+        """Abort running requests and release the memory."""
+        if self._thread.is_alive():
+            self._jobs.put(None)
+            await asyncio.get_running_loop().run_in_executor(None, self._thread.join)
+
+    def _serve(self) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Ctrl-C is not for the workers started here
+        try:
+            for name, value in _ENVIRONMENT.items():
+                os.environ.setdefault(name, value)
+            import vllm  # noqa: PLC0415 (optional)
+
+            with _TURN:
+                llm = vllm.LLM(**self._options)
+        except BaseException as error:
+            self._loaded.set_exception(error)
+            return
+        _settle(self._loaded.set_result, None)
+        try:
+            _Shift(llm, vllm.SamplingParams, self._jobs).work()
+        finally:
+            llm.llm_engine.engine_core.shutdown()
+            del llm
+            gc.collect()
+
+
+class _Shift:
+    """The running engine, from the first request until it is stopped."""
+
+    def __init__(self, llm: Any, make_params: Callable[..., Any], jobs: "SimpleQueue[_Job | None]") -> None:
+        self._llm, self._make_params, self._jobs = llm, make_params, jobs
+        self._under_way: dict[str, tuple[str, _Job]] = {}  # by number: vLLM's request id and the job
+        self._telling: Counter[str] = Counter()  # running requests for log-probabilities, by how they ask
+        self._held: list[_Job] = []
+        self._broken = ""
+
+    def work(self) -> None:
+        while self._take_in():
+            try:
+                self._give_up_unwanted()
+                for output in self._step():
+                    number = _number(output.request_id)
+                    if output.finished and number in self._under_way:
+                        _settle(self._done(number).output.set_result, output)
+            except Exception as error:
+                self._broken = f"its engine broke: {in_a_line(error)}"
+                self._end(self._broken)
+        self._end("its engine was stopped")
+
+    def _step(self) -> Sequence[Any]:
+        """The results of the engine's next step."""
+        if not self._under_way:
+            return ()
+        with _TURN:
+            outputs: Sequence[Any] = self._llm.llm_engine.step()
+        return outputs
+
+    def _take_in(self) -> bool:
+        """Take new jobs, waiting for one if idle. False at the end."""
+        held, self._held = self._held, []
+        for one in held:
+            self._begin(one)
+        for _ in range(_TAKEN_AT_ONCE):
+            if self._under_way and self._jobs.empty():
+                break
+            job = self._jobs.get()
+            if job is None:
+                return False
+            self._begin(job)
+        return True
+
+    def _begin(self, job: _Job) -> None:
+        if job.output.cancelled():
+            return
+        if self._broken:
+            _settle(job.output.set_exception, _gone(self._broken))
+            return
+        if any(kind != job.telling for kind, number in self._telling.items() if number and job.telling):
+            self._held.append(job)
+            return
+        try:
+            (name,) = self._llm.enqueue([job.prompt], self._make_params(**job.params), use_tqdm=False)
+        except Exception as error:  # an error about one request must not block the others
+            _settle(job.output.set_exception, CallError("bad-request", in_a_line(error)))
+        else:
+            self._under_way[_number(name)] = name, job
+            self._telling[job.telling] += bool(job.telling)
+
+    def _done(self, number: str) -> _Job:
+        _, job = self._under_way.pop(number)
+        self._telling[job.telling] -= bool(job.telling)
+        return job
+
+    def _give_up_unwanted(self) -> None:
+        unwanted = {number: name for number, (name, job) in self._under_way.items() if job.output.cancelled()}
+        if unwanted:
+            self._llm.llm_engine.abort_request(list(unwanted.values()), internal=True)
+            for number in unwanted:
+                self._done(number)
+
+    def _end(self, why: str) -> None:
+        for job in (*(job for _, job in self._under_way.values()), *self._held):
+            _settle(job.output.set_exception, _gone(why))
+        self._under_way.clear()
+        self._telling.clear()
+        self._held.clear()
+
+
+def _gone(why: str) -> CallError:
+    """The error of a call that is left to the next session; not a failure of the call."""
+    return CallError("engine", why, wait=inf, blame="endpoint")
+
+
+def _settle(tell: Callable[[Any], None], what: Any) -> None:
+    """Set a result, unless its future is done."""
+    with suppress(Exception):
+        tell(what)
+
+
+def _number(request: str) -> str:
+    """A request's number; vLLM may append a dash and letters."""
+    return request.partition("-")[0]
+
+
+# Settings of vLLM's start, under its own names
+_ENGINE = ("dtype", "tensor_parallel_size", "max_model_len", "gpu_memory_utilization", "block_size", "enforce_eager")
+_IN_FLIGHT = 512  # default calls in flight; vLLM computes as many together as fit
+_PICTURES_KEPT = 64  # images kept open for the next questions about them
+_MOST_HANDS = 4
+_MOST_TOKENS_WEIGHED = 128  # the most given tokens whose log-probabilities vLLM gives at once
+_MOST_LIKELIEST = 20
+
+
+class VllmModel:
+    """A checkpoint in a local folder."""
+
+    likelihoods = True
+    knows_items = False
+    batch = 1  # calls do not wait for each other
+
+    def __init__(self, name: str, entry: ModelEntry, checkpoint: Checkpoint, surroundings: Surroundings) -> None:
+        self.name, self._checkpoint = name, checkpoint
+        self.entry = msgspec.structs.replace(entry, concurrency=entry.concurrency or _IN_FLIGHT)
+        self._pictures = surroundings.pictures
+        self._open_picture = lru_cache(_PICTURES_KEPT)(self._open)
+        check_settings("vllm", entry.sampling, _ENGINE)
+        self.settings = {"engine": "vllm", **identity(entry, checkpoint, _ENGINE)}
+        own = {key: value for key, value in entry.sampling.items() if key in _ENGINE}
+        self._engine = VllmEngine(
+            {
+                "model": str(checkpoint.folder),
+                "trust_remote_code": False,
+                "load_format": "safetensors",
+                "use_tqdm_on_load": False,
+                "enable_prefix_caching": True,
+                "max_logprobs": max(_MOST_LIKELIEST, entry.logprobs or 0),
+                **own,
+                "dtype": self.settings["dtype"],
+            }
+        )
+        self._hands = ThreadPoolExecutor(min(_MOST_HANDS, os.cpu_count() or 1), "vllm-pictures")
+
+    async def open(self) -> None:
+        """Load the processor and the weights."""
+        try:
+            processor, _ = await asyncio.get_running_loop().run_in_executor(
+                self._hands, load_processor, self._checkpoint
+            )
+        except LOADING_ERRORS as error:
+            raise InputError(f"vllm:{self._checkpoint.folder}: {in_a_line(error)}") from None
+        self._renderer = Renderer(processor, None)
+        try:
+            await self._engine.start()
+        except Exception as error:
+            raise InputError(f"vllm:{self._checkpoint.folder}: {in_a_line(error)}") from error
+
+    async def close(self) -> None:
+        """Release the weights."""
+        await self._engine.stop()
+        self._hands.shutdown(wait=False)
+
+    async def answer(self, call: Call) -> Response:
+        """Make one attempt, in parallel with others."""
+        try:
+            prompt, shown = await asyncio.get_running_loop().run_in_executor(
+                self._hands, self._prepare, call.request.prompt
+            )
+        except CallError:
+            raise
+        except EyetestError as error:
+            raise CallError("picture", str(error)) from None
+        if prompt.continuations:
+            return await self._weighed(shown, call, prompt)
+        return await self._written(shown, call, prompt)
+
+    async def answer_many(self, calls: Sequence[Call]) -> list[Response | CallError]:
+        """Make one attempt at each, in parallel."""
+        return await asyncio.gather(*map(self._reply, calls))
+
+    async def _reply(self, call: Call) -> Response | CallError:
+        try:
+            return await self.answer(call)
+        except CallError as error:
+            return error
+
+    def _open(self, part: Picture | GreyPicture) -> Image:
+        picture: Image = self._pictures.open(part)
+        return picture
+
+    def _prepare(self, prompt: Prompt) -> tuple[RenderedPrompt, dict[str, Any]]:
+        """A prompt as tokens, each image a placeholder, and its images."""
+        (rendered,) = self._renderer.render([prompt])
+        pictures = [self._open_picture(part) for part in pictures_of(prompt)]
+        if not pictures:
+            return rendered, {}
+        names = list(names_of_pictures(prompt))
+        return rendered, {"multi_modal_data": {"image": pictures}, "multi_modal_uuids": {"image": names}}
+
+    async def _weighed(self, shown: Mapping[str, Any], call: Call, prompt: RenderedPrompt) -> Response:
+        """Likelihoods. Where a candidate changes the tokens of the prompt's end, it is scored separately."""
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for index, one in enumerate(prompt.continuations):
+            groups.setdefault(tuple(one.tokens[: one.first]), []).append(index)
+        answers = [one.tokens[one.first :] for one in prompt.continuations]
+        sums: dict[int, float] = {}
+        lengths: list[int] = []
+        for begun, members in groups.items():
+            found = await weigh(
+                [answers[index] for index in members], partial(self._next_tokens, shown, begun, lengths)
+            )
+            sums |= zip(members, found, strict=True)
+        logs = [sums[index] for index in range(len(answers))]
+        return weighed_response(call, logs, map(len, answers), min(lengths, default=None))
+
+    async def _next_tokens(
+        self, shown: Mapping[str, Any], begun: tuple[int, ...], lengths: list[int], fork: Fork
+    ) -> dict[int, float]:
+        """The log-probability of each next token; also reports how many tokens were read."""
+        tokens = [*begun, *fork.begun]
+        logs: dict[int, float] = {}
+        for at in range(0, len(fork.tokens), _MOST_TOKENS_WEIGHED):
+            some = list(fork.tokens[at : at + _MOST_TOKENS_WEIGHED])
+            output = await self._engine.ask(
+                {"prompt_token_ids": tokens, **shown},
+                temperature=0.0,
+                max_tokens=1,
+                logprob_token_ids=some,
+                detokenize=False,
+            )
+            lengths.append(len(output.prompt_token_ids))
+            (told,) = output.outputs[0].logprobs
+            logs |= {token: float(told[token].logprob) for token in some}
+        return logs
+
+    async def _written(self, shown: Mapping[str, Any], call: Call, prompt: RenderedPrompt) -> Response:
+        wish = wish_of(call)
+        output = await self._engine.ask(
+            {"prompt_token_ids": prompt.tokens, **shown},
+            temperature=wish.temperature,
+            top_p=wish.top_p,
+            max_tokens=wish.most,
+            seed=wish.seed,
+            logprobs=wish.likeliest,
+            detokenize=False,
+        )
+        (written,) = output.outputs
+        ended = written.finish_reason == "stop"
+        tokens = list(written.token_ids)[: -1 if ended else None]  # without the end token
+        return Response(
+            request=call.id,
+            outcome="answered" if ended else "truncated",
+            text=self._renderer.tokenizer.decode(tokens, skip_special_tokens=True).strip(),
+            finish=str(written.finish_reason),
+            tokens_in=len(output.prompt_token_ids),
+            tokens_out=len(tokens),
+            likelihoods=tuple(
+                self._likelihood(token, told, wish.likeliest or 0)
+                for token, told in zip(tokens, written.logprobs or (), strict=False)
+            ),
+        )
+
+    def _likelihood(self, token: int, told: Mapping[int, Any], most: int) -> Likelihood:
+        """A token as vLLM reports it: with the likeliest at its position, and itself if not among them."""
+        best = sorted(told, key=lambda one: told[one].rank)[:most]
+        spell = self._renderer.tokenizer.decode
+        others = tuple((spell([one]), float(told[one].logprob)) for one in best)
+        return Likelihood(spell([token]), float(told[token].logprob), others)
+
+
+def make_vllm(name: str, entry: ModelEntry, surroundings: Surroundings) -> Model:
+    """The checkpoint in the folder that the spec names."""
+    folder = Path(target_of(entry.spec)).expanduser()
+    return VllmModel(name, entry, find_checkpoint(folder, "vllm"), surroundings)
+
+
+BACKEND = Backend("vllm", "a checkpoint in a local folder, run here by vLLM: vllm:DIR", make_vllm, hosted=True)

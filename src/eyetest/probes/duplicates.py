@@ -1,0 +1,460 @@
+"""Repeated questions and images, within a benchmark, across splits or in another; similar thumbnails only pick the
+pairs of images that are aligned and compared (`copies.likeness`).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import combinations, islice
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from PIL import Image as Pillow
+
+from eyetest.benchmarks import ImageStore
+from eyetest.measures.stats.sets import DisjointSets
+from eyetest.probes.copies import CLOSE_SIDE, lay_over, likeness, promising_pairs
+from eyetest.probes.images import (
+    LOOK_SIDE,
+    UNREADABLE,
+    ImageFacts,
+    distinct_images,
+    grey_thumbnail,
+    image_facts,
+    in_parallel,
+    open_small,
+)
+from eyetest.probes.subject import Subject, has_its_pictures, no_pictures
+from eyetest.records import PLACEHOLDER, Finding, ImageRef, Item
+from eyetest.text import folded, words
+from eyetest.wording import counted, listed
+
+Key = tuple[object, ...]
+_ROUND = 64
+_MOST_NAMED = 3
+
+
+class DuplicateItems:
+    """The probe."""
+
+    name = "duplicate-items"
+    summary = "Is anything asked twice?"
+
+    def run(self, subject: Subject) -> Iterator[Finding]:
+        """Exact repeats, repeats with another gold, near repeats, and repeats across splits or benchmarks."""
+        items = comparable(subject.items)
+        yield from _not_compared(subject, len(items))
+        same = _grouped(items, question_key)
+        yield from _contradicting(same)
+        yield from _duplicates(_grouped(items, item_key))
+        yield from _across_splits(same)
+        yield from _near(subject.thresholds.text.near_duplicate, items, {item.id for group in same for item in group})
+        if subject.against:
+            yield from _in_other(items, subject.against)
+
+
+def comparable(items: Iterable[Item]) -> list[Item]:
+    """Items whose images are all available; otherwise words alone do not decide."""
+    return [item for item in items if has_its_pictures(item)]
+
+
+def _not_compared(subject: Subject, compared: int) -> Iterator[Finding]:
+    if not compared:
+        yield no_pictures(DuplicateItems.name, "repeated questions were not looked for, since pictures may differ")
+    elif left := len(subject.items) - compared:
+        title = f"{counted(left, 'item')} not compared with others, for lack of pictures"
+        yield _finding("not-compared", severity="note", title=title, numbers={"items": left},
+                       detail="Two questions of the same words may show different pictures.")  # fmt: skip
+
+
+def question_key(item: Item, one_of: Mapping[str, str] = MappingProxyType({})) -> Key:
+    """Equal for items with the same question, images and set of options; ``one_of`` maps copies to one."""
+    options = tuple(sorted(_comparable_text(choice.text) for choice in item.choices))
+    images = tuple(one_of.get(image.sha256, image.sha256) for image in item.images)
+    return (_comparable_text(item.question), _comparable_text(item.hint), options, images, item.history)
+
+
+def _comparable_text(text: str) -> str:
+    """A text in comparable spelling: ``<image1>`` and ``<image 1>`` are the same."""
+    return folded(PLACEHOLDER.sub(r"<image \1>", text))
+
+
+def item_key(item: Item) -> Key:
+    """Key that is equal for equal items."""
+    gold = tuple(sorted(_comparable_text(choice.text) for choice in item.choices if choice.correct))
+    return (*question_key(item), gold, tuple(sorted(folded(reference) for reference in item.references)))
+
+
+def _grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> list[list[Item]]:
+    """Items with a key in common, except intended variations of one question."""
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return [group for group in groups.values() if len(group) > 1 and len({i.group or i.id for i in group}) > 1]
+
+
+def _contradicting(same: list[list[Item]]) -> Iterator[Finding]:
+    groups = [group for group in same if len({item_key(item) for item in group}) > 1]
+    if groups:
+        evidence = {item.id: f"gold: {_gold(item)}" for group in groups for item in group}
+        yield _finding("contradicting-golds", evidence, groups, severity="bad", verdict="review",
+                       title=f"{counted(len(groups), 'question')} asked more than once, with different golds",
+                       detail="At most one of the golds can be right.")  # fmt: skip
+
+
+def _duplicates(groups: list[list[Item]]) -> Iterator[Finding]:
+    if groups:
+        extra = sum(len(group) - 1 for group in groups)
+        evidence = {item.id: f"repeats {group[0].id}" for group in groups for item in group[1:]}
+        yield _finding("duplicate-items", evidence, groups, severity="bad", verdict="drop",
+                       title=f"{counted(extra, 'repeat')} of another item, in {counted(len(groups), 'group')}",
+                       detail="Same question, options, pictures and gold. `--fix` keeps the first.")  # fmt: skip
+
+
+def repeats_on_copies(items: Iterable[Item], copies: Iterable[Sequence[str]]) -> Iterator[Finding]:
+    """The same question, with its options in any order, on different files that show the same image."""
+    one_of = {image: group[0] for group in copies for image in group}
+    known = [item for item in comparable(items) if any(image.sha256 in one_of for image in item.images)]
+    groups = [
+        group
+        for group in _grouped(known, lambda item: question_key(item, one_of))
+        if len({question_key(item) for item in group}) > 1
+    ]
+    if groups:
+        evidence = {
+            item.id: f"asks what {listed(o.id for o in group if o is not item)} asks; gold: {_gold(item)}"
+            for group in groups
+            for item in group
+        }
+        yield _finding("repeats-on-copied-images", evidence, groups, severity="bad", verdict="review",
+                       probe="duplicate-images",
+                       title=f"{counted(len(groups), 'question')} asked again on a copy of the picture",
+                       detail="Same words and options, perhaps in another order; the pictures show the same in other "
+                       "bytes. `--fix` leaves them, since that pictures show the same is a judgement.")  # fmt: skip
+
+
+def _across_splits(same: list[list[Item]]) -> Iterator[Finding]:
+    groups = [group for group in same if len({str(item.tags.get("split")) for item in group}) > 1]
+    if groups:
+        evidence = {
+            item.id: f"in split {item.tags.get('split')}, also as {listed(o.id for o in group if o is not item)}"
+            for group in groups
+            for item in group
+        }
+        yield _finding("questions-across-splits", evidence, groups, severity="bad", verdict="review",
+                       title=f"{counted(len(groups), 'question')} in more than one split",
+                       detail="A model may have been tuned on them.")  # fmt: skip
+
+
+def _in_other(items: Sequence[Item], other: Subject) -> Iterator[Finding]:
+    known: dict[Key, list[Item]] = {}
+    for item in other.items:
+        known.setdefault(question_key(item), []).append(item)
+    evidence = {
+        item.id: f"is {listed(o.id for o in known[key])} of {other.benchmark.manifest.name}"
+        for item in items
+        if (key := question_key(item)) in known
+    }
+    if evidence:
+        title = f"{counted(len(evidence), 'question')} also in {other.benchmark.manifest.name}"
+        yield _finding("questions-also-in-other", evidence, severity="bad", title=title, numbers={},
+                       detail="Same question, options and pictures.")  # fmt: skip
+
+
+def _triples(text: str) -> frozenset[str]:
+    """Runs of three words; a shorter text as a whole."""
+    tokens = words(text)
+    runs = (tokens[i : i + 3] for i in range(max(1, len(tokens) - 2)))
+    return frozenset(map(" ".join, runs)) - {""}
+
+
+def _near(level: float, items: Sequence[Item], exact: set[str]) -> Iterator[Finding]:
+    """Nearly the same words about the same images; ``level`` is the least share of common word triples."""
+    by_images: dict[tuple[str, ...], list[tuple[Item, frozenset[str]]]] = {}
+    for item in items:
+        triples = _triples(item.question).union(*(_triples(choice.text) for choice in item.choices))
+        by_images.setdefault(tuple(image.sha256 for image in item.images), []).append((item, triples))
+    pairs = [
+        (one, other, alike)
+        for group in by_images.values()
+        for (one, triples), (other, others) in combinations(group, 2)
+        if min(len(triples), len(others)) >= level * max(len(triples), len(others))
+        and (alike := len(triples & others) / max(1, len(triples | others))) >= level
+        and (one.group or one.id) != (other.group or other.id)
+        and not {one.id, other.id} <= exact
+    ]
+    if pairs:
+        evidence: dict[str, str] = {}
+        for one, other, alike in pairs:
+            evidence.setdefault(one.id, f"{alike:.0%} of its words as in {other.id}")
+            evidence.setdefault(other.id, f"{alike:.0%} of its words as in {one.id}")
+        yield _finding("near-duplicate-questions", evidence, [[one, other] for one, other, _ in pairs],
+                       severity="suspect", verdict="review",
+                       title=f"{counted(len(pairs), 'pair')} of questions about one picture differ in a word or two",
+                       detail=f"At least {level:.0%} of their word triples are the same.")  # fmt: skip
+
+
+def _gold(item: Item) -> str:
+    return "; ".join(choice.text for choice in item.choices if choice.correct) or "; ".join(item.references)
+
+
+def _finding(
+    kind: str, evidence: Mapping[str, str] = MappingProxyType({}), groups: Sequence[Sequence[Item]] = (), **rest: Any
+) -> Finding:
+    fields = {
+        "probe": DuplicateItems.name,
+        "items": tuple(evidence),
+        "groups": tuple(tuple(item.id for item in group) for group in groups),
+        "evidence": dict(evidence),
+        "numbers": {"groups": len(groups), "items": len(evidence)},
+    }
+    return Finding(kind=kind, **fields | rest)
+
+
+class DuplicateImages:
+    """Finds images that a benchmark shows more than once, or shares with another."""
+
+    name = "duplicate-images"
+    summary = "Do items show the same picture, or a copy of it?"
+
+    def run(self, subject: Subject) -> Iterable[Finding]:
+        """Identical and near-identical images, within the benchmark, across its splits and with another one."""
+        gallery = _Gallery(subject)
+        if not gallery.own:
+            yield no_pictures(DuplicateImages.name, "copies of pictures were not looked for")
+            return
+        copies = find_copies(gallery)
+        yield from _identical(gallery)
+        yield _near_identical(gallery, copies)
+        yield from repeats_on_copies(subject.items, copies.groups)
+        yield from _images_across_splits(gallery, copies)
+        if subject.against:
+            yield _images_in_other(gallery, copies, subject.against.benchmark.manifest.name)
+
+
+def identical_images(subject: Subject) -> Iterator[Finding]:
+    """Only the images of equal bytes, which need not be opened."""
+    return _identical(_Gallery(subject))
+
+
+class _Gallery:
+    """The images of a benchmark and of the one it is compared with, and the items that show them."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.own = _shown_by(subject)
+        self.other = _shown_by(subject.against) if subject.against else {}
+        self.order = {item.id: number for number, item in enumerate(subject.items)}
+        self.splits = {item.id: str(item.tags["split"]) for item in subject.items if item.tags.get("split")}
+        self._stored: dict[str, tuple[ImageStore, ImageRef]] = {}
+        for side in self._sides():
+            self._stored |= {sha: (side.benchmark.images, ref) for sha, ref in distinct_images(side).items()}
+
+    @cached_property
+    def facts(self) -> dict[str, ImageFacts]:
+        """The facts of every image, all of which are opened."""
+        facts: dict[str, ImageFacts] = {}
+        for side in self._sides():
+            facts |= image_facts(side)
+        return facts
+
+    def _sides(self) -> list[Subject]:
+        return [side for side in (self.subject.against, self.subject) if side]
+
+    def likeness(self, one: str, other: str) -> float | None:
+        """Similarity of two images where they differ most; none where their thumbnails or files rule it out."""
+        try:
+            placement = lay_over(*(grey_thumbnail(self._open(image, LOOK_SIDE)) for image in (one, other)))
+            if placement is None:
+                return None
+            return likeness(self._open(one, CLOSE_SIDE), self._open(other, CLOSE_SIDE), placement)
+        except UNREADABLE:
+            return None
+
+    def _open(self, sha256: str, side: int) -> Pillow.Image:
+        store, image = self._stored[sha256]
+        return open_small(store.read(image), side)
+
+    def items(self, images: Iterable[str]) -> tuple[str, ...]:
+        """The benchmark's own items that show any of these images, in order."""
+        ids = {item for image in images for item in self.own.get(image, ())}
+        return tuple(sorted(ids, key=self.order.__getitem__))
+
+    def finding(
+        self, kind: str, groups: Sequence[Sequence[str]], evidence: dict[str, str], title: str, **rest: Any
+    ) -> Finding:
+        """A finding on items that show the same, suspect by default; ``none`` is its title without groups."""
+        none = rest.pop("none", "")
+        fields = {"severity": "suspect" if groups else "sound", "numbers": {"groups": len(groups)}} | rest
+        return Finding(
+            probe=DuplicateImages.name,
+            kind=kind,
+            title=f"{len(groups):,} pictures {title} ({len(evidence):,} items)" if groups else none,
+            items=tuple(sorted(evidence, key=self.order.__getitem__)),
+            groups=tuple(map(tuple, groups)),
+            evidence=evidence,
+            **fields,
+        )
+
+
+def _shown_by(subject: Subject) -> dict[str, list[str]]:
+    shown: dict[str, list[str]] = {}
+    for item in subject.items:
+        for sha256 in dict.fromkeys(image.sha256 for image in item.images):
+            shown.setdefault(sha256, []).append(item.id)
+    return shown
+
+
+class Copies(NamedTuple):
+    """Groups of images that show the same, and how they were found."""
+
+    groups: list[list[str]]  # every image that has a copy in other bytes, with its copies
+    scores: dict[frozenset[str], float]
+    compared: int
+    left_out: int  # promising pairs that were not compared, because there were too many
+
+    @property
+    def limit(self) -> str:
+        """How many pairs the limit left out, for the end of a detail; empty where it left out none."""
+        if not self.left_out:
+            return ""
+        return (
+            f" {self.left_out:,} more pairs looked alike and were not compared, which images.most_pairs allows "
+            f"for; the {self.compared:,} likeliest were."
+        )
+
+
+def find_copies(gallery: _Gallery) -> Copies:
+    """All groups of images that differ in bytes but show the same."""
+    limits = gallery.subject.thresholds.images
+    comparable = {sha256: facts for sha256, facts in gallery.facts.items() if facts.comparable}
+    sets = DisjointSets[str]()
+    scores: dict[frozenset[str], float] = {}
+    by_pixels: dict[bytes, str] = {}
+    for sha256, facts in comparable.items():
+        twin = by_pixels.setdefault(facts.pixels, sha256)
+        if twin != sha256:
+            sets.join(twin, sha256)
+            scores[frozenset((twin, sha256))] = 1.0
+    names = list(by_pixels.values())
+    promising = promising_pairs(
+        [thumbnail for name in names if (thumbnail := comparable[name].thumbnail) is not None],
+        limits.neighbours,
+        limits.overlay_rest,
+        lambda share: gallery.subject.progress("finding similar images", share),
+    )
+    compared = 0
+    chosen = promising[: limits.most_pairs].tolist()
+    for start in range(0, len(chosen), _ROUND):
+        pairs = [(names[i], names[j]) for i, j in chosen[start : start + _ROUND]]
+        pairs = [pair for pair in pairs if sets.root(pair[0]) != sets.root(pair[1])]
+        likenesses = in_parallel(lambda pair: gallery.likeness(*pair), pairs)
+        compared += len(pairs)
+        for pair, score in zip(pairs, likenesses, strict=True):
+            if score is not None and score >= limits.alike:
+                sets.join(*pair)
+                scores[frozenset(pair)] = score
+        gallery.subject.progress("comparing images", (start + len(pairs)) / len(chosen))
+    return Copies(sets.groups(comparable), scores, compared, len(promising) - len(chosen))
+
+
+def _identical(gallery: _Gallery) -> Iterator[Finding]:
+    groups = [tuple(items) for items in gallery.own.values() if len(items) > 1]
+    if groups:
+        evidence = {
+            item: f"same picture as {_named(group, item, len(group) - 1)}" for group in groups for item in group
+        }
+        detail = (
+            "Equal bytes. Several questions on one picture are normal; they are not independent of each other, so "
+            "resample pictures rather than items, and never let one picture lie on both sides of a split."
+        )
+        numbers = {"pictures": len(gallery.own), "groups": len(groups), "items": len(evidence)}
+        what = {"severity": "note", "verdict": "keep", "detail": detail, "numbers": numbers}
+        yield gallery.finding("identical-images", groups, evidence, "are shown by more than one item", **what)
+
+
+def _near_identical(gallery: _Gallery, copies: Copies) -> Finding:
+    copied = [[image for image in group if image in gallery.own] for group in copies.groups]
+    copied = [group for group in copied if len(group) > 1 and len(gallery.items(group)) > 1]
+    groups = [gallery.items(group) for group in copied]
+    best: dict[str, float] = {}
+    for pair, score in copies.scores.items():
+        best |= {image: max(score, best.get(image, 0.0)) for image in pair}
+    evidence: dict[str, str] = {}
+    for group, items in zip(copied, groups, strict=True):
+        shown = Counter(item for image in group for item in gallery.own[image])
+        for image in group:
+            alone = {item for item in gallery.own[image] if shown[item] == 1}
+            first = list(islice((item for item in items if item not in alone), _MOST_NAMED + 1))
+            for item in gallery.own[image]:
+                if others := len(items) - len(alone) - (item not in alone):
+                    agreement = f"worst spot agrees to {best.get(image, 1.0):.2f}"
+                    evidence[item] = f"a copy of the picture of {_named(first, item, others)}; {agreement}"
+    detail = (
+        "Pictures that look alike were laid over each other and compared in small windows; only pairs that agree "
+        "everywhere are listed. A change smaller than a letter can be missed."
+    )
+    none = f"None of the {len(gallery.own):,} pictures is a copy of another"
+    numbers = {"groups": len(groups), "pairs_compared": copies.compared, "pairs_left_out": copies.left_out}
+    what = {"none": none, "detail": detail + copies.limit, "numbers": numbers}
+    return gallery.finding(
+        "near-identical-images", groups, evidence, "come back re-encoded, resized or cropped", **what
+    )
+
+
+def _families(gallery: _Gallery, copies: Copies) -> list[list[str]]:
+    grouped = {image for group in copies.groups for image in group}
+    return [*copies.groups, *([image] for image in gallery.own if image not in grouped)]
+
+
+def _images_across_splits(gallery: _Gallery, copies: Copies) -> Iterator[Finding]:
+    if len(set(gallery.splits.values())) < 2:
+        return
+    groups: list[tuple[str, ...]] = []
+    evidence: dict[str, str] = {}
+    for family in _families(gallery, copies):
+        group = tuple(item for item in gallery.items(family) if item in gallery.splits)
+        splits = {gallery.splits[item] for item in group}
+        if len(splits) > 1:
+            groups.append(group)
+            for split in splits:
+                others = [item for item in group if gallery.splits[item] != split]
+                text = f"{split}; also in {gallery.splits[others[0]]}: {_named(others, '', len(others))}"
+                evidence |= {item: text for item in group if gallery.splits[item] == split}
+    detail = (
+        "By the tag `split`; equal and near-identical pictures. Whoever trains or tunes on one split has seen the "
+        "pictures of the other."
+    )
+    what = {"none": "No picture lies in more than one split", "detail": detail + copies.limit}
+    yield gallery.finding("images-across-splits", groups, evidence, "lie in more than one split", **what)
+
+
+def _images_in_other(gallery: _Gallery, copies: Copies, name: str) -> Finding:
+    groups: list[tuple[str, ...]] = []
+    evidence: dict[str, str] = {}
+    for family in _families(gallery, copies):
+        theirs = list(dict.fromkeys(item for image in family for item in gallery.other.get(image, ())))
+        ours = gallery.items(family)
+        if ours and theirs:
+            groups.append(ours)
+            evidence |= {item: f"in {name}: {_named(theirs, '', len(theirs))}" for item in ours}
+    detail = (
+        "Equal and near-identical pictures. Results on the two are not independent, and what was trained on one has "
+        "seen part of the other."
+    )
+    what = {
+        "none": f"No picture is in {name} too",
+        "severity": "bad" if groups else "sound",
+        "detail": detail + copies.limit,
+        "numbers": {"groups": len(groups), "other": name},
+    }
+    return gallery.finding("images-also-in-other", groups, evidence, f"are in {name} too", **what)
+
+
+def _named(items: Iterable[str], without: str, count: int) -> str:
+    """The first of some items by name, without one; ``count`` is their number without it."""
+    few = list(islice((item for item in items if item != without), _MOST_NAMED))
+    return ", ".join(few) + (f" and {count - len(few):,} more" if count > len(few) else "")
+
+
+PROBE = (DuplicateItems(), DuplicateImages())

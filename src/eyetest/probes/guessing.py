@@ -1,0 +1,277 @@
+"""What a guesser without images gets from letters, frequent answers, surface cues and the question. Cues are tested
+both ways; recurring option sets are left out, as they only show which answer is frequent.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from eyetest.measures.stats.luck import as_odd, guessing, uneven
+from eyetest.probes.features import decimals
+from eyetest.probes.subject import Subject, by_option_count, by_tags, no_choices, too_few
+from eyetest.records import Finding, Item, letter
+from eyetest.text import folded, holds_phrase, read_number, words
+from eyetest.wording import percent
+
+_RECURRING_SETS = 5
+_RECURRING = 10
+Trait = Callable[[Sequence[str]], set[int]]
+
+
+class Baselines:
+    """The probe."""
+
+    name = "baselines"
+    summary = "What does guessing score?"
+
+    def run(self, subject: Subject) -> Iterator[Finding]:
+        """The baselines as a note, and a test of each set of options that recurs."""
+        items = subject.choice_items
+        if not items:
+            yield no_choices(self.name, subject)
+            return
+        overall = baseline(items)
+        by_tag = {
+            tag: {value: baseline(group) for value, group in groups.items()} for tag, groups in by_tags(items).items()
+        }
+        yield Finding(
+            probe=self.name,
+            kind="guessing",
+            severity="note",
+            title=f"Guessing scores {percent(overall['random'])}; always answering {overall['letter']} scores "
+            f"{percent(overall['frequent'])}",
+            detail="A score means what it is above these. By tag they are in the JSON.",
+            numbers={"overall": overall, "by_tag": by_tag},
+        )
+        yield from self._recurring(subject, items)
+
+    def _recurring(self, subject: Subject, items: Sequence[Item]) -> Iterator[Finding]:
+        sets: dict[tuple[str, ...], list[Item]] = {}
+        for item in items:
+            sets.setdefault(tuple(sorted(folded(choice.text) for choice in item.choices)), []).append(item)
+        large = sorted(sets.items(), key=lambda pair: -len(pair[1]))[:_RECURRING_SETS]
+        for options, group in large:
+            if len(group) < subject.thresholds.min_items or len(set(options)) < len(options):
+                continue
+            counted = Counter(folded(item.choices[item.gold[0]].text) for item in group)
+            counts = [counted[option] for option in options]
+            top = max(options, key=lambda option: counted[option])
+            yield Finding(
+                probe=self.name,
+                kind=f"frequent-answer-{'-'.join(options)[:40]}",
+                severity="suspect",
+                title=f'"{top}" is right in {percent(counted[top] / len(group))} of {len(group):,} items with '
+                f"the same {len(options)} options",
+                detail=f"The options are {', '.join(options)}; evenly spread, each would be right in "
+                f"{percent(1 / len(options))}.",
+                p=uneven(counts, subject.rng("recurring", *options)),
+                numbers={"options": list(options), "positions": counts, "expected": len(group) / len(options)},
+            )
+
+
+def baseline(items: Sequence[Item]) -> dict[str, Any]:
+    """Random choice, and the most frequent gold letter."""
+    guess = guessing([len(item.choices) for item in items], [item.gold[0] for item in items])
+    return {"n": guess.n, "random": guess.random, "frequent": guess.frequent, "letter": letter(guess.position)}
+
+
+class Positions:
+    """The probe: one test for each number of options."""
+
+    name = "positions"
+    summary = "Are golds spread evenly over the letters?"
+
+    def run(self, subject: Subject) -> Iterator[Finding]:
+        """All tests, or a note that there was nothing to test."""
+        tests = list(self._tests(subject))
+        yield from tests or [too_few(self.name, subject, "with one number of options")]
+
+    def _tests(self, subject: Subject) -> Iterator[Finding]:
+        for options, items in by_option_count(subject.choice_items).items():
+            if len(items) < subject.thresholds.min_items:
+                continue
+            counted = Counter(item.gold[0] for item in items)
+            counts = [counted[position] for position in range(options)]
+            oddest = max(range(options), key=lambda position: abs(counts[position] - len(items) / options))
+            share, expected = counts[oddest] / len(items), 1 / options
+            yield Finding(
+                probe=self.name,
+                kind=f"gold-position-{options}",
+                severity="suspect",
+                verdict="fix",
+                title=f"The gold is {letter(oddest)} in {percent(share)} of the {len(items):,} items with {options} "
+                f"options; {percent(expected)} if spread evenly",
+                detail="Answering one letter always, or never, beats luck. `--fix` reorders options to spread golds.",
+                p=uneven(counts, subject.rng("positions", options)),
+                numbers={"options": options, "positions": counts, "expected": len(items) / options, "n": len(items)},
+            )
+
+
+class NamedAnswer:
+    """The probe: golds that are in the question while no other option is."""
+
+    name = "named-answer"
+    summary = "Does the question name its own answer?"
+
+    def run(self, subject: Subject) -> Iterator[Finding]:
+        """The items, and a test of whether the named option is the gold more often than by chance."""
+        if not subject.choice_items:
+            yield no_choices(self.name, subject)
+            return
+        shortest = subject.thresholds.text.shortest_answer
+        named = [
+            (item, only) for item in subject.choice_items if (only := only_named_option(item, shortest)) is not None
+        ]
+        golds = [item for item, only in named if item.gold[0] == only]
+        if not named:
+            title = "No question names just one of its options"
+            yield Finding(probe=self.name, kind="answer-in-question", severity="sound", title=title)
+            return
+        others = [item for item, only in named if item.gold[0] != only]
+        by_luck = sum(1 / (len(item.choices) - 1) for item in others)
+        chances = [1 / len(item.choices) for item, _ in named]
+        avoids = len(golds) < sum(chances)
+        evidence = {item.id: f'the question says "{item.choices[item.gold[0]].text}"' for item in golds}
+        yield Finding(
+            probe=self.name,
+            kind="answer-in-question",
+            severity="suspect",
+            verdict="review",
+            title=f"Of {len(named):,} questions that name just one option, that is the gold in only "
+            f"{percent(len(golds) / len(named))}; {percent(sum(chances) / len(named))} by luck"
+            if avoids
+            else f"{len(golds):,} times the question names its answer and no other option; {by_luck:.0f} by luck",
+            detail=f"Where a question names exactly one option, it is the gold in {percent(len(golds) / len(named))} "
+            "of cases. What luck does is estimated from questions that name one wrong option.",
+            items=() if avoids else tuple(evidence),
+            evidence={} if avoids else evidence,
+            p=as_odd(len(golds), chances),
+            numbers={"named": len(named), "gold": len(golds), "by_luck": by_luck},
+        )
+
+
+def only_named_option(item: Item, shortest: int) -> int | None:
+    """The one option that question or hint names word for word; short options and numbers do not count."""
+    asked = words(f"{item.question} {item.hint}")
+    named = [
+        i
+        for i, choice in enumerate(item.choices)
+        if len(choice.text.strip()) >= shortest
+        and read_number(choice.text) is None
+        and holds_phrase(asked, words(choice.text))
+    ]
+    return named[0] if len(named) == 1 else None
+
+
+def shares_most_words(texts: Sequence[str]) -> set[int]:
+    """The option with most words in common with the others, as distractors made from the gold give it away."""
+    bags = [set(words(text)) for text in texts]
+    common = [sum(len(bag & other) for j, other in enumerate(bags) if i != j) for i, bag in enumerate(bags)]
+    return _extreme(common, max) if max(common) else set()
+
+
+def middle_number(texts: Sequence[str]) -> set[int]:
+    """The numbers of the middle half, where all options are different numbers."""
+    numbers = [read.value for text in texts if (read := read_number(text))]
+    if len(texts) < 3 or len(set(numbers)) < len(texts):
+        return set()
+    order = sorted(range(len(texts)), key=numbers.__getitem__)
+    edge = len(texts) // 4 if len(texts) >= 4 else 1
+    return set(order[edge : len(texts) - edge])
+
+
+TRAITS: dict[str, tuple[Trait, str]] = {
+    "longest": (lambda texts: _extreme([len(text) for text in texts], max), "the longest option"),
+    "shortest": (lambda texts: _extreme([len(text) for text in texts], min), "the shortest option"),
+    "precise": (
+        lambda texts: _extreme([decimals(text) for text in texts], max) if any(map(decimals, texts)) else set(),
+        "the most precise number",
+    ),
+    "case": (lambda texts: _odd_one([case_of(text) for text in texts]), "the only option in another case"),
+    "odd-one-out": (lambda texts: _odd_one([form_of(text) for text in texts]), "the only option of another form"),
+    "common-words": (shares_most_words, "the option that shares most words with the others"),
+    "middle": (middle_number, "a number from the middle of the range"),
+}
+"""By name: which options show the trait, and what it is called."""
+
+
+class Looks:
+    """The probe: one test for each trait."""
+
+    name = "looks"
+    summary = "Can the gold be guessed from how options look?"
+
+    def run(self, subject: Subject) -> Iterator[Finding]:
+        """All tests, or a note that there was nothing to test."""
+        tests = list(self._tests(subject))
+        yield from tests or [too_few(self.name, subject, "whose options are their own and show the same trait")]
+
+    def _tests(self, subject: Subject) -> Iterator[Finding]:
+        items = without_recurring_options(subject.choice_items)
+        texts = [[choice.text for choice in item.choices] for item in items]
+        for kind, (trait, what) in TRAITS.items():
+            marked = [trait(options) for options in texts]
+            told = [
+                (item, showing)
+                for item, showing in zip(items, marked, strict=True)
+                if 0 < len(showing) < len(item.choices)
+            ]
+            if len(told) < subject.thresholds.min_items:
+                continue
+            chances = [len(showing) / len(item.choices) for item, showing in told]
+            hits = [item.id for item, showing in told if item.gold[0] in showing]
+            expected = sum(chances)
+            avoids = len(hits) < expected
+            yield Finding(
+                probe=self.name,
+                kind=f"gold-{kind}",
+                severity="suspect",
+                verdict="keep",
+                title=f"The gold is {what} in {'only ' if avoids else ''}{percent(len(hits) / len(told))} "
+                f"of {len(told):,} items; {percent(expected / len(told))} by luck",
+                detail="A guesser who knows this habit "
+                + ("rules options out without a picture." if avoids else "needs no picture."),
+                items=() if avoids else tuple(hits),
+                p=as_odd(len(hits), chances),
+                numbers={"n": len(told), "hits": len(hits), "expected": expected},
+            )
+
+
+def without_recurring_options(items: Sequence[Item]) -> list[Item]:
+    """Items whose set of options is unique, or nearly."""
+    keys = [frozenset(folded(choice.text) for choice in item.choices) for item in items]
+    common = Counter(keys)
+    return [item for item, key in zip(items, keys, strict=True) if common[key] < _RECURRING]
+
+
+def _extreme(values: Sequence[int], which: Callable[[Sequence[int]], int]) -> set[int]:
+    best = which(values)
+    return {i for i, value in enumerate(values) if value == best}
+
+
+def _odd_one(kinds: Sequence[str]) -> set[int]:
+    counted = Counter(kinds)
+    if len(kinds) < 3 or len(counted) != 2 or min(counted.values()) != 1:
+        return set()
+    return {i for i, kind in enumerate(kinds) if counted[kind] == 1}
+
+
+def case_of(text: str) -> str:
+    """Case of an option: upper, capital, lower, or none."""
+    letters = [char for char in text if char.isalpha()]
+    if not letters:
+        return "none"
+    if all(char.isupper() for char in letters):
+        return "upper"
+    return "capital" if letters[0].isupper() else "lower"
+
+
+def form_of(text: str) -> str:
+    """Whether an option is a number, a word, a phrase or a sentence."""
+    if read_number(text):
+        return "number"
+    count = len(words(text))
+    return "word" if count <= 1 else "phrase" if count <= 5 else "sentence"
+
+
+PROBE = (Baselines(), Positions(), NamedAnswer(), Looks())

@@ -1,0 +1,295 @@
+"""Questions that come with answers: with options, with open answers that get some, with reasons, in dialogues."""
+
+import random
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Annotated, Literal
+
+import msgspec
+
+from eyetest.records import MAX_CHOICES, Choice, Turn
+from eyetest.records.item import DIALOGUE, TURN
+from eyetest.reform.annotation import Annotation, Annotations, FileSettings
+from eyetest.reform.distractors.answer_kinds import TWO_SIDED, KindName
+from eyetest.reform.distractors.answers import AnswerDistractors, OpenQuestion, false_negatives, majority
+from eyetest.reform.distractors.candidates import from_candidates
+from eyetest.reform.distractors.words import differs, plain
+from eyetest.reform.reformers.base import (
+    ItemDraft,
+    Kit,
+    OptionCount,
+    QuestionSettings,
+    Written,
+    by_record,
+    distinct,
+    draft,
+    listed_choices,
+    reformer,
+    shuffled,
+)
+from eyetest.wording import percent
+
+_WHICH_REASON = 'The answer to the question "{question}" is "{answer}". Which reason supports it?'
+NEAR = "number near the gold"
+OPEN_ANSWERS = "open-answers"
+Source = Literal["rules", "model", "pool"]
+_TYPES = ("question_type", "detailed", "type")  # tags in which datasets say what a question asks for
+_MOST_MEASURED = 2_000  # records of several people's answers from which the risk of the pool is estimated
+_TRIES = 200  # rationales of other questions among which distractors are sought
+
+
+class TextSettings(FileSettings, frozen=True):
+    """How questions with short answers are asked and scored."""
+
+    question: str = "{question}"
+    metric: str = "words"
+
+
+@by_record("text", "questions answered in a few words, scored against all right answers", TextSettings)
+def _text(record: Annotation, settings: TextSettings, kit: Kit) -> ItemDraft | str:
+    """A question with all its right answers; the condition's instruction asks for a short answer."""
+    if not record.answers or ("{question}" in settings.question and not record.question):
+        return "no question" if record.answers else "no answer"
+    return draft(record, question=settings.question, references=record.answers, tags={"metric": settings.metric})
+
+
+class ChoicesSettings(FileSettings, frozen=True):
+    """How questions with options are asked."""
+
+    question: str = "{question}"
+    options: OptionCount = MAX_CHOICES  # at most; wrong ones are drawn, of numbers those near the right one
+
+
+@by_record("choices", "questions that come with their own options", ChoicesSettings)
+def _choices(record: Annotation, settings: ChoicesSettings, kit: Kit) -> ItemDraft | str:
+    if record.gold is None or len(record.options) < 2:
+        return "no gold" if record.gold is None else "fewer than two options"
+    if not record.images:
+        return "no picture belongs to it"
+    choices = _as_many(record, record.gold, settings.options, kit)
+    return draft(record, question=settings.question, hint=record.hint, choices=choices)
+
+
+def _as_many(record: Annotation, gold: int, most: int, kit: Kit) -> tuple[Choice, ...]:
+    """All options of a record in its order, or as many as are wanted."""
+    if len(record.options) <= most:
+        return listed_choices(record.options, gold)
+    chance = kit.chance(record.id, "options")
+    right = record.options[gold]
+    if all(option.isascii() and option.isdigit() for option in record.options):
+        others = [(str(number), NEAR) for number in numbers_around(int(right), most, chance, lowest=0)]
+    else:
+        wrong = [option for position, option in enumerate(record.options) if position != gold]
+        others = [(option, "the dataset's options") for option in chance.sample(wrong, most - 1)]
+    return shuffled(right, others, chance)
+
+
+def numbers_around(gold: int, options: int, chance: random.Random, lowest: int) -> list[int]:
+    """Other numbers of a row in which each position of the gold is equally likely, within its ends."""
+    first = gold - chance.randrange(min(options, gold - lowest + 1))
+    return [number for number in range(first, first + options) if number != gold]
+
+
+class OpenAnswerSettings(FileSettings, frozen=True):
+    """How open questions get their options."""
+
+    question: str = "{question}"
+    options: OptionCount = 4
+    sources: tuple[Source, ...] = ("rules", "model", "pool")
+    """Sources of distractors in order; a later source only fills the gaps of earlier ones."""
+    kinds: tuple[KindName, ...] = ()  # only questions with answers of these kinds; empty: all
+    agreement: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0
+    """Least share of a record's answers that equal the gold: 0.5 leaves out records without a majority."""
+
+
+@reformer(
+    OPEN_ANSWERS,
+    "open questions as choice questions, with distractors made by rule, by a model or from other answers",
+    OpenAnswerSettings,
+)
+def _open_answers(annotations: Annotations, settings: OpenAnswerSettings, kit: Kit) -> Iterator[ItemDraft]:
+    questions = (asked for record in annotations if (asked := _open_question(record)) is not None)
+    distractors = AnswerDistractors(questions, settings.options, kit.seed)
+    if "pool" in settings.sources:
+        _note_risk(annotations, distractors, kit)
+
+    def make(record: Annotation) -> ItemDraft | str:
+        asked = _to_ask(record, settings)
+        if isinstance(asked, str):
+            return asked
+        chance = kit.chance(record.id, "distractors")
+        written = _collect(asked, settings, distractors, kit.written.get(record.id, ()), chance)
+        if not written:
+            return "no distractor"
+        choices, tags = shuffled(asked.gold, written, chance), {"answer_kind": asked.kind.name}
+        return draft(record, question=settings.question, hint=record.hint, choices=choices, tags=tags)
+
+    return kit.made(map(make, annotations))
+
+
+def open_questions(annotations: Annotations, settings: OpenAnswerSettings, kit: Kit) -> Iterator[ItemDraft]:
+    """Text items of the records for which a model is to write distractors; the first reference is the gold."""
+    rules_first = "rules" in settings.sources[: settings.sources.index("model")]
+    for record in annotations:
+        asked = _to_ask(record, settings)
+        if isinstance(asked, str) or asked.kind.name in TWO_SIDED or (rules_first and asked.kind.name != "text"):
+            continue
+        right = tuple(dict.fromkeys((asked.gold, *record.answers)))
+        yield draft(record, question=settings.question, hint=record.hint, references=right)
+
+
+def _to_ask(record: Annotation, settings: OpenAnswerSettings) -> OpenQuestion | str:
+    """The question of a record, or why it makes no item."""
+    asked = _open_question(record)
+    if asked is None or gold_of(record)[1] < settings.agreement:
+        return "no answer" if asked is None else "too little agreement"
+    return asked if not settings.kinds or asked.kind.name in settings.kinds else "answer of another kind"
+
+
+def gold_of(record: Annotation) -> tuple[str, float]:
+    """The answer that the dataset itself names, or the most frequent one (the first of several), and its share."""
+    if not record.label:
+        return majority(record.answers)
+    given = [plain(answer) for answer in record.answers if answer.strip()]
+    return record.label, given.count(plain(record.label)) / max(1, len(given))
+
+
+def _open_question(record: Annotation) -> OpenQuestion | None:
+    gold, _ = gold_of(record)
+    types = (record.tags.get(tag) for tag in _TYPES)
+    type_ = next((value for value in types if isinstance(value, str)), "")
+    return OpenQuestion(record.question, gold, record.answers, type_) if gold else None
+
+
+def _collect(
+    asked: OpenQuestion,
+    settings: OpenAnswerSettings,
+    distractors: AnswerDistractors,
+    written: Sequence[Written],
+    chance: random.Random,
+) -> list[Written]:
+    kind = asked.kind.name
+    made: list[Written] = []
+    for source in settings.sources:
+        new = list(written)
+        if source == "rules":
+            new = [(text, f"{kind} rule") for text in distractors.by_rule(asked, chance)]
+            if new and kind in TWO_SIDED:
+                return new[:1]
+        elif source == "pool":
+            new = [(text, "pool") for text in distractors.from_pool(asked, chance)]
+        for text, author in new:
+            if differs(text, [other for other, _ in made]) and not asked.is_right(text):
+                made.append((text, author))
+        if len(made) >= settings.options - 1:
+            break
+    return made[: settings.options - 1]
+
+
+def _note_risk(annotations: Annotations, distractors: AnswerDistractors, kit: Kit) -> None:
+    """Note how often a distractor from the pool would have been right, by the answers of several people."""
+    from scipy.stats import binomtest  # noqa: PLC0415 (slow to load, and few datasets need it)
+
+    questions = (_open_question(record) for record in annotations if len(record.answers) > 2)
+    several = (asked for asked in questions if asked is not None)
+    hits, total = false_negatives(islice(several, _MOST_MEASURED), distractors, kit.chance("risk"))
+    if total:
+        bounds = binomtest(hits, total).proportion_ci(0.95, "exact")
+        kit.note(
+            f"of distractors from the dataset's other answers {percent(hits / total)} were what one more person "
+            f"answered ({hits:,} of {total:,}; 95 % interval {percent(bounds.low)} to {percent(bounds.high)})"
+        )
+
+
+@reformer("rationale", "which reason supports the answer, among the reasons of other questions", QuestionSettings)
+def _rationales(annotations: Annotations, settings: QuestionSettings, kit: Kit) -> Iterator[ItemDraft]:
+    """Rationales of other images' questions with another answer, as distractors."""
+    known = [record for record in annotations if record.captions and _answer_of(record)]
+
+    def make(record: Annotation) -> ItemDraft | str:
+        answer = _answer_of(record)
+        if not answer or not record.captions:
+            return "no rationale" if answer else "no answer"
+        chance = kit.chance(record.id, "rationales")
+        tried = sorted(chance.sample(known, min(len(known), _TRIES)), key=lambda other: -_overlap(record, other))
+        others = [o for o in tried if o.images != record.images and plain(_answer_of(o)) != plain(answer)]
+        wrong = distinct((other.captions[0] for other in others), record.captions, settings.options - 1)
+        if not wrong:
+            return "no other rationale"
+        question = (settings.question or _WHICH_REASON).replace("{answer}", answer)
+        choices = shuffled(record.captions[0], [(text, "rationale of another question") for text in wrong], chance)
+        return draft(record, question=question, choices=choices)
+
+    return kit.made(map(make, annotations))
+
+
+def _answer_of(record: Annotation) -> str:
+    """The right option's words, or the label, or the first answer; empty where there is none."""
+    if record.gold is not None and record.options:
+        return record.options[record.gold] if 0 <= record.gold < len(record.options) else ""
+    return record.label or (record.answers[0] if record.answers else "")
+
+
+def _overlap(record: Annotation, other: Annotation) -> float:
+    ours, theirs = set(record.question.casefold().split()), set(other.question.casefold().split())
+    return len(ours & theirs) / max(1, len(ours | theirs))
+
+
+class DialogueSettings(FileSettings, frozen=True):
+    """How turns get their options."""
+
+    options: OptionCount = 4
+
+
+@reformer("dialogue", "dialogues, an item for each turn with the turns before it", DialogueSettings)
+def _dialogues(annotations: Annotations, settings: DialogueSettings, kit: Kit) -> Iterator[ItemDraft]:
+    """An item for each turn, with the turns before it; distractors are its candidates, or as for open questions."""
+    if any(turn.options for record in annotations for turn in record.turns):
+        return kit.made(result for record in annotations for result in _with_candidates(record, settings, kit))
+    return _without_candidates(annotations, settings, kit)
+
+
+def _with_candidates(record: Annotation, settings: DialogueSettings, kit: Kit) -> Iterator[ItemDraft | str]:
+    for number, turn in enumerate(record.turns, 1):
+        chance = kit.chance(record.id, number)
+        right = (turn.answer, *turn.answers)
+        wrong = from_candidates(turn.question, right, turn.options, settings.options - 1, chance)
+        if not wrong:
+            yield "no candidate surely contradicts the answer"
+            continue
+        yield draft(
+            record,
+            str(number),
+            question=turn.question,
+            hint=record.captions[0] if record.captions else "",
+            history=_before(record, number),
+            choices=shuffled(turn.answer, [(text, "candidates") for text in wrong], chance),
+            tags={DIALOGUE: record.id, TURN: number},
+        )
+
+
+def _without_candidates(annotations: Annotations, settings: DialogueSettings, kit: Kit) -> Iterator[ItemDraft]:
+    """Every turn as an open question, which then gets back its position in the dialogue."""
+    known: dict[str, tuple[Annotation, int]] = {}
+
+    def turns() -> Iterator[Annotation]:
+        for record in annotations:
+            for number, turn in enumerate(record.turns, 1):
+                name, answers = f"{record.id}:{number}", turn.answers or (turn.answer,)
+                known[name] = (record, number)
+                yield Annotation(
+                    id=name, images=record.images, question=turn.question, label=turn.answer, answers=answers
+                )
+
+    for made in _open_answers.drafts(Annotations(turns), OpenAnswerSettings(options=settings.options), kit):
+        record, number = known[made.record]
+        tags = made.item.tags | record.tags | {DIALOGUE: record.id, TURN: number}
+        item = msgspec.structs.replace(made.item, history=_before(record, number), tags=tags)
+        yield msgspec.structs.replace(made, item=item)
+
+
+def _before(record: Annotation, number: int) -> tuple[Turn, ...]:
+    return tuple(Turn(turn.question, turn.answer) for turn in record.turns[: number - 1])
+
+
+REFORMER = (_text, _choices, _open_answers, _rationales, _dialogues)

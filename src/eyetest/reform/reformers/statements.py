@@ -1,0 +1,315 @@
+"""Captions and statements: describe an image, what fits or is true of it, what is wrong with it, which step it is."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Literal
+
+import msgspec
+
+from eyetest.reform.annotation import Annotation, Annotations, FileSettings
+from eyetest.reform.distractors.candidates import CaptionPool
+from eyetest.reform.distractors.relations import VERBS, excluded, matched
+from eyetest.reform.distractors.words import plain
+from eyetest.reform.reformers.base import (
+    ItemDraft,
+    Kit,
+    OptionCount,
+    QuestionSettings,
+    Shown,
+    by_record,
+    distinct,
+    draft,
+    listed_choices,
+    reformer,
+    shuffled,
+)
+
+_WHICH_CAPTION = "Which sentence describes the picture?"
+_NO_CAPTION = "no caption"
+_NO_OTHER = "no caption that says something else"
+
+
+class CaptionSettings(FileSettings, frozen=True):
+    """How a description is asked for."""
+
+    question: str = "Describe this picture in one short sentence."
+    metric: str = "cider"
+
+
+@by_record("caption", "a picture described in a sentence, scored against people's captions", CaptionSettings)
+def _described(record: Annotation, settings: CaptionSettings, kit: Kit) -> ItemDraft | str:
+    if not record.captions:
+        return _NO_CAPTION
+    return draft(record, question=settings.question, references=record.captions, tags={"metric": settings.metric})
+
+
+class MatchingSettings(FileSettings, frozen=True):
+    """How a caption is asked about."""
+
+    question: str = 'Does this sentence describe the picture? "{caption}"'
+
+
+@reformer("matching", "whether a caption describes a picture: yes or no", MatchingSettings)
+def _matching(annotations: Annotations, settings: MatchingSettings, kit: Kit) -> Iterator[ItemDraft]:
+    """One item per image: its own caption (yes), or a different one of another image (no)."""
+    pool = CaptionPool(annotations)
+
+    def make(record: Annotation) -> ItemDraft | str:
+        if not record.captions:
+            return _NO_CAPTION
+        chance = kit.chance(record.id, "matching")
+        fits = chance.random() < 0.5
+        captions = [chance.choice(record.captions)] if fits else pool.draw(record, 1, chance)
+        if not captions:
+            return _NO_OTHER
+        return draft(
+            record,
+            question=settings.question.replace("{caption}", captions[0]),
+            choices=listed_choices(("yes", "no"), 0 if fits else 1),
+            tags={"caption": "own" if fits else "other picture"},
+        )
+
+    return kit.made(map(make, annotations))
+
+
+@reformer("selection", "which of several captions describes a picture", QuestionSettings)
+def _selection(annotations: Annotations, settings: QuestionSettings, kit: Kit) -> Iterator[ItemDraft]:
+    pool = CaptionPool(annotations)
+
+    def make(record: Annotation) -> ItemDraft | str:
+        if not record.captions:
+            return _NO_CAPTION
+        chance = kit.chance(record.id, "selection")
+        gold = chance.choice(record.captions)
+        others = pool.draw(record, settings.options - 1, chance)
+        if not others:
+            return _NO_OTHER
+        choices = shuffled(gold, [(caption, "caption of another picture") for caption in others], chance)
+        return draft(record, question=settings.question or _WHICH_CAPTION, choices=choices)
+
+    return kit.made(map(make, annotations))
+
+
+@reformer(
+    "pairs",
+    "pictures with a caption each: which caption for a picture, and which picture for a caption",
+    FileSettings,
+)
+def _pairs(annotations: Annotations, settings: FileSettings, kit: Kit) -> Iterator[ItemDraft]:
+    """Two items per pair; all items of a record are one group, since they only discriminate together."""
+    for record in annotations:
+        if len(record.images) != len(record.captions) or len(record.captions) < 2:
+            kit.passed_over["not as many captions as pictures"] += 1
+            continue
+        images = [Shown(image=image) for image in record.images]
+        numbers = [f"<image {number}>" for number in range(1, len(images) + 1)]
+        group = f"{record.id}:caption-0"
+        for position, caption in enumerate(record.captions):
+            which = f'Which picture does this sentence describe? "{caption}"'
+            for kind, other, shown, question, options in (
+                ("caption", "picture", [images[position]], _WHICH_CAPTION, record.captions),
+                ("picture", "caption", images, which, numbers),
+            ):
+                fields = {"question": question, "choices": listed_choices(options, position), "group": group}
+                tags = {"direction": f"{kind} of a {other}"}
+                yield draft(record, f"{kind}-{position}", shown, **fields, tags=tags)
+
+
+_TRUE_FALSE = ("true", "false")
+_ANSWERS = {
+    **dict.fromkeys(("entailment", "supported"), "yes"),
+    **dict.fromkeys(("neutral", "nei", "not enough information"), "not sure"),
+    **dict.fromkeys(("contradiction", "refuted"), "no"),
+}
+_FINE = "NON"
+_FLAWS = {
+    "BLR": ("It is blurred", "Is this picture blurred?"),
+    "BRT": ("It is too bright", "Is this picture too bright?"),
+    "DRK": ("It is too dark", "Is this picture too dark?"),
+    "FRM": (
+        "What matters is cut off or hardly in view",
+        "Is what matters in this picture cut off or hardly in view?",
+    ),
+    "OBS": (
+        "Something in front, such as a finger, hides part of it",
+        "Does something in front hide part of the view?",
+    ),
+    "ROT": ("It is turned and has to be rotated", "Is this picture turned, so that it has to be rotated?"),
+    _FINE: ("Nothing: its quality is fine", ""),
+}  # how each code of VizWiz-QualityIssues is offered as an option and asked about
+_AGREE = 2  # A flaw counts if so many people saw it; it can be denied only where none did
+_STEPS = {
+    "shown": (0, "Which one?"),
+    "next": (1, "Which step comes right after it?"),
+    "previous": (-1, "Which step comes right before it?"),
+}
+
+
+class TrueFalseSettings(FileSettings, frozen=True):
+    """How a statement is asked about."""
+
+    question: str = "Is this true of the picture? {caption}"  # ``{caption}`` stands for the statement
+    options: tuple[str, str] = ("yes", "no")  # for a true and for a false statement
+
+
+@by_record("true-false", "whether a statement is true of the picture", TrueFalseSettings)
+def _true_false(record: Annotation, settings: TrueFalseSettings, kit: Kit) -> ItemDraft | str:
+    if record.label not in _TRUE_FALSE or not record.captions:
+        return "no label" if record.captions else "no caption"
+    question = settings.question.replace("{caption}", record.captions[0])
+    choices = listed_choices(settings.options, _TRUE_FALSE.index(record.label))
+    return draft(record, question=question, hint=record.hint, choices=choices)
+
+
+class EntailmentSettings(FileSettings, frozen=True):
+    """How a statement is asked about, and which answer each label stands for."""
+
+    question: str = 'Going by the picture, is this statement true? "{question}"'
+    answers: dict[str, str] = msgspec.field(default_factory=lambda: dict(_ANSWERS))
+    """Labels are compared without case."""
+
+
+@by_record("entailment", "whether a statement is true of a picture: yes, not sure, no", EntailmentSettings)
+def _entailment(record: Annotation, settings: EntailmentSettings, kit: Kit) -> ItemDraft | str:
+    """Whether image and hint support a statement; the annotated label is a tag."""
+    label = plain(record.label)
+    answer = next((answer for known, answer in settings.answers.items() if plain(known) == label), None)
+    if answer is None:
+        return f'no answer for the label "{record.label}"' if record.label else "no label"
+    options = tuple(dict.fromkeys(settings.answers.values()))
+    return draft(
+        record,
+        question=settings.question,
+        hint=record.hint,
+        choices=listed_choices(options, options.index(answer)),
+        tags={"label": record.label},
+    )
+
+
+class SpatialRelationSettings(FileSettings, frozen=True):
+    """How relations are asked for."""
+
+    question: str = "Which of these is true of the picture?"  # where the record has none
+    options: OptionCount = 4  # at most; a relation that excludes only one other has two
+    matched: bool = False
+    """Two options, the wrong one being another caption's relation: each is wrong exactly as often as right."""
+
+
+@reformer(
+    "spatial-relation",
+    "which statement about the place of two things is true, among relations that exclude one another",
+    SpatialRelationSettings,
+)
+def _spatial(annotations: Annotations, settings: SpatialRelationSettings, kit: Kit) -> Iterator[ItemDraft]:
+    """One item per true caption, among captions with relations that it excludes or that the dataset calls false."""
+    partners: dict[str, list[tuple[str, str]]] = {}
+    if settings.matched:
+        true = [record for record in annotations if record.label == "true" and record.gold is None]
+        pairs = matched([record.relation for record in true], kit.chance("partners"))
+        partners = {true[position].id: [other] for position, other in pairs.items()}
+
+    def make(record: Annotation) -> ItemDraft | str:
+        if record.label != "true":
+            return "the caption is false" if record.label == "false" else "no label"
+        chance = kit.chance(record.id, "relations")
+        if record.gold is not None:
+            others = [(text, "false by the dataset") for n, text in enumerate(record.options) if n != record.gold]
+        else:
+            chosen = partners.get(record.id, ()) if settings.matched else excluded(record.relation, chance)
+            others = _with_relations(record, chosen)
+        if not others:
+            return "no relation is left that it excludes"
+        choices = shuffled(record.captions[0], others[: settings.options - 1], chance)
+        return draft(record, question=record.question or settings.question, hint=record.hint, choices=choices)
+
+    return kit.made(map(make, annotations))
+
+
+def _with_relations(record: Annotation, relations: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    parts = re.fullmatch(rf"(.+?)(?: is| are)? {re.escape(record.relation)} (.+)", record.captions[0], re.IGNORECASE)
+    if parts is None or not record.relation:
+        return []
+    return [
+        (f"{parts[1]} {relation if relation in VERBS else f'is {relation}'} {parts[2]}", author)
+        for relation, author in relations
+    ]
+
+
+class QualitySettings(FileSettings, frozen=True):
+    """What is asked, and how many people have to agree."""
+
+    ask: Literal["flaw", "yes-no"] = "flaw"
+    question: str = "What is wrong with the quality of this picture?"
+    options: Annotated[int, msgspec.Meta(ge=2, le=len(_FLAWS))] = 4
+
+
+@by_record(
+    "quality", "which flaw a picture has (ask: flaw), or whether it has a certain one (ask: yes-no)", QualitySettings
+)
+def _quality(record: Annotation, settings: QualitySettings, kit: Kit) -> ItemDraft | str:
+    if not record.answers:
+        return "no answer"
+    make = _which_flaw if settings.ask == "flaw" else _whether_flawed
+    return make(record, Counter(record.answers), settings, kit) or "people do not agree"
+
+
+def _which_flaw(record: Annotation, votes: Counter[str], settings: QualitySettings, kit: Kit) -> ItemDraft | None:
+    """The flaw with most votes, among flaws without any."""
+    (code, most), *others = votes.most_common()
+    unseen = [other for other in _FLAWS if not votes[other]]
+    if code not in _FLAWS or most < _AGREE or (others and others[0][1] == most) or not unseen:
+        return None
+    chance = kit.chance(record.id, "flaw")
+    drawn = chance.sample(unseen, min(settings.options - 1, len(unseen)))
+    return draft(
+        record,
+        question=settings.question,
+        choices=shuffled(_FLAWS[code][0], [(_FLAWS[other][0], "flaw that nobody saw") for other in drawn], chance),
+        tags={"flaw": code, "votes": most},
+    )
+
+
+def _whether_flawed(record: Annotation, votes: Counter[str], settings: QualitySettings, kit: Kit) -> ItemDraft | None:
+    """A flaw that annotators saw, or one without votes; equally likely where both can be asked."""
+    flaws = [code for code in _FLAWS if code != _FINE]
+    seen = [code for code in flaws if votes[code] >= _AGREE]
+    unseen = [code for code in flaws if not votes[code]]
+    chance = kit.chance(record.id, "yes-no")
+    asked = [codes for codes in (seen, unseen) if codes]
+    if not asked:
+        return None
+    code = chance.choice(chance.choice(asked))
+    return draft(
+        record,
+        question=_FLAWS[code][1],
+        choices=listed_choices(("yes", "no"), 0 if code in seen else 1),
+        tags={"flaw": code, "votes": votes[code]},
+    )
+
+
+class StepsSettings(QuestionSettings, frozen=True):
+    """Which step is asked for; ``{question}`` in the wording stands for the task."""
+
+    ask: Literal["shown", "next", "previous"] = "shown"
+
+
+@by_record("steps", "which step of some instructions a picture shows, or which comes next", StepsSettings)
+def _steps(record: Annotation, settings: StepsSettings, kit: Kit) -> ItemDraft | str:
+    away, which = _STEPS[settings.ask]
+    position = -1 if record.gold is None else record.gold + away
+    if not 0 <= position < len(record.steps):
+        return "no such step"
+    gold, chance = record.steps[position], kit.chance(record.id, settings.ask)
+    others = distinct(chance.sample(record.steps, len(record.steps)), [gold], settings.options - 1)
+    if not others:
+        return "too few steps"
+    return draft(
+        record,
+        question=settings.question or f'The picture shows one step of "{{question}}". {which}',
+        choices=shuffled(gold, [(step, "another step") for step in others], chance),
+        tags={"step": position + 1, "steps": len(record.steps)},
+    )
+
+
+REFORMER = (_described, _matching, _selection, _pairs, _true_false, _entailment, _spatial, _quality, _steps)

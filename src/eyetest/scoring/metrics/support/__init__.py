@@ -1,1 +1,0 @@
-"""What several metrics lean on: texts made comparable, edits, numbers, n-grams, caption tokens."""

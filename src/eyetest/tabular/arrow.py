@@ -1,0 +1,297 @@
+"""Parquet and Arrow streams in validated batches; what may expand is first read by a child with limited memory."""
+
+import math
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from eyetest.errors import InputError, first_line, param
+from eyetest.store.files import open_regular
+from eyetest.tabular.table import MAX_GROWTH, MAX_UNPACKED, Row, refuse_twins
+
+_CHILD_MEMORY = 3 * 2**29  # bytes for the child beyond the largest file: an uncompressed batch is read as it is
+_CHILD_SECONDS = 900
+_REFUSED = 2  # the child's exit status after it wrote why; any other but 0 means that it ran out of memory
+_MAX_SWOLLEN, _PACKED = 2**27, 100  # decompressed bytes, or times the size, before values are expanded
+_BATCH = 2**28  # bytes of a batch if each of its rows held all that its row group has
+_WIDEST = 2**20
+_CHILD_ROWS = 5_000
+_STREAM_ROWS = 64
+_OBJECT = 64
+_IS_LIST = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+_STREAM_END = b"\xff\xff\xff\xff\0\0\0\0"
+_UNREADABLE = (pa.ArrowException, ValueError, TypeError, OverflowError, MemoryError)
+
+
+class BoundedParquet:
+    """A Parquet file, opened for reading; made by `open_bounded`. The output of an untrusted one is counted."""
+
+    def __init__(self, path: Path, file: pq.ParquetFile, *, trusted: bool) -> None:
+        self.path, self.metadata, self.schema, self._file = path, file.metadata, file.schema_arrow, file
+        self._trusted = trusted
+
+    def batches(
+        self, rows: int, columns: Sequence[str] | None = None, group: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows in order, or those of a row group, at most so many at once, and fewer where they may be large."""
+        groups, size = list(range(self.metadata.num_row_groups)), 0
+        if not self._trusted:  # each row may hold all that its row group has
+            largest = max((self.metadata.row_group(number).total_byte_size for number in groups), default=0)
+            rows = min(rows, max(_BATCH // max(largest, 1), 1))
+        for batch in self._file.iter_batches(rows, row_groups=groups if group is None else [group], columns=columns):
+            refuse_damaged(self.path, batch)
+            if not self._trusted:
+                plain = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in batch.columns]
+                batch = pa.record_batch(plain, names=batch.schema.names)  # noqa: PLW2901
+                size += batch.nbytes
+                if size > _most(self.path):
+                    raise _unfolds(self.path)
+            yield batch
+
+    def table(self, columns: Sequence[str] | None = None, group: int | None = None) -> pa.Table:
+        """All rows, or those of a row group, at once."""
+        if not self._trusted and (batches := list(self.batches(_CHILD_ROWS, columns, group))):
+            return pa.Table.from_batches(batches).replace_schema_metadata(self.schema.metadata)
+        groups = list(range(self.metadata.num_row_groups)) if group is None else [group]
+        table = self._file.read_row_groups(groups, columns=columns)
+        table.validate(full=True)
+        return table
+
+
+@contextmanager
+def open_bounded(path: Path, *, trusted: bool = False) -> Iterator[BoundedParquet]:
+    """Open a Parquet file after checking its metadata, unless it is trusted; it is not mapped into memory."""
+    status = path.stat()
+    metadata = _metadata(path, trusted, (status.st_size, status.st_mtime_ns, status.st_ino))
+    with pq.ParquetFile(path, metadata=metadata, page_checksum_verification=True) as file:
+        yield BoundedParquet(path, file, trusted=trusted)
+
+
+@lru_cache(maxsize=64)
+def _metadata(path: Path, trusted: bool, identity: tuple[int, ...]) -> pq.FileMetaData:
+    """The footer; cached, because a benchmark's items are opened often."""
+    metadata = pq.read_metadata(path)
+    if not trusted and _may_unfold(path, metadata, identity[0]):
+        count_rows("parquet", [path])
+    return metadata
+
+
+def _may_unfold(path: Path, metadata: pq.FileMetaData, size: int) -> bool:
+    """Whether one row may expand to far more than its bytes, as lists may; refuse what is out of proportion."""
+    columns = [metadata.schema.column(index) for index in range(metadata.num_columns)]
+    if wide := next((column for column in columns if column.length > _WIDEST), None):
+        raise InputError(f"{path}: {wide.path}: values of {wide.length:,} bytes each")
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    if any(group.num_columns != len(columns) for group in groups):
+        raise InputError(f"{path} is damaged: a row group lacks a column")
+    if (unpacked := sum(group.total_byte_size for group in groups)) > max(_MAX_SWOLLEN, _PACKED * size):
+        raise InputError(f"{path}: a few of its bytes unpack into {unpacked // 2**20:,} MB")
+    return any(column.max_repetition_level for column in columns)
+
+
+def _most(path: Path) -> int:
+    return max(MAX_UNPACKED, MAX_GROWTH * path.stat().st_size)
+
+
+def count_rows(kind: str, paths: Sequence[Path]) -> list[int]:
+    """The number of rows of each file, ``parquet`` or ``stream``, counted by a child process with limited memory."""
+    command = [sys.executable, "-m", "eyetest.tabular.arrow", kind, *map(str, paths)]
+    environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)  # noqa: S603
+    counts = [int(line) for line in done.stdout.split()]
+    if done.returncode == _REFUSED:
+        raise InputError((done.stderr.splitlines() or ["unreadable"])[-1])
+    if done.returncode:
+        raise _unfolds(paths[min(len(counts), len(paths) - 1)])
+    return counts
+
+
+def _count_in_child(kind: str, paths: Sequence[str]) -> int:
+    """Read files under limits and print the number of rows of each; the exit status is the result."""
+    memory = _CHILD_MEMORY + max(Path(path).stat().st_size for path in paths)
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CPU, (_CHILD_SECONDS, _CHILD_SECONDS))
+    pa.set_cpu_count(1)
+    for path in map(Path, paths):
+        try:
+            print(_count(path, stream_batches(path, _STREAM_ROWS) if kind == "stream" else _parquet_batches(path)))
+        except InputError as error:
+            print(error, file=sys.stderr)
+            return _REFUSED
+    return 0
+
+
+def _count(path: Path, batches: Iterator[pa.RecordBatch]) -> int:
+    rows = size = 0
+    for batch in batches:
+        rows += batch.num_rows
+        if size + _OBJECT * sum(map(_values_in_lists, batch.columns)) > _most(path):
+            raise _unfolds(path)
+        for column in batch.columns:
+            try:
+                size += _python_size(_plain_values(column))
+            except MemoryError:
+                raise
+            except _UNREADABLE:  # reported with its row and column, if the column is used at all
+                size += column.nbytes
+        if size > _most(path):
+            raise _unfolds(path)
+    return rows
+
+
+def _values_in_lists(values: pa.Array) -> int:
+    total = 0
+    while any(is_list(values.type) for is_list in _IS_LIST):
+        values = values.flatten()
+        total += len(values)
+    return total
+
+
+def _parquet_batches(path: Path) -> Iterator[pa.RecordBatch]:
+    with _one_line(path, "is damaged"), pq.ParquetFile(path, page_checksum_verification=True) as file:
+        yield from BoundedParquet(path, file, trusted=False).batches(_CHILD_ROWS)
+
+
+@contextmanager
+def _one_line(path: Path, what: str) -> Iterator[None]:
+    try:
+        yield
+    except MemoryError:
+        raise _unfolds(path) from None
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise InputError(f"{path} {what}: {first_line(error)}") from None
+
+
+def _python_size(value: Any) -> int:
+    if isinstance(value, str | bytes):
+        return _OBJECT + len(value)
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return _OBJECT + sum(map(_python_size, parts))
+
+
+def _unfolds(path: Path) -> InputError:
+    return InputError(f"{path} unfolds into more than {_most(path) // 2**20:,} MB, far more than its size")
+
+
+def stream_batches(file: Path, rows: int) -> Iterator[pa.RecordBatch]:
+    """The batches of an Arrow stream, to its end, at most so many rows at once; not mapped into memory."""
+    with _one_line(file, "is no Arrow file of datasets"):
+        os.close(open_regular(file.resolve()))
+        with pa.OSFile(str(file)) as source, pa.ipc.open_stream(source) as stream:
+            _ = stream.schema.names  # which may not be UTF-8
+            for batch in stream:
+                refuse_damaged(file, batch)
+                for start in range(0, batch.num_rows, rows):
+                    yield batch.slice(start, rows)
+            read = source.tell()
+            source.seek(max(source.size() - len(_STREAM_END), 0))
+            if read != source.size() or source.read() != _STREAM_END:  # it may be cut between two batches
+                raise InputError(f"{file} is cut or damaged: its stream does not end where the file does")
+
+
+def refuse_damaged(path: Path, batch: pa.RecordBatch) -> None:
+    """Check every offset and every text before they are used: Arrow itself trusts the file."""
+    for name, values in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            values.validate(full=True)
+        except pa.ArrowException as error:
+            why = str(error).splitlines()[0]
+            what = "found bytes that are not UTF-8, expected text" if "UTF8" in why else f"is damaged ({why})"
+            raise InputError(f"{path}: {name}: {what}") from None
+
+
+class ArrowPart(NamedTuple):
+    """One file of a dataset: its split, and its rows in batches."""
+
+    name: str
+    split: str
+    rows: int
+    batches: Callable[[], Iterator[pa.RecordBatch]]
+
+
+class ArrowTable:
+    """The rows of all parts, in order. A split that only the file's name gives becomes a column."""
+
+    def __init__(self, path: Path, schema: pa.Schema, parts: list[ArrowPart], *, name_splits: bool = False) -> None:
+        self.path, self.done, self._parts = path, 0.0, parts
+        refuse_twins(path, schema.names)
+        self._labels = _class_labels(schema)
+        self._name_splits = name_splits and "split" not in schema.names and any(part.split for part in parts)
+        self.columns = (*schema.names, "split") if self._name_splits else tuple(schema.names)
+
+    def __iter__(self) -> Iterator[Row]:
+        number, total = 0, max(sum(part.rows for part in self._parts), 1)
+        for part in self._parts:
+            for line, values in enumerate(self._values(part), 1):
+                if self._name_splits:
+                    values["split"] = part.split
+                yield Row(number, f"{part.name} row {line}", values, line)
+                number += 1
+                self.done = number / total
+
+    def _values(self, part: ArrowPart) -> Iterator[dict[str, Any]]:
+        for batch in part.batches():
+            names = batch.schema.names
+            columns = [self._column(part, name, batch.column(name)) for name in names]
+            for row in zip(*columns, strict=True):
+                yield dict(zip(names, row, strict=True))
+
+    def _column(self, part: ArrowPart, name: str, values: pa.Array) -> list[Any]:
+        """One column as Python values: class numbers by name, NaN as None."""
+        try:
+            cells = _plain_values(values)
+        except _UNREADABLE as error:
+            why = first_line(error, "more than memory holds")
+            hint = f"leave it out with {param('drop', name)}"
+            raise InputError(f"{part.name}: {name} cannot be read ({why}); {hint}") from None
+        if labels := self._labels.get(name):
+            return [labels[v] if isinstance(v, int) and 0 <= v < len(labels) else v for v in cells]
+        if pa.types.is_floating(values.type):
+            return [value if value is not None and math.isfinite(value) else None for value in cells]
+        return cells
+
+
+def _plain_values(values: pa.Array) -> list[Any]:
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if pa.types.is_temporal(values.type) or pa.types.is_decimal(values.type):
+        values = values.cast(pa.string())
+    cells: list[Any] = values.to_pylist()
+    return cells
+
+
+def parquet_part(file: Path, rows: int, split: str = "", drop: Collection[str] = ()) -> tuple[pa.Schema, ArrowPart]:
+    """A Parquet file as a part, at most so many rows at once."""
+    with _one_line(file, "is not a Parquet file"), open_bounded(file) as opened:
+        schema, total = opened.schema, opened.metadata.num_rows
+        wanted = [name for name in schema.names if name not in drop]  # which may not be UTF-8
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with _one_line(file, "is damaged"), open_bounded(file) as opened:
+            yield from opened.batches(rows, wanted)
+
+    return schema, ArrowPart(file.name, split, total, batches)
+
+
+def _class_labels(schema: pa.Schema) -> dict[str, list[str]]:
+    """Columns of class numbers, as `datasets` declares them in the schema."""
+    try:
+        note = msgspec.json.decode((schema.metadata or {}).get(b"huggingface", b"{}"))
+        features = note["info"]["features"]
+        return {name: list(f["names"]) for name, f in features.items() if f.get("_type") == "ClassLabel"}
+    except (msgspec.DecodeError, UnicodeError, RecursionError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+if __name__ == "__main__":
+    sys.exit(_count_in_child(sys.argv[1], sys.argv[2:]))

@@ -1,0 +1,221 @@
+r"""Comparison of mathematical answers: ``x = 5`` is 5, ``[1, 3)`` is ``1 \le x < 3``, ``1:3`` is ``2:6``, sets."""
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from eyetest.text.algebra import constant, proportional, same_formula, symbols
+from eyetest.text.folding import trimmed, undressed
+from eyetest.text.formulas import FormulaToken, Tree, parse_formula, tokenise
+from eyetest.text.numbers import LETTERS, agrees, counted, unit_of
+
+Tokens = list[FormulaToken]
+_Chain = list[tuple[str, Tokens]]
+
+_OPENING = {"(": ")", "[": "]", "{": "}", "\\{": "\\}"}
+_SEPARATORS = frozenset((",", ";", "and", "or"))
+_EQUAL = frozenset(("=", "≈"))
+_TURNED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "=": "=", "≈": "≈", "≠": "≠"}
+_RELATIONS = frozenset((*_TURNED, "∈"))
+_BOUNDS = {"<": "()", "≤": "[]"}
+_UNION = frozenset("∪")
+_PAIRED = ("ratio", "range")
+_RANGE = re.compile(r"([-+]?[0-9.,]+) (?:to|through) ([0-9.,]+)")
+
+
+def read_expression(text: str) -> Tokens | None:
+    """The tokens of an answer; None for texts that cannot be a formula."""
+    plain = trimmed(undressed(text))
+    tokens = tokenise(_RANGE.sub(r"\1-\2", plain) if _RANGE.fullmatch(plain) else plain)
+    return None if not tokens or any(token.kind == "unknown" for token in tokens) else tokens
+
+
+def is_formula(tokens: Tokens | None) -> bool:
+    """Whether an answer is, in all its parts, mathematics and not words."""
+    if not tokens or tokens[0].kind == "word":
+        return False
+    if all(token.kind == "symbol" for token in tokens) and any(token.glued for token in tokens):
+        return False
+    members = [
+        member
+        for _, run in _split(tokens, _UNION)
+        for part in _parts(_members_of(run))[1]
+        for _, member in _split(part, _RELATIONS)
+    ]
+    return bool(members) and all(map(_terms, members))
+
+
+def value_of(tokens: Tokens) -> tuple[float, str] | None:
+    """The number that an answer evaluates to, and its unit; None where there is none."""
+    _, parts, _ = _parts(tokens)
+    chain = _split(parts[0], _RELATIONS) if len(parts) == 1 else []
+    if not chain or any(sign not in _EQUAL for sign, _ in chain[1:]):
+        return None
+    for term in _terms(chain[-1][1]):
+        value = constant(term.tree) if term.tree[0] not in (*_PAIRED, "pm") else None
+        if value is not None:
+            return value, term.unit
+    return None
+
+
+def same_expression(one: Tokens, other: Tokens) -> bool:
+    """Whether two answers are the same mathematically."""
+    ones, others = _split(one, _UNION), _split(other, _UNION)
+    if len(ones) > 1 or len(others) > 1:
+        pairs = zip(ones, others, strict=False)
+        return len(ones) == len(others) and all(same_expression(left, right) for (_, left), (_, right) in pairs)
+    around, parts, free = _parts(_as_interval(_members_of(one)))
+    around_other, parts_other, free_other = _parts(_as_interval(_members_of(other)))
+    if len(parts) != len(parts_other) or (around and around_other and around != around_other):
+        return False
+    if len(parts) > 1 and (free or free_other):
+        return _same_in_any_order(parts, parts_other)
+    return all(_same_member(left, right) for left, right in zip(parts, parts_other, strict=True))
+
+
+def _split(tokens: Tokens, kinds: Iterable[str]) -> _Chain:
+    """The runs between tokens of some kinds outside brackets, each with the token before it."""
+    runs: _Chain = [("", [])]
+    depth = 0
+    for token in tokens:
+        depth += (token.kind in _OPENING) - (token.kind in _OPENING.values())
+        if depth == 0 and token.kind in kinds:
+            runs.append((token.kind, []))
+        else:
+            runs[-1][1].append(token)
+    return runs
+
+
+def _parts(tokens: Tokens) -> tuple[str, list[Tokens], bool]:
+    """The brackets around a list, its parts, and whether their order is free."""
+    brackets = ""
+    enclosed = len(tokens) > 2 and tokens[0].kind in _OPENING and tokens[-1].kind in (")", "]", "}", "\\}")
+    if enclosed and (tokens[0].kind == "\\{" or len(_split(tokens[1:-1], _SEPARATORS)) > 1):
+        brackets, tokens = (tokens[0].kind + tokens[-1].kind).replace("\\", ""), tokens[1:-1]
+    runs = _split(tokens, _SEPARATORS)
+    parts = [run for sign, run in runs if run or not sign]
+    return brackets, parts, brackets == "{}" or any(sign == "or" for sign, _ in runs)
+
+
+def _same_in_any_order(ones: list[Tokens], others: list[Tokens]) -> bool:
+    left = list(others)
+    for part in ones:
+        match = next((other for other in left if _same_member(part, other)), None)
+        if match is None:
+            return False
+        left.remove(match)
+    return True
+
+
+def _members_of(tokens: Tokens) -> Tokens:
+    runs = _split(tokens, frozenset("∈"))
+    return runs[1][1] if len(runs) == 2 else tokens
+
+
+def _as_interval(tokens: Tokens) -> Tokens:
+    """``1 ≤ x < 3`` as ``[1, 3)``."""
+    chain = _split(tokens, _RELATIONS)
+    if len(chain) != 3:
+        return tokens
+    (_, low), (first, middle), (second, high) = chain
+    if first in (">", "≥") and second in (">", "≥"):
+        first, second, low, high = _TURNED[second], _TURNED[first], high, low
+    if [token.kind for token in middle] != ["symbol"] or first not in _BOUNDS or second not in _BOUNDS:
+        return tokens
+    signs = [FormulaToken(kind, kind, 0, 0) for kind in (_BOUNDS[first][0], ",", _BOUNDS[second][1])]
+    return [signs[0], *low, signs[1], *high, signs[2]]
+
+
+def _same_member(one: Tokens, other: Tokens) -> bool:
+    ones, others = _split(one, _RELATIONS), _split(other, _RELATIONS)
+    if any(sign not in _EQUAL for sign, _ in (*ones[1:], *others[1:])):
+        return _same_inequality(ones, others)
+    if len(ones) == 1 or len(others) == 1:
+        return any(_same_term(left, right) for left in _results(ones) for right in _results(others))
+    (left, left_end), (right, right_end) = ((chain[0][1], chain[-1][1]) for chain in (ones, others))
+    same_name = spelt(left).replace(" ", "") == spelt(right).replace(" ", "") or _same_term(left, right)
+    if same_name and _same_term(left_end, right_end):
+        return True
+    first, second = _difference(ones), _difference(others)
+    return first is not None and second is not None and proportional(first, second)
+
+
+def _results(chain: _Chain) -> list[Tokens]:
+    """Possible results of an equation: its last term, or its first where that is a value and not a name."""
+    first = chain[0][1]
+    is_value = len(chain) > 1 and any(not symbols(term.tree) for term in _terms(first))
+    return [chain[-1][1], first] if is_value else [chain[-1][1]]
+
+
+def _difference(chain: _Chain) -> Tree | None:
+    sides = [_terms(side) for _, side in chain]
+    return ("sub", sides[0][0].tree, sides[1][0].tree) if len(sides) == 2 and all(sides) else None
+
+
+def _same_inequality(ones: _Chain, others: _Chain) -> bool:
+    if len(ones) != len(others) or len(ones) < 2:
+        return False
+    members = [member for _, member in reversed(others)]
+    signs = ["", *(_TURNED.get(sign, sign) for sign, _ in reversed(others[1:]))]
+    turned = list(zip(signs, members, strict=True))
+    return any(
+        [sign for sign, _ in ones] == [sign for sign, _ in chain]
+        and all(_same_term(left, right) for (_, left), (_, right) in zip(ones, chain, strict=True))
+        for chain in (others, turned)
+    )
+
+
+class _Term(msgspec.Struct, frozen=True):
+    tree: Tree
+    unit: str = ""
+
+
+def _terms(tokens: Tokens) -> list[_Term]:
+    """The readings of a formula: as written, and without the unit after it."""
+    ratio = _split(tokens, frozenset(":"))
+    if len(ratio) > 1:
+        members = [parse_formula(member) for _, member in ratio]
+        return [_Term(("ratio", *(member[0] for member in members)))] if all(members) else []
+    if [token.kind for token in tokens] == ["number", "-", "number"] and tokens[1].glued and tokens[2].glued:
+        return [_Term(("range", *(("number", token.text) for token in tokens[::2])))]
+    first_word = next((index for index, token in enumerate(tokens) if token.kind == "word"), len(tokens))
+    terms = [_Term(tree) for tree in parse_formula(tokens)]
+    for end in (first_word, len(tokens) - 1 if first_word == len(tokens) else first_word - 1):
+        if not 0 < end < len(tokens):
+            continue
+        last, unit = tokens[end], spelt(tokens[end:])
+        is_letter = last.kind == "symbol" and last.text in LETTERS and tokens[end - 1].kind in ("number", "}")
+        if (last.kind == "word" or is_letter) and can_be_unit(unit):
+            terms += [_Term(tree, unit) for tree in parse_formula(tokens[:end])]
+    return terms
+
+
+def spelt(tokens: Tokens) -> str:
+    """Tokens as one text, with the original blanks."""
+    return "".join(token.text if token.glued else f" {token.text}" for token in tokens).strip()
+
+
+def can_be_unit(text: str) -> bool:
+    """Whether a text after a formula may be a unit or the thing counted."""
+    return bool(unit_of(text)) or (len(text.split()) <= 4 and text.replace(" ", "").isalpha())
+
+
+def _same_term(one: Tokens, other: Tokens) -> bool:
+    return any(
+        agrees(counted(left.unit), counted(right.unit)) and _same_tree(left.tree, right.tree)
+        for left in _terms(one)
+        for right in _terms(other)
+    )
+
+
+def _same_tree(one: Tree, other: Tree) -> bool:
+    if one[0] not in _PAIRED and other[0] not in _PAIRED:
+        return same_formula(one, other)
+    if one[0] != other[0] or len(one) != len(other):
+        return False
+    (first, *rest), (first_other, *rest_other) = one[1:], other[1:]
+    if one[0] == "range":
+        return same_formula(first, first_other) and same_formula(rest[0], rest_other[0])  # type: ignore[arg-type]
+    pairs = zip(rest, rest_other, strict=True)
+    return all(same_formula(("mul", a, first_other), ("mul", b, first)) for a, b in pairs)

@@ -1,0 +1,169 @@
+"""Small Parquet files that stand for gigabytes are refused in bounded memory; honest ones come through unchanged."""
+
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet as pq
+import pytest
+
+from eyetest.errors import InputError
+from eyetest.tabular.arrow import count_rows, open_bounded
+from eyetest.tabular.record_files import read_parquet
+from tests.mutations import mutations, refusals
+
+IDS = [str(number) for number in range(3_000)]
+
+
+def repeated(times: int, length: int) -> pa.Array:
+    """One long text, referred to again and again."""
+    return pa.DictionaryArray.from_arrays(pa.array([0] * times, pa.int32()), pa.array(["x" * length]))
+
+
+def many(values: pa.Array) -> pa.Array:
+    """All values in one list."""
+    return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)
+
+
+def answers(**columns: Any) -> dict[str, Any]:
+    rows = len(next(iter(columns.values())))
+    return {"item": IDS[:rows], "model": ["m"] * rows, "text": ["A"] * rows} | columns
+
+
+PLAIN: dict[str, Any] = {"use_dictionary": False}
+DELTA = PLAIN | {"column_encoding": {"text": "DELTA_BYTE_ARRAY"}}
+DELTA_LIST = PLAIN | {"column_encoding": {"text.list.element": "DELTA_BYTE_ARRAY"}}
+BOMBS: dict[str, tuple[Callable[[], dict[str, Any]], dict[str, Any], str]] = {
+    "a text in every row": (lambda: answers(text=repeated(3_000, 3_000_000)), {}, "unfolds into more than"),
+    "a text in many columns": (
+        lambda: answers(**{f"t{n}": repeated(3_000, 1_000_000) for n in range(30)}),
+        {},
+        "unfolds into more than",
+    ),
+    "a text in a list": (lambda: answers(text=many(repeated(2_000, 3_000_000))), {}, "unfolds into more than"),
+    "a beginning in every row": (lambda: answers(text=["y" * 2_000_000] * 1_500), DELTA, "unfolds into more than"),
+    "a beginning in a list": (
+        lambda: answers(text=many(pa.array(["y" * 500_000] * 4_000))),
+        DELTA_LIST,
+        "unfolds into more than",
+    ),
+    "nothing in a list": (lambda: answers(text=many(pa.nulls(2**26, pa.int8()))), {}, "unfolds into more than"),
+    "a page of one letter": (lambda: answers(text=["z" * 400_000_000]), PLAIN, "a few of its bytes unpack into"),
+    "wide values": (
+        lambda: answers(text=pa.array([b"w" * 2_000_000] * 2, pa.binary(2_000_000))),
+        {},
+        "values of 2,000,000 bytes each",
+    ),
+}
+READ = """
+import sys
+from pathlib import Path
+from eyetest.errors import InputError
+from eyetest.tabular.files import read_rows
+from tests.mutations import peak_memory
+try:
+    for _ in read_rows(Path(sys.argv[1])):
+        pass
+except InputError as error:
+    print(error)
+print(peak_memory())
+"""
+
+
+QUICK = ("a text in every row", "a text in a list", "nothing in a list", "wide values")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in BOMBS]
+)
+def test_bombs(tmp_path: Path, name: str) -> None:
+    make, how, message = BOMBS[name]
+    path = tmp_path / "a.parquet"
+    how = {"dictionary_pagesize_limit": 2**30, "store_schema": False} | how
+    pq.write_table(pa.table(make()), path, compression="zstd", **how)
+    assert path.stat().st_size < 500_000
+    done = subprocess.run([sys.executable, "-c", READ, path], capture_output=True, text=True, check=True)
+    said, memory = done.stdout.splitlines()
+    assert message in said
+    assert int(memory) < 2 * 2**30
+
+
+def honest(rows: int) -> pa.Table:
+    lot = random.Random(5)
+    picture = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    texts = [f"What is {lot.choice('abc') * lot.randint(0, 3_000)}?" for _ in range(20)]
+    return pa.table(
+        {
+            "id": [str(number) for number in range(rows)],
+            "question": pa.array([lot.choice(texts) for _ in range(rows)]).dictionary_encode(),
+            "options": pa.array([[lot.choice(texts) for _ in range(lot.randint(0, 5))] for _ in range(rows)]),
+            "images": pa.array(
+                [[{"bytes": lot.randbytes(2_000), "path": "x"}] for _ in range(rows)], pa.list_(picture)
+            ),
+            "score": pa.array([lot.choice((0.5, None)) for _ in range(rows)]),
+            "embedding": pa.array([[0.0] * 16] * rows, pa.list_(pa.float32(), 16)),
+            "facts": pa.array([[("k", "v")]] * rows, pa.map_(pa.string(), pa.string())),
+        }
+    )
+
+
+MIXED = {"store_schema": False, "dictionary_pagesize_limit": 5_000, "data_page_size": 1_000, "write_batch_size": 50}
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"use_dictionary": False}, {"data_page_version": "2.0"}, {"store_schema": False}, MIXED]
+)
+def test_honest_files_come_through(tmp_path: Path, how: dict[str, Any]) -> None:
+    table, path = honest(1_000), tmp_path / "a.parquet"
+    pq.write_table(table, path, row_group_size=300, **how)
+    with open_bounded(path) as file:
+        batches = list(file.batches(64))
+        some = list(file.batches(64, ["question", "id"]))
+    assert max(batch.num_rows for batch in batches) <= 64
+    assert [row for batch in batches for row in batch.to_pylist()] == table.to_pylist()
+    assert [row for batch in some for row in batch.to_pylist()] == table.select(["question", "id"]).to_pylist()
+    assert read_parquet(path).to_pylist() == table.to_pylist()
+
+
+def written(path: Path, batch: pa.RecordBatch, compression: str | None) -> Path:
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, batch.schema, options=options) as stream:
+        stream.write_batch(batch)
+        stream.write_batch(batch)
+    return path
+
+
+@pytest.mark.parametrize("compression", [None, "zstd", "lz4"])
+def test_honest_streams_are_counted(tmp_path: Path, compression: str | None) -> None:
+    batch = pa.record_batch({"id": ["1", None], "kind": pa.array(["a", "a" * 50_000]).dictionary_encode()})
+    assert count_rows("stream", [written(tmp_path / "a.arrow", batch, compression)] * 2) == [4, 4]
+
+
+@pytest.mark.parametrize(
+    "text", [repeated(2_000, 2_000_000), pa.array(["x" * 900_000_000])], ids=["a dictionary", "a buffer"]
+)
+def test_streams_that_stand_for_gigabytes_are_refused(tmp_path: Path, text: pa.Array) -> None:
+    path = written(tmp_path / "a.arrow", pa.record_batch({"text": text}), "zstd")
+    with pytest.raises(InputError, match=r"a\.arrow unfolds into more than 2,048 MB"):
+        count_rows("stream", [path])
+
+
+@pytest.mark.slow
+def test_mutated_files_end_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(honest(60), path)
+
+    def read(file: Path) -> None:
+        try:
+            with open_bounded(file) as opened:
+                for batch in opened.batches(64):
+                    batch.validate(full=True)
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(str(error)) from None
+
+    assert len(refusals(read, path, mutations(path.read_bytes(), 100))) > 50

@@ -1,0 +1,135 @@
+"""Plug-ins of other distributions: found, listed and used like built-in ones; a bad one is refused in one line."""
+
+import os
+import re
+import subprocess
+import sys
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from eyetest.cli import commands
+from eyetest.errors import InputError
+from eyetest.registry import Registry
+from eyetest.scoring.metrics import METRICS
+from tests.conftest import ROOT
+from tests.support.command import call
+
+BENCH = "id,question,A,B,answer\n1,What is it?,cat,dog,A\n2,What is that now?,cat,dog,B\n"
+
+
+class Installed(NamedTuple):
+    """A folder that a distribution is installed into, and a folder to work in."""
+
+    site: Path
+    here: Path
+
+    def eyetest(self, *words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "eyetest", *words]
+        env = {**os.environ, "PYTHONPATH": str(self.site), "COLUMNS": "100"}
+        return subprocess.run(command, cwd=self.here, env=env, capture_output=True, text=True, check=False)
+
+    def fine(self, *words: str) -> str:
+        done = self.eyetest(*words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def refused(self, *words: str) -> str:
+        done = self.eyetest(*words)
+        assert (done.returncode, done.stdout) == (2, ""), done
+        (line,) = done.stderr.splitlines()
+        return line
+
+
+def install(folder: Path, pyproject: str, code: str) -> Installed:
+    """Build and install a distribution as pip does it for a user."""
+    source = folder / "source"
+    source.mkdir()
+    (source / "pyproject.toml").write_text(pyproject)
+    (source / "eyetest_parrot.py").write_text(code)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run([*pip, "--target", str(folder / "site"), str(source)], check=True)
+    (folder / "mybench.csv").write_text(BENCH)
+    return Installed(folder / "site", folder)
+
+
+def example() -> tuple[str, str]:
+    """The distribution that CONTRIBUTING.md shows: its pyproject.toml and its module."""
+    section = (ROOT / "CONTRIBUTING.md").read_text().partition("### A distribution of your own")[2]
+    (pyproject,) = re.findall(r"```toml\n(.*?)```", section, re.DOTALL)
+    return pyproject, re.findall(r"```python\n(.*?)```", section, re.DOTALL)[0]
+
+
+@pytest.fixture(scope="module")
+def parrot(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """That distribution, installed."""
+    return install(tmp_path_factory.mktemp("parrot"), *example())
+
+
+def test_a_measure_a_metric_a_model_and_a_command_of_another_distribution(parrot: Installed) -> None:
+    assert re.search(r"longest +Print the longest question of a benchmark\.", parrot.fine("--help"))
+    assert parrot.fine("longest", "mybench.csv") == "What is that now?\n"
+    assert parrot.fine("longest", "--help").rstrip().endswith("Example:\n   eyetest longest mybench.tsv")
+    parrot.fine("run", "mybench.csv", "--model", "echo=parrot:Answer: A", "--sight", "blind", "--to", "run")
+    assert re.search(r"reply-length +mean length of replies", parrot.fine("measure", "--list"))
+    assert parrot.fine("measure", "reply-length", "run", "--csv").splitlines()[1:] == ["echo,9.0,2"]
+    assert 'did you mean "same-length"' in parrot.refused("score", "run", "--metric", "same-lenght")
+    words = "id,question,answer,image_path\n1,What?,ABCDEFGHI,\n2,What?,B,\n"
+    (parrot.here / "words.csv").write_text(words)
+    parrot.fine("run", "words.csv", "--model", "echo=parrot:Answer: A", "--sight", "blind", "--to", "said")
+    assert "same-length" in parrot.fine("score", "said", "--metric", "same-length")
+
+
+def test_a_plug_in_that_fails_to_load_is_named(tmp_path: Path) -> None:
+    broken = install(tmp_path, example()[0], "import a_module_that_is_missing\n")
+    for words in (("longest", "mybench.csv"), ("measure", "--list")):
+        line = broken.refused(*words)
+        assert line.startswith("error: eyetest-parrot: its plug-in eyetest.")
+        assert "a_module_that_is_missing" in line
+    assert "longest" in broken.fine("--help")
+
+
+def test_a_plug_in_with_the_name_of_a_built_in_one_is_refused(tmp_path: Path) -> None:
+    pyproject, code = example()
+    renamed = pyproject.replace('\nlongest = "', '\naudit = "')
+    taken = install(tmp_path, renamed, code.replace('"same-length"', '"vqa"'))
+    assert 'eyetest-parrot: there is another command named "audit"' in taken.refused("--help")
+    about = taken.site / "eyetest_parrot-1.0.dist-info/entry_points.txt"
+    about.write_text(about.read_text().replace("audit =", "longest ="))
+    taken.fine("run", "mybench.csv", "--model", "scripted:", "--sight", "blind", "--to", "run")
+    line = taken.refused("score", "run", "--metric", "vqa")
+    assert line.startswith('error: eyetest-parrot: there is another metric named "vqa"; rename it, or uninstall')
+
+
+@pytest.mark.parametrize("name", ["other.word", "review"])
+def test_a_command_of_two_words_joins_a_group(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    points = EntryPoints([EntryPoint(name, "eyetest_parrot:longest", "eyetest.command")])
+    monkeypatch.setattr(commands, "entry_points", lambda group: points)
+    with pytest.raises(InputError, match="an installed package: "):
+        commands._plugin_commands()
+
+
+def test_every_kind_of_plug_in_has_a_group_of_entry_points() -> None:
+    groups = set(re.findall(r'Registry\("[^"]+", [^,]+, "[A-Z]+", "([a-z-]+)"\)', _sources()))
+    assert groups == {
+        *("format", "probe", "filter", "measure", "metric", "extractor", "model", "reformer", "reader", "figure"),
+        *("generator", "option-writer", "ocr"),
+    }
+    assert isinstance(METRICS, Registry)
+
+
+def _sources() -> str:
+    folders = (ROOT / "src/eyetest", ROOT / "packages/eyetest-world/src")
+    return "\n".join(path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py"))
+
+
+@pytest.mark.parametrize("words", [name.split() for name in commands.WORLD_COMMANDS], ids=" ".join)
+def test_a_command_of_eyetest_world_says_how_to_get_it(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it is without that distribution: no plug-in declares the command."""
+    here = {name: place for name, place in commands.COMMANDS.items() if name not in commands.PLUGIN_COMMANDS}
+    monkeypatch.setattr(commands, "COMMANDS", here)
+    command = " ".join(words)
+    expected = f"error: eyetest {command} needs the package eyetest-world: pip install 'eyetest[demo]'"
+    assert call(*words, "new").refused() == expected

@@ -1,0 +1,79 @@
+"""What floats cannot tell apart: what is the same is found to be, what is not is not, and nothing takes long."""
+
+import subprocess
+import sys
+
+import pytest
+
+from eyetest.text.algebra import agree, decide
+from eyetest.text.folding import undressed
+from eyetest.text.formulas import Tree, parse_formula, tokenise
+
+
+def tree(text: str) -> Tree:
+    return parse_formula(tokenise(undressed(text)) or [])[0]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("2^{2000}", "4^{1000}"),
+        ("(x+1)^{500}", "(x+1)^{499}(x+1)"),
+        ("\\frac{2}{2+\\sqrt{2}}", "2-\\sqrt{2}"),
+        ("\\sqrt{2}\\sqrt{2}-2", "0"),
+        ("\\sin^2 x+\\cos^2 x", "1"),
+        ("\\arctan(1)", "\\pi/4"),
+        ("(-8)^{1/3}", "1+\\sqrt{3}i"),
+        ("n!", "n(n-1)!"),
+        ("\\binom{n}{2}", "n(n-1)/2"),
+        ("0.1", "1/10"),
+        ("1" * 60, f"{'1' * 59}0+1"),
+        ("+".join(["x"] * 140), "140x"),
+    ],
+)
+def test_the_same(one: str, other: str) -> None:
+    assert decide(tree(one), tree(other)) is True
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("e^{\\pi\\sqrt{163}}", "262537412640768744"),
+        ("2^{2000}", "2^{2000}+1"),
+        ("2^{-2000}", "0"),
+        ("x+10^{-40}", "x"),
+        ("\\sqrt{(x-100)^2}", "100-x"),
+        ("\\infty", "-\\infty"),
+    ],
+)
+def test_nearly_the_same(one: str, other: str) -> None:
+    assert agree(tree(one), tree(other)) is not False, "floats see no difference"
+    assert decide(tree(one), tree(other)) is False
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["9^{9^{9}}", "9^{9^{9^{9}}}", "2^{99999}", "5000!", "\\sinh(\\sinh(\\sinh(1000)))", "1e999^{1e999}", "1/0"],
+)
+def test_what_would_not_end_or_is_nothing_is_not_decided(text: str) -> None:
+    assert decide(tree(text), tree("5")) is None
+
+
+def test_many_nodes_of_many_digits_are_given_up() -> None:
+    long = "+".join(f"\\sin({n}^{{900}})" for n in range(2, 30))
+    assert decide(tree(long), tree(f"{long}+0")) is None
+
+
+def test_what_is_no_tree_is_not_decided() -> None:
+    for strange in (
+        ("call", "system", ("number", "1")),
+        ("number", "__import__"),
+        ("nosuch", ("number", "1")),
+        ("pow",),
+    ):
+        assert decide(strange, ("number", "1")) is None
+
+
+def test_reading_metrics_does_not_load_sympy() -> None:
+    code = "import sys, eyetest.scoring.metrics as m; list(m.METRICS); assert 'sympy' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

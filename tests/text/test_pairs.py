@@ -1,0 +1,58 @@
+"""The table of pairs: at which levels two short texts say the same."""
+
+import csv
+import random
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from eyetest.text import Level, key, same
+
+with (Path(__file__).parent / "pairs.csv").open(newline="", encoding="utf-8") as file:
+    PAIRS = list(csv.DictReader(file))
+LEVELS = {level.name.lower(): level for level in Level}
+
+
+@pytest.mark.parametrize("row", PAIRS, ids=lambda row: f"{row['a']}|{row['b']}")
+def test_each_pair_at_each_level(row: dict[str, str]) -> None:
+    found = {name: int(same(row["a"], row["b"], level)) for name, level in LEVELS.items()}
+    assert found == {name: int(row[name]) for name in LEVELS}
+
+
+@pytest.mark.parametrize("row", PAIRS, ids=lambda row: f"{row['a']}|{row['b']}")
+def test_order_does_not_matter_but_for_a_tolerance(row: dict[str, str]) -> None:
+    for name, level in LEVELS.items():
+        if level is not Level.RELAXED:
+            assert same(row["b"], row["a"], level) == bool(int(row[name]))
+
+
+@pytest.mark.parametrize("row", PAIRS, ids=lambda row: f"{row['a']}|{row['b']}")
+def test_texts_with_one_key_are_the_same(row: dict[str, str]) -> None:
+    for level in (Level.EXACT, Level.NORMALIZED, Level.VALUE, Level.UNITS):
+        alike = key(row["a"], level) == key(row["b"], level)
+        assert not alike or same(row["a"], row["b"], level)
+        assert alike or level > Level.NORMALIZED or not same(row["a"], row["b"], level)
+
+
+def test_the_table_is_large_and_each_level_is_looser_than_the_one_before() -> None:
+    assert len(PAIRS) >= 150
+    for row in PAIRS:
+        assert all(row[tight] <= row[loose] for tight, loose in pairwise(LEVELS))
+
+
+def test_any_two_texts_of_the_table_are_compared_consistently() -> None:
+    texts = sorted({row[side] for row in PAIRS for side in "ab"})
+    draw = random.Random(1)
+    for _ in range(1_500):
+        one, other = draw.choice(texts), draw.choice(texts)
+        found = [same(one, other, level) for level in Level]
+        assert found == sorted(found), (one, other)
+        assert found[:-1] == [same(other, one, level) for level in list(Level)[:-1]], (one, other)
+        keys = [key(one, level) == key(other, level) for level in list(Level)[:-1]]
+        assert all(alike <= same_too for alike, same_too in zip(keys, found, strict=False)), (one, other)
+
+
+def test_a_tolerance_has_no_key() -> None:
+    with pytest.raises(ValueError, match="tolerance"):
+        key("5", Level.RELAXED)

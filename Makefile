@@ -113,7 +113,7 @@ $(VENV)/dev.installed: requirements-dev.lock tests/support/requirements.txt $(VE
 
 # Writes both lock files anew from both pyproject.toml files. Needs uv on the PATH.
 COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url \
-  --no-emit-find-links --no-emit-package eyetest pyproject.toml packages/eyetest-world/pyproject.toml requirements-build.in
+  --no-emit-find-links --no-strip-extras --no-emit-package eyetest pyproject.toml packages/eyetest-world/pyproject.toml requirements-build.in
 
 lock:
 	$(COMPILE) -o requirements.lock

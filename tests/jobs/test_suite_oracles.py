@@ -88,7 +88,7 @@ def test_generation_ranks_of_table_4(
     entries = [{"runs": [name], "dimension": name.removeprefix("gen_")} for name in dimensions]
     table = told(tmp_path, entries).tables["accuracy-by-dimension"]
     shown = [name for name in table.columns if not name.endswith(("_low", "_high"))]
-    assert shown == ["model", *(name.removeprefix("gen_") for name in dimensions), "mean_rank", "rank"]
+    assert shown == ["model", *(name.removeprefix("gen_") for name in dimensions), "unread", "mean_rank", "rank"]
     both = table.select("model", "rank").join(printed.select("model", "gen_R"), on="model")
     assert both.height == 26
     assert both.filter(pl.col("rank") != pl.col("gen_R")).rows() == [("LLaVA-1.6-13B _V", 7, 8)]

@@ -337,7 +337,7 @@ def check(ended: Ended) -> None:
 
 
 def test_three_review_at_once_and_nothing_is_lost(browser: Browser, tmp_path: Path) -> None:
-    check(work_through(browser, tmp_path, 8))
+    check(work_through(browser, tmp_path, 10))
 
 
 @pytest.mark.slow

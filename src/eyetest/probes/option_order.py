@@ -44,7 +44,6 @@ _LIST = (
     r"|\(?A\)?\s*(?:-|–|to|through)\s*\(?[B-J]\)?)(?![\w'])"
 )
 _OFFERED = r"(?:options|choices|alternatives|answers|possibilities)"
-# What can be worded without letters or a number, and how
 _REWORDED = (
     (re.compile(rf"\b(?P<verb>select|choose|pick|answer)\s+(?:one\s+)?(?:from|with|among|of|between)?\s*"
                 rf"(?:the\s+)?(?:letters?|{_OFFERED})?:?\s*{_LIST}", re.IGNORECASE), r"\g<verb> from the options"),

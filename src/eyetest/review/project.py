@@ -447,7 +447,6 @@ class ReviewProject:
         db.claim(connection, slot, person, self.clock())
         return slot
 
-
     def judged(self) -> list[JudgedItem]:
         """The outcome and the last decisions of each item, in the order of the queue."""
         return self._look().items

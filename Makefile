@@ -49,6 +49,7 @@ speed: $(VENV)/dev.installed peers
 	$(BIN)/python speed/report.py
 	$(BIN)/python speed/reform.py
 	$(BIN)/python speed/review.py
+	$(BIN)/python speed/surface.py
 	$(BIN)/python speed/zoo.py
 
 # Runs the tutorial and stores it with what it printed.
@@ -81,7 +82,7 @@ vllm: .venv-vllm/installed
 # A real Label Studio, in an environment of its own, for slow tests; they are skipped without it.
 label-studio: .venv-label-studio/installed
 
-.venv-label-studio/installed: tests/review/exchange/label-studio.txt
+.venv-label-studio/installed: tests/studio/exchange/label-studio.txt
 	$(PYTHON) -m venv .venv-label-studio
 	.venv-label-studio/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	touch $@

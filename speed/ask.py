@@ -1,4 +1,4 @@
-"""Ask 2,000 questions with pictures of 60–100 KB: eyetest, a bare aiohttp loop and inspect-ai, in one run.
+"""Ask 2,000 questions with images of 60–100 KB: eyetest, a bare aiohttp loop and inspect-ai, in one run.
 
     python speed/ask.py [--rounds 3] [--latencies 0,50] [--growth 50000]
 
@@ -116,7 +116,7 @@ def compare(bench: Bench, rounds: int, latencies: list[float]) -> None:
 
 
 def widen(source: Path, to: Path, items: int) -> None:
-    """A benchmark of more items: the same pictures under ever new questions."""
+    """A benchmark of more items: the same images under ever new questions."""
     small = Benchmark(source)
     with BenchmarkWriter(to, Manifest(name="wide")) as writer:
         for number, item in zip(range(items), cycle(small), strict=False):

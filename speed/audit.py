@@ -1,4 +1,4 @@
-"""Audit a large benchmark of noisy pictures: wall time, CPU and memory of `eyetest audit`, all probes.
+"""Audit a large benchmark of noisy images: wall time, CPU and memory of `eyetest audit`, all probes.
 
     python speed/audit.py [--items 20000] [--keep DIR]
 
@@ -25,7 +25,7 @@ from eyetest.benchmarks import BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest
 
 
-def picture(seed: int) -> bytes:
+def image_file(seed: int) -> bytes:
     """A JPEG of noise of about 100 KB, unlike any other."""
     data = io.BytesIO()
     noise = random.Random(seed).randbytes(350 * 350 * 3)
@@ -34,11 +34,11 @@ def picture(seed: int) -> bytes:
 
 
 def items(count: int) -> Iterator[tuple[dict[str, object], bytes]]:
-    """Questions with random options and one picture each."""
+    """Questions with random options and one image_file each."""
     words = [f"word{n}" for n in range(5_000)]
     rng = random.Random(0)
     with ProcessPoolExecutor() as pool:
-        for number, data in enumerate(pool.map(picture, range(count), chunksize=64)):
+        for number, data in enumerate(pool.map(image_file, range(count), chunksize=64)):
             options = [" ".join(rng.choices(words, k=rng.randint(1, 5))) for _ in range(4)]
             gold = rng.randrange(4)
             choices = tuple(Choice(text, i == gold) for i, text in enumerate(options))
@@ -91,7 +91,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "large"
         build(path, options.items)
-        print(f"{options.items:,} items, pictures of {len(picture(0)):,} bytes")
+        print(f"{options.items:,} items, images of {len(image_file(0)):,} bytes")
         measure(str(path))
         for name in options.probe:
             measure(str(path), "--probe", name)

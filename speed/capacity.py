@@ -34,8 +34,8 @@ class Case(NamedTuple):
     name: str
     text: int
     """Tokens of instruction, question and options."""
-    picture: int
-    """Tokens of the picture in the language model."""
+    image: int
+    """Tokens of the image in the language model."""
     out: int
     option: int
     """Tokens of one candidate."""
@@ -138,7 +138,7 @@ def gpu_hours(case: Case) -> dict[str, float]:
     """GPU-hours of reading, writing and weighing candidates, over all open models."""
     sums = dict.fromkeys(("generation", "likelihood"), 0.0)
     for parameters, models in OPEN_MODELS.items():
-        read = 2 * (parameters * (case.text + case.picture) + case.encoder * case.patches) / (PEAK * case.reading)
+        read = 2 * (parameters * (case.text + case.image) + case.encoder * case.patches) / (PEAK * case.reading)
         write = 2 * parameters * case.out / (PEAK * case.writing)
         weigh = 2 * parameters * case.option * OPTIONS / (PEAK * case.reading)
         sums["generation"] += models * TESTS * QUESTIONS * (read + write) / 3600
@@ -159,7 +159,7 @@ def assumption_lines() -> Iterator[str]:
     yield "|---|---|---|---|"
     words = {
         "text": "tokens of instruction, question and options",
-        "picture": "tokens of the picture, mean over models",
+        "image": "tokens of the image, mean over models",
         "out": "tokens written",
         "option": "tokens of a candidate",
         "encoder": "parameters of the vision encoder",

@@ -35,7 +35,7 @@ from eyetest.running.session import Questions
 from eyetest.runs import Run, RunWriter
 
 SHARING = 3
-"""So many neighbours show the same picture."""
+"""So many neighbours show the same image."""
 RULE = "at least 2 of 3 models"
 
 
@@ -67,7 +67,7 @@ def new_session(folder: Path, models: int, stop: str = "") -> Session:
 def take(folder: Path) -> int:
     """All items, a few at a time."""
     benchmark = Benchmark(folder / "bench")
-    order = benchmark.by_picture()
+    order = benchmark.by_image()
     return sum(len(benchmark.take(order[start : start + 500])) for start in range(0, len(order), 500))
 
 

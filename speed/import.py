@@ -2,7 +2,7 @@
 
     python speed/import.py [--items 20000] [--keep DIR]
 
-Both read the same file and leave every picture as a file on disk; eyetest also hashes, checks and indexes them.
+Both read the same file and leave every image as a file on disk; eyetest also hashes, checks and indexes them.
 Each runs in a process of its own, after the file has been read once so that both find it equally warm.
 """
 
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from PIL import Image
 
-PICTURE_BYTES = 100_000
+IMAGE_BYTES = 100_000
 PANDAS = """
 import base64, os, sys
 import pandas as pd
@@ -37,7 +37,7 @@ import_benchmark(Path(sys.argv[1]), Path(sys.argv[2]))
 """
 
 
-def pictures(count: int) -> list[bytes]:
+def images(count: int) -> list[bytes]:
     """A few JPEGs of about the wanted size; `unlike` makes any number of different ones from them."""
     made = []
     for seed in range(count):
@@ -48,20 +48,20 @@ def pictures(count: int) -> list[bytes]:
     return made
 
 
-def unlike(picture: bytes, number: int) -> bytes:
-    """The same picture with a comment segment of its own: other bytes, other hash, still a sound JPEG."""
-    comment = f"picture {number}".encode()
-    return picture[:2] + b"\xff\xfe" + (len(comment) + 2).to_bytes(2, "big") + comment + picture[2:]
+def unlike(image: bytes, number: int) -> bytes:
+    """The same image with a comment segment of its own: other bytes, other hash, still a sound JPEG."""
+    comment = f"image {number}".encode()
+    return image[:2] + b"\xff\xfe" + (len(comment) + 2).to_bytes(2, "big") + comment + image[2:]
 
 
 def write_tsv(path: Path, items: int) -> None:
     """A benchmark of this many items, every cell quoted."""
-    made = pictures(16)
+    made = images(16)
     with path.open("w") as file:
         file.write("\t".join(f'"{c}"' for c in ("index", "image", "question", "A", "B", "C", "D", "answer")) + "\n")
         for number in range(items):
             image = base64.b64encode(unlike(made[number % len(made)], number)).decode()
-            question = f"Which of the four is picture {number}?"
+            question = f"Which of the four is image {number}?"
             cells = (number, image, question, "one", "two", "three", "four", "ABCD"[number % 4])
             file.write("\t".join(f'"{cell}"' for cell in cells) + "\n")
 
@@ -88,9 +88,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         tsv = Path(folder) / "large.tsv"
         write_tsv(tsv, options.items)
-        print(
-            f"{options.items:,} items, {tsv.stat().st_size / 1e9:.2f} GB, pictures of {len(pictures(1)[0]):,} bytes"
-        )
+        print(f"{options.items:,} items, {tsv.stat().st_size / 1e9:.2f} GB, images of {len(images(1)[0]):,} bytes")
         ratios = []
         for number in range(options.rounds):
             ours = measure("eyetest", EYETEST, str(tsv), f"{folder}/ours{number}")

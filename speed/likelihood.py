@@ -3,10 +3,10 @@
     python speed/likelihood.py [--real] [--items 2000] [--to DIR]
 
 A checkpoint of LLaVA's architecture with random weights is made first: of a real size (7 billion weights, 576 tokens
-a picture; wants a large GPU and 15 GB of disk) with ``--real``, otherwise a tiny one for a processor. Items have four
-choices of some four tokens and uneven questions; one in eight shows two pictures. What one pass for each choice costs
+an image; wants a large GPU and 15 GB of disk) with ``--real``, otherwise a tiny one for a processor. Items have four
+choices of some four tokens and uneven questions; one in eight shows two images. What one pass for each choice costs
 is measured on some of the items, with pixels that lie ready on the device; `eyetest run` is measured as it is, with
-its journal, its pictures on disk and everything else.
+its journal, its images on disk and everything else.
 """
 
 import argparse
@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import eyetest as et
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.models.base import Pictures, Surroundings
+from eyetest.models.base import Images, Surroundings
 from eyetest.models.checkpoint import BACKEND
 from eyetest.models.checkpoint.inference import PromptGroup, Weighing
 from eyetest.prompts import build
@@ -47,7 +47,7 @@ WORDS = [
     "ball",
     "cone",
     "bird",
-    "picture",
+    "image",
     "colour",
     "left",
     "right",
@@ -61,12 +61,12 @@ WORDS = [
 
 
 def make_benchmark(to: Path, items: int, seed: int = 0) -> Benchmark:
-    """Questions of uneven length about pictures of noise."""
+    """Questions of uneven length about images of noise."""
     rng = random.Random(seed)
     with BenchmarkWriter(to, Manifest(name="likelihood", licence="none")) as writer:
         for number in range(items):
             count = 2 if number % 8 == 7 else 1
-            images = tuple(writer.images.put(picture(rng)) for _ in range(count))
+            images = tuple(writer.images.put(image_file(rng)) for _ in range(count))
             question = " ".join(rng.choices(WORDS, k=max(6, int(rng.lognormvariate(3.2, 0.5)))))
             texts: set[str] = set()
             while len(texts) < 4:
@@ -76,8 +76,8 @@ def make_benchmark(to: Path, items: int, seed: int = 0) -> Benchmark:
     return Benchmark(to)
 
 
-def picture(rng: random.Random) -> bytes:
-    """A photograph-sized picture."""
+def image_file(rng: random.Random) -> bytes:
+    """A photograph-sized image."""
     width, height = rng.choice(((640, 480), (480, 640), (500, 375), (336, 336)))
     small = Image.frombytes("RGB", (width // 8, height // 8), rng.randbytes(3 * (width // 8) * (height // 8)))
     file = io.BytesIO()
@@ -121,7 +121,7 @@ def main() -> None:
         bench = make_benchmark(folder / "bench", items)
         print(f"checkpoint made in {seconds:.0f} s; {items:,} items", flush=True)
         spec = f"transformers:{folder / 'llava'}"
-        surroundings = Surroundings(pictures=Pictures(bench.images))
+        surroundings = Surroundings(images=Images(bench.images))
         model: Any = BACKEND.make("checkpoint", ModelEntry(spec=spec), surroundings)
         model._load()
         print(f"way: {model.way}, {model._dtype}", flush=True)
@@ -218,7 +218,7 @@ def run(bench: Benchmark, spec: str, folder: Path, work: float, slow: float, tem
     """The whole of `eyetest run`."""
     wall, cpu = time.perf_counter(), time.process_time()
     conditions = [Condition(method="likelihood", template=template) for template in range(templates)]
-    run = et.run(bench, {"checkpoint": spec}, conditions=conditions, to=folder / f"run{templates}")
+    run = et.run(bench, models={"checkpoint": spec}, condition=conditions, to=folder / f"run{templates}")
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     times = sorted(run.responses().column("time").to_pylist())
     later = [at for at in times if at > times[0] + 0.5]

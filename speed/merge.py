@@ -17,9 +17,9 @@ import time
 from hashlib import blake2b
 from pathlib import Path
 
-from eyetest.jobs.answers import merge_into
+from eyetest.commands.merge import merge_into
 from eyetest.records import Asked, ModelEntry, Response, RunBenchmark, RunStep
-from eyetest.runs import RunWriter
+from eyetest.runs import Run, RunWriter
 
 SHARE = 0.55
 
@@ -45,7 +45,7 @@ def request(n: int) -> str:
 def measured(folder: Path) -> None:
     """One merge, in this process."""
     began, used = time.perf_counter(), time.process_time()
-    merged = merge_into([folder / "a", folder / "b"], folder / "all")
+    merged = merge_into([Run(folder / "a"), Run(folder / "b")], folder / "all")
     seconds, cpu = time.perf_counter() - began, time.process_time() - used
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps([sum(merged.brought.values()), seconds, cpu, most]))

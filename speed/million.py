@@ -3,13 +3,13 @@
     python speed/million.py [--sizes 10000,100000,1000000] [--models 1] [--stages journal,status,open] [--folder DIR]
 
 journal  answers of about 300 bytes through the journal and sealing, and nothing else
-import   a JSONL file becomes a benchmark; so many items show one picture: see `SHARING`
+import   a JSONL file becomes a benchmark; so many items show one image_file: see `SHARING`
 plan     `eyetest run --dry-run` of a run that does not exist: prompts made, counted and named by their hashes
 ask      `eyetest run` with scripted models, until nine of ten calls are answered
 left     `eyetest run --dry-run` of that run: what is left of it
 ids      what is left by the plan and the answers on disk alone, from Python
 rest     `eyetest run` of the tenth that is left
-status   `eyetest status`
+status   `eyetest show`
 score    `eyetest score`; then `measure`, `report` and `audit`
 open     `eyetest open`, from the start of the process to the last byte of its first page; scores are on disk
 later    the same server's memory `LATER` seconds after that page
@@ -35,11 +35,11 @@ from PIL import Image
 
 EYETEST = [sys.executable, "-m", "eyetest"]
 SHARING = 20
-"""Items that show the same picture."""
+"""Items that show the same image."""
 LATER = 30
 _MB = 2**20
 _REPLY = (
-    "The picture shows a kettle on the left and, a little behind it, the handle of a second one. "
+    "The image shows a kettle on the left and, a little behind it, the handle of a second one. "
     "The first option names only one of them, the third names neither, so that cannot be meant.\nAnswer: "
 )
 
@@ -60,33 +60,33 @@ def question(number: int) -> dict[str, Any]:
         "question": f"Which of these things stands on the table of kitchen {number}, beside the window?",
         "choices": [f"{thing} {number}" for thing in ("the kettle", "a tractor", "one pelican", "no bread")],
         "answer": "ABCD"[number * 7 % 4],
-        "image": f"pictures/{number // SHARING}.png",
+        "image": f"images/{number // SHARING}.png",
         "task": f"task {number % 12:02d}",
     }
 
 
 def write_file(folder: Path, items: int) -> None:
-    """A file of questions to import, with its pictures beside it."""
-    (folder / "pictures").mkdir()
+    """A file of questions to import, with its images beside it."""
+    (folder / "images").mkdir()
     for number in range(-(-items // SHARING)):
         colour = (number % 256, number // 256 % 256, number // 65_536)
-        Image.new("RGB", (8, 8), colour).save(folder / f"pictures/{number}.png")
+        Image.new("RGB", (8, 8), colour).save(folder / f"images/{number}.png")
     with (folder / "items.jsonl").open("w") as file:
         file.writelines(json.dumps(question(number)) + "\n" for number in range(items))
 
 
 def write_benchmark(folder: Path, items: int) -> None:
-    """The same questions as a benchmark whose pictures nobody has: scripted models look at none."""
+    """The same questions as a benchmark whose images nobody has: scripted models look at none."""
     from eyetest.benchmarks import BenchmarkWriter
     from eyetest.records import Choice, ImageRef, Item, Manifest
 
     with BenchmarkWriter(folder / "bench", Manifest(name="million")) as writer:
         for number in range(items):
             told = question(number)
-            picture = ImageRef(f"{number // SHARING:064x}", "png", 640, 480, 1_000)
+            image = ImageRef(f"{number // SHARING:064x}", "png", 640, 480, 1_000)
             choices = tuple(Choice(text, "ABCD"[n] == told["answer"]) for n, text in enumerate(told["choices"]))
             asked = {"id": told["id"], "question": told["question"], "tags": {"task": told["task"]}}
-            writer.add(Item(images=(picture,), choices=choices, **asked))
+            writer.add(Item(images=(image,), choices=choices, **asked))
 
 
 def write_journal(folder: Path, answers: int) -> None:
@@ -132,16 +132,16 @@ def stages(answers: int, models: int) -> dict[str, list[str]]:
         "journal": [*here, "journal", str(answers)],
         "import": [*EYETEST, "import", "items.jsonl", "--to", "bench"],
         "plan": [*run, "--to", "none", "--dry-run"],
-        "ask": [*run, "--to", "run", "--max-calls", str(answers * 9 // 10)],
+        "ask": [*run, "--to", "run", "--budget", f"calls={answers * 9 // 10}"],
         "left": [*run, "--to", "run", "--dry-run"],
         "ids": [*here, "ids", str(answers)],
         "rest": [*run, "--to", "run"],
-        "status": [*EYETEST, "status", "run"],
+        "status": [*EYETEST, "show", "run"],
         "score": [*EYETEST, "score", "run"],
         "measure": [*EYETEST, "measure", "accuracy", "run"],
         "report": [*EYETEST, "report", "run", "--page", "report.html", "--overwrite"],
         "audit": [*EYETEST, "audit", "bench"],
-        "open": [*EYETEST, "open", "run", "--port", "0"],
+        "open": [*EYETEST, "open", "run", "--address", ":0"],
     }
 
 
@@ -153,7 +153,7 @@ def spent_by(command: list[str], folder: Path) -> Spent:
         process = subprocess.Popen(command, cwd=folder, stdout=file, stderr=file)
         _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - began
-    if status and "--max-calls" not in command:
+    if status and "--budget" not in command:
         sys.exit(f"{' '.join(command)} failed:\n{log.read_text()[-2_000:]}")
     return Spent(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
@@ -162,11 +162,11 @@ def opened(command: list[str], folder: Path, later: float) -> Iterator[tuple[str
     """Start the server, ask for its first page as soon as it says where, and look again after a while."""
     began = time.perf_counter()
     with subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as server:
         try:
-            assert server.stdout
-            address = re.match(r"http://\S+", server.stdout.readline())
+            assert server.stderr
+            address = re.search(r"http://\S+", server.stderr.readline())
             assert address, "the server did not start"
             with urllib.request.urlopen(address[0]) as answer:
                 assert b"</html>" in answer.read()

@@ -4,7 +4,7 @@
 
 Beside each filter stands the same question put to the run's own Parquet files by a plain Polars scan, which is what
 people write in a notebook: which items, and each model's mean score on them. The run is made up: models of different
-strength with and without the picture, short and long replies, refusals. Scoring is done before the clock starts;
+strength with and without the image, short and long replies, refusals. Scoring is done before the clock starts;
 speed/score.py measures that.
 """
 
@@ -24,8 +24,8 @@ from PIL import Image
 from eyetest.benchmarks import BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest
 
-SIGHTS = {"image": 1.0, "blind": -0.6}
-"""What each sight adds to a model's ability."""
+MODALITIES = {"image": 1.0, "blind": -0.6}
+"""What each modality adds to a model's ability."""
 TASKS = 18
 ROUNDS = 5
 WORDS = np.array(["lantern", "anchor", "compass", "kettle", "violin", "tractor", "pelican", "orchid", "bridge"])
@@ -50,18 +50,18 @@ QUERIES = (
 
 
 def write_benchmark(path: Path, items: int) -> None:
-    """Items of four options; every picture is shared by two of them."""
+    """Items of four options; every image is shared by two of them."""
     with BenchmarkWriter(path, Manifest(name="large")) as writer:
         for number in range(items):
             if number % 2 == 0:
                 file = io.BytesIO()
                 Image.new("RGB", (4, 4), (number >> 16, (number >> 8) % 256, number % 256)).save(file, "PNG")
-                picture = writer.images.put(file.getvalue())
+                image = writer.images.put(file.getvalue())
             things = [WORDS[(number + place) % len(WORDS)] for place in range(4)]
             choices = tuple(Choice(f"the {thing} {number}", thing == things[number % 4]) for thing in things)
             tags = {"task": f"task {number % TASKS:02d}", "source": f"source {number % 5}"}
-            question = f"Which of the things in picture {number} stands nearest to the {things[0]}?"
-            writer.add(Item(id=str(number), question=question, images=(picture,), choices=choices, tags=tags))
+            question = f"Which of the things in image {number} stands nearest to the {things[0]}?"
+            writer.add(Item(id=str(number), question=question, images=(image,), choices=choices, tags=tags))
 
 
 def answers(items: int, models: int) -> pl.DataFrame:
@@ -70,7 +70,7 @@ def answers(items: int, models: int) -> pl.DataFrame:
     hard, gold = draw.normal(0, 1, items), np.arange(items) % 4
     parts = []
     for index in range(models):
-        for sight, helps in SIGHTS.items():
+        for modality, helps in MODALITIES.items():
             right = draw.random(items) < 0.25 + 0.75 / (1 + np.exp(hard - index / models * 2 + 1 - helps))
             letters = np.array(list("ABCD"))[np.where(right, gold, (gold + draw.integers(1, 4, items)) % 4)]
             one, other = WORDS[draw.integers(0, len(WORDS), items)], WORDS[draw.integers(0, len(WORDS), items)]
@@ -78,13 +78,13 @@ def answers(items: int, models: int) -> pl.DataFrame:
             frame = pl.DataFrame({"item": names, "letter": letters, "one": one, "other": other})
             long = pl.format(
                 "The {} stands to the left of the {}, and the {} is far behind both of them, so what is asked for in"
-                " picture {} must be the one that the third option does not name.\nAnswer: {}",
+                " image {} must be the one that the third option does not name.\nAnswer: {}",
                 *("one", "other", "one", "item", "letter"),
             )
             lot = pl.Series(draw.random(items))
             text = pl.when(lot < 0.02).then(pl.lit("I'm sorry, but I can't help with that.")).when(lot < 0.5)
             said = text.then("letter").otherwise(long).alias("text")
-            parts.append(frame.select("item", said, model=pl.lit(f"model-{index:02d}"), sight=pl.lit(sight)))
+            parts.append(frame.select("item", said, model=pl.lit(f"model-{index:02d}"), modality=pl.lit(modality)))
     return pl.concat(parts)
 
 
@@ -93,7 +93,7 @@ def build(folder: Path, items: int, models: int) -> None:
     write_benchmark(folder / "bench", items)
     answers(items, models).write_parquet(folder / "answers.parquet")
     for words in (
-        ("import-answers", f"{folder}/answers.parquet", "--to", f"{folder}/run", "--bench", f"{folder}/bench"),
+        ("import", f"{folder}/answers.parquet", "--to", f"{folder}/run", "--bench", f"{folder}/bench"),
         ("score", f"{folder}/run"),
     ):
         subprocess.run([*COMMAND, *words], check=True, stdout=subprocess.DEVNULL)
@@ -109,7 +109,7 @@ def since(began):
 began = clock()
 from pathlib import Path
 from eyetest.pages.item_links import parse_query
-from eyetest.review.collection import Collection
+from eyetest.studio.collection import Collection
 load, began = since(began), clock()
 collection = Collection.open([Path(sys.argv[1])])
 view = collection.view(parse_query(""))
@@ -163,7 +163,7 @@ def scanned(folder: Path) -> dict[str, tuple[int, float]]:
         gold=pl.col("choices").list.eval(pl.element().struct.field("correct").arg_max()).list.first(),
     )
     score, texts = pl.col("score"), pl.col("text").str.to_lowercase()
-    image, blind = scores.filter(sight="image"), scores.filter(sight="blind")
+    image, blind = scores.filter(modality="image"), scores.filter(modality="no-image")
     right, each = score == 1, image.group_by("item").agg(score.mean())
     sides = image.join(blind, on=("item", "model"), suffix="_blind")
     gains = sides.group_by("item").agg((score - pl.col("score_blind")).mean().alias("gain"))
@@ -202,7 +202,7 @@ def scanned(folder: Path) -> dict[str, tuple[int, float]]:
     for text, frame in zip(QUERIES, frames, strict=True):
         began = time.perf_counter()
         shown = frame.select("item").collect()
-        scores.join(shown.lazy(), on="item", how="semi").group_by("model", "sight").agg(score.mean()).collect()
+        scores.join(shown.lazy(), on="item", how="semi").group_by("model", "modality").agg(score.mean()).collect()
         took[text] = (len(shown), time.perf_counter() - began)
     return took
 
@@ -221,7 +221,7 @@ def main() -> None:
             build(folder, options.items, options.models)
         told, plain = opened(folder / "run"), scanned(folder)
     tell(told, plain)
-    print(f"made of {options.items:,} items × {options.models} models × {len(SIGHTS)} sights")
+    print(f"made of {options.items:,} items × {options.models} models × {len(MODALITIES)} modalities")
 
 
 def tell(told: Opened, plain: dict[str, tuple[int, float]]) -> None:

@@ -31,7 +31,7 @@ MODELS = ("a=scripted:right=0.7", "b=scripted:right=0.4")
 
 
 def make(folder: Path, items: int) -> None:
-    """A benchmark in which three neighbours show the same picture."""
+    """A benchmark in which three neighbours show the same image."""
     with BenchmarkWriter(folder, Manifest(name="ray")) as writer:
         for n in range(items):
             image = ImageRef(f"{n // 3:064x}", "png", 640, 480, 1_000)
@@ -89,7 +89,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     said = parser.parse_args()
-    on = ("--on", "ray", "--workers", str(said.workers))
+    on = ("--on", f"ray:{said.workers}")
     beyond = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

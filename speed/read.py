@@ -2,7 +2,7 @@
 
     python speed/read.py [--seconds 1.0] [--old SRC] [--shared ../shared]
 
-Short replies are marks and option texts in many dresses; chains of thought have 1,500 characters and end in a
+Short replies are letters and option texts in many dresses; chains of thought have 1,500 characters and end in a
 stated answer (six of eight, real ones do so more often), in a conclusion in words or in the middle of a sentence;
 real ones are drawn from MMMU-Pro's published predictions. ``--old`` is the ``src`` folder of another version
 (``git worktree add ../before COMMIT``): it is measured in a process of its own, in turns with this one.
@@ -42,7 +42,7 @@ SHORT = (
     "选B",
 )
 STEPS = (
-    "First, I look at the picture and describe what I see in the foreground. ",
+    "First, I look at the image and describe what I see in the foreground. ",
     "There is a street with two lanes, and a vehicle is standing at the crossing.\n",
     "Its body is 2.5 m wide, which is more than the 1.8 m that one would expect of option B. ",
     "However, the wheels are covered, so the shape alone does not decide the matter.\n\n",

@@ -18,9 +18,9 @@ from pathlib import Path
 import polars as pl
 
 from eyetest.benchmarks import Import, ReadOptions, import_benchmark
-from eyetest.jobs.answers import bring_answers
-from eyetest.jobs.measure import Scoring, write_scores
-from eyetest.jobs.reconcile import reconcile
+from eyetest.commands.exchange import bring_answers
+from eyetest.commands.reconcile import reconcile
+from eyetest.commands.score import score
 from eyetest.results.reconcile_published import ExplainedNumber
 from eyetest.runs.importing import AnswerFile, parse_field_map
 
@@ -79,11 +79,11 @@ def two_rule_sets(runs: dict[str, Path]) -> None:
     rows, whole = 0, True
     for name, run in runs.items():
         told = reconcile(run, run, rules_a=TWO[0], rules_b=TWO[1])
-        rows += len(told.told.a.credits)
-        for gap in (told.told, *(one for _, one in told.groups)):
+        rows += len(told.found.a.credits)
+        for gap in (told.found, *(one for _, one in told.by_group)):
             whole &= sum((share.points for share in gap.shares), Fraction(0)) == gap.gap
-        causes = ", ".join(f"{one.cause} {float(100 * one.points):+.2f}" for one in told.told.causes)
-        print(f"  {name}: {float(100 * told.told.gap):+.2f} points = {causes}")
+        causes = ", ".join(f"{one.cause} {float(100 * one.points):+.2f}" for one in told.found.causes)
+        print(f"  {name}: {float(100 * told.found.gap):+.2f} points = {causes}")
     print(f"  {rows:,} answers, the parts are the gap: {whole}")
 
 
@@ -99,7 +99,7 @@ def published(runs: dict[str, Path]) -> None:
             if not asked.select(pl.len()).collect().item():
                 continue
             begun = time.perf_counter()
-            told = reconcile(runs[part], f"{right}/{ITEMS}", model=[name], where={"ask": ask}).told
+            told = reconcile(runs[part], f"{right}/{ITEMS}", model=[name], where={"ask": ask}).found
             longest = max(longest, time.perf_counter() - begun)
             assert isinstance(told, ExplainedNumber)
             assert sum((share.points for share in told.shares), Fraction(0)) == told.gap
@@ -121,7 +121,7 @@ def main() -> None:
         with timed("scored by both rule sets"):
             for run in runs.values():
                 for rules in TWO:
-                    write_scores(run, Scoring(rules))
+                    score(run, rules=rules)
         with timed("two rule sets reconciled"):
             two_rule_sets(runs)
         with timed("published counts reconciled"):

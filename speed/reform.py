@@ -2,8 +2,8 @@
 
     python speed/reform.py [--records 1000000] [--classes 1000]
 
-Reads a CSV of picture names and classes (nouns of WordNet, where it is installed), draws hard negatives, and writes
-the benchmark folder, in one process, with nothing kept from another run. Pictures are not there, as for anybody who
+Reads a CSV of image names and classes (nouns of WordNet, where it is installed), draws hard negatives, and writes
+the benchmark folder, in one process, with nothing kept from another run. Images are not there, as for anybody who
 reforms annotations first.
 """
 
@@ -33,7 +33,7 @@ def class_names(count: int) -> list[str]:
 
 
 def write_annotations(path: Path, records: int, classes: list[str]) -> None:
-    """One row a picture, classes in no order."""
+    """One row an image, classes in no order."""
     chance = random.Random(1)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)

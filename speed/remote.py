@@ -1,10 +1,10 @@
-"""Ask 20,000 questions, each with a picture of its own, from a disk and from S3: CPU of eyetest's own process.
+"""Ask 20,000 questions, each with an image of its own, from a disk and from S3: CPU of eyetest's own process.
 
     python speed/remote.py [--items 20000] [--rounds 3] [--peers PYTHON]
 
 The same benchmark lies on this disk and in a bucket of moto's server on this machine; the run is written where the
 benchmark lies. One mock endpoint (EYETEST_SHARED/tools, in the peers' environment) answers all of them. "cold" has an
-empty mirror, so that every picture is fetched; "warm" has it from the round before. User and system time of the
+empty mirror, so that every image is fetched; "warm" has it from the round before. User and system time of the
 command alone count; server and endpoint are processes of their own.
 """
 
@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TOOLS = Path(os.environ.get("EYETEST_SHARED", ROOT.parent / "shared")) / "tools"
 PEERS = ROOT / ".venv-peers" / "bin" / "python"
 BUCKET = "s3://measured"
-PICTURE_BYTES = 30_000
+IMAGE_BYTES = 30_000
 
 
 def free_port() -> int:
@@ -65,11 +65,11 @@ def serving(command: Sequence[object], url: str) -> Iterator[None]:
 
 
 def draw(to: Path, items: int) -> None:
-    """A benchmark of pictures that differ in a comment of random length, as no decoder minds."""
+    """A benchmark of images that differ in a comment of random length, as no decoder minds."""
     file = io.BytesIO()
     Image.effect_noise((96, 96), 60).convert("RGB").save(file, "JPEG", quality=90)
     start, rest = file.getvalue()[:2], file.getvalue()[2:]
-    room = PICTURE_BYTES - len(file.getvalue())
+    room = IMAGE_BYTES - len(file.getvalue())
     with BenchmarkWriter(to, Manifest(name="measured")) as writer:
         for number in range(items):
             noise = hashlib.shake_256(str(number).encode()).digest(room + number % 5_000)

@@ -2,7 +2,7 @@
 
     python speed/report.py [--items 2000] [--models 20] [--keep DIR]
 
-The run is made up: models of different strength under three sights, with refusals and language models behind them.
+The run is made up: models of different strength under three modalities, with refusals and language backbones.
 Reading and scoring the answers is done before the clock starts; speed/score.py measures that.
 """
 
@@ -21,8 +21,8 @@ import yaml
 from eyetest.benchmarks import BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest
 
-SIGHTS = {"image": 1.0, "blind": -0.4, "caption": 0.3}
-"""What each sight adds to a model's ability."""
+MODALITIES = {"image": 1.0, "blind": -0.4, "caption": 0.3}
+"""What each modality adds to a model's ability."""
 CORES, AXES = 6, 18
 COMMAND = [sys.executable, "-c", "from eyetest.cli import main; main()"]
 
@@ -43,7 +43,7 @@ def answers(items: int, models: int) -> pl.DataFrame:
     hard = draw.normal(0, 1, items)
     parts = []
     for index, name in enumerate(names(models)):
-        for sight, help_ in SIGHTS.items():
+        for modality, help_ in MODALITIES.items():
             ability = index / models * 2 - 1 + help_
             right = draw.random(items) < 0.25 + 0.75 / (1 + np.exp(hard - ability))
             gold = np.arange(items) % 4
@@ -51,7 +51,7 @@ def answers(items: int, models: int) -> pl.DataFrame:
             text = np.array(list("ABCD"))[said].astype(object)
             text[draw.random(items) < 0.02] = "I'm sorry, but I can't help with that."
             parts.append(pl.DataFrame({"item": np.arange(items).astype(str), "text": text.astype(str)})
-                         .with_columns(pl.lit(name).alias("model"), pl.lit(sight).alias("sight")))  # fmt: skip
+                         .with_columns(pl.lit(name).alias("model"), pl.lit(modality).alias("modality")))  # fmt: skip
     return pl.concat(parts)
 
 
@@ -77,7 +77,7 @@ def build(folder: Path, items: int, models: int) -> None:
     entries = {name: {"spec": "replay:", "base": names(models)[0]} for name in names(models)[1:]}
     (folder / "models.yaml").write_text(yaml.safe_dump(entries))
     (folder / "elo.csv").write_text("".join(f"{name},{1000 + 7 * i}\n" for i, name in enumerate(names(models))))
-    eyetest("import-answers", f"{folder}/answers.parquet", "--to", f"{folder}/run", "--bench", f"{folder}/bench")
+    eyetest("import", f"{folder}/answers.parquet", "--to", f"{folder}/run", "--bench", f"{folder}/bench")
     eyetest("score", f"{folder}/run")
 
 
@@ -95,7 +95,7 @@ def main() -> None:
         page = folder / "report.html"
         told = ("--models", f"{folder}/models.yaml", "--with", f"{folder}/elo.csv", "--gallery", "0", "--overwrite")
         seconds, peak = eyetest("report", f"{folder}/run", "--page", str(page), *told)
-        print(f"{options.items:,} items × {options.models} models × {len(SIGHTS)} sights: "
+        print(f"{options.items:,} items × {options.models} models × {len(MODALITIES)} modalities: "
               f"{seconds:.1f} s, {page.stat().st_size / 1e6:.2f} MB page, {peak:,.0f} MB peak")  # fmt: skip
 
 

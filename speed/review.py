@@ -2,7 +2,7 @@
 
     python speed/review.py [--reviewers 20] [--decisions 10000] [--think 0.5] [--keep DIR]
 
-Each reviewer takes an item, looks at it for a while (on average ``--think`` seconds, drawn by lot), decides, and is
+Each reviewer takes an item, looks at it (on average ``--think`` seconds, drawn at random), decides, and is
 led to the next: what counts is the time from sending the form to the answer, which by then is kept on the disk and
 says where the next item is. The page of the next item is timed for itself. Reviewers and server share this machine's
 processors. At the end all decisions have to be there, each once.
@@ -25,7 +25,7 @@ import numpy as np
 
 from eyetest.benchmarks import BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest
-from eyetest.review.project import ReviewProject
+from eyetest.studio.project import ReviewProject
 
 ROUNDS = "1,2"
 DECISIONS_AN_ITEM = 3
@@ -100,11 +100,12 @@ async def work(crowd: Crowd, tokens: list[str]) -> None:
 def measure(folder: Path, reviewers: int, decisions: int, think: float) -> None:
     """Serve, let the crowd work, and tell."""
     write_benchmark(folder / "bench", -(-decisions // DECISIONS_AN_ITEM) + reviewers)
-    words = ("review", folder / "bench", "--to", folder / "review", "--rounds", ROUNDS, "--port", 0, "--as", "boss")
-    with subprocess.Popen([*COMMAND, *map(str, words)], stdout=subprocess.PIPE, text=True) as server:
+    to = ("--to", folder / "review", "--rounds", ROUNDS, "--address", ":0", "--as", "boss")
+    words = ("review", folder / "bench", *to)
+    with subprocess.Popen([*COMMAND, *map(str, words)], stderr=subprocess.PIPE, text=True) as server:
         try:
-            assert server.stdout
-            home = re.match(r"http://[^/]+", server.stdout.readline())
+            assert server.stderr
+            home = re.search(r"http://[^/]+", server.stderr.readline())
             assert home
             with ReviewProject.open(folder / "review") as project:
                 tokens = [project.invite(f"reviewer {number}") for number in range(reviewers)]

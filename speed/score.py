@@ -1,4 +1,4 @@
-"""Score a run of ten million answers: 5,000 items, 200 models, ten trials.
+"""Score a run of ten million answers: 5,000 items, 200 models, ten samples.
 
     python speed/score.py [--answers 10000000]
 
@@ -68,9 +68,9 @@ def write_run(path: Path, benchmark: Benchmark, answers: int) -> None:
     (path / "responses").mkdir(exist_ok=True)
     plans = []
     share = ITEMS * MODELS
-    for trial in range(answers // share):
+    for sample in range(answers // share):
         numbers = np.arange(share)
-        request = pl.Series([f"{trial:08x}{number:024x}" for number in numbers])
+        request = pl.Series([f"{sample:08x}{number:024x}" for number in numbers])
         plan = pl.DataFrame(
             {
                 "item": pl.Series((numbers % ITEMS).astype(str)),
@@ -79,14 +79,14 @@ def write_run(path: Path, benchmark: Benchmark, answers: int) -> None:
         ).with_columns(
             *(
                 pl.lit(value).alias(name)
-                for name, value in (("sight", "image"), ("ask", "direct"), ("shots", "none"))
+                for name, value in (("modality", "image"), ("ask", "direct"), ("shots", "none"))
             ),
             *(pl.lit(0, pl.Int64).alias(name) for name in ("template", "order")),
             *(
                 pl.lit(value).alias(name)
-                for name, value in (("marks", "upper"), ("method", "generate"), ("history", "gold"))
+                for name, value in (("letters", "upper"), ("method", "generate"), ("history", "gold"))
             ),
-            pl.lit(trial, pl.Int64).alias("trial"),
+            pl.lit(sample, pl.Int64).alias("sample"),
             request.alias("request"),
         )
         plans.append(plan)
@@ -97,7 +97,7 @@ def write_run(path: Path, benchmark: Benchmark, answers: int) -> None:
         }
         empty = pl.from_arrow(SCHEMA.empty_table())
         frame = pl.concat([empty, pl.DataFrame(said)], how="diagonal")  # type: ignore[type-var]
-        frame.write_parquet(path / f"responses/{trial + 1:06d}.parquet")  # type: ignore[union-attr]
+        frame.write_parquet(path / f"responses/{sample + 1:06d}.parquet")  # type: ignore[union-attr]
     pl.concat(plans).write_parquet(path / PLAN)
 
 

@@ -1,9 +1,9 @@
-"""A question page (picture, ten options) becomes a file: ours, plain typst.
+"""A question page (image, ten options) becomes a file: ours, plain typst.
 
     python speed/screenshot.py [--items 400] [--processes 2]
 
 Ours is the command as people call it: look `screen`, all factors varying, layout kept, folder written, processes
-started. Plain typst is one process that sets the same texts with the picture on a white page of 144 pixels an inch
+started. Plain typst is one process that sets the same texts with the image on a white page of 144 pixels an inch
 and keeps the PNG. On a busy machine wall time says little: compare CPU.
 """
 
@@ -33,12 +33,12 @@ PLAIN = """
 #set page(width: 560pt, height: auto, margin: 24pt)
 #set text(font: "Noto Sans", size: 12pt)
 #data.question
-#image("picture.png", width: 60%)
+#image("image.png", width: 60%)
 #for (index, option) in data.options.enumerate(start: 1) [#numbering("A", index). #option \\ ]
 """
 
 
-def picture(seed: int) -> bytes:
+def image_file(seed: int) -> bytes:
     """640 × 400 pixels: by turns a chart and something with a photograph's detail."""
     lots = np.random.default_rng(seed)
     if seed % 2:
@@ -56,7 +56,7 @@ def picture(seed: int) -> bytes:
 
 
 def write_items(folder: Path, count: int) -> Benchmark:
-    """Items with a picture and ten options each."""
+    """Items with an image and ten options each."""
     chance = random.Random(1)
 
     def said(least: int, most: int) -> str:
@@ -65,7 +65,7 @@ def write_items(folder: Path, count: int) -> Benchmark:
     with BenchmarkWriter(folder, Manifest(name="speed")) as writer:
         for number in range(count):
             options = tuple(Choice(f"{said(2, 12)} ({at})", at == 0) for at in range(10))
-            image = writer.images.put(picture(number % 40))
+            image = writer.images.put(image_file(number % 40))
             writer.add(Item(id=str(number), question=f"{said(15, 60)} <image 1>?", images=(image,), choices=options))
     return Benchmark(folder)
 
@@ -76,7 +76,7 @@ def plainly(benchmark: Benchmark, folder: Path) -> int:
     (folder / "page.typ").write_text(PLAIN, "utf-8")
     for item in benchmark:
         shown = benchmark.images.open(item.images[0])
-        shown.save(folder / "picture.png", compress_level=1)
+        shown.save(folder / "image.png", compress_level=1)
         data = {"question": item.question, "options": [choice.text for choice in item.choices]}
         compiler = typst.Compiler(str(folder / "page.typ"), root=str(folder), font_paths=fonts)
         inputs = {"page": msgspec.json.encode(data).decode()}

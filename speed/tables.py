@@ -58,15 +58,15 @@ def columns(items: int, models: int, tests: int) -> Iterator[pa.Table]:
             {
                 "item": pa.DictionaryArray.from_arrays(pa.array(of_item, pa.int32()), names),
                 "model": _constant(f"model-{model:02d}", n),
-                "sight": _constant("image", n),
+                "modality": _constant("image", n),
                 "ask": _constant("direct", n),
                 "shots": _constant("none", n),
                 "template": pa.array(test),
                 "order": pa.array(test),
-                "marks": _constant("upper", n),
+                "letters": _constant("upper", n),
                 "method": _constant("generate", n),
                 "history": _constant("gold", n),
-                "trial": pa.array(np.zeros(n, np.int64)),
+                "sample": pa.array(np.zeros(n, np.int64)),
                 "request": _constant("", n),
                 "outcome": _constant("answered", n),
                 "reading": pa.DictionaryArray.from_arrays(pa.array(unread.astype(np.int8)), ["chosen", "unparsed"]),
@@ -94,7 +94,7 @@ def write(folder: Path, items: int, models: int, tests: int) -> tuple[Path, Path
     ids = [f"item-{i:06d}" for i in range(items)]
     pl.DataFrame({"item": ids}).with_columns(
         pl.lit("many").alias("benchmark"),
-        pl.Series("cluster", [f"picture-{i // 2:06d}" for i in range(items)]),
+        pl.Series("cluster", [f"image-{i // 2:06d}" for i in range(items)]),
         pl.lit(None, pl.String).alias("group"),
         pl.lit(OPTIONS, pl.Int64).alias("options"),
         pl.Series("gold", ["ABCD"[i % OPTIONS] for i in range(items)]),

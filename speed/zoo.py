@@ -1,8 +1,8 @@
-"""Ask the whole embedded zoo, blind and with pictures: questions a second, everything included.
+"""Ask the whole embedded zoo, blind and with images: questions a second, everything included.
 
     python speed/zoo.py [--items 300]
 
-Every model answers every item once; nothing is asked twice, so nothing is read once for several trials.
+Every model answers every item once; nothing is asked twice, so nothing is read once for several samples.
 """
 
 import argparse
@@ -25,14 +25,14 @@ def main() -> None:
     birds = {name: spec for name, spec in everybody.items() if cards()[name].sees}
     with tempfile.TemporaryDirectory() as folder:
         bench = new_world(Path(folder) / "world", load_rates("none"), items=items, seed=99)
-        et.run(bench, everybody, sights="image", limit=1, to=Path(folder) / "warm")
-        for sight, models in (("blind", everybody), ("image", birds)):
+        et.run(bench, models=everybody, condition="image", limit=1, to=Path(folder) / "warm")
+        for modality, models in (("no-image", everybody), ("image", birds)):
             wall, cpu = time.perf_counter(), time.process_time()
-            run = et.run(bench, models, sights=sight, to=Path(folder) / sight)
+            run = et.run(bench, models=models, condition=modality, to=Path(folder) / modality)
             wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
             asked = run.responses().num_rows
             print(
-                f"{sight:6} {asked:,} questions to {len(models)} models: {asked / wall:,.0f} a second "
+                f"{modality:8} {asked:,} questions to {len(models)} models: {asked / wall:,.0f} a second "
                 f"({wall:.1f} s, {1000 * cpu / asked:.1f} ms of CPU each)"
             )
 

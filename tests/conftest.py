@@ -1,4 +1,4 @@
-"""What tests share: real data where it is there, and small pictures."""
+"""What tests share: real data where it is there, and small images."""
 
 import io
 import os
@@ -13,8 +13,8 @@ from PIL import Image
 
 from eyetest.benchmarks import Benchmark, import_benchmark
 from eyetest.cli.main import as_option
+from eyetest.commands.base import Observer, observing
 from eyetest.errors import spelled
-from eyetest.jobs.opening import Observer, observing
 from tests.endpoint import endpoint as endpoint
 from tests.running.processes import _nursery as _nursery
 from tests.running.processes import nursery as nursery

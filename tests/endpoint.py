@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 import pytest
@@ -41,8 +43,8 @@ class Attempt:
         return "".join(part.get("text", "") for part in content)
 
     @property
-    def pictures(self) -> list[str]:
-        """Data URLs of all pictures, in order."""
+    def images(self) -> list[str]:
+        """Data URLs of all images, in order."""
         parts = [p for m in self.body["messages"] if isinstance(m["content"], list) for p in m["content"]]
         return [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
 
@@ -111,6 +113,7 @@ class Endpoint:
     def __init__(self, port: int = 0) -> None:
         """``port``: where it listens; anywhere if 0."""
         self._wanted = port
+        self._folder = TemporaryDirectory()
         self.rule: Rule = lambda attempt: None
         self.answer: Callable[[Attempt], str] = lambda attempt: f"{'ABCD'[int(attempt.key, 16) % 4]}. {attempt.key}"
         self.latency = 0.0
@@ -128,6 +131,12 @@ class Endpoint:
         """What comes after the @ of a spec."""
         return f"http://127.0.0.1:{self.port}/v1"
 
+    def models(self, name: str = "m", /, **entry: object) -> Path:
+        """A models.yaml whose only model is asked here; ``entry``: attempts, waits and whatever else it holds."""
+        path = Path(self._folder.name) / f"{name}-{len(list(Path(self._folder.name).iterdir()))}.yaml"
+        path.write_text(json.dumps({name: {"spec": f"openai:m@{self.url}"} | entry}))
+        return path
+
     def forget(self) -> None:
         self.attempts, self.sent, self.answered, self.peak = [], Counter(), Counter(), 0
 
@@ -141,6 +150,7 @@ class Endpoint:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+        self._folder.cleanup()
 
     async def _open(self) -> None:
         app = web.Application(client_max_size=64 * 2**20)

@@ -35,8 +35,8 @@ _values = st.one_of(_scalars, st.lists(words, max_size=3), st.dictionaries(words
 
 
 @cache
-def picture(number: int) -> bytes:
-    """One of a few different pictures in different formats."""
+def image_file(number: int) -> bytes:
+    """One of a few different images in different formats."""
     data = io.BytesIO()
     kind = ("PNG", "JPEG", "WEBP", "BMP")[number % 4]
     Image.new("RGB", (9 + number, 7), (number * 40 % 256, 90, 160)).save(data, kind)
@@ -47,7 +47,7 @@ def picture(number: int) -> bytes:
 def drafts(
     draw: st.DrawFn, options: st.SearchStrategy[str] = words, *, plain_choice: bool = False
 ) -> tuple[dict[str, Any], list[int]]:
-    """An item's fields but for its id and pictures, and the numbers of its pictures."""
+    """An item's fields but for its id and images, and the numbers of its images."""
     fields: dict[str, Any] = {
         "question": draw(full_words),
         "hint": draw(words),
@@ -75,15 +75,15 @@ def benchmarks(
     ids = st.lists(full_words, min_size=1, max_size=5, unique=True)
     return ids.flatmap(
         lambda names: st.tuples(*(one for _ in names)).map(
-            lambda made: [(name, fields, pictures) for name, (fields, pictures) in zip(names, made, strict=True)]
+            lambda made: [(name, fields, images) for name, (fields, images) in zip(names, made, strict=True)]
         )
     )
 
 
 def write(to: Path, drawn: list[tuple[str, dict[str, Any], list[int]]]) -> Benchmark:
     with BenchmarkWriter(to, Manifest(name="random")) as writer:
-        for name, fields, pictures in drawn:
-            images = tuple(writer.images.put(picture(number)) for number in pictures)
+        for name, fields, numbers in drawn:
+            images = tuple(writer.images.put(image_file(number)) for number in numbers)
             writer.add(Item(id=name, images=images, **fields))
     return Benchmark(to)
 

@@ -37,7 +37,7 @@ def written(name: str, content: str | bytes) -> Callable[[Path], Path]:
     return make
 
 
-def with_picture(data: bytes) -> Callable[[Path], Path]:
+def with_image(data: bytes) -> Callable[[Path], Path]:
     def make(folder: Path) -> Path:
         (folder / "1.png").write_bytes(data)
         return jsonl(folder, image="1.png")
@@ -73,17 +73,17 @@ CASES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "wrong columns": (written("b.tsv", "a\tb\n1\t2\n"), "no column for the question among a, b; name it with --map"),
     "unknown kind": (written("b.xyz", "?"), "is no benchmark that eyetest recognises; name its format with --format"),
     "truncated base64": (written("b.tsv", tsv(f"1\t{RED[:-3]}\tq\ta\tb\tA")), "row 1: image: found"),
-    "truncated picture": (
+    "truncated image": (
         written("b.tsv", tsv(f"1\t{LARGE[:-40]}\tq\ta\tb\tA")),
-        "row 1: image: found a picture that",
+        "row 1: image: found an image that",
     ),
-    "too many pixels": (with_picture(png_header(30_000, 30_000)), "line 1: image: found a picture of"),
-    "text named png": (with_picture(b"hello, I am text"), "line 1: image: found 16 bytes starting 'hello"),
+    "too many pixels": (with_image(png_header(30_000, 30_000)), "line 1: image: found an image of"),
+    "text named png": (with_image(b"hello, I am text"), "line 1: image: found 16 bytes starting 'hello"),
     "path that leaves": (
         lambda folder: jsonl(folder, image="../x.png"),
         "image: found path '../x.png', which leaves",
     ),
-    "missing picture": (lambda folder: jsonl(folder, image="x.png"), "line 1: image: found path 'x.png' in"),
+    "missing image": (lambda folder: jsonl(folder, image="x.png"), "line 1: image: found path 'x.png' in"),
     "no gold": (written("b.tsv", tsv(f"1\t{RED}\tq\ta\tb\t")), "row 1: item '1': answer: found no gold answer"),
     "gold out of range": (
         written("b.tsv", tsv(f"1\t{RED}\tq\ta\tb\tE")),
@@ -93,7 +93,7 @@ CASES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "zip named tsv": (zipped("b.tsv"), "b.tsv"),
     "zip named parquet": (zipped("b.parquet"), "b.parquet is not a Parquet file"),
     "zip itself": (zipped("b.zip"), "b.zip is no benchmark that eyetest recognises"),
-    "zip as picture": (with_picture(b"PK\x03\x04" + b"\0" * 500), "line 1: image: found 504 bytes starting 'PK"),
+    "zip as image": (with_image(b"PK\x03\x04" + b"\0" * 500), "line 1: image: found 504 bytes starting 'PK"),
     "not UTF-8": (written("b.tsv", b"index\tquestion\tanswer\n1\tcaf\xe9\tx\n"), "question: found b'caf"),
     "not UTF-8 tag": (
         written(
@@ -120,7 +120,7 @@ CASES: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "an endless number": (written("b.jsonl", f'{{"question": {"9" * 6_000}}}'), "line 1 is not JSON"),
     "letters far apart": (lambda folder: jsonl(folder, answer=f"A{' ' * 60_000}b"), "line 1: answer: found 'A"),
-    "picture in Parquet": (parquet, "row 1: image: found"),
+    "image in Parquet": (parquet, "row 1: image: found"),
     "damaged Parquet": (damaged_parquet, "b.parquet is not a Parquet file"),
     "empty folder": (lambda folder: folder, "is no benchmark that eyetest recognises"),
 }

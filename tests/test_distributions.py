@@ -30,7 +30,7 @@ MINUTES = 60.0
 MOST_OF_CORE = 3_000_000
 """Bytes of eyetest's wheel: a newcomer downloads it, and images or weights in it would not be noticed otherwise."""
 WORLD = ROOT / "packages/eyetest-world"
-FIRST_EXAMPLE = ("read", "--options", "cat", "dog", "bird", "fish", "--text", "A dog", "--rules", "all")
+FIRST_EXAMPLE = ("score", "--options", "cat,dog,bird,fish", "--text", "A dog", "--rules", "all")
 
 
 class Distributions(NamedTuple):
@@ -153,7 +153,7 @@ def test_the_wheels_work_away_from_the_repository(borrowing: Environment) -> Non
         assert Path(where.strip()).is_relative_to(borrowing.bin.parent)
     assert {"audit", "demo"} <= set(borrowing.call("eyetest", "--help").split())
     assert "eyetest: chosen B. dog" in borrowing.call("python", "-m", "eyetest", *FIRST_EXAMPLE)
-    assert "embedded:owl-m" in borrowing.call("eyetest", "zoo")
+    assert "embedded:owl-m" in borrowing.call("eyetest", "world", "models")
 
 
 def test_what_the_wheels_ask_for_is_what_is_tested(core: Distributions, world: Distributions) -> None:

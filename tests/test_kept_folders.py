@@ -42,14 +42,14 @@ def test_a_subset_of_a_benchmark_knows_what_it_was(kept: Path, eyetest: Eyetest)
 @pytest.mark.parametrize("measure", ["accuracy", "gain"])
 def test_a_run_measures_the_same(kept: Path, eyetest: Eyetest, measure: str) -> None:
     """But for the last digits, which depend on the order of sums."""
-    texts = eyetest("measure", measure, "run", "--json").out, (kept / f"{measure}.json").read_text()
+    texts = eyetest("measure", measure, "run", "--output", "json").out, (kept / f"{measure}.json").read_text()
     told, then = (json.loads(text, parse_float=lambda number: round(float(number), 12)) for text in texts)
     assert told == then
 
 
 def test_a_run_goes_on_and_asks_only_what_is_left(kept: Path, eyetest: Eyetest) -> None:
-    told = eyetest("run", "benchmark", "--models", "models.yaml", "--model", "keen", "--model", "dull",
-                  "--to", "run", "--sight", "image,blind-guess", "--trials", "2").fine()  # fmt: skip
+    told = eyetest("run", "benchmark", "--models", "models.yaml", "--model", "keen,dull",
+                  "--to", "run", "--condition", "image,no-image-guess", "--samples", "2").fine()  # fmt: skip
 
     assert "88 of 88 calls" in told
     assert pl.scan_parquet(kept / "run/responses/*.parquet").select(pl.len()).collect().item() == 288
@@ -57,7 +57,7 @@ def test_a_run_goes_on_and_asks_only_what_is_left(kept: Path, eyetest: Eyetest) 
 
 def test_a_killed_run_goes_on_from_its_journal(kept: Path, eyetest: Eyetest) -> None:
     told = eyetest("run", "benchmark", "--models", "slow.yaml", "--to", "killed",
-                  "--sight", "image,blind-guess", "--trials", "2").fine()  # fmt: skip
+                  "--condition", "image,no-image-guess", "--samples", "2").fine()  # fmt: skip
 
     assert "80 of 80 calls" in told
 

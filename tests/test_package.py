@@ -14,7 +14,7 @@ from eyetest.errors import InputError
 
 ROOMS = (
     *("records", "benchmarks", "runs", "scoring", "measures", "prompts", "models", "running"),
-    *("probes", "screens", "curate", "reports", "review", "recipes", "cli", "api"),
+    *("probes", "filters", "curate", "reports", "cli"),
 )
 EXPORTING = [eyetest, *(importlib.import_module(f"eyetest.{room}") for room in ROOMS)]
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from eyetest.cli import commands
+from eyetest.cli import app
 from eyetest.errors import InputError
 from eyetest.registry import Registry
 from eyetest.scoring.metrics import METRICS
@@ -71,14 +71,15 @@ def parrot(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 def test_a_measure_a_metric_a_model_and_a_command_of_another_distribution(parrot: Installed) -> None:
     assert re.search(r"longest +Print the longest question of a benchmark\.", parrot.fine("--help"))
     assert parrot.fine("longest", "mybench.csv") == "What is that now?\n"
-    assert parrot.fine("longest", "--help").rstrip().endswith("Example:\n   eyetest longest mybench.tsv")
-    parrot.fine("run", "mybench.csv", "--model", "echo=parrot:Answer: A", "--sight", "blind", "--to", "run")
+    assert parrot.fine("longest", "--help").rstrip().endswith("eyetest --help")
+    assert "Example:\n  eyetest longest mybench.tsv\n" in parrot.fine("longest", "--help")
+    parrot.fine("run", "mybench.csv", "--model", "echo=parrot:Answer: A", "--condition", "no-image", "--to", "run")
     assert re.search(r"reply-length +mean length of replies", parrot.fine("measure", "--list"))
-    assert parrot.fine("measure", "reply-length", "run", "--csv").splitlines()[1:] == ["echo,9.0,2"]
+    assert parrot.fine("measure", "reply-length", "run", "--output", "csv").splitlines()[1:] == ["echo,9.0,2"]
     assert 'did you mean "same-length"' in parrot.refused("score", "run", "--metric", "same-lenght")
     words = "id,question,answer,image_path\n1,What?,ABCDEFGHI,\n2,What?,B,\n"
     (parrot.here / "words.csv").write_text(words)
-    parrot.fine("run", "words.csv", "--model", "echo=parrot:Answer: A", "--sight", "blind", "--to", "said")
+    parrot.fine("run", "words.csv", "--model", "echo=parrot:Answer: A", "--condition", "no-image", "--to", "said")
     assert "same-length" in parrot.fine("score", "said", "--metric", "same-length")
 
 
@@ -98,7 +99,7 @@ def test_a_plug_in_with_the_name_of_a_built_in_one_is_refused(tmp_path: Path) ->
     assert 'eyetest-parrot: there is another command named "audit"' in taken.refused("--help")
     about = taken.site / "eyetest_parrot-1.0.dist-info/entry_points.txt"
     about.write_text(about.read_text().replace("audit =", "longest ="))
-    taken.fine("run", "mybench.csv", "--model", "scripted:", "--sight", "blind", "--to", "run")
+    taken.fine("run", "mybench.csv", "--model", "scripted:", "--condition", "no-image", "--to", "run")
     line = taken.refused("score", "run", "--metric", "vqa")
     assert line.startswith('error: eyetest-parrot: there is another metric named "vqa"; rename it, or uninstall')
 
@@ -106,9 +107,9 @@ def test_a_plug_in_with_the_name_of_a_built_in_one_is_refused(tmp_path: Path) ->
 @pytest.mark.parametrize("name", ["other.word", "review"])
 def test_a_command_of_two_words_joins_a_group(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     points = EntryPoints([EntryPoint(name, "eyetest_parrot:longest", "eyetest.command")])
-    monkeypatch.setattr(commands, "entry_points", lambda group: points)
+    monkeypatch.setattr(app, "entry_points", lambda group: points)
     with pytest.raises(InputError, match="an installed package: "):
-        commands._plugin_commands()
+        app._plugin_points.__wrapped__()
 
 
 def test_every_kind_of_plug_in_has_a_group_of_entry_points() -> None:
@@ -125,11 +126,10 @@ def _sources() -> str:
     return "\n".join(path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py"))
 
 
-@pytest.mark.parametrize("words", [name.split() for name in commands.WORLD_COMMANDS], ids=" ".join)
+@pytest.mark.parametrize("words", [name.split() for name in app._WORLD], ids=" ".join)
 def test_a_command_of_eyetest_world_says_how_to_get_it(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """As it is without that distribution: no plug-in declares the command."""
-    here = {name: place for name, place in commands.COMMANDS.items() if name not in commands.PLUGIN_COMMANDS}
-    monkeypatch.setattr(commands, "COMMANDS", here)
+    monkeypatch.setattr(app, "_plugin_points", dict)
     command = " ".join(words)
     expected = f"error: eyetest {command} needs the package eyetest-world: pip install 'eyetest[demo]'"
     assert call(*words, "new").refused() == expected

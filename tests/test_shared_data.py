@@ -31,8 +31,8 @@ def test_item_folders_import_with_the_counts_of_their_source(
     assert (counts.items, counts.choice_items, counts.text_items) == (items, choice, text)
     shown = {image.sha256 for item in benchmark for image in item.images}
     assert counts.images == len(shown) <= files
-    with_picture = sum(bool(item.images) for item in benchmark)
-    assert with_picture == {"mathvista": 995, "mmmu_pro": 0, "chartqa": 842, "puzzlevqa": 400}[name]
+    with_image = sum(bool(item.images) for item in benchmark)
+    assert with_image == {"mathvista": 995, "mmmu_pro": 0, "chartqa": 842, "puzzlevqa": 400}[name]
 
 
 @pytest.mark.parametrize("name", COUNTS)
@@ -47,7 +47,7 @@ def test_real_items_come_back_from_every_format(
     assert content(second) == content(first)
 
 
-def test_identical_pictures_are_stored_once(real_benchmark: Callable[[str], Benchmark]) -> None:
+def test_identical_images_are_stored_once(real_benchmark: Callable[[str], Benchmark]) -> None:
     benchmark = real_benchmark("mathvista")
     files = [path for path in (benchmark.path / "images").rglob("*") if path.is_file()]
     assert len(files) == benchmark.manifest.counts.images < 995

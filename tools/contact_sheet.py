@@ -1,4 +1,4 @@
-"""Pages of a benchmark beside one another in one small picture, for docs and for looking.
+"""Pages of a benchmark beside one another in one small image, for docs and for looking.
 
 python -m tools.contact_sheet BENCH FILE.webp [--width 330] [--columns 6] [--first 0] [--count 20]
 """
@@ -13,13 +13,13 @@ from eyetest.benchmarks import Benchmark
 _GAP = 8
 
 
-def contact_sheet(pictures: list[Image.Image], width: int, columns: int) -> Image.Image:
-    """Pictures at one width, each below the shortest column so far."""
+def contact_sheet(images: list[Image.Image], width: int, columns: int) -> Image.Image:
+    """Images at one width, each below the shortest column so far."""
     ends = [_GAP] * columns
     places = []
-    for picture in pictures:
+    for image in images:
         column = ends.index(min(ends))
-        small = picture.resize((width, max(1, picture.height * width // picture.width)), Image.Resampling.LANCZOS)
+        small = image.resize((width, max(1, image.height * width // image.width)), Image.Resampling.LANCZOS)
         places.append((small, (_GAP + column * (width + _GAP), ends[column])))
         ends[column] += small.height + _GAP
     sheet = Image.new("RGB", (_GAP + columns * (width + _GAP), max(ends)), (122, 122, 128))
@@ -38,8 +38,8 @@ def main() -> None:
     given = parser.parse_args()
     bench = Benchmark(given.bench)
     items = list(bench)[given.first : given.first + given.count]
-    pictures = [bench.images.open(item.images[0]).convert("RGB") for item in items]
-    contact_sheet(pictures, given.width, given.columns).save(given.file, quality=72, method=6)
+    images = [bench.images.open(item.images[0]).convert("RGB") for item in items]
+    contact_sheet(images, given.width, given.columns).save(given.file, quality=72, method=6)
 
 
 if __name__ == "__main__":

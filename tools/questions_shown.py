@@ -1,4 +1,4 @@
-"""Pictures of the answers to five questions, for docs/open.md: questions, options and pictures are blurred.
+"""Images of the answers to five questions, for docs/open.md: questions, options and images are blurred.
 
 python -m tools.questions_shown SHARED docs/open
 """
@@ -10,9 +10,9 @@ from pathlib import Path
 
 from PIL import Image
 
-from eyetest.review.collection import Collection
-from tests.review.app.conftest import served
-from tests.review.app.questions import MATHVISTA, MMMU_PRO, import_mathvista, import_mmmu_pro
+from eyetest.studio.collection import Collection
+from tests.studio.app.conftest import served
+from tests.studio.app.questions import MATHVISTA, MMMU_PRO, import_mathvista, import_mmmu_pro
 from tests.support.browser import Browser, BrowserWindow
 
 _SIZE = (1180, 700)
@@ -34,13 +34,13 @@ def take(window: BrowserWindow, steps: tuple[str, ...], address: str, file: Path
         (window.click if step.endswith("summary") else window.follow)(step)
     window.evaluate(_UNREADABLE)
     window.wait("[...document.images].every((image) => image.complete || image.loading === 'lazy')")
-    picture = Image.open(io.BytesIO(window.screenshot())).convert("RGB")
-    picture.quantize(_COLOURS, dither=Image.Dither.NONE).save(file, optimize=True)
+    image = Image.open(io.BytesIO(window.screenshot())).convert("RGB")
+    image.quantize(_COLOURS, dither=Image.Dither.NONE).save(file, optimize=True)
     return str(window.evaluate("document.getElementById('number').textContent"))
 
 
 def main() -> None:
-    """Write all pictures."""
+    """Write all images."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("shared", type=Path)
     parser.add_argument("to", type=Path)

@@ -2,7 +2,7 @@
 
     python -m tools.screening FOLDER --seeds 501 502 [--items 600] [--worlds default tastes …]
 
-Each world is drawn and asked about by the zoo as the demo does: blind five times each, with the picture once; what
+Each world is drawn and asked about by the zoo as the demo does: blind five times each, with the image once; what
 was planted as a leak is remembered by those it leaked to. Then recipes are carried out: `chance-aware` and `leaks` by
 themselves, and `everything`. A line a recipe, and for `everything` one a kind of flaw: flagged items (of them for
 people), how many of those have a flaw that was looked for, another one or none, and how much was found of what could
@@ -71,15 +71,15 @@ def measure(folder: Path, world: str, seed: int, items: int) -> Iterator[Outcome
     zoo = models_file(habits.get("taste", 0.0), habits.get("belief", 0.0), str(to / "world/leaks.jsonl"))
     (to / "models.yaml").write_text(zoo, encoding="utf-8")
     everybody = read_models(to / "models.yaml")
-    et.run(bench, everybody, sights="blind-guess", trials=5, temperature=1.0, to=to / "run")
+    et.run(bench, models=everybody, condition="no-image-guess", samples=5, temperature=1.0, to=to / "run")
     sees = {name: entry for name, entry in everybody.items() if entry.base}
-    run = et.run(bench, sees, sights="image", to=to / "run")
+    run = et.run(bench, models=sees, condition="image", to=to / "run")
     truths = {truth.item: truth for truth in read_truth(to / "world")}
     for name, sought in RECIPES.items():
         shutil.rmtree(to / name, ignore_errors=True)
         file = to / f"{name}.yaml"
         file.write_text(world_recipes()[name], encoding="utf-8")
-        et.refine(bench, str(file), to / "models.yaml", answers=[run], to=to / name)
+        et.refine(bench, recipe=file, models=to / "models.yaml", answers=[run], to=to / name)
         verdicts = read_verdicts(to / name)
         yield graded((world, seed, name), verdicts, truths, sought)
         if name == "everything":
@@ -130,8 +130,8 @@ def ranked(folder: Path, seed: int, worlds: list[str]) -> Iterator[str]:
 
 
 def sighted(world: Path) -> pl.DataFrame:
-    """What vision models score with the picture: item, model, score."""
-    scores = et.score(world / "run").lazy().filter(pl.col("sight") == "image")
+    """What vision models score with the image: item, model, score."""
+    scores = et.score(world / "run").scores.lazy().filter(pl.col("modality") == "image")
     return scores.select("item", pl.col("model").cast(pl.String), "score").collect()
 
 

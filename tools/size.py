@@ -23,7 +23,6 @@ from collections.abc import Callable, Iterable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 ROOT = Path(__file__).parent.parent
 LIMITS = Path(__file__).with_name("size.json")
@@ -80,12 +79,11 @@ def _lines(texts: Iterable[str]) -> int:
 
 
 def _surface() -> tuple[int, int]:
-    """How many commands there are, and how many options they have together."""
-    from eyetest.cli.commands import COMMANDS, _load  # noqa: PLC0415 (loaded only where it is counted)
+    """How many commands there are, and how many options they have together; those of every command count once."""
+    from eyetest.cli.app import all_commands, options_of  # noqa: PLC0415 (loaded only where it is counted)
 
-    loaded: list[Any] = [_load(name) for name in COMMANDS]
-    flags = [param for command in loaded for param in command.params if param.param_type_name == "option"]
-    return len(loaded), len(flags)
+    commands = all_commands()
+    return len(commands), sum(len(options_of(name)) for name in ("", *commands))
 
 
 class _Tracer:
@@ -137,7 +135,7 @@ def _command(*arguments: str) -> None:
 def _to_gain() -> None:
     """Take one item from a TSV file to ``measure gain``."""
     models = ("--model", "m=scripted:right=1", "--model", "base=scripted:right=0.3")
-    _command("run", "one.tsv", *models, "--to", "run", "--sight", "image,blind-guess")
+    _command("run", "one.tsv", *models, "--to", "run", "--condition", "image,no-image-guess")
     _command("score", "run")
     _command("measure", "gain", "run")
 
@@ -154,7 +152,7 @@ def _prepare() -> None:
     """Write what both paths start from."""
     from PIL import Image  # noqa: PLC0415
 
-    from eyetest.recipes import recipe_text  # noqa: PLC0415
+    from eyetest.recipes.listing import recipe_text  # noqa: PLC0415
 
     image = io.BytesIO()
     Image.new("RGB", (60, 60), "red").save(image, "PNG")

@@ -1,6 +1,6 @@
 """Run docs/tutorial.ipynb and store it with what it printed: ``python -m tools.tutorial``, or ``make tutorial``.
 
-A reader sees its pictures and tables without running anything; a test holds what is stored against what it prints.
+A reader sees its images and tables without running anything; a test holds what is stored against what it prints.
 """
 
 from pathlib import Path

@@ -1,6 +1,5 @@
 """The errors that eyetest raises on purpose, and how messages name parameters and files."""
 
-import keyword
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -9,8 +8,8 @@ from difflib import get_close_matches
 
 LONGEST_MESSAGE = 2_000  # characters. Columns, tags and items of a file may have names of any length.
 Spelling = Callable[[str, object, bool], str]  # writes a parameter from name, value or None, and whether it is a head
-_KEYWORDS = {"own": "settings", "spec": "models", "max_cost": "money"}
-_MAPPINGS = ("columns", "constants", "fields", "map_tags", "panels", "said", "spec", "values")
+_KEYWORDS = {"own": "set", "spec": "models", "max_cost": "money"}
+_MAPPINGS = ("columns", "constants", "fields", "map_tags", "own", "panels", "said", "spec", "values")
 _WRAPPED = re.compile(r"\(os error (\d+)\)")
 
 
@@ -87,17 +86,9 @@ def spelled(spelling: Spelling) -> Iterator[None]:
         _spelling = before
 
 
-def as_keyword(key: str) -> str:
-    """A name as a Python identifier: ``at-least`` is ``at_least``, ``from`` is ``from_``."""
-    word = key.replace("-", "_")
-    return f"{word}_" if keyword.iskeyword(word) else word
-
-
 def in_python(name: str, value: object, at_head: bool) -> str:
-    """A parameter as a keyword; a measure's own setting is a keyword itself."""
+    """A parameter as a keyword."""
     word, (key, equals, rest) = _KEYWORDS.get(name, name), str(value).partition("=")
-    if name == "own" and value is not None:
-        word, value = as_keyword(key), rest if equals else None
     if at_head:
         return word if value is None or value is True else f"{word} {value}"
     if value is None or value is True:

@@ -63,13 +63,13 @@ class Engine(Protocol):
         """The scripts it can read, by Unicode name in lower case: latin, cjk, hangul …"""
         ...
 
-    def read(self, picture: Image.Image) -> Sequence[ReadLine]:
+    def read(self, image: Image.Image) -> Sequence[ReadLine]:
         """The lines of an image."""
         ...
 
 
 def scripts_of(text: str) -> frozenset[str]:
-    """The scripts of a text's letters, by Unicode name; digits, marks and signs belong to none."""
+    """The scripts of a text's letters, by Unicode name; digits, letters and signs belong to none."""
     return frozenset(script for letter in set(text) if (script := _script(letter)))
 
 
@@ -120,12 +120,12 @@ class Tesseract:
         """The scripts of the installed languages."""
         return frozenset(script for language in _languages() for script in _SCRIPTS[language])
 
-    def read(self, picture: Image.Image) -> Sequence[ReadLine]:
+    def read(self, image: Image.Image) -> Sequence[ReadLine]:
         """The lines of an image, unordered."""
-        scale = 1.0 if picture.width * picture.height >= _LARGE else _ENLARGED
-        size = round(picture.width * scale), round(picture.height * scale)
+        scale = 1.0 if image.width * image.height >= _LARGE else _ENLARGED
+        size = round(image.width * scale), round(image.height * scale)
         file = io.BytesIO()
-        picture.resize(size, Image.Resampling.BICUBIC).save(file, "PNG", compress_level=1)
+        image.resize(size, Image.Resampling.BICUBIC).save(file, "PNG", compress_level=1)
         table = _run(("-", "-", "--psm", _SPARSE, "-l", "+".join(_languages()), "tsv"), file.getvalue())
         return list(_lines(table, scale))
 
@@ -160,7 +160,7 @@ def _run(words: Sequence[str], given: bytes) -> str:
             (program, *words), input=given, capture_output=True, timeout=_SECONDS, env=settings, check=True
         )
     except (OSError, subprocess.SubprocessError) as error:
-        raise InputError(f"tesseract could not read a picture: {type(error).__name__}") from error
+        raise InputError(f"tesseract could not read an image: {type(error).__name__}") from error
     return done.stdout.decode("utf-8", "replace")
 
 
@@ -188,9 +188,9 @@ class RapidOcr:
         known = Counter(script for letter in letters for script in scripts_of(letter))
         return frozenset(script for script, count in known.items() if count >= _KNOWN)
 
-    def read(self, picture: Image.Image) -> Sequence[ReadLine]:
+    def read(self, image: Image.Image) -> Sequence[ReadLine]:
         """The lines of an image, top to bottom."""
-        pixels = np.ascontiguousarray(np.asarray(picture.convert("RGB"))[:, :, ::-1])
+        pixels = np.ascontiguousarray(np.asarray(image.convert("RGB"))[:, :, ::-1])
         output = _pipeline()(pixels, use_cls=False, return_word_box=False)
         if output.boxes is None:
             return []

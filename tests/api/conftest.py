@@ -9,15 +9,15 @@ import eyetest_world
 import msgspec
 import pytest
 import yaml
-from eyetest_world.commands import twins as draw_twins
+from eyetest_world.commands import renew
 
 import eyetest as et
 from eyetest.benchmarks import BenchmarkWriter
+from eyetest.commands.base import NOTEBOOK, observing
 from eyetest.errors import in_python, spelled
-from eyetest.jobs.opening import NOTEBOOK, observing
 from eyetest.records import Manifest
 
-ITEMS, SCREENS = 60, 12
+ITEMS, FILTERS = 60, 12
 MODELS = {
     "seer": {"spec": "scripted:right=0.9,blind=0.4", "base": "language"},
     "squinter": {"spec": "scripted:right=0.6,blind=0.4,seed=2", "base": "language"},
@@ -46,8 +46,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
             writer.adopt(msgspec.structs.replace(item, group=before, tags=tags), world)
     et.export_benchmark(world, "vlmevalkit", place / "mine.tsv")
     (place / "models.yaml").write_text(yaml.safe_dump(PANEL))
-    orders = [et.Condition(order=order) for order in (0, 1)]
-    et.run(place / "world/benchmark", MODELS, sights="image,blind", conditions=orders, to=place / "run")
+    et.run(place / "world/benchmark", models=MODELS, condition="modality=image/no-image+order=0/1", to=place / "run")
     return place
 
 
@@ -56,26 +55,24 @@ def hardened(drawn: Path) -> Path:
     """``ten``, ``twins``, ``screens``: runs over the same world with more options, with twins, as screenshots."""
     world, place = drawn / "first/benchmark", drawn / "hardened"
     with warnings.catch_warnings(action="ignore"):
-        ten = et.harden_options(drawn / "world/benchmark", to=place / "options", probe=False).benchmark
-    et.run(ten, MODELS, sights="image,blind", to=place / "ten")
-    twins = draw_twins(world, to=place / "twinned", twins=1)
-    et.run(twins, MODELS, to=place / "twins")
+        ten = et.harden_options(drawn / "world/benchmark", to=place / "options", skip_probes=True).benchmark
+    et.run(ten, models=MODELS, condition="image,no-image", to=place / "ten")
+    twins = renew(world, to=place / "twinned", twins=1).benchmark
+    et.run(twins, models=MODELS, to=place / "twins")
     with BenchmarkWriter(place / "few", Manifest(name="few")) as writer:
-        for item in et.Benchmark(world).take(range(SCREENS)):
+        for item in et.Benchmark(world).take(range(FILTERS)):
             writer.adopt(item, et.Benchmark(world))
-    screens = et.harden_screenshot(place / "few", to=place / "screenshots", workers=1)
-    asks = [et.Condition(sight="screenshot", ask=ask) for ask in ("direct", "ocr")]
-    et.run(screens, MODELS, conditions=asks, to=place / "screens")
+    screens = et.harden_screenshot(place / "few", to=place / "screenshots").benchmark
+    asks = [et.Condition(modality="screenshot", ask=ask) for ask in ("direct", "ocr")]
+    et.run(screens, models=MODELS, condition=asks, to=place / "screens")
     return place
 
 
 @pytest.fixture(scope="session")
 def weighed(drawn: Path) -> Path:
-    """``weighed``: written and weighed answers to the same world, in several sights and orders."""
-    orders = [et.Condition(order=order) for order in (0, 1)]
-    sights, methods = "image,blind,no-question", "generate,likelihood,first-token"
-    bench, to = drawn / "world/benchmark", drawn / "weighed"
-    et.run(bench, MODELS, sights=sights, methods=methods, conditions=orders, to=to)
+    """``weighed``: written and weighed answers to the same world, in several modalities and orders."""
+    ways = "modality=image/no-image/no-question+method=generate/likelihood/first-token+order=0/1"
+    et.run(drawn / "world/benchmark", models=MODELS, condition=ways, to=drawn / "weighed")
     return drawn
 
 

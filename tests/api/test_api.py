@@ -1,7 +1,6 @@
 """What notebooks call: that it waits, goes on where it stopped, is typed, and says the same as the commands."""
 
 import asyncio
-import inspect
 import os
 import signal
 import subprocess
@@ -9,14 +8,12 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import ClassVar, assert_type
+from typing import assert_type
 
-import polars as pl
 import pytest
 
 import eyetest as et
 from eyetest.errors import InputError
-from eyetest.measures import MEASURES
 from tests.api.conftest import ITEMS, MODELS
 
 HEAVY = ("polars", "scipy", "altair", "pyarrow", "numpy", "PIL", "msgspec", "sklearn", "aiohttp", "jinja2")
@@ -42,25 +39,25 @@ def test_every_name_is_there_and_a_wrong_one_is_not() -> None:
 def test_types_reach_the_user(here: Path) -> None:
     bench = assert_type(et.open("world/benchmark"), et.Benchmark)
     run = assert_type(et.open_run("run"), et.Run)
-    assert_type(et.measure.gain(run), et.Measured)
-    assert_type(et.score(run), pl.DataFrame)
-    assert_type(et.audit(bench, probes=["malformed"]), et.Audited)
+    assert_type(et.measure("gain", run), et.MeasureResult)
+    assert_type(et.score(run), et.ScoreResult)
+    assert_type(et.audit(bench, probe=["malformed"]), et.AuditResult)
 
 
 def test_running_inside_an_event_loop(here: Path) -> None:
     """As in every notebook."""
 
     async def cell() -> et.Run:
-        return et.run("world/benchmark", MODELS, limit=5, to="asked")
+        return et.run("world/benchmark", models=MODELS, limit=5, to="asked")
 
     assert asyncio.run(cell()).responses().num_rows == 15
 
 
 def test_it_goes_on_where_it_stopped(here: Path) -> None:
-    with pytest.warns(UserWarning, match=r"left, the same call goes on from here"):
-        first = et.run("world/benchmark", MODELS, limit=10, to="asked", limits=et.Limits(calls=7))
+    with pytest.warns(UserWarning, match=r"23 calls left; run the same again"):
+        first = et.run("world/benchmark", models=MODELS, limit=10, to="asked", budget="calls=7")
     assert first.responses().num_rows == 7
-    whole = et.run("world/benchmark", MODELS, limit=10, to="asked")
+    whole = et.run("world/benchmark", models=MODELS, limit=10, to="asked")
     assert whole.responses().num_rows == 30
     assert [step.what for step in whole.manifest.steps] == ["ask", "ask"]
 
@@ -69,7 +66,7 @@ def test_it_goes_on_where_it_stopped(here: Path) -> None:
 def test_an_interrupt_loses_nothing(here: Path, inside: bool) -> None:
     def ask() -> et.Run:
         slow = {"slow": "scripted:right=0.5,lag=0.05"}
-        return et.run("world/benchmark", slow, to="asked", limits=et.Limits(concurrency=2))
+        return et.run("world/benchmark", models=slow, to="asked", concurrency=2)
 
     async def cell() -> None:
         ask()
@@ -90,109 +87,82 @@ def test_an_interrupt_loses_nothing(here: Path, inside: bool) -> None:
 
 def test_failures_are_told(here: Path) -> None:
     with pytest.warns(UserWarning, match="calls failed"):
-        et.run("world/benchmark", "dead=scripted:dead=0.5", to="asked", limit=20)
+        et.run("world/benchmark", models="dead=scripted:dead=0.5", to="asked", limit=20)
 
 
 def test_words_that_mean_nothing(here: Path) -> None:
-    with pytest.raises(InputError, match="sight"):
-        et.run("world/benchmark", MODELS, sights="sidewys", to="asked")
+    with pytest.raises(InputError, match="condition: no condition 'sidewys'"):
+        et.run("world/benchmark", models=MODELS, condition="sidewys", to="asked")
     with pytest.raises(InputError, match="expected names of models"):
-        et.run("world/benchmark", {}, to="asked")
+        et.run("world/benchmark", models={}, to="asked")
     with pytest.raises(InputError, match="expected specs"):
-        et.run("world/benchmark", [3], to="asked")  # type: ignore[list-item]
+        et.run("world/benchmark", models=[3], to="asked")  # type: ignore[list-item]
     assert not (here / "asked").exists()
 
 
 def test_models_by_file_by_word_and_by_name(here: Path) -> None:
-    assert len(et.run("world/benchmark", "models.yaml", to="a", limit=1).manifest.models) == 5
-    assert [*et.run("world/benchmark", "x=scripted:", to="b", limit=1).manifest.models] == ["x"]
-    assert [*et.run("world/benchmark", ["x=scripted:", "y=scripted:"], to="c", limit=1).manifest.models] == ["x", "y"]
+    assert len(et.run("world/benchmark", models="models.yaml", to="a", limit=1).manifest.models) == 5
+    assert [*et.run("world/benchmark", models="x=scripted:", to="b", limit=1).manifest.models] == ["x"]
+    assert [*et.run("world/benchmark", models=["x=scripted:", "y=scripted:"], to="c", limit=1).manifest.models] == [
+        "x",
+        "y",
+    ]
     entry = et.ModelEntry(spec="scripted:", base="z")
-    assert et.run("world/benchmark", {"x": entry}, to="d", limit=1).manifest.models["x"].base == "z"
-
-
-def test_the_same_numbers_as_the_command(here: Path) -> None:
-    found = et.measure.gain("run", level=0.9, seed=3, blind="blind")
-    code = "import sys; from eyetest.cli import main; sys.argv[0] = 'eyetest'; main()"
-    command = [sys.executable, "-c", code, *("measure", "gain", "run", "--level", "0.9", "--seed", "3", "--csv")]
-    told = subprocess.run(command, capture_output=True, check=True, cwd=here).stdout
-    assert found.frame.equals(pl.read_csv(told).cast(found.frame.schema))
+    assert et.run("world/benchmark", models={"x": entry}, to="d", limit=1).manifest.models["x"].base == "z"
 
 
 def test_where_in_words_and_in_values(here: Path) -> None:
-    wanted = et.measure.accuracy("run", where={"sight": "image", "model": ["seer", "language"]}).frame
+    wanted = et.measure("accuracy", "run", where={"modality": "image", "model": ["seer", "language"]}).frame
     assert wanted["model"].to_list() == ["language", "seer"]
-    assert et.measure.accuracy("run", where=["sight=image", "model=seer,language"]).frame.equals(wanted)
-    assert et.measure.accuracy("run", where="score=1").frame["accuracy"].to_list() == [1.0] * 6
-    part = et.measure.accuracy("run", where={"core": ["math"], "sight": "image"}).frame
+    assert et.measure("accuracy", "run", where=["modality=image", "model=seer,language"]).frame.equals(wanted)
+    assert et.measure("accuracy", "run", where="score=1").frame["accuracy"].to_list() == [1.0] * 6
+    part = et.measure("accuracy", "run", where={"core": ["math"], "modality": "image"}).frame
     assert 0 < part["n"][0] < ITEMS
     with pytest.raises(InputError, match='did you mean "image"'):
-        et.measure.accuracy("run", where={"sight": "imag"})
+        et.measure("accuracy", "run", where={"modality": "imag"})
 
 
 def test_settings_of_a_measure(here: Path) -> None:
-    linked = et.measure.linked("run", from_="sight=blind", to="sight=image")
-    assert linked.settings.own == {"from": "sight=blind", "to": "sight=image"}
-    pair = et.measure.differences("run", models=["seer", "language"], where="sight=image")
+    linked = et.measure("linked", "run", set=["from=modality=no-image", "to=modality=image"])
+    assert linked.settings.own == {"from": "modality=no-image", "to": "modality=image"}
+    pair = et.measure("differences", "run", set={"models": ["seer", "language"]}, where="modality=image")
     assert len(pair) == 1
     elo = {"seer": 1200.0, "squinter": 1100.0, "language": 900.0}
-    assert len(et.measure.correlation("run", external=elo, where="sight=image"))
-    for wrong in ({"blnd": "grey"}, {"level": 2.0}):
-        with pytest.raises(InputError):
-            et.measure.gain("run", **wrong)
+    assert len(et.measure("correlation", "run", external=elo, where="modality=image"))
+    with pytest.raises(InputError, match='did you mean "blind"'):
+        et.measure("gain", "run", set={"blnd": "gray"})
     with pytest.raises(InputError, match="expected a number"):
-        et.measure.items("run", right="most")
-
-
-def test_a_new_measure_is_there_without_more_ado(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Silence:
-        """How little was said."""
-
-        name = "odd-silence"
-        summary = "silence, measured"
-        own: ClassVar = {"at-most": (3, "words that still count as silence")}
-
-        def measure(self) -> None:
-            """One row."""
-
-    monkeypatch.setitem(MEASURES._load(), "odd-silence", Silence())
-    assert "odd_silence" in dir(et.measure)
-    assert inspect.signature(et.measure.odd_silence).parameters["at_most"].default == 3
-    told = inspect.getdoc(et.measure.odd_silence) or ""
-    assert "Silence, measured." in told
-    assert "words that still count" in told
-    with pytest.raises(AttributeError, match='did you mean "odd_silence"'):
-        et.measure.odd_silense  # noqa: B018
+        et.measure("items", "run", set={"right": "most"})
 
 
 def test_one_of_a_kind_need_not_be_a_list(here: Path) -> None:
-    asked = et.run("world/benchmark", MODELS, items="q07", conditions=et.Condition(ask="cot"), to="asked")
+    asked = et.run("world/benchmark", models=MODELS, item="q07", condition=et.Condition(ask="cot"), to="asked")
     assert {row["ask"] for row in asked.plan().to_pylist()} == {"cot"}
     assert asked.responses().num_rows == 3
-    assert et.audit("world/benchmark", probes="malformed").audit.probes == ("malformed",)
+    assert et.audit("world/benchmark", probe="malformed").audit.probes == ("malformed",)
     with pytest.raises(InputError, match="seeer"):
-        et.compare("run", "seeer")
+        et.compare("run", model="seeer")
 
 
 def test_refining_inside_an_event_loop(here: Path) -> None:
-    async def cell() -> et.Refined:
-        return et.refine("world/benchmark", "chance-aware", "models.yaml", to="better")
+    async def cell() -> et.RefineResult:
+        return et.refine("world/benchmark", recipe="chance-aware", models="models.yaml", to="better")
 
     assert asyncio.run(cell()).frame["into"].to_list() == [ITEMS]
 
 
 def test_several_runs_are_measured_together(here: Path) -> None:
-    et.run("world/benchmark", {"late": "scripted:right=0.5"}, to="more")
-    found = et.measure.accuracy(["run", "more"], where="sight=image")
+    et.run("world/benchmark", models={"late": "scripted:right=0.5"}, to="more")
+    found = et.measure("accuracy", ["run", "more"], where="modality=image")
     assert found.frame["model"].to_list() == ["language", "late", "seer", "squinter"]
 
 
 def test_refining_recorded_answers_asks_nobody(here: Path) -> None:
-    orders = [et.Condition(order=order) for order in range(10)]
-    et.run("world/benchmark", "models.yaml", sights="blind-guess", conditions=orders, to="blind")
-    found = et.refine("world/benchmark", "chance-aware", answers=["blind"], to="better")
+    orders = [et.Condition(modality="no-image-guess", order=order) for order in range(10)]
+    et.run("world/benchmark", models="models.yaml", condition=orders, to="no-image")
+    found = et.refine("world/benchmark", recipe="chance-aware", answers=["no-image"], to="better")
     assert found.frame["into"].to_list() == [ITEMS]
     assert len(found.benchmark) == found.frame["keep"][0]
     assert {"panel", "held out"} == {*found.blind["who"]}
-    with pytest.raises(InputError, match="who answers"):
-        et.refine("world/benchmark", "chance-aware", to="nothing")
+    with pytest.raises(InputError, match="the recipe needs answers"):
+        et.refine("world/benchmark", recipe="chance-aware", to="nothing")

@@ -11,19 +11,22 @@ import polars as pl
 import pytest
 
 import eyetest as et
+from eyetest.measures import MEASURES
 
 
 def functions() -> dict[str, Any]:
-    found = {name: getattr(et, name) for name in et.__all__ if inspect.isfunction(getattr(et, name))}
-    return found | {f"measure.{name}": getattr(et.measure, name) for name in dir(et.measure)}
+    return {name: getattr(et, name) for name in et.__all__ if inspect.isfunction(getattr(et, name))}
 
 
 def examples() -> Iterator[doctest.DocTest]:
     finder = doctest.DocTestFinder(exclude_empty=True)
-    for module in (et, et.measure):
-        yield from finder.find(module, module.__name__)
+    yield from finder.find(et, et.__name__)
     classes = {name: getattr(et, name) for name in et.__all__ if inspect.isclass(getattr(et, name))}
-    ours = {name: found for name, found in classes.items() if found.__module__.startswith("eyetest.jobs.")}
+    ours = {
+        name: found
+        for name, found in classes.items()
+        if found.__module__.startswith(("eyetest.jobs.", "eyetest.commands."))
+    }
     for name, found in (functions() | ours).items():
         yield from finder.find(found, name, module=False)
 
@@ -34,12 +37,35 @@ def test_every_function_shows_how_it_is_called(name: str) -> None:
 
 
 @pytest.mark.parametrize("example", [e for e in examples() if e.examples], ids=lambda example: example.name)
-def test_examples(example: doctest.DocTest, here: Path, request: pytest.FixtureRequest) -> None:
-    for name in ("ten", "twins", "screens", "weighed"):
-        if f'"{name}"' in (example.docstring or ""):
-            made = request.getfixturevalue("weighed" if name == "weighed" else "hardened")
-            shutil.copytree(made / name, here / name)
+def test_examples(example: doctest.DocTest, here: Path) -> None:
     example.globs = {"et": et, "Path": Path, "pl": pl}
     told: list[str] = []
     doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=told.append)
     assert "".join(told) == ""
+
+
+RUNS = {
+    "blind-steps": ["run", "ten"],
+    "leak-by-twin": ["twins"],
+    "looks": ["screens"],
+    "ocr-accuracy": ["screens"],
+    "three-settings": ["run", "ten"],
+    **{name: ["weighed"] for name in ("generation-likelihood", "image-use", "normalisations", "option-prior")},
+}
+"""Runs of measures that need hardened benchmarks or likelihoods of options."""
+SIDES = {"from": "modality=no-image", "to": "modality=image"}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "correlation": {"by": "core", "where": {"modality": "image"}},
+    "flips": {"set": SIDES},
+    "linked": {"set": SIDES},
+    "human": {"set": {"model": "seer"}},
+    "difficulty": {"set": {"bands": "easy:2-3,hard:0-1"}},
+}
+
+
+@pytest.mark.parametrize("name", sorted({*MEASURES} - {"sentences"}))  # for sentences a judge has to be asked
+def test_every_measure_is_measured(name: str, here: Path, request: pytest.FixtureRequest) -> None:
+    for run in RUNS.get(name, []):
+        if run != "run":
+            shutil.copytree(request.getfixturevalue("weighed" if run == "weighed" else "hardened") / run, here / run)
+    assert len(et.measure(name, RUNS.get(name, ["run"]), **OPTIONS.get(name, {})))

@@ -15,8 +15,8 @@ from eyetest.errors import heading, param
         ("where", None, "where=", "where"),
         ("where", "metric=given", 'where="metric=given"', "where metric=given"),
         ("overwrite", True, "overwrite=True", "overwrite"),
-        ("own", "at-least", "at_least=", "at_least"),
-        ("own", "task=TAG", 'task="TAG"', "task TAG"),
+        ("own", None, "set=", "set"),
+        ("own", "task=TAG", 'set={"task": "TAG"}', "set task=TAG"),
         ("panels", "x=A,B", 'panels={"x": "A,B"}', "panels x=A,B"),
         ("spec", "NAME=SPEC", 'models={"NAME": "SPEC"}', "models NAME=SPEC"),
     ],
@@ -28,13 +28,15 @@ def test_parameters_are_keywords(name: str, value: str | bool | None, mentioned:
 def test_no_error_speaks_of_an_option(here: Path) -> None:
     (here / "there.html").touch()
     wrong: list[Callable[[], object]] = [
-        lambda: et.measure.accuracy("run", where="nonsense"),
-        lambda: et.measure.accuracy("run", where={"nonsense": 1}),
-        lambda: et.measure.accuracy("run", nonsense=1),
-        lambda: et.compare("run", sight="grey"),
+        lambda: et.measure("accuracy", "run", where="nonsense"),
+        lambda: et.measure("accuracy", "run", where={"nonsense": 1}),
+        lambda: et.measure("accuracy", "run", set={"nonsense": 1}),
+        lambda: et.compare("run", where="modality=gray"),
         lambda: et.results("run", cluster="nonsense"),
-        lambda: et.run("world/benchmark", "scripted:right=0.5", trials=0, to="asked"),
-        lambda: et.refine("world/benchmark", "chance-aware", "models.yaml", hold_out="nobody", to="better"),
+        lambda: et.run("world/benchmark", models="scripted:right=0.5", samples=0, to="asked"),
+        lambda: et.refine(
+            "world/benchmark", recipe="chance-aware", models="models.yaml", hold_out="nobody", to="better"
+        ),
         lambda: et.report("run", page="there.html"),
         lambda: et.open("there.html"),
     ]

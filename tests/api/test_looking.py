@@ -74,12 +74,12 @@ def test_wrong_types_are_one_line(here: Path) -> None:
         (lambda: et.audit(number), "bench: found 3 \\(int\\), expected a benchmark, or the path of one"),
         (lambda: et.audit(run), "bench: found a Run, expected a benchmark"),
         (lambda: et.score(bench), "run: found a Benchmark, expected a run, or the path of one"),
-        (lambda: et.measure.accuracy(number), "run: found 3"),
-        (lambda: et.measure.accuracy([run, bench]), "run: found a Benchmark"),
-        (lambda: et.status(bench), "run: found a Benchmark"),
-        (lambda: et.run(run, "scripted:", to="x"), "bench: found a Run"),
+        (lambda: et.measure("accuracy", number), "run: found 3"),
+        (lambda: et.measure("accuracy", [run, bench]), "run: found a Benchmark"),
+        (lambda: et.show(number), "what: found 3"),
+        (lambda: et.run(run, models="scripted:", to="x"), "bench: found a Run"),
         (lambda: et.report(number, page="x.html"), "found 3 \\(int\\), expected"),
-        (lambda: et.describe(bench, ["a=scripted:", "b=scripted:"], to="x"), "model: found 2, expected one"),
+        (lambda: et.run(bench, describe="a", models={"b": "scripted:"}, to="x"), "no model 'a'; known: b"),
     ]
     for call, told in wrong:
         with pytest.raises(InputError, match=told):
@@ -87,11 +87,10 @@ def test_wrong_types_are_one_line(here: Path) -> None:
 
 
 def test_replies_stand_beside_scores(here: Path) -> None:
-    with_replies = et.score("run")
+    with_replies = et.score("run").scores
     assert with_replies["reply"].null_count() == 0
-    assert et.score("run", replies=False).equals(with_replies.drop("reply"))
-    said = et.explain("run", "q07").frame
-    both = said.join(with_replies, on=["item", "model", "sight", "order"], suffix="_scored")
+    said = et.show("run", "q07").frame
+    both = said.join(with_replies, on=["item", "model", "modality", "order"], suffix="_scored")
     assert len(both) == 12
     assert both.filter(pl.col("reply") != pl.col("reply_scored")).is_empty()
     assert both.filter(pl.col("score") != pl.col("score_scored")).is_empty()
@@ -99,12 +98,13 @@ def test_replies_stand_beside_scores(here: Path) -> None:
 
 def test_what_is_left_of_a_run(here: Path) -> None:
     with warnings.catch_warnings(action="ignore"):
-        et.run("world/benchmark", "dead=scripted:dead=0.5", to="asked", limit=20, limits=et.Limits(calls=12))
-    status = et.status("asked")
+        et.run("world/benchmark", models="dead=scripted:dead=0.5", to="asked", limit=20, budget="calls=12")
+    status = et.show("asked")
+    assert isinstance(status, et.StatusResult)
     counts = status.frame.row(0, named=True)
     assert (counts["planned"], status.left) == (20, 8)
     assert status.failures["calls"].sum() == counts["failed"] == 12 - counts["answered"] > 0
-    assert "nobody is writing" in repr(status)
+    assert "no process is writing" in repr(status)
     assert f"{counts['failed']} ×" in status._repr_html_()
     with pytest.warns(UserWarning, match="8 planned calls without an answer"):
         et.export_answers("asked", to="answers.jsonl")

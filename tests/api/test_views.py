@@ -1,4 +1,4 @@
-"""What notebooks show: pictures inline, the gold marked, and nothing of a dataset as markup."""
+"""What notebooks show: images inline, the gold marked, and nothing of a dataset as markup."""
 
 import re
 from html.parser import HTMLParser
@@ -9,7 +9,7 @@ import pytest
 
 import eyetest as et
 from eyetest.benchmarks import BenchmarkWriter
-from eyetest.jobs.views import draw_intervals
+from eyetest.commands.cards import draw_intervals
 from tests.conftest import png
 
 EVIL = "<script>alert('x')</script><img src=x onerror=alert(1)>"
@@ -44,8 +44,8 @@ def evil_bench(to: Path) -> et.Benchmark:
 
 def test_nothing_of_a_dataset_is_markup(tmp_path: Path) -> None:
     bench = evil_bench(tmp_path / "evil")
-    run = et.run(bench, {"m <b>": "scripted:"}, to=tmp_path / "run")
-    for thing in (bench, bench[EVIL], bench["2"], run, et.measure.accuracy(run), et.audit(bench)):
+    run = et.run(bench, models={"m <b>": "scripted:"}, to=tmp_path / "run")
+    for thing in (bench, bench[EVIL], bench["2"], run, et.measure("accuracy", run), et.audit(bench)):
         tags = Tags(html(thing)).found
         assert "script" not in [tag for tag, _ in tags]
         assert not [attributes for _, attributes in tags if "onerror" in attributes]
@@ -53,7 +53,7 @@ def test_nothing_of_a_dataset_is_markup(tmp_path: Path) -> None:
     assert "alert" in html(bench[EVIL])
 
 
-def test_an_item_shows_its_picture_and_its_gold(here: Path) -> None:
+def test_an_item_shows_its_image_and_its_gold(here: Path) -> None:
     item = next(iter(et.open("world/benchmark")))
     told = html(item)
     assert re.search(r'<img src="data:image/\w+;base64,', told)
@@ -74,18 +74,17 @@ def test_an_item_whose_benchmark_was_never_opened_says_so() -> None:
 
 
 def test_cards_name_what_they_show(here: Path) -> None:
-    assert "60 (" in html(et.open("world/benchmark"))
-    assert html(et.open_run("run")).count("<tr>") == 1 + 6
-    refined = et.refine("world/benchmark", "chance-aware", "models.yaml", to="better")
+    assert "60 items (" in html(et.open("world/benchmark"))
+    assert html(et.open_run("run")).count("<tr>") == 1 + 12
+    refined = et.refine("world/benchmark", recipe="chance-aware", models="models.yaml", to="better")
     assert "chance-aware" in html(refined)
-    assert "chance-aware: 60 in" in repr(refined)
+    assert "chance-aware    60" in repr(refined)
 
 
 def test_long_tables_are_cut_and_say_so(here: Path) -> None:
-    found = et.measure.items("run")
+    found = et.measure("items", "run")
     assert html(found).count("<tr>") == 1 + 40
     assert f"and {len(found) - 40} more rows in .frame" in html(found)
-    assert f"and {len(found) - 40:,} more rows" in repr(found)
 
 
 def test_intervals_are_drawn_on_one_scale() -> None:
@@ -101,18 +100,19 @@ def test_intervals_are_drawn_on_one_scale() -> None:
 
 
 def test_notes_stand_below_the_table(here: Path) -> None:
-    found = et.measure.gain(et.results("run", models={"seer": "scripted:", "squinter": "scripted:"}))
+    found = et.measure("gain", et.results("run", models={"seer": "scripted:", "squinter": "scripted:"}))
     assert any("Leakage: not measured" in note for note in found.notes)
     assert found.notes[0] in repr(found)
 
 
 def test_a_benchmark_and_a_refinement_are_given_cards(here: Path) -> None:
-    better = et.refine("world/benchmark", "chance-aware", "models.yaml", to="better")
-    assert et.card(better, said={"licence": "MIT", "language": "en"}) == Path("better/benchmark/README.md")
+    better = et.refine("world/benchmark", recipe="chance-aware", models="models.yaml", to="better")
+    card = et.export_file(better.path, format="card", fact=["licence=MIT", "language=en"])
+    assert card.facts["card"] == "better/benchmark/README.md"
     assert "license: mit" in Path("better/benchmark/README.md").read_text()
     assert Path("better/card.yaml").read_text() == "licence: MIT\nlanguage:\n- en\n"
-    with pytest.raises(et.EyetestError, match='said: no "licens"; did you mean "licence"'):
-        et.card(better, said={"licens": "MIT"})
+    with pytest.raises(et.EyetestError, match='fact: no "licens"; did you mean "licence"'):
+        et.export_file(better.path, format="card", fact="licens=MIT")
     with pytest.raises(et.EyetestError, match="name one with to="):
-        et.card("mine.tsv")
-    assert et.card("mine.tsv", to="elsewhere").is_file()
+        et.export_file("mine.tsv", format="card")
+    assert Path(et.export_file("mine.tsv", format="card", to="elsewhere").facts["card"]).is_file()

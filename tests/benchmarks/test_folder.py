@@ -88,7 +88,7 @@ def test_what_is_not_ours_is_never_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "b/thesis.tex").read_text() == "years of work"
 
 
-def test_taking_items_over_shares_pictures(tmp_path: Path) -> None:
+def test_taking_items_over_shares_images(tmp_path: Path) -> None:
     first = write(tmp_path / "first", [("1", {"question": "a", "references": ("b",)}, [0, 1])])
     with BenchmarkWriter(tmp_path / "second", Manifest(name="second")) as writer:
         writer.adopt(first["1"], first)

@@ -1,4 +1,4 @@
-"""A benchmark that somebody else made: its names lead to nothing outside, and its pictures are those it names."""
+"""A benchmark that somebody else made: its names lead to nothing outside, and its images are those it names."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def bench(tmp_path: Path) -> Benchmark:
     return make_bench(tmp_path / "b", 6)
 
 
-def first_picture(bench: Benchmark) -> tuple[ImageRef, Path]:
+def first_image(bench: Benchmark) -> tuple[ImageRef, Path]:
     (image,) = next(iter(bench)).images
     return image, bench.images.path(image)
 
@@ -76,8 +76,8 @@ INSTEAD: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize("what", INSTEAD)
-def test_a_picture_that_is_not_the_stored_file_goes_nowhere(tmp_path: Path, bench: Benchmark, what: str) -> None:
-    image, path = first_picture(bench)
+def test_a_image_that_is_not_the_stored_file_goes_nowhere(tmp_path: Path, bench: Benchmark, what: str) -> None:
+    image, path = first_image(bench)
     path.rename(path.with_suffix(".kept"))
     make, message = INSTEAD[what]
     make(path)
@@ -93,8 +93,8 @@ def test_a_picture_that_is_not_the_stored_file_goes_nowhere(tmp_path: Path, benc
     assert not (tmp_path / "copy").exists()
 
 
-def test_a_folder_of_pictures_that_leads_out_is_refused(tmp_path: Path, bench: Benchmark) -> None:
-    image, path = first_picture(bench)
+def test_a_folder_of_images_that_leads_out_is_refused(tmp_path: Path, bench: Benchmark) -> None:
+    image, path = first_image(bench)
     shutil.move(path.parent, tmp_path / "outside")
     path.parent.symlink_to(tmp_path / "outside")
     with pytest.raises(ImageError, match="leaves"):
@@ -141,7 +141,7 @@ def test_a_snapshot_of_the_hub_is_read(tmp_path: Path, bench: Benchmark, format_
     assert [item.question for item in open_benchmark(snapshot)] == [item.question for item in bench]
 
 
-def test_one_file_of_a_hub_snapshot_keeps_its_name_and_its_pictures(tmp_path: Path, bench: Benchmark) -> None:
+def test_one_file_of_a_hub_snapshot_keeps_its_name_and_its_images(tmp_path: Path, bench: Benchmark) -> None:
     export_benchmark(bench, "jsonl", tmp_path / "exported")
     snapshot = as_hub_snapshot(tmp_path / "exported", tmp_path / "hub")
     found = open_benchmark(snapshot / "items.jsonl")
@@ -161,12 +161,12 @@ def test_a_benchmark_folder_from_the_hub_is_read(tmp_path: Path, bench: Benchmar
 def test_a_hub_snapshot_may_not_lead_to_another_repository(tmp_path: Path, bench: Benchmark) -> None:
     export_benchmark(bench, "jsonl", tmp_path / "exported")
     snapshot = as_hub_snapshot(tmp_path / "exported", tmp_path / "hub")
-    picture = next((snapshot / "images").iterdir())
+    image = next((snapshot / "images").iterdir())
     other = tmp_path / "hub/datasets--me--private/blobs"
     other.mkdir(parents=True)
-    shutil.copyfile(picture.resolve(), other / "1")
-    picture.unlink()
-    picture.symlink_to(other / "1")
+    shutil.copyfile(image.resolve(), other / "1")
+    image.unlink()
+    image.symlink_to(other / "1")
     with pytest.raises(InputError, match="leaves"):
         open_benchmark(snapshot)
 
@@ -177,13 +177,13 @@ def write_jsonl(folder: Path, image: str) -> Path:
     return folder / "b.jsonl"
 
 
-def test_a_picture_path_that_is_a_pipe_does_not_hang(tmp_path: Path) -> None:
+def test_a_image_path_that_is_a_pipe_does_not_hang(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "1.png")
     with pytest.raises(InputError, match="not a file"):
         import_benchmark(write_jsonl(tmp_path, "1.png"), tmp_path / "b")
 
 
-def test_a_picture_path_may_be_a_link_inside(tmp_path: Path) -> None:
+def test_a_image_path_may_be_a_link_inside(tmp_path: Path) -> None:
     (tmp_path / "real.png").write_bytes(png())
     (tmp_path / "1.png").symlink_to("real.png")
     assert len(import_benchmark(write_jsonl(tmp_path, "1.png"), tmp_path / "b")[0]) == 1
@@ -209,7 +209,7 @@ def test_shards_of_a_folder_are_files_inside(tmp_path: Path, shard: str) -> None
         ["audit", "p.tsv"],
         ["import", "p.parquet", "--to", "b"],
         ["show", "p.jsonl"],
-        ["import-answers", "p.csv", "--to", "r"],
+        ["import", "p.csv", "--to", "r"],
         ["run", "b", "--models", "p.yaml", "--to", "r"],
         ["refine", "b", "--recipe", "mmstar", "--models", "p.yaml", "--to", "r"],
     ],

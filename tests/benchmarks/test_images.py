@@ -48,7 +48,7 @@ def test_data_that_ends_early_is_found(kind: str, share: float) -> None:
         inspect(data[: int(len(data) * share)], "0" * 64)
 
 
-def test_a_sound_picture_with_bytes_after_its_end_is_taken() -> None:
+def test_a_sound_image_with_bytes_after_its_end_is_taken() -> None:
     assert inspect(saved("JPEG") + b"\0" * 40, "0" * 64).width == 31
     assert inspect(png() + b"trailer", "0" * 64).width == 8
 
@@ -61,13 +61,13 @@ def test_too_many_pixels_are_refused_unopened(size: tuple[int, int]) -> None:
             inspect(png_header(*size), "0" * 64)
 
 
-def test_what_is_no_picture_is_refused() -> None:
+def test_what_is_no_image_is_refused() -> None:
     for data in (b"", b"just text\n" * 50, b"PK\x03\x04" + b"\0" * 100, b"%PDF-1.7", png()[:20], b"<svg/>"):
         with pytest.raises(ImageError):
             inspect(data, "0" * 64)
 
 
-def test_a_compressed_bomb_inside_a_picture_is_refused() -> None:
+def test_a_compressed_bomb_inside_a_image_is_refused() -> None:
     bomb = zlib.compress(b"\0" * (200 * 2**20), 9)
     text = b"Comment\0\0" + bomb
     chunk = struct.pack(">I", len(text)) + b"zTXt" + text + struct.pack(">I", zlib.crc32(b"zTXt" + text))

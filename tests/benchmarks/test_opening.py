@@ -12,8 +12,8 @@ import pytest
 
 import eyetest as et
 from eyetest.benchmarks import Benchmark, Import, ReadOptions, export_benchmark, import_benchmark, open_benchmark
+from eyetest.commands.audit import audit
 from eyetest.errors import ImageError, InputError
-from eyetest.jobs.audit import audit
 from eyetest.store.urls import cache_root
 from tests.conftest import png
 from tests.support.drawn import draw_benchmark
@@ -32,7 +32,7 @@ def test_a_folder_is_opened_where_it_is(tmp_path: Path) -> None:
         import_benchmark(tmp_path / "b", tmp_path / "c")
 
 
-def test_a_changed_picture_is_noticed(tmp_path: Path) -> None:
+def test_a_changed_image_is_noticed(tmp_path: Path) -> None:
     (tmp_path / "1.png").write_bytes(png("red"))
     source = jsonl(tmp_path / "b.jsonl", "1", image="1.png")
     first = et.open(source)["1"].images
@@ -135,7 +135,7 @@ def test_a_failed_import_removes_the_folders_it_made(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["b.jsonl"]
 
 
-def test_a_pipe_in_place_of_a_picture_does_not_hang(tmp_path: Path) -> None:
+def test_a_pipe_in_place_of_a_image_does_not_hang(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "1.png")
     with pytest.raises(InputError, match="not a file"):
         import_benchmark(jsonl(tmp_path / "b.jsonl", "1", image="1.png"), tmp_path / "b")
@@ -156,10 +156,10 @@ def test_a_foreign_folder_cannot_name_files_outside(tmp_path: Path, column: str,
     assert (tmp_path / "secret.png").read_text() == "12345"
 
 
-def test_pictures_are_only_named_by_hashes(tmp_path: Path) -> None:
+def test_images_are_only_named_by_hashes(tmp_path: Path) -> None:
     benchmark = draw_benchmark(tmp_path / "b", items=8)
     outside = et.ImageRef(sha256="../../secret", format="png", width=1, height=1, size=5)
-    with pytest.raises(ImageError, match="is not the name of a stored picture"):
+    with pytest.raises(ImageError, match="is not the name of a stored image"):
         benchmark.images.read(outside)
 
 
@@ -170,7 +170,7 @@ def test_held_back_golds_are_counted_as_items(tmp_path: Path) -> None:
 
 
 def test_the_first_items_of_a_file_or_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder's are a benchmark of their own, with their pictures; what is bad behind them is not looked at."""
+    """A folder's are a benchmark of their own, with their images; what is bad behind them is not looked at."""
     monkeypatch.setenv("EYETEST_CACHE", str(tmp_path / "cache"))
     rows = [{"id": n, "question": "Who?", "answer": "me", "image": "1.png"} for n in range(4)] + [{"id": 4}]
     (tmp_path / "1.png").write_bytes(png())

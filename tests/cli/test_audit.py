@@ -37,7 +37,7 @@ def test_the_card_names_what_was_planted(tmp_path: Path, spoilt: dict[str, list[
 
 
 def test_json_verdicts_and_repair(tmp_path: Path, spoilt: dict[str, list[str]]) -> None:
-    outputs = ("--json", "--verdicts-to", "v.parquet", "--fix", "mended")
+    outputs = ("--output", "json", "--verdicts-to", "v.parquet", "--fix", "mended")
     done = run("audit", "spoilt", *QUICK, *outputs, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     kinds = {finding["kind"] for finding in json.loads(done.stdout)["findings"]}
@@ -49,7 +49,7 @@ def test_json_verdicts_and_repair(tmp_path: Path, spoilt: dict[str, list[str]]) 
     assert {v["item"] for v in verdicts if v["reason"] == "duplicate-items"} == set(spoilt["asked twice"])
     repairs = list(csv.DictReader((tmp_path / "mended-repairs.csv").read_text().splitlines()))
     assert {r["item"] for r in repairs if r["change"] == "removed"} == set(spoilt["asked twice"])
-    again = json.loads(run("audit", "mended", *QUICK, "--json", cwd=tmp_path).stdout)
+    again = json.loads(run("audit", "mended", *QUICK, "--output", "json", cwd=tmp_path).stdout)
     left = {f["kind"] for f in again["findings"] if f["severity"] in ("bad", "suspect")}
     assert left <= {"answer-in-question"}
 
@@ -99,31 +99,31 @@ def test_bad_options(tmp_path: Path, arguments: list[str], message: str) -> None
 
 
 @pytest.mark.parametrize("named", [{"image_source": "COCO_{}"}, {"image": "COCO_{}.jpg"}, {"img": None}, {}])
-def test_without_pictures_nothing_is_called_a_repeat_and_nothing_is_removed(
+def test_without_images_nothing_is_called_a_repeat_and_nothing_is_removed(
     tmp_path: Path, named: dict[str, str | None]
 ) -> None:
     with (tmp_path / "b.jsonl").open("w") as file:
         for n in range(120):
-            pictures = {column: name and name.format(n) for column, name in named.items()}
+            images = {column: name and name.format(n) for column, name in named.items()}
             answer = ("yes", "no")[n % 2]
             row = {"id": n, "question": f"Is there a {n % 3} in it?", "options": ["yes", "no"], "answer": answer}
-            file.write(json.dumps(row | pictures) + "\n")
+            file.write(json.dumps(row | images) + "\n")
     done = run("audit", "b.jsonl", *QUICK, "--fix", "mended", "--page", "page.html", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     first, said, *_ = done.stdout.splitlines()
     assert first.startswith("b · 120 items")
-    assert said.startswith("No picture is here, and 120 of" if any(named.values()) else "No item has a picture")
+    assert said.startswith("No image is here, and 120 of" if any(named.values()) else "No item has an image")
     assert "Not tested" in done.stdout
     assert "Not run, so not tested: " in done.stdout
     assert "repeat of" not in done.stdout
     assert len(Benchmark(tmp_path / "mended")) == 120
     page = (tmp_path / "page.html").read_text()
     assert "<h2>Not tested</h2>" in page
-    assert "nothing that needs pictures was tested" in page
+    assert "nothing that needs images was tested" in page
     assert run("show", "b.jsonl", "7", cwd=tmp_path).returncode == 0
 
 
-def test_marks_stay_right_when_golds_are_spread(tmp_path: Path) -> None:
+def test_letters_stay_right_when_golds_are_spread(tmp_path: Path) -> None:
     with (tmp_path / "b.jsonl").open("w") as file:
         for n in range(90):
             options = [f"{mark}. {word} {n}" for mark, word in zip("ABC", ("cat", "sheep", "cow"), strict=True)]
@@ -140,7 +140,7 @@ def test_marks_stay_right_when_golds_are_spread(tmp_path: Path) -> None:
 def test_what_was_moved_is_not_told_by_its_spelling(
     tmp_path: Path, eyetest: Eyetest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Options that bring their marks, golds that crowd at A: a copy must not keep the marks of what stayed alone."""
+    """Options that bring their letters, golds that crowd at A: a copy must not keep the letters."""
     monkeypatch.chdir(tmp_path)
     animals = ("cat", "dog", "sheep", "horse", "cow", "pig", "hen", "duck")
     rows = ["index\tquestion\tA\tB\tC\tD\tanswer"]

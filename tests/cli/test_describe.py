@@ -1,4 +1,4 @@
-"""``eyetest describe``: pictures become words, for readers who cannot see."""
+"""``eyetest run --describe``: images become text, for models that see none."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ from tests.runs.conftest import Eyetest
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Items with no, one and two pictures; two share theirs; one has a description already."""
+    """Items with no, one and two images; two share theirs; one has a description already."""
     monkeypatch.chdir(tmp_path)
     choices = (Choice("a zebra", True), Choice("a quagga"))
     with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
@@ -30,12 +30,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def describer(endpoint: Endpoint) -> Endpoint:
-    endpoint.answer = lambda attempt: f"  {len(attempt.pictures)} pictures: {attempt.key}\n"
+    endpoint.answer = lambda attempt: f"  {len(attempt.images)} images: {attempt.key}\n"
     return endpoint
 
 
 def command(endpoint: Endpoint, *more: object) -> tuple[object, ...]:
-    return ("describe", "b", "--model", f"openai:eye@{endpoint.url}", "--to", "d", *more)
+    return ("run", "b", "--describe", f"openai:eye@{endpoint.url}", "--to", "d", *more)
 
 
 def descriptions(folder: Path) -> dict[str, str]:
@@ -45,9 +45,9 @@ def descriptions(folder: Path) -> dict[str, str]:
 def test_descriptions_land_in_the_benchmark(here: Path, describer: Endpoint, eyetest: Eyetest) -> None:
     said = eyetest(*command(describer)).fine()
     found = descriptions(here)
-    assert found["one"].startswith("1 pictures: ")
-    assert found["one"] == found["same"], "the same pictures are described once"
-    assert found["two"].startswith("2 pictures: ")
+    assert found["one"].startswith("1 images: ")
+    assert found["one"] == found["same"], "the same images are described once"
+    assert found["two"].startswith("2 images: ")
     assert (found["none"], found["known"]) == ("", "all blue")
     assert len(describer.attempts) == 2
     assert "3 descriptions by eye → d/benchmark" in said
@@ -65,9 +65,9 @@ def test_the_describer_never_sees_the_question(here: Path, describer: Endpoint, 
     for attempt in describer.attempts:
         sent = json.dumps(attempt.body)
         assert not [word for word in ("zebra", "quagga", "animal", "beast", "differs", "Which") if word in sent]
-        assert "Describe this picture" in attempt.question
-    assert [len(attempt.pictures) for attempt in describer.attempts].count(2) == 1
-    assert "There are 2 pictures" in next(a.question for a in describer.attempts if len(a.pictures) == 2)
+        assert "Describe this image" in attempt.question
+    assert [len(attempt.images) for attempt in describer.attempts].count(2) == 1
+    assert "There are 2 images" in next(a.question for a in describer.attempts if len(a.images) == 2)
 
 
 def test_again_asks_nothing(here: Path, describer: Endpoint, eyetest: Eyetest) -> None:
@@ -81,16 +81,16 @@ def test_again_asks_nothing(here: Path, describer: Endpoint, eyetest: Eyetest) -
 
 def test_what_was_described_by_others_is_kept_unless_told(here: Path, describer: Endpoint, eyetest: Eyetest) -> None:
     eyetest(*command(describer)).fine()
-    told = eyetest("describe", "d/benchmark", "--model", f"openai:eye@{describer.url}", "--to", "e").refused()
-    assert "every item that has a picture has a description already (--again)" in told
-    eyetest(*command(describer, "--again")).fine()
-    assert descriptions(here)["known"].startswith("1 pictures: ")
+    told = eyetest("run", "d/benchmark", "--describe", f"openai:eye@{describer.url}", "--to", "e").refused()
+    assert "every item with an image has a description already; --overwrite describes them again" in told
+    eyetest(*command(describer, "--overwrite")).fine()
+    assert descriptions(here)["known"].startswith("1 images: ")
     assert len(describer.attempts) == 3
 
 
 def test_a_failed_call_leaves_an_item_without(here: Path, describer: Endpoint, eyetest: Eyetest) -> None:
     def only_single(attempt: Attempt) -> Reply | None:
-        return failure(400, "too many pictures") if len(attempt.pictures) > 1 else None
+        return failure(400, "too many images") if len(attempt.images) > 1 else None
 
     describer.rule = only_single
     said = eyetest(*command(describer)).fine()
@@ -100,7 +100,7 @@ def test_a_failed_call_leaves_an_item_without(here: Path, describer: Endpoint, e
     eyetest(*command(describer)).fine()
     assert descriptions(here)["two"] == "", "not by itself"
     eyetest(*command(describer, "--retry-failed")).fine()
-    assert descriptions(here)["two"].startswith("2 pictures")
+    assert descriptions(here)["two"].startswith("2 images")
     assert len(describer.attempts) == 3
 
 
@@ -129,42 +129,43 @@ def test_readers_are_asked_about_the_words(here: Path, describer: Endpoint, eyet
     describer.forget()
     describer.answer = lambda attempt: "A"
     spec = f"openai:reader@{describer.url}"
-    eyetest("run", "d/benchmark", "--model", spec, "--sight", "caption", "--to", "r").fine()
+    eyetest("run", "d/benchmark", "--model", spec, "--condition", "caption", "--to", "r").fine()
     by_item = {name: [a for a in describer.attempts if known[name] in a.question] for name in ("one", "two", "known")}
     assert all(by_item.values())
-    assert all(not attempt.pictures for attempt in describer.attempts)
+    assert all(not attempt.images for attempt in describer.attempts)
     assert len(list(read_responses(here / "r"))) >= 4
 
 
 def test_a_scripted_describer(here: Path, eyetest: Eyetest) -> None:
-    eyetest("describe", "b", "--model", "scripted:right=1", "--to", "d").fine()
+    eyetest("run", "b", "--describe", "scripted:right=1", "--to", "d").fine()
     assert descriptions(here)["two"] == "the zebra"
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "no model: name one with --model"),
-        (("--model", "scripted:", "--model", "x=scripted:"), "one describer, not 2"),
-        (("--models", "models.yaml"), "one describer, not 2"),
+        (("--describe", "a,b"), "--describe: found 2 models, expected one"),
+        (("--describe", "c"), 'no model "c"; known: a, b'),
+        (("--describe", "a", "--model", "b"), "--model: not with --describe"),
     ],
 )
 def test_one_describer(here: Path, eyetest: Eyetest, words: tuple[str, ...], message: str) -> None:
     (here / "models.yaml").write_text("a: 'scripted:'\nb: 'scripted:'\n")
-    assert message in eyetest("describe", "b", "--to", "d", *words).refused()
+    command = ("run", "b", "--to", "d", "--models", "models.yaml")
+    assert message in eyetest(*command, *words).refused()
     assert not (here / "d").exists()
-    eyetest("describe", "b", "--to", "d", "--models", "models.yaml", "--model", "b").fine()
+    eyetest(*command, "--describe", "b").fine()
 
 
-def test_a_benchmark_without_pictures(here: Path, eyetest: Eyetest) -> None:
+def test_a_benchmark_without_images(here: Path, eyetest: Eyetest) -> None:
     with BenchmarkWriter(here / "bare", Manifest(name="bare")) as writer:
         writer.add(Item(id="1", question="?", references=("x",)))
-    told = eyetest("describe", "bare", "--model", "scripted:", "--to", "d").refused()
-    assert "no item has a picture" in told
+    told = eyetest("run", "bare", "--describe", "scripted:", "--to", "d").refused()
+    assert "no item has an image" in told
 
 
 def test_it_does_not_write_into_a_folder_of_somebody_else(here: Path, eyetest: Eyetest) -> None:
     (here / "d").mkdir()
     (here / "d/thesis.tex").write_text("x")
-    told = eyetest("describe", "b", "--model", "scripted:", "--to", "d").refused()
+    told = eyetest("run", "b", "--describe", "scripted:", "--to", "d").refused()
     assert "thesis.tex" in told

@@ -13,10 +13,10 @@ import pytest
 import yaml
 
 from eyetest.benchmarks import Benchmark, export_benchmark
-from eyetest.jobs.suite import read_suite
+from eyetest.commands.suites import read_suite
 from eyetest.records.recipe import Suite, SuiteBenchmark
 from tests.conftest import ROOT, png
-from tests.support.command import Eyetest, call_narrowly
+from tests.support.command import Eyetest, call, call_narrowly
 from tests.support.drawn import draw_benchmark
 
 ITEMS = 24
@@ -51,7 +51,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_first_example_is_true(eyetest: Eyetest) -> None:
     shown = re.findall(
-        r"^\$ eyetest (read .*)\n((?:.*: chosen .*\n)+)", (ROOT / "README.md").read_text(), re.MULTILINE
+        r"^\$ eyetest (score --text .*)\n((?:.*: chosen .*\n)+)", (ROOT / "README.md").read_text(), re.MULTILINE
     )
     ((words, told),) = shown
     assert eyetest(*shlex.split(words)).fine() == told
@@ -72,27 +72,27 @@ def readme_commands(mine: Path) -> list[list[str]]:
 
 def test_readme(mine: Path, eyetest: Eyetest) -> None:
     for words in readme_commands(mine):
-        if words[0] in ("read", "demo"):  # tested elsewhere
+        if words[0] == "demo":  # tested elsewhere
             continue
         done = eyetest(*words)
         assert done.code == 0, (words, done.err)
     assert (mine / "both.html").exists()
-    assert (mine / "mended.tsv").exists()
+    assert (mine / "fixed.tsv").exists()
 
 
 def test_refine(mine: Path, eyetest: Eyetest) -> None:
     items = [item.id for item in Benchmark(mine / "drawn")]
-    answers = ["item,model,sight,text", *(f"{item},r{m},blind-guess,A" for item in items for m in range(5))]
+    answers = ["item,model,modality,text", *(f"{item},r{m},no-image-guess,A" for item in items for m in range(5))]
     (mine / "predictions.csv").write_text("\n".join(answers))
     given = commands("refine.md")
     assert [words[0] for words in given] == [
-        *("audit", "recipe", "refine", "refine", "export", "recipe"),
-        *("import-answers", "refine", "describe", "run", "subset", "subset"),
+        *("audit", "show", "refine", "refine", "export", "show"),
+        *("import", "refine", "run", "run", "subset", "subset"),
     ]
     for words in given:
         recorded = "--answers" in words
         typed = ["again" if recorded and word == "refined" else offline(word) for word in words]
-        done = eyetest(*typed)
+        done = (call if words[0] == "show" else eyetest)(*typed)
         assert done.code == 0, (typed, done.err)
     assert (mine / "better.tsv").exists()
     assert (mine / "again/verdicts.parquet").exists()
@@ -108,13 +108,13 @@ def test_peers(mine: Path, eyetest: Eyetest) -> None:
         if words[0] != "compare":  # for two models
             done = eyetest(*words)
             assert done.code == 0, (words, done.err)
-    assert (mine / "LMUData/mended.tsv").exists()
-    read = eyetest("reconcile", "answers", "answers", "--rules-b", "vlmevalkit", "--json").fine()
+    assert (mine / "LMUData/fixed.tsv").exists()
+    read = eyetest("reconcile", "answers", "answers", "--rules-b", "vlmevalkit", "--output", "json").fine()
     assert json.loads(read)["items"]
 
 
 def test_measures(mine: Path, eyetest: Eyetest) -> None:
-    eyetest("run", "mine.tsv", "--models", "models.yaml", "--sight", "image,blind", "--to", "run").fine()
+    eyetest("run", "mine.tsv", "--models", "models.yaml", "--condition", "image,no-image", "--to", "run").fine()
     for words in commands("measures.md"):
         eyetest(*(word.replace("against=A", "against=reader-1") for word in words)).fine()
     docs = (ROOT / "docs/measures.md").read_text()
@@ -140,14 +140,14 @@ def test_reform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetes
     for name in birds:
         (tmp_path / "photos" / f"{name}.png").write_bytes(png())
     rows = [f"{n},{name}.png,{name},winter" for n, name in enumerate(birds)]
-    (tmp_path / "birds.csv").write_text("\n".join(("photo_id,file,species,season", *rows)))
+    (tmp_path / "plants.csv").write_text("\n".join(("photo_id,file,species,season", *rows)))
     docs = (ROOT / "docs/reform.md").read_text()
-    (tmp_path / "birds.yaml").write_text(re.findall(r"```yaml\n(.*?)```", docs, re.DOTALL)[0])
+    (tmp_path / "plants.yaml").write_text(re.findall(r"```yaml\n(.*?)```", docs, re.DOTALL)[0])
     for words in commands("reform.md"):
         eyetest(*map(offline, words)).fine()
     space: dict[str, Benchmark] = {}
     exec(re.findall(r"```python\n(.*?)```", docs, re.DOTALL)[0], space)
-    assert len(space["bench"]) == len(Benchmark(tmp_path / "birds")) == len(birds)
+    assert len(space["bench"]) == len(Benchmark(tmp_path / "plants")) == len(birds)
     assert all(item.images for item in space["bench"])
     assert (tmp_path / "reformed.html").stat().st_size > 10_000
 

@@ -27,7 +27,7 @@ def test_a_log_says_what_was_read_as_what_and_how_long_it_took(here: Path) -> No
     assert call("--log", "log.txt", "show", "b.jsonl", "--limit", "x").code == 2
     log = (here / "log.txt").read_text()
     assert "b.jsonl' was read as jsonl, columns as {'id': 'id'" in log
-    assert re.search(r"over after \d+\.\d\d s .*: eyetest show with bench\n", log)
+    assert re.search(r"over after \d+\.\d\d s .*: eyetest show with what\n", log)
     assert log.count("eyetest 0.") == 2, "it grows"
 
 
@@ -46,7 +46,7 @@ def test_every_failure_is_in_the_log_with_its_reason_and_no_key(
     monkeypatch.setenv("EYETEST_LOG", "log.txt")
     make_bench(here / "b", 2)
     endpoint.rule = lambda attempt: failure(500, f"no room for {KEY}") if attempt.number == 1 else None
-    call("run", "b", "--model", f"openai:m@{endpoint.url}", "--backoff", "0.01", "--to", "r").fine()
+    call("run", "b", "--models", endpoint.models(backoff=0.01), "--to", "r").fine()
     log = (here / "log.txt").read_text()
     assert len(re.findall(r"m, item \S+, attempt 1: server after \d+\.\d s: 500: no room for \[key\]", log)) == 2
     assert len(re.findall(r"m: asked again in \d+\.\d s", log)) == 2

@@ -38,10 +38,10 @@ def test_it_says_between_which_ranks_a_model_lies_and_goes_on_in_pieces(recorded
     assert 1 <= best < worst <= 11
     assert (high - low) / 2 <= 9.05
     assert asked <= len(stored(recorded / "r")) < ITEMS
-    first = call(*command, "--to", "pieces", "--max-calls", 31)
+    first = call(*command, "--to", "pieces", "--budget", "calls=31")
     assert first.code == 0, first.err
-    second = call(*command, "--to", "pieces", "--json")
-    assert json.loads(second.out)["told"] == told[0] + " items"
+    second = call(*command, "--to", "pieces", "--output", "json")
+    assert json.loads(second.out)["verdict"] == told[0] + " items"
     assert len(stored(recorded / "pieces")) == len(stored(recorded / "r")), "nothing else is asked, nothing twice"
     assert "were likelier to be drawn" in call("measure", "accuracy", "r").err
 
@@ -62,12 +62,15 @@ def test_killed_it_asks_nothing_twice(recorded: Path, endpoint: Endpoint, nurser
     ("more", "message"),
     [
         (("-m", NEW, "--answers", "recorded"), "--to RUN is missing"),
-        (("-m", NEW, "--answers", "few", "--to", "r"), "--answers: 2 other models with sight image; at least 9"),
-        (("-m", NEW, "--answers", "recorded", "--to", "r", "--sight", "blind"), "nobody was asked with sight blind"),
-        (("-m", "other=scripted:", "--answers", "recorded", "--to", "r"), "new alone is asked"),
+        (("-m", NEW, "--answers", "few", "--to", "r"), "--answers: 2 other models with modality image; at least 9"),
+        (
+            ("-m", NEW, "--answers", "recorded", "--to", "r", "--condition", "no-image"),
+            "nobody was asked with modality no-image",
+        ),
+        (("-m", "other=scripted:", "--answers", "recorded", "--to", "r"), "only new is asked"),
     ],
 )
 def test_bad_words_are_one_line(recorded: Path, more: tuple[str, ...], message: str) -> None:
-    call("run", "b", "--models", "panel.yaml", "-m", "m1", "-m", "m2", "--to", "few").fine()
+    call("run", "b", "--models", "panel.yaml", "-m", "m1,m2", "--to", "few").fine()
     assert message in call("run", "b", "--until", "rank of new within 5", *more).refused()
     assert not (recorded / "r").exists()

@@ -30,7 +30,7 @@ def test_it_says_who_leads_and_between_what_both_scores_lie(tmp_path: Path, monk
     assert [row[0] for row in rows] == ["new", "old"]
     assert all(float(low) <= float(score) <= float(high) for _, score, low, high, _ in rows)
     assert len(stored(tmp_path / "r")) < 2 * ITEMS
-    again = call(*RACE, "--to", "r", "--json")
+    again = call(*RACE, "--to", "r", "--output", "json")
     told = json.loads(again.out)
     assert told["leader"] == "new"
     assert 0 < told["lead_low"] < told["lead_high"]
@@ -50,7 +50,7 @@ def test_with_answers_of_others_items_on_which_they_differ_come_first(
     ]
     et.import_answers(pl.DataFrame(said), tmp_path / "b", to=tmp_path / "others")
     models = ("-m", "a=scripted:right=0.8,seed=1", "-m", "b=scripted:right=0.7,seed=2", "--until", "a>b")
-    limits = ("--max-calls", 60, "--concurrency", 2)
+    limits = ("--budget", "calls=60", "--concurrency", 2)
     done = call("run", "b", *models, "--to", "r", "--answers", "others", *limits)
     assert done.code == 0, done.err
     asked = {row.request for row in stored(tmp_path / "r")}
@@ -84,7 +84,10 @@ def test_killed_it_goes_on_and_asks_nothing_twice(tmp_path: Path, endpoint: Endp
         (("-m", NEW, "--until", "new>old", "--to", "r"), "old"),
         (("-m", NEW, "-m", OLD, "--until", "new>old"), "--to RUN is missing"),
         (("-m", NEW, "-m", OLD, "--until", "new>old", "--to", "r", "--answers", "gone"), "gone"),
-        (("-m", NEW, "-m", OLD, "--until", "new>old", "--to", "r", "--sight", "image,blind"), "in one way, once"),
+        (
+            ("-m", NEW, "-m", OLD, "--until", "new>old", "--to", "r", "--condition", "image,no-image"),
+            "in one way, once",
+        ),
         (("-m", NEW, "-m", OLD, "--to", "r", "--answers", "gone"), "--answers needs --until"),
     ],
 )

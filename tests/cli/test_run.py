@@ -17,7 +17,7 @@ from tests.running.processes import Nursery, until
 
 
 def ask(endpoint: Endpoint, *more: object) -> tuple[object, ...]:
-    return ("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", "--backoff", 0.01, *more)
+    return ("run", "b", "--models", endpoint.models(backoff=0.01), "--to", "r", *more)
 
 
 def numbers_asked(endpoint: Endpoint) -> list[int]:
@@ -44,7 +44,7 @@ def test_ctrl_c_once_lets_calls_in_flight_finish(
     assert process.code == 130, process.stderr
     assert endpoint.sent.total() == 5, "no new call is made"
     assert sorted(keys_in(stored(tmp_path / "r"))) == sorted(endpoint.sent)
-    assert "stopped by you; 55 calls left. The same command goes on from here." in process.stderr
+    assert "stopped by you; 55 calls left; run the same again to continue" in process.stderr
     assert "Traceback" not in process.stderr
     assert nursery.run(*ask(endpoint)).code == 0
     assert set(endpoint.sent.values()) == {1}
@@ -55,7 +55,7 @@ def test_ctrl_c_twice_stops_at_once_and_loses_nothing_stored(
     tmp_path: Path, endpoint: Endpoint, nursery: Nursery
 ) -> None:
     make_bench(tmp_path / "b", 60)
-    process = nursery.start(*ask(endpoint, "--concurrency", 5, "--max-calls", 20))
+    process = nursery.start(*ask(endpoint, "--concurrency", 5, "--budget", "calls=20"))
     process.wait()
     before = answers(tmp_path / "r")
     assert before
@@ -115,10 +115,10 @@ def test_ctrl_c_before_the_first_call_leaves_a_run_that_can_go_on(
 
 def test_a_dry_run_touches_nothing(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 10)
-    shown = nursery.run(*ask(endpoint, "--dry-run", "--sight", "image,blind", "--trials", 2))
+    shown = nursery.run(*ask(endpoint, "--dry-run", "--condition", "image,no-image", "--samples", 2))
     assert shown.code == 0, shown.stderr
     assert re.search(r"to ask +40 calls", shown.stdout)
-    assert re.search(r"sights +image 20, blind 20", shown.stdout)
+    assert re.search(r"modalities +image 20, no-image 20", shown.stdout)
     assert not (tmp_path / "r").exists()
     assert endpoint.sent.total() == 0
     assert nursery.run("run", "b", "--model", "scripted:", "--dry-run").code == 0, "it needs no place for answers"
@@ -132,38 +132,38 @@ def test_a_dry_run_touches_nothing(tmp_path: Path, endpoint: Endpoint, nursery: 
     assert endpoint.sent.total() == 4
 
 
-def test_more_trials_ask_only_those_that_are_new(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+def test_more_samples_ask_only_those_that_are_new(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 8)
     warm = ("--temperature", 1)
-    assert nursery.run(*ask(endpoint, *warm, "--trials", 3)).code == 0
+    assert nursery.run(*ask(endpoint, *warm, "--samples", 3)).code == 0
     assert endpoint.sent.total() == 24
     assert Counter(attempt.body["seed"] for attempt in endpoint.attempts) == {0: 8, 1: 8, 2: 8}
     endpoint.forget()
-    assert nursery.run(*ask(endpoint, *warm, "--trials", 5)).code == 0
+    assert nursery.run(*ask(endpoint, *warm, "--samples", 5)).code == 0
     assert Counter(attempt.body["seed"] for attempt in endpoint.attempts) == {3: 8, 4: 8}
     assert len(answers(tmp_path / "r")) == 40
     endpoint.forget()
-    assert nursery.run(*ask(endpoint, *warm, "--trials", 2)).code == 0
+    assert nursery.run(*ask(endpoint, *warm, "--samples", 2)).code == 0
     assert endpoint.sent.total() == 0
     assert len(Run(tmp_path / "r").plan()) == 40, "what was planned once stays in the plan"
 
 
-def test_another_sight_asks_only_what_is_new(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+def test_another_modality_asks_only_what_is_new(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 8)
     assert nursery.run(*ask(endpoint)).code == 0
-    assert all(attempt.pictures for attempt in endpoint.attempts)
+    assert all(attempt.images for attempt in endpoint.attempts)
     endpoint.forget()
-    assert nursery.run(*ask(endpoint, "--sight", "image,blind")).code == 0
+    assert nursery.run(*ask(endpoint, "--condition", "image,no-image")).code == 0
     assert endpoint.sent.total() == 8
-    assert not any(attempt.pictures for attempt in endpoint.attempts)
-    groups = json.loads(nursery.run("status", "r", "--json").stdout)["groups"]
-    assert [(g["sight"], g["planned"], g["answered"]) for g in groups] == [("image", 8, 8), ("blind", 8, 8)]
+    assert not any(attempt.images for attempt in endpoint.attempts)
+    groups = json.loads(nursery.run("show", "r", "--output", "json").stdout)["groups"]
+    assert [(g["modality"], g["planned"], g["answered"]) for g in groups] == [("image", 8, 8), ("no-image", 8, 8)]
 
 
 def test_another_model_in_the_same_folder(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 5)
     assert nursery.run(*ask(endpoint)).code == 0
-    assert nursery.run(*ask(endpoint, "--model", f"other=openai:m@{endpoint.url}")).code == 0
+    assert nursery.run("run", "b", "--models", endpoint.models("other"), "--to", "r").code == 0
     assert endpoint.sent.total() == 10, "the same endpoint under another name is another model"
     assert sorted(manifest(tmp_path / "r")["models"]) == ["m", "other"]
     assert Counter(Run(tmp_path / "r").plan().column("model").to_pylist()) == {"m": 5, "other": 5}
@@ -201,23 +201,25 @@ def test_items_that_lead_to_the_same_request_are_asked_once(
 ) -> None:
     """Blind, with the question left out, many items say the same."""
     make_bench(tmp_path / "b", 10)
-    done = nursery.run(*ask(endpoint, "--sight", "nothing"))
+    done = nursery.run(*ask(endpoint, "--condition", "options-only"))
     assert done.code == 0, done.stderr
     assert endpoint.sent.total() == 1
     assert re.search(r"sent once +9 more rows need no call", done.stderr)
     assert len(Run(tmp_path / "r").plan()) == 10
-    (group,) = json.loads(nursery.run("status", "r", "--json").stdout)["groups"]
+    (group,) = json.loads(nursery.run("show", "r", "--output", "json").stdout)["groups"]
     assert group["answered"] == 10
 
 
-def test_requests_that_share_a_picture_are_neighbours(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", 40, pictures=8)
-    command = ask(endpoint, "--concurrency", 1, "--sight", "image,no-question", "--trials", 2, "--temperature", 1)
+def test_requests_that_share_a_image_are_neighbours(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 40, image_count=8)
+    command = ask(
+        endpoint, "--concurrency", 1, "--condition", "image,no-question", "--samples", 2, "--temperature", 1
+    )
     assert nursery.run(*command).code == 0
-    order = [attempt.pictures[0] for attempt in endpoint.attempts]
+    order = [attempt.images[0] for attempt in endpoint.attempts]
     changes = sum(one != other for one, other in pairwise(order))
     assert len(set(order)) == 8
-    assert changes == 7, "each picture is sent in one go"
+    assert changes == 7, "each image is sent in one go"
 
 
 # What is said.
@@ -227,15 +229,15 @@ def test_status_says_what_failed_and_why(tmp_path: Path, endpoint: Endpoint, nur
     make_bench(tmp_path / "b", 9)
     endpoint.rule = lambda attempt: failure(400, "too long [bold]really") if "number 4?" in attempt.question else None
     assert nursery.run(*ask(endpoint)).code == 0
-    told = nursery.run("status", "r")
+    told = nursery.run("show", "r")
     assert told.code == 0
-    assert "small · nobody is writing to it" in told.stdout
+    assert "small · no process is writing to it" in told.stdout
     assert re.search(r"m +image +direct +9 +8 +1", told.stdout)
     assert "1 × bad-request: 400: too long [bold]really" in told.stdout
-    state = json.loads(nursery.run("status", "r", "--json").stdout)
+    state = json.loads(nursery.run("show", "r", "--output", "json").stdout)
     assert state["failures"] == [["bad-request: 400: too long [bold]really", 1]]
     assert state["groups"] == [
-        {"model": "m", "sight": "image", "ask": "direct", "planned": 9, "answered": 8, "failed": 1, "missing": 1}
+        {"model": "m", "modality": "image", "ask": "direct", "planned": 9, "answered": 8, "failed": 1, "missing": 1}
     ]
     assert (state["torn_lines"], state["not_needed"], state["writer"]) == (0, 0, None)
 
@@ -243,36 +245,32 @@ def test_status_says_what_failed_and_why(tmp_path: Path, endpoint: Endpoint, nur
 def test_status_counts_items_that_nobody_planned_to_ask(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 9)
     assert nursery.run(*ask(endpoint, "--limit", 4)).code == 0
-    state = json.loads(nursery.run("status", "r", "--json").stdout)
+    state = json.loads(nursery.run("show", "r", "--output", "json").stdout)
     assert (state["items"], state["groups"][0]["planned"], state["groups"][0]["missing"]) == (9, 4, 5)
-    told = nursery.run("status", "r")
+    told = nursery.run("show", "r")
     assert told.stdout.splitlines()[1].split()[-1] == "missing"
     assert "missing: items of the 9 in the benchmark" in told.stderr
 
 
 def test_status_of_a_run_that_is_not_whole(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 9)
-    assert nursery.run(*ask(endpoint, "--max-calls", 1)).code == 0
-    (group,) = json.loads(nursery.run("status", "r", "--json").stdout)["groups"]
+    assert nursery.run(*ask(endpoint, "--budget", "calls=1")).code == 0
+    (group,) = json.loads(nursery.run("show", "r", "--output", "json").stdout)["groups"]
     assert (group["answered"], group["open"]) == (1, 8)
-    for place in ("b", "gone"):
-        done = nursery.run("status", place)
-        assert (done.code, done.stdout) == (2, "")
-        assert done.stderr == f"error: {place} is no run folder (it has no run.json)\n"
 
 
 def test_a_stopping_rule_saves_calls_and_says_so(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 20)
     models = [("--model", f"m{n}=scripted:right={right},seed={n}") for n, right in enumerate((0.9, 0.8, 0.4))]
-    command = ("run", "b", "--to", "r", *sum(models, ()), "--trials", 4, "--temperature", 1)
-    rule = ("--stop", "more than 2 of 4 trials, at least 2 of 3 models")
+    command = ("run", "b", "--to", "r", *sum(models, ()), "--samples", 4, "--temperature", 1)
+    rule = ("--stop", "more than 2 of 4 samples, at least 2 of 3 models")
     done = nursery.run(*command, *rule)
     assert done.code == 0, done.stderr
     asked = len(stored(tmp_path / "r"))
     assert asked < 200
     assert f"{240 - asked:,} not needed" in done.stdout
-    assert json.loads(nursery.run("status", "r", "--json").stdout)["not_needed"] == 240 - asked
-    assert f"{240 - asked:,} calls were not needed" in nursery.run("status", "r").stderr
+    assert json.loads(nursery.run("show", "r", "--output", "json").stdout)["not_needed"] == 240 - asked
+    assert f"{240 - asked:,} calls were not needed" in nursery.run("show", "r").stderr
     again = nursery.run(*command, *rule)
     assert again.code == 0
     assert len(stored(tmp_path / "r")) == asked
@@ -295,7 +293,7 @@ def test_a_race_ends_early_and_what_is_made_of_it_says_so(tmp_path: Path, nurser
     [
         (("--model", "scripted:"), "--to RUN is missing"),
         (("--to", "r"), "no model: name one with --model"),
-        (("--to", "r", "--model", "scripted:", "--sight", "blnid"), 'did you mean "blind"?'),
+        (("--to", "r", "--model", "scripted:", "--condition", "no-imgae"), 'did you mean "no-image"?'),
         (("--to", "r", "--model", "scripted:", "--stop", "often"), '"often" is no rule'),
         (("--to", "r", "--model", "scripted:", "--item", "nope"), "no item 'nope'"),
         (("--to", "r", "--model", "a=scripted:", "--until", "a"), "--until: found 'a', expected two models, as A>B"),
@@ -305,10 +303,14 @@ def test_a_race_ends_early_and_what_is_made_of_it_says_so(tmp_path: Path, nurser
         ),
         (("--to", "r", "--models", "gone.yaml"), "gone.yaml"),
         (("--to", "r", "--model", "replay:gone"), "gone"),
+        (("--to", "r", "--model", "scripted:", "--samples", "0"), "--samples: found 0, expected 1 or more"),
         (
-            ("--to", "r", "--model", "openai:m@http://h/v1", "--key-env", "NO_SUCH_KEY"),
-            "NO_SUCH_KEY is not set",
+            ("--to", "r", "--model", "scripted:", "--budget", "coins=3"),
+            "--budget: no limit 'coins'; did you mean",
         ),
+        (("--to", "r", "--model", "scripted:", "--budget", "calls=many"), "calls: found 'many', expected a number"),
+        (("--to", "r", "--describe", "scripted:", "--limit", "3"), "--limit: not with --describe"),
+        (("--to", "r", "--model", "scripted:", "--overwrite"), "--overwrite: a run is continued, never replaced"),
     ],
 )
 def test_bad_words_get_one_line_and_make_nothing(
@@ -323,9 +325,9 @@ def test_bad_words_get_one_line_and_make_nothing(
     assert not (tmp_path / "r").exists()
 
 
-def test_trials_at_temperature_zero_are_remarked_upon(tmp_path: Path, nursery: Nursery) -> None:
+def test_samples_at_temperature_zero_are_remarked_upon(tmp_path: Path, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 2)
-    cold = nursery.run("run", "b", "--model", "scripted:", "--to", "cold", "--trials", 2)
-    assert "2 trials at temperature 0 ask scripted: the same again" in cold.stderr
-    warm = nursery.run("run", "b", "--model", "scripted:", "--to", "warm", "--trials", 2, "--temperature", 0.7)
+    cold = nursery.run("run", "b", "--model", "scripted:", "--to", "cold", "--samples", 2)
+    assert "2 samples of scripted: at temperature 0 are alike" in cold.stderr
+    warm = nursery.run("run", "b", "--model", "scripted:", "--to", "warm", "--samples", 2, "--temperature", 0.7)
     assert "temperature" not in warm.stderr

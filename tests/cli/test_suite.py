@@ -19,7 +19,7 @@ DIMENSIONS = ("CG", "FG", "STP", "Spatial", "VGR", "CMI")
 ZOO = ("jay-m", "robin-s", "swift-s", "wren-xs", "finch-xs")
 TESTS = 5
 _TELLING = """
-import altair, vl_convert, eyetest.cli.suite, eyetest_world.toy_models, onnxruntime, sklearn.linear_model
+import altair, vl_convert, eyetest.commands.suites, eyetest_world.toy_models, onnxruntime, sklearn.linear_model
 from eyetest.measures import MEASURES
 from eyetest.reports import FIGURES
 list(MEASURES), list(FIGURES)
@@ -45,7 +45,7 @@ def write_suite(folder: Path, items: int) -> int:
     suite = {
         "benchmarks": [*DIMENSIONS],
         "models": {name: f"embedded:{name}" for name in ZOO},
-        "perturb": "instruction,order,marks",
+        "perturb": "instruction,order,letters",
         "tests": TESTS,
     }
     (folder / "suite.yaml").write_text(yaml.safe_dump(suite))

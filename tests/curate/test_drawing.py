@@ -96,15 +96,15 @@ def test_likelier_items_are_spread_over_difficulties_too(seed: int) -> None:
     assert np.abs(np.cumsum(taken) - np.cumsum(drawn.chances)).max() < 1
 
 
-def test_anchors_are_items_that_tell_of_every_skill_and_not_of_luck() -> None:
+def test_anchors_are_items_that_tell_of_every_skill_and_not_of_chance() -> None:
     rng = np.random.default_rng(0)
     skills = rng.normal(size=(2, 60))
     telling = [rng.random((30, 60)) < expit(2 * skill) for skill in skills]
     answers = np.vstack([*telling, rng.random((60, 60)) < 0.5]).astype(float)
     taken = anchored(fit(answers), answers, 40)
     assert len(taken) == 20
-    first, second, *luck = np.bincount(taken // 30, minlength=4)
-    assert sum(luck) == 0
+    first, second, *chance = np.bincount(taken // 30, minlength=4)
+    assert sum(chance) == 0
     informed = np.bincount(choose_by_information(fit(answers), 20) // 30, minlength=4)
     assert min(first, second) > min(informed[:2])
 

@@ -13,9 +13,9 @@ from eyetest.probes import Subject
 from eyetest.probes.audit import run_audit
 from eyetest.probes.option_order import can_reorder
 from eyetest.records import Choice, Item, Manifest
-from tests.probes.generated import InMemory, clean, picture, plant_position
+from tests.probes.generated import InMemory, clean, image_file, plant_position
 
-PICTURE = picture(3)
+IMAGE = image_file(3)
 QUICK = ["malformed", "positions", "duplicate-items"]
 
 
@@ -28,7 +28,7 @@ def written(to: Path, items: list[Item]) -> Benchmark:
 
 def spoilt() -> list[Item]:
     drawn = plant_position(clean(400, seed=5), 0.5, seed=5)
-    items = [msgspec.structs.replace(item, images=(PICTURE,)) for item in drawn]
+    items = [msgspec.structs.replace(item, images=(IMAGE,)) for item in drawn]
     items[3] = msgspec.structs.replace(items[3], choices=(*items[3].choices, Choice("nan")))
     items[4] = msgspec.structs.replace(items[4], choices=(*items[4].choices, items[4].choices[0]))
     return [*items, msgspec.structs.replace(items[9], id="copy")]
@@ -69,7 +69,7 @@ def test_order_is_kept_where_a_text_depends_on_it() -> None:
     assert not can_reorder(item("B. sheep", "A. cow"))
 
 
-def test_no_item_goes_where_pictures_are_not_here(tmp_path: Path) -> None:
+def test_no_item_goes_where_images_are_not_here(tmp_path: Path) -> None:
     things = ["dog", "cat", "car", "bus", "tree"]
     items = [
         Item(

@@ -45,7 +45,7 @@ def test_what_separates_weak_models_says_nothing_of_stronger_ones() -> None:
 
 
 def test_where_models_are_alike_the_panel_is_flattered_and_half_of_the_pairs_are_wrong() -> None:
-    """Nobody is better: what tells the panel apart is luck, which items and models held out do not share."""
+    """Nobody is better: what tells the panel apart is chance, which items and models held out do not share."""
     tried = separation(_answers(np.zeros(18), np.ones(300), 1), 0.3, _by_information)["chosen"]
     assert None not in tried
     assert (tried.tau_own or 0) > 0.4
@@ -56,7 +56,7 @@ def test_where_models_are_alike_the_panel_is_flattered_and_half_of_the_pairs_are
 
 
 def test_the_order_of_the_items_held_out_decides_what_is_right() -> None:
-    """On half of the items the better model fails: whoever leads on a part by luck is behind on the rest."""
+    """On half of the items the better model fails: whoever leads on a part by chance is behind on the rest."""
     answers = _answers(np.linspace(-2, 2, 12), np.full(200, 1.5), 3)
     tried = separation(np.vstack([answers, 1 - answers]), 0.5, _by_information)["random"]
     assert tried.rightly == 0

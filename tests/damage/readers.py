@@ -74,13 +74,13 @@ class Benchmarks:
         make_benchmark(folder / "another with as many items", "What is")
 
     def files(self, folder: Path) -> list[Path]:
-        pictures = sorted((folder / "b/images").rglob("*.png"))[:2]
-        return [folder / "b/items.parquet"] * 6 + [folder / "b/benchmark.json", *pictures]
+        images = sorted((folder / "b/images").rglob("*.png"))[:2]
+        return [folder / "b/items.parquet"] * 6 + [folder / "b/benchmark.json", *images]
 
     def read(self, folder: Path) -> object:
         benchmark = Benchmark(folder / "b")
         items = list(benchmark)
-        assert [item.id for item in benchmark.take(benchmark.by_picture())]
+        assert [item.id for item in benchmark.take(benchmark.by_image())]
         assert benchmark["q3"] == items[3]
         return [(item, [benchmark.images.read(image) for image in item.images]) for item in items]
 

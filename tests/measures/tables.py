@@ -15,14 +15,14 @@ from eyetest.measures.stats.ranking import entropies
 from eyetest.records import ModelEntry
 
 _USUAL = {
-    **{"benchmark": "bench", "model": "m", "sight": "image", "ask": "direct", "shots": "none", "template": 0},
-    **{"order": 0, "marks": "upper", "method": "generate", "history": "gold", "trial": 0, "request": ""},
+    **{"benchmark": "bench", "model": "m", "modality": "image", "ask": "direct", "shots": "none", "template": 0},
+    **{"order": 0, "letters": "upper", "method": "generate", "history": "gold", "sample": 0, "request": ""},
     **{"outcome": "answered", "reading": "chosen", "choice": None, "rule": "eyetest/2 bare mark"},
     **{"metric": "accuracy", "score": None, "marked": None},
 }
 _TYPES: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(_USUAL, pl.String),
-    **dict.fromkeys(("template", "order", "trial"), pl.Int64),
+    **dict.fromkeys(("template", "order", "sample"), pl.Int64),
     **{"score": pl.Float64, "marked": pl.Boolean},
 }
 

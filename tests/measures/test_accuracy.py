@@ -132,22 +132,22 @@ def test_a_group_of_which_an_item_was_never_asked_is_missing() -> None:
 
 def test_protocols_are_apart_and_tests_are_averaged_within_their_item() -> None:
     asked = [
-        {"item": item, "sight": sight, "order": order, "score": float(item == "1" or sight == "image")}
+        {"item": item, "modality": modality, "order": order, "score": float(item == "1" or modality == "image")}
         for item in "12"
-        for sight in ("image", "blind")
+        for modality in ("image", "no-image")
         for order in range(5)
     ]
     found = rows(results(asked))
-    assert [(row["sight"], row["accuracy"], row["n"], row["clusters"], row["answers"]) for row in found] == [
-        ("blind", 0.5, 2, 2, 10),
+    assert [(row["modality"], row["accuracy"], row["n"], row["clusters"], row["answers"]) for row in found] == [
         ("image", 1.0, 2, 2, 10),
+        ("no-image", 0.5, 2, 2, 10),
     ]
-    assert found[0]["accuracy_low"] == pytest.approx(0.0945312)  # two items, whatever the number of answers
+    assert found[1]["accuracy_low"] == pytest.approx(0.0945312)  # two items, whatever the number of answers
 
 
 def test_an_item_with_more_tests_weighs_no_more_than_another() -> None:
-    asked = [{"item": "1", "trial": trial, "score": 1.0} for trial in range(9)]
-    asked += [{"item": "2", "trial": 0, "score": 0.0}, {"item": "2", "trial": 1, "score": None}]
+    asked = [{"item": "1", "sample": sample, "score": 1.0} for sample in range(9)]
+    asked += [{"item": "2", "sample": 0, "score": 0.0}, {"item": "2", "sample": 1, "score": None}]
     found = rows(results(asked))
     names = ("accuracy", "n", "answers", "unscored", "missing")
     assert [tuple(row[name] for name in names) for row in found] == [(0.5, 2, 10, 1, 0)]
@@ -157,7 +157,7 @@ def test_an_item_with_more_tests_weighs_no_more_than_another() -> None:
 def test_shares_of_right_answers_have_an_interval_within_0_and_1(tests: int) -> None:
     rng = np.random.default_rng(tests)
     scores = rng.random((40, tests)) < 0.97
-    asked = [{"item": str(i), "trial": t, "score": float(scores[i, t])} for i in range(40) for t in range(tests)]
+    asked = [{"item": str(i), "sample": t, "score": float(scores[i, t])} for i in range(40) for t in range(tests)]
     row = rows(results(asked))[0]
     shares = scores.mean(axis=1)
     worth = row["accuracy"] * (1 - row["accuracy"]) / (shares.var(ddof=1) / 40)  # type: ignore[operator]

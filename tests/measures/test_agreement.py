@@ -59,10 +59,10 @@ def test_an_item_in_another_order_is_another_unit_of_the_same_cluster() -> None:
 
 
 def test_each_protocol_is_apart() -> None:
-    parts = [chosen(CHOICES).scores, chosen({"a": "ABAB" * 3, "b": "ABBA" * 3}, sight="blind").scores]
+    parts = [chosen(CHOICES).scores, chosen({"a": "ABAB" * 3, "b": "ABBA" * 3}, modality="no-image").scores]
     table = agreement.measure(Results(pl.concat(parts), chosen(CHOICES).items), FAST).table
-    assert of(table, "cohen", sight="blind", a="a", b="b")["agreement"] == pytest.approx(0)
-    assert of(table, "cohen", sight="image", a="a", b="b")["agreement"] > 0.5
+    assert of(table, "cohen", modality="no-image", a="a", b="b")["agreement"] == pytest.approx(0)
+    assert of(table, "cohen", modality="image", a="a", b="b")["agreement"] > 0.5
 
 
 def test_a_tag_splits_the_table() -> None:

@@ -4,11 +4,11 @@ import pytest
 
 from eyetest.errors import InputError
 from eyetest.measures import NotMeasurable, Results, Settings
-from eyetest.measures.aligned import Sides, sides
+from eyetest.measures.aligned import TwoSettings, sides
 from tests.measures.tables import results
 
 
-def compare(of: Results, start: str, end: str, **more: Any) -> Sides:
+def compare(of: Results, start: str, end: str, **more: Any) -> TwoSettings:
     return sides(of, Settings(own={"from": start, "to": end}, **more), "name")
 
 
@@ -28,15 +28,15 @@ def test_tests_are_averaged_and_items_meet() -> None:
 
 
 def test_what_is_not_named_stays_apart() -> None:
-    rows = [row | {"sight": sight} for row in BOTH for sight in ("image", "blind")]
+    rows = [row | {"modality": modality} for row in BOTH for modality in ("image", "no-image")]
     two = compare(results(rows), "ask=direct", "ask=cot")
-    assert two.keys == ["model", "sight"]
+    assert two.keys == ["model", "modality"]
     assert len(two.shared) == 2
 
 
 def test_benchmarks_meet_by_item() -> None:
-    rows = [asked("1", 1, benchmark="old"), asked("1", 0, benchmark="new", sight="screenshot")]
-    two = compare(results(rows), "benchmark=old", "benchmark = new , sight=screenshot")
+    rows = [asked("1", 1, benchmark="old"), asked("1", 0, benchmark="new", modality="screenshot")]
+    two = compare(results(rows), "benchmark=old", "benchmark = new , modality=screenshot")
     assert two.shared.select("score", "score_after").rows() == [(1, 0)]
 
 
@@ -46,9 +46,9 @@ def test_numbers_are_numbers() -> None:
 
 
 def test_a_mixture_has_to_be_told_apart() -> None:
-    rows = [asked("1", 1), asked("1", 1, sight="blind"), asked("1", 0, ask="cot", sight="screenshot")]
-    with pytest.raises(InputError, match="from: say which sight is meant: blind, image"):
-        compare(results(rows), "ask=direct", "ask=cot,sight=screenshot")
+    rows = [asked("1", 1), asked("1", 1, modality="no-image"), asked("1", 0, ask="cot", modality="screenshot")]
+    with pytest.raises(InputError, match="from: say which modality is meant: image, no-image"):
+        compare(results(rows), "ask=direct", "ask=cot,modality=screenshot")
 
 
 def test_failed_calls_are_on_neither_side() -> None:

@@ -79,7 +79,7 @@ def test_by_tag() -> None:
 
 
 def test_the_interval_stays_within_1() -> None:
-    rows = [said(bool(i or t), str(i), trial=t) for i in range(30) for t in (0, 1)]
+    rows = [said(bool(i or t), str(i), sample=t) for i in range(30) for t in (0, 1)]
     row = MEASURE.measure(results(rows), Settings()).table.row(0, named=True)
     assert row["format_hits"] == pytest.approx(59 / 60)
     assert row["format_hits_high"] < 1

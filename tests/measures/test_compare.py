@@ -70,7 +70,7 @@ def test_what_one_pair_could_see_and_one_of_many() -> None:
 
 
 def test_clusters_of_items_are_respected() -> None:
-    items = [{"item": str(i), "cluster": f"picture {i // 5}"} for i in range(10)]
+    items = [{"item": str(i), "cluster": f"image {i // 5}"} for i in range(10)]
     found = differences(grid(THREE, items), models="a,b").row(0, named=True)
     assert found["clusters"] == 2
     assert found["p"] == 0.5
@@ -88,16 +88,16 @@ def test_scores_under_different_protocols_are_not_compared() -> None:
 
 def test_each_protocol_and_benchmark_is_a_family_of_its_own() -> None:
     rows = [
-        {"model": model, "item": str(i), "score": float(i % count == 0), "sight": sight, "benchmark": bench}
+        {"model": model, "item": str(i), "score": float(i % count == 0), "modality": modality, "benchmark": bench}
         for model, count in (("a", 2), ("b", 3), ("c", 5))
-        for sight in ("image", "blind")
+        for modality in ("image", "no-image")
         for bench in ("one", "two")
         for i in range(30)
     ]
     table = differences(results(rows))
-    assert table.columns[:4] == ["benchmark", "sight", "a", "b"]
+    assert table.columns[:4] == ["benchmark", "modality", "a", "b"]
     assert len(table) == 4 * 3
-    for _, family in table.group_by("benchmark", "sight"):
+    for _, family in table.group_by("benchmark", "modality"):
         assert family.get_column("p_adjusted").to_list() == holm(family.get_column("p").to_list())
 
 

@@ -67,11 +67,11 @@ def test_an_external_score_goes_with_all_items_and_with_each_tag_value() -> None
 
 
 def test_protocols_are_kept_apart() -> None:
-    rows = [row | {"sight": sight} for row in _rows(TASKS) for sight in ("image", "blind")]
+    rows = [row | {"modality": modality} for row in _rows(TASKS) for modality in ("image", "no-image")]
     items = [{"item": f"{task}{i}", "tag.task": task} for task in TASKS for i in range(6)]
     table = MEASURES["correlation"].measure(results(rows, items), Settings(by=("task",))).table
     assert len(table) == 2 * 9
-    assert set(table.get_column("sight")) == {"image", "blind"}
+    assert set(table.get_column("modality")) == {"image", "no-image"}
 
 
 def test_each_benchmark_goes_with_the_external_score() -> None:
@@ -81,7 +81,7 @@ def test_each_benchmark_goes_with_the_external_score() -> None:
 
 def test_tests_of_an_item_are_averaged_before_items_are() -> None:
     rows = _rows({"x": [1, 2, 3, 4, 5]})
-    rows += [row | {"trial": 1} for row in rows if row["item"] == "x0" and row["model"] in "ab"] * 5
+    rows += [row | {"sample": 1} for row in rows if row["item"] == "x0" and row["model"] in "ab"] * 5
     elo = {m: float(i) for i, m in enumerate(MODELS)}
     table = MEASURES["correlation"].measure(results(rows), Settings(own={"external": elo})).table
     assert _value(table, "all items", "external", "pearson")["correlation"] == pytest.approx(1)

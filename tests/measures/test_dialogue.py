@@ -50,10 +50,12 @@ def test_both_histories_side_by_side() -> None:
 
 def test_one_history_alone_and_tests_averaged() -> None:
     rows = (
-        scores("own", OWN) + scores("own", {"a": [0, 0, 0]}, trial=1) + scores("own", OWN, model="z", sight="blind")
+        scores("own", OWN)
+        + scores("own", {"a": [0, 0, 0]}, sample=1)
+        + scores("own", OWN, model="z", modality="no-image")
     )
     table = measured("dialogue", results(rows, ITEMS))
-    assert table.columns[:7] == ["model", "sight", "turn", "own", "own_low", "own_high", "n"]
+    assert table.columns[:7] == ["model", "modality", "turn", "own", "own_low", "own_high", "n"]
     assert table.columns[7:] == ["own_slope", "own_slope_low", "own_slope_high", "own_dialogues"]
     assert table.filter(pl.col("model") == "m")["own"].to_list() == pytest.approx([3.5 / 4, 0.5, 0])
 
@@ -78,7 +80,7 @@ def test_slopes_are_within_dialogues() -> None:
     assert difference == pytest.approx(own - gold)
 
 
-def test_dialogues_are_clusters_unless_pictures_join_them() -> None:
+def test_dialogues_are_clusters_unless_images_join_them() -> None:
     alone = measured("dialogue", results(scores("gold", GOLD), ITEMS))
     joined = [item | {"cluster": "p" if item["tag.dialogue"] in "ab" else "q"} for item in ITEMS]
     together = measured("dialogue", results(scores("gold", GOLD), joined))

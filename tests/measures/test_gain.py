@@ -10,12 +10,12 @@ from eyetest.measures.stats.intervals import percentiles, resampled_means
 from eyetest.records import ModelEntry
 from tests.measures.tables import results
 
-OWN = {"sighted": "image", "blind": "blind"}
+OWN = {"sighted": "image", "blind": "no-image"}
 MODELS = {"eye": ModelEntry(spec="scripted:a", base="text"), "orphan": ModelEntry(spec="scripted:a")}
 
 
-def asked(model: str, sight: str, scores: list[float | None], **more: Any) -> list[dict[str, Any]]:
-    return [{"model": model, "sight": sight, "item": str(i), "score": s, **more} for i, s in enumerate(scores)]
+def asked(model: str, modality: str, scores: list[float | None], **more: Any) -> list[dict[str, Any]]:
+    return [{"model": model, "modality": modality, "item": str(i), "score": s, **more} for i, s in enumerate(scores)]
 
 
 def measure(found: Results, **settings: Any) -> Measured:
@@ -29,20 +29,24 @@ def rows(found: Results, **settings: Any) -> list[dict[str, Any]]:
 def test_one_model_and_its_language_model() -> None:
     found = results(
         asked("eye", "image", [1, 1, 1, 0])
-        + asked("eye", "blind", [1, 0, 0, 0])
-        + asked("text", "blind", [0, 1, 1, 0]),
+        + asked("eye", "no-image", [1, 0, 0, 0])
+        + asked("text", "no-image", [0, 1, 1, 0]),
         models=MODELS,
     )
     row = rows(found)[0]
     assert (row["model"], row["gain"], row["leakage"], row["unclipped"], row["n"]) == ("eye", 0.5, 0.0, -0.25, 4)
     assert (row["sighted"], row["blind"], row["base"]) == (0.75, 0.25, 0.5)
-    assert (row["sighted_by"], row["blind_by"], row["base_by"]) == ("image direct", "blind direct", "blind direct")
+    assert (row["sighted_by"], row["blind_by"], row["base_by"]) == (
+        "image direct",
+        "no-image direct",
+        "no-image direct",
+    )
     assert row["unclipped_low"] <= -0.25 <= row["unclipped_high"]
     assert row["leakage_low"] == 0.0
 
 
 def test_only_items_with_both_scores_count() -> None:
-    found = results(asked("eye", "image", [1, 1, None, 0]) + asked("eye", "blind", [0, None, 0, 0]), models=MODELS)
+    found = results(asked("eye", "image", [1, 1, None, 0]) + asked("eye", "no-image", [0, None, 0, 0]), models=MODELS)
     row = rows(found)[0]
     assert (row["gain"], row["sighted"], row["n"], row["leakage"]) == (0.5, 0.5, 2, None)
 
@@ -51,7 +55,7 @@ def test_the_interval_is_that_of_paired_resamples() -> None:
     rng = np.random.default_rng(3)
     sighted, blind = (rng.random(50) < 0.7).astype(float), (rng.random(50) < 0.4).astype(float)
     items = [{"item": str(i), "cluster": str(i // 2)} for i in range(50)]
-    found = results(asked("m", "image", list(sighted)) + asked("m", "blind", list(blind)), items)
+    found = results(asked("m", "image", list(sighted)) + asked("m", "no-image", list(blind)), items)
     row = rows(found)[0]
     order = sorted(range(50), key=str)
     pairs = (sighted - blind)[order]
@@ -66,15 +70,15 @@ def test_the_interval_is_that_of_paired_resamples() -> None:
 def test_each_protocol_is_measured_with_its_own_and_a_base_of_another_is_named() -> None:
     found = results(
         asked("eye", "image", [1, 1], ask="cot")
-        + asked("eye", "blind", [1, 0], ask="cot")
+        + asked("eye", "no-image", [1, 0], ask="cot")
         + asked("eye", "image", [1, 0])
-        + asked("eye", "blind", [0, 0])
-        + asked("text", "blind", [0, 0], shots="two"),
+        + asked("eye", "no-image", [0, 0])
+        + asked("text", "no-image", [0, 0], shots="two"),
         models=MODELS,
     )
     direct, cot = sorted(rows(found)[:2], key=lambda row: row["gain"] + (row["blind"] or 0))
-    assert (direct["sighted_by"], direct["gain"], direct["base_by"]) == ("image direct", 0.5, "blind direct two")
-    assert (cot["sighted_by"], cot["blind_by"], cot["unclipped"]) == ("image cot", "blind cot", 0.5)
+    assert (direct["sighted_by"], direct["gain"], direct["base_by"]) == ("image direct", 0.5, "no-image direct two")
+    assert (cot["sighted_by"], cot["blind_by"], cot["unclipped"]) == ("image cot", "no-image cot", 0.5)
 
 
 def test_averages_over_models_and_over_benchmarks() -> None:
@@ -82,8 +86,8 @@ def test_averages_over_models_and_over_benchmarks() -> None:
     found = []
     for (model, benchmark), (sighted, blind) in shape.items():
         found += asked(model, "image", [sighted] * 4, benchmark=benchmark)
-        found += asked(model, "blind", [blind] * 4, benchmark=benchmark)
-    base = asked("text", "blind", [0] * 4, benchmark="x") + asked("text", "blind", [1] * 4, benchmark="y")
+        found += asked(model, "no-image", [blind] * 4, benchmark=benchmark)
+    base = asked("text", "no-image", [0] * 4, benchmark="x") + asked("text", "no-image", [1] * 4, benchmark="y")
     table = rows(results(found + base, models=MODELS))
     told = {(row["benchmark"], row["model"]): (row["gain"], row["leakage"]) for row in table}
     assert told[("x", "eye")] == (1.0, 0.0)
@@ -97,32 +101,32 @@ def test_the_average_of_leakages_is_that_of_the_clipped_ones() -> None:
     found = []
     for benchmark, blind, base in (("x", 1, 0), ("y", 0, 1)):
         found += asked("eye", "image", [1] * 3, benchmark=benchmark)
-        found += asked("eye", "blind", [blind] * 3, benchmark=benchmark)
-        found += asked("text", "blind", [base] * 3, benchmark=benchmark)
+        found += asked("eye", "no-image", [blind] * 3, benchmark=benchmark)
+        found += asked("text", "no-image", [base] * 3, benchmark=benchmark)
     row = next(row for row in rows(results(found, models=MODELS)) if row["benchmark"] == "mean of 2")
     assert (row["leakage"], row["unclipped"]) == (0.5, 0.0)
 
 
 def test_by_tag() -> None:
     items = [{"item": str(i), "tag.core": "pq"[i // 2]} for i in range(4)]
-    found = results(asked("m", "image", [1, 1, 1, 0]) + asked("m", "blind", [0, 0, 1, 0]), items)
+    found = results(asked("m", "image", [1, 1, 1, 0]) + asked("m", "no-image", [0, 0, 1, 0]), items)
     told = [(row["tag.core"], row["gain"]) for row in rows(found, by=("core",))]
     assert told[:2] == [("p", 1.0), ("q", 0.0)]
 
 
 def test_what_does_not_apply_says_why() -> None:
-    with pytest.raises(NotMeasurable, match="both image and blind"):
+    with pytest.raises(NotMeasurable, match="both image and no-image"):
         measure(results(asked("m", "image", [1])))
-    pair = asked("eye", "image", [1]) + asked("eye", "blind", [1])
-    assert "its language model text was not asked blind" in measure(results(pair, models=MODELS)).notes[0]
+    pair = asked("eye", "image", [1]) + asked("eye", "no-image", [1])
+    assert "base model text was not asked no-image" in measure(results(pair, models=MODELS)).notes[0]
     assert measure(results(pair)).notes[0].startswith("Leakage: not measured (no base language model named)")
 
 
 def test_where_no_item_differs_there_is_no_interval() -> None:
-    found = results(asked("eye", "image", [1, 0] * 9) + asked("eye", "blind", [1, 0] * 9), models=MODELS)
+    found = results(asked("eye", "image", [1, 0] * 9) + asked("eye", "no-image", [1, 0] * 9), models=MODELS)
     assert [rows(found)[0][name] for name in ("gain", "gain_low", "gain_high")] == [0.0, None, None]
     leaks_never = (
-        asked("eye", "image", [1] * 4) + asked("eye", "blind", [0, 0, 0, 1]) + asked("text", "blind", [1] * 4)
+        asked("eye", "image", [1] * 4) + asked("eye", "no-image", [0, 0, 0, 1]) + asked("text", "no-image", [1] * 4)
     )
     row = rows(results(leaks_never, models=MODELS))[0]
     assert (row["leakage_low"], row["leakage_high"]) == (0.0, 0.0), "a leak below 0 is cut off, but it varies"
@@ -130,7 +134,7 @@ def test_where_no_item_differs_there_is_no_interval() -> None:
 
 def test_items_without_the_tag_are_a_part_of_no_name() -> None:
     items = [{"item": str(i), "tag.core": "p" if i else None} for i in range(4)]
-    found = results(asked("eye", "image", [1, 1, 1, 0]) + asked("eye", "blind", [1, 0, 0, 0]), items, MODELS)
+    found = results(asked("eye", "image", [1, 1, 1, 0]) + asked("eye", "no-image", [1, 0, 0, 0]), items, MODELS)
     assert [row["tag.core"] for row in rows(found, by=("core",))] == [None, "p", ""]
 
 
@@ -141,71 +145,74 @@ def any_way(found: Results) -> Measured:
     return MEASURES["gain"].measure(found, Settings(own=ANY))
 
 
-@pytest.mark.parametrize("sight", ["blind", "blind-guess", "grey"])
-def test_whatever_way_it_was_asked_without_the_picture_is_blind(sight: str) -> None:
+@pytest.mark.parametrize("modality", ["no-image", "no-image-guess", "gray"])
+def test_whatever_way_it_was_asked_without_the_image_is_blind(modality: str) -> None:
     found = results(
-        asked("eye", "image", [1, 1, 1, 0]) + asked("eye", sight, [1, 0, 0, 0]) + asked("text", sight, [0, 1, 1, 0]),
+        asked("eye", "image", [1, 1, 1, 0])
+        + asked("eye", modality, [1, 0, 0, 0])
+        + asked("text", modality, [0, 1, 1, 0]),
         models=MODELS,
     )
     [row] = any_way(found).table.to_dicts()
     assert (row["gain"], row["unclipped"], row["blind_by"], row["base_by"]) == (
         0.5,
         -0.25,
-        f"{sight} direct",
-        f"{sight} direct",
+        f"{modality} direct",
+        f"{modality} direct",
     )
 
 
 def test_of_several_ways_the_higher_score_counts_and_that_is_said() -> None:
     """A model that refuses unless it is told to guess would seem to gain more than it does."""
-    both = {"blind": [0, 0, 0, 0, 1], "blind-guess": [1, 1, 0, 0, 1]}
+    both = {"no-image": [0, 0, 0, 0, 1], "no-image-guess": [1, 1, 0, 0, 1]}
     found = results(
         asked("eye", "image", [1, 1, 1, 1, 1])
-        + [row for sight, scores in both.items() for row in asked("eye", sight, [float(s) for s in scores])]
-        + [row for sight in both for row in asked("text", sight, [0, 0, 0, 0, float(sight == "blind")])]
+        + [row for modality, scores in both.items() for row in asked("eye", modality, [float(s) for s in scores])]
+        + [row for modality in both for row in asked("text", modality, [0, 0, 0, 0, float(modality == "no-image")])]
         + asked("orphan", "image", [1, 1, 0, 0, 0])
-        + asked("orphan", "blind", [1, 0, 0, 0, 0]),
+        + asked("orphan", "no-image", [1, 0, 0, 0, 0]),
         models=MODELS,
     )
     measured = any_way(found)
     eye, orphan = measured.table.to_dicts()[:2]
-    assert (eye["gain"], eye["blind_by"]) == (pytest.approx(0.4), "blind-guess direct")
-    assert (eye["base"], eye["base_by"]) == (0.0, "blind-guess direct"), (
+    assert (eye["gain"], eye["blind_by"]) == (pytest.approx(0.4), "no-image-guess direct")
+    assert (eye["base"], eye["base_by"]) == (0.0, "no-image-guess direct"), (
         "its language model is held to the same words"
     )
-    assert orphan["blind_by"] == "blind direct"
+    assert orphan["blind_by"] == "no-image direct"
     [named] = [row for row in rows(found) if row["model"] == "eye"]
-    assert (named["gain"], named["blind_by"]) == (pytest.approx(0.8), "blind direct")
+    assert (named["gain"], named["blind_by"]) == (pytest.approx(0.8), "no-image direct")
 
 
 def test_few_items_are_no_rival_to_many() -> None:
     some: list[float | None] = [1.0, *[None] * 9]
-    found = results(asked("eye", "image", [1] * 10) + asked("eye", "grey", some) + asked("eye", "blind", [0] * 10))
+    found = results(asked("eye", "image", [1] * 10) + asked("eye", "gray", some) + asked("eye", "no-image", [0] * 10))
     [row] = any_way(found).table.to_dicts()
-    assert (row["blind_by"], row["n"]) == ("blind direct", 10)
+    assert (row["blind_by"], row["n"]) == ("no-image direct", 10)
 
 
 def test_a_language_model_that_was_asked_otherwise_is_told() -> None:
-    """One insists on a picture and gets a grey one; the other cannot take any."""
+    """One insists on an image and gets a grey one; the other cannot take any."""
     found = results(
-        asked("eye", "image", [1, 1]) + asked("eye", "grey", [1, 0]) + asked("text", "blind", [0, 0]), models=MODELS
+        asked("eye", "image", [1, 1]) + asked("eye", "gray", [1, 0]) + asked("text", "no-image", [0, 0]),
+        models=MODELS,
     )
     measured = any_way(found)
     [row] = measured.table.to_dicts()
-    assert (row["unclipped"], row["blind_by"], row["base_by"]) == (0.5, "grey direct", "blind direct")
-    assert "leakage of eye: asked grey, its language model text blind" in measured.notes
+    assert (row["unclipped"], row["blind_by"], row["base_by"]) == (0.5, "gray direct", "no-image direct")
+    assert "leakage of eye: asked gray, its language model text no-image" in measured.notes
 
 
 def test_leakage_over_other_items_than_gain_says_over_how_many() -> None:
     found = results(
         asked("eye", "image", [1, 1, None, None])
-        + asked("eye", "blind", [1, 0, 1, 1])
-        + asked("text", "blind", [0, 0, 0, 0]),
+        + asked("eye", "no-image", [1, 0, 1, 1])
+        + asked("text", "no-image", [0, 0, 0, 0]),
         models=MODELS,
     )
     [row] = any_way(found).table.to_dicts()
     assert (row["n"], row["leakage_n"], row["unclipped"]) == (2, 4, 0.75)
     alike = results(
-        asked("eye", "image", [1]) + asked("eye", "blind", [1]) + asked("text", "blind", [0]), models=MODELS
+        asked("eye", "image", [1]) + asked("eye", "no-image", [1]) + asked("text", "no-image", [0]), models=MODELS
     )
     assert "leakage_n" not in any_way(alike).table.columns

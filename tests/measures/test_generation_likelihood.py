@@ -79,16 +79,16 @@ def test_like_goes_with_like() -> None:
     assert (row["generated"], row["same"], row["both"], row["neither"]) == pytest.approx((2 / 3, 2 / 3, 2 / 3, 0))
 
 
-def test_sights_and_tags_have_rows_of_their_own_and_failed_calls_have_none() -> None:
-    failed = {"item": "0", "model": "a", "sight": "blind", "outcome": "failed", "score": None}
-    rows = [*ROWS[:8], *said("a", "likelihood", ["A", "A"], sight="blind"), failed]
-    rows += said("a", "generate", ["C", "A"], sight="blind")[1:]
+def test_modalities_and_tags_have_rows_of_their_own_and_failed_calls_have_none() -> None:
+    failed = {"item": "0", "model": "a", "modality": "no-image", "outcome": "failed", "score": None}
+    rows = [*ROWS[:8], *said("a", "likelihood", ["A", "A"], modality="no-image"), failed]
+    rows += said("a", "generate", ["C", "A"], modality="no-image")[1:]
     items = [{"item": str(i), "cluster": "1", "tag.half": str(i // 2)} for i in range(4)]
     table = measured(results(rows, items), by=("half",)).table
-    assert table.select("sight", "tag.half", "difference", "n").rows() == [
-        ("blind", "0", 0.0, 1),
+    assert table.select("modality", "tag.half", "difference", "n").rows() == [
         ("image", "0", -0.5, 2),
         ("image", "1", 0.0, 2),
+        ("no-image", "0", 0.0, 1),
     ]
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from eyetest.measures import MEASURES, NotMeasurable, Settings
-from eyetest.measures.stats.luck import guessing
+from eyetest.measures.stats.chance import guessing
 from tests.measures.tables import grid
 
 

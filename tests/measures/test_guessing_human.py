@@ -80,7 +80,7 @@ def test_open_questions_cannot_be_guessed() -> None:
 
 
 def test_several_tries_are_averaged() -> None:
-    rows = [*solved({"1": 1}), *solved({"1": 0}, trial=1)]
+    rows = [*solved({"1": 1}), *solved({"1": 0}, sample=1)]
     assert MEASURE.measure(results(rows, ITEMS[:1]), Settings()).table.get_column("estimate").to_list() == [0.5]
 
 

@@ -1,4 +1,4 @@
-"""Blind hits: by luck, by most inspectors, by models whose language model misses."""
+"""Blind hits: by chance, by most inspectors, by models whose language model misses."""
 
 import polars as pl
 import pytest
@@ -12,43 +12,45 @@ ITEMS = [{"item": str(i), "options": 4, "gold": "A", "position": 0} for i in ran
 INSPECTORS = {str(k): [1, float(k < 6), float(k < 5), 0] for k in range(8)}
 
 
-def test_items_by_number_of_hits_beside_luck() -> None:
-    table = measure("blind-hits", grid(INSPECTORS, ITEMS, sight="blind")).table
+def test_items_by_number_of_hits_beside_chance() -> None:
+    table = measure("blind-hits", grid(INSPECTORS, ITEMS, modality="no-image")).table
     assert dict(zip(table["hits"], table["items"], strict=True)) == {0: 1, 5: 1, 6: 1, 8: 1} | dict.fromkeys(
         (1, 2, 3, 4, 7), 0
     )
-    assert table["by_luck"].to_list() == pytest.approx(stats.binom.pmf(range(9), 8, 0.25))
+    assert table["by_chance"].to_list() == pytest.approx(stats.binom.pmf(range(9), 8, 0.25))
 
 
 def test_abnormal_is_six_of_eight() -> None:
-    table = measure("blind-hits", grid(INSPECTORS, ITEMS, sight="blind")).table
+    table = measure("blind-hits", grid(INSPECTORS, ITEMS, modality="no-image")).table
     row = table.row(6, named=True)
     assert (row["hits"], row["at_least"], len(table) - 1) == (6, 0.5, 8)
     assert row["at_least_low"] < 0.5 < row["at_least_high"]
-    assert row["at_least_by_luck"] == pytest.approx(stats.binom.sf(5, 8, 0.25))
+    assert row["at_least_by_chance"] == pytest.approx(stats.binom.sf(5, 8, 0.25))
     assert table["at_least"][5] == 0.75
 
 
-def test_without_options_luck_is_not_known() -> None:
-    row = measure("blind-hits", grid(INSPECTORS, sight="blind")).table.row(6, named=True)
-    assert (row["at_least"], row["by_luck"], row["at_least_by_luck"]) == (0.5, None, None)
+def test_without_options_chance_is_not_known() -> None:
+    row = measure("blind-hits", grid(INSPECTORS, modality="no-image")).table.row(6, named=True)
+    assert (row["at_least"], row["by_chance"], row["at_least_by_chance"]) == (0.5, None, None)
 
 
 def test_only_blind_answers_are_hits_and_a_test_more_than_half_right_is_one() -> None:
-    with pytest.raises(NotMeasurable, match="sight blind"):
+    with pytest.raises(NotMeasurable, match="modality no-image"):
         measure("blind-hits", grid(INSPECTORS, ITEMS))
-    trials = [
-        {"item": item, "sight": "blind", "trial": trial, "score": float(trial < right)}
+    samples = [
+        {"item": item, "modality": "no-image", "sample": sample, "score": float(sample < right)}
         for item, right in (("0", 6), ("1", 5))
-        for trial in range(10)
+        for sample in range(10)
     ]
-    table = measure("blind-hits", results(trials, ITEMS)).table
+    table = measure("blind-hits", results(samples, ITEMS)).table
     assert table["items"].to_list() == [1, 1]
 
 
 def test_a_leak_hit_needs_a_language_model_that_misses() -> None:
     models = {name: ModelEntry(spec="scripted:a", base="text") for name in ("a", "b", "c")}
-    found = grid({"a": [1, 1, 0], "b": [1, 1, 0], "c": [1, 0, 0], "text": [0, 1, 0], "d": [1, 1, 1]}, sight="blind")
+    found = grid(
+        {"a": [1, 1, 0], "b": [1, 1, 0], "c": [1, 0, 0], "text": [0, 1, 0], "d": [1, 1, 1]}, modality="no-image"
+    )
     measured = measure("leak-hits", Results(found.scores, found.items, models))
     told = [(row["item"], row["leak_hits"], row["pairs"]) for row in measured.table.to_dicts()]
     assert told == [("0", 3, 3), ("1", 0, 3), ("2", 0, 3)]
@@ -57,24 +59,24 @@ def test_a_leak_hit_needs_a_language_model_that_misses() -> None:
         measure("leak-hits", found)
 
 
-def test_luck_has_to_hit_more_than_half_of_the_tests() -> None:
+def test_chance_has_to_hit_more_than_half_of_the_tests() -> None:
     asked = [
-        {"item": item["item"], "model": model, "sight": "blind", "trial": trial, "score": 0.0}
+        {"item": item["item"], "model": model, "modality": "no-image", "sample": sample, "score": 0.0}
         for item in ITEMS
-        for model, trials in (("a", 5), ("b", 2), ("c", 1))
-        for trial in range(trials)
+        for model, samples in (("a", 5), ("b", 2), ("c", 1))
+        for sample in range(samples)
     ]
     table = measure("blind-hits", results(asked, ITEMS)).table
     a, b, c = stats.binom.sf(2, 5, 0.25), 0.25**2, 0.25
-    assert table["by_luck"][0] == pytest.approx((1 - a) * (1 - b) * (1 - c))
-    assert table["by_luck"][3] == pytest.approx(a * b * c)
-    assert table["by_luck"].sum() == pytest.approx(1)
+    assert table["by_chance"][0] == pytest.approx((1 - a) * (1 - b) * (1 - c))
+    assert table["by_chance"][3] == pytest.approx(a * b * c)
+    assert table["by_chance"].sum() == pytest.approx(1)
 
 
 def test_hits_by_tag_and_items_with_fewer_inspectors() -> None:
     items = [item | {"tag.half": "qqpp"[i]} for i, item in enumerate(ITEMS)]
-    some = grid({"a": [1, 1, 0, 0], "b": [1, 0, 0, None]}, items, sight="blind")
-    found = MEASURES["blind-hits"].measure(some, Settings(by=("half",), own={"blind": "blind"}))
+    some = grid({"a": [1, 1, 0, 0], "b": [1, 0, 0, None]}, items, modality="no-image")
+    found = MEASURES["blind-hits"].measure(some, Settings(by=("half",), own={"blind": "no-image"}))
     assert found.table.select("tag.half", "hits", "items").rows() == [
         ("p", 0, 2),
         ("p", 1, 0),
@@ -85,24 +87,26 @@ def test_hits_by_tag_and_items_with_fewer_inspectors() -> None:
     ]
     assert found.notes == ("1 item with answers of fewer inspectors than others",)
     with pytest.raises(NotMeasurable, match="leak-hits: it has no rows by tag"):
-        MEASURES["leak-hits"].measure(some, Settings(by=("half",), own={"blind": "blind"}))
+        MEASURES["leak-hits"].measure(some, Settings(by=("half",), own={"blind": "no-image"}))
 
 
 def test_an_inspector_who_was_asked_in_two_ways_is_one_inspector() -> None:
-    both = grid({"a": [1, 0, 0, 0], "b": [0, 0, 0, 0]}, ITEMS, sight="blind")
-    told = grid({"a": [1, 1, 0, 0]}, ITEMS, sight="blind-guess")
+    both = grid({"a": [1, 0, 0, 0], "b": [0, 0, 0, 0]}, ITEMS, modality="no-image")
+    told = grid({"a": [1, 1, 0, 0]}, ITEMS, modality="no-image-guess")
     found = Results(pl.concat([both.scores, told.scores]), both.items)
     measured = measure("blind-hits", found)
     assert dict(zip(measured.table["hits"], measured.table["items"], strict=True)) == {0: 2, 1: 2, 2: 0}
-    assert "the higher score counts, blind-guess 1" in measured.notes[0]
-    named = measure("blind-hits", found, blind="blind").table
+    assert "the higher score counts, no-image-guess 1" in measured.notes[0]
+    named = measure("blind-hits", found, blind="no-image").table
     assert dict(zip(named["hits"], named["items"], strict=True)) == {0: 3, 1: 1, 2: 0}
 
 
 def test_a_leak_is_held_against_the_same_words_where_these_were_said() -> None:
     """Told to guess, the language model has the second item as well; silent, it would have seemed to leak."""
-    rows = {("a", "blind-guess"): [1, 1], ("text", "blind"): [0, 0], ("text", "blind-guess"): [0, 1]}
-    parts = [grid({model: [float(s) for s in scores]}, sight=sight) for (model, sight), scores in rows.items()]
+    rows = {("a", "no-image-guess"): [1, 1], ("text", "no-image"): [0, 0], ("text", "no-image-guess"): [0, 1]}
+    parts = [
+        grid({model: [float(s) for s in scores]}, modality=modality) for (model, modality), scores in rows.items()
+    ]
     models = {"a": ModelEntry(spec="scripted:a", base="text")}
     table = measure("leak-hits", Results(pl.concat([p.scores for p in parts]), parts[0].items, models)).table
     assert {row["item"]: row["leak_hits"] for row in table.to_dicts()} == {"0": 1, "1": 0}
@@ -113,19 +117,20 @@ def test_a_leak_is_held_against_the_same_words_where_these_were_said() -> None:
 def test_a_model_asked_without_and_with_examples_is_one_inspector() -> None:
     """Eight models asked 0- and 2-shot are eight inspectors; the way with the higher score counts."""
     parts = [
-        grid({name: [float(s) for s in scores] for name, scores in INSPECTORS.items()}, ITEMS, sight="blind"),
-        grid({name: [0.0] * 4 for name in INSPECTORS}, ITEMS, sight="blind", shots="two"),
+        grid({name: [float(s) for s in scores] for name, scores in INSPECTORS.items()}, ITEMS, modality="no-image"),
+        grid({name: [0.0] * 4 for name in INSPECTORS}, ITEMS, modality="no-image", shots="two"),
     ]
     measured = measure("blind-hits", Results(pl.concat([part.scores for part in parts]), parts[0].items))
     alone = measure("blind-hits", parts[0])
     assert measured.table.equals(alone.table)
     assert measured.notes == (
-        "asked without the image in several ways (blind none, blind two): the higher score counts, blind none 8",
+        "asked without the image in several ways (no-image none, no-image two): the higher score counts, "
+        "no-image none 8",
     )
 
 
 def test_a_model_and_its_language_model_are_one_pair_however_often_they_were_asked() -> None:
     models = {"a": ModelEntry(spec="scripted:a", base="text")}
-    parts = [grid({"a": [1, 1, 0], "text": [0, 1, 0]}, sight="blind", shots=shots) for shots in ("none", "two")]
+    parts = [grid({"a": [1, 1, 0], "text": [0, 1, 0]}, modality="no-image", shots=shots) for shots in ("none", "two")]
     table = measure("leak-hits", Results(pl.concat([p.scores for p in parts]), parts[0].items, models)).table
     assert table.select("item", "leak_hits", "pairs").rows() == [("0", 1, 1), ("1", 0, 1), ("2", 0, 1)]

@@ -1,4 +1,4 @@
-"""How much of a model's choice comes from the picture."""
+"""How much of a model's choice comes from the image."""
 
 import math
 from typing import Any
@@ -20,8 +20,8 @@ def logs(*chances: float) -> list[float | None]:
 
 
 def asked(item: int, image: list[float | None], blind: list[float | None], **more: Any) -> list[dict[str, Any]]:
-    sides = (("image", image), ("blind", blind))
-    return [{"item": str(item), "sight": sight, "weights": weights, **more} for sight, weights in sides]
+    sides = (("image", image), ("no-image", blind))
+    return [{"item": str(item), "modality": modality, "weights": weights, **more} for modality, weights in sides]
 
 
 SEEN = asked(0, logs(0.07, 0.02, 0.01), logs(0.2, 0.3, 0.5))
@@ -31,7 +31,7 @@ MISLED = asked(2, logs(0.1, 0.8, 0.1), logs(0.7, 0.2, 0.1))
 ITEMS = choice_items([[0]] * 3, 3)
 
 
-def test_what_the_picture_does_to_a_right_choice_and_to_the_chosen_one() -> None:
+def test_what_the_image_does_to_a_right_choice_and_to_the_chosen_one() -> None:
     row = measured(weighed(SEEN, ITEMS)).table.row(0, named=True)
     assert row["gold_pmi"] == row["chosen_pmi"] == pytest.approx(math.log(0.07 / 0.2))
     others = (math.log(0.02 / 0.3) + math.log(0.01 / 0.5)) / 2
@@ -46,7 +46,7 @@ def test_what_the_picture_does_to_a_right_choice_and_to_the_chosen_one() -> None
     assert row["moved_low"] < row["moved"] < row["moved_high"]
 
 
-def test_items_whose_picture_nobody_uses_come_first() -> None:
+def test_items_whose_image_nobody_uses_come_first() -> None:
     others = [{**row, "model": "b"} for row in [*UNSEEN, *asked(0, logs(0.5, 0.3, 0.2), logs(0.5, 0.2, 0.3))]]
     told = measured(weighed([*SEEN, *UNSEEN, *MISLED, *others], ITEMS), over="items").table
     assert told["item"].to_list() == ["1", "0", "2"]
@@ -71,8 +71,8 @@ def test_a_model_that_finds_everything_likelier_and_knows_nothing_has_no_lead() 
     assert row["gold_lead_low"] < 0 < row["gold_lead_high"]
 
 
-def test_a_model_that_ignores_pictures_uses_none() -> None:
-    """A picture that only makes every answer less likely, with rounding, moves nothing."""
+def test_a_model_that_ignores_images_uses_none() -> None:
+    """An image that only makes every answer less likely, with rounding, moves nothing."""
     rng = np.random.default_rng(0)
     rows = []
     for item in range(60):
@@ -84,13 +84,13 @@ def test_a_model_that_ignores_pictures_uses_none() -> None:
     assert row["left_alone_low"] > 0.9
 
 
-def test_a_grey_picture_is_the_floor_where_one_was_shown() -> None:
-    grey = {"item": "0", "sight": "grey", "weights": logs(0.3, 0.3, 0.4)}
+def test_a_grey_image_is_the_floor_where_one_was_shown() -> None:
+    grey = {"item": "0", "modality": "gray", "weights": logs(0.3, 0.3, 0.4)}
     row = measured(weighed([*SEEN, *MISLED, grey], ITEMS)).table.row(0, named=True)
     assert row["moved"] == pytest.approx((0.5 + 0.6) / 2)
     assert row["moved_by_grey"] == pytest.approx(0.1)
     assert "moved_by_grey" not in measured(weighed(SEEN, ITEMS)).table.columns
-    shown = measured(weighed([*SEEN, grey], ITEMS), sighted="grey").table.row(0, named=True)
+    shown = measured(weighed([*SEEN, grey], ITEMS), sighted="gray").table.row(0, named=True)
     assert shown["moved"] == pytest.approx(0.1)
 
 
@@ -105,18 +105,18 @@ def test_impossible_choices_and_several_right_ones() -> None:
     assert both.row(0, named=True)["gold_pmi"] == pytest.approx(math.log(3))
 
 
-def test_items_without_a_picture_and_what_to_ask() -> None:
+def test_items_without_a_image_and_what_to_ask() -> None:
     plain = [{**row, "request": "same"} for row in asked(2, logs(0.5, 0.5), logs(0.5, 0.5))]
     items = choice_items([[0]] * 3, 2)
     told = measured(weighed([*asked(0, logs(0.5, 0.5), logs(0.4, 0.6)), *plain], items))
     assert told.table["n"].to_list() == [1]
     assert told.notes == ("1 answer about no image left out",)
-    with pytest.raises(NotMeasurable, match="no item has a picture"):
+    with pytest.raises(NotMeasurable, match="no item has an image"):
         measured(weighed(plain, items))
-    with pytest.raises(NotMeasurable, match=r"with and without the picture.*image,blind"):
+    with pytest.raises(NotMeasurable, match=r"with and without the image.*image,no-image"):
         measured(weighed(SEEN[:1], ITEMS))
-    with pytest.raises(NotMeasurable, match="image,grey"):
-        measured(weighed(SEEN, ITEMS), blind="grey")
+    with pytest.raises(NotMeasurable, match="image,gray"):
+        measured(weighed(SEEN, ITEMS), blind="gray")
     with pytest.raises(InputError, match="share from 0 to 1"):
         measured(weighed(SEEN, ITEMS), least=1.5)
 

@@ -14,7 +14,7 @@ from tests.measures.tables import entropy, results
 MEASURE = MEASURES["instability"]
 
 
-def asked(item: str, choices: str, axis: str = "trial", **more: Any) -> Iterator[dict[str, Any]]:
+def asked(item: str, choices: str, axis: str = "sample", **more: Any) -> Iterator[dict[str, Any]]:
     """Answers of one item, a letter each, right where it is A; ``?`` was not read."""
     for number, choice in enumerate(choices):
         read = choice != "?"
@@ -61,17 +61,17 @@ def test_answers_that_were_not_read_widen_nothing() -> None:
 
 
 def test_failed_calls_are_no_tests() -> None:
-    failed = {"item": "1", "trial": 7, "outcome": "failed", "reading": None, "score": None}
+    failed = {"item": "1", "sample": 7, "outcome": "failed", "reading": None, "score": None}
     found = row(results([*asked("1", "AB"), failed], items("1")))
     assert (found["tests"], found["unread"]) == (2, 0)
 
 
 def test_text_items_and_items_asked_once_are_out() -> None:
     texts = [
-        {"item": "t", "trial": n, "reading": r, "metric": "open", "score": 0.0}
+        {"item": "t", "sample": n, "reading": r, "metric": "open", "score": 0.0}
         for n, r in ((0, "text"), (1, "refused"))
     ]
-    given = [{"item": "g", "trial": n, "reading": "refused", "metric": "given", "score": 0.0} for n in range(2)]
+    given = [{"item": "g", "sample": n, "reading": "refused", "metric": "given", "score": 0.0} for n in range(2)]
     known = [*items("1", "2"), *items("t", "g", options=None)]
     found = row(results([*asked("1", "AB"), *asked("2", "A"), *texts, *given], known))
     assert (found["n"], found["unmeasured"], found["unread"]) == (1, 0, 0)
@@ -100,8 +100,8 @@ def test_sources_vary_alone() -> None:
         {"template": 1, "choice": "A"},
         {"template": 2, "choice": "B"},
         {"order": 1, "choice": "C"},
-        {"marks": "digit", "choice": "A"},
-        {"marks": "lower", "choice": "A"},
+        {"letters": "digit", "choice": "A"},
+        {"letters": "lower", "choice": "A"},
         {"template": 1, "order": 1, "choice": "D"},
     ]
     of = results([{"item": "1", "score": 0.0, **test} for test in rows], items("1"))
@@ -111,9 +111,9 @@ def test_sources_vary_alone() -> None:
         "all": pytest.approx(entropy([4, 1, 1, 1]).plain),
         "instruction": pytest.approx(entropy([2, 1]).plain),
         "order": pytest.approx(entropy([1, 1]).plain),
-        "marks": 0,
+        "letters": 0,
     }
-    assert dict(table.select("source", "tests").rows()) == {"all": 7, "instruction": 3, "order": 2, "marks": 3}
+    assert dict(table.select("source", "tests").rows()) == {"all": 7, "instruction": 3, "order": 2, "letters": 3}
 
 
 def test_where_one_axis_varies_it_is_all_there_is() -> None:

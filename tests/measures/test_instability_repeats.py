@@ -9,7 +9,7 @@ from eyetest.measures.results import TESTS
 
 
 def asked(*rows: dict[str, Any]) -> pl.DataFrame:
-    usual: dict[str, Any] = {"template": 0, "order": 0, "marks": "upper", "trial": 0}
+    usual: dict[str, Any] = {"template": 0, "order": 0, "letters": "upper", "sample": 0}
     return pl.DataFrame([usual | row for row in rows], schema=list(TESTS))
 
 
@@ -20,13 +20,13 @@ def chosen(tests: pl.DataFrame) -> dict[str, list[int]]:
 
 
 def test_the_others_are_as_usual() -> None:
-    tests = asked({}, {"template": 2}, {"order": 7}, {"order": 7, "template": 2}, {"marks": "digit"}, {"trial": 1})
+    tests = asked({}, {"template": 2}, {"order": 7}, {"order": 7, "template": 2}, {"letters": "digit"}, {"sample": 1})
     assert chosen(tests) == {
         "all": [0, 1, 2, 3, 4, 5],
         "instruction": [0, 1],
         "order": [0, 2],
-        "marks": [0, 4],
-        "trial": [0, 5],
+        "letters": [0, 4],
+        "sample": [0, 5],
     }
 
 
@@ -40,9 +40,9 @@ def test_where_the_usual_value_was_never_used_the_first_one_is() -> None:
 
 
 def test_a_source_that_is_all_there_is() -> None:
-    found = sources(asked({"template": 5}, {"template": 5, "marks": "lower"}))
-    assert list(found) == ["all", "marks"]
-    assert found["marks"] is found["all"]
+    found = sources(asked({"template": 5}, {"template": 5, "letters": "lower"}))
+    assert list(found) == ["all", "letters"]
+    assert found["letters"] is found["all"]
 
 
 @pytest.mark.parametrize(

@@ -44,15 +44,15 @@ def test_from_eight_models_on_items_have_slopes_of_rounded_scores() -> None:
 
 def test_items_are_told_apart_by_protocol_and_benchmark() -> None:
     rows = [
-        {"benchmark": bench, "sight": sight, "model": model, "item": "1", "score": float(sight == "image")}
+        {"benchmark": bench, "modality": modality, "model": model, "item": "1", "score": float(modality == "image")}
         for bench in "xy"
-        for sight in ("image", "blind")
+        for modality in ("image", "no-image")
         for model in "ab"
     ]
     table = measure("items", results(rows)).table
-    assert table.columns[:3] == ["benchmark", "sight", "item"]
-    assert table.select("benchmark", "sight", "accuracy").rows() == [
-        (bench, sight, float(sight == "image")) for bench in "xy" for sight in ("blind", "image")
+    assert table.columns[:3] == ["benchmark", "modality", "item"]
+    assert table.select("benchmark", "modality", "accuracy").rows() == [
+        (bench, modality, float(modality == "image")) for bench in "xy" for modality in ("image", "no-image")
     ]
 
 
@@ -101,12 +101,12 @@ def test_bands_of_another_panel() -> None:
 
 def test_protocols_with_another_panel_are_left_out_and_named() -> None:
     rows = [
-        {"model": str(k), "item": "1", "sight": sight, "score": 1.0}
-        for sight, size in (("image", 9), ("blind", 4))
+        {"model": str(k), "item": "1", "modality": modality, "score": 1.0}
+        for modality, size in (("image", 9), ("no-image", 4))
         for k in range(size)
     ]
     found = measure("difficulty", results(rows))
-    assert found.table.select("sight", "band", "items").rows() == [
+    assert found.table.select("modality", "band", "items").rows() == [
         ("image", "easy", 1),
         ("image", "middle", 0),
         ("image", "hard", 0),

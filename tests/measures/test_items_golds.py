@@ -81,18 +81,18 @@ def test_a_model_that_chooses_this_and_that_chooses_nothing() -> None:
 
 
 def test_protocols_are_judged_apart() -> None:
-    blind = [row | {"sight": "blind"} for row in rows(item1="DDDDD")]
+    blind = [row | {"modality": "no-image"} for row in rows(item1="DDDDD")]
     found = measure(results([*rows(), *blind], ITEMS)).table
-    assert found.columns[:2] == ["sight", "item"]
+    assert found.columns[:2] == ["modality", "item"]
     assert len(found) == 40
-    assert found.row(0)[:2] == ("blind", "1")
+    assert found.row(20)[:2] == ("no-image", "1")
 
 
 def test_a_protocol_of_too_few_models_is_left_out_and_named() -> None:
-    blind = [row | {"sight": "blind"} for row in rows(models=1)]
+    blind = [row | {"modality": "no-image"} for row in rows(models=1)]
     found = measure(results([*rows(), *blind], ITEMS))
-    assert set(found.table["sight"]) == {"image"}
-    assert found.notes[-1] == "left out: sight with fewer than 2 models that chose an option"
+    assert set(found.table["modality"]) == {"image"}
+    assert found.notes[-1] == "left out: modality with fewer than 2 models that chose an option"
 
 
 def slipping(models: int = 8) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -61,7 +61,7 @@ def table() -> dict[str, Row]:
     rng = Random(1)
     rows = items(rng)
     said = [
-        *answers(rows, "blind", rng, 0.0),
+        *answers(rows, "no-image", rng, 0.0),
         *answers(rows, "weak", rng, 0.4),
         *answers(rows, "sharp", rng, 0.9),
         *answers(rows, "few", rng, 0.6, 0.05),
@@ -70,7 +70,7 @@ def table() -> dict[str, Row]:
     return measured(said, rows)
 
 
-@pytest.mark.parametrize("model", ["blind", "weak", "sharp"])
+@pytest.mark.parametrize("model", ["no-image", "weak", "sharp"])
 def test_whoever_never_met_the_test_shows_no_leak(table: dict[str, Row], model: str) -> None:
     row = table[model]
     assert row["leak_low"] < 0 < row["leak_high"]
@@ -89,7 +89,7 @@ def test_whoever_knows_it_by_heart_gives_the_old_gold(table: dict[str, Row], mod
     assert row["p_adjusted"] < 0.05
     assert row["old_gold"] > row["new_gold"]
     assert row["drop"] > 0
-    assert row["leak"] == pytest.approx(row["by_heart"] - row["by_luck"])
+    assert row["leak"] == pytest.approx(row["by_heart"] - row["by_chance"])
 
 
 def test_the_leak_is_zero_on_average_and_its_interval_holds_whoever_looks() -> None:
@@ -99,12 +99,12 @@ def test_the_leak_is_zero_on_average_and_its_interval_holds_whoever_looks() -> N
         rows = [row for row in items(rng, twins, letters) if int(row["group"]) < 120]
         said = [
             row
-            for kind, sees in (("blind", 0.0), ("weak", 0.4), ("sharp", 0.9))
+            for kind, sees in (("no-image", 0.0), ("weak", 0.4), ("sharp", 0.9))
             for number in range(12)
             for row in answers(rows, f"{kind}-{number}", rng, sees)
         ]
         table = measured(said, rows)
-        for kind in ("blind", "weak", "sharp"):
+        for kind in ("no-image", "weak", "sharp"):
             leaks = [row["leak"] for name, row in table.items() if name.startswith(kind)]
             assert abs(mean(leaks)) < 3.5 * stdev(leaks) / sqrt(len(leaks))
         assert sum(row["leak_low"] <= 0 <= row["leak_high"] for row in table.values()) >= 31
@@ -147,7 +147,7 @@ def test_a_failed_twin_leaves_the_others_to_count() -> None:
     said.append({"item": "1-v", "outcome": "failed"})
     row = measured(said, rows)["m"]
     assert row["by_heart"] == pytest.approx((0.5**2 + 0) / 2)
-    assert row["by_luck"] == pytest.approx((0 + 1) / 2)
+    assert row["by_chance"] == pytest.approx((0 + 1) / 2)
     assert row["old_gold"] == pytest.approx((0.5 + 0) / 2)
     assert row["new_gold"] == pytest.approx((0 + 1) / 2)
     assert row["drop"] == pytest.approx((1 - 0.5 + 0 - 1) / 2)

@@ -27,7 +27,9 @@ def made(items: int = 120, effect: float = 0.0, seed: int = 0, *, original: bool
             about.append({"item": name, "benchmark": "plain"})
         for model in ("a", "b"):
             right = hardness - effect * themes[item] > chance.random()
-            rows.append({"item": name, "benchmark": "shots", "model": model, "sight": "screenshot", "score": right})
+            rows.append(
+                {"item": name, "benchmark": "shots", "model": model, "modality": "screenshot", "score": right}
+            )
             if original:
                 score = float(hardness > chance.random())
                 rows.append({"item": name, "benchmark": "plain", "model": model, "score": score})
@@ -74,7 +76,7 @@ def test_looks_are_compared_with_one_another_and_their_factors_within() -> None:
         }
         for i in range(80)
     ]
-    rows = [{"item": str(i), "sight": "screenshot", "score": float(i % 2 == 0 or i % 8 == 1)} for i in range(80)]
+    rows = [{"item": str(i), "modality": "screenshot", "score": float(i % 2 == 0 or i % 8 == 1)} for i in range(80)]
     table = measured(results(rows, items)).table
     assert table.select("look", "factor", "level").rows() == [
         ("all", "look", "photo"),

@@ -23,18 +23,18 @@ def test_each_family_is_adjusted_by_itself_and_what_was_not_tested_is_left_out()
 
 
 def guessers(models: int, items: int = 200, seed: int = 0) -> Results:
-    """Models that draw lots among four options, with the picture and without it."""
+    """Models that draw lots among four options, with the image and without it."""
     rng = np.random.default_rng(seed)
     gold = rng.integers(0, 4, items)
     rows = []
     for model in range(models):
-        for sight in ("image", "blind"):
+        for modality in ("image", "no-image"):
             picked = rng.integers(0, 4, items)
             rows += [
                 {
                     "item": str(i),
                     "model": f"m{model:02}",
-                    "sight": sight,
+                    "modality": modality,
                     "choice": "ABCD"[pick],
                     "score": float(pick == gold[i]),
                 }
@@ -64,14 +64,14 @@ def test_a_place_that_is_preferred_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "own"), [("linked", {"from": "sight=blind", "to": "sight=image"}), ("correlation", {})]
+    ("name", "own"), [("linked", {"from": "modality=no-image", "to": "modality=image"}), ("correlation", {})]
 )
 def test_tables_say_both(name: str, own: dict[str, str]) -> None:
     measure = MEASURES[name]
     by = ("core",) if name == "correlation" else ()
     scores = guessers(8)
     if name == "correlation":
-        scores = Results(scores.scores.filter(pl.col("sight") == "image"), scores.items)
+        scores = Results(scores.scores.filter(pl.col("modality") == "image"), scores.items)
     table = measure.measure(scores, Settings(by=by, own=own_settings(measure, own))).table
     part = table.filter(pl.col("method") == "spearman") if name == "correlation" else table
     alone, adjusted = (part.get_column(column).to_list() for column in ("p", "p_adjusted"))

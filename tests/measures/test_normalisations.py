@@ -20,10 +20,10 @@ def two_items(**more: Any) -> list[dict[str, Any]]:
     """Right by sum: the second. By token: both. By byte, PMI (a tie) and image-PMI: one or the other."""
     image: list[Any] = [[(-2.0, 1, 2), (-3.0, 3, 12)], [(-1.0, 2, 2), (-4.0, 4, 20)]]
     blind, unasked = [[-2.5, -3.0], [-3.0, -3.0]], [[-0.5, -2.9], [-1.0, -4.0]]
-    sights: dict[str, list[Any]] = {"image": image, "blind": blind, "no-question": unasked}
+    modalities: dict[str, list[Any]] = {"image": image, "no-image": blind, "no-question": unasked}
     return [
-        {"item": str(i), "sight": sight, "weights": weights, **more}
-        for sight, of in sights.items()
+        {"item": str(i), "modality": modality, "weights": weights, **more}
+        for modality, of in modalities.items()
         for i, weights in enumerate(of)
     ]
 
@@ -52,8 +52,8 @@ def test_the_right_one_of_each_is_known() -> None:
 
 
 def test_blind_has_its_own_pmi_and_no_image_pmi() -> None:
-    rows = two_items() + [{"item": str(i), "sight": "nothing", "weights": [-9.0, -1.0]} for i in range(2)]
-    told = measured(weighed(rows, ITEMS), sight="blind")
+    rows = two_items() + [{"item": str(i), "modality": "nothing", "weights": [-9.0, -1.0]} for i in range(2)]
+    told = measured(weighed(rows, ITEMS), modality="no-image")
     assert told.table.select("normalisation", "accuracy").rows() == [("sum", 0.0), ("PMI", 0.5)]
     assert told.notes == (
         "sum per token: not measured (the number of tokens of choices was not stored)",
@@ -62,12 +62,12 @@ def test_blind_has_its_own_pmi_and_no_image_pmi() -> None:
 
 
 def test_what_is_missing_is_said_with_what_to_ask() -> None:
-    alone = [row for row in two_items() if row["sight"] == "image"]
+    alone = [row for row in two_items() if row["modality"] == "image"]
     told = measured(weighed(alone, ITEMS))
     assert told.table["normalisation"].to_list() == ["sum", "per token", "per byte"]
     assert [note.split(":")[0] for note in told.notes] == ["PMI", "image-PMI"]
     assert "no-question" in told.notes[0]
-    half = [row for row in two_items() if row["sight"] != "blind" or row["item"] == "0"]
+    half = [row for row in two_items() if row["modality"] != "no-image" or row["item"] == "0"]
     told = measured(weighed(half, ITEMS))
     assert told.table.select("normalisation", "n").rows()[-1] == ("image-PMI", 1)
     assert told.notes == ("image-PMI: 1 of 2 answers lack what it takes, and are left out",)
@@ -101,8 +101,8 @@ def test_nothing_to_measure_says_what_to_ask() -> None:
         measured(generated)
     with pytest.raises(NotMeasurable, match="no right choice is known"):
         measured(weighed(two_items()))
-    with pytest.raises(InputError, match="no choice was weighed under grey"):
-        measured(weighed(two_items(), ITEMS), sight="grey")
+    with pytest.raises(InputError, match="no choice was weighed under gray"):
+        measured(weighed(two_items(), ITEMS), modality="gray")
     golds = weighed([{"item": "0", "weights": [-1.0, -2.0], "score": None}], choice_items([[0]], 2))
     with pytest.raises(NotMeasurable, match="has a right choice"):
         measured(golds)

@@ -19,7 +19,7 @@ def made(copied: dict[str, list[float]], scores: dict[str, list[float]], ask: st
     replies: list[dict[str, Any]] = []
     for model, values in copied.items():
         for item, value in enumerate(values):
-            about = {"item": str(item), "model": model, "sight": "screenshot"}
+            about = {"item": str(item), "model": model, "modality": "screenshot"}
             request = f"{model}{item}"
             rows.append(about | {"ask": "ocr", "request": request, "score": 0.0})
             rows.append(about | {"ask": ask, "request": f"{request} {ask}", "score": scores[model][item]})

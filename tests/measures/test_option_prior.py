@@ -1,4 +1,4 @@
-"""A preference for marks: estimated on items that changed places, taken off the others."""
+"""A preference for letters: estimated on items that changed places, taken off the others."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +25,7 @@ def known(number: int, options: int, items: str = "") -> list[dict[str, Any]]:
 def answered(
     shares: list[float], number: int, orders: Sequence[int] = (0, 1, 2, 3), items: str = "", **more: Any
 ) -> list[dict[str, Any]]:
-    """A model that knows two answers in three, and likes marks as ``shares`` say."""
+    """A model that knows two answers in three, and likes letters as ``shares`` say."""
     rng, options = np.random.default_rng(5), len(shares)
     rows = []
     for item in known(number, options, items):
@@ -96,17 +96,17 @@ def test_by_hand_with_two_options() -> None:
     assert (removed["accuracy"], removed["accuracy_after"], removed["recall_sd"]) == (0, 1, 0)
 
 
-def test_each_number_of_options_and_each_kind_of_marks_has_its_own() -> None:
-    rows = [*answered([0.8, 0.2], 30, items="two"), *answered(STRONG, 30), *answered(STRONG, 30, marks="digit")]
+def test_each_number_of_options_and_each_kind_of_letters_has_its_own() -> None:
+    rows = [*answered([0.8, 0.2], 30, items="two"), *answered(STRONG, 30), *answered(STRONG, 30, letters="digit")]
     table = measured(weighed(rows, [*known(30, 2, items="two"), *known(30, 4)])).table
-    marks = [("digit", 4, *"1"), ("digit", 4, *"2"), ("digit", 4, *"3"), ("digit", 4, *"4")]
-    marks += [("upper", 2, "A"), ("upper", 2, "B"), *(("upper", 4, mark) for mark in "ABCD")]
-    assert table.select("marks", "options", "mark").rows() == marks
+    letters = [("digit", 4, *"1"), ("digit", 4, *"2"), ("digit", 4, *"3"), ("digit", 4, *"4")]
+    letters += [("upper", 2, "A"), ("upper", 2, "B"), *(("upper", 4, mark) for mark in "ABCD")]
+    assert table.select("letters", "options", "mark").rows() == letters
     assert table.filter(options=2)["prior"][0] == pytest.approx(0.8, abs=0.03)
 
 
-def test_marks_are_named_as_they_were_shown() -> None:
-    rows = answered(STRONG, 30, marks="lower")
+def test_letters_are_named_as_they_were_shown() -> None:
+    rows = answered(STRONG, 30, letters="lower")
     assert measured(weighed(rows, known(30, 4))).table["mark"].to_list() == ["a", "b", "c", "d"]
 
 
@@ -115,7 +115,7 @@ def test_what_to_ask_in_one_line() -> None:
         measured(panel(STRONG, 20, orders=(0,)))
     with pytest.raises(NotMeasurable, match=r"no choice was weighed; .*first-token.*0,1,2,3"):
         measured(weighed([{"item": "0", "weights": [-1.0, -2.0]}], choice_items([[0]], 2)))
-    with pytest.raises(NotMeasurable, match="orders that tell marks apart"):
+    with pytest.raises(NotMeasurable, match="orders that tell letters apart"):
         measured(panel(STRONG, 20, orders=(0, REVERSED)))
     with pytest.raises(InputError, match="between 0 and 1"):
         measured(panel(STRONG, 20), share=1.0)

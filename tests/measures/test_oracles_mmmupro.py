@@ -29,9 +29,9 @@ def test_every_difference(rows: list[Row]) -> None:
     assert len(rows) == 27
     asked = [("mmmu_val", "old", "image"), ("std10", "new", "image"), ("vision", "new", "screenshot")]
     answers = results(
-        {"model": row["model"], "item": "1", "benchmark": bench, "sight": sight, "score": float(row[name])}
+        {"model": row["model"], "item": "1", "benchmark": bench, "modality": modality, "score": float(row[name])}
         for row in rows
-        for name, bench, sight in asked
+        for name, bench, modality in asked
     )
     own = {"original": "benchmark=old", "ten": "benchmark=new", "vision": "benchmark=new"}
     table = MEASURES["three-settings"].measure(answers, Settings(own=own)).table

@@ -23,7 +23,7 @@ def table(shared: Path, name: str) -> list[Row]:
 
 @pytest.fixture(scope="module")
 def scores(shared: Path) -> list[tuple[Row, Row, Row]]:
-    """Table 7 in threes: the language model, the model blind, the model with pictures."""
+    """Table 7 in threes: the language model, the model blind, the model with images."""
     rows = [row for row in table(shared, "T7") if row["model"] != "Random"]
     threes = [(rows[i], rows[i + 1], rows[i + 2]) for i in range(0, len(rows), 3)]
     assert [[row["strategy"] for row in three] for three in threes] == [["LLM", "LVLM-text", "LVLM"]] * 16
@@ -37,17 +37,23 @@ def printed(shared: Path) -> list[Row]:
 
 def test_all_192_cells_follow_from_the_scores(scores: list[tuple[Row, Row, Row]], printed: list[Row]) -> None:
     """As if each benchmark were one item."""
-    asked = [("llm", "blind", 0), ("lvlm", "blind", 1), ("lvlm", "image", 2)]
+    asked = [("llm", "no-image", 0), ("lvlm", "no-image", 1), ("lvlm", "image", 2)]
     answers = results(
         (
-            {"benchmark": name, "item": name, "model": f"{kind}{i}", "sight": sight, "score": float(of[place][name])}
+            {
+                "benchmark": name,
+                "item": name,
+                "model": f"{kind}{i}",
+                "modality": modality,
+                "score": float(of[place][name]),
+            }
             for i, of in enumerate(scores)
             for name in SIX
-            for kind, sight, place in asked
+            for kind, modality, place in asked
         ),
         models={f"lvlm{i}": ModelEntry(spec="scripted:a", base=f"llm{i}") for i in range(16)},
     )
-    own = {"sighted": "image", "blind": "blind"}
+    own = {"sighted": "image", "blind": "no-image"}
     table = MEASURES["gain"].measure(answers, Settings(resamples=20, own=own)).table
     found = {(row["benchmark"], row["model"]): row for row in table.to_dicts()}
     right = sum(
@@ -60,7 +66,7 @@ def test_all_192_cells_follow_from_the_scores(scores: list[tuple[Row, Row, Row]]
 
 
 def test_averages_over_benchmarks(printed: list[Row]) -> None:
-    """Over seven benchmarks, MMStar among them, whose scores without pictures are not printed."""
+    """Over seven benchmarks, MMStar among them, whose scores without images are not printed."""
     for row in printed[:16]:
         for kind in ("MG", "ML"):
             cells = [float(row[f"{name}_{kind}"]) for name in (*SIX, "MMStar")]

@@ -18,8 +18,8 @@ def _by_model(found: pl.DataFrame) -> dict[str, dict[str, Any]]:
 
 def test_models_stand_side_by_side_on_items_with_their_tests_averaged() -> None:
     rows: list[dict[str, Any]] = [
-        {"model": "a", "item": "1", "trial": 0, "score": 1},
-        {"model": "a", "item": "1", "trial": 1, "score": 0},
+        {"model": "a", "item": "1", "sample": 0, "score": 1},
+        {"model": "a", "item": "1", "sample": 1, "score": 0},
         {"model": "a", "item": "2", "score": None},
         {"model": "b", "item": "2", "score": 1},
     ]

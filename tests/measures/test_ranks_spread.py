@@ -45,15 +45,15 @@ def test_size_classes(size: float, expected: str) -> None:
 
 def test_benchmarks_protocols_and_tags_are_kept_apart() -> None:
     rows = [
-        {"benchmark": benchmark, "sight": sight, "model": m, "item": str(i), "score": s}
+        {"benchmark": benchmark, "modality": modality, "model": m, "item": str(i), "score": s}
         for benchmark in ("x", "y")
-        for sight in ("image", "blind")
+        for modality in ("image", "no-image")
         for m in "ab"
         for i, s in enumerate(SCORES[m])
     ]
     items = [{"benchmark": b, "item": str(i), "tag.half": "low" if i < 2 else "high"} for b in "xy" for i in range(4)]
     found = MEASURES["spread"].measure(results(rows, items), Settings(by=("half",), resamples=20)).table
-    assert found.columns[:5] == ["benchmark", "sight", "tag.half", "grouping", "group"]
+    assert found.columns[:5] == ["benchmark", "modality", "tag.half", "grouping", "group"]
     assert len(found) == 8
     assert found.filter(pl.col("tag.half") == "low").get_column("gini").n_unique() == 1
 
@@ -62,7 +62,7 @@ def test_separable_pairs_are_those_of_the_clusters_that_items_name() -> None:
     rng = np.random.default_rng(0)
     table = np.repeat((rng.random((30, 6)) < np.linspace(0.2, 0.8, 6)).astype(float), 8, axis=0)
     scores: dict[str, list[float | None]] = {f"m{i}": [float(s) for s in table[:, i]] for i in range(6)}
-    items = [{"item": str(i), "cluster": f"picture {i // 8}"} for i in range(240)]
+    items = [{"item": str(i), "cluster": f"image {i // 8}"} for i in range(240)]
     clustered = MEASURES["spread"].measure(grid(scores, items), FEW).table.row(0, named=True)
     alone = MEASURES["spread"].measure(grid(scores), FEW).table.row(0, named=True)
     assert clustered["separable"] == separable_pairs(table, np.arange(240) // 8).value
@@ -110,7 +110,7 @@ def test_pairs_told_apart_are_those_of_the_comparison(binary: bool, gaps: float)
     scores: dict[str, list[float | None]] = {
         f"m{i}": [None if np.isnan(s) else float(s) for s in table[:, i]] for i in range(9)
     }
-    items = [{"item": str(i), "cluster": f"picture {i // 2}"} for i in range(150)]
+    items = [{"item": str(i), "cluster": f"image {i // 2}"} for i in range(150)]
     told = MEASURES["spread"].measure(grid(scores, items), FEW).table.row(0, named=True)
     pairs = MEASURES["differences"].measure(grid(scores, items), Settings(own={"power": 0.8})).table
     surely, alone = (pairs.filter(pl.col(name) < 0.05).height for name in ("p_adjusted", "p"))

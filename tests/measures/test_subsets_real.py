@@ -82,7 +82,7 @@ def test_all_of_ai2d_is_fitted_in_few_rounds(ai2d: Floats) -> None:
 
 
 def test_mixed_up_items_show_most_where_blind_answers_of_the_same_models_stand_beside(shared: Path) -> None:
-    """A tenth is broken. Better models answer whole items better, and all do with the picture rather than without."""
+    """A tenth is broken. Better models answer whole items better, and all do with the image rather than without."""
     seen, blind = (
         [_mmmu(shared, name, prefix) for name in ("normal_mmmu", "shuffled_mmmu")] for prefix in ("", "<no_image>")
     )

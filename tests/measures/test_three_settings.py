@@ -22,15 +22,15 @@ def told(measure: str, of: Results, **own: str) -> pl.DataFrame:
     return MEASURES[measure].measure(of, Settings(own=own_settings(MEASURES[measure], own))).table
 
 
-def linked(scores: Columns, options: dict[str, int], sights: Mapping[str, str] = MappingProxyType({})) -> Results:
-    """Scores by benchmark and model over items 0, 1, …; ``sights`` where a benchmark was not asked with pictures."""
+def linked(scores: Columns, options: dict[str, int], modalities: Mapping[str, str] = MappingProxyType({})) -> Results:
+    """Scores by benchmark and model over items 0, 1, …; ``modalities`` of benchmarks without images."""
     rows = [
         {
             "benchmark": bench,
             "model": model,
             "item": str(i),
             "score": score,
-            "sight": (sights or {}).get(bench, "image"),
+            "modality": (modalities or {}).get(bench, "image"),
         }
         for bench, models in scores.items()
         for model, column in models.items()
@@ -67,9 +67,9 @@ def test_settings_are_recognised_by_their_items() -> None:
     assert table.select("delta1_low", "delta1_high").row(0) == (alone.low, alone.high)
 
 
-def test_ten_and_vision_may_be_two_sights_of_one_benchmark() -> None:
+def test_ten_and_vision_may_be_two_modalities_of_one_benchmark() -> None:
     one, other = (
-        linked({"ten": of}, {"ten": 10}, {"ten": sight}) for of, sight in ((TEN, "image"), (SHOT, "screenshot"))
+        linked({"ten": of}, {"ten": 10}, {"ten": modality}) for of, modality in ((TEN, "image"), (SHOT, "screenshot"))
     )
     few = linked({"few": FOUR}, {"few": 4})
     both = Results(pl.concat([one.scores, other.scores, few.scores]), pl.concat([one.items, few.items]))
@@ -108,8 +108,8 @@ def test_one_setting_is_not_linked() -> None:
 def test_blind_after_each_step_beside_guessing() -> None:
     """The filtered items are told from the answers to the original, where nobody was asked about them again."""
     rows = [
-        *({"benchmark": "source", "item": str(i), "score": float(i < 3), "sight": "blind"} for i in range(6)),
-        *({"benchmark": "ten", "item": str(i), "score": float(i < 1), "sight": "blind"} for i in range(2, 6)),
+        *({"benchmark": "source", "item": str(i), "score": float(i < 3), "modality": "no-image"} for i in range(6)),
+        *({"benchmark": "ten", "item": str(i), "score": float(i < 1), "modality": "no-image"} for i in range(2, 6)),
         *({"benchmark": "few", "item": str(i), "score": 1.0} for i in range(2, 6)),
     ]
     items = [
@@ -122,7 +122,7 @@ def test_blind_after_each_step_beside_guessing() -> None:
     assert table.select("step", "model", "accuracy", "guessing", "n").rows() == [
         (step, model, accuracy, guessing, n) for step, accuracy, guessing, n in steps for model in ("m", "all models")
     ]
-    with pytest.raises(NotMeasurable, match="without the picture"):
+    with pytest.raises(NotMeasurable, match="without the image"):
         told("blind-steps", CHAIN)
 
 
@@ -134,9 +134,9 @@ def test_real_verdicts(shared: Path) -> None:
     rows, columns = [], dict[tuple[str, str, str], np.ndarray]()
     for head in matrix.columns[1:]:
         _, model, variant, ask = head.split("|")
-        bench, sight = names[variant]
+        bench, modality = names[variant]
         columns[model, variant, ask] = matrix[head].to_numpy()
-        about = {"benchmark": bench, "sight": sight, "model": model, "ask": ask}
+        about = {"benchmark": bench, "modality": modality, "model": model, "ask": ask}
         rows += [about | {"item": item, "score": float(score)} for item, score in zip(ids, matrix[head], strict=True)]
     items = [
         {"benchmark": name, "item": item, "options": n} for name, n in (("four", 4), ("ten", 10)) for item in ids

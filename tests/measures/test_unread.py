@@ -25,8 +25,10 @@ READ: tuple[dict[str, Any], ...] = (
 )
 
 
-def answers(*kinds: dict[str, Any], model: str = "m", sight: str = "image") -> list[dict[str, Any]]:
-    return [{"model": model, "sight": sight, "item": str(i), "score": 0.0} | kind for i, kind in enumerate(kinds)]
+def answers(*kinds: dict[str, Any], model: str = "m", modality: str = "image") -> list[dict[str, Any]]:
+    return [
+        {"model": model, "modality": modality, "item": str(i), "score": 0.0} | kind for i, kind in enumerate(kinds)
+    ]
 
 
 @pytest.mark.parametrize(("kind", "share"), [*((kind, 0.5) for kind in UNREAD), *((kind, 0.0) for kind in READ)])
@@ -57,10 +59,15 @@ def test_the_share_is_that_of_the_row_in_every_table_of_accuracies(name: str) ->
 
 def test_by_tag_and_protocol_each_row_has_its_own_share() -> None:
     items = [{"item": str(i), "tag.core": "x" if i < 2 else "y"} for i in range(4)]
-    rows = answers({"reading": "unparsed"}, {}, {}, {}) + answers({}, {}, {}, {"reading": "refused"}, sight="blind")
+    rows = answers({"reading": "unparsed"}, {}, {}, {}) + answers(
+        {}, {}, {}, {"reading": "refused"}, modality="no-image"
+    )
     table = MEASURES["accuracy"].measure(results(rows, items), Settings(by=("core",))).table
-    shares = {(sight, core): share for sight, core, share in table.select("sight", "tag.core", "unread").iter_rows()}
-    assert shares == {("image", "x"): 0.5, ("image", "y"): 0.0, ("blind", "x"): 0.0, ("blind", "y"): 0.5}
+    shares = {
+        (modality, core): share
+        for modality, core, share in table.select("modality", "tag.core", "unread").iter_rows()
+    }
+    assert shares == {("image", "x"): 0.5, ("image", "y"): 0.0, ("no-image", "x"): 0.0, ("no-image", "y"): 0.5}
 
 
 def test_above_five_per_cent_a_note_names_the_model_and_the_share() -> None:
@@ -72,9 +79,9 @@ def test_above_five_per_cent_a_note_names_the_model_and_the_share() -> None:
     assert "fine" not in note
     assert caveats(results(fine)) == ()
     (note,) = caveats(
-        results(fine + answers(*[{"reading": None, "outcome": "failed"}] * 7, {}, model="fine", sight="blind"))
+        results(fine + answers(*[{"reading": None, "outcome": "failed"}] * 7, {}, model="fine", modality="no-image"))
     )
-    assert "fine, blind 88 % (7 of 8, mostly failed)" in note
+    assert "fine, no-image 88 % (7 of 8, mostly failed)" in note
 
 
 def test_yes_and_no_count_what_says_neither() -> None:

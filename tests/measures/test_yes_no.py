@@ -86,8 +86,8 @@ def test_from_a_file_to_the_table(tmp_path: Path) -> None:
     )
     texts = {"1": "Yes, there is.", "2": "Yes.", "3": "A", "4": "I am not sure.", "5": "7"}
     said = jsonl(tmp_path / "a.jsonl", *({"item": item, "model": "m", "text": text} for item, text in texts.items()))
-    call("import-answers", said, "--to", tmp_path / "run", "--bench", bench).fine()
-    done = call("measure", "yes-no", tmp_path / "run", "--by", "category", "--json")
+    call("import", said, "--to", tmp_path / "run", "--bench", bench).fine()
+    done = call("measure", "yes-no", tmp_path / "run", "--by", "category", "--output", "json")
     found = json.loads(done.out)
     assert "left out: 1 item whose gold is neither yes nor no" in found["notes"]
     table = {row["category"]: row for row in found["rows"]}

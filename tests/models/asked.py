@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from eyetest.benchmarks import Benchmark
-from eyetest.models import BatchModel, CallError, Pictures, Surroundings, make_models
+from eyetest.models import BatchModel, CallError, Images, Surroundings, make_models
 from eyetest.models.base import Call, Model
 from eyetest.prompts import build
 from eyetest.records import Asked, Condition, Item, ModelEntry, Prompt, Request, Response
@@ -20,24 +20,24 @@ class Embedded:
         self._entries, self._bench = {name: made}, bench
 
     def ask(
-        self, prompts: Sequence[Prompt], *, trials: int = 1, together: bool = True, **sampling: object
+        self, prompts: Sequence[Prompt], *, samples: int = 1, together: bool = True, **sampling: object
     ) -> list[Reply]:
-        """What it replies to each prompt, and to each trial of one; all at the same time, or one after the other."""
-        return asyncio.run(self._ask(prompts, trials, together, sampling))
+        """What it replies to each prompt, and to each sample of one; all at the same time, or one after the other."""
+        return asyncio.run(self._ask(prompts, samples, together, sampling))
 
     def about(self, items: Sequence[Item], condition: Condition, **how: object) -> list[Reply]:
         return self.ask([build(item, condition) for item in items], **how)  # type: ignore[arg-type]
 
     async def _ask(
-        self, prompts: Sequence[Prompt], trials: int, together: bool, sampling: dict[str, object]
+        self, prompts: Sequence[Prompt], samples: int, together: bool, sampling: dict[str, object]
     ) -> list[Reply]:
-        (model,) = make_models(self._entries, Surroundings(pictures=Pictures(self._bench.images)))
+        (model,) = make_models(self._entries, Surroundings(images=Images(self._bench.images)))
         await model.open()
         settings = {**model.settings, **sampling}
         requests = [
-            Request(model=model.name, prompt=prompt, settings=settings, trial=trial)
+            Request(model=model.name, prompt=prompt, settings=settings, sample=sample)
             for prompt in prompts
-            for trial in range(trials)
+            for sample in range(samples)
         ]
         if together:
             assert isinstance(model, BatchModel)
@@ -49,7 +49,7 @@ class Embedded:
 
 
 def _call(model: Model, request: Request) -> Call:
-    asked = Asked(item="x", model=model.name, trial=request.trial)
+    asked = Asked(item="x", model=model.name, sample=request.sample)
     return Call(asked, Item(id="x", question="?"), request, request.id)
 
 

@@ -77,8 +77,8 @@ def test_nothing_of_an_address_but_where_it_leads(
 ) -> None:
     make_bench(tmp_path / "b", 6)
     endpoint.rule = lambda a: ECHOES[int(a.key, 16) % 3](a)
-    spec = f"openai:m@{endpoint.url}{IN_ADDRESS[place]}"
-    said = outputs(nursery, ("run", "b", "--model", spec, "--to", "r", "--attempts", 2, "--backoff", 0.01))
+    models = endpoint.models(spec=f"openai:m@{endpoint.url}{IN_ADDRESS[place]}", attempts=2, backoff=0.01)
+    said = outputs(nursery, ("run", "b", "--models", models, "--to", "r"))
     assert len(stored(tmp_path / "r")) == 6
     assert_hidden(said + files(tmp_path))
     assert manifest(tmp_path / "r")["models"]["m"]["spec"] == f"openai:m@{endpoint.url}"
@@ -104,10 +104,9 @@ def test_all_places_at_once_and_all_outputs(tmp_path: Path, endpoint: Endpoint, 
     endpoint.rule = lambda a: ECHOES[int(a.key, 16) % 3](a)
     settings = {name: value for one in IN_SETTINGS.values() for name, value in one.items()}
     entry = {"spec": f"openai:m@{endpoint.url}{IN_ADDRESS['queries']}#{SECRET}", "sampling": settings}
-    (tmp_path / "m.yaml").write_text(json.dumps({"m": entry}))
-    command = ("run", "b", "--models", "m.yaml", "--to", "r", "--attempts", 2, "--backoff", 0.01)
-    looks = (("status", "r"), ("status", "r", "--json"), ("score", "r"), ("explain", "r", "q1"), ("measure", "r"))
-    made = (("report", "r", "--page", "page.html"), ("export-answers", "r", "--to", "a.jsonl"))
+    command = ("run", "b", "--models", endpoint.models(**entry, attempts=2, backoff=0.01), "--to", "r")
+    looks = (("show", "r"), ("show", "r", "--output", "json"), ("score", "r"), ("show", "r", "q1"), ("measure", "r"))
+    made = (("report", "r", "--page", "page.html"), ("export", "r", "--to", "a.jsonl"))
     said = outputs(nursery, (*command, "--dry-run"), command, *looks, *made, EYETEST_API_KEY=SECRET)
     assert len(stored(tmp_path / "r")) == 6
     left = "".join(path.read_text("latin-1") for path in tmp_path.glob("*.html")) + files(tmp_path)
@@ -153,22 +152,17 @@ def test_the_password_of_a_proxy(tmp_path: Path, nursery: Nursery) -> None:
         for address in (f"http://me:{coded}@127.0.0.1:{proxy.port}", f"http://me:{coded}@127.0.0.1:9"):
             env = {"http_proxy": address, "https_proxy": address, "no_proxy": ""}
             for url in ("http://models.example/v1", "https://models.example/v1"):
-                spec = f"m=openai:m@{url}"
-                more = ("--attempts", 1, "--patience", 0)
-                said = outputs(nursery, ("run", "b", "--model", spec, "--to", "r", *more), **env)
+                models = proxy.models(spec=f"openai:m@{url}", attempts=1, patience=0)
+                said = outputs(nursery, ("run", "b", "--models", models, "--to", "r"), **env)
                 assert_hidden(said + files(tmp_path))
 
 
 @pytest.mark.parametrize("key_env", [SECRET, "AKIAIOSFODNN7EXAMPLE", "hunter2"])
 @pytest.mark.parametrize("kind", ["openai:m@http://127.0.0.1:9/v1", "scripted:"])
-@pytest.mark.parametrize("way", ["--key-env", "yaml"])
-def test_a_key_in_place_of_its_variable(tmp_path: Path, nursery: Nursery, key_env: str, kind: str, way: str) -> None:
+def test_a_key_in_place_of_its_variable(tmp_path: Path, nursery: Nursery, key_env: str, kind: str) -> None:
     make_bench(tmp_path / "b", 1)
     (tmp_path / "m.yaml").write_text(json.dumps({"m": {"spec": kind, "key_env": key_env}}))
-    words = ("--models", "m.yaml") if way == "yaml" else ("--model", f"m={kind}", way, key_env)
-    done = nursery.run("run", "b", *words, "--to", "r")
-    if way != "yaml" and kind != "scripted:":
-        assert (done.code, (tmp_path / "r").exists()) == (2, False)
+    done = nursery.run("run", "b", "--models", "m.yaml", "--to", "r")
     left = everything(tmp_path / "r") if (tmp_path / "r").exists() else ""
     assert key_env not in done.stdout + done.stderr + left
 
@@ -194,7 +188,7 @@ def test_request_ids_are_those_of_before(tmp_path: Path) -> None:
     from eyetest.records import Condition
     from eyetest.running.planning import Plan
 
-    bench = make_bench(tmp_path / "b", 2, pictures=0)
+    bench = make_bench(tmp_path / "b", 2, image_count=0)
     sampling = {"top_p": 0.5, "extra_headers": {"X": "y"}, "user": "u"}
     entry = ModelEntry(spec="openai:qwen@http://host:1/v1?deployment=x", sampling=sampling, logprobs=2)
     plan = Plan(bench, make_models({"m": entry}, Surroundings()), [Condition()])

@@ -21,9 +21,9 @@ import msgspec
 import pytest
 
 from eyetest.benchmarks import BenchmarkWriter, import_benchmark
-from eyetest.models import Pictures
+from eyetest.models import Images
 from eyetest.prompts import build
-from eyetest.records import Condition, Item, Manifest, Picture
+from eyetest.records import Condition, ImagePart, Item, Manifest
 from eyetest.runs import Run, read_responses
 from tests.conftest import ROOT
 from tests.running.benches import make_bench
@@ -113,7 +113,7 @@ def models(server: str, tmp_path: Path) -> Path:
 def test_fifty_real_questions_blind_killed_and_resumed(shared: Path, models: Path, tmp_path: Path) -> None:
     benchmark, _ = import_benchmark(shared / "data/mathvista/items.jsonl", tmp_path / "mathvista")
     to = tmp_path / "run"
-    command = [*RUN, str(benchmark.path), "--models", str(models), "--sight", "blind", "--limit", "50"]
+    command = [*RUN, str(benchmark.path), "--models", str(models), "--condition", "no-image", "--limit", "50"]
     command += ["--to", str(to), "--concurrency", "4"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as going:
         while not (to / "journal").exists() or sum(1 for _ in read_responses(to)) < 12:
@@ -185,20 +185,20 @@ def naive(root: str, question: str, urls: list[str], candidate: str) -> tuple[fl
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pictures", [0, 2])
-def test_likelihoods_are_those_of_one_prompt_a_token(seeing_server: str, tmp_path: Path, pictures: int) -> None:
-    bench, to = make_bench(tmp_path / "b", 6, pictures=pictures), tmp_path / "run"
+@pytest.mark.parametrize("images", [0, 2])
+def test_likelihoods_are_those_of_one_prompt_a_token(seeing_server: str, tmp_path: Path, images: int) -> None:
+    bench, to = make_bench(tmp_path / "b", 6, image_count=images), tmp_path / "run"
     methods = ("likelihood", "first-token", "generate")
     command = [*RUN, str(tmp_path / "b"), "--model", f"tiny=openai:tiny@{seeing_server}", "--max-tokens", "8"]
     done = subprocess.run(
-        [*command, "--method", ",".join(methods), "--to", str(to)], capture_output=True, text=True, check=False
+        [*command, "--condition", ",".join(methods), "--to", str(to)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     responses, apart = {response.request: response for response in read_responses(to)}, []
     for row in Run(to).plan().select(["item", "method", "request"]).to_pylist():
         item, response = bench[row["item"]], responses[row["request"]]
         prompt = build(item, Condition(method=row["method"]))
-        urls = [Pictures(bench.images).data_url(Picture(image)).decode() for image in item.images]
+        urls = [Images(bench.images).data_url(ImagePart(image)).decode() for image in item.images]
         assert len(response.candidates) == len(prompt.candidates)
         for text, log, count in zip(prompt.candidates, response.candidates, response.candidate_tokens, strict=True):
             expected, tokens = naive(seeing_server.removesuffix("/v1"), prompt.messages[0].text, urls, text)

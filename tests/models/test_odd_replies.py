@@ -177,8 +177,7 @@ HOSTILE: dict[str, Reply] = {
 def test_a_hostile_reply_is_one_failure(tmp_path: Path, endpoint: Endpoint, nursery: Nursery, kind: str) -> None:
     make_bench(tmp_path / "b", 12)
     endpoint.rule = lambda attempt: HOSTILE[kind] if "number 5?" in attempt.question else None
-    more = ("--attempts", 2, "--backoff", 0.01)
-    done = nursery.run("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", *more)
+    done = nursery.run("run", "b", "--models", endpoint.models(attempts=2, backoff=0.01), "--to", "r")
     assert done.code == 0, done.stderr
     assert "Traceback" not in done.stderr
     assert Counter(row.outcome for row in stored(tmp_path / "r")) == {"answered": 11, "failed": 1}
@@ -220,7 +219,7 @@ def mutated(rng: random.Random, seed: dict[str, Any]) -> Reply:
 @pytest.mark.slow
 def test_two_thousand_mutated_replies(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
     """No traceback, no signal, bounded memory; each call has an outcome, and every answer that was heard is there."""
-    make_bench(tmp_path / "b", 4_000, pictures=0)
+    make_bench(tmp_path / "b", 4_000, image_count=0)
     top = [{"token": "A", "logprob": -0.1}, {"token": "B", "logprob": -2.5}]
     likely = {"content": [{"token": "A", "logprob": -0.1, "top_logprobs": top}]}
     seed = completion("A", message={"content": "A", "reasoning": "hm"}, logprobs=likely)
@@ -236,8 +235,8 @@ def test_two_thousand_mutated_replies(tmp_path: Path, endpoint: Endpoint, nurser
         return mutated(random.Random(f"{number} {sent[attempt.key]}"), seed)
 
     endpoint.rule = rule
-    command = ("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", "--attempts", 2, "--backoff", 0.001)
-    done = nursery.run(*command, "--patience", 20)
+    command = ("run", "b", "--models", endpoint.models(attempts=2, backoff=0.001, patience=20), "--to", "r")
+    done = nursery.run(*command)
     assert "Traceback" not in done.stderr
     assert done.code == 0, done.stderr
     rows = stored(tmp_path / "r")
@@ -248,7 +247,7 @@ def test_two_thousand_mutated_replies(tmp_path: Path, endpoint: Endpoint, nurser
     assert heard == good, "no good answer suffers from its neighbours"
     answered = [row for row in rows if row.outcome != "failed"]
     assert len(answered) > 2_500
-    assert nursery.run("status", "r", "--json").code == 0
+    assert nursery.run("show", "r", "--output", "json").code == 0
     asked = endpoint.sent.total()
     assert nursery.run(*command).code == 0
     again = endpoint.sent.total() - asked
@@ -258,10 +257,10 @@ def test_two_thousand_mutated_replies(tmp_path: Path, endpoint: Endpoint, nurser
 
 @pytest.mark.slow
 def test_memory_stays_bounded_under_large_replies(tmp_path: Path, endpoint: Endpoint) -> None:
-    make_bench(tmp_path / "b", 60, pictures=0)
+    make_bench(tmp_path / "b", 60, image_count=0)
     large = b'{"choices":[' + b"{}," * 9_000_000 + b"0]}"
     endpoint.rule = lambda attempt: Reply(body=large) if int(attempt.key, 16) % 3 == 0 else None
-    words = ["run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", "--attempts", "1", "--patience", "1"]
+    words = ["run", "b", "--models", str(endpoint.models(attempts=1, patience=1)), "--to", "r"]
     command = [sys.executable, "-c", "from eyetest.cli import main; main()", *words]
     with subprocess.Popen(command, cwd=tmp_path) as process:
         _, status, used = os.wait4(process.pid, 0)

@@ -20,20 +20,20 @@ from PIL import Image
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError
-from eyetest.models import Call, CallError, Model, Pictures, Surroundings, make_models
+from eyetest.models import Call, CallError, Images, Model, Surroundings, make_models
 from eyetest.models.openai import parse_target
 from eyetest.models.replies import read_completion, read_failure, retry_after
 from eyetest.prompts import build
 from eyetest.records import Asked, Choice, Condition, Item, Manifest, ModelEntry, Request, Response, Turn
-from eyetest.records.tables import Sight
+from eyetest.records.tables import Modality
 from tests.endpoint import Attempt, Endpoint, Reply, completion, failure, fault
-from tests.running.benches import make_bench, picture, stored
+from tests.running.benches import image_file, make_bench, stored
 from tests.support.command import call as command
 
 
 def bench(path: Path) -> Benchmark:
     with BenchmarkWriter(path, Manifest(name="b")) as writer:
-        images = tuple(writer.images.put(picture(number)) for number in range(3))
+        images = tuple(writer.images.put(image_file(number)) for number in range(3))
         choices = (Choice("like <image 2>", True), Choice("like <image 3>"))
         writer.add(Item(id="many", question="What is <image 1>?", images=images, choices=choices))
         writer.add(Item(id="odd", question='"ü" \\ \x00 😀 </script>', images=images[:1], references=("x",)))
@@ -60,7 +60,7 @@ def ask(
 ) -> Response:
     """One attempt of a model made for it."""
     spec = ModelEntry(**{"spec": f"openai:org/the-model@{endpoint.url}", **(entry or {})})
-    world = Surroundings(Pictures(benchmark.images), 5.0, patience, patience)
+    world = Surroundings(Images(benchmark.images), 5.0, patience, patience)
 
     async def work() -> Response:
         (model,) = make_models({"m": spec}, world)
@@ -78,29 +78,29 @@ def decoded(url: str) -> tuple[str, bytes]:
     return head, base64.b64decode(data, validate=True)
 
 
-def test_pictures_are_sent_byte_for_byte(tmp_path: Path, endpoint: Endpoint) -> None:
+def test_images_are_sent_byte_for_byte(tmp_path: Path, endpoint: Endpoint) -> None:
     benchmark = bench(tmp_path / "b")
     ask(endpoint, benchmark, "many")
     (attempt,) = endpoint.attempts
     images = benchmark["many"].images
     assert len({image.format for image in images}) == 3
-    for url, image, number in zip(attempt.pictures, images, range(3), strict=True):
+    for url, image, number in zip(attempt.images, images, range(3), strict=True):
         head, data = decoded(url)
         assert head == f"data:image/{image.format};base64"
         assert sha256(data).hexdigest() == image.sha256
-        assert data == picture(number)
+        assert data == image_file(number)
     kinds = [part["type"] for part in attempt.body["messages"][-1]["content"]]
     assert kinds == ["text", "image_url", "text", "image_url", "text", "image_url", "text"]
     assert attempt.headers["Content-Type"] == "application/json"
 
 
-def test_grey_pictures_have_the_size_of_those_they_stand_for(tmp_path: Path, endpoint: Endpoint) -> None:
+def test_grey_images_have_the_size_of_those_they_stand_for(tmp_path: Path, endpoint: Endpoint) -> None:
     benchmark = bench(tmp_path / "b")
-    ask(endpoint, benchmark, "many", Condition(sight="grey"))
+    ask(endpoint, benchmark, "many", Condition(modality="gray"))
     (attempt,) = endpoint.attempts
     images = benchmark["many"].images
     assert len({(image.width, image.height) for image in images}) == 3
-    for url, image in zip(attempt.pictures, images, strict=True):
+    for url, image in zip(attempt.images, images, strict=True):
         head, data = decoded(url)
         assert head == "data:image/png;base64"
         with Image.open(io.BytesIO(data)) as grey:
@@ -109,11 +109,11 @@ def test_grey_pictures_have_the_size_of_those_they_stand_for(tmp_path: Path, end
         assert colours == [(image.width * image.height, (128, 128, 128))]
 
 
-@pytest.mark.parametrize("sight", ["blind", "blind-guess", "nothing"])
-def test_blind_sends_no_picture(tmp_path: Path, endpoint: Endpoint, sight: Sight) -> None:
-    ask(endpoint, bench(tmp_path / "b"), "many", Condition(sight=sight))
+@pytest.mark.parametrize("modality", ["no-image", "no-image-guess", "nothing"])
+def test_blind_sends_no_image(tmp_path: Path, endpoint: Endpoint, modality: Modality) -> None:
+    ask(endpoint, bench(tmp_path / "b"), "many", Condition(modality=modality))
     (attempt,) = endpoint.attempts
-    assert attempt.pictures == []
+    assert attempt.images == []
     assert isinstance(attempt.body["messages"][-1]["content"], str)
     assert "data:image" not in str(attempt.body)
 
@@ -138,7 +138,7 @@ def test_settings_are_sent_and_nothing_else(tmp_path: Path, endpoint: Endpoint) 
     assert [message["role"] for message in messages] == ["user", "assistant", "user"]
 
 
-def test_detail_goes_into_the_pictures(tmp_path: Path, endpoint: Endpoint) -> None:
+def test_detail_goes_into_the_images(tmp_path: Path, endpoint: Endpoint) -> None:
     ask(endpoint, bench(tmp_path / "b"), "many", entry={"detail": "low"})
     body = endpoint.attempts[0].body
     assert "detail" not in body
@@ -220,7 +220,8 @@ def test_another_model_or_version_than_asked_is_reported(
         to = f"r-{served}-{changes}"
         done = command("run", "b", "--model", f"mine=openai:seer@{endpoint.url}", "--to", to, "--concurrency", 1)
         done.fine()
-        for words in (done.err, " ".join(command("status", to).err.split()), command("status", to, "--json").out):
+        shown = (" ".join(command("show", to).err.split()), command("show", to, "--output", "json").out)
+        for words in (done.err, *shown):
             assert ("the server answered as" in words) == bool(told)
             assert told in words
         assert {row.detail for row in stored(tmp_path / to)} >= {f"served by {served}" + (" (fp_False)" * changes)}
@@ -372,7 +373,7 @@ def test_a_reply_without_end_is_not_read_to_its_end(
     assert caught.value.kind == "garbage"
 
 
-def test_pictures_are_encoded_once_while_neighbours_need_them(tmp_path: Path) -> None:
+def test_images_are_encoded_once_while_neighbours_need_them(tmp_path: Path) -> None:
     benchmark = bench(tmp_path / "b")
     reads: list[str] = []
     store = benchmark.images
@@ -383,8 +384,8 @@ def test_pictures_are_encoded_once_while_neighbours_need_them(tmp_path: Path) ->
             reads.append(image.sha256)
             return read(image)
 
-    pictures = Pictures(Counting())  # type: ignore[arg-type]
-    (model,) = make_models({"m": ModelEntry(spec="openai:m@http://h/v1")}, Surroundings(pictures))
+    images = Images(Counting())  # type: ignore[arg-type]
+    (model,) = make_models({"m": ModelEntry(spec="openai:m@http://h/v1")}, Surroundings(images))
     for _ in range(5):
         model.body(call(benchmark["many"], model).request)  # type: ignore[attr-defined]
     assert len(reads) == 3

@@ -66,7 +66,8 @@ def test_the_tree_costs_a_quarter_of_whole_prompts_and_gives_the_same(
         logs[way] = weigh(bench, spec, tmp_path / way.__name__, *conditions)
         costs[way] = prefilled(vllm_server) - before
         assert Run(tmp_path / way.__name__).manifest.steps[0].ways == {"m": way.name}
-    spoken = f"--model m=transformers:{served_llava} --method likelihood --templates {TEMPLATES} --limit {ITEMS}"
+    weighed = "likelihood+template=" + "/".join(map(str, range(TEMPLATES)))
+    spoken = f"--model m=transformers:{served_llava} --condition {weighed} --limit {ITEMS}"
     command = [str(python_with_vllm()), *RUN[1:], str(bench.path), *spoken.split(), "--to", str(tmp_path / "plain")]
     subprocess.run(command, check=True, capture_output=True, env={**os.environ, **ENVIRONMENT})
     plain = by_row(tmp_path / "plain")
@@ -111,8 +112,9 @@ def test_a_server_that_is_killed_in_mid_run_and_started_again(
 ) -> None:
     to, models = tmp_path / "run", tmp_path / "models.yaml"
     models.write_text(json.dumps({"tiny": f"openai:{vllm_server.model}@{vllm_server.url}"}))
-    command = [*RUN, str(bench.path), "--models", str(models), "--to", str(to), "--method", "likelihood,first-token"]
-    command += ["--templates", str(TEMPLATES), "--concurrency", "4", "--patience", "600"]
+    command = [*RUN, str(bench.path), "--models", str(models), "--to", str(to), "--concurrency", "4"]
+    templates = "/".join(map(str, range(TEMPLATES)))
+    command += ["--condition", f"method=likelihood/first-token+template={templates}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as going:
         while not (to / "journal").exists() or sum(1 for _ in read_responses(to)) < 20:
             assert going.poll() is None, "the run was over before the server could be killed"

@@ -32,7 +32,7 @@ def share_right(bench: Benchmark, to: Path, condition: Condition | None = None) 
     for answer in read_answers(to):
         item = bench[answer.item]
         place = shown_order(item, condition).index(item.gold[0])
-        right.append(answer.text == mark(condition.marks, place))
+        right.append(answer.text == mark(condition.letters, place))
     return sum(right) / len(right)
 
 
@@ -43,13 +43,13 @@ def test_it_is_right_as_often_as_it_is_told(bench: Benchmark, tmp_path: Path) ->
 
 
 def test_right_means_right_however_the_options_are_shown(bench: Benchmark, tmp_path: Path) -> None:
-    condition = Condition(order=7, marks="digit")
+    condition = Condition(order=7, letters="digit")
     run(bench, tmp_path / "r", "scripted:right=1", conditions=(condition,))
     assert share_right(bench, tmp_path / "r", condition) == 1
 
 
 def test_blind_it_may_know_less(bench: Benchmark, tmp_path: Path) -> None:
-    blind = Condition(sight="blind")
+    blind = Condition(modality="no-image")
     run(bench, tmp_path / "r", "scripted:right=1,blind=0", conditions=(blind,))
     assert share_right(bench, tmp_path / "r") == 0
     run(bench, tmp_path / "s", "scripted:right=1", conditions=(blind,))
@@ -132,8 +132,8 @@ def test_scripts_that_are_none(words: str, message: str) -> None:
 
 
 def test_a_run_can_be_replayed(bench: Benchmark, tmp_path: Path) -> None:
-    conditions = (Condition(), Condition(sight="blind"))
-    asking = {"conditions": conditions, "trials": 2, "sampling": {"temperature": 1}, "limit": 30}
+    conditions = (Condition(), Condition(modality="no-image"))
+    asking = {"conditions": conditions, "samples": 2, "sampling": {"temperature": 1}, "limit": 30}
     run(bench, tmp_path / "old", "m=scripted:right=0.5,refuse=0.1,dead=0.1", **asking)
     run(bench, tmp_path / "new", f"m=replay:{tmp_path / 'old'}", **asking)
     old, new = list(read_answers(tmp_path / "old")), list(read_answers(tmp_path / "new"))
@@ -161,13 +161,13 @@ def test_what_was_never_recorded_fails_and_says_so(bench: Benchmark, tmp_path: P
     assert progress.outcomes == {"answered": 5, "failed": 3}
     (said,) = {row.error for row in read_responses(tmp_path / "new") if row.outcome == "failed"}
     assert said == "not-recorded"
-    progress = run(bench, tmp_path / "more", f"m=replay:{tmp_path / 'old'}", limit=5, trials=2)
-    assert progress.outcomes == {"answered": 5, "failed": 5}, "another trial is another answer"
+    progress = run(bench, tmp_path / "more", f"m=replay:{tmp_path / 'old'}", limit=5, samples=2)
+    assert progress.outcomes == {"answered": 5, "failed": 5}, "another sample is another answer"
 
 
 def test_answers_that_begin_late_are_replayed_all_the_same(tmp_path: Path) -> None:
     """Answers that are not there say nothing about the next; a table may well hold the second half only."""
-    bench = make_bench(tmp_path / "b", 200, pictures=0)
+    bench = make_bench(tmp_path / "b", 200, image_count=0)
     run(bench, tmp_path / "old", "m=scripted:", items=tuple(f"q{number}" for number in range(195, 200)))
     progress = run(bench, tmp_path / "new", f"m=replay:{tmp_path / 'old'}")
     assert progress.outcomes == {"answered": 5, "failed": 195}

@@ -65,20 +65,18 @@ ECHOES: dict[str, Callable[[Attempt], Reply]] = {
     ("echo", "how"),
     [
         *((echo, "EYETEST_API_KEY") for echo in ECHOES),
-        *((echo, how) for echo in ("error 401", "answer") for how in ("--key-env", "key_env")),
+        *((echo, "key_env") for echo in ("error 401", "answer")),
     ],
 )
 def test_no_key_is_ever_written(tmp_path: Path, endpoint: Endpoint, nursery: Nursery, echo: str, how: str) -> None:
     make_bench(tmp_path / "b", 3)
     endpoint.rule = ECHOES[echo]
-    (tmp_path / "m.yaml").write_text(
-        f"m:\n  spec: openai:m@{endpoint.url}\n  logprobs: 1\n" + ("  key_env: MY_KEY\n" if how == "key_env" else "")
-    )
-    variable = how if how == "EYETEST_API_KEY" else "MY_KEY"
-    more = ("--key-env", "MY_KEY") if how == "--key-env" else ()
-    command = ("run", "b", "--models", "m.yaml", "--to", "r", "--backoff", 0.01, "--attempts", 2, *more)
+    variable, entry = (how, {}) if how == "EYETEST_API_KEY" else ("MY_KEY", {"key_env": "MY_KEY"})
+    models = endpoint.models(logprobs=1, backoff=0.01, attempts=2, **entry)
+    command = ("run", "b", "--models", models, "--to", "r")
     said = []
-    for arguments in (command, ("status", "r"), ("status", "r", "--json"), (*command, "--retry-failed", "--dry-run")):
+    shows = (("show", "r"), ("show", "r", "--output", "json"))
+    for arguments in (command, *shows, (*command, "--retry-failed", "--dry-run")):
         given = {variable: KEY, "OPENAI_API_KEY": "sk-not-for-you-0123456789"}
         done = nursery.run(*(["--allow-env", "MY_KEY"] if how == "key_env" else []), *arguments, env=given)
         said.append(done.stdout + done.stderr)
@@ -195,7 +193,7 @@ def test_where_a_key_goes_is_printed_before_the_first_call(
     refused = nursery.run(*command, env={"MY_KEY": KEY})
     assert (refused.code, endpoint.attempts) == (2, [])
     assert "--allow-env MY_KEY" in refused.stderr
-    for way in (("--method", "generate"), ("--method", "likelihood")):
+    for way in (("--condition", "generate"), ("--condition", "likelihood")):
         done = nursery.run("--allow-env", "MY_KEY", *command, *way, env={"MY_KEY": KEY})
         assert done.stderr.count("the key in MY_KEY is sent to 127.0.0.1") == 1
         assert KEY not in done.stderr
@@ -238,8 +236,6 @@ def test_short_keys_and_none_change_nothing() -> None:
 def test_a_dummy_key_does_not_garble_answers(tmp_path: Path, endpoint: Endpoint, nursery: Nursery, key: str) -> None:
     """Local servers take any word as a key, and people give them one. The answer has to arrive all the same."""
     make_bench(tmp_path / "b", 1)
-    done = nursery.run(
-        "run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", "--attempts", 1, env={"EYETEST_API_KEY": key}
-    )
+    done = nursery.run("run", "b", "--models", endpoint.models(attempts=1), "--to", "r", env={"EYETEST_API_KEY": key})
     assert done.code == 0
     assert [row.outcome for row in stored(tmp_path / "r")] == ["answered"]

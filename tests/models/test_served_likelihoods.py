@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.models import Call, CallError, Pictures, Surroundings, make_models
+from eyetest.models import Call, CallError, Images, Surroundings, make_models
 from eyetest.prompts import build
-from eyetest.records import Asked, Condition, Item, Manifest, ModelEntry, Picture, Prompt, Request, Response
+from eyetest.records import Asked, Condition, ImagePart, Item, Manifest, ModelEntry, Prompt, Request, Response
 from eyetest.records.request import Message, Part, Words
 from eyetest.running import Asking, Limits, Session
 from tests.conftest import ROOT
 from tests.endpoint import Attempt, Endpoint, Reply, failure, fault
 from tests.models.toy_servers import IMPOSSIBLE, ToyHosted, ToyLlama, ToyServer, ToySglang, ToyVllm
-from tests.running.benches import make_bench, manifest, picture, stored
+from tests.running.benches import image_file, make_bench, manifest, stored
 from tests.running.processes import Nursery
 
 
@@ -53,10 +53,10 @@ def server(request: pytest.FixtureRequest) -> Iterator[ToyServer]:
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
-    """A benchmark for its two pictures."""
+    """A benchmark for its two images."""
     folder = tmp_path_factory.mktemp("shown") / "b"
     with BenchmarkWriter(folder, Manifest(name="b")) as writer:
-        images = tuple(writer.images.put(picture(number)) for number in range(2))
+        images = tuple(writer.images.put(image_file(number)) for number in range(2))
         writer.add(Item(id="x", question="?", images=images, references=("x",)))
     return Benchmark(folder)
 
@@ -65,7 +65,7 @@ class Asker:
     """One model that is asked one thing after the other."""
 
     def __init__(self, server: Endpoint, shown: Benchmark, **entry: Any) -> None:
-        world = Surroundings(Pictures(shown.images), 5.0, 20.0, 20.0)
+        world = Surroundings(Images(shown.images), 5.0, 20.0, 20.0)
         (self._model,) = make_models({"m": ModelEntry(spec=f"openai:toy@{server.url}", **entry)}, world)
         self._images = shown["x"].images
 
@@ -78,9 +78,9 @@ class Asker:
         self._loop.run(self._model.close())
         self._loop.close()
 
-    def ask(self, candidates: Sequence[str], pictures: int = 1, **more: Any) -> Response | CallError:
-        pictured: tuple[Part, ...] = tuple(Picture(image) for image in self._images[:pictures])
-        prompt = Prompt((Message("user", (*pictured, Words(QUESTION))),), candidates=tuple(candidates), **more)
+    def ask(self, candidates: Sequence[str], images: int = 1, **more: Any) -> Response | CallError:
+        imaged: tuple[Part, ...] = tuple(ImagePart(image) for image in self._images[:images])
+        prompt = Prompt((Message("user", (*imaged, Words(QUESTION))),), candidates=tuple(candidates), **more)
         request = Request(model="m", prompt=prompt, settings={"max_tokens": 512, **self._model.settings})
         call = Call(Asked(item="x", model="m"), Item(id="x", question="?"), request, request.id)
         try:
@@ -89,9 +89,9 @@ class Asker:
             return error
 
 
-def message(shown: Benchmark, pictures: int) -> list[dict[str, Any]]:
+def message(shown: Benchmark, images: int) -> list[dict[str, Any]]:
     """The user's message as a server gets it."""
-    urls = [Pictures(shown.images).data_url(Picture(image)).decode() for image in shown["x"].images[:pictures]]
+    urls = [Images(shown.images).data_url(ImagePart(image)).decode() for image in shown["x"].images[:images]]
     parts: list[dict[str, Any]] = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
     return [{"role": "user", "content": [*parts, {"type": "text", "text": QUESTION}]}]
 
@@ -103,17 +103,17 @@ def check(reply: Response | CallError, expected: Sequence[tuple[float, int]]) ->
         assert given == (None if log == -math.inf else pytest.approx(log, abs=1e-9))
 
 
-@pytest.mark.parametrize("pictures", [0, 1, 2])
-def test_every_way_gives_the_sums_of_one_pass_a_candidate(server: ToyServer, shown: Benchmark, pictures: int) -> None:
-    told = message(shown, pictures)
+@pytest.mark.parametrize("images", [0, 1, 2])
+def test_every_way_gives_the_sums_of_one_pass_a_candidate(server: ToyServer, shown: Benchmark, images: int) -> None:
+    told = message(shown, images)
     with Asker(server, shown) as asker:
-        whole = asker.ask(CANDIDATES, pictures)
+        whole = asker.ask(CANDIDATES, images)
         check(whole, [server.direct(told, text) for text in CANDIDATES])
-        marks = ("B", "A", "10")
-        reply = asker.ask(marks, pictures, first_token=True)
-        check(reply, [server.direct(told, text, first_token=True) for text in marks])
+        letters = ("B", "A", "10")
+        reply = asker.ask(letters, images, first_token=True)
+        check(reply, [server.direct(told, text, first_token=True) for text in letters])
         begun = "They are:"
-        reply = asker.ask(CANDIDATES, pictures, prefill=begun)
+        reply = asker.ask(CANDIDATES, images, prefill=begun)
         check(reply, [server.direct(told, text, prefill=begun) for text in CANDIDATES])
     assert isinstance(whole, Response)
     assert whole.candidates[5] is None
@@ -152,7 +152,7 @@ def test_more_candidates_than_one_request_tells_about(shown: Benchmark) -> None:
         check(asker.ask(texts), [server.direct(message(shown, 1), text) for text in texts])
 
 
-def test_the_likeliest_tokens_are_enough_for_marks_alone(shown: Benchmark) -> None:
+def test_the_likeliest_tokens_are_enough_for_letters_alone(shown: Benchmark) -> None:
     with ToyHosted() as server, Asker(server, shown, logprobs=5) as asker:
         reply = asker.ask(("B", "A", "D"), first_token=True)
         refused = asker.ask(("B", "A", "D"))
@@ -213,7 +213,7 @@ def expected(server: ToyServer, bench: Benchmark, condition: Condition) -> list[
     sums = []
     for item in bench:
         prompt = build(item, condition)
-        urls = [Pictures(bench.images).data_url(Picture(image)).decode() for image in item.images]
+        urls = [Images(bench.images).data_url(ImagePart(image)).decode() for image in item.images]
         parts = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
         told = [{"role": "user", "content": [*parts, {"type": "text", "text": prompt.messages[0].text}]}]
         sums.append(tuple(server.direct(told, text)[0] for text in prompt.candidates))
@@ -243,15 +243,15 @@ def test_a_server_that_dies_within_a_walk_and_comes_back(kind: type[ToyServer], 
     assert sorted(row.candidates for row in rows) == [pytest.approx(one, abs=1e-9) for one in sorted(sums)]
 
 
-def test_who_shows_a_picture_first_goes_ahead_alone(tmp_path: Path) -> None:
-    bench = make_bench(tmp_path / "b", 6, pictures=2)
+def test_who_shows_a_image_first_goes_ahead_alone(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path / "b", 6, image_count=2)
     with ToyVllm() as server:
         server.latency = 0.01
         shown: dict[str, str] = {}
         too_early: list[str] = []
 
         def rule(attempt: Attempt) -> None:
-            for url in attempt.pictures if attempt.path != "/tokenize" else ():
+            for url in attempt.images if attempt.path != "/tokenize" else ():
                 first = shown.setdefault(url, attempt.key)
                 if attempt.key != first and not server.answered[first]:
                     too_early.append(url)
@@ -309,7 +309,7 @@ def test_a_server_that_is_not_there_yet_is_asked_when_it_is(tmp_path: Path) -> N
 
 def test_who_gives_no_likelihoods_is_asked_for_the_rest(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 5)
-    methods = ("--method", "likelihood,first-token,generate")
+    methods = ("--condition", "likelihood,first-token,generate")
     done = nursery.run("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", *methods)
     assert done.code == 0, done.stderr
     lines = [line for line in (done.stdout + done.stderr).splitlines() if "gives no likelihoods" in line]
@@ -323,7 +323,7 @@ def test_who_gives_no_likelihoods_is_asked_for_the_rest(tmp_path: Path, endpoint
     assert "ways" not in step
 
 
-def test_marks_can_be_weighed_where_texts_cannot(tmp_path: Path) -> None:
+def test_letters_can_be_weighed_where_texts_cannot(tmp_path: Path) -> None:
     bench = make_bench(tmp_path / "b", 5)
     with ToyHosted() as server:
         asked = session(server, bench, Condition(method="likelihood"), Condition(method="first-token"))

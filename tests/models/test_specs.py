@@ -61,7 +61,7 @@ def test_a_file_names_models(tmp_path: Path) -> None:
     [
         ("m: opnai:x@http://h/v1", 'no kind of model named "opnai"; did you mean "openai"?'),
         ("m: qwen", "m: 'qwen' is no spec; write KIND:…"),
-        ("m: {spec: 'scripted:', temprature: 1}", 'm: no setting "temprature"; known: base'),
+        ("m: {spec: 'scripted:', temprature: 1}", 'm: no setting "temprature"; known: attempts, backoff, base'),
         ("m: {spec: 'scripted:', samplng: {}}", 'm: no setting "samplng"; did you mean "sampling"?'),
         ("m: {spec: 'scripted:', 7: x}", 'm: no setting "7"'),
         ("m: {base: x}", "m: Object missing required field `spec`"),

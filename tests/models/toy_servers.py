@@ -17,7 +17,7 @@ _WORDS = re.compile(r" ?[A-Za-z]+|\d| ?[^\sA-Za-z\d]|\s")
 _CUT = {"twofold": ("twof", "old"), "twof": ("two", "f")}
 """``twofold`` is two tokens of which the first, by itself, is read as two others."""
 IMPOSSIBLE = "never"
-_PICTURE_TOKENS = 4
+_IMAGE_TOKENS = 4
 Message = dict[str, Any]
 
 
@@ -61,7 +61,7 @@ def _pieces(word: str) -> list[bytes]:
 
 
 class ToyServer(Endpoint):
-    """What all dialects share: a chat template, pictures as tokens, and the language model."""
+    """What all dialects share: a chat template, images as tokens, and the language model."""
 
     gap = ""
     """What the template writes before an answer, and not at the end of a prompt."""
@@ -71,7 +71,7 @@ class ToyServer(Endpoint):
         self.tokenizer = ToyTokenizer()
 
     def render(self, messages: Sequence[Message], *, is_open: bool = False, generation: bool = True) -> str:
-        """A conversation as text, in which pictures are marks; the last message may be left open."""
+        """A conversation as text, in which images are letters; the last message may be left open."""
         written = []
         for message in messages:
             gap = self.gap if message["role"] == "assistant" else ""
@@ -81,13 +81,13 @@ class ToyServer(Endpoint):
             return text.removesuffix("<|end|>").rstrip()
         return text + ("<|assistant|>" if generation else "")
 
-    def expanded(self, tokens: Sequence[int], pictures: Sequence[str]) -> list[int]:
-        """Tokens in which each picture is as many as it takes, which depend on what it shows."""
-        left, mark, wide = iter(pictures), self.tokenizer.number(b"<image>"), list[int]()
+    def expanded(self, tokens: Sequence[int], images: Sequence[str]) -> list[int]:
+        """Tokens in which each image is as many as it takes, which depend on what it shows."""
+        left, mark, wide = iter(images), self.tokenizer.number(b"<image>"), list[int]()
         for token in tokens:
             if token == mark:
-                name = f"<picture {draw(next(left).partition(',')[2])}>".encode()
-                wide += [self.tokenizer.number(name)] * _PICTURE_TOKENS
+                name = f"<image {draw(next(left).partition(',')[2])}>".encode()
+                wide += [self.tokenizer.number(name)] * _IMAGE_TOKENS
             else:
                 wide.append(token)
         return wide
@@ -111,7 +111,7 @@ class ToyServer(Endpoint):
             ends.append(size)
         first = next(at for at, end in enumerate(ends) if end > len(begun.encode()))
         last = first + 1 if first_token else len(tokens)
-        wide = self.expanded(tokens[:first], pictures_in(messages))
+        wide = self.expanded(tokens[:first], images_in(messages))
         logs = [self.log([*wide, *tokens[first:at]], tokens[at]) for at in range(first, last)]
         return sum(logs), len(logs)
 
@@ -122,7 +122,7 @@ def _words(content: str | list[dict[str, Any]]) -> str:
     return "".join(part["text"] if part["type"] == "text" else "<image>" for part in content)
 
 
-def pictures_in(messages: Iterable[Message]) -> list[str]:
+def images_in(messages: Iterable[Message]) -> list[str]:
     parts = [part for message in messages if isinstance(message["content"], list) for part in message["content"]]
     return [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
 
@@ -146,7 +146,7 @@ class ToyVllm(ToyServer):
                 "tokens": read,
                 "token_strs": list(map(self.spell, read)),
             }
-        tokens = self.expanded(read, pictures_in(body["messages"]))
+        tokens = self.expanded(read, images_in(body["messages"]))
         usage = {"prompt_tokens": len(tokens), "completion_tokens": 1}
         if not self.is_new or "logprob_token_ids" not in body:
             reply = completion("A", usage=usage)

@@ -15,23 +15,22 @@ RULES_OF = {
 """Tools whose rules eyetest has, by repository."""
 HEAD = """# A museum of scoring bugs
 
-Public threads about answers that were read or counted wrongly, in tools that people trust. Each is replayed in our
-tests with a small case of our own that shows the same mechanism: what the tool made of it before it was mended (many
-were, thanks to those who reported them), and what eyetest does. The page is made from the cases
-(`python -m tests.museum.page`), and a test compares the two.
+Public threads about answers that evaluation tools read or counted wrongly. Our tests replay each with a small case of
+our own that shows the same mechanism: what the tool made of it before the fix (many are fixed, thanks to those who
+reported them), and what eyetest does. The page is made from the cases (`python -m tests.museum.page`), and a test
+compares the two.
 
-A number is an issue or pull request of the repository. *Its rules here* is what the [rule set](scoring.md) that
-eyetest has of that tool makes of the same reply, which is its usual one for choices and often not the function with
-the bug.
+A number is an issue or pull request of the repository. *Its rules here* is what eyetest's [rule set](scoring.md) of
+that tool makes of the same reply; often this is not the function with the bug.
 """
 TAIL = """
 ## Where eyetest is wrong
 
 {wrong}
 
-Besides the exhibits, {number} further replies in the manner of the threads (`tests/museum/variants.py`) were written
-down with their answers before any was read: {good} are read right, and what is not stands above. How often eyetest is
-right on real replies that nobody wrote for it is in [scoring.md](scoring.md).
+Besides the exhibits, {number} further replies like those of the threads (`tests/museum/variants.py`) were written
+with their answers before any was read: {good} are read right, the rest are listed above. Accuracy on real replies is
+in [scoring.md](scoring.md).
 """
 
 

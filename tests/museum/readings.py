@@ -89,7 +89,7 @@ READINGS: tuple[Exhibit, ...] = (
     reading(
         ("open-compass/VLMEvalKit", 1552),
         "the letter has to stand among the last four words; a reply that explains itself goes to a judge",
-        "The correct answer is B. It wags its tail and fetches the ball that somebody throws.",
+        "The correct answer is B. It wags its tail and fetches the ball that its owner throws.",
         "B",
         one_letter_at_the_end,
     ),
@@ -228,7 +228,7 @@ READINGS: tuple[Exhibit, ...] = (
     ),
     reading(
         ("modelscope/evalscope", 1549),
-        "the model repeats the format it was told, the echo matches with nothing in it, and the answer is dropped",
+        "the model repeats the requested format, the echo matches with nothing in it, and the answer is dropped",
         "I have to end with `ANSWER: [LETTER]`.\nIt swims.\nANSWER: D",
         "D",
         lambda reply, options: first(r"ANSWER:\s*(\w?)", reply) or UNREAD,
@@ -278,7 +278,7 @@ READINGS: tuple[Exhibit, ...] = (
     reading(
         ("MMMU-Benchmark/MMMU", 72),
         "a refusal gets a random option, and scores as often as chance does",
-        "Sorry, this picture could not be recognised.",
+        "Sorry, this image could not be recognised.",
         UNREAD,
         "mmmu",
     ),

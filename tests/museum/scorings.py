@@ -15,7 +15,7 @@ from eyetest.scoring import Said, Scorer
 from tests.museum.exhibit import ANIMALS, Exhibit, by_rules
 
 _MISSING = ("", "None", "NA", "nan", "null")
-"""Words that a spreadsheet reader takes for an empty cell unless it is told not to."""
+"""Words that a spreadsheet reader takes for an empty cell unless it is configured otherwise."""
 
 
 def sheet(*rows: dict[str, str]) -> str:
@@ -93,7 +93,7 @@ SCORINGS = (
     Exhibit(
         "open-compass/VLMEvalKit",
         1559,
-        "the option `None` is read as an empty cell, and is never shown; where it is the gold nobody can be right",
+        "the option `None` is read as an empty cell, and is never shown; where it is the gold no answer can be right",
         "options None, Two, Four",
         "A None, B Two, C Four",
         lambda: ", ".join(f"{mark} {ZERO[mark]}" for mark in "ABC" if ZERO[mark] not in _MISSING),
@@ -104,7 +104,7 @@ SCORINGS = (
     Exhibit(
         "open-compass/VLMEvalKit",
         696,
-        "results are kept by an index that is not unique, so that all questions about a picture get the last reply",
+        "results are kept by an index that is not unique, so that all questions about an image get the last reply",
         "two questions under index 7",
         "refused: the id is there twice",
         overwritten,

@@ -19,11 +19,11 @@ def box_of(line: ReadLine) -> tuple[float, float, float, float]:
 
 def page() -> Image.Image:
     """Three lines, a good way apart."""
-    picture = Image.new("RGB", (420, 170), "white")
-    draw = ImageDraw.Draw(picture)
+    image = Image.new("RGB", (420, 170), "white")
+    draw = ImageDraw.Draw(image)
     for number, text in enumerate(WORDS):
         draw.text((30, 20 + 48 * number), text, fill="black", font=ImageFont.load_default(24))
-    return picture
+    return image
 
 
 @pytest.fixture(params=["rapidocr", "tesseract"])

@@ -10,7 +10,7 @@ from eyetest.errors import InputError
 from eyetest.pages.item_links import ANSWER_KINDS, AnswerFilter, Query, parse_query, write_query
 
 _TEXT = st.text(min_size=1, max_size=8)
-_CONDITION = st.sampled_from(["", "image", "image cot", "blind"])
+_CONDITION = st.sampled_from(["", "image", "image cot", "no-image"])
 _ENDS = st.floats(allow_nan=False)
 _SPAN = st.none() | st.tuples(_ENDS, _ENDS).map(lambda ends: (min(ends), max(ends)))
 QUERIES = st.builds(
@@ -56,7 +56,7 @@ def test_the_text_is_one_that_people_can_write() -> None:
 def test_a_model_may_have_the_signs_of_the_grammar_in_its_name() -> None:
     assert AnswerFilter.parse("right:org/a:b@c@image cot") == AnswerFilter("right", "org/a:b@c", "image cot")
     assert str(AnswerFilter("right", "a@b")) == "right:a@b@"
-    assert AnswerFilter.parse("wrong:@blind") == AnswerFilter("wrong", "", "blind")
+    assert AnswerFilter.parse("wrong:@no-image") == AnswerFilter("wrong", "", "no-image")
 
 
 @pytest.mark.parametrize(

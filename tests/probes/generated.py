@@ -1,4 +1,4 @@
-"""Benchmarks without pictures, clean by construction, and the same with flaws planted on purpose."""
+"""Benchmarks without images, clean by construction, and the same with flaws planted on purpose."""
 
 import atexit
 import io
@@ -20,8 +20,8 @@ STORE = ImageStore(Path(tempfile.mkdtemp(prefix="eyetest-tests-")))
 atexit.register(shutil.rmtree, STORE.root, ignore_errors=True)
 
 
-def picture(seed: int) -> ImageRef:
-    """A small picture of noise, in the store that generated benchmarks share."""
+def image_file(seed: int) -> ImageRef:
+    """A small image of noise, in the store that generated benchmarks share."""
     data = io.BytesIO()
     Image.frombytes("RGB", (40, 30), random.Random(seed).randbytes(3600)).save(data, "PNG")
     image = STORE.put(data.getvalue())

@@ -58,6 +58,6 @@ def test_copies_are_among_the_pairs() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
-def test_a_few_pictures(count: int) -> None:
-    picture = np.arange(32 * 32, dtype=np.uint8).reshape(32, 32)
-    assert pairs([picture] * count) == ({(0, 1)} if count == 2 else set())
+def test_a_few_images(count: int) -> None:
+    image = np.arange(32 * 32, dtype=np.uint8).reshape(32, 32)
+    assert pairs([image] * count) == ({(0, 1)} if count == 2 else set())

@@ -1,4 +1,4 @@
-"""Copies of pictures are found; pictures that only look alike are not."""
+"""Copies of images are found; images that only look alike are not."""
 
 import io
 import random
@@ -54,14 +54,14 @@ def test_equal_bytes_are_a_note_and_copies_a_suspicion(tmp_path: Path) -> None:
     assert "images-across-splits" not in found
 
 
-def test_drawn_pictures_that_look_alike_are_not_copies(tmp_path: Path) -> None:
+def test_drawn_images_that_look_alike_are_not_copies(tmp_path: Path) -> None:
     found = findings(draw_benchmark(tmp_path / "b", items=72, seed=3))
     by_id = {item.id: item for item in Benchmark(tmp_path / "b")}
     for group in found["near-identical-images"].groups:
         assert len({by_id[item].description for item in group}) == 1
 
 
-def test_a_picture_in_two_splits_is_told(tmp_path: Path) -> None:
+def test_a_image_in_two_splits_is_told(tmp_path: Path) -> None:
     other = encoded(chart([80, 30, 95, 55, 60, 10], "Guests"))
     found = findings(
         written(tmp_path / "b", [("a", "train", encoded(CHART)), ("b", "test", COPY), ("c", "test", other)])
@@ -78,7 +78,7 @@ def test_splits_that_share_nothing_are_sound(tmp_path: Path) -> None:
     assert found["near-identical-images"].severity == "sound"
 
 
-def test_pictures_of_another_benchmark_are_named(tmp_path: Path) -> None:
+def test_images_of_another_benchmark_are_named(tmp_path: Path) -> None:
     ours = written(tmp_path / "ours", [("a", "", encoded(CHART)), ("z", "", encoded(chart([1, 90, 4], "Rain")))])
     theirs = written(tmp_path / "theirs", [("t1", "", COPY), ("t2", "", encoded(chart([50, 5, 70], "Snow")))])
     found = findings(ours, theirs)
@@ -97,7 +97,7 @@ def test_other_wrapping_of_the_same_pixels_needs_no_comparison(tmp_path: Path) -
     assert near.numbers["pairs_compared"] == 0
 
 
-def test_blank_pictures_are_nobodys_copy(tmp_path: Path) -> None:
+def test_blank_images_are_nobodys_copy(tmp_path: Path) -> None:
     blanks = [encoded(Image.new("RGB", (100 + n, 100), "white")) for n in range(4)]
     found = findings(written(tmp_path / "b", [(str(n), "", blank) for n, blank in enumerate(blanks)]))
     assert found["near-identical-images"].severity == "sound"
@@ -107,28 +107,26 @@ def test_the_limit_on_comparisons_is_told(tmp_path: Path) -> None:
     thresholds = load_thresholds()
     images = msgspec.structs.replace(thresholds.images, most_pairs=1)
     thresholds = msgspec.structs.replace(thresholds, images=images)
-    pictures = [encoded(CHART, "JPEG", quality=quality) for quality in (60, 70, 80, 90)]
-    benchmark = written(tmp_path / "b", [(str(n), "", picture) for n, picture in enumerate(pictures)])
+    copies = [encoded(CHART, "JPEG", quality=quality) for quality in (60, 70, 80, 90)]
+    benchmark = written(tmp_path / "b", [(str(n), "", copy) for n, copy in enumerate(copies)])
     near, *_ = DuplicateImages().run(Subject(benchmark, thresholds))
     assert near.numbers["pairs_compared"] == 1
     assert near.numbers["pairs_left_out"] == 5
     assert "5 more pairs" in near.detail
 
 
-def altered(picture: Image.Image, rng: random.Random) -> bytes:
+def altered(image: Image.Image, rng: random.Random) -> bytes:
     """A copy such as people make: cropped, resized, saved again."""
     kind = rng.choice(["save", "resize", "crop", "both", "both"])
     if kind in ("crop", "both"):
         left, top, right, low = (rng.uniform(0.01, 0.05) for _ in range(4))
-        width, height = picture.size
-        picture = picture.crop(
-            (int(width * left), int(height * top), int(width * (1 - right)), int(height * (1 - low)))
-        )
+        width, height = image.size
+        image = image.crop((int(width * left), int(height * top), int(width * (1 - right)), int(height * (1 - low))))
     if kind in ("resize", "both"):
         scale = rng.uniform(0.5, 2)
-        picture = picture.resize((int(picture.width * scale), int(picture.height * scale)), Image.Resampling.BICUBIC)
+        image = image.resize((int(image.width * scale), int(image.height * scale)), Image.Resampling.BICUBIC)
     data = io.BytesIO()
-    picture.save(data, "JPEG", quality=rng.randint(60, 90))
+    image.save(data, "JPEG", quality=rng.randint(60, 90))
     return data.getvalue()
 
 
@@ -144,22 +142,22 @@ def test_twenty_planted_copies_among_charts_are_found_and_charts_are_not(
         for item in source:
             writer.adopt(item, source)
         for number, sha256 in enumerate(chosen):
-            picture = source.images.open(first[sha256].images[0]).convert("RGBA")
-            page = Image.new("RGB", picture.size, "white")
-            page.paste(picture, mask=picture.getchannel("A"))
+            opened = source.images.open(first[sha256].images[0]).convert("RGBA")
+            page = Image.new("RGB", opened.size, "white")
+            page.paste(opened, mask=opened.getchannel("A"))
             image = writer.images.put(altered(page, rng))
             writer.add(Item(id=f"copy {number}", question="?", images=(image,), references=("x",)))
     near = findings(Benchmark(tmp_path / "planted"))["near-identical-images"]
     group_of = {item: set(group) for group in near.groups for item in group}
     found = [n for n, sha256 in enumerate(chosen) if first[sha256].id in group_of.get(f"copy {n}", ())]
     assert found == list(range(20))
-    picture_of = {item.id: item.images[0].sha256 for item in source}
-    false = [group for group in near.groups if len({picture_of[i] for i in group if i in picture_of}) > 1]
+    image_of = {item.id: item.images[0].sha256 for item in source}
+    false = [group for group in near.groups if len({image_of[i] for i in group if i in image_of}) > 1]
     assert len(false) <= 5
     assert near.numbers["pairs_left_out"] == 0
 
 
-def test_identical_pictures_of_mathvista_are_all_listed(real_benchmark: Callable[[str], Benchmark]) -> None:
+def test_identical_images_of_mathvista_are_all_listed(real_benchmark: Callable[[str], Benchmark]) -> None:
     benchmark = real_benchmark("mathvista")
     original: defaultdict[str, set[str]] = defaultdict(set)
     for item in benchmark:

@@ -10,15 +10,15 @@ import pytest
 from PIL import Image
 from scipy import stats
 
-from eyetest.measures.stats.luck import as_odd, at_least, uneven
+from eyetest.measures.stats.chance import as_odd, at_least, uneven
 from eyetest.probes.audit import hold, run_audit
 from eyetest.probes.guessing import TRAITS, baseline
 from eyetest.records import Choice, Finding, Item
 from eyetest.text import holds_phrase, option_key, words
 from tests.conftest import png
-from tests.probes.generated import STORE, clean, picture, subject
+from tests.probes.generated import STORE, clean, image_file, subject
 
-IMAGE, OTHER = picture(1), picture(2)
+IMAGE, OTHER = image_file(1), image_file(2)
 
 
 def item(name: str, *options: str, gold: int | None = 0, **fields: Any) -> Item:
@@ -59,12 +59,12 @@ def test_malformed_items_by_kind() -> None:
     assert set(findings) == set().union(*(kinds for _, kinds in cases))
 
 
-def test_a_picture_missing_among_many_is_noticed() -> None:
+def test_a_image_missing_among_many_is_noticed() -> None:
     items = [item(str(n), "cat", "dog", images=(IMAGE,)) for n in range(9)]
     assert found([*items, item("bare", "cat", "dog")], "malformed")["no-image"].items == ("bare",)
 
 
-def test_pictures_that_show_nothing() -> None:
+def test_images_that_show_nothing() -> None:
     blank, broken = (STORE.put(data) for data in (png("grey", (50, 50)), png("blue", (60, 60))))
     STORE.finish()
     STORE.path(broken).write_bytes(STORE.path(broken).read_bytes()[:40])
@@ -100,7 +100,7 @@ def test_repeats_across_splits_and_benchmarks() -> None:
     assert kinds["questions-also-in-other"].evidence["a"] == "is theirs of generated"
 
 
-def test_nearly_equal_questions_about_one_picture() -> None:
+def test_nearly_equal_questions_about_one_image() -> None:
     long = "Which of the birds that sit on the long wire above the old house is the largest of them all"
     items = [
         item("a", "left", "right", question=f"{long}?", images=(IMAGE,)),
@@ -110,13 +110,13 @@ def test_nearly_equal_questions_about_one_picture() -> None:
     assert set(found(items, "duplicate-items")["near-duplicate-questions"].items) == {"a", "b"}
 
 
-def test_items_with_missing_pictures_are_not_compared() -> None:
+def test_items_with_missing_images_are_not_compared() -> None:
     items = [item(str(n), "cat", "dog", question="What is in <image 1>?") for n in range(5)]
     (finding,) = found(items, "duplicate-items").values()
-    assert (finding.kind, finding.severity, finding.items) == ("no-pictures", "untested", ())
+    assert (finding.kind, finding.severity, finding.items) == ("no-images", "untested", ())
 
 
-def test_near_duplicates_are_found_among_thousands_about_one_picture() -> None:
+def test_near_duplicates_are_found_among_thousands_about_one_image() -> None:
     items = [msgspec.structs.replace(made, images=(IMAGE,)) for made in clean(3_000, seed=2)]
     copy = msgspec.structs.replace(items[77], id="copy", question=items[77].question.replace("?", " then?"))
     kinds = found([*items, copy], "duplicate-items")
@@ -143,7 +143,7 @@ def test_traits(trait: str, texts: list[str], expected: set[int]) -> None:
     assert TRAITS[trait][0](texts) == expected
 
 
-def test_luck_is_computed_right() -> None:
+def test_chance_is_computed_right() -> None:
     assert at_least(3, [0.25] * 8) == pytest.approx(stats.binom.sf(2, 8, 0.25))
     assert at_least(540, [0.25] * 2_000) == pytest.approx(stats.binom.sf(539, 2_000, 0.25), rel=0.05)
     assert at_least(0, [0.5]) == 1.0
@@ -199,11 +199,11 @@ def test_duplicate_options_are_found_by_what_they_say() -> None:
     assert not holds_phrase(words("The bigred bus"), words("red bus"))
 
 
-def test_no_picture_is_said_before_anything_else() -> None:
+def test_no_image_is_said_before_anything_else() -> None:
     items = [item(str(n), "yes", "no", question="Is it red?", tags={"image_source": f"COCO_{n}"}) for n in range(40)]
     items.append(item("broken", "cat", "nan", "dog"))
     audit = run_audit(subject(items))
-    assert (audit.findings[0].kind, audit.findings[0].severity) == ("no-pictures", "bad")
+    assert (audit.findings[0].kind, audit.findings[0].severity) == ("no-images", "bad")
     assert "image_source" in audit.findings[0].title
     assert audit.findings[0].numbers == {"items": 41, "naming": 40}
     tested = {finding.probe for finding in audit.findings if finding.severity != "untested"}
@@ -267,7 +267,7 @@ def test_words_that_need_the_last_place_and_letters_under_other_letters(
     assert (kind in found([item("1", *texts)], "option-order")) is flagged
 
 
-def test_options_with_marks_that_are_not_theirs() -> None:
+def test_options_with_letters_that_are_not_theirs() -> None:
     kinds = found([item("1", "B. cat", "A. dog", "C. cow"), item("2", "A. Smith knew", "B. C.")], "option-order")
     assert kinds["marked-options"].items == ("1", "2")
 
@@ -283,7 +283,7 @@ def test_golds_that_avoid_a_trait_are_noticed() -> None:
     assert middle.items == ()
 
 
-def test_the_same_question_on_a_copy_of_its_picture() -> None:
+def test_the_same_question_on_a_copy_of_its_image() -> None:
     pixels = Image.frombytes("RGB", (120, 90), random.Random(7).randbytes(32400)).resize(
         (480, 360), Image.Resampling.BICUBIC
     )

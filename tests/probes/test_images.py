@@ -1,4 +1,4 @@
-"""One look at each picture, and one picture laid over another."""
+"""One look at each image, and one image laid over another."""
 
 import io
 from pathlib import Path
@@ -16,30 +16,30 @@ from tests.support.drawn import draw_benchmark
 
 
 def chart(values: list[int], title: str) -> Image.Image:
-    picture = Image.new("RGB", (640, 480), "white")
-    draw = ImageDraw.Draw(picture)
+    image = Image.new("RGB", (640, 480), "white")
+    draw = ImageDraw.Draw(image)
     draw.text((40, 20), title, fill="black", font=ImageFont.load_default(size=26))
     for number, value in enumerate(values):
         draw.rectangle((60 + number * 90, 420 - value * 3, 120 + number * 90, 420), fill="#2f6fab")
         draw.text((75 + number * 90, 430), f"20{number + 10}", fill="black", font=ImageFont.load_default(size=16))
     draw.line((40, 420, 610, 420), fill="black", width=2)
-    return picture
+    return image
 
 
-def encoded(picture: Image.Image, kind: str = "PNG", **options: object) -> bytes:
+def encoded(image: Image.Image, kind: str = "PNG", **options: object) -> bytes:
     data = io.BytesIO()
-    picture.save(data, kind, **options)
+    image.save(data, kind, **options)
     return data.getvalue()
 
 
-def written(path: Path, pictures: dict[str, bytes]) -> Benchmark:
+def written(path: Path, images: dict[str, bytes]) -> Benchmark:
     with BenchmarkWriter(path, Manifest(name=path.name)) as writer:
-        for name, data in pictures.items():
+        for name, data in images.items():
             writer.add(Item(id=name, question="?", images=(writer.images.put(data),), references=("x",)))
     return Benchmark(path)
 
 
-def test_blank_tiny_and_damaged_pictures_are_told_apart_from_sound_ones(tmp_path: Path) -> None:
+def test_blank_tiny_and_damaged_images_are_told_apart_from_sound_ones(tmp_path: Path) -> None:
     sound = encoded(chart([10, 40, 80], "Sales"))
     benchmark = written(
         tmp_path / "b",
@@ -62,14 +62,14 @@ def test_blank_tiny_and_damaged_pictures_are_told_apart_from_sound_ones(tmp_path
     assert image_facts(subject) is image_facts(subject)
 
 
-def test_missing_picture_is_a_problem_not_a_failure(tmp_path: Path) -> None:
+def test_missing_image_is_a_problem_not_a_failure(tmp_path: Path) -> None:
     benchmark = written(tmp_path / "b", {"a": encoded(chart([1, 2], "A")), "b": encoded(chart([3, 4], "B"))})
     gone = next(iter(benchmark)).images[0]
     benchmark.images.path(gone).unlink()
     assert "missing" in image_facts(Subject(benchmark))[gone.sha256].problem
 
 
-def test_every_distinct_picture_is_looked_at_and_progress_ends_at_one(tmp_path: Path) -> None:
+def test_every_distinct_image_is_looked_at_and_progress_ends_at_one(tmp_path: Path) -> None:
     told: list[float] = []
     subject = Subject(draw_benchmark(tmp_path / "b", items=40), progress=lambda what, share: told.append(share))
     facts = image_facts(subject)
@@ -80,21 +80,21 @@ def test_every_distinct_picture_is_looked_at_and_progress_ends_at_one(tmp_path: 
 
 
 def test_two_colours_of_equal_grey_are_not_one_colour(tmp_path: Path) -> None:
-    picture = Image.new("RGB", (64, 64), (255, 0, 0))
-    picture.paste((0, 130, 0), (0, 0, 32, 64))
-    assert np.ptp(np.asarray(picture.convert("L"))) <= 1
-    (facts,) = image_facts(Subject(written(tmp_path / "b", {"a": encoded(picture)}))).values()
+    image = Image.new("RGB", (64, 64), (255, 0, 0))
+    image.paste((0, 130, 0), (0, 0, 32, 64))
+    assert np.ptp(np.asarray(image.convert("L"))) <= 1
+    (facts,) = image_facts(Subject(written(tmp_path / "b", {"a": encoded(image)}))).values()
     assert not facts.one_colour
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "CMYK", "I;16", "I", "F"])
 def test_every_kind_of_pixel_is_opened_as_colour(mode: str) -> None:
-    picture = chart([20, 60, 90], "Modes")
+    image = chart([20, 60, 90], "Modes")
     if mode == "I;16":
-        picture = Image.fromarray((np.asarray(picture.convert("L")).astype(np.uint16)) * 257)
+        image = Image.fromarray((np.asarray(image.convert("L")).astype(np.uint16)) * 257)
     else:
-        picture = picture.convert("L").convert(mode) if mode in ("I", "F") else picture.convert(mode)
-    opened = open_small(encoded(picture, "TIFF"), 128)
+        image = image.convert("L").convert(mode) if mode in ("I", "F") else image.convert(mode)
+    opened = open_small(encoded(image, "TIFF"), 128)
     assert opened.mode == "RGB"
     grey = np.asarray(opened.convert("L"))
     assert grey.min() < 60
@@ -102,8 +102,8 @@ def test_every_kind_of_pixel_is_opened_as_colour(mode: str) -> None:
 
 
 def test_transparent_pixels_are_white_like_the_page() -> None:
-    picture = Image.new("RGBA", (40, 40), (0, 0, 0, 0))
-    assert open_small(encoded(picture), 16).getpixel((5, 5)) == (255, 255, 255)
+    image = Image.new("RGBA", (40, 40), (0, 0, 0, 0))
+    assert open_small(encoded(image), 16).getpixel((5, 5)) == (255, 255, 255)
 
 
 def test_interrupt_ends_the_work() -> None:
@@ -132,7 +132,7 @@ def test_a_copy_is_alike_and_a_changed_chart_is_not() -> None:
     assert likeness(original, title) < 0.2
 
 
-def test_colour_alone_tells_two_pictures_apart() -> None:
+def test_colour_alone_tells_two_images_apart() -> None:
     red, green = (Image.new("RGB", (200, 200), "white") for _ in range(2))
     ImageDraw.Draw(red).ellipse((60, 60, 140, 140), fill=(255, 0, 0))
     ImageDraw.Draw(green).ellipse((60, 60, 140, 140), fill=(0, 130, 0))

@@ -1,4 +1,4 @@
-"""Golds that can be told without a picture are found, and a clean set stays quiet."""
+"""Golds that can be told without an image are found, and a clean set stays quiet."""
 
 import itertools
 from collections.abc import Sequence
@@ -76,7 +76,7 @@ def found(subject: Subject) -> dict[str, Finding]:
     return {finding.kind: finding for finding in PROBES["shortcuts"].run(subject)}
 
 
-def picture(number: int) -> ImageRef:
+def image_file(number: int) -> ImageRef:
     return ImageRef(sha256=f"{number:064x}", format="png", width=8, height=8, size=100)
 
 
@@ -143,7 +143,7 @@ def test_a_gold_that_is_longest_too_often_is_found(tmp_path: Path) -> None:
         assert finding.title.startswith("From how options look alone: ")
         assert finding.numbers["accuracy"] > 0.5
         assert len(finding.items) > 150
-        assert "luck gives 25 %" in finding.evidence[finding.items[0]]
+        assert "chance gives 25 %" in finding.evidence[finding.items[0]]
     longest = [max(item.choices, key=lambda choice: len(choice.text)).correct for item in subject.items]
     scores = np.array([subject.item_scores["shortcut:surface"][item.id] for item in subject.items])
     assert scores[longest].mean() > scores[~np.array(longest)].mean() + 0.3
@@ -180,7 +180,7 @@ def test_a_word_of_the_question_that_calls_for_an_answer_is_seen_by_the_text_vie
 
 
 def test_the_position_of_the_gold_is_not_seen(tmp_path: Path) -> None:
-    """Always the first option, under options that differ in nothing but their labels or picture numbers."""
+    """Always the first option, under options that differ in nothing but their labels or image numbers."""
     shapes = ([f"{letter}. {{}}" for letter in "ABCD"], ["<image 1>", "<image 2>", "<image 3>", "<image 4>"], "ABCD")
     rng = np.random.default_rng(0)
     for place, shape in enumerate(shapes):
@@ -215,13 +215,13 @@ def test_too_few_items_are_not_tested(tmp_path: Path) -> None:
     assert not subject.item_scores
 
 
-def test_items_that_share_a_picture_or_a_question_are_held_out_together() -> None:
+def test_items_that_share_a_image_or_a_question_are_held_out_together() -> None:
     base = Item(id="x", question="?", references=("y",))
     items = [
-        msgspec.structs.replace(base, id="a", images=(picture(1), picture(2))),
-        msgspec.structs.replace(base, id="b", images=(picture(2), picture(3))),
-        msgspec.structs.replace(base, id="c", images=(picture(3),)),
-        msgspec.structs.replace(base, id="d", images=(picture(4),)),
+        msgspec.structs.replace(base, id="a", images=(image_file(1), image_file(2))),
+        msgspec.structs.replace(base, id="b", images=(image_file(2), image_file(3))),
+        msgspec.structs.replace(base, id="c", images=(image_file(3),)),
+        msgspec.structs.replace(base, id="d", images=(image_file(4),)),
         msgspec.structs.replace(base, id="e", group="d"),
         msgspec.structs.replace(base, id="f"),
         msgspec.structs.replace(base, id="g"),
@@ -261,9 +261,9 @@ def test_ties_share_the_credit() -> None:
         id="i", question="?", choices=tuple(Choice(t, correct=t == "one") for t in ("one", "two", "six", "ten"))
     )
     table = Table([item])
-    trial = shortcuts.Trial(table, table.gold[:, None], np.zeros(1, dtype=np.int64))
-    assert trial.credits(np.zeros((4, 1)))[0, 0] == 0.25
-    assert trial.credits(np.array([[1.0], [0.0], [0.0], [0.0]]))[0, 0] == 1
+    sample = shortcuts.Sample(table, table.gold[:, None], np.zeros(1, dtype=np.int64))
+    assert sample.credits(np.zeros((4, 1)))[0, 0] == 0.25
+    assert sample.credits(np.array([[1.0], [0.0], [0.0], [0.0]]))[0, 0] == 1
 
 
 def test_the_same_seed_says_the_same(tmp_path: Path) -> None:

@@ -5,29 +5,29 @@ from typing import Any
 import msgspec
 
 from eyetest.prompts import build
-from eyetest.records import Choice, Condition, GreyPicture, ImageRef, Item, Lineage, Picture, Prompt
+from eyetest.records import Choice, Condition, GrayImage, ImagePart, ImageRef, Item, Lineage, Prompt
 
 
 def image(number: int = 1) -> ImageRef:
     return ImageRef(sha256=f"{number:064x}", format="png", width=100 + number, height=50 + number, size=1000 * number)
 
 
-def choice_item(*options: str, gold: int = 1, pictures: int = 1, **fields: Any) -> Item:
+def choice_item(*options: str, gold: int = 1, images: int = 1, **fields: Any) -> Item:
     texts = options or ("red", "green", "blue", "white")
     fields.setdefault("question", "Which colour is the car?")
     return Item(
         id="q",
-        images=tuple(image(n + 1) for n in range(pictures)),
+        images=tuple(image(n + 1) for n in range(images)),
         choices=tuple(Choice(text, i == gold) for i, text in enumerate(texts)),
         **fields,
     )
 
 
-def text_item(question: str = "What does the sign say?", pictures: int = 1, **fields: Any) -> Item:
+def text_item(question: str = "What does the sign say?", images: int = 1, **fields: Any) -> Item:
     return Item(
         id="t",
         question=question,
-        images=tuple(image(n + 1) for n in range(pictures)),
+        images=tuple(image(n + 1) for n in range(images)),
         references=("HARBOUR LANE",),
         **fields,
     )
@@ -48,16 +48,16 @@ def said(item: Item, **axes: Any) -> str:
 
 def seen(prompt: Prompt) -> list[Any]:
     return [
-        part.image if isinstance(part, Picture) else part
+        part.image if isinstance(part, ImagePart) else part
         for message in prompt.messages
         for part in message.parts
-        if isinstance(part, Picture | GreyPicture)
+        if isinstance(part, ImagePart | GrayImage)
     ]
 
 
 def spelt(prompt: Prompt) -> list[str]:
-    """Each message as one line, with ``#`` where a picture stands."""
+    """Each message as one line, with ``#`` where an image stands."""
     return [
-        "".join("#" if isinstance(part, Picture | GreyPicture) else part.text for part in message.parts)
+        "".join("#" if isinstance(part, ImagePart | GrayImage) else part.text for part in message.parts)
         for message in prompt.messages
     ]

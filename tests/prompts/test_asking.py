@@ -7,11 +7,11 @@ import pytest
 from eyetest.errors import InputError
 from eyetest.prompts import CannotApply, build, task_kind, templates
 from eyetest.records import Choice, Condition, Item, mark, shown_order
-from eyetest.records.tables import Ask, Marks
+from eyetest.records.tables import Ask, Letters
 from tests.prompts.questions import asked, choice_item, image, said, screenshot, text_item
 
 LAST_LINE = re.compile(r'"Answer: X"')
-PICTURE_WORDS = re.compile(r"\b(picture|image|photo|figure|visual|diagram)", re.IGNORECASE)
+IMAGE_WORDS = re.compile(r"\b(image|image|photo|figure|visual|diagram)", re.IGNORECASE)
 
 
 def options_of(text: str) -> dict[str, str]:
@@ -28,18 +28,18 @@ def test_asks(item: Item) -> None:
     assert not LAST_LINE.search(direct)
     assert LAST_LINE.search(cot)
     assert LAST_LINE.search(ocr)
-    assert "as it stands in the picture" in ocr
-    assert not PICTURE_WORDS.search(direct + cot)
-    assert "in the pictures" in said(msgspec.structs.replace(item, images=(image(1), image(2))), ask="ocr")
+    assert "as it stands in the image" in ocr
+    assert not IMAGE_WORDS.search(direct + cot)
+    assert "in the images" in said(msgspec.structs.replace(item, images=(image(1), image(2))), ask="ocr")
 
 
-@pytest.mark.parametrize("sight", ["blind", "blind-guess", "nothing", "grey", "caption"])
-def test_nothing_is_transcribed_from_a_picture_that_is_not_there(sight: str) -> None:
-    with pytest.raises(CannotApply, match="no picture"):
-        asked(choice_item(description="A car."), sight=sight, ask="ocr")
-    with pytest.raises(CannotApply, match="no picture"):
-        asked(choice_item(pictures=0), ask="ocr")
-    assert asked(screenshot(choice_item()), sight="screenshot", ask="ocr")
+@pytest.mark.parametrize("modality", ["no-image", "no-image-guess", "nothing", "gray", "caption"])
+def test_nothing_is_transcribed_from_a_image_that_is_not_there(modality: str) -> None:
+    with pytest.raises(CannotApply, match="no image"):
+        asked(choice_item(description="A car."), modality=modality, ask="ocr")
+    with pytest.raises(CannotApply, match="no image"):
+        asked(choice_item(images=0), ask="ocr")
+    assert asked(screenshot(choice_item()), modality="screenshot", ask="ocr")
 
 
 def test_task_kinds() -> None:
@@ -60,13 +60,13 @@ def test_order_only_permutes(order: int) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 10, 26])
-def test_marks(count: int) -> None:
-    for style in get_args(Marks):
-        text = said(many(count), marks=style)
+def test_letters(count: int) -> None:
+    for style in get_args(Letters):
+        text = said(many(count), letters=style)
         assert list(options_of(text)) == [mark(style, place) for place in range(count)]
         assert ("number of" if style == "digit" else "letter of") in text
         assert ("letter" if style == "digit" else " number of the") not in text
-    assert "26. option number 25" in said(many(26), marks="digit")
+    assert "26. option number 25" in said(many(26), letters="digit")
 
 
 def test_templates_change_the_instruction_alone() -> None:
@@ -87,12 +87,12 @@ def test_the_format_shot_has_no_more_options_than_the_item(count: int, example: 
     shot, answer, question = asked(many(count), shots="format").messages
     assert (shot.role, answer.role, question.role) == ("user", "assistant", "user")
     assert len(options_of(shot.text)) == example
-    assert not PICTURE_WORDS.search(shot.text + answer.text)
+    assert not IMAGE_WORDS.search(shot.text + answer.text)
     assert len(options_of(question.text)) == count
 
 
-@pytest.mark.parametrize("style", get_args(Marks))
-def test_examples_answer_as_they_are_asked_to(style: Marks) -> None:
+@pytest.mark.parametrize("style", get_args(Letters))
+def test_examples_answer_as_they_are_asked_to(style: Letters) -> None:
     for shots, count in (("format", 1), ("two", 2)):
         for n in (2, 3, 4, 7, 10):
             for ask, pattern in (
@@ -100,13 +100,13 @@ def test_examples_answer_as_they_are_asked_to(style: Marks) -> None:
                 ("cot", r"\S.*\nAnswer: (\w+)"),
                 ("ocr", r"(?s).*\nAnswer: (\w+)"),
             ):
-                *messages, question = asked(many(n), shots=shots, ask=ask, marks=style, template=4).messages
+                *messages, question = asked(many(n), shots=shots, ask=ask, letters=style, template=4).messages
                 assert len(messages) == 2 * count
                 for user, assistant in zip(messages[::2], messages[1::2], strict=True):
                     found = re.fullmatch(pattern, assistant.text)
                     assert found
                     assert found[1] in options_of(user.text)
-                    last = question.text.rsplit("\n\n", 1)[1].replace(" as it stands in the picture", "")
+                    last = question.text.rsplit("\n\n", 1)[1].replace(" as it stands in the image", "")
                     assert user.text.endswith(last)
                     if ask == "ocr":
                         assert assistant.text.startswith(user.text.rsplit("\n\n", 1)[0])
@@ -127,12 +127,12 @@ def test_examples_for_text_and_captions() -> None:
         assert re.fullmatch(r"\S.*\nAnswer: \S.*", assistant.text)
         assert task in user.text
         assert not options_of(user.text)
-        assert not PICTURE_WORDS.search("".join(message.text for message in (user, assistant, *more, last)))
+        assert not IMAGE_WORDS.search("".join(message.text for message in (user, assistant, *more, last)))
 
 
 def test_prefill_goes_on_with_the_mark() -> None:
-    for style in get_args(Marks):
-        condition = Condition(shots="format", marks=style)
+    for style in get_args(Letters):
+        condition = Condition(shots="format", letters=style)
         prompt = build(choice_item(), condition, prefill=True)
         answer = prompt.messages[1].text
         assert answer.startswith(prompt.prefill)
@@ -155,7 +155,7 @@ def test_likelihood_weighs_the_choices_as_written() -> None:
     assert prompt.candidates == (" red", "green")
     assert not options_of(prompt.messages[-1].text)
     assert "words" in prompt.messages[-1].text
-    for axes in ({"order": 5}, {"marks": "digit"}, {"order": 1, "marks": "lower", "shots": "two"}):
+    for axes in ({"order": 5}, {"letters": "digit"}, {"order": 1, "letters": "lower", "shots": "two"}):
         plain = asked(item, method="likelihood", shots=axes.get("shots", "none"))
         assert asked(item, method="likelihood", **axes) == plain
     assert len({said(item, method="likelihood", template=n) for n in range(len(templates("open", "direct")))}) >= 6
@@ -166,7 +166,7 @@ def test_likelihood_weighs_the_choices_as_written() -> None:
     ("item", "axes", "reason"),
     [
         (text_item(), {}, "no options"),
-        (choice_item("<image 1>", "<image 2>", pictures=2), {}, "options are pictures"),
+        (choice_item("<image 1>", "<image 2>", images=2), {}, "options are images"),
         (choice_item("red", " "), {}, "empty option"),
         (choice_item(), {"ask": "cot"}, "likelihood is asked directly"),
     ],
@@ -177,26 +177,26 @@ def test_what_cannot_be_weighed(item: Item, axes: dict[str, Any], reason: str) -
     assert caught.value.reason == reason
 
 
-def test_first_token_weighs_the_marks_of_options_that_are_shown() -> None:
+def test_first_token_weighs_the_letters_of_options_that_are_shown() -> None:
     item = choice_item("red", "green", "blue")
-    prompt = asked(item, method="first-token", order=7, marks="lower")
-    plain = asked(item, order=7, marks="lower")
+    prompt = asked(item, method="first-token", order=7, letters="lower")
+    plain = asked(item, order=7, letters="lower")
     assert prompt.first_token
     assert prompt.messages == plain.messages
     for choice, shown in zip(item.choices, prompt.candidates, strict=True):
         assert f"{shown}. {choice.text}" in prompt.messages[-1].text
     assert build(item, Condition(method="first-token", shots="format"), prefill=True).prefill
-    pictures = choice_item("<image 1>", "<image 2>", pictures=2)
-    assert asked(pictures, method="first-token").candidates == ("A", "B")
+    images = choice_item("<image 1>", "<image 2>", images=2)
+    assert asked(images, method="first-token").candidates == ("A", "B")
     many = choice_item(*(f"colour {n}" for n in range(10)))
     assert asked(many, method="first-token").candidates[-1] == "J"
     with pytest.raises(CannotApply, match="several digits"):
-        asked(many, method="first-token", marks="digit")
+        asked(many, method="first-token", letters="digit")
 
 
 def test_hint_question_options_instruction() -> None:
     item = choice_item(hint="  Mind the sun. ", question="Which?\n", gold=0)
-    assert said(item, sight="blind").startswith(
+    assert said(item, modality="no-image").startswith(
         "Mind the sun.\nWhich?\nA. red\nB. green\nC. blue\nD. white\n\nAnswer"
     )
     empty = msgspec.structs.replace(item, choices=(Choice("", True), Choice("two\nlines")))

@@ -10,7 +10,7 @@ from tests.support.work import steps
 @pytest.mark.parametrize(
     ("text", "left"),
     [
-        ("no picture", "no picture"),
+        ("no image", "no image"),
         ("two  spaces <image>", "two  spaces <image>"),
         ("a <image 1> b", "a b"),
         ("a<image 1>b", "a b"),
@@ -44,9 +44,9 @@ def test_only_unknown_ones_are_removed() -> None:
 
 
 def test_labels() -> None:
-    assert label("as <image 01> and <image 2>") == "as [picture 1] and [picture 2]"
-    assert label("as <image 1> and <image 2>", known=1) == "as <image 1> and [picture 2]"
-    assert label_within("<image 1>\n See <image 2> <image 3>\n<image 2>", pictures=2) == " See [picture 2]\n"
+    assert label("as <image 01> and <image 2>") == "as [image 1] and [image 2]"
+    assert label("as <image 1> and <image 2>", known=1) == "as <image 1> and [image 2]"
+    assert label_within("<image 1>\n See <image 2> <image 3>\n<image 2>", images=2) == " See [image 2]\n"
 
 
 @pytest.mark.parametrize(

@@ -7,19 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.prompts import CannotApply, build
-from eyetest.records import Condition, Item, Lineage, Picture, Prompt, Request, Words
-from eyetest.records.tables import Ask, Marks, Method, Shots, Sight
+from eyetest.records import Condition, ImagePart, Item, Lineage, Prompt, Request, Words
+from eyetest.records.tables import Ask, Letters, Method, Modality, Shots
 from tests.prompts.questions import image, seen
 from tests.strategies import drafts, full_words
 
 conditions = st.builds(
     Condition,
-    sight=st.sampled_from(get_args(Sight)),
+    modality=st.sampled_from(get_args(Modality)),
     ask=st.sampled_from(get_args(Ask)),
     shots=st.sampled_from(get_args(Shots)),
     template=st.integers(0, 5),
     order=st.integers(-3, 100),
-    marks=st.sampled_from(get_args(Marks)),
+    letters=st.sampled_from(get_args(Letters)),
     method=st.sampled_from(get_args(Method)),
 )
 
@@ -29,12 +29,12 @@ def items(draw: st.DrawFn) -> Item:
     mentions = st.lists(
         st.sampled_from(["<image 1>", "<image 2>", "<image 9>", " ", "a", ".", "(", ")", "\n"]), max_size=8
     )
-    fields, pictures = draw(drafts(st.one_of(full_words, mentions.map("".join))))
+    fields, images = draw(drafts(st.one_of(full_words, mentions.map("".join))))
     fields["question"] += draw(mentions.map("".join))
     fields["tags"]["task"] = draw(st.sampled_from(["caption", "reading"]))
     if draw(st.booleans()):
         fields["lineage"] += (Lineage(step="screenshot"),)
-    return Item(id=draw(full_words), images=tuple(map(image, pictures)), **fields)
+    return Item(id=draw(full_words), images=tuple(map(image, images)), **fields)
 
 
 def outcome(item: Item, condition: Condition, prefill: bool = False) -> Prompt | str:
@@ -63,7 +63,7 @@ def test_any_item_is_asked_or_refused_for_a_reason(item: Item, condition: Condit
         assert all(part.text.strip() for part in message.parts if isinstance(part, Words))
         assert message.role == "user" or all(isinstance(part, Words) for part in message.parts)
     assert len(prompt.candidates) == (0 if condition.method == "generate" else len(item.choices))
-    assert Request(model="m", prompt=msgspec.json.decode(msgspec.json.encode(prompt), type=Prompt), trial=0).id
+    assert Request(model="m", prompt=msgspec.json.decode(msgspec.json.encode(prompt), type=Prompt), sample=0).id
 
 
 @given(items(), conditions, st.booleans())
@@ -78,32 +78,32 @@ def test_the_same_again(item: Item, condition: Condition) -> None:
 
 
 @given(items(), conditions)
-def test_each_picture_once_or_not_at_all(item: Item, condition: Condition) -> None:
+def test_each_image_once_or_not_at_all(item: Item, condition: Condition) -> None:
     prompt = outcome(item, condition)
     if isinstance(prompt, Prompt):
-        true = condition.sight in ("image", "no-question", "screenshot")
-        pictures = seen(prompt)
+        true = condition.modality in ("image", "no-question", "screenshot")
+        images = seen(prompt)
         if true:
-            assert sorted(ref.sha256 for ref in pictures) == sorted(ref.sha256 for ref in item.images)
-        elif condition.sight == "grey":
-            assert len(pictures) == len(item.images)
+            assert sorted(ref.sha256 for ref in images) == sorted(ref.sha256 for ref in item.images)
+        elif condition.modality == "gray":
+            assert len(images) == len(item.images)
         elif not true:
-            assert pictures == []
+            assert images == []
 
 
 @given(items(), conditions)
-def test_sight_changes_no_other_words(item: Item, condition: Condition) -> None:
-    changes: list[dict[str, Any]] = [{"sight": "image"}, {"sight": "grey"}]
+def test_modality_changes_no_other_words(item: Item, condition: Condition) -> None:
+    changes: list[dict[str, Any]] = [{"modality": "image"}, {"modality": "gray"}]
     image_, grey = (outcome(item, msgspec.structs.replace(condition, **change)) for change in changes)
     if isinstance(image_, Prompt) and isinstance(grey, Prompt):
         assert [message.text for message in image_.messages] == [message.text for message in grey.messages]
-        assert [type(part) is Picture for part in image_.messages[-1].parts] == [
+        assert [type(part) is ImagePart for part in image_.messages[-1].parts] == [
             not isinstance(part, Words) for part in grey.messages[-1].parts
         ]
 
 
 @given(items(), conditions)
-def test_likelihood_heeds_neither_marks_nor_order(item: Item, condition: Condition) -> None:
-    weighed = msgspec.structs.replace(condition, method="likelihood", sight="image")
-    plain = msgspec.structs.replace(weighed, marks="upper", order=0)
+def test_likelihood_heeds_neither_letters_nor_order(item: Item, condition: Condition) -> None:
+    weighed = msgspec.structs.replace(condition, method="likelihood", modality="image")
+    plain = msgspec.structs.replace(weighed, letters="upper", order=0)
     assert outcome(item, weighed) == outcome(item, plain)

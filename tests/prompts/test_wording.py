@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from eyetest.prompts import TaskKind, templates
-from eyetest.prompts.building import Example, Instructions, shot_words, sight_words
+from eyetest.prompts.building import Example, Instructions, modality_words, shot_words
 from eyetest.records.tables import Ask
 
 LISTS = [(kind, ask) for kind in get_args(TaskKind) for ask in get_args(Ask) if templates(kind, ask)]
-PICTURE_WORDS = re.compile(r"\b(picture|image|photo|figure|visual|diagram)", re.IGNORECASE)
+IMAGE_WORDS = re.compile(r"\b(image|image|photo|figure|visual|diagram)", re.IGNORECASE)
 
 
 def examples() -> Iterator[Example]:
@@ -32,17 +32,17 @@ def test_instructions(kind: TaskKind, ask: Ask) -> None:
             {"place"} if ask == "ocr" else set()
         )
         assert ('"Answer: X"' in wording) == (ask != "direct")
-        assert not PICTURE_WORDS.search(wording)
+        assert not IMAGE_WORDS.search(wording)
         assert wording[0].isupper()
         assert wording.endswith(".")
 
 
-def test_examples_are_sound_and_say_nothing_of_pictures() -> None:
+def test_examples_are_sound_and_say_nothing_of_images() -> None:
     assert [len(example.options) for example in shot_words().format.choice] == [2, 3, 4, 7, 10]
     assert [len(example.options) for example in shot_words().two.choice] == [2, 2, 4, 4]
     assert len(shot_words().two.text) == len(shot_words().two.caption) == 2
     for example in examples():
-        assert not PICTURE_WORDS.search(f"{example.question} {example.reason} {example.answer}")
+        assert not IMAGE_WORDS.search(f"{example.question} {example.reason} {example.answer}")
         assert len(set(example.options)) == len(example.options)
         assert "\n" not in example.reason + example.answer + example.question
     assert len({example.question for example in examples()}) == len(list(examples()))
@@ -57,8 +57,8 @@ def test_unknown_keys_and_wrong_answers_are_refused() -> None:
         msgspec.convert({"question": "q", "answer": "c", "reason": "r", "options": ["a", "b"]}, Example)
 
 
-def test_what_is_said_about_pictures_has_a_plural() -> None:
-    words = sight_words()
+def test_what_is_said_about_images_has_a_plural() -> None:
+    words = modality_words()
     for sentence in (words.missing, words.described, words.screenshot, words.place):
-        assert "pictures" in sentence.of(2)
-        assert "pictures" not in sentence.of(1)
+        assert "images" in sentence.of(2)
+        assert "images" not in sentence.of(1)

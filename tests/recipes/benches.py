@@ -10,13 +10,15 @@ import yaml
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest
-from tests.running.benches import picture
+from tests.running.benches import image_file
 
 MAJORITY: dict[str, Any] = {
-    "panels": {"inspectors": {"size": 4, "sight": "blind-guess", "trials": 10, "sampling": {"temperature": 0.7}}},
+    "panels": {
+        "inspectors": {"size": 4, "modality": "no-image-guess", "samples": 10, "sampling": {"temperature": 0.7}}
+    },
     "stages": [
         {
-            "screen": "blind-majority",
+            "filter": "blind-majority",
             "panel": "inspectors",
             "answers": {"op": ">", "value": 5},
             "keep": {"hits": {"op": "<", "value": 3}},
@@ -27,16 +29,16 @@ MAJORITY: dict[str, Any] = {
 INSPECTORS = {
     "i1": "scripted:blind=0.75,seed=1",
     "i2": "scripted:blind=0.55,seed=2,refuse=0.05",
-    "i3": "scripted:blind=0.6,seed=3,dead=0.03",
+    "i3": "scripted:blind=0.6,seed=3,dead=0.1",
     "i4": "scripted:blind=0.4,seed=4",
 }
 
 
-def make_bench(path: Path, items: int = 40, pictures: int = 5) -> Benchmark:
-    """Choice items of two cores, some of which share a picture."""
+def make_bench(path: Path, items: int = 40, image_count: int = 5) -> Benchmark:
+    """Choice items of two cores, some of which share an image."""
     with BenchmarkWriter(path, Manifest(name="small")) as writer:
         for number in range(items):
-            images = (writer.images.put(picture(number % pictures)),) if pictures else ()
+            images = (writer.images.put(image_file(number % image_count)),) if image_count else ()
             choices = tuple(Choice(f"option {place}", place == number % 4) for place in range(4))
             tags = {"core": "pq"[number % 2], "number": number}
             writer.add(

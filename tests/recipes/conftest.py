@@ -10,11 +10,11 @@ from tests.running.processes import nursery as nursery
 from tests.runs.conftest import eyetest as eyetest
 
 _REFINING = """
-import eyetest.cli.refine, scipy.stats
-from eyetest.screens import SCREENS
+import eyetest.recipes, scipy.stats
+from eyetest.filters import FILTERS
 from eyetest.probes import PROBES
 from eyetest.recipes.hardening import hardeners
-list(SCREENS), list(PROBES), hardeners()
+list(FILTERS), list(PROBES), hardeners()
 """
 
 

@@ -7,17 +7,19 @@ import pytest
 
 import eyetest as et
 from eyetest.recipes.sources import StoppedEarly
-from eyetest.running import Limits
 from tests.endpoint import Endpoint
 from tests.recipes.benches import counts, make_bench, write_yaml
 from tests.running.processes import Nursery
 
 ITEMS, EACH = 20, 14
 """Items, and the tokens that the endpoint counts for a call."""
-SCREEN: dict[str, Any] = {"screen": "blind-hits", "keep": {"hits": {"op": "<", "value": 1}}}
+SCREEN: dict[str, Any] = {"filter": "blind-hits", "keep": {"hits": {"op": "<", "value": 1}}}
 SHORT = {"sampling": {"max_tokens": 5}}
 RECIPE: dict[str, Any] = {
-    "panels": {"first": {"size": 1, "sight": "blind", **SHORT}, "second": {"size": 1, "sight": "grey", **SHORT}},
+    "panels": {
+        "first": {"size": 1, "modality": "no-image", **SHORT},
+        "second": {"size": 1, "modality": "gray", **SHORT},
+    },
     "stages": [{**SCREEN, "name": "one", "panel": "first"}, {**SCREEN, "name": "two", "panel": "second"}],
 }
 """Two stages that nothing falls at."""
@@ -36,9 +38,9 @@ def command(tmp_path: Path, endpoint: Endpoint) -> tuple[object, ...]:
 @pytest.mark.parametrize(
     ("limit", "told"),
     [
-        (("--max-total-tokens", 30 * EACH), "could pass the limit of 420 tokens"),
-        (("--max-cost", 30 * EACH), "could pass the limit of 420 in money"),
-        (("--max-calls", 30), "the limit of 30 calls is reached"),
+        (f"tokens={30 * EACH}", "could pass the limit of 420 tokens"),
+        (f"cost={30 * EACH}", "could pass the limit of 420 in money"),
+        ("calls=30", "the limit of 30 calls is reached"),
     ],
 )
 def test_stages_share_one_budget(
@@ -46,11 +48,11 @@ def test_stages_share_one_budget(
     endpoint: Endpoint,
     nursery: Nursery,
     command: tuple[object, ...],
-    limit: tuple[object, ...],
+    limit: str,
     told: str,
 ) -> None:
     """Each stage alone would stay below the limit; both together do not."""
-    stopped = nursery.run(*command, *limit)
+    stopped = nursery.run(*command, "--budget", limit)
     assert told in stopped.stderr, stopped.stderr
     assert ITEMS < endpoint.sent.total() <= 30
     assert not (tmp_path / "d/verdicts.parquet").exists()
@@ -60,7 +62,7 @@ def test_what_an_earlier_command_spent_is_not_counted_again(
     tmp_path: Path, endpoint: Endpoint, nursery: Nursery, command: tuple[object, ...]
 ) -> None:
     """The same command goes on with a budget of its own, and what is stored costs nothing."""
-    limit = ("--max-total-tokens", 30 * EACH)
+    limit = ("--budget", f"tokens={30 * EACH}")
     nursery.run(*command, *limit)
     before = endpoint.sent.total()
     again = nursery.run(*command, *limit)
@@ -72,20 +74,16 @@ def test_what_an_earlier_command_spent_is_not_counted_again(
 
 
 def test_python_shares_it_as_well(tmp_path: Path, endpoint: Endpoint, command: tuple[object, ...]) -> None:
-    recipe, models, limits = (
-        tmp_path / "recipe.yaml",
-        tmp_path / "models.yaml",
-        Limits(tokens=30 * EACH, concurrency=1),
-    )
+    recipe, models, budget = tmp_path / "recipe.yaml", tmp_path / "models.yaml", f"tokens={30 * EACH}"
     with pytest.raises(StoppedEarly, match="could pass the limit of 420 tokens"):
-        et.refine(tmp_path / "b", recipe, models, to=tmp_path / "d", limits=limits)
+        et.refine(tmp_path / "b", recipe=recipe, models=models, to=tmp_path / "d", budget=budget, concurrency=1)
     assert ITEMS < endpoint.sent.total() <= 30
 
 
 def test_models_of_one_run_share_it_too(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", ITEMS)
     models = [word for name in "xyz" for word in ("--model", f"{name}=openai:{name}@{endpoint.url}")]
-    limit = ("--max-total-tokens", 30 * EACH, "--max-tokens", 5, "--sight", "blind")
+    limit = ("--budget", f"tokens={30 * EACH}", "--max-tokens", 5, "--condition", "no-image")
     done = nursery.run("run", "b", *models, "--to", "r", *limit, "--concurrency", 1)
     assert "could pass the limit of 420 tokens" in done.stderr
     assert ITEMS < endpoint.sent.total() <= 30

@@ -1,12 +1,14 @@
-"""``eyetest recipe list|show|check|new``, and what a recipe's own words do."""
+"""Recipes by name, what is wrong with one's own, and what a recipe's own words do."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from eyetest.recipes import load_recipe, recipe_names, recipe_text
+from eyetest.errors import InputError
+from eyetest.recipes.listing import list_recipes, recipe_names, recipe_text
+from eyetest.recipes.loading import load_recipe
 from eyetest.runs import Run
-from eyetest.screens import SCREENS
 from tests.recipes.benches import write_yaml
 from tests.running.benches import make_dialogues
 from tests.runs.conftest import Eyetest
@@ -17,33 +19,12 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_list_names_everything(eyetest: Eyetest) -> None:
-    lines = eyetest("recipe", "list").fine().splitlines()
-    first = [line.split()[0] for line in lines if line.startswith("  ")]
-    assert first == [*recipe_names(), *SCREENS]
-    assert all(len(line.split(maxsplit=1)[1]) > 10 for line in lines if line.startswith("  "))
+def test_every_recipe_is_listed() -> None:
+    assert [one.name for one in list_recipes()] == recipe_names()
+    assert all(len(one.about) > 10 for one in list_recipes())
 
 
-@pytest.mark.parametrize("name", recipe_names())
-def test_show_is_the_file_and_check_likes_it(eyetest: Eyetest, name: str) -> None:
-    assert eyetest("recipe", "show", name).out == recipe_text(name)
-    said = eyetest("recipe", "check", name).fine()
-    assert said.startswith(f"{name}: {len(load_recipe(name).stages)} stage")
-    assert all(panel in said for panel in load_recipe(name).panels)
-
-
-def test_new_begins_from_one_that_is_there(tmp_path: Path, eyetest: Eyetest) -> None:
-    said = eyetest("recipe", "new", "mmstar").fine()
-    assert "change it, then:\n  eyetest recipe check my-mmstar.yaml" in said
-    assert (tmp_path / "my-mmstar.yaml").read_text() == recipe_text("mmstar")
-    assert "is there already" in eyetest("recipe", "new", "mmstar").refused()
-    eyetest("recipe", "new", "lime", "--to", "other.yaml").fine()
-    eyetest("recipe", "check", "other.yaml").fine()
-    eyetest("recipe", "new", "other.yaml").fine()
-    assert load_recipe("my-other.yaml") == load_recipe("lime")
-
-
-def test_check_finds_what_is_wrong(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_what_is_wrong_in_a_recipe(tmp_path: Path) -> None:
     text = recipe_text("mmstar")
     for old, new, told in (
         (
@@ -62,26 +43,10 @@ def test_check_finds_what_is_wrong(tmp_path: Path, eyetest: Eyetest) -> None:
     ):
         assert text.count(old) == 1
         (tmp_path / "mine.yaml").write_text(text.replace(old, new))
-        assert told in eyetest("recipe", "check", "mine.yaml").refused()
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("lst",), 'no such thing as "lst"; did you mean "list"?'),
-        (("show",), "which recipe? eyetest recipe show NAME; there are chance-aware,"),
-        (("show", "mmstra"), 'no recipe "mmstra"; did you mean "mmstar"?, or a file'),
-        (("check", "nowhere.yaml"), 'no recipe "nowhere.yaml"'),
-    ],
-)
-def test_what_it_refuses(eyetest: Eyetest, words: tuple[str, ...], message: str) -> None:
-    assert message in eyetest("recipe", *words).refused()
-
-
-def test_a_broken_recipe_is_no_beginning(tmp_path: Path, eyetest: Eyetest) -> None:
-    (tmp_path / "broken.yaml").write_text("stages: []")
-    assert "broken.yaml: no stages" in eyetest("recipe", "new", "broken.yaml").refused()
-    assert not (tmp_path / "my-broken.yaml").exists()
+        with pytest.raises(InputError, match=re.escape(told)):
+            load_recipe("mine.yaml")
+    with pytest.raises(InputError, match=r'no recipe "mmstra"; did you mean "mmstar"\?, or a file'):
+        recipe_text("mmstra")
 
 
 def test_a_panel_that_goes_on_from_its_own_answers_is_asked_everything(tmp_path: Path, eyetest: Eyetest) -> None:
@@ -89,8 +54,8 @@ def test_a_panel_that_goes_on_from_its_own_answers_is_asked_everything(tmp_path:
     make_dialogues(tmp_path / "b", dialogues=3, turns=3)
     keep = {"hits": {"op": "<=", "value": 0}}
     recipe = {
-        "panels": {"readers": {"size": 2, "sight": "blind", "history": "own"}},
-        "stages": [{"screen": "blind-hits", "panel": "readers", "keep": keep}],
+        "panels": {"readers": {"size": 2, "modality": "no-image", "history": "own"}},
+        "stages": [{"filter": "blind-hits", "panel": "readers", "keep": keep}],
     }
     write_yaml(tmp_path / "own.yaml", recipe)
     write_yaml(tmp_path / "models.yaml", {name: {"spec": f"scripted:right=0.9,seed={name}"} for name in "12"})

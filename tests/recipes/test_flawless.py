@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from eyetest.benchmarks import Benchmark
+from tests.filters.simulated import TASTES
 from tests.recipes.benches import by_item
 from tests.runs.conftest import Eyetest
-from tests.screens.simulated import TASTES
 
 
 def write_guesses(bench: Benchmark, taste: str, to: Path) -> None:
@@ -17,12 +17,12 @@ def write_guesses(bench: Benchmark, taste: str, to: Path) -> None:
     rng = np.random.default_rng(5)
     with to.open("w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file)
-        rows.writerow(("item", "model", "sight", "trial", "text"))
+        rows.writerow(("item", "model", "modality", "sample", "text"))
         for item in bench:
             likely = TASTES[taste](rng, 1, 4, len(item.choices))[0]
             for reader, own in enumerate(likely):
-                for trial, place in enumerate(rng.choice(len(own), size=10, p=own / own.sum())):
-                    rows.writerow((item.id, f"reader-{reader}", "blind-guess", trial, "ABCDEFGHIJ"[place]))
+                for sample, place in enumerate(rng.choice(len(own), size=10, p=own / own.sum())):
+                    rows.writerow((item.id, f"reader-{reader}", "no-image-guess", sample, "ABCDEFGHIJ"[place]))
 
 
 @pytest.mark.parametrize("taste", ["leaning", "beliefs on a tenth"])
@@ -33,7 +33,7 @@ def test_a_drawn_world_without_flaws_is_kept(
     eyetest("world", "new", "--to", "w", "--item-count", "240", "--seed", "91", "--flaws", "none").fine()
     bench = Benchmark(tmp_path / "w/benchmark")
     write_guesses(bench, taste, tmp_path / "guesses.csv")
-    eyetest("import-answers", "guesses.csv", "--to", "answers", "--bench", "w/benchmark").fine()
+    eyetest("import", "guesses.csv", "--to", "answers", "--bench", "w/benchmark").fine()
     eyetest("refine", "w/benchmark", "--recipe", "chance-aware", "--answers", "answers", "--to", "r").fine()
     verdicts = list(by_item(tmp_path / "r").values())
     assert len(verdicts) == 240

@@ -1,4 +1,4 @@
-"""A drawn world through the whole of MMMU-Pro: four options, ten, one picture; golds held to the scenes."""
+"""A drawn world through the whole of MMMU-Pro: four options, ten, one image; golds held to the scenes."""
 
 import json
 from pathlib import Path
@@ -8,10 +8,9 @@ import pytest
 from eyetest_world import Truth, load_rates, new_world, read_truth
 from world_tests.world.solving import solve
 
+import eyetest as et
 from eyetest.benchmarks import Benchmark
-from eyetest.jobs.measure import gather
-from eyetest.jobs.refine import Who, carry_out, find_recipe, prepare
-from eyetest.jobs.report import Wanted, write_report
+from eyetest.commands.gathering import gather
 from eyetest.measures import MEASURES, Settings
 from eyetest.measures.results import own_settings
 from eyetest.models import parse_models
@@ -23,7 +22,7 @@ pytest.importorskip("typst")
 RECIPE = {
     "panels": {"writer": {"size": 1}, "checker": {"size": 1}},
     "stages": [
-        {"screen": "probe", "probe": "duplicate-items", "then": "drop"},
+        {"filter": "probe", "probe": "duplicate-items", "then": "drop"},
         {"harden": {"options": {"options": 10}}, "name": "ten-options", "writer": "writer", "checker": "checker"},
         {"review": {"reviewers": 1, "form": "mmmu-pro"}},
         {"review": {"reviewers": 2, "form": "mmmu-pro"}, "name": "second-review"},
@@ -38,15 +37,14 @@ SETTINGS = ("benchmark", "ten-options", "screenshot")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hardened")
     bench = new_world(folder / "world", load_rates("default"), items=110, seed=23)
-    recipe = find_recipe(msgspec.convert(RECIPE, Recipe), folder / "pro")
-    who = Who(models=["embedded:kite-l"])
-    carry_out(prepare(bench, recipe, folder / "pro", who, skip_review=True))
+    recipe = msgspec.convert(RECIPE, Recipe)
+    et.refine(bench, recipe=recipe, to=folder / "pro", models=["embedded:kite-l"], skip_review=True)
     return folder
 
 
 def right_by_the_scene(item: Item, truth: Truth) -> set[str]:
     """The options that a solver which sees nothing but scene and question calls right."""
-    if truth.shown != truth.kind:  # the picture of another question shows nothing of this one
+    if truth.shown != truth.kind:  # the image of another question shows nothing of this one
         return set()
     return {choice.text for choice in item.choices} & solve(truth.kind, json.loads(truth.scene), item.question)
 
@@ -68,10 +66,10 @@ def test_golds_stay_and_no_new_option_is_right(world: Path) -> None:
 
 
 def test_settings_are_asked_and_told_on_one_page(world: Path) -> None:
-    """A bird that answers in words can take ten options: its marks beyond D were in nobody's training."""
+    """A bird that answers in words can take ten options: its letters beyond D were in nobody's training."""
     runs = []
     for name in ("benchmark", "ten-options"):
-        asking = Asking(conditions=(Condition(sight="image"), Condition(sight="blind")))
+        asking = Asking(conditions=(Condition(modality="image"), Condition(modality="no-image")))
         session = Session(Benchmark(world / "pro" / name), parse_models(["kite-l=embedded:kite-l"]), asking)
         session.run(world / f"run-{name}")
         runs.append(Run(world / f"run-{name}"))
@@ -84,5 +82,5 @@ def test_settings_are_asked_and_told_on_one_page(world: Path) -> None:
     steps = told["blind-steps"].filter(model="all models")
     assert steps["step"].to_list() == ["few options", "ten options"]
     assert steps["guessing"][1] < steps["guessing"][0], "guessing falls with more options"
-    write_report(runs, world / "page.html", Wanted(gallery=1))
+    et.report(runs, page=world / "page.html", gallery=1)
     assert "Right with few options, wrong with ten" in (world / "page.html").read_text("utf-8")

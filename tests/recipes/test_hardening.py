@@ -11,15 +11,17 @@ import polars as pl
 import pytest
 from PIL import Image as Pillow
 
+import eyetest as et
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.commands.review_tools import export_review, import_review
 from eyetest.errors import InputError, MissingExtraError
 from eyetest.harden.options import OptionAuthors
-from eyetest.jobs.refine import Who, carry_out, find_recipe, prepare
-from eyetest.jobs.review import ReviewWishes, open_review
-from eyetest.jobs.review_tools import read_review_files, write_review_files
 from eyetest.pages.item_links import Query
-from eyetest.recipes import Refined, check_recipe, hardening
+from eyetest.recipes import hardening
 from eyetest.recipes.hardening import Hardener, Outcome
+from eyetest.recipes.loading import check_recipe
+from eyetest.recipes.refining import Refined
+from eyetest.recipes.reviews import ReviewSettings, open_review
 from eyetest.records import Choice, Lineage, Message, Prompt, Recipe, Verdict, Words, letter
 from tests.recipes.benches import decide, make_bench
 
@@ -58,7 +60,7 @@ def grow(benchmark: Benchmark, to: Path, settings: Grow, authors: OptionAuthors 
 
 
 def shoot(benchmark: Benchmark, to: Path, settings: Shoot, authors: OptionAuthors | None) -> Outcome:
-    """A picture that depends on the text; the last item cannot be drawn."""
+    """An image that depends on the text; the last item cannot be drawn."""
     step = Lineage(step="screenshot", source=benchmark.manifest.name)
     manifest = msgspec.structs.replace(benchmark.manifest, lineage=(*benchmark.manifest.lineage, step))
     *drawn, left = list(benchmark)
@@ -89,10 +91,9 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def refine(folder: Path, *, recipe: dict[str, Any] = RECIPE, **more: Any) -> Refined:
-    chosen = find_recipe(msgspec.convert(recipe, Recipe), folder / "d")
+    chosen = msgspec.convert(recipe, Recipe)
     panels = {"scribe": ["w"], "reader": ["c"]} if "panels" not in more else more.pop("panels")
-    who = Who(models=MODELS, panels=panels)
-    return carry_out(prepare(Benchmark(folder / "b"), chosen, folder / "d", who, **more))[0]
+    return et.refine(folder / "b", recipe=chosen, to=folder / "d", models=MODELS, panel=panels, **more).outcome
 
 
 def settings(folder: Path) -> dict[str, Benchmark]:
@@ -152,37 +153,37 @@ def test_people_look_at_the_grown_items_and_what_they_mend_is_drawn(tmp_path: Pa
 def test_other_tools_show_and_mend_the_grown_items(tmp_path: Path) -> None:
     make_bench(tmp_path / "b", 12)
     refine(tmp_path)
-    write_review_files([tmp_path / "d"], tmp_path / "out")
+    export_review(tmp_path / "d", to=tmp_path / "out")
     with (tmp_path / "out/queue.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert rows
     assert all(row["options"].splitlines()[-1] == "F. new 1" for row in rows)
     drafts = (tmp_path / "d/drafts/six-options").resolve()
-    assert all(Path(row["pictures"]).is_relative_to(drafts) for row in rows)
+    assert all(Path(row["images"]).is_relative_to(drafts) for row in rows)
     said = {"reviewer": "ann", "decision": "fix", "edit_f": "mended", "label_one-right": "yes"}
     said |= {f"label_{name}": "yes" for name in ("coherent", "on-topic", "plausible")}
     with (tmp_path / "ann.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(row | said for row in rows)
-    assert read_review_files(tmp_path / "ann.csv", tmp_path / "d").added == len(rows)
+    assert import_review(tmp_path / "ann.csv", on=tmp_path / "d").facts["new"] == len(rows)
     assert refine(tmp_path).paused == ""
     assert {item.choices[5].text for item in settings(tmp_path)["six-options"]} == {"mended"}
 
 
 def test_reviewers_see_and_mend_the_grown_items(tmp_path: Path) -> None:
-    """In the browser as in the queue: six options, pictures and golds of the draft, edits by its letters."""
+    """In the browser as in the queue: six options, images and golds of the draft, edits by its letters."""
     make_bench(tmp_path / "b", 12)
     waiting = [verdict.item for verdict in refine(tmp_path).waiting]
-    project, collection = open_review([tmp_path / "d"], ReviewWishes())
+    project, collection = open_review([tmp_path / "d"], ReviewSettings())
     drafts = Benchmark(tmp_path / "d/drafts/six-options")
     story = collection.item(waiting[0])
     assert story.item == collection.record(waiting[0]) == drafts[waiting[0]]
     assert len(story.item.choices) == 6
-    assert [row.picture for row in collection.rows(collection.view(Query(ids=(waiting[0],))))] == [story.row.picture]
+    assert [row.image for row in collection.rows(collection.view(Query(ids=(waiting[0],))))] == [story.row.image]
     assert story.row.gold == letter(drafts[waiting[0]].gold[0])
     image = story.item.images[0]
-    assert collection.picture(image.sha256) == (image, drafts.images.read(image))
+    assert collection.image(image.sha256) == (image, drafts.images.read(image))
     project.invite("ann")
     ann = project.person("ann")
     labels = {"one-right": "yes", "distractors": "yes"}
@@ -257,6 +258,6 @@ def test_orders_that_cannot_work() -> None:
     backwards = RECIPE | {"stages": [STAGES[3], STAGES[1]]}
     with pytest.raises(InputError, match="first options and then screenshot"):
         check_recipe(msgspec.convert(backwards, Recipe), "mine")
-    late = {"screen": "blind-hits", "panel": "scribe", "keep": {"hits": {"op": "<", "value": 1}}}
+    late = {"filter": "blind-hits", "panel": "scribe", "keep": {"hits": {"op": "<", "value": 1}}}
     with pytest.raises(InputError, match="comes after hardening"):
         check_recipe(msgspec.convert(RECIPE | {"stages": [*STAGES, late]}, Recipe), "mine")

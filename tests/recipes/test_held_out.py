@@ -12,10 +12,10 @@ import pytest
 from numpy.typing import NDArray
 
 from eyetest.benchmarks import BenchmarkWriter
-from eyetest.recipes import load_recipe
+from eyetest.filters import FILTERS, Evidence, FilterInput, Seat
+from eyetest.recipes.loading import load_recipe
 from eyetest.recipes.panels import asked_of_all, residual
 from eyetest.records import Choice, Item, Manifest
-from eyetest.screens import SCREENS, Evidence, ScreenInput, Seat
 from tests.recipes.benches import by_item, write_yaml
 from tests.runs.conftest import Eyetest
 
@@ -38,7 +38,7 @@ class Matrix(NamedTuple):
             for m, model in enumerate(self.models)
             for i, item in enumerate(self.items)
         ]
-        usual = {"outcome": "answered", "reading": None, "choice": None, "metric": "given", "order": 0, "trial": 0}
+        usual = {"outcome": "answered", "reading": None, "choice": None, "metric": "given", "order": 0, "sample": 0}
         frame = pl.DataFrame(rows).with_columns(*(pl.lit(value).alias(name) for name, value in usual.items()))
         return Evidence(frame, self.models, 1)
 
@@ -68,8 +68,8 @@ def test_what_is_left_is_answered_blind_more_by_models_that_had_no_say(matrix: M
     for seed in range(PANELS):
         order = np.random.default_rng(seed).permutation(24)
         seats, out = ([Seat(matrix.models[m]) for m in part] for part in (order[:8], order[8:]))
-        case = ScreenInput(RULE, items, evidence.only([seat.model for seat in seats]), seats, size=8)
-        verdicts = list(SCREENS["blind-hits"].judge(case))
+        case = FilterInput(RULE, items, evidence.only([seat.model for seat in seats]), seats, size=8)
+        verdicts = list(FILTERS["blind-hits"].judge(case))
         left = [one for one, verdict in zip(items, verdicts, strict=True) if verdict.verdict == "keep"]
         hits = matrix.right[order[:8]].sum(axis=0)
         assert [one.id for one in left] == [name for name, n in zip(matrix.items, hits, strict=True) if n <= 2]
@@ -101,15 +101,15 @@ def test_one_panel_end_to_end(
             writer.add(item(name))
     rows = pl.DataFrame(
         [
-            {"item": name, "model": model, "sight": "blind", "given": float(matrix.right[m, i])}
+            {"item": name, "model": model, "modality": "no-image", "given": float(matrix.right[m, i])}
             for m, model in enumerate(matrix.models)
             for i, name in enumerate(matrix.items)
         ]
     )
     rows.write_parquet(tmp_path / "answers.parquet")
-    eyetest("import-answers", "answers.parquet", "--to", "r", "--bench", "b").fine()
-    panels = {"inspectors": {"size": 8, "sight": "blind", "held_out": 16}}
-    stage = {"screen": "blind-hits", "panel": "inspectors", "keep": {"hits": {"op": "<=", "value": 2}}}
+    eyetest("import", "answers.parquet", "--to", "r", "--bench", "b").fine()
+    panels = {"inspectors": {"size": 8, "modality": "no-image", "held_out": 16}}
+    stage = {"filter": "blind-hits", "panel": "inspectors", "keep": {"hits": {"op": "<=", "value": 2}}}
     write_yaml(tmp_path / "recipe.yaml", {"panels": panels, "stages": [stage]})
     inspectors = sorted(matrix.models)[::3]
     out = [model for model in matrix.models if model not in inspectors]

@@ -19,15 +19,15 @@ from tests.running.processes import Nursery, until
 KILLS = 20
 RECIPE: dict[str, Any] = {
     "panels": {
-        "inspectors": {"size": 3, "sight": "blind-guess", "trials": 5, "sampling": {"temperature": 0.7}},
+        "inspectors": {"size": 3, "modality": "no-image-guess", "samples": 5, "sampling": {"temperature": 0.7}},
         "contestants": {"size": 2},
         "judges": {"size": 1},
     },
     "stages": [
         {"grade": "difficulty", "panel": "contestants", "bands": {"easy": [2, 2], "middle": [1, 1], "hard": [0, 0]}},
-        {"screen": "zero-pass", "panel": "contestants", "judge": "judges"},
+        {"filter": "zero-pass", "panel": "contestants", "judge": "judges"},
         {
-            "screen": "blind-majority",
+            "filter": "blind-majority",
             "panel": "inspectors",
             "answers": {"op": ">", "value": 2},
             "keep": {"hits": {"op": "<", "value": 2}},
@@ -175,11 +175,11 @@ def test_kill_9_while_options_are_written_and_while_pages_are_drawn(
     assert outcome(tmp_path / "killed") == outcome(tmp_path / "whole")
     for name in ("options.json", "more/items.parquet", "pages/items.parquet", "pages/layout.parquet"):
         assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
-    pictures = [
+    images = [
         sorted(path.name for path in (tmp_path / one / "pages/images").rglob("*.png")) for one in ("killed", "whole")
     ]
-    assert pictures[0] == pictures[1]
-    assert len(pictures[0]) == len(items)
+    assert images[0] == images[1]
+    assert len(images[0]) == len(items)
 
 
 def test_ctrl_c_stops_it_and_the_same_command_goes_on(tmp_path: Path, nursery: Nursery) -> None:
@@ -197,7 +197,7 @@ def test_ctrl_c_stops_it_and_the_same_command_goes_on(tmp_path: Path, nursery: N
     process.wait()
     assert process.code == 130, process.stderr
     assert "stopped by you" in process.stderr
-    assert "The same command goes on from here." in process.stderr
+    assert "the same command goes on from here" in process.stderr
     assert not (tmp_path / "d/verdicts.parquet").exists()
     assert nursery.run(*command, *who, "--to", "d").code == 0
     assert nursery.run(*command, *who, "--to", "whole").code == 0

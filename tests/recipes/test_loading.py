@@ -7,17 +7,18 @@ import pytest
 import yaml
 
 from eyetest.errors import InputError
-from eyetest.recipes import load_recipe, recipe_names, recipe_text
+from eyetest.recipes.listing import recipe_names, recipe_text
+from eyetest.recipes.loading import load_recipe
 
 GOOD = """
 panels:
-  inspectors: {size: 3, sight: blind, models: {grey-one: {sight: grey}}}
+  inspectors: {size: 3, modality: no-image, models: {grey-one: {modality: gray}}}
   contestants: {size: 4}
   judges: {size: 1}
 stages:
-  - {screen: blind-hits, panel: inspectors, keep: {hits: {op: "<=", value: 1}}}
+  - {filter: blind-hits, panel: inspectors, keep: {hits: {op: "<=", value: 1}}}
   - {grade: difficulty, panel: contestants, bands: {easy: [3, 4], hard: [0, 2]}, drop: [easy]}
-  - {screen: zero-pass, panel: contestants, judge: judges}
+  - {filter: zero-pass, panel: contestants, judge: judges}
   - {review: {reviewers: 2}}
   - {select: {per: core, count: 5}}
 rescale: {contestants: proportional}
@@ -51,7 +52,7 @@ def test_the_good_one_is_good(tmp_path: Path) -> None:
     [
         ("stages:", "stage:", ': no setting "stage"; did you mean "stages"?'),
         ("rescale:", "rescales:", ': no setting "rescales"; did you mean "rescale"?'),
-        ("{size: 4}", "{size: 4, sigth: blind}", ', panels: no setting "sigth"; did you mean "sight"?'),
+        ("{size: 4}", "{size: 4, modalty: blind}", ', panels: no setting "modalty"; did you mean "modality"?'),
         ("{size: 4}", "{size: 4, keep: 1}", ', panels: no setting "keep"; known: ask,'),
         ("keep: {hits", "kep: {hits", ', stages 1: no setting "kep"; did you mean "keep"?'),
         ("value: 1}}", "vaule: 1}}", ', stages 1, keep: no setting "vaule"; did you mean "value"?'),
@@ -59,11 +60,11 @@ def test_the_good_one_is_good(tmp_path: Path) -> None:
         ("{reviewers: 2}", "{reviewer: 2}", ', stages 4, review: no setting "reviewer"; did you mean "reviewers"?'),
         ("count: 5", "cuont: 5", ', stages 5, select: no setting "cuont"; did you mean "count"?'),
         (
-            "{sight: grey}",
-            "{sigth: grey}",
-            ', panels inspectors, grey-one: no setting "sigth"; did you mean "sight"?',
+            "{modality: gray}",
+            "{modalty: grey}",
+            ', panels inspectors, grey-one: no setting "modalty"; did you mean "modality"?',
         ),
-        ("{sight: grey}", "{order: 3}", ', panels inspectors, grey-one: no setting "order"; known: ask, history,'),
+        ("{modality: gray}", "{order: 3}", ', panels inspectors, grey-one: no setting "order"; known: ask, history,'),
     ],
 )
 def test_a_misspelt_key_anywhere(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -74,11 +75,15 @@ def test_a_misspelt_key_anywhere(tmp_path: Path, old: str, new: str, message: st
     ("old", "new", "message"),
     [
         ("{size: 4}", "{size: 0}", ", panels, size: Expected `int` >= 1"),
-        ("{size: 4}", "{sight: image}", ", panels: Object missing required field `size`"),
+        ("{size: 4}", "{modality: image}", ", panels: Object missing required field `size`"),
         ("{size: 4}", "{size: four}", ", panels, size: Expected `int`, got `str`"),
-        ("sight: blind,", "sight: blnd,", ", panels, sight: Invalid enum value 'blnd'"),
+        ("modality: no-image,", "modality: blnd,", ", panels, modality: Invalid enum value 'blnd'"),
         ('"<="', '"=<"', ", stages 1, keep, op: Invalid enum value '=<'"),
-        ("{sight: grey}", "{sight: gray}", ", panels inspectors, grey-one, sight: Invalid enum value 'gray'"),
+        (
+            "{modality: gray}",
+            "{modality: grey}",
+            ", panels inspectors, grey-one, modality: Invalid enum value 'grey'",
+        ),
         ("contestants: proportional", "contestants: linear", ", rescale: Invalid enum value 'linear'"),
         ("contestants: proportional", "contestant: proportional", ', rescale: no panel "contestant"; did you mean'),
         (
@@ -88,9 +93,9 @@ def test_a_misspelt_key_anywhere(tmp_path: Path, old: str, new: str, message: st
         ),
         ("judge: judges", "judge: judge", ': the stage zero-pass: no panel "judge"; did you mean "judges"?'),
         ("panel: inspectors, ", "", ": the stage blind-hits: it does not say which panel answers"),
-        ("screen: blind-hits", "screen: blind-hit", 'no screen named "blind-hit"; did you mean "blind-hits"?'),
-        ("screen: zero-pass", "screen: blind-hits", '2 stages are called "blind-hits"'),
-        ("screen: zero-pass", "screen: zero-pass, rate: 0.1", "zero-pass has no use for rate (it knows"),
+        ("filter: blind-hits", "filter: blind-hit", 'no filter named "blind-hit"; did you mean "blind-hits"?'),
+        ("filter: zero-pass", "filter: blind-hits", '2 stages are called "blind-hits"'),
+        ("filter: zero-pass", "filter: zero-pass, rate: 0.1", "zero-pass has no use for rate (it knows"),
         ("{reviewers: 2}", "{reviewers: 2}, panel: inspectors", "review has no use for panel"),
         ("count: 5}", "count: 5}, min_answers: 3", "select has no use for min_answers (it knows"),
         ("count: 5}", "count: 5}, keep: {hits: {op: '<', value: 1}}", "select has no use for keep"),
@@ -99,22 +104,22 @@ def test_a_misspelt_key_anywhere(tmp_path: Path, old: str, new: str, message: st
         ("drop: [easy]", "drop: [esay]", "no band esay; there are easy, hard"),
         ("keep: {hits: ", "keep: {hist: ", "keep says hist; it takes hits or share"),
         ("value: 1}}", "value: 3}}", "<= 3 of 3 models is always so; no answer could change it"),
-        ("grade: difficulty", "grade: difficulty, screen: blind-hits", "a stage is one of screen, grade, review"),
+        ("grade: difficulty", "grade: difficulty, filter: blind-hits", "a stage is one of filter, grade, review"),
         (
             "{review: {reviewers: 2}}",
             "{name: nothing}",
-            "a stage is one of screen, grade, review, select, harden; found none",
+            "a stage is one of filter, grade, review, select, harden; found none",
         ),
-        ("grade: difficulty", "screen: difficulty", "write grade: difficulty"),
-        ("screen: zero-pass", "grade: zero-pass", "write screen: zero-pass"),
+        ("grade: difficulty", "filter: difficulty", "write grade: difficulty"),
+        ("filter: zero-pass", "grade: zero-pass", "write filter: zero-pass"),
         ("count: 5}", "count: 5, total: 7}", "say one of count (of each quota), total"),
         (
             "drop: [easy]",
             "drop: [easy], best_cut: [vqa], right: {vqa: {op: '>=', value: 1}}",
             "vqa stands under right",
         ),
-        ("screen: zero-pass", "screen: zero-pass, best_cut: [vqa]", "has to be chosen by a grade"),
-        ("screen: blind-hits", "screen: blind-hits, best_cut: [vqa]", "blind-hits has no use for best_cut"),
+        ("filter: zero-pass", "filter: zero-pass, best_cut: [vqa]", "has to be chosen by a grade"),
+        ("filter: blind-hits", "filter: blind-hits, best_cut: [vqa]", "blind-hits has no use for best_cut"),
         ("count: 5}", "fraction: 0.5, by: information}", "information takes a panel of at least 9 models, not 0"),
     ],
 )
@@ -125,16 +130,16 @@ def test_what_cannot_work(tmp_path: Path, old: str, new: str, message: str) -> N
 @pytest.mark.parametrize(
     ("stage", "message"),
     [
-        ({"screen": "probe"}, "which probe"),
-        ({"screen": "probe", "probe": "malformd"}, 'did you mean "malformed"?'),
-        ({"screen": "probe", "probe": "malformed", "panel": "p"}, "no model is asked"),
-        ({"screen": "wrong-gold", "panel": "p"}, "keep has to say one of sound"),
-        ({"screen": "leak", "panel": "p"}, 'did you mean "leaks"?'),
-        ({"screen": "leaks", "panel": "p", "keep": {"hits": {"op": "<", "value": 1}}}, "no use for keep"),
-        ({"screen": "blind-majority", "panel": "p"}, "keep says nothing; it takes hits or share"),
-        ({"screen": "chance-aware", "panel": "p", "rate": 0}, "Expected `float` > 0"),
-        ({"screen": "chance-aware", "panel": "p", "rate": 5}, "Expected `float` < 1"),
-        ({"screen": "chance-aware", "panel": "p", "keep": {"hits": {"op": "<", "value": 1}}}, "no use for keep"),
+        ({"filter": "probe"}, "which probe"),
+        ({"filter": "probe", "probe": "malformd"}, 'did you mean "malformed"?'),
+        ({"filter": "probe", "probe": "malformed", "panel": "p"}, "no model is asked"),
+        ({"filter": "wrong-gold", "panel": "p"}, "keep has to say one of sound"),
+        ({"filter": "leak", "panel": "p"}, 'did you mean "leaks"?'),
+        ({"filter": "leaks", "panel": "p", "keep": {"hits": {"op": "<", "value": 1}}}, "no use for keep"),
+        ({"filter": "blind-majority", "panel": "p"}, "keep says nothing; it takes hits or share"),
+        ({"filter": "chance-aware", "panel": "p", "rate": 0}, "Expected `float` > 0"),
+        ({"filter": "chance-aware", "panel": "p", "rate": 5}, "Expected `float` < 1"),
+        ({"filter": "chance-aware", "panel": "p", "keep": {"hits": {"op": "<", "value": 1}}}, "no use for keep"),
     ],
 )
 def test_screens_are_checked_before_anybody_is_asked(tmp_path: Path, stage: dict[str, Any], message: str) -> None:
@@ -177,7 +182,9 @@ def test_a_name_that_is_not_there(tmp_path: Path) -> None:
 
 def test_yaml_that_people_write(tmp_path: Path) -> None:
     """Numbers as names, anchors, comments, other line ends."""
-    text = "panels: {7: {size: 1, sight: blind}}\r\nstages:\r\n  # one\r\n  - &s {screen: blind-hits, panel: '7',"
+    text = (
+        "panels: {7: {size: 1, modality: no-image}}\r\nstages:\r\n  # one\r\n  - &s {filter: blind-hits, panel: '7',"
+    )
     text += " keep: {hits: {op: '<', value: 1}}, name: 1st}\r\n"
     path = tmp_path / "mine.yaml"
     path.write_text(text, newline="")

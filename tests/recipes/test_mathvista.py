@@ -12,22 +12,22 @@ import polars as pl
 import pytest
 
 from eyetest.benchmarks import Benchmark
-from eyetest.recipes import load_recipe
+from eyetest.filters import FILTERS, Evidence, FilterInput, Seat
+from eyetest.filters.hits import BAND
+from eyetest.recipes.loading import load_recipe
 from eyetest.records import Choice, Cut, Item, Stage
 from eyetest.results.gather import results_of
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
-from eyetest.screens import SCREENS, Evidence, ScreenInput, Seat
-from eyetest.screens.hits import BAND
 from tests.recipes.benches import by_item, counts, kept, verdicts, write_yaml
 from tests.runs.conftest import Eyetest
 
 BLIND = {
-    "panels": {"inspectors": {"size": 8, "sight": "blind"}},
-    "stages": [{"screen": "blind-hits", "panel": "inspectors", "keep": {"hits": {"op": "<=", "value": 2}}}],
+    "panels": {"inspectors": {"size": 8, "modality": "no-image"}},
+    "stages": [{"filter": "blind-hits", "panel": "inspectors", "keep": {"hits": {"op": "<=", "value": 2}}}],
 }
 MAP = "item=item_id,given=correct_if_given,model=model+setting+augment"
-SIGHTS = "sight=condition:text>blind,caption>caption,image>image"
+MODALITIES = "modality=condition:text>no-image,caption>caption,image>image"
 
 
 @pytest.fixture
@@ -46,8 +46,8 @@ def here(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest:
 
 def refine(eyetest: Eyetest, answers: Path, *more: object, fields: str = MAP, recipe: str = "recipe.yaml") -> float:
     """Bring answers in and refine; how long the refining took."""
-    bring = ("import-answers", answers, "--to", "r", "--bench", "b", "--map", fields, "--map-values", SIGHTS)
-    eyetest(*bring, "--fill", "trial=0").fine()
+    bring = ("import", answers, "--to", "r", "--bench", "b", "--map", fields, "--map-values", MODALITIES)
+    eyetest(*bring, "--fill", "sample=0").fine()
     began = time.perf_counter()
     eyetest("refine", "b", "--recipe", recipe, "--answers", "r", "--to", "d", *more).fine()
     return time.perf_counter() - began
@@ -113,7 +113,7 @@ def test_our_own_reading_of_the_raw_answers(here: Path, predictions: pl.DataFram
 
 
 def moved(items: Sequence[Item], seed: int) -> list[Item]:
-    """Another option is the gold, by lot: nobody can know such an item, whatever is believed of it."""
+    """Another option is the gold, at random: nobody can know such an item, whatever is believed of it."""
     rng, made = random.Random(seed), []
     for item in items:
         gold = rng.choice([option for option in range(len(item.choices)) if option not in item.gold])
@@ -128,8 +128,8 @@ def test_distractors_hardly_ever_pass_the_blind_screen(
 ) -> None:
     """Every distractor takes its turn as the gold; counting hits lets a sixth of them through."""
     predictions.filter(pl.col("condition") == "text").drop("correct_if_given").write_parquet(here / "raw.parquet")
-    fields = ("--map", "item=item_id,text=raw_output,model=model+setting+augment", "--map-values", SIGHTS)
-    eyetest("import-answers", "raw.parquet", "--to", "r", "--bench", "b", *fields, "--fill", "trial=0").fine()
+    fields = ("--map", "item=item_id,text=raw_output,model=model+setting+augment", "--map-values", MODALITIES)
+    eyetest("import", "raw.parquet", "--to", "r", "--bench", "b", *fields, "--fill", "sample=0").fine()
     bench = Benchmark(here / "b")
     scores = results_of([Run(here / "r")], Scorer(), bench=bench).scores.collect()
     named = scores.with_columns(pl.col("item", "model", "choice", "metric", "outcome", "reading").cast(pl.String))
@@ -141,11 +141,11 @@ def test_distractors_hardly_ever_pass_the_blind_screen(
         rows = named.filter(pl.col("item").is_in(list(golds)))
         right = [float(choice in golds[item]) for item, choice in rows.select("item", "choice").iter_rows()]
         heard = Evidence(rows.with_columns(pl.Series("score", right)), [seat.model for seat in seats], 1)
-        verdicts = SCREENS[stage.screen or ""].judge(ScreenInput(stage, items, heard, seats, len(seats)))
+        verdicts = FILTERS[stage.filter or ""].judge(FilterInput(stage, items, heard, seats, len(seats)))
         return sum(one.verdict != "keep" for one in verdicts)
 
-    strict, loose = (Stage(screen="chance-aware", panel="p", rate=rate) for rate in (0.05, 0.2))
-    counting = Stage(screen="blind-hits", panel="p", keep={"hits": Cut(op="<=", value=2)})
+    strict, loose = (Stage(filter="chance-aware", panel="p", rate=rate) for rate in (0.05, 0.2))
+    counting = Stage(filter="blind-hits", panel="p", keep={"hits": Cut(op="<=", value=2)})
     told = {
         "true golds": [passing(stage, sound) for stage in (strict, loose, counting)],
         "distractors": [passing(stage, moved(sound, 1)) for stage in (strict, loose, counting)],

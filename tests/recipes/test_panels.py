@@ -14,7 +14,7 @@ MODELS = {name: ModelEntry(spec="scripted:", base="base-of-b" if name == "b" els
 
 
 def recipe(rescale: bool = False, **panel: Any) -> Recipe:
-    made = msgspec.convert({"size": 3, "sight": "blind", **panel}, Panel)
+    made = msgspec.convert({"size": 3, "modality": "no-image", **panel}, Panel)
     return Recipe(panels={"inspectors": made}, rescale={"inspectors": "proportional"} if rescale else {})
 
 
@@ -86,9 +86,9 @@ def test_an_unknown_panel() -> None:
 
 
 def test_orders_are_conditions_of_their_own() -> None:
-    one = seat(recipe(orders=3, trials=2), MODELS, {"inspectors": "abc"})["inspectors"]
-    assert [(condition.order, condition.sight) for condition in one.conditions()] == [
-        *((order, "blind") for order in range(3))
+    one = seat(recipe(orders=3, samples=2), MODELS, {"inspectors": "abc"})["inspectors"]
+    assert [(condition.order, condition.modality) for condition in one.conditions()] == [
+        *((order, "no-image") for order in range(3))
     ]
     assert one.tests == 6
 
@@ -97,20 +97,20 @@ def test_orders_are_conditions_of_their_own() -> None:
 
 
 def said(*rows: dict[str, Any]) -> Any:
-    return results([{"sight": "blind", "score": 1, **row} for row in rows])
+    return results([{"modality": "no-image", "score": 1, **row} for row in rows])
 
 
 def hear(found: Any, names: str = "a", **panel: Any) -> list[tuple[Any, ...]]:
     one = seat(recipe(**panel, rescale=True), MODELS, {"inspectors": names})["inspectors"]
     frame = recorded(found, one)
-    return frame.select("item", "model", "ask", "trial").sort("item", "model", "ask", "trial").rows()
+    return frame.select("item", "model", "ask", "sample").sort("item", "model", "ask", "sample").rows()
 
 
 def test_the_panels_own_protocol_is_heard() -> None:
     found = said(
         {"item": "1", "model": "a", "ask": "cot"},
         {"item": "1", "model": "a", "ask": "direct"},
-        {"item": "1", "model": "a", "sight": "image"},
+        {"item": "1", "model": "a", "modality": "image"},
         {"item": "1", "model": "b"},
     )
     assert hear(found) == [("1", "a", "direct", 0)]
@@ -126,40 +126,40 @@ def test_another_protocol_if_there_is_only_one() -> None:
 
 
 def test_as_many_tests_as_the_panel_makes() -> None:
-    found = said(*({"item": "1", "model": "a", "trial": trial} for trial in (5, 3, 1)))
+    found = said(*({"item": "1", "model": "a", "sample": sample} for sample in (5, 3, 1)))
     assert [row[3] for row in hear(found)] == [1]
-    assert [row[3] for row in hear(found, trials=2)] == [1, 3]
+    assert [row[3] for row in hear(found, samples=2)] == [1, 3]
     assert [row[3] for row in hear(found, orders=4)] == [1, 3, 5]
 
 
-def test_who_answered_with_a_sight() -> None:
+def test_who_answered_with_a_modality() -> None:
     found = said(
-        {"item": "1", "model": "b"}, {"item": "1", "model": "a"}, {"item": "1", "model": "c", "sight": "grey"}
+        {"item": "1", "model": "b"}, {"item": "1", "model": "a"}, {"item": "1", "model": "c", "modality": "gray"}
     )
-    assert answering(found, Panel(size=1, sight="blind")) == ["a", "b"]
+    assert answering(found, Panel(size=1, modality="no-image")) == ["a", "b"]
     assert isinstance(seat(recipe(rescale=True), MODELS, {})["inspectors"], Seated)
 
 
-def test_without_the_picture_is_without_the_picture_however_it_was_asked() -> None:
+def test_without_the_image_is_without_the_image_however_it_was_asked() -> None:
     """The panel's own words go first; else the way in which most is answered."""
-    ways = {"blind": (1, 0, 0), "blind-guess": (1, 1, 0), "grey": (0, 0, 1)}
+    ways = {"no-image": (1, 0, 0), "no-image-guess": (1, 1, 0), "gray": (0, 0, 1)}
     rows = [
-        {"item": str(i), "model": "a", "sight": sight, "score": float(score)}
-        for sight, scores in ways.items()
+        {"item": str(i), "model": "a", "modality": modality, "score": float(score)}
+        for modality, scores in ways.items()
         for i, score in enumerate(scores)
     ]
-    found, other = said(*rows), said(*(row for row in rows if row["sight"] != "blind"))
+    found, other = said(*rows), said(*(row for row in rows if row["modality"] != "no-image"))
     one = seat(recipe(rescale=True), MODELS, {"inspectors": "a"})["inspectors"]
-    assert set(recorded(found, one)["sight"]) == {"blind"}
+    assert set(recorded(found, one)["modality"]) == {"no-image"}
     heard = recorded(other, one)
-    assert set(heard["sight"]) == {"blind-guess"}
+    assert set(heard["modality"]) == {"no-image-guess"}
     assert answering(other, one.panel) == ["a"]
     assert told_of(one, recorded(found, one)) == []
-    assert told_of(one, heard) == ["panel inspectors: a heard as asked blind-guess, for want of answers blind"]
+    assert told_of(one, heard) == ["panel inspectors: a heard as asked no-image-guess, for want of answers no-image"]
 
 
-def test_a_picture_is_not_to_be_had_for_none() -> None:
-    with pytest.raises(InputError, match="a answered nothing with sight blind or blind-guess or grey"):
-        hear(said({"item": "1", "model": "a", "sight": "nothing"}))
-    with pytest.raises(InputError, match=r"a answered nothing with sight image$"):
-        hear(said({"item": "1", "model": "a"}), sight="image")
+def test_a_image_is_not_to_be_had_for_none() -> None:
+    with pytest.raises(InputError, match="a answered nothing with modality no-image or no-image-guess or gray"):
+        hear(said({"item": "1", "model": "a", "modality": "nothing"}))
+    with pytest.raises(InputError, match=r"a answered nothing with modality image$"):
+        hear(said({"item": "1", "model": "a"}), modality="image")

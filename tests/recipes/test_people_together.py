@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from eyetest.benchmarks import Benchmark
-from eyetest.jobs.review import ReviewWishes, open_review
+from eyetest.recipes.reviews import ReviewSettings, open_review
 from eyetest.records import Asked, Response
-from eyetest.review.project import ReviewProject
+from eyetest.studio.project import ReviewProject
 from tests.recipes.benches import by_item, counts, write_yaml
 from tests.runs.conftest import Eyetest
 from tests.scoring.test_table import animals, make_bench, make_run, request
@@ -60,13 +60,13 @@ def test_two_rounds_by_four_people(here: Path, eyetest: Eyetest) -> None:
     assert "first" in eyetest(*REFINE).fine()
     logic = {f"q{n}": "logic" for n in (6, 7, 8, 9)}
 
-    opened = open_review(PLACES, ReviewWishes())
+    opened = open_review(PLACES, ReviewSettings())
     with opened.project as project:
         assert sorted(work(project, "ann", drop="q0", core=logic)) == [f"q{n}" for n in range(10)]
     eyetest(*REFINE).fine()
     assert by_item(here / "d", "first") == {f"q{n}": "drop" if n == 0 else "keep" for n in range(10)}
 
-    opened = open_review(PLACES, ReviewWishes())
+    opened = open_review(PLACES, ReviewSettings())
     with opened.project as project:
         assert work(project, "ann", core={}) == [], "who decided about an item is not asked again"
         for name in ("bob", "eve"):
@@ -80,9 +80,10 @@ def test_two_rounds_by_four_people(here: Path, eyetest: Eyetest) -> None:
     }
     assert sorted(item.tags["core"] for item in refined.values()) == ["logic"] * 3 + ["math"] * 3
 
-    before = json.loads(eyetest("measure", "accuracy", "r", "--json").out)["rows"][0]
+    before = json.loads(eyetest("measure", "accuracy", "r", "--output", "json").out)["rows"][0]
     assert (before["accuracy"], before["n"]) == (5 / 10, 10)
-    told = json.loads(eyetest("measure", "accuracy", "r", "--bench", "d/benchmark", "--json").out)
+    eyetest("score", "r", "--bench", "d/benchmark").fine()
+    told = json.loads(eyetest("measure", "accuracy", "r", "--output", "json").out)
     right = [name for name in refined if (int(name[1:]) % 2 == 0) != (name == "q3")]
     assert [(row["accuracy"], row["n"]) for row in told["rows"]] == [(len(right) / 6, 6)]
     assert told["notes"] == ["r: 4 answers to items that the benchmark does not have left out"]
@@ -91,7 +92,7 @@ def test_two_rounds_by_four_people(here: Path, eyetest: Eyetest) -> None:
 def test_what_people_cannot_agree_on_holds_it_up_until_somebody_settles_it(here: Path, eyetest: Eyetest) -> None:
     write_yaml(here / "recipe.yaml", {"stages": [{"review": {"reviewers": 2, "form": "form.yaml"}, "name": "only"}]})
     eyetest(*REFINE).fine()
-    with open_review(PLACES, ReviewWishes()).project as project:
+    with open_review(PLACES, ReviewSettings()).project as project:
         work(project, "ann", drop="q0", core={})
         work(project, "bob", core={})
         eyetest(*REFINE).fine()
@@ -109,6 +110,7 @@ def test_what_people_cannot_agree_on_holds_it_up_until_somebody_settles_it(here:
         "logic",
         "math",
     )
-    told = json.loads(eyetest("measure", "accuracy", "r", "--bench", "d/benchmark", "--json").out)
+    eyetest("score", "r", "--bench", "d/benchmark").fine()
+    told = json.loads(eyetest("measure", "accuracy", "r", "--output", "json").out)
     assert [(row["accuracy"], row["n"]) for row in told["rows"]] == [(4 / 9, 9)], "q0 was never asked so"
     assert told["notes"] == ["r: 1 answer to a wording that people have changed since left out"]

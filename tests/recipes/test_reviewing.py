@@ -11,11 +11,11 @@ from tests.endpoint import Endpoint
 from tests.recipes.benches import by_item, counts, decide, kept, make_bench, outcome, verdicts, write_yaml
 from tests.runs.conftest import Eyetest
 
-HITS = {"screen": "blind-hits", "panel": "inspectors", "keep": {"hits": {"op": "<", "value": 2}}}
-TWO = {"inspectors": {"size": 2, "sight": "blind"}}
+HITS = {"filter": "blind-hits", "panel": "inspectors", "keep": {"hits": {"op": "<", "value": 2}}}
+TWO = {"inspectors": {"size": 2, "modality": "no-image"}}
 REVIEWED: dict[str, Any] = {
     "panels": TWO,
-    "stages": [HITS, {"review": {"reviewers": 2, "form": "Is it in the picture?"}}, {"select": {"total": 3}}],
+    "stages": [HITS, {"review": {"reviewers": 2, "form": "Is it in the image?"}}, {"select": {"total": 3}}],
 }
 USUAL = ("refine", "b", "--recipe", "recipe.yaml", "--models", "models.yaml", "--to", "d")
 
@@ -43,7 +43,7 @@ def test_it_waits_for_people_and_goes_on(here: Path, eyetest: Eyetest) -> None:
     waiting = [row["item"] for row in queue(here / "d")]
     assert waiting == [name for name, verdict in by_item(here / "d", "blind-hits").items() if verdict == "keep"]
     assert len(waiting) >= 6
-    assert {row["form"] for row in queue(here / "d")} == {"Is it in the picture?"}
+    assert {row["form"] for row in queue(here / "d")} == {"Is it in the image?"}
     assert "nothing after review was done yet (--skip-review goes on without people)" in said
     assert [stage for stage, _ in counts(here / "d")] == ["blind-hits", "review"]
     assert not (here / "d/benchmark").exists()
@@ -160,7 +160,7 @@ def test_later_panels_are_asked_about_the_mended_item(here: Path, endpoint: Endp
         here / "models.yaml", {"a": "scripted:blind=0", "b": "scripted:blind=0", "eye": f"openai:m@{endpoint.url}"}
     )
     panels: dict[str, Any] = {**TWO, "eyes": {"size": 1}}
-    later = {"screen": "blind-hits", "name": "later", "panel": "eyes", "keep": {"hits": {"op": "<", "value": 1}}}
+    later = {"filter": "blind-hits", "name": "later", "panel": "eyes", "keep": {"hits": {"op": "<", "value": 1}}}
     write_yaml(here / "recipe.yaml", {"panels": panels, "stages": [HITS, {"review": {}}, later]})
     command = (*USUAL, "--skip-review", "--panel", "inspectors=a,b", "--panel", "eyes=eye")
     eyetest(*command).fine()
@@ -174,7 +174,7 @@ def test_later_panels_are_asked_about_the_mended_item(here: Path, endpoint: Endp
 
 
 def measured(eyetest: Eyetest, *words: str) -> list[dict[str, Any]]:
-    return list(json.loads(eyetest("measure", "accuracy", *words, "--json").fine())["rows"])
+    return list(json.loads(eyetest("measure", "accuracy", *words, "--output", "json").fine())["rows"])
 
 
 def blind(folder: Path) -> dict[tuple[str, str], float]:
@@ -188,8 +188,11 @@ def test_measures_of_the_run_count_with_the_golds_that_people_mended(
     """As the refinement does, on all that it says."""
     endpoint.answer = lambda attempt: "D"
     write_yaml(here / "models.yaml", {"eye": f"openai:m@{endpoint.url}"})
-    strict = {"screen": "blind-hits", "panel": "eyes", "keep": {"hits": {"op": "<", "value": 1}}}
-    recipe = {"panels": {"eyes": {"size": 1, "sight": "blind"}}, "stages": [strict, {"review": {"reviewers": 1}}]}
+    strict = {"filter": "blind-hits", "panel": "eyes", "keep": {"hits": {"op": "<", "value": 1}}}
+    recipe = {
+        "panels": {"eyes": {"size": 1, "modality": "no-image"}},
+        "stages": [strict, {"review": {"reviewers": 1}}],
+    }
     write_yaml(here / "recipe.yaml", recipe)
     eyetest(*USUAL).fine()
     waiting = [row["item"] for row in queue(here / "d")]
@@ -204,8 +207,10 @@ def test_measures_of_the_run_count_with_the_golds_that_people_mended(
     (after,) = measured(eyetest, "d/run")
     assert (after["accuracy"], after["n"]) == (1.0, 12)
     assert blind(here / "d") == {("panel", "before"): before["accuracy"], ("panel", "after"): 1.0}
-    (old,) = measured(eyetest, "d/run", "--bench", "b")
+    eyetest("score", "d/run", "--bench", "b").fine()
+    (old,) = measured(eyetest, "d/run")
     assert old["accuracy"] == before["accuracy"], "the benchmark that one names is the one that counts"
+    eyetest("score", "d/run").fine()
     (here / "d/review/decisions.csv").unlink()
     eyetest(*USUAL).fine()
     assert measured(eyetest, "d/run") == [before], "what people take back is taken back"
@@ -219,9 +224,9 @@ def test_an_answer_counts_for_the_wording_that_it_was_given_to(
     panels: dict[str, Any] = {"first": {"size": 1}, "second": {"size": 1}}
     few = {"op": "<", "value": 1}
     stages = [
-        {"screen": "blind-hits", "name": "before", "panel": "first", "keep": {"hits": few}},
+        {"filter": "blind-hits", "name": "before", "panel": "first", "keep": {"hits": few}},
         {"review": {}},
-        {"screen": "blind-hits", "name": "after", "panel": "second", "keep": {"hits": few}},
+        {"filter": "blind-hits", "name": "after", "panel": "second", "keep": {"hits": few}},
     ]
     write_yaml(here / "recipe.yaml", {"panels": panels, "stages": stages})
     command = (*USUAL, "--skip-review", "--panel", "first=one", "--panel", "second=two")
@@ -238,9 +243,11 @@ def test_an_answer_counts_for_the_wording_that_it_was_given_to(
         "1 answer to a wording that people have changed since left out" in eyetest("measure", "accuracy", "d/run").err
     )
     assert "1 answers are to a wording that people have changed since" in eyetest("score", "d/run").err
-    (old,) = measured(eyetest, "d/run", "--bench", "b", "--where", "item=q0")
+    eyetest("score", "d/run", "--bench", "b").fine()
+    (old,) = measured(eyetest, "d/run", "--where", "item=q0")
     assert (old["model"], old["accuracy"]) == ("one", 0.0)
-    (new,) = measured(eyetest, "d/run", "--bench", "d/benchmark", "--where", "item=q0")
+    eyetest("score", "d/run", "--bench", "d/benchmark").fine()
+    (new,) = measured(eyetest, "d/run", "--where", "item=q0")
     assert (new["model"], new["accuracy"]) == ("two", 0.0)
 
 
@@ -248,7 +255,7 @@ def test_recorded_answers_are_judged_by_the_mended_gold_too(here: Path, endpoint
     endpoint.answer = lambda attempt: "D"
     eyetest("run", "b", "--model", f"eye=openai:m@{endpoint.url}", "--to", "run").fine()
     one = {"eyes": {"size": 1}}
-    strict = {"screen": "blind-hits", "name": "later", "panel": "eyes", "keep": {"hits": {"op": "<", "value": 1}}}
+    strict = {"filter": "blind-hits", "name": "later", "panel": "eyes", "keep": {"hits": {"op": "<", "value": 1}}}
     write_yaml(here / "recipe.yaml", {"panels": one, "stages": [{"review": {}}, strict]})
     command = ("refine", "b", "--recipe", "recipe.yaml", "--answers", "run", "--to", "d", "--skip-review")
     eyetest(*command).fine()

@@ -6,10 +6,11 @@ import msgspec
 import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.recipes import load_recipe, recipe_names, recipe_text
+from eyetest.filters import FILTERS
 from eyetest.recipes.hardening import settings_of
+from eyetest.recipes.listing import recipe_names, recipe_text
+from eyetest.recipes.loading import load_recipe
 from eyetest.records import Choice, Cut, Item, Manifest, Panel, Recipe, Stage
-from eyetest.screens import SCREENS
 from tests.conftest import png
 from tests.recipes.benches import counts, write_yaml
 from tests.runs.conftest import Eyetest
@@ -22,8 +23,8 @@ def test_every_recipe_loads_and_says_what_it_is(name: str) -> None:
     assert recipe.seed == 0
     for stage in recipe.stages:
         if stage.panel:
-            screen = stage.screen or stage.grade
-            assert screen is None or screen in SCREENS
+            screen = stage.filter or stage.grade
+            assert screen is None or screen in FILTERS
 
 
 def test_they_are_all_there() -> None:
@@ -37,8 +38,8 @@ def named(recipe: Recipe, name: str) -> Stage:
 def test_mmstar() -> None:
     recipe = load_recipe("mmstar")
     assert recipe.panels == {
-        "inspectors": Panel(size=8, sight="blind", shots="two"),
-        "contestants": Panel(size=16, sight="image"),
+        "inspectors": Panel(size=8, modality="no-image", shots="two"),
+        "contestants": Panel(size=16, modality="image"),
     }
     assert [stage.title for stage in recipe.stages] == ["blind-hits", "difficulty", "review", "select"]
     assert named(recipe, "blind-hits").keep == {"hits": Cut(op="<=", value=2)}
@@ -56,8 +57,8 @@ def test_mmstar() -> None:
 def test_mmmu_pro() -> None:
     recipe = load_recipe("mmmu-pro")
     panel = recipe.panels["inspectors"]
-    assert (panel.size, panel.trials, panel.orders, panel.sight) == (4, 10, 1, "blind-guess")
-    assert panel.sampling["temperature"] > 0, "ten trials at temperature 0 are one"
+    assert (panel.size, panel.samples, panel.orders, panel.modality) == (4, 10, 1, "no-image-guess")
+    assert panel.sampling["temperature"] > 0, "ten samples at temperature 0 are one"
     stage = named(recipe, "blind-majority")
     assert (stage.answers, stage.keep) == (Cut(op=">", value=5), {"hits": Cut(op="<", value=3)})
     select = named(recipe, "select").select
@@ -78,7 +79,7 @@ def test_mmmu_pro() -> None:
 @pytest.mark.parametrize(("name", "easy", "middle"), [("lime", (6, 9), (3, 5)), ("lime-code", (5, 9), (3, 4))])
 def test_lime(name: str, easy: tuple[int, int], middle: tuple[int, int]) -> None:
     recipe = load_recipe(name)
-    assert recipe.panels["contestants"] == Panel(size=9, sight="image")
+    assert recipe.panels["contestants"] == Panel(size=9, modality="image")
     assert [stage.title for stage in recipe.stages] == ["difficulty", "zero-pass", "blind-count", "select"]
     graded = named(recipe, "difficulty")
     assert graded.bands == {"easy": easy, "middle": middle, "hard": (0, 2)}
@@ -107,7 +108,7 @@ def test_the_two_limes_differ_in_nothing_but_their_bands() -> None:
 
 def test_chance_aware_and_information() -> None:
     panel = load_recipe("chance-aware").panels["inspectors"]
-    assert (panel.size, panel.orders, panel.trials, panel.held_out) == (4, 10, 1, 1)
+    assert (panel.size, panel.orders, panel.samples, panel.held_out) == (4, 10, 1, 1)
     assert load_recipe("chance-aware").stages[0].rate == 0.05
     select = load_recipe("information").stages[0].select
     assert select
@@ -119,13 +120,11 @@ def test_every_recipe_runs(name: str, tmp_path: Path, monkeypatch: pytest.Monkey
     """With as many scripted models as its panels have seats; quotas as small as the benchmark."""
     monkeypatch.chdir(tmp_path)
     with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
-        picture = writer.images.put(png())
+        image = writer.images.put(png())
         for number in range(24):
             choices = tuple(Choice(f"option {place}", place == number % 4) for place in range(4))
             tags = {"core": "xy"[number % 2], "axis": "pqr"[number % 3], "subject": "s", "task": "t"}
-            item = Item(
-                id=f"q{number}", question=f"Which is {number}?", choices=choices, images=(picture,), tags=tags
-            )
+            item = Item(id=f"q{number}", question=f"Which is {number}?", choices=choices, images=(image,), tags=tags)
             writer.add(item)
     recipe = msgspec.to_builtins(load_recipe(name))
     for stage in recipe["stages"]:

@@ -9,8 +9,8 @@ import pytest
 import eyetest as et
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
-from eyetest.recipes import load_recipe
-from eyetest.recipes.loading import map_tags, needed_tags, parse_map_tags, refuse_missing_tags
+from eyetest.recipes.listing import list_recipes, needed_tags
+from eyetest.recipes.loading import load_recipe, map_tags, parse_map_tags, refuse_missing_tags
 from eyetest.records import Recipe
 from tests.recipes.benches import make_bench
 from tests.runs.conftest import Eyetest
@@ -26,14 +26,11 @@ SELECT = {"stages": [{"select": {"per": "core", "count": 2, "balance": ["axis"],
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_what_recipes_need(eyetest: Eyetest, name: str) -> None:
+def test_what_recipes_need(name: str) -> None:
     """Difficulty is none of it: the recipe grades it itself."""
     assert [(tag.name, tag.asked) for tag in needed_tags(load_recipe(name))] == PAPERS[name]
-    told = eyetest("recipe", "check", name).fine()
-    assert all(tag in told for tag, _ in PAPERS[name])
-    assert ("needs the tags" in eyetest("recipe", "show", name).err) == bool(PAPERS[name])
-    line = next(line for line in eyetest("recipe", "list").fine().splitlines() if line.split()[:1] == [name])
-    assert all(tag in line.partition("tags:")[2] for tag, _ in PAPERS[name])
+    listed = next(one.tags for one in list_recipes() if one.name == name)
+    assert all(tag in listed for tag, _ in PAPERS[name])
 
 
 def test_a_missing_tag_is_told_with_those_there_are(tmp_path: Path) -> None:
@@ -47,7 +44,7 @@ def test_a_missing_tag_is_told_with_those_there_are(tmp_path: Path) -> None:
 
 
 def test_the_task_of_a_screen_is_given_like_any_tag() -> None:
-    stage = {"screen": "wrong-gold", "panel": "p", "keep": {"sound": {"op": ">=", "value": 0.5}}}
+    stage = {"filter": "wrong-gold", "panel": "p", "keep": {"sound": {"op": ">=", "value": 0.5}}}
     recipe = msgspec.convert({"panels": {"p": {"size": 2}}, "stages": [stage]}, Recipe)
     assert needed_tags(recipe) == [], "it does without"
     assert map_tags(recipe, {"task": "category"}).stages[0].task == "category"
@@ -60,8 +57,8 @@ def test_the_benchmarks_own_tags_are_spread_over(tmp_path: Path) -> None:
     recipe = msgspec.convert(SELECT, Recipe)
     refined = et.refine(
         tmp_path / "b",
-        recipe,
-        {"m": "scripted:right=1"},
+        recipe=recipe,
+        models={"m": "scripted:right=1"},
         to=tmp_path / "d",
         map_tags={"core": "number", "axis": "core"},
     )

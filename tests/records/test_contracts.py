@@ -24,7 +24,7 @@ from eyetest.records import (
 from eyetest.runs.importing.bringing import answer_id
 
 EXAMPLES = Path(__file__).parent.parent / "fixtures" / "contracts"
-CONDITION = "sight ask shots template order marks method history trial"
+CONDITION = "modality ask shots template order letters method history sample"
 COLUMNS = {
     "answers": f"item model {CONDITION} text outcome given",
     "plan": f"item model {CONDITION} request",
@@ -52,7 +52,7 @@ def test_what_is_asked_has_the_axes_of_a_condition() -> None:
     """They are written twice, because the columns of the key stand around them."""
     axes = {field.name: (field.type, field.default) for field in msgspec.structs.fields(Condition)}
     asked = {field.name: (field.type, field.default) for field in msgspec.structs.fields(Asked)}
-    assert list(asked) == ["item", "model", *axes, "trial"]
+    assert list(asked) == ["item", "model", *axes, "sample"]
     assert {name: asked[name] for name in axes} == axes
 
 
@@ -72,20 +72,20 @@ def test_an_unknown_column_or_value_is_refused() -> None:
     with pytest.raises(msgspec.ValidationError, match="unknown field `modle`"):
         msgspec.convert({"item": "1", "model": "m", "modle": "m"}, Answer)
     with pytest.raises(msgspec.ValidationError, match="Invalid enum value 'sighted'"):
-        msgspec.convert({"item": "1", "model": "m", "sight": "sighted"}, Answer)
+        msgspec.convert({"item": "1", "model": "m", "modality": "sighted"}, Answer)
 
 
 def test_the_condition_of_an_answer() -> None:
-    answer = Answer(item="1", model="m", sight="grey", order=3, marks="digit")
-    assert answer.condition == Condition(sight="grey", order=3, marks="digit")
+    answer = Answer(item="1", model="m", modality="gray", order=3, letters="digit")
+    assert answer.condition == Condition(modality="gray", order=3, letters="digit")
 
 
 def test_keys_are_what_they_were_before_there_was_a_history() -> None:
     """Hashes in folders of older versions rest on them."""
-    asked = Asked(item="7", model="m", sight="blind", order=3, trial=2)
+    asked = Asked(item="7", model="m", modality="no-image", order=3, sample=2)
     own = msgspec.structs.replace(asked, history="own")
-    assert asked.key.hex() == "ac57c7e4d552431c5641deb82394cc41"
-    assert answer_id(msgspec.structs.astuple(asked)) == "2ef471383e62431ef346982c03205b09"
+    assert asked.key.hex() == "e726fe4ebf9a426bb889e1636c8233d9"
+    assert answer_id(msgspec.structs.astuple(asked)) == "a0ca164f031199dc682bb2a819b897b2"
     assert own.key != asked.key
     assert answer_id(msgspec.structs.astuple(own)) != answer_id(msgspec.structs.astuple(asked))
 
@@ -95,14 +95,14 @@ def test_models_and_recipes_load() -> None:
     assert models["llava-next-34b"].base == "nh2-yi-34b"
     recipe = msgspec.convert(yaml.safe_load((EXAMPLES / "recipe.yaml").read_text()), Recipe)
     assert recipe.panels["inspectors"].shots == "two"
-    assert [s.screen or s.grade or "person" for s in recipe.stages][:2] == ["blind-hits", "difficulty"]
+    assert [s.filter or s.grade or "person" for s in recipe.stages][:2] == ["blind-hits", "difficulty"]
     assert recipe.stages[0].keep["hits"].holds(2)
     assert recipe.stages[1].bands["tough"] == (0, 3)
 
 
 def test_a_stage_is_one_thing() -> None:
-    with pytest.raises(msgspec.ValidationError, match="found screen and grade"):
-        msgspec.convert({"screen": "a", "grade": "b"}, Stage)
+    with pytest.raises(msgspec.ValidationError, match="found filter and grade"):
+        msgspec.convert({"filter": "a", "grade": "b"}, Stage)
     with pytest.raises(msgspec.ValidationError, match="none of them"):
         msgspec.convert({"panel": "a"}, Stage)
 

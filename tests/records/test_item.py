@@ -21,7 +21,7 @@ def test_the_gold_travels_with_the_choice() -> None:
     assert msgspec.structs.replace(made, choices=(choices[1], choices[0])).gold == (0,)
 
 
-def test_pictures_are_named_in_question_hint_and_choices() -> None:
+def test_images_are_named_in_question_hint_and_choices() -> None:
     choices = (Choice("<image 3>", True), Choice("as in <image 1>"))
     made = item(question="See <image 2>.", hint="<image 1>", references=(), choices=choices, images=(IMAGE,) * 3)
     assert made.image_numbers == (2, 1, 3)
@@ -45,7 +45,7 @@ def test_any_number_of_options_up_to_26(count: int) -> None:
     ("fields", "field", "found"),
     [
         ({"id": " "}, "id", "' '"),
-        ({"question": "\n"}, "question", "neither text nor picture"),
+        ({"question": "\n"}, "question", "neither text nor image"),
         ({"references": ()}, "answer", "no gold answer"),
         ({"references": (" ",)}, "answer", "no gold answer"),
         ({"references": (), "choices": (Choice("a"), Choice("b"))}, "answer", "no gold answer"),

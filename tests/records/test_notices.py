@@ -109,7 +109,7 @@ ANSWERS = (
     "Time out",
     "Timeout",
     "A timeout was called, so A.",
-    "The content of the picture is filtered light through leaves.",
+    "The content of the image is filtered light through leaves.",
     "Content: a cat on a mat.",
     "Filtered water",
     "Filtered coffee is made with paper.",

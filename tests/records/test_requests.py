@@ -9,42 +9,42 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyetest.records import GreyPicture, ImageRef, Message, Picture, Prompt, Request, Response, Words
+from eyetest.records import GrayImage, ImagePart, ImageRef, Message, Prompt, Request, Response, Words
 
 IMAGE = ImageRef(sha256="a" * 64, format="png", width=8, height=6, size=70)
 
 
 def request(**changes: Any) -> Request:
-    prompt = Prompt((Message("user", (Picture(IMAGE), Words("What is it?"))),))
+    prompt = Prompt((Message("user", (ImagePart(IMAGE), Words("What is it?"))),))
     plain: dict[str, Any] = {"model": "m", "prompt": prompt, "settings": {"temperature": 0, "model": "x"}}
     return Request(**plain | changes)
 
 
-def saying(*parts: Words | Picture | GreyPicture, **more: Any) -> Prompt:
+def saying(*parts: Words | ImagePart | GrayImage, **more: Any) -> Prompt:
     return Prompt((Message("user", parts),), **more)
 
 
 CHANGED: dict[str, dict[str, Any]] = {
     "model": {"model": "n"},
-    "trial": {"trial": 1},
+    "sample": {"sample": 1},
     "a setting": {"settings": {"temperature": 0.1, "model": "x"}},
     "a setting more": {"settings": {"temperature": 0, "model": "x", "seed": 0}},
     "a setting less": {"settings": {"temperature": 0}},
-    "a word": {"prompt": saying(Picture(IMAGE), Words("What is this?"))},
-    "white space": {"prompt": saying(Picture(IMAGE), Words("What is it? "))},
-    "order": {"prompt": saying(Words("What is it?"), Picture(IMAGE))},
-    "no picture": {"prompt": saying(Words("What is it?"))},
-    "another picture": {
-        "prompt": saying(Picture(msgspec.structs.replace(IMAGE, sha256="b" * 64)), Words("What is it?"))
+    "a word": {"prompt": saying(ImagePart(IMAGE), Words("What is this?"))},
+    "white space": {"prompt": saying(ImagePart(IMAGE), Words("What is it? "))},
+    "order": {"prompt": saying(Words("What is it?"), ImagePart(IMAGE))},
+    "no image": {"prompt": saying(Words("What is it?"))},
+    "another image": {
+        "prompt": saying(ImagePart(msgspec.structs.replace(IMAGE, sha256="b" * 64)), Words("What is it?"))
     },
-    "a grey one": {"prompt": saying(GreyPicture(8, 6), Words("What is it?"))},
-    "a grey one of another size": {"prompt": saying(GreyPicture(6, 8), Words("What is it?"))},
-    "prefill": {"prompt": saying(Picture(IMAGE), Words("What is it?"), prefill="It is")},
-    "candidates": {"prompt": saying(Picture(IMAGE), Words("What is it?"), candidates=("a", "b"))},
-    "candidates turned": {"prompt": saying(Picture(IMAGE), Words("What is it?"), candidates=("b", "a"))},
-    "role": {"prompt": Prompt((Message("system", (Picture(IMAGE), Words("What is it?"))),))},
+    "a grey one": {"prompt": saying(GrayImage(8, 6), Words("What is it?"))},
+    "a grey one of another size": {"prompt": saying(GrayImage(6, 8), Words("What is it?"))},
+    "prefill": {"prompt": saying(ImagePart(IMAGE), Words("What is it?"), prefill="It is")},
+    "candidates": {"prompt": saying(ImagePart(IMAGE), Words("What is it?"), candidates=("a", "b"))},
+    "candidates turned": {"prompt": saying(ImagePart(IMAGE), Words("What is it?"), candidates=("b", "a"))},
+    "role": {"prompt": Prompt((Message("system", (ImagePart(IMAGE), Words("What is it?"))),))},
     "two messages": {
-        "prompt": Prompt((Message("user", (Picture(IMAGE),)), Message("user", (Words("What is it?"),))))
+        "prompt": Prompt((Message("user", (ImagePart(IMAGE),)), Message("user", (Words("What is it?"),))))
     },
 }
 

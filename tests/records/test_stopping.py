@@ -20,17 +20,17 @@ def cuts(most: int) -> st.SearchStrategy[Cut]:
 
 @st.composite
 def situations(draw: st.DrawFn) -> tuple[StoppingRule, list[Tally]]:
-    trials, models = draw(st.integers(1, 4)), draw(st.integers(1, 4))
-    rule = StoppingRule(answers=draw(cuts(trials)), trials=trials, falls=draw(cuts(models)), models=models)
+    samples, models = draw(st.integers(1, 4)), draw(st.integers(1, 4))
+    rule = StoppingRule(answers=draw(cuts(samples)), samples=samples, falls=draw(cuts(models)), models=models)
     tallies = []
     for _ in range(models):
-        unknown = draw(st.integers(0, trials))
-        tallies.append(Tally(hits=draw(st.integers(0, trials - unknown)), unknown=unknown))
+        unknown = draw(st.integers(0, samples))
+        tallies.append(Tally(hits=draw(st.integers(0, samples - unknown)), unknown=unknown))
     return rule, tallies
 
 
 def all_ends(rule: StoppingRule, tallies: list[Tally]) -> set[bool]:
-    """What the verdict is under every way the unknown trials could have gone."""
+    """What the verdict is under every way the unknown samples could have gone."""
     ways = product(*(range(tally.hits, tally.hits + tally.unknown + 1) for tally in tallies))
     return {rule.falls.holds(sum(rule.answers.holds(hits) for hits in way)) for way in ways}
 
@@ -52,7 +52,7 @@ def test_a_verdict_is_settled_exactly_when_no_ending_could_change_it(
 
 
 @given(situations())
-def test_a_model_is_settled_exactly_when_its_trials_cannot_change_it(
+def test_a_model_is_settled_exactly_when_its_samples_cannot_change_it(
     situation: tuple[StoppingRule, list[Tally]],
 ) -> None:
     rule, tallies = situation
@@ -62,7 +62,7 @@ def test_a_model_is_settled_exactly_when_its_trials_cannot_change_it(
 
 
 @given(situations())
-def test_the_fewest_trials_that_could_settle_a_model(situation: tuple[StoppingRule, list[Tally]]) -> None:
+def test_the_fewest_samples_that_could_settle_a_model(situation: tuple[StoppingRule, list[Tally]]) -> None:
     rule, tallies = situation
     for tally in tallies:
         enough = [
@@ -71,7 +71,7 @@ def test_the_fewest_trials_that_could_settle_a_model(situation: tuple[StoppingRu
             for new in range(more + 1)
             if rule.model_answers(Tally(hits=tally.hits + new, unknown=tally.unknown - more)) is not None
         ]
-        assert rule.trials_needed(tally) == min(enough)
+        assert rule.samples_needed(tally) == min(enough)
 
 
 @given(situations())
@@ -90,61 +90,61 @@ def test_the_fewest_models_that_could_settle_an_item(situation: tuple[StoppingRu
 
 
 @pytest.mark.parametrize(
-    ("words", "trials", "models", "answers", "falls"),
+    ("words", "samples", "models", "answers", "falls"),
     [
-        ("more than 5 of 10 trials, at least 3 of 4 models", 10, 4, (">", 5), (">=", 3)),
-        ("at least 3 of 4 models, more than 5 of 10 trials", 10, 4, (">", 5), (">=", 3)),
-        ("More Than 5 of 10 Trials,at least 3 of 4 Models", 10, 4, (">", 5), (">=", 3)),
+        ("more than 5 of 10 samples, at least 3 of 4 models", 10, 4, (">", 5), (">=", 3)),
+        ("at least 3 of 4 models, more than 5 of 10 samples", 10, 4, (">", 5), (">=", 3)),
+        ("More Than 5 of 10 Samples,at least 3 of 4 Models", 10, 4, (">", 5), (">=", 3)),
         ("> 5 of 10, >= 3 of 4", 10, 4, (">", 5), (">=", 3)),
-        (">5 of 10 trials, ≥3 of 4 models", 10, 4, (">", 5), (">=", 3)),
+        (">5 of 10 samples, ≥3 of 4 models", 10, 4, (">", 5), (">=", 3)),
         ("hits <= 2 of 8", 1, 8, (">=", 1), ("<=", 2)),
         ("hits ≤ 2 of 8", 1, 8, (">=", 1), ("<=", 2)),
         ("at most 1 of 3 models", 1, 3, (">=", 1), ("<=", 1)),
-        ("fewer than 4 of 6 trials", 6, 1, ("<", 4), (">=", 1)),
+        ("fewer than 4 of 6 samples", 6, 1, ("<", 4), (">=", 1)),
         ("less than 4 of 6", 6, 1, ("<", 4), (">=", 1)),
-        ("exactly 2 of 5 trials, exactly 0 of 2 models", 5, 2, ("==", 2), ("==", 0)),
-        ("= 2 of 5 trials, == 0 of 2 models", 5, 2, ("==", 2), ("==", 0)),
+        ("exactly 2 of 5 samples, exactly 0 of 2 models", 5, 2, ("==", 2), ("==", 0)),
+        ("= 2 of 5 samples, == 0 of 2 models", 5, 2, ("==", 2), ("==", 0)),
         ("at least 1 of 1 model", 1, 1, (">=", 1), (">=", 1)),
-        ("at least 1 of 1 trial", 1, 1, (">=", 1), (">=", 1)),
+        ("at least 1 of 1 sample", 1, 1, (">=", 1), (">=", 1)),
         ("at least 3 of 4, at least 3 of 4", 4, 4, (">=", 3), (">=", 3)),
-        ("at least 2 of 4 models, at least 3 of 4 trials", 4, 4, (">=", 3), (">=", 2)),
+        ("at least 2 of 4 models, at least 3 of 4 samples", 4, 4, (">=", 3), (">=", 2)),
     ],
 )
 def test_rules_in_words(
-    words: str, trials: int, models: int, answers: tuple[str, int], falls: tuple[str, int]
+    words: str, samples: int, models: int, answers: tuple[str, int], falls: tuple[str, int]
 ) -> None:
-    rule = parse_rule(words, trials=trials, models=models)
+    rule = parse_rule(words, samples=samples, models=models)
     expected = StoppingRule(
         answers=Cut(op=answers[0], value=answers[1]),  # type: ignore[arg-type]
         falls=Cut(op=falls[0], value=falls[1]),  # type: ignore[arg-type]
-        trials=trials,
+        samples=samples,
         models=models,
     )
     assert rule == expected
 
 
 @pytest.mark.parametrize(
-    ("words", "trials", "models", "message"),
+    ("words", "samples", "models", "message"),
     [
         ("", 2, 1, '"" is no rule; write such as'),
         ("most of them", 2, 1, '"most of them" is no rule'),
-        ("more than half of 10 trials", 10, 1, "is no rule"),
+        ("more than half of 10 samples", 10, 1, "is no rule"),
         ("more than 5", 10, 1, "is no rule"),
-        ("more than 5 of 10 trials,", 10, 1, '"" is no rule'),
-        ("more than 5 of 8 trials", 10, 1, '"more than 5 of 8 trials": the run has 10 trials, not 8'),
+        ("more than 5 of 10 samples,", 10, 1, '"" is no rule'),
+        ("more than 5 of 8 samples", 10, 1, '"more than 5 of 8 samples": the run has 10 samples, not 8'),
         ("at least 3 of 4 models", 1, 1, "the run has 1 model, not 4"),
-        ("more than 5 of 10 trials", 10, 4, "does not say how many of the 4 models it takes"),
-        ("at least 3 of 4 models", 10, 4, "does not say how many of the 10 trials it takes"),
+        ("more than 5 of 10 samples", 10, 4, "does not say how many of the 4 models it takes"),
+        ("at least 3 of 4 models", 10, 4, "does not say how many of the 10 samples it takes"),
         ("at least 3 of 4 models, at least 2 of 4 models", 1, 4, "says twice how many models it takes"),
-        ("more than 5 of 10 trials, at least 3 of 10 trials", 10, 1, "says twice how many trials it takes"),
+        ("more than 5 of 10 samples, at least 3 of 10 samples", 10, 1, "says twice how many samples it takes"),
         ("more than -1 of 4 models", 1, 4, "is no rule"),
         ("more than 1.5 of 4 models", 1, 4, "is no rule"),
-        ("more than 5 of 10 trials; at least 3 of 4 models", 10, 4, "is no rule"),
+        ("more than 5 of 10 samples; at least 3 of 4 models", 10, 4, "is no rule"),
     ],
 )
-def test_rules_that_are_none(words: str, trials: int, models: int, message: str) -> None:
+def test_rules_that_are_none(words: str, samples: int, models: int, message: str) -> None:
     with pytest.raises(InputError) as caught:
-        parse_rule(words, trials=trials, models=models)
+        parse_rule(words, samples=samples, models=models)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -153,25 +153,25 @@ def test_rules_that_are_none(words: str, trials: int, models: int, message: str)
 def test_a_rule_that_can_never_hold_is_refused(words: str) -> None:
     """No call could change its verdict, so a run under it would ask nothing and say nothing."""
     with pytest.raises(InputError):
-        parse_rule(words, trials=1, models=4)
+        parse_rule(words, samples=1, models=4)
 
 
 @given(st.text(max_size=60))
 def test_no_words_crash_it(words: str) -> None:
     with suppress(InputError):
-        assert parse_rule(words, trials=3, models=2).trials == 3
+        assert parse_rule(words, samples=3, models=2).samples == 3
 
 
 @given(st.sampled_from(OPERATORS), st.integers(0, 10), st.sampled_from(OPERATORS), st.integers(0, 4))
-def test_what_signs_say_is_what_is_read(trial_op: str, trial_value: int, model_op: str, model_value: int) -> None:
-    words = f"{trial_op} {trial_value} of 10 trials, {model_op} {model_value} of 4 models"
+def test_what_signs_say_is_what_is_read(sample_op: str, sample_value: int, model_op: str, model_value: int) -> None:
+    words = f"{sample_op} {sample_value} of 10 samples, {model_op} {model_value} of 4 models"
     try:
-        rule = parse_rule(words, trials=10, models=4)
+        rule = parse_rule(words, samples=10, models=4)
     except InputError:
-        always = {Cut(op=trial_op, value=trial_value).holds(n) for n in range(11)}  # type: ignore[arg-type]
+        always = {Cut(op=sample_op, value=sample_value).holds(n) for n in range(11)}  # type: ignore[arg-type]
         ever = {Cut(op=model_op, value=model_value).holds(n) for n in range(5)}  # type: ignore[arg-type]
         if 1 in (len(always), len(ever)):
             return
         raise
-    assert (rule.answers.op, rule.answers.value) == (trial_op, trial_value)
+    assert (rule.answers.op, rule.answers.value) == (sample_op, sample_value)
     assert (rule.falls.op, rule.falls.value) == (model_op, model_value)

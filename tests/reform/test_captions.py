@@ -18,7 +18,7 @@ TWO = {"a.jpg": ("A red boat.", "Boat, on sand"), "b.jpg": ("Two ducks.", "Ducks
 
 @pytest.fixture(scope="module")
 def captions(shared: Path) -> dict[str, list[str]]:
-    """COCO's captions by the number of the picture."""
+    """COCO's captions by the number of the image."""
     said = defaultdict(list)
     for entry in json.loads((shared / "data/native/COCO/captions_val2017.json").read_text())["annotations"]:
         said[str(entry["image_id"])].append(entry["caption"].strip())
@@ -34,7 +34,7 @@ def test_captions_of_coco_are_the_references(items: Reformed, captions: dict[str
         assert references(items("coco-caption", path)) == {key: tuple(said) for key, said in captions.items()}
 
 
-def test_captions_of_coco_match_their_picture_and_no_other(
+def test_captions_of_coco_match_their_image_and_no_other(
     items: Reformed, captions: dict[str, list[str]], shared: Path
 ) -> None:
     matching = items("coco-matching", shared / "data/native/COCO")
@@ -90,7 +90,7 @@ def test_every_form_gives_the_same_references(items: Reformed, tmp_path: Path) -
         assert references(items("flickr30k", path)) == TWO, name
 
 
-def test_a_table_of_the_hub_brings_its_pictures(items: Reformed, tmp_path: Path) -> None:
+def test_a_table_of_the_hub_brings_its_images(items: Reformed, tmp_path: Path) -> None:
     rows = [
         {"image": {"bytes": png(), "path": None}, "answer": list(said), "file_name": name}
         for name, said in TWO.items()
@@ -110,7 +110,7 @@ def test_splits_without_captions_say_so(items: Reformed, tmp_path: Path) -> None
         items("nocaps", written(tmp_path / "y", test_json=json.dumps({"something": "else"})))
 
 
-def test_textcaps_entries_of_one_picture_are_one_item(items: Reformed) -> None:
+def test_textcaps_entries_of_one_image_are_one_item(items: Reformed) -> None:
     entries = json.loads((NATIVE / "textcaps/TextCaps_0.1_val.json").read_text())["data"]
     expected = {entry["image_id"]: tuple(entry["reference_strs"]) for entry in entries}
     assert references(items("textcaps", NATIVE / "textcaps")) == expected

@@ -51,7 +51,7 @@ def assert_options_hold(item: Item) -> None:
 def test_a_name_is_found_however_it_is_spelt(eyetest: Eyetest, tmp_path: Path) -> None:
     said = eyetest("reform", "Doc-VQA", "-a", NATIVE / "docvqa", "--to", tmp_path / "b").fine()
     assert "3 items of 3 records" in said
-    assert "3 items without pictures" in said
+    assert "3 items without images" in said
 
 
 def test_bad_words_are_answered_with_the_nearest_right_one(eyetest: Eyetest, tmp_path: Path) -> None:

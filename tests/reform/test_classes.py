@@ -1,4 +1,4 @@
-"""Datasets of pictures with a class: every published form is read, and golds are those of the files."""
+"""Datasets of images with a class: every published form is read, and golds are those of the files."""
 
 import json
 import resource
@@ -82,7 +82,7 @@ def test_numbers_of_the_development_kit_need_its_table(items: Reformed, tmp_path
         items("imagenet", alone)
 
 
-def test_folders_by_class_are_read_with_their_pictures(items: Reformed, tmp_path: Path) -> None:
+def test_folders_by_class_are_read_with_their_images(items: Reformed, tmp_path: Path) -> None:
     for synset in ("n02391049", "n07753592"):
         (tmp_path / "val" / synset).mkdir(parents=True)
         (tmp_path / "val" / synset / "a.JPEG").write_bytes(png())

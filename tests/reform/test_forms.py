@@ -37,7 +37,7 @@ def merged() -> list[dict[str, Any]]:
 
 
 def in_one_list() -> list[dict[str, Any]]:
-    """As the rows of a table: answers are plain texts, the picture has a name."""
+    """As the rows of a table: answers are plain texts, the image has a name."""
     return [
         {
             "question_id": entry["question_id"],
@@ -108,10 +108,10 @@ def test_receipts_may_be_in_one_file(form: str, text: str, items: Reformed, tmp_
         ("annot_csv", 'id,image_id,bbox,utf8_string\n7,31,"[1.0, 2, 30, 9]",Quay\n8,32,"[1, 2, 30, 9]",No. 5\n'),
     ],
 )
-def test_words_need_no_list_of_pictures(form: str, text: str, items: Reformed, tmp_path: Path) -> None:
+def test_words_need_no_list_of_images(form: str, text: str, items: Reformed, tmp_path: Path) -> None:
     reformed = items("coco-text", written(tmp_path / "c", **{form: text}))
     assert {item.id: item.references for item in reformed} == {"7": ("Quay",), "8": ("No. 5",)}
-    assert reformed[1].tags["missing_pictures"] == ["COCO_train2014_000000000032.jpg"]
+    assert reformed[1].tags["missing_images"] == ["COCO_train2014_000000000032.jpg"]
 
 
 def test_records_without_a_name_are_numbered(items: Reformed, tmp_path: Path) -> None:
@@ -149,12 +149,12 @@ def test_flaws_may_be_rows(items: Reformed, tmp_path: Path) -> None:
     assert golds(reformed) == {"VizWiz_val_1.jpg": "It is blurred"}
 
 
-def test_pairs_may_come_without_their_pictures(items: Reformed, tmp_path: Path) -> None:
+def test_pairs_may_come_without_their_images(items: Reformed, tmp_path: Path) -> None:
     pairs = written(tmp_path / "w", x_csv="id,caption_0,caption_1\n7,a cat on a mat,a mat on a cat\n")
     reformed = items("winoground", pairs)
-    shown = {item.id: item.tags["missing_pictures"] for item in reformed}
-    of_pictures = {shown[key][0]: gold for key, gold in golds(reformed).items() if len(shown[key]) == 1}
-    assert of_pictures == {"ex_7_img_0": "a cat on a mat", "ex_7_img_1": "a mat on a cat"}
+    shown = {item.id: item.tags["missing_images"] for item in reformed}
+    of_images = {shown[key][0]: gold for key, gold in golds(reformed).items() if len(shown[key]) == 1}
+    assert of_images == {"ex_7_img_0": "a cat on a mat", "ex_7_img_1": "a mat on a cat"}
 
 
 def test_articles_may_be_lines_of_one_file(items: Reformed, tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_articles_may_be_lines_of_one_file(items: Reformed, tmp_path: Path) -> N
 
     reformed = items("wikihow", written(tmp_path / "w", WikihowText_json=lines([article("5"), article("6")])))
     assert golds(reformed) == {f"{name}_0_{n}": f"Do {name}{n}." for name in "56" for n in range(3)}
-    assert reformed[0].tags["missing_pictures"] == ["5_0_0.png"]
+    assert reformed[0].tags["missing_images"] == ["5_0_0.png"]
 
 
 def test_quotes_are_part_of_a_word_unless_a_comma_sets_it_off(items: Reformed, tmp_path: Path) -> None:
@@ -175,14 +175,14 @@ def test_quotes_are_part_of_a_word_unless_a_comma_sets_it_off(items: Reformed, t
     assert {item.id: item.references for item in items("wordart", words)} == {"1.png": ('"Hi"',), "2.png": ("Hi",)}
 
 
-def test_rows_may_have_lost_their_pictures(items: Reformed, tmp_path: Path) -> None:
+def test_rows_may_have_lost_their_images(items: Reformed, tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [
         {"image": None, "caption": ["A pier.", "A jetty."], "img_id": "3", "filename": "33.jpg"},
         {"image": {"bytes": None, "path": None}, "caption": ["A mole."], "img_id": "4", "filename": "44.jpg"},
     ]
     reformed = items("flickr30k", written(tmp_path / "f", test_jsonl=lines(rows)))
     assert {item.id: item.references for item in reformed} == {"3": ("A pier.", "A jetty."), "4": ("A mole.",)}
-    assert [item.tags["missing_pictures"] for item in reformed] == [["33.jpg"], ["44.jpg"]]
+    assert [item.tags["missing_images"] for item in reformed] == [["33.jpg"], ["44.jpg"]]
 
 
 @pytest.mark.parametrize("header", ["image,caption", "image_name,comment_number,comment"])

@@ -1,4 +1,4 @@
-"""Objects in pictures: golds are those of COCO's file, read here without our reader."""
+"""Objects in images: golds are those of COCO's file, read here without our reader."""
 
 import json
 from collections import Counter, defaultdict
@@ -18,7 +18,7 @@ Objects = dict[str, list[dict[str, Any]]]
 
 @pytest.fixture(scope="module")
 def coco(shared: Path) -> Objects:
-    """The objects of each picture, by its number."""
+    """The objects of each image, by its number."""
     document = json.loads((shared / "data/native/COCO/instances_val2017.json").read_text())
     names = {entry["id"]: entry["name"] for entry in document["categories"]}
     objects = defaultdict(list)
@@ -71,7 +71,7 @@ def test_a_box_holds_what_is_annotated_and_no_distractor_shares_it(
         assert not wrong(item) & here
 
 
-def test_other_files_about_the_same_pictures_add_nothing(items: Reformed, tmp_path: Path) -> None:
+def test_other_files_about_the_same_images_add_nothing(items: Reformed, tmp_path: Path) -> None:
     text = (NATIVE / "coco-counting/instances_val2017.json").read_text()
     alone = items("coco-counting", NATIVE / "coco-counting")
     folder = written(tmp_path / "annotations", instances_val2017_json=text, person_keypoints_val2017_json=text)
@@ -91,7 +91,7 @@ def test_a_box_is_drawn_or_said(items: Reformed, tmp_path: Path) -> None:
     drawn = items("coco-grounded", NATIVE / "coco-grounded", images=tmp_path)
     assert len({item.images[0].sha256 for item in drawn}) == len(drawn), "each with a frame of its own"
     said = items("coco-grounded", NATIVE / "coco-grounded", images=tmp_path, show="said")
-    assert len({item.images[0].sha256 for item in said}) == 1, "the picture as it is"
+    assert len({item.images[0].sha256 for item in said}) == 1, "the image as it is"
     assert "[10, 20, 110, 220]" in next(item.question for item in said if item.id == "101:9001")
     assert "640 × 480" in next(item.question for item in said if item.id == "101:9001")
 

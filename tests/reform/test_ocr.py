@@ -53,14 +53,14 @@ def test_golds_are_the_transcriptions_and_what_nobody_could_read_is_no_item(
 
 def test_a_word_is_cut_out_or_its_box_is_drawn_or_said(tmp_path: Path) -> None:
     Image.new("RGB", (1024, 768), "white").save(tmp_path / "00f1.jpg")
-    pictures = {}
+    images = {}
     for show in ("crop", "drawn", "said"):
         benchmark = reformed("textocr", tmp_path, show)
         item = next(iter(benchmark))
-        pictures[show] = Image.open(io.BytesIO(benchmark.images.read(item.images[0]))).convert("RGB")
-    assert pictures["crop"].size == (200, 40)
-    assert {pictures["drawn"].getpixel(corner) for corner in ((100, 50), (300, 90), (200, 50))} == {(255, 0, 0)}
-    assert pictures["said"].getpixel((100, 50)) == (255, 255, 255)
+        images[show] = Image.open(io.BytesIO(benchmark.images.read(item.images[0]))).convert("RGB")
+    assert images["crop"].size == (200, 40)
+    assert {images["drawn"].getpixel(corner) for corner in ((100, 50), (300, 90), (200, 50))} == {(255, 0, 0)}
+    assert images["said"].getpixel((100, 50)) == (255, 255, 255)
     assert "[100, 50, 300, 90]" in item.question
     assert "1024 × 768" in item.question
 
@@ -74,7 +74,7 @@ def test_tables_and_mmocr_json_hold_words_as_well(tmp_path: Path) -> None:
     assert golds(reformed("wordart", tmp_path, annotations=tmp_path / "old.jsonl")) == {"2.jpg": ("Milk",)}
 
 
-def test_pictures_called_alike_in_two_lists_are_two(tmp_path: Path) -> None:
+def test_images_called_alike_in_two_lists_are_two(tmp_path: Path) -> None:
     for split, word in (("train", "Tea"), ("test", "Milk")):
         (tmp_path / split).mkdir()
         (tmp_path / split / "gt.txt").write_text(f'word_1.png, "{word}"\n')

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+import eyetest as et
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
-from eyetest.jobs.reform import reform_dataset, told
 from eyetest.reform.building import MISSING
 from eyetest.reform.catalog import Dataset
 from tests.reform.conftest import NATIVE
@@ -35,10 +35,10 @@ def written(tmp_path: Path, *rows: tuple[str, str, str, int]) -> Path:
 
 def test_a_list_under_a_key_is_a_table_and_two_are_none(tmp_path: Path) -> None:
     path = written(tmp_path, ("a", "x.jpg", "Which?", 0), ("b", "x.jpg", "What?", 1))
-    assert [item.id for item in reform_dataset(BIRDS, path, to=tmp_path / "b").benchmark] == ["a", "b"]
+    assert [item.id for item in et.reform(BIRDS, annotations=[path], to=tmp_path / "b").benchmark] == ["a", "b"]
     path.write_text('{"data": [{"n": 1}], "more": [{"n": 2}]}')
     with pytest.raises(InputError, match="one such list under a key"):
-        reform_dataset(BIRDS, path, to=tmp_path / "c")
+        et.reform(BIRDS, annotations=[path], to=tmp_path / "c")
     assert not (tmp_path / "c").exists()
 
 
@@ -49,26 +49,25 @@ def test_records_that_share_an_id_are_numbered_and_the_same_one_is_passed_over(t
         ("a", "x.jpg", "Which?", 1),
         ("b", "x.jpg", "Which?", 1),
     ]
-    done = reform_dataset(BIRDS, written(tmp_path, *rows), to=tmp_path / "b")
+    done = et.reform(BIRDS, annotations=[written(tmp_path, *rows)], to=tmp_path / "b")
     assert {item.id: (item.gold, item.lineage[0].item) for item in done.benchmark} == {
         "a": ((0,), "a"),
         "a#2": ((1,), "a"),
         "b": ((1,), "b"),
     }
-    assert done.passed_over == {"the same record again": 1}
-    assert any("'a#2'" in line for line in told(done))
+    assert done.facts["passed_over"] == {"the same record again": 1}
+    assert any("'a#2'" in line for line in done.notes)
 
 
 def test_a_record_that_is_no_item_is_counted(tmp_path: Path) -> None:
-    done = reform_dataset(
-        BIRDS, written(tmp_path, ("a", "x.jpg", " ", 0), ("b", "x.jpg", "Which?", 1)), to=tmp_path / "b"
-    )
+    path = written(tmp_path, ("a", "x.jpg", " ", 0), ("b", "x.jpg", "Which?", 1))
+    done = et.reform(BIRDS, annotations=[path], to=tmp_path / "b")
     assert [item.id for item in done.benchmark] == ["b"]
-    assert list(done.passed_over.values()) == [1]
-    assert next(iter(done.passed_over)).startswith("question: expected")
+    assert list(done.facts["passed_over"].values()) == [1]
+    assert next(iter(done.facts["passed_over"])).startswith("question: expected")
 
 
-def test_damaged_pictures_and_paths_that_lead_out_are_missing(tmp_path: Path) -> None:
+def test_damaged_images_and_paths_that_lead_out_are_missing(tmp_path: Path) -> None:
     photos = tmp_path / "photos"
     photos.mkdir()
     Image.new("RGB", (9, 9), "red").save(photos / "good.png")
@@ -76,18 +75,18 @@ def test_damaged_pictures_and_paths_that_lead_out_are_missing(tmp_path: Path) ->
     Image.new("RGB", (9, 9), "blue").save(tmp_path / "secret.png")
     files = ("good.png", "broken.png", "../secret.png")
     path = written(tmp_path, *((file, file, "Which?", 0) for file in files))
-    done = reform_dataset(BIRDS, path, images=photos, to=tmp_path / "b")
+    done = et.reform(BIRDS, annotations=[path], images=photos, to=tmp_path / "b")
     missing = {item.id: item.tags.get(MISSING) for item in Benchmark(tmp_path / "b")}
     assert missing == {"good.png": None, "broken.png": ["broken.png"], "../secret.png": ["../secret.png"]}
-    assert done.without_pictures == 2
-    assert any(line.startswith("2 pictures cannot be used") and "'broken.png'" in line for line in told(done))
+    assert any(line.startswith("2 items without images") for line in done.notes)
+    assert any(line.startswith("2 images cannot be used") and "'broken.png'" in line for line in done.notes)
 
 
 def test_a_damaged_file_in_a_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "val.json").write_text('[{"image": "x.jpg", "question": "Wh')
     with pytest.raises(InputError, match=r"val\.json is not JSON"):
-        reform_dataset("vizwiz", tmp_path / "a", to=tmp_path / "b")
+        et.reform("vizwiz", annotations=[tmp_path / "a"], to=tmp_path / "b")
 
 
 @pytest.mark.parametrize("key", ["name", "dimension", "task"])
@@ -96,7 +95,7 @@ def test_an_empty_name_is_refused(key: str, tmp_path: Path) -> None:
     words = {"name": "x", "dimension": "CG", "task": "t", "reader": "folder", "reformer": "classification", key: ""}
     file.write_text(json.dumps(words))
     with pytest.raises(InputError, match=rf"{key}: Expected"):
-        reform_dataset(str(file), tmp_path, to=tmp_path / "b")
+        et.reform(str(file), annotations=[tmp_path], to=tmp_path / "b")
 
 
 def test_an_object_where_a_text_should_be_is_one_line(tmp_path: Path) -> None:
@@ -106,14 +105,14 @@ def test_an_object_where_a_text_should_be_is_one_line(tmp_path: Path) -> None:
     path = tmp_path / "instances.json"
     path.write_text(json.dumps(instances))
     with pytest.raises(InputError, match=r"after 0 others: .* where a text should be"):
-        reform_dataset("coco-counting", path, to=tmp_path / "b")
+        et.reform("coco-counting", annotations=[path], to=tmp_path / "b")
 
 
 def test_a_million_votes_are_no_more_than_all(tmp_path: Path) -> None:
     path = tmp_path / "val.json"
     flaws = {"FRM": 10**30, "BLR": 0}
     path.write_text(json.dumps([{"image": f"VizWiz_val_{n}.jpg", "flaws": flaws} for n in range(2)]))
-    assert reform_dataset("vizwiz-quality", path, to=tmp_path / "b").items == 2
+    assert et.reform("vizwiz-quality", annotations=[path], to=tmp_path / "b").facts["items"] == 2
 
 
 @pytest.mark.parametrize("right", [-1, 4])
@@ -122,6 +121,6 @@ def test_an_option_that_is_not_there_is_no_answer(right: int, tmp_path: Path) ->
     records[0]["correct_choice_idx"] = right
     path = tmp_path / "val.json"
     path.write_text(json.dumps(records))
-    done = reform_dataset("aokvqar", path, to=tmp_path / "b")
-    assert done.passed_over["no answer"] == 1
-    assert done.items == len(records) - 1
+    done = et.reform("aokvqar", annotations=[path], to=tmp_path / "b")
+    assert done.facts["passed_over"]["no answer"] == 1
+    assert done.facts["items"] == len(records) - 1

@@ -16,7 +16,7 @@ from eyetest.reform.catalog import load_dataset
 def reformed(name: str, annotations: Path, to: Path) -> Benchmark:
     plan = Reforming(dataset=load_dataset(name), annotations=(annotations,), to=to / name)
     done = reform(plan)
-    assert done.without_pictures == done.items
+    assert done.without_images == done.items
     assert all(item.tags[MISSING] for item in done.benchmark)
     return done.benchmark
 

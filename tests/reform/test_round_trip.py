@@ -1,4 +1,4 @@
-"""From a record to a read answer: whatever the order, the marks and the instruction, the gold stays the record's."""
+"""From a record to a read answer: whatever the order, letters and instruction, the gold stays the record's."""
 
 import random
 import re
@@ -8,9 +8,9 @@ from functools import partial
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyetest.jobs.run import perturbed, read_perturbation
 from eyetest.prompts.building import build
-from eyetest.records import Condition, Item
+from eyetest.prompts.conditions import read_conditions
+from eyetest.records import Item
 from eyetest.reform.annotation import Annotation, Annotations
 from eyetest.reform.reformers import REFORMERS, Kit
 from eyetest.scoring.scorer import Said, Scorer
@@ -65,8 +65,7 @@ def mark_of(text: str, shown: str) -> str:
 @given(seed=st.integers(0, 2**32))
 def test_the_gold_is_read_back_from_any_test_of_any_item(seed: int) -> None:
     chance, scorer = random.Random(seed), Scorer()
-    perturbation = read_perturbation(["instruction", "order", "marks"], 9, seed % 1_000)
-    conditions = perturbed([Condition()], perturbation)
+    conditions, _ = read_conditions("reform-eval+tests=9", seed % 1_000)
     pairs = list(golds_and_items(chance))
     for _ in range(TRIPS):
         gold, item = chance.choice(pairs)

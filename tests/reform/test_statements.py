@@ -30,17 +30,17 @@ def test_labels_become_yes_no_and_not_sure(items: Reformed, tmp_path: Path) -> N
     table = "Flickr30kID,pairID,hypothesis,gold_label\n7.jpg,p1,It rains.,neutral\n8.jpg,p2,It snows.,contradiction\n"
     reformed = items("snli-ve", written(tmp_path / "b", rows_csv=table))
     assert golds(reformed) == {"p1": "not sure", "p2": "no"}
-    assert [item.tags["missing_pictures"] for item in reformed] == [["7.jpg"], ["8.jpg"]]
+    assert [item.tags["missing_images"] for item in reformed] == [["7.jpg"], ["8.jpg"]]
 
 
-def test_a_claim_comes_with_its_evidence_and_picture(items: Reformed) -> None:
+def test_a_claim_comes_with_its_evidence_and_image(items: Reformed) -> None:
     with (NATIVE / "mocheg/Corpus2.csv").open(newline="") as file:
         expected = {row["claim_id"]: WORDS[row["cleaned_truthfulness"]] for row in csv.DictReader(file)}
     for path in (NATIVE / "mocheg", NATIVE / "mocheg/Corpus2.csv"):
         reformed = items("mocheg", path)
         assert golds(reformed) == expected
-        assert reformed[0].hint == "The town says that the statue was painted on Monday.\nPictures show wet paint."
-        assert reformed[0].tags["missing_pictures"] == ["900-proof-00-statue.jpg"]
+        assert reformed[0].hint == "The town says that the statue was painted on Monday.\nImages show wet paint."
+        assert reformed[0].tags["missing_images"] == ["900-proof-00-statue.jpg"]
 
 
 def test_pairs_are_asked_in_both_directions(items: Reformed) -> None:
@@ -49,13 +49,13 @@ def test_pairs_are_asked_in_both_directions(items: Reformed) -> None:
     assert len(reformed) == 4 * len(rows)
     for row in rows:
         for n in (0, 1):
-            caption, picture = reformed[f"{row['id']}:caption-{n}"], reformed[f"{row['id']}:picture-{n}"]
+            caption, image = reformed[f"{row['id']}:caption-{n}"], reformed[f"{row['id']}:image-{n}"]
             assert gold(caption) == row[f"caption_{n}"]
-            assert caption.tags["missing_pictures"] == [row[f"image_{n}"]]
-            assert row[f"caption_{n}"] in picture.question
-            assert gold(picture) == f"<image {n + 1}>"
-            assert picture.tags["missing_pictures"] == [row["image_0"], row["image_1"]]
-            assert (caption.group or caption.id) == picture.group == f"{row['id']}:caption-0"
+            assert caption.tags["missing_images"] == [row[f"image_{n}"]]
+            assert row[f"caption_{n}"] in image.question
+            assert gold(image) == f"<image {n + 1}>"
+            assert image.tags["missing_images"] == [row["image_0"], row["image_1"]]
+            assert (caption.group or caption.id) == image.group == f"{row['id']}:caption-0"
 
 
 def test_steps_are_shown_next_and_before(items: Reformed, tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_expressions_mean_their_box_in_every_form(items: Reformed, tmp_path: Pat
             assert gold(item) in said[item.id]
             assert not {choice.text for choice in item.choices if not choice.correct} & said[item.id]
             assert item.tags["box"] == boxes[ref["ann_id"]]
-            assert item.tags["missing_pictures"] == [f"COCO_train2014_{ref['image_id']:012d}.jpg"]
+            assert item.tags["missing_images"] == [f"COCO_train2014_{ref['image_id']:012d}.jpg"]
 
 
 def test_two_divisions_into_splits_are_one_dataset(items: Reformed, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_two_divisions_into_splits_are_one_dataset(items: Reformed, tmp_path: Pa
 
 def test_boxes_can_be_the_options(items: Reformed) -> None:
     reformed = {item.id: item for item in items("refcoco", NATIVE / "refcoco", ask="box")}
-    assert set(reformed) == {"31", "32", "33"}, "the fourth is alone in its picture"
+    assert set(reformed) == {"31", "32", "33"}, "the fourth is alone in its image"
     assert gold(reformed["32"]) == "[200, 30, 290, 340]"
     assert '"tall woman"' in reformed["32"].question
 

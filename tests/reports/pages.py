@@ -45,7 +45,7 @@ class Tags(HTMLParser):
         return [value for known, value in self.attributes if known == name]
 
     def check_inert(self, *more: str) -> None:
-        """Nothing on the page runs or is fetched; links lead to the page itself, its pictures or ``more``."""
+        """Nothing on the page runs or is fetched; links lead to the page itself, its images or ``more``."""
         assert not self.tags.keys() & {"script", "iframe", "img", "object", "link", "form", "base"}
         assert not [name for name, _ in self.attributes if name.startswith("on")]
         assert not self.values("src")
@@ -54,5 +54,5 @@ class Tags(HTMLParser):
         ] == []
 
     @property
-    def pictures(self) -> list[str]:
+    def images(self) -> list[str]:
         return [value for value in self.values("href") if value.startswith("data:")]

@@ -11,22 +11,22 @@ from eyetest.measures import Results
 from eyetest.records import ModelEntry
 from tests.measures.tables import results
 
-SIGHTS = {"image": 0.75, "blind": 0.4}
+MODALITIES = {"image": 0.75, "no-image": 0.4}
 BASE = "language-model"
 
 
 def panel(names: Sequence[str], items: int = 48, cores: Sequence[str] = ("shape", "colour")) -> Results:
-    """Models from good to bad, asked with and without the picture in two orders; some calls fail, some refuse."""
+    """Models from good to bad, asked with and without the image in two orders; some calls fail, some refuse."""
     draw = np.random.default_rng(1)
     rows: list[dict[str, Any]] = []
     for place, model in enumerate(names):
-        for sight, ability in SIGHTS.items():
+        for modality, ability in MODALITIES.items():
             for item in range(items):
                 for order in range(2):
                     right = draw.random() < ability * (1 - 0.5 * place / len(names))
                     gold = "ABCD"[item % 4]
                     choice = gold if right else "ABCD"[(item + 1) % 4]
-                    row = {"item": str(item), "model": model, "sight": sight, "order": order, "choice": choice}
+                    row = {"item": str(item), "model": model, "modality": modality, "order": order, "choice": choice}
                     rows.append(row | {"score": float(right)} | _mishap(draw.random()))
     known = [
         {"item": str(i), "cluster": str(i), "options": 4, "position": i % 4, "gold": "ABCD"[i % 4]}
@@ -42,7 +42,9 @@ def suite_panel(names: Sequence[str], dimensions: Sequence[str]) -> Results:
     """The same with dimensions, and with answers of the two best models to questions with the format shown."""
     found = panel(names, cores=dimensions)
     scores = found.scores.with_columns(pl.col("choice").is_not_null().alias("marked"))
-    shown = scores.filter(pl.col("model").is_in(list(names[:2])), sight="image").with_columns(shots=pl.lit("format"))
+    shown = scores.filter(pl.col("model").is_in(list(names[:2])), modality="image").with_columns(
+        shots=pl.lit("format")
+    )
     items = found.items.with_columns(pl.col("tag.core").alias("tag.dimension"))
     return replace(found, scores=pl.concat([scores, shown]), items=items)
 
@@ -60,7 +62,7 @@ def with_fewer_options(names: Sequence[str], datasets: Sequence[str]) -> pl.Data
     return pl.DataFrame(rows).with_columns(**bounds, unread=pl.lit(0.0), guessing=1 / pl.col("options"), n=pl.lit(40))
 
 
-def _mishap(luck: float) -> dict[str, Any]:
-    if luck < 0.03:
+def _mishap(chance: float) -> dict[str, Any]:
+    if chance < 0.03:
         return {"outcome": "failed", "reading": None, "choice": None, "score": None}
-    return {"reading": "refused", "choice": None, "score": 0.0} if luck < 0.06 else {}
+    return {"reading": "refused", "choice": None, "score": 0.0} if chance < 0.06 else {}

@@ -17,10 +17,10 @@ from tests.measures.tables import results
 ITEMS = 400
 
 
-def scored(model: str, share: float, sight: str, **more: Any) -> list[dict[str, Any]]:
+def scored(model: str, share: float, modality: str, **more: Any) -> list[dict[str, Any]]:
     """A model that is right on the first items, so that better ones are right wherever worse ones are."""
     return [
-        {"model": model, "item": str(i), "sight": sight, "score": float(i < share * ITEMS), **more}
+        {"model": model, "item": str(i), "modality": modality, "score": float(i < share * ITEMS), **more}
         for i in range(ITEMS)
     ]
 
@@ -38,23 +38,23 @@ def said(report: Report) -> str:
 
 def test_a_benchmark_that_needs_eyes() -> None:
     seen = scored("a", 0.8, "image") + scored("b", 0.6, "image")
-    text = said(told(seen + scored("a", 0.24, "blind") + scored("b", 0.22, "blind")))
+    text = said(told(seen + scored("a", 0.24, "no-image") + scored("b", 0.22, "no-image")))
     assert text.startswith("This benchmark needs eyes: blind, a scores 24.0 % [")
     assert "which cannot be told from guessing (25 %); all 2 models that see are significantly better." in text
-    assert "The best with the picture is a, 80.0 % [" in text
+    assert "The best with the image is a, 80.0 % [" in text
     assert "on average, and the interval lies above 0 for all 2 models." in text
 
 
 def test_what_blind_models_answer_needs_no_eyes() -> None:
     rows = scored("a", 0.8, "image") + scored("b", 0.51, "image") + scored("c", 0.3, "image")
-    text = said(told(rows + scored("a", 0.5, "blind")))
+    text = said(told(rows + scored("a", 0.5, "no-image")))
     assert text.startswith("Part of this benchmark needs no eyes: blind, a scores 50.0 % [")
     assert "25 points above guessing (25 %); 1 of 3 models that see is significantly better, " in text
     assert "1 cannot be told apart from it, 1 is significantly worse." in text
 
 
 def test_nobody_who_sees_is_better() -> None:
-    rows = scored("a", 0.26, "image") + scored("b", 0.1, "image") + scored("a", 0.26, "blind")
+    rows = scored("a", 0.26, "image") + scored("b", 0.1, "image") + scored("a", 0.26, "no-image")
     text = said(told(rows))
     assert text.startswith("Nothing shows that eyes are needed here: ")
     assert "none of 2 models that see is significantly better: 1 cannot be told apart from it, 1 is sig" in text
@@ -64,42 +64,42 @@ def test_one_model_at_chance_level() -> None:
     seen = [
         row | {"score": float(int(row["item"]) % 4 == 0 or row["item"] == "1")} for row in scored("a", 0, "image")
     ]
-    text = said(told(seen + scored("a", 0.25, "blind")))
+    text = said(told(seen + scored("a", 0.25, "no-image")))
     assert "the one model that sees cannot be told apart from it." in text
     assert "a scores 25.2 % [" in text
-    assert "with the picture; seeing adds 0.2 points [" in text
+    assert "with the image; seeing adds 0.2 points [" in text
     assert text.endswith(", which cannot be told from nothing.")
 
 
 def test_without_blind_answers_it_says_so_and_how_to_get_them() -> None:
     report = told(scored("a", 0.8, "image") + scored("b", 0.6, "image"))
-    assert said(report).startswith("The best with the picture is a, 80.0 % [")
+    assert said(report).startswith("The best with the image is a, 80.0 % [")
     assert "eyes" not in said(report)
     [lack] = lacks(report)
     assert lack.what == "No model was asked without the image."
-    assert "--sight blind-guess" in lack.command
-    assert ("best without the picture", "–", "no model was asked") in tiles(report)
+    assert "--condition no-image-guess" in lack.command
+    assert ("best without the image", "–", "no model was asked") in tiles(report)
 
 
 def test_without_sighted_answers_it_claims_nothing_of_eyes() -> None:
-    report = told(scored("a", 0.6, "blind") + scored("b", 0.4, "blind-guess"))
+    report = told(scored("a", 0.6, "no-image") + scored("b", 0.4, "no-image-guess"))
     assert said(report).startswith("Part of this benchmark needs no eyes: blind, a scores 60.0 %")
     assert "that see" not in said(report)
     assert [lack.what for lack in lacks(report)] == ["No model was asked with the image."]
-    assert ("best with the picture", "–", "no model was asked") in tiles(report)
+    assert ("best with the image", "–", "no model was asked") in tiles(report)
 
 
 def test_open_questions_have_nothing_to_guess_from() -> None:
-    text = said(told(scored("a", 0.8, "image") + scored("b", 0.2, "blind"), options=None))
+    text = said(told(scored("a", 0.8, "image") + scored("b", 0.2, "no-image"), options=None))
     assert text.startswith("Eyes help here: blind, b scores 20.0 % [")
     assert "guessing" not in text
     assert (
         "Gain: not measured (no model was asked both"
-        in lacks(told(scored("a", 0.8, "image") + scored("b", 0.2, "blind")))[0].what
+        in lacks(told(scored("a", 0.8, "image") + scored("b", 0.2, "no-image")))[0].what
     )
 
 
-def test_other_sights_alone() -> None:
+def test_other_modalities_alone() -> None:
     assert (
         said(told(scored("a", 0.5, "caption")))
         == "a scores 50.0 % [45.1, 54.9], with a caption for the image, direct answer."
@@ -117,7 +117,7 @@ def test_several_benchmarks_are_counted() -> None:
     rows = [
         {**row, "benchmark": name}
         for name, blind in (("knows", 0.6), ("looks", 0.25))
-        for row in scored("a", 0.8, "image") + scored("a", blind, "blind") + scored("b", 0.59, "image")
+        for row in scored("a", 0.8, "image") + scored("a", blind, "no-image") + scored("b", 0.59, "image")
     ]
     text = said(told(rows))
     assert text.startswith(
@@ -127,18 +127,18 @@ def test_several_benchmarks_are_counted() -> None:
 
 
 def test_where_no_item_has_options_nothing_is_said_of_guessing() -> None:
-    rows = [{**row, "benchmark": name} for name in ("x", "y") for row in scored("a", 0.4, "blind")]
+    rows = [{**row, "benchmark": name} for name in ("x", "y") for row in scored("a", 0.4, "no-image")]
     assert "Blind scores above guessing: not measured" in said(told(rows, options=None))
     assert "On none of 2 benchmarks with options" in said(told([{**row, "score": 0.0} for row in rows]))
 
 
 def test_leaks_are_told_where_their_interval_allows() -> None:
     base = ModelEntry(spec="scripted:", base="lm")
-    rows = scored("a", 0.8, "image") + scored("b", 0.7, "image") + scored("lm", 0.3, "blind")
-    report = told(rows + scored("a", 0.5, "blind") + scored("b", 0.3, "blind"), a=base, b=base)
+    rows = scored("a", 0.8, "image") + scored("b", 0.7, "image") + scored("lm", 0.3, "no-image")
+    report = told(rows + scored("a", 0.5, "no-image") + scored("b", 0.3, "no-image"), a=base, b=base)
     assert "Leakage is shown for 1 of 2 models, most for a: 20.0 points [" in said(report)
     assert lacks(report) == []
-    report = told(rows + scored("a", 0.3, "blind") + scored("b", 0.3, "blind"), a=base, b=base)
+    report = told(rows + scored("a", 0.3, "no-image") + scored("b", 0.3, "no-image"), a=base, b=base)
     assert said(report).endswith("Leakage was measured for 2 models and is significant for none.")
 
 
@@ -148,12 +148,12 @@ def test_the_best_of_many_is_no_discovery(name: str, shared: float) -> None:
     """Where all guess, models that see and models that do not, hardly ever anything is significant."""
     draw, found, runs = np.random.default_rng(5), 0, 60
     for _ in range(runs):
-        habit = {sight: draw.random(80) for sight in ("image", "blind")}
+        habit = {modality: draw.random(80) for modality in ("image", "no-image")}
         rows = [
-            {"model": f"m{number}", "item": str(item), "sight": sight, "score": float(luck < 0.25)}
+            {"model": f"m{number}", "item": str(item), "modality": modality, "score": float(chance < 0.25)}
             for number in range(6)
-            for sight in ("image", "blind")
-            for item, luck in enumerate(np.where(draw.random(80) < shared, habit[sight], draw.random(80)))
+            for modality in ("image", "no-image")
+            for item, chance in enumerate(np.where(draw.random(80) < shared, habit[modality], draw.random(80)))
         ]
         measure = MEASURES[name]
         known: Results = results(rows, [{"item": str(i), "options": 4, "position": 0} for i in range(80)])

@@ -146,7 +146,7 @@ def test_a_sound_benchmark_is_called_so(drawn: Benchmark, tmp_path: Path) -> Non
     assert "Nothing calls for attention" not in untested
 
 
-def test_each_picture_is_there_once(tmp_path: Path) -> None:
+def test_each_image_is_there_once(tmp_path: Path) -> None:
     with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
         images = [writer.images.put(png(colour)) for colour in ("red", "blue")]
         for number in range(12):
@@ -154,8 +154,8 @@ def test_each_picture_is_there_once(tmp_path: Path) -> None:
     benchmark = Benchmark(tmp_path / "b")
     ids = tuple(item.id for item in benchmark)
     found = Tags(page_of(benchmark, audit_of(benchmark, fact(ids), fact(ids[:5])), tmp_path / "page.html"))
-    assert len(found.pictures) == len(set(found.pictures)) == 2
-    assert found.values("href").count("#picture-1") + found.values("href").count("#picture-2") == 17
+    assert len(found.images) == len(set(found.images)) == 2
+    assert found.values("href").count("#image-1") + found.values("href").count("#image-2") == 17
 
 
 def test_items_are_spread_over_findings_and_the_rest_is_counted(drawn: Benchmark, tmp_path: Path) -> None:
@@ -175,39 +175,39 @@ def test_a_group_is_shown_together_or_not_at_all() -> None:
     assert audit_page.spread([finding], 0) == [[]]
 
 
-def test_missing_and_broken_pictures_leave_a_place(tmp_path: Path) -> None:
+def test_missing_and_broken_images_leave_a_place(tmp_path: Path) -> None:
     benchmark = draw_benchmark(tmp_path / "b", items=8)
     first, second = benchmark.images.path(benchmark["0"].images[0]), benchmark.images.path(benchmark["1"].images[0])
     first.unlink()
     second.write_bytes(b"x" * benchmark["1"].images[0].size)
     page = page_of(benchmark, audit_of(benchmark, fact(("0", "1", "2", "gone"))), tmp_path / "page.html")
-    assert page.count("<b>No picture</b>") == 2
-    assert len(Tags(page).pictures) == 1
+    assert page.count("<b>No image</b>") == 2
+    assert len(Tags(page).images) == 1
     assert "This item lies in another benchmark." in page
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "I;16", "I", "F"])
 def test_every_kind_of_pixel_becomes_a_thumbnail(mode: str, tmp_path: Path) -> None:
-    picture = Image.new(mode, (900, 300))
+    drawn = Image.new(mode, (900, 300))
     data = io.BytesIO()
-    picture.save(data, "TIFF")
+    drawn.save(data, "TIFF")
     with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
         image = writer.images.put(data.getvalue())
         writer.add(Item(id="1", question="?", images=(image,), references=("x",)))
     benchmark = Benchmark(tmp_path / "b")
     page = page_of(benchmark, audit_of(benchmark, fact(("1",))), tmp_path / "page.html")
-    assert re.search('<image id="picture-1" width="240" height="80"', page)
+    assert re.search('<image id="image-1" width="240" height="80"', page)
 
 
-def test_a_page_of_many_noisy_pictures_stays_small_and_opens_few(
+def test_a_page_of_many_noisy_images_stays_small_and_opens_few(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[Image.Image] = []
     shrink = item_view._small
 
-    def counting(picture: Image.Image, side: int) -> Image.Image:
-        opened.append(picture)
-        return shrink(picture, side)
+    def counting(image: Image.Image, side: int) -> Image.Image:
+        opened.append(image)
+        return shrink(image, side)
 
     monkeypatch.setattr(item_view, "_small", counting)
     rng = np.random.default_rng(0)

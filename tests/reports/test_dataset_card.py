@@ -32,7 +32,7 @@ CANARY = "canary ``` 26b5c67b\n</pre><script>"
 
 
 def make_bench(path: Path, manifest: Manifest | None = None) -> Benchmark:
-    """Choice and text items, with and without pictures, dialogue, lineage and sources."""
+    """Choice and text items, with and without images, dialogue, lineage and sources."""
     manifest = manifest or Manifest(name="animals", licence="cc by 4.0", canary="canary 26b5c67b")
     with BenchmarkWriter(path, manifest) as writer:
         red, blue = writer.images.put(png("red")), writer.images.put(png("blue"))
@@ -81,9 +81,9 @@ def refined(folder: Path, verdicts: list[Verdict], recipe: dict[str, Any], **abo
 
 
 RECIPE = {
-    "panels": {"readers": {"size": 2, "sight": "blind", "held_out": 1}},
+    "panels": {"readers": {"size": 2, "modality": "no-image", "held_out": 1}},
     "stages": [
-        {"screen": "blind-hits", "panel": "readers", "keep": {"hits": {"op": "<", "value": 2}}},
+        {"filter": "blind-hits", "panel": "readers", "keep": {"hits": {"op": "<", "value": 2}}},
         {"review": {"reviewers": 1}},
     ],
 }
@@ -106,9 +106,9 @@ def test_croissant_is_valid_and_opens_the_folder_as_it_lies(tmp_path: Path) -> N
     assert rows[4]["items/references"] == [b"2", b"two"]
     assert rows[4]["items/history"][0]["items/history/answer"] == b"Yes"
     assert rows[4]["items/lineage"][0]["items/lineage/source"] == b"Farm"
-    pictures = {row["pictures-by-hash/file"].decode(): row for row in dataset.records("pictures-by-hash")}
-    assert set(pictures) == {image.filename for image in bench["c0"].images}
-    assert all(row["pictures-by-hash/content"].size == (8, 8) for row in pictures.values())
+    images = {row["images-by-hash/file"].decode(): row for row in dataset.records("images-by-hash")}
+    assert set(images) == {image.filename for image in bench["c0"].images}
+    assert all(row["images-by-hash/content"].size == (8, 8) for row in images.values())
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -266,7 +266,7 @@ def test_what_fell_is_counted_by_stage_and_reason(tmp_path: Path) -> None:
     assert "| blind-hits | 10 | 5 | 5 | 0 | 0 |" in text
     assert "| blind-hits | 4 | dropped | 1 to 2 of 2 inspectors answer it |" in text
     assert "| blind-hits | 1 | dropped | 1,200 answers missing, p = 3e-07 |" in text
-    assert r"| readers | m\|1, m2 | m 3 | blind, direct, 1 × an item |" in text
+    assert r"| readers | m\|1, m2 | m 3 | no-image, direct, 1 × an item |" in text
     assert "--panel 'readers=m|1,m2,m 3' --hold-out 'm 3' --skip-review --to refined" in text
     assert "eyetest-refined" in front["tags"]
     told = list(limits(known))

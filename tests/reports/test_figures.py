@@ -23,11 +23,11 @@ from tests.reports.synthetic import panel, suite_panel, with_fewer_options
 
 NAMES = {
     *("accuracy", "capabilities", "composition", "correlation", "duplicates", "external", "failures", "funnel"),
-    *("dialogue", "instability", "items", "positions", "sight"),
+    *("dialogue", "instability", "items", "positions", "modality"),
     *("circular", "dimensions", "format-hits", "options", "steadiness"),
 }
 WHITE_BOX = {"generation-likelihood", "normalisations", "image-use", "option-prior"}
-FUNNEL = pl.DataFrame({"stage": ["blind", "review"], "into": [9, 5], "keep": [5, 4], "fix": [0, 1], "review": [1, 0],
+FUNNEL = pl.DataFrame({"stage": ["no-image", "review"], "into": [9, 5], "keep": [5, 4], "fix": [0, 1], "review": [1, 0],  # noqa: E501
                        "drop": [3, 0]})  # fmt: skip
 TWICE = Finding(probe="p", kind="duplicate-items", severity="bad", title="t", items=("1", "2"), groups=(("1", "2"),))
 
@@ -95,12 +95,12 @@ def test_what_a_dataset_says_stays_text() -> None:
 
 
 def test_a_drawing_keeps_its_words_on_the_page() -> None:
-    sight = next(one for one in told().drawn if one.figure.name == "sight")
-    page = for_page(sight.svg, "a label")
+    modality = next(one for one in told().drawn if one.figure.name == "modality")
+    page = for_page(modality.svg, "a label")
     for word in ("model 0", "sighted", "blind", "language model", "gain", "leakage"):
         assert f">{word}<" in page
     assert 'aria-label="a label"' in page
-    assert len(page) < len(sight.svg)
+    assert len(page) < len(modality.svg)
 
 
 def numbers(name: str, material: Material) -> pl.DataFrame:
@@ -110,14 +110,14 @@ def numbers(name: str, material: Material) -> pl.DataFrame:
 def test_numbers_are_those_of_the_measures() -> None:
     found = panel(["a", "b", "c"])
     material = Material(found)
-    usual = Settings(own={"sighted": "image", "blind": "blind"})
+    usual = Settings(own={"sighted": "image", "blind": "no-image"})
     gain = MEASURES["gain"].measure(found, usual).table.filter(pl.col("sighted_by").is_not_null())
-    shown = numbers("sight", material)
+    shown = numbers("modality", material)
     assert shown.get_column("series").to_list() == ["a", "b", "c"]
     for column in ("gain", "gain_low", "gain_high", "unclipped", "leakage_high", "sighted", "blind", "n"):
         assert shown.get_column(column).to_list() == gain.get_column(column).to_list(), column
-    accuracy = MEASURES["accuracy"].measure(found, Settings()).table.sort("model", "sight")
-    shown = numbers("accuracy", material).sort("series", "sight")
+    accuracy = MEASURES["accuracy"].measure(found, Settings()).table.sort("model", "modality")
+    shown = numbers("accuracy", material).sort("series", "modality")
     assert shown.get_column("accuracy_low").to_list() == accuracy.get_column("accuracy_low").to_list()
     assert set(shown.get_column("random")) == {0.25}
     by_tag = MEASURES["accuracy"].measure(material.usual, Settings(by=("core",))).table
@@ -210,8 +210,8 @@ def test_why_something_is_not_there() -> None:
     assert {one.figure.name for one in report.drawn} == {"accuracy"}
     lost = {one.title: one for one in report.missing}
     assert lost["Failed, refused and unreadable answers"].why == "all 3 calls gave an answer that could be read"
-    assert "no model answered both image and blind" in lost["With and without the image"].why
-    assert "--sight image,blind" in lost["With and without the image"].needs
+    assert "no model answered both image and no-image" in lost["With and without the image"].why
+    assert "--condition image,no-image" in lost["With and without the image"].needs
     assert "--by" in lost["Accuracy by tag"].needs
 
 
@@ -225,14 +225,18 @@ def test_a_benchmark_alone_has_what_items_tell() -> None:
 
 def test_the_usual_protocol_sees_and_is_the_most_asked() -> None:
     rows = [
-        *({"item": str(i), "model": model, "sight": "blind", "score": 1.0} for i in range(9) for model in "abcd"),
+        *(
+            {"item": str(i), "model": model, "modality": "no-image", "score": 1.0}
+            for i in range(9)
+            for model in "abcd"
+        ),
         *({"item": "1", "model": model, "ask": "cot", "score": 1.0} for model in "ab"),
         *({"item": "1", "model": model, "score": 0.0} for model in "abc"),
     ]
     material = Material(results(rows))
     assert material.usual_protocols == ["image direct"]
     assert set(material.measured("accuracy").get_column("accuracy")) == {0.0}
-    assert Material(results(rows[:36])).usual_protocols == ["blind direct"]
+    assert Material(results(rows[:36])).usual_protocols == ["no-image direct"]
 
 
 def test_tags_are_those_that_name_capabilities_or_those_one_names() -> None:
@@ -270,7 +274,7 @@ def test_a_chart_for_a_notebook() -> None:
     assert spec["config"]["background"] == palette.PAPER
     assert as_png(drawn).startswith(b"\x89PNG")
     with pytest.raises(NotMeasurable):
-        chart("sight", grid({"a": [1, 0]}))
+        chart("modality", grid({"a": [1, 0]}))
 
 
 def test_the_map_of_items_shows_every_item_once() -> None:

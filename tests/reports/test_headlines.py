@@ -1,4 +1,4 @@
-"""The first screen: what stands side by side rests on the same items, and says whose scores it shows."""
+"""The first filter: what stands side by side rests on the same items, and says whose scores it shows."""
 
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,8 @@ ITEMS = [
 """Twelve items with four options, eight with free answers."""
 
 
-def asked(model: str, scores: list[float | None], sight: str = "image", **more: Any) -> list[dict[str, Any]]:
-    return [{"model": model, "item": str(i), "sight": sight, "score": s, **more} for i, s in enumerate(scores)]
+def asked(model: str, scores: list[float | None], modality: str = "image", **more: Any) -> list[dict[str, Any]]:
+    return [{"model": model, "item": str(i), "modality": modality, "score": s, **more} for i, s in enumerate(scores)]
 
 
 def told(rows: list[dict[str, Any]], items: list[dict[str, Any]] = ITEMS) -> Report:
@@ -45,7 +45,7 @@ MIXED = asked("a", [*[1.0] * 9, *[0.0] * 11]) + asked("b", [0.0] * 20) + asked("
 def test_guessing_stands_beside_the_score_on_the_same_items() -> None:
     """Nine of twelve items with options, none of eight without: 45 % beside 25 % would compare two benchmarks."""
     report = told(MIXED)
-    assert tile(report, "best accuracy with the picture")[0] == "45.0 %"
+    assert tile(report, "best accuracy with the image")[0] == "45.0 %"
     assert tile(report, "random guessing") == ("25 %", "on 12 items with options; a 75 % there")
     assert report.headline is not None
     rows = {row["model"]: row for row in report.headline.to_dicts()}
@@ -114,21 +114,21 @@ def test_pairs_told_apart_are_counted_as_the_comparison_counts_them() -> None:
     assert tile(report, "pairs told apart")[1] == f"{surely} of 10 pairs of models, all tested together (Holm)"
 
 
-@pytest.mark.parametrize("sight", ["blind", "blind-guess", "grey"])
-def test_the_gain_says_how_blind_was_asked(sight: str) -> None:
-    rows = MIXED + asked("a", [*[1.0] * 4, *[0.0] * 16], sight) + asked("b", [0.0] * 20, sight)
+@pytest.mark.parametrize("modality", ["no-image", "no-image-guess", "gray"])
+def test_the_gain_says_how_blind_was_asked(modality: str) -> None:
+    rows = MIXED + asked("a", [*[1.0] * 4, *[0.0] * 16], modality) + asked("b", [0.0] * 20, modality)
     report = told(rows)
     assert tile(report, "mean gain")[0] == "12.5"
     assert tile(report, "mean gain")[1].endswith(", 2 models")
-    assert tile(report, "best without the picture")[1].endswith(protocol_words(f"{sight} direct"))
+    assert tile(report, "best without the image")[1].endswith(protocol_words(f"{modality} direct"))
     assert report.headline is not None
-    assert dict(report.headline.select("model", "blind_by").iter_rows())["a"] == sight
+    assert dict(report.headline.select("model", "blind_by").iter_rows())["a"] == modality
 
 
 def test_the_mean_gain_is_that_of_the_headline_not_of_other_ways_to_ask() -> None:
     """One model, asked directly and with reasoning: the last row of all gains would be the wrong one."""
-    rows = asked("a", [1.0] * 20) + asked("a", [0.0] * 20, "blind")
-    rows += asked("a", [1.0] * 20, ask="cot") + asked("a", [1.0] * 20, "blind", ask="cot")
+    rows = asked("a", [1.0] * 20) + asked("a", [0.0] * 20, "no-image")
+    rows += asked("a", [1.0] * 20, ask="cot") + asked("a", [1.0] * 20, "no-image", ask="cot")
     report = told(rows + asked("b", [1.0] * 20))
     assert report.headline is not None
     assert dict(report.headline.select("model", "gain").iter_rows()) == {"a": 1.0, "b": None}
@@ -136,7 +136,7 @@ def test_the_mean_gain_is_that_of_the_headline_not_of_other_ways_to_ask() -> Non
 
 
 def test_a_gain_over_fewer_items_than_the_score_says_so() -> None:
-    report = told(asked("a", [1.0] * 20) + asked("a", [0.0] * 5, "blind"))
+    report = told(asked("a", [1.0] * 20) + asked("a", [0.0] * 5, "no-image"))
     assert report.headline is not None
     assert report.headline.select("n", "gain_n").row(0) == (20, 5)
 

@@ -5,7 +5,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import NamedTuple
 
-import polars as pl
 import pytest
 import yaml
 from eyetest_world import load_rates, new_world
@@ -14,17 +13,12 @@ from eyetest_world.toy_models.cards import cards
 
 import eyetest as et
 from eyetest.errors import InputError
-from eyetest.jobs import compare as comparing
-from eyetest.measures.compare import flips_of
 from eyetest.pages.item_counts import ItemCount, ItemsAt, items_at
 from eyetest.pages.item_links import Query, parse_query
-from eyetest.records import Asked, Response
-from eyetest.review.collection import Collection
+from eyetest.studio.collection import Collection
 from tests.reports.pages import HOSTILE, Browse, Tags
-from tests.review.app.conftest import hostile as hostile
-from tests.review.app.conftest import try_out
-from tests.review.collection.conftest import make_bench
-from tests.scoring.test_table import make_run
+from tests.studio.app.conftest import hostile as hostile
+from tests.studio.app.conftest import try_out
 
 ITEMS = 90
 QUICK = ["malformed", "positions", "duplicate-items", "duplicate-images", "looks", "named-answer", "option-order"]
@@ -74,9 +68,9 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Studio:
     (folder / "models.yaml").write_text(scripted_models())
     (folder / "recipe.yaml").write_text(world_recipes()["everything"])
     bench, models = folder / "w" / "benchmark", folder / "models.yaml"
-    et.run(bench, models, sights="blind-guess", trials=5, temperature=1.0, to=folder / "run")
-    et.run(bench, models, sights="image", to=folder / "run")
-    et.refine(bench, folder / "recipe.yaml", models, answers=folder / "run", to=folder / "refined")
+    et.run(bench, models=models, condition="no-image-guess", samples=5, temperature=1.0, to=folder / "run")
+    et.run(bench, models=models, condition="image", to=folder / "run")
+    et.refine(bench, recipe=folder / "recipe.yaml", models=models, answers=folder / "run", to=folder / "refined")
     return Studio(folder, folder / "run", folder / "refined")
 
 
@@ -102,14 +96,14 @@ def test_numbers_of_a_refinement_lead_to_their_items(studio: Studio) -> None:
 
 def test_numbers_of_an_audit_lead_to_their_items(studio: Studio) -> None:
     page = studio.folder / "audit.html"
-    et.report(et.audit(studio.bench, probes=QUICK), page=page)
+    et.report(et.audit(studio.bench, probe=QUICK), page=page)
     findings = studio.folder / "audit-findings.json"
     collection = Collection.open([studio.bench, findings])
     keys = Links(page).follow(collection)
     assert keys >= {"suggested", "finding", "gold", "options"}
     assert f"eyetest open {studio.bench} {findings}" in page.read_text()
     with pytest.raises(InputError, match="already there"):
-        et.report(et.audit(studio.bench, probes=QUICK[:1]), page=page)
+        et.report(et.audit(studio.bench, probe=QUICK[:1]), page=page)
 
 
 def test_numbers_of_a_report_lead_to_their_items(studio: Studio) -> None:
@@ -155,53 +149,17 @@ def test_a_browser_sees_in_the_demos_copy_as_many_items_as_its_page_says(demo: D
     script = f"""
     const QUERIES = {json.dumps([query for query, _ in every])};
     const counted = QUERIES.map((text) => matching([...new URLSearchParams(text)]).length);
-    document.body.dataset.trial = JSON.stringify(counted);
+    document.body.dataset.sample = JSON.stringify(counted);
     """
-    trial, _ = try_out(browse, demo.to / "items", script, "#")
-    assert trial == [items for _, items in every]
-
-
-@pytest.mark.parametrize(("sight", "where"), [("image", ()), ("blind-guess", ()), ("image", ("core=math",))])
-def test_flips_of_a_comparison_lead_to_their_items(studio: Studio, sight: str, where: tuple[str, ...]) -> None:
-    """With the picture an item has one test, without it five, of which most or all but two may be right."""
-    told = comparing.compare([studio.run], ("eagle-l", "mole-xs"), sight=sight, where=where)
-    flips = flips_of(told.results, told.contest)
-    views = comparing.flips_views(told, flips, items_at(None, Path("page"), [studio.run]))
-    collection = Collection.open([studio.run])
-    assert sum(view.items.items for view in views) == len(flips) > 0
-    for view in views:
-        ids = {
-            row.id
-            for row in collection.rows(collection.view(parse_query(view.items.href.removeprefix(SERVED))), 0, 99)
-        }
-        assert ids == set(flips.filter(pl.col("only") == view.only).get_column("item"))
-    assert ("answer=" in views[0].items.href) == (not where)
-
-
-def test_a_tie_of_tests_is_named_item_by_item(tmp_path: Path) -> None:
-    bench = make_bench(tmp_path / "bench")
-    said = {"a": ("AA", "AB", "BB"), "b": ("AA", "BB", "AB")}
-    asked = [
-        (Asked(item=f"q{n}", model=model, trial=trial), f"{k:01x}{n:01x}{trial:030x}")
-        for k, model in enumerate(said)
-        for n in range(3)
-        for trial in range(2)
-    ]
-    answers = [
-        Response(request=request, outcome="answered", text=said[one.model][int(one.item[1:])][one.trial])
-        for one, request in asked
-    ]
-    run = make_run(tmp_path / "run", asked, answers, bench)
-    told = comparing.compare([run])
-    views = comparing.flips_views(told, flips_of(told.results, told.contest), ItemsAt(SERVED))
-    assert {view.only: view.items.href for view in views} == {"a": f"{SERVED}id=q1", "b": f"{SERVED}id=q2"}
+    sample, _ = try_out(browse, demo.to / "items", script, "#")
+    assert sample == [items for _, items in every]
 
 
 @pytest.mark.parametrize(
     ("said", "before", "command"),
     [
         (None, SERVED, "eyetest open 'my run'"),
-        ("http://127.0.0.1:9000", "http://127.0.0.1:9000/?", "eyetest open 'my run' --port 9000"),
+        ("http://127.0.0.1:9000", "http://127.0.0.1:9000/?", "eyetest open 'my run' --address 127.0.0.1:9000"),
         ("https://lab.example/items/", "https://lab.example/items/?", ""),
         ("pages/items", "items/index.html#", "eyetest open 'my run' --bundle pages/items"),
         ("other/a b", "../other/a%20b/index.html#", "eyetest open 'my run' --bundle 'other/a b'"),
@@ -234,7 +192,7 @@ def test_links_with_hostile_names_are_followed(hostile: Collection, tmp_path: Pa
     bench = next(iter(hostile.benchmarks.values())).path
     run = bench.parent / "run"
     et.report(run, page=tmp_path / "report.html", by=["kind"])
-    et.report(et.audit(bench, probes=QUICK[:4]), page=tmp_path / "audit.html")
+    et.report(et.audit(bench, probe=QUICK[:4]), page=tmp_path / "audit.html")
     both = Collection.open([run, tmp_path / "audit-findings.json"])
     for page in ("report.html", "audit.html"):
         assert Links(tmp_path / page).follow(both)

@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 from PIL import Image as Pillow
 
+import eyetest as et
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.commands.gathering import gather
 from eyetest.errors import InputError
-from eyetest.jobs.measure import gather
-from eyetest.jobs.report import Wanted, write_report
 from eyetest.records import Asked, Choice, Item, Lineage, Manifest, ModelEntry, OptionProvenance, Response, letter
 from eyetest.reports.linked import cautions
 from eyetest.reports.material import Material
@@ -29,7 +29,7 @@ RIGHT = {  # by setting and model: how many of the first items are right
 }
 
 
-def picture(shade: int) -> bytes:
+def image_file(shade: int) -> bytes:
     data = io.BytesIO()
     Pillow.new("RGB", (90, 60), (shade, 120, 200)).save(data, "png")
     return data.getvalue()
@@ -44,7 +44,7 @@ def make_setting(path: Path, options: int, steps: tuple[str, ...]) -> Benchmark:
                 Choice(f"answer {k} {HOSTILE[k % 3]}", k == n % 4, **({"provenance": grown} if k > 3 else {}))
                 for k in range(options)
             )
-            image = writer.images.put(picture(n * 20 + len(steps)))
+            image = writer.images.put(image_file(n * 20 + len(steps)))
             item = Item(id=f"i{n}", question=f"What of {n}? {HOSTILE[n % 8]}", choices=choices, images=(image,))
             writer.add(msgspec.structs.replace(item, tags={"kind": "xy"[n % 2]}, lineage=lineage))
     return Benchmark(path)
@@ -57,11 +57,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
     settings = (("four", 4, ()), ("ten", 10, ("options",)), ("vision", 10, ("options", "screenshot")))
     for setting, options, steps in settings:
         bench = make_setting(folder / setting, options, steps)
-        sights = {"vision": ("screenshot",)}.get(setting, ("image", "blind"))
+        modalities = {"vision": ("screenshot",)}.get(setting, ("image", "no-image"))
         asked = [
-            Asked(item=f"i{n}", model=model, sight=sight)  # type: ignore[arg-type]
+            Asked(item=f"i{n}", model=model, modality=modality)  # type: ignore[arg-type]
             for model in RIGHT[setting]
-            for sight in sights
+            for modality in modalities
             for n in range(ITEMS)
         ]
         said = [_said(n, one, RIGHT[setting]) for n, one in enumerate(asked)]
@@ -72,17 +72,17 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
 
 def _said(number: int, asked: Asked, right: Mapping[str, int]) -> Response:
     n = int(asked.item[1:])
-    good = n < right[asked.model] if asked.sight != "blind" else n < 2
+    good = n < right[asked.model] if asked.modality != "no-image" else n < 2
     gold = n % 4
     return Response(request=request(number), outcome="answered", text=letter(gold if good else (gold + 1) % 4))
 
 
 def test_the_page_tells_the_settings_and_shows_what_was_lost(runs: list[Run], tmp_path: Path) -> None:
-    drawn = write_report(runs, tmp_path / "page.html", Wanted(gallery=2), figures=tmp_path / "figures")
+    drawn = et.report(runs, page=tmp_path / "page.html", gallery=2, figures=tmp_path / "figures")
     page = Tags((tmp_path / "page.html").read_text("utf-8"))
     page.check_inert("data:text/csv", "http://127.0.0.1:")
     words = " ".join(" ".join(page.words).split())
-    assert drawn["figure"] > 6
+    assert drawn.facts["figures"] > 6
     assert "Overall the best, wren, scores 45.8 %" in words
     assert "Ten options cost 17 to 25 points; one image for everything costs 25 to 58 points." in words
     assert "The source benchmark was not asked" in words
@@ -100,7 +100,7 @@ def test_the_page_tells_the_settings_and_shows_what_was_lost(runs: list[Run], tm
     )
     steps = pl.read_csv(tmp_path / "figures/blind.csv").filter(pl.col("model") == "all models")
     assert steps["guessing"].to_list() == pytest.approx([0.25, 0.1])
-    assert page.pictures, "items have their pictures"
+    assert page.images, "items have their images"
 
 
 def test_a_stand_in_that_reads_by_ocr_is_named(runs: list[Run]) -> None:
@@ -111,13 +111,13 @@ def test_a_stand_in_that_reads_by_ocr_is_named(runs: list[Run]) -> None:
 
 
 def test_settings_may_be_named_and_wrong_ones_are_refused(runs: list[Run], tmp_path: Path) -> None:
-    named = Wanted(roles={"original": "four", "ten": "ten"}, gallery=0)
-    write_report(runs, tmp_path / "page.html", named)
+    named = {"original": "four", "ten": "ten"}
+    et.report(runs, page=tmp_path / "page.html", setting=named, gallery=0)
     assert "The source benchmark was not asked" not in (tmp_path / "page.html").read_text("utf-8")
     with pytest.raises(InputError, match="no linked settings"):
-        write_report(runs[:1], tmp_path / "one.html", Wanted(roles={"ten": "ten"}))
-    write_report(runs[:1], tmp_path / "four.html", Wanted())
+        et.report(runs[:1], page=tmp_path / "one.html", setting="ten=ten")
+    et.report(runs[:1], page=tmp_path / "four.html")
     assert "Linked settings" not in (tmp_path / "four.html").read_text("utf-8")
     with pytest.raises(InputError, match="expected 0 or more"):
-        write_report(runs, tmp_path / "two.html", replace(named, gallery=-1))
+        et.report(runs, page=tmp_path / "two.html", gallery=-1)
     assert not (tmp_path / "one.html").exists()

@@ -18,12 +18,10 @@ from tests.support.browser import Browser
 @pytest.fixture
 def bench(tmp_path: Path) -> Benchmark:
     with BenchmarkWriter(tmp_path / "b", Manifest(name="".join(HOSTILE))) as writer:
-        picture = writer.images.put(png("teal"))
+        image = writer.images.put(png("teal"))
         for number, words in enumerate(HOSTILE * 3):
             choices = tuple(Choice(f"{words} {place}", place == 1) for place in range(4))
-            item = Item(
-                id=f"{number} {words}", question=words, choices=choices, images=(picture,), tags={words: words}
-            )
+            item = Item(id=f"{number} {words}", question=words, choices=choices, images=(image,), tags={words: words})
             writer.add(item)
     return Benchmark(tmp_path / "b")
 
@@ -72,7 +70,7 @@ def test_it_tells_the_way_through(page: Path) -> None:
     assert "6 of 8 , a random sample" in words
     assert "Nothing was removed here." in words
     assert "40 % [30 %, 50 %]" in words
-    assert len(Tags(page.read_text()).pictures) == 1  # one picture, however many items show it
+    assert len(Tags(page.read_text()).images) == 1  # one image, however many items show it
 
 
 @pytest.mark.parametrize(

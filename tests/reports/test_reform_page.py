@@ -22,9 +22,9 @@ def benchmark(tmp_path: Path) -> Benchmark:
             wrong = [Choice(f"bird {n}", provenance=OptionProvenance(author="similarity")) for n in range(3)]
             wrong.insert(number % 4, Choice("a very long heron", correct=True))
             tags: dict[str, object] = {"dataset": "birds", "dimension": "CG", "task": "image classification"}
-            pictures = (image,) if number else ()
+            images = (image,) if number else ()
             tags |= {} if number else {MISSING: ["x.jpg"]}
-            writer.add(Item(id=str(number), question="Which?", images=pictures, choices=tuple(wrong), tags=tags))
+            writer.add(Item(id=str(number), question="Which?", images=images, choices=tuple(wrong), tags=tags))
         tags = {"dataset": "signs", "dimension": "STP", "task": "reading"}
         writer.add(Item(id="t", question="What does it say?", references=("one way",), images=(image,), tags=tags))
     return Benchmark(tmp_path / "b")

@@ -28,16 +28,16 @@ METHODS = ("generate", "likelihood", "first-token")
 
 
 def answers(names: tuple[str, ...], methods: tuple[str, ...]) -> Results:
-    """Models that write and weigh the same items, with and without picture and question, marks in four orders."""
+    """Models that write and weigh the same items, with and without image and question, letters in four orders."""
     rng = np.random.default_rng(0)
     rows: list[dict[str, Any]] = []
     for item in range(ITEMS):
         for model in names:
             about = {"item": str(item), "model": model}
             rows.append(about | {"choice": "AB"[item % 2], "score": float(rng.random() < 0.6)})
-            for sight in ("image", "blind", "grey", "no-question"):
+            for modality in ("image", "no-image", "gray", "no-question"):
                 weights = [(value, 1 + item % 3, 4 + item % 5) for value in rng.normal(-3, 1, 4).tolist()]
-                rows.append(about | {"method": "likelihood", "sight": sight, "choice": "A", "weights": weights})
+                rows.append(about | {"method": "likelihood", "modality": modality, "choice": "A", "weights": weights})
             for order in range(4):
                 places = np.argsort(order_of(str(item), 4, order))
                 logs = [(value, 1, 1) for value in (rng.normal(0, 1, 4) - places).tolist()]
@@ -67,7 +67,7 @@ def test_all_of_it_is_drawn_in_known_colours_and_known_words() -> None:
         assert not {"null", "NaN", "undefined"} & words, one.figure.name
 
 
-def test_numbers_are_those_of_the_measures_with_the_picture() -> None:
+def test_numbers_are_those_of_the_measures_with_the_image() -> None:
     drawn = {one.figure.name: one.numbers for one in told().drawn}
     gaps = drawn["generation-likelihood"]
     assert gaps.filter(weighed_by="likelihood")["series"].to_list() == [
@@ -99,10 +99,10 @@ def test_what_lacks_of_it_is_said_where_there_is_some() -> None:
     assert [one.figure.name for one in report.drawn] == ["accuracy", "normalisations", "image-use"]
     lost = {one.title: one for one in report.missing}
     assert lost.keys() == {FIGURES[name].title for name in ("generation-likelihood", "option-prior")}
-    assert "--method first-token --order" in lost[FIGURES["option-prior"].title].needs
+    assert "--condition first-token+order=" in lost[FIGURES["option-prior"].title].needs
 
 
-def test_what_models_write_is_the_usual_however_often_marks_were_weighed() -> None:
+def test_what_models_write_is_the_usual_however_often_letters_were_weighed() -> None:
     assert told().material.usual_protocols == ["image direct"]
     assert told(("a",), ("likelihood", "first-token")).material.usual_protocols == ["image direct first-token"]
 

@@ -19,9 +19,9 @@ BENCH = (
 )
 ROWS = (
     {"item": "1", "model": "me/one", "text": "A"},
-    {"item": "2", "model": "me/one", "text": "A", "order": "reversed", "trial": 1},
-    {"item": "3", "model": "me/one", "text": "It is 7.", "sight": "blind", "outcome": "truncated"},
-    {"item": "1", "model": "me/one", "text": None, "given": 0.5, "trial": 2},
+    {"item": "2", "model": "me/one", "text": "A", "order": "reversed", "sample": 1},
+    {"item": "3", "model": "me/one", "text": "It is 7.", "modality": "no-image", "outcome": "truncated"},
+    {"item": "1", "model": "me/one", "text": None, "given": 0.5, "sample": 2},
     {"item": "3", "model": "me/one", "text": None, "outcome": "failed"},
     {"item": "1", "model": "flat", "text": "cannot say"},
 )
@@ -33,12 +33,12 @@ FILE_PATH = (
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     bench = jsonl(tmp_path / "quiz.jsonl", *BENCH)
-    call("import-answers", jsonl(tmp_path / "a.jsonl", *ROWS), "--to", tmp_path / "run", "--bench", bench).fine()
+    call("import", jsonl(tmp_path / "a.jsonl", *ROWS), "--to", tmp_path / "run", "--bench", bench).fine()
     return tmp_path / "run"
 
 
 def exported(run: Path, to: Path) -> tuple[str, dict[str, tuple[dict[str, Any], list[dict[str, Any]]]]]:
-    said = call("export-answers", run, "--to", to, "--format", EVERY_EVAL_EVER).fine()
+    said = call("export", run, "--to", to, "--format", EVERY_EVAL_EVER).fine()
     found = {}
     for file in to.glob("data/*/*/*/*_samples.jsonl"):
         aggregate = json.loads(file.with_name(file.name.replace("_samples.jsonl", ".json")).read_text())
@@ -73,24 +73,24 @@ def test_what_the_schema_asks_for(run: Path, tmp_path: Path) -> None:
     assert second["answer_attribution"][0]["extracted_value"] == "dog"
     assert second["evaluation"] == {"score": 1.0, "is_correct": True}
     assert third["error"] == "truncated"
-    assert third["evaluation_name"] == "quiz (blind)"
+    assert third["evaluation_name"] == "quiz (no-image)"
     assert verdict["output"] == {"raw": []}
     assert verdict["evaluation"] == {"score": 0.5, "is_correct": False}
     results = {result["evaluation_name"]: result["score_details"] for result in aggregate["evaluation_results"]}
-    assert results["quiz (blind)"]["score"] == 1.0
-    assert results["quiz (blind)"]["details"] == {"items_without_a_score": "0", "unread_share": "0.000000"}
+    assert results["quiz (no-image)"]["score"] == 1.0
+    assert results["quiz (no-image)"]["details"] == {"items_without_a_score": "0", "unread_share": "0.000000"}
     assert found["flat"][1][0]["answer_attribution"] == []
 
 
 def test_what_has_a_score_comes_back(run: Path, tmp_path: Path) -> None:
     exported(run, tmp_path / "out")
-    call("import-answers", tmp_path / "out", "--to", tmp_path / "again", "--bench", tmp_path / "quiz.jsonl").fine()
+    call("import", tmp_path / "out", "--to", tmp_path / "again", "--bench", tmp_path / "quiz.jsonl").fine()
     before = [answer for answer in answers(run) if answer.outcome != "failed"]
     assert sorted(answers(tmp_path / "again"), key=repr) == sorted(before, key=repr)
 
 
 def test_another_tool_s_instances(tmp_path: Path) -> None:
-    """Rows of other converters have no key of ours; options tell the order, several outputs are trials."""
+    """Rows of other converters have no key of ours; options tell the order, several outputs are samples."""
     bench = jsonl(tmp_path / "quiz.jsonl", *BENCH)
     common = {"schema_version": "0.3.0", "evaluation_id": "e", "model_id": "lab/m", "interaction_type": "single_turn"}
     evaluation = {"score": 1.0, "is_correct": True}
@@ -102,8 +102,8 @@ def test_another_tool_s_instances(tmp_path: Path) -> None:
         common | theirs | {"sample_id": "2", "output": {"raw": [""]}, "error": "timeout"},
     )
     path = jsonl(tmp_path / "x_samples.jsonl", *rows)
-    call("import-answers", path, "--to", tmp_path / "run", "--bench", bench, "--map", "given=score").fine()
-    found = {(one.item, one.trial): (one.text, one.order != 0, one.outcome) for one in answers(tmp_path / "run")}
+    call("import", path, "--to", tmp_path / "run", "--bench", bench, "--map", "given=score").fine()
+    found = {(one.item, one.sample): (one.text, one.order != 0, one.outcome) for one in answers(tmp_path / "run")}
     assert found == {
         ("1", 0): ("B", True, "answered"),
         ("1", 1): ("A", True, "answered"),
@@ -116,7 +116,7 @@ def test_the_bridge_from_vlmevalkit(tmp_path: Path) -> None:
     """Every Eval Ever has no converter for VLMEvalKit: bring in, take out."""
     bench = jsonl(tmp_path / "quiz.jsonl", *BENCH)
     theirs = xlsx(tmp_path / "gpt_quiz.xlsx", ["index", "prediction"], [1, "The answer is A."], [2, "A"])
-    call("import-answers", theirs, "--to", tmp_path / "run", "--bench", bench, "--model", "openai/gpt-4o").fine()
+    call("import", theirs, "--to", tmp_path / "run", "--bench", bench, "--model", "openai/gpt-4o").fine()
     _, found = exported(tmp_path / "run", tmp_path / "out")
     aggregate, lines = found["openai/gpt-4o"]
     assert aggregate["evaluation_results"][0]["score_details"]["score"] == 0.5
@@ -125,5 +125,5 @@ def test_the_bridge_from_vlmevalkit(tmp_path: Path) -> None:
 
 
 def test_unknown_format(run: Path, tmp_path: Path) -> None:
-    said = call("export-answers", run, "--to", tmp_path / "out", "--format", "every").refused()
+    said = call("export", run, "--to", tmp_path / "out", "--format", "every").refused()
     assert 'no format "every"; known: every-eval-ever' in said

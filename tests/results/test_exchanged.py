@@ -53,14 +53,14 @@ def test_each_reply_is_worth_something_by_each_gold_of_its_family_alone(tmp_path
     assert exchanged(run, None, Scorer()).collect().is_empty()
 
 
-def test_whoever_gives_the_old_number_to_every_picture_knows_it_by_heart(tmp_path: Path) -> None:
+def test_whoever_gives_the_old_number_to_every_image_knows_it_by_heart(tmp_path: Path) -> None:
     said = {"1": "Answer: 20", "1-t": "Answer: 20", "1-u": "Answer: 20", "2": "Answer: 7", "2-t": "Answer: 7"}
     run, bench, _ = asked(tmp_path, dict(said))
     results = results_of([run], Scorer(), bench=bench)
     told = MEASURES["leak-by-twin"].measure(results, Settings(resamples=400))
     (row,) = told.table.iter_rows(named=True)
     assert (row["by_heart"], row["old_gold"], row["new_gold"]) == (0.5, 0.5, 0.5)
-    assert row["by_luck"] == pytest.approx((0 + 1) / 2)
+    assert row["by_chance"] == pytest.approx((0 + 1) / 2)
     assert (row["n"], row["twins"]) == (2, 3)
     assert not any("old golds" in note for note in told.notes)
     suite = united([SuitePart(name, SuiteBenchmark(bench=name), results) for name in ("one", "two")], "both")

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eyetest.benchmarks import Benchmark, copy_without_pictures
+from eyetest.benchmarks import Benchmark, copy_without_images
 from eyetest.errors import InputError
 from eyetest.measures import Results
 from eyetest.models import parse_models
@@ -48,7 +48,7 @@ def run(tmp_path: Path, bench: Benchmark) -> Run:
     plan = [(Asked(item=name, model="m"), request(n)) for n, name in enumerate(names)]
     replies = [said(n, "B" if name.startswith("q") else "It is a dog.") for n, name in enumerate(names)]
     run = make_run(tmp_path / "r", plan, replies, bench)
-    copy_without_pictures(bench, run.path / BENCHMARK)
+    copy_without_images(bench, run.path / BENCHMARK)
     return run
 
 
@@ -251,14 +251,14 @@ def test_scores_are_not_taken_for_answers_that_are_gone(run: Run, bench: Benchma
 @pytest.mark.parametrize("gone", [1, 2, 3])
 def test_each_part_is_missed_also_in_a_run_that_was_never_scored(run: Run, bench: Benchmark, gone: int) -> None:
     for n in (1, 2):
-        add(run, (Asked(item="q0", model="m", trial=n), said(100 + n, "B")))
+        add(run, (Asked(item="q0", model="m", sample=n), said(100 + n, "B")))
     part = sealed(run.path, part_names(run.path)[gone - 1])
     part.unlink()
     rows = {1: f"{ITEMS + 2} answers", 2: "1 answer", 3: "1 answer"}[gone]
     with pytest.raises(InputError, match=rf"has lost responses/{part.name}, with {rows}"):
         score_run(Run(run.path), bench, Scorer())
     assert not (run.path / "scores").exists()
-    add(run, (Asked(item="q1", model="m", trial=9), said(200, "B")))
+    add(run, (Asked(item="q1", model="m", sample=9), said(200, "B")))
     score_run(Run(run.path), bench, Scorer())
     (note,) = results(run).notes
     assert "planned calls have no answer" in note, "who goes on with what is left is told how much that is"
@@ -266,7 +266,7 @@ def test_each_part_is_missed_also_in_a_run_that_was_never_scored(run: Run, bench
 
 def test_a_run_of_an_older_version_misses_what_lies_between(run: Run, bench: Benchmark) -> None:
     for n in (1, 2):
-        add(run, (Asked(item="q0", model="m", trial=n), said(100 + n, "B")))
+        add(run, (Asked(item="q0", model="m", sample=n), said(100 + n, "B")))
     manifest = run.path / "run.json"
     text = manifest.read_text()
     manifest.write_text(text[: text.index('"parts"')] + '"run_version": 1\n}\n')
@@ -287,7 +287,7 @@ def test_no_answer_at_all_is_no_empty_table(run: Run, bench: Benchmark, tmp_path
 
 def test_a_segment_that_was_begun_and_never_written_leaves_no_gap(run: Run, bench: Benchmark) -> None:
     (run.path / "journal/000002.jsonl").touch()
-    add(run, (Asked(item="q0", model="m", trial=1), said(101, "B")))
+    add(run, (Asked(item="q0", model="m", sample=1), said(101, "B")))
     assert score_run(Run(run.path), bench, Scorer()).exists()
 
 

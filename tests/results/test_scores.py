@@ -8,7 +8,7 @@ import msgspec
 import polars as pl
 import pytest
 
-from eyetest.benchmarks import Benchmark, copy_without_pictures
+from eyetest.benchmarks import Benchmark, copy_without_images
 from eyetest.errors import InputError
 from eyetest.models import parse_models
 from eyetest.records import Asked, Condition, Item, Response, RunBenchmark, Score, columns, shown_order
@@ -59,14 +59,14 @@ def test_other_rules_have_their_own_table_and_responses_stay_byte_for_byte(run: 
 
 
 @pytest.mark.parametrize("method", ["generate", "likelihood"])
-def test_from_asking_to_scores_in_every_order_and_under_all_marks(
+def test_from_asking_to_scores_in_every_order_and_under_all_letters(
     tmp_path: Path, bench: Benchmark, method: Any
 ) -> None:
     """A scripted model that knows the gold scores 1 and says the gold's letter, however the options were shown."""
     conditions = tuple(
-        Condition(order=order, marks=marks, method=method)
+        Condition(order=order, letters=letters, method=method)
         for order in (0, 1, -8)
-        for marks in ("upper", "lower", "digit")
+        for letters in ("upper", "lower", "digit")
     )
     asking = Asking(conditions=conditions)
     Session(bench, parse_models(["knows=scripted:right=1", "errs=scripted:right=0"]), asking).run(tmp_path / "r")
@@ -160,7 +160,7 @@ def test_a_benchmark_that_changed_is_not_the_one(run: Run, bench: Benchmark, tmp
 
 
 def test_a_run_that_keeps_its_items_outlives_the_benchmark(run: Run, bench: Benchmark, tmp_path: Path) -> None:
-    copy_without_pictures(bench, run.path / BENCHMARK)
+    copy_without_images(bench, run.path / BENCHMARK)
     asked = list(bench)
     shutil.rmtree(bench.path)
     assert list(benchmark_of(run)) == asked

@@ -20,21 +20,21 @@ ITEM = Item(
 )
 
 
-def test_marks_and_the_answer_are_no_part_of_a_transcript() -> None:
+def test_letters_and_the_answer_are_no_part_of_a_transcript() -> None:
     reply = "Which bird is blue?\nA. The heron\n**(B)** A. owl\nAnswer: the transcript\n\n**Answer: A**"
     assert transcript_of(reply).strip() == "Which bird is blue?\nThe heron\nA. owl\nAnswer: the transcript"
     assert transcript_of("no answer at all") == "no answer at all"
 
 
-def test_what_is_to_be_copied_names_no_pictures() -> None:
+def test_what_is_to_be_copied_names_no_images() -> None:
     assert text_of(ITEM).split("\n") == ["", "Which bird is blue?", "The heron", "A. owl"]
 
 
 def test_only_transcripts_of_screenshots_are_judged(tmp_path: Path) -> None:
     bench = make_bench(tmp_path / "b", [ITEM])
     asked = [
-        Asked(item="1", model="m", sight="screenshot", ask="ocr"),
-        Asked(item="1", model="m", sight="screenshot"),
+        Asked(item="1", model="m", modality="screenshot", ask="ocr"),
+        Asked(item="1", model="m", modality="screenshot"),
         Asked(item="1", model="m", ask="ocr"),
     ]
     replies = ("Which bird is blue?\nA. The heron\nB. A. owl\nAnswer: A", "A", "Answer: A")

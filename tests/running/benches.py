@@ -15,20 +15,22 @@ from eyetest.records import Choice, Item, Manifest, Response, Turn
 from eyetest.runs import read_responses
 
 
-def picture(number: int) -> bytes:
-    """One of many small pictures, of different sizes and formats."""
+def image_file(number: int) -> bytes:
+    """One of many small images, of different sizes and formats."""
     data = io.BytesIO()
     image = Image.new("RGB", (5 + number % 7, 4 + number % 3), (number * 37 % 256, number * 91 % 256, 40))
     image.save(data, ("PNG", "JPEG", "WEBP")[number % 3])
     return data.getvalue()
 
 
-def make_bench(path: Path, items: int = 12, *, pictures: int = 4, golds: Sequence[int] = (0, 1, 2, 3)) -> Benchmark:
-    """Choice items in which every fourth or so shares its picture."""
+def make_bench(
+    path: Path, items: int = 12, *, image_count: int = 4, golds: Sequence[int] = (0, 1, 2, 3)
+) -> Benchmark:
+    """Choice items in which every fourth or so shares its image."""
     with BenchmarkWriter(path, Manifest(name="small")) as writer:
         for number in range(items):
             gold = golds[number % len(golds)]
-            images = (writer.images.put(picture(number % pictures)),) if pictures else ()
+            images = (writer.images.put(image_file(number % image_count)),) if image_count else ()
             choices = tuple(Choice(f"option {place}", place == gold) for place in range(4))
             writer.add(
                 Item(id=f"q{number}", question=f"Which one is number {number}?", images=images, choices=choices)

@@ -17,7 +17,7 @@ import pytest
 
 _NURSERY = """
 import contextlib, io, json, os, resource, sys
-import eyetest.cli.run, eyetest.cli.look, eyetest.cli.options
+import eyetest.commands.asking, eyetest.commands.run, eyetest.cli.app
 import eyetest.prompts.building, pyarrow.dataset, pyarrow.acero
 from eyetest.cli import main
 from eyetest.models import BACKENDS

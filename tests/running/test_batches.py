@@ -8,11 +8,11 @@ from eyetest.models import BatchModel, Call, CallError
 from eyetest.records import (
     Asked,
     Condition,
+    ImagePart,
     ImageRef,
     Item,
     Message,
     ModelEntry,
-    Picture,
     Prompt,
     Request,
     Response,
@@ -53,8 +53,8 @@ class Many:
         return Response(request=call.id, outcome="answered", text=call.asked.item)
 
 
-def call(number: int, picture: int | None = None, model: str = "m") -> Call:
-    shown = () if picture is None else (Picture(ImageRef(f"{picture:064x}", "png", 1, 1, 1)),)
+def call(number: int, image: int | None = None, model: str = "m") -> Call:
+    shown = () if image is None else (ImagePart(ImageRef(f"{image:064x}", "png", 1, 1, 1)),)
     prompt = Prompt((Message("user", (*shown, Words(f"{number}?"))),))
     request = Request(model=model, prompt=prompt)
     return Call(Asked(item=f"q{number}", model=model), Item(id=f"q{number}", question="?"), request, request.id)
@@ -90,7 +90,7 @@ def test_a_whole_plan_goes_through_it(tmp_path: Path) -> None:
     model, stored = Many(), list[Response]()
 
     async def work() -> None:
-        plan = Plan(bare_bench(tmp_path / "b", 50), [model], (Condition(),), trials=2)
+        plan = Plan(bare_bench(tmp_path / "b", 50), [model], (Condition(),), samples=2)
         async with Runner([model], stored.append) as runner:
             await execute(plan, runner)
 
@@ -99,9 +99,9 @@ def test_a_whole_plan_goes_through_it(tmp_path: Path) -> None:
     assert sum(map(len, model.batches)) == 100
 
 
-def test_those_about_one_picture_go_together() -> None:
+def test_those_about_one_image_go_together() -> None:
     model = Many()
-    ask(model, [call(n, picture=n % 2) for n in range(8)] + [call(8), call(9)])
+    ask(model, [call(n, image=n % 2) for n in range(8)] + [call(8), call(9)])
     assert model.batches[0] == ["q0", "q2", "q4", "q6", "q1", "q3", "q5", "q7"]
     assert model.batches[1] == ["q8", "q9"]
 

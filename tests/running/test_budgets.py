@@ -12,14 +12,14 @@ from tests.running.processes import Nursery
 
 
 def spec(endpoint: Endpoint) -> tuple[object, ...]:
-    return ("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", "--backoff", 0.01)
+    return ("run", "b", "--models", endpoint.models(backoff=0.01), "--to", "r")
 
 
 @pytest.mark.parametrize("most", [1, 10, 37, 90])
 def test_a_budget_of_calls_is_exact(tmp_path: Path, endpoint: Endpoint, nursery: Nursery, most: int) -> None:
     make_bench(tmp_path / "b", 120)
     endpoint.latency = 0.005
-    done = nursery.run(*spec(endpoint), "--max-calls", most)
+    done = nursery.run(*spec(endpoint), "--budget", f"calls={most}")
     assert done.code == 0, done.stderr
     assert f"the limit of {most} calls is reached; {120 - most} calls left" in done.stderr
     assert endpoint.sent.total() == most
@@ -32,14 +32,14 @@ def test_a_budget_of_calls_is_exact(tmp_path: Path, endpoint: Endpoint, nursery:
 def test_attempts_of_one_call_are_one_call(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 60)
     endpoint.rule = faults(0.2, ("429", "500"))
-    assert nursery.run(*spec(endpoint), "--max-calls", 30).code == 0
+    assert nursery.run(*spec(endpoint), "--budget", "calls=30").code == 0
     assert len(endpoint.sent) == 30
     assert len(stored(tmp_path / "r")) == 30
 
 
 def test_a_budget_that_is_enough_is_not_felt(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 20)
-    done = nursery.run(*spec(endpoint), "--max-calls", 20)
+    done = nursery.run(*spec(endpoint), "--budget", "calls=20")
     assert done.code == 0
     assert "limit" not in done.stderr
     assert len(answers(tmp_path / "r")) == 20
@@ -47,9 +47,9 @@ def test_a_budget_that_is_enough_is_not_felt(tmp_path: Path, endpoint: Endpoint,
 
 def test_a_budget_of_tokens_is_never_overrun(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
     """Each call takes 14 tokens by the server's count; about 30 of them fit."""
-    make_bench(tmp_path / "b", 200, pictures=0)
+    make_bench(tmp_path / "b", 200, image_count=0)
     endpoint.latency = 0.005
-    done = nursery.run(*spec(endpoint), "--max-total-tokens", 420, "--max-tokens", 5, "--concurrency", 2)
+    done = nursery.run(*spec(endpoint), "--budget", "tokens=420", "--max-tokens", 5, "--concurrency", 2)
     assert done.code == 0, done.stderr
     assert "could pass the limit of 420 tokens" in done.stderr
     asked = endpoint.sent.total()
@@ -60,12 +60,12 @@ def test_a_budget_of_tokens_is_never_overrun(tmp_path: Path, endpoint: Endpoint,
 
 
 def test_a_budget_of_money(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", 100, pictures=0)
+    make_bench(tmp_path / "b", 100, image_count=0)
     models = tmp_path / "models.yaml"
     models.write_text(f"m:\n  spec: openai:m@{endpoint.url}\n  price: {{input: 1000, output: 2000}}\n")
     command = ("run", "b", "--models", models, "--to", "r", "--max-tokens", 5, "--concurrency", 4)
     each = (11 * 1000 + 3 * 2000) / 1e6
-    done = nursery.run(*command, "--max-cost", 50 * each)
+    done = nursery.run(*command, "--budget", f"cost={50 * each}")
     assert done.code == 0, done.stderr
     assert "could pass the limit of 0.85 in money" in done.stderr
     asked = endpoint.sent.total()
@@ -77,9 +77,9 @@ def test_a_budget_of_money(tmp_path: Path, endpoint: Endpoint, nursery: Nursery)
 
 def test_a_budget_of_money_needs_prices(tmp_path: Path, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 2)
-    done = nursery.run("run", "b", "--model", "scripted:", "--to", "r", "--max-cost", 1)
+    done = nursery.run("run", "b", "--model", "scripted:", "--to", "r", "--budget", "cost=1")
     assert done.code == 2
-    assert done.stderr.startswith("error: --max-cost needs prices")
+    assert done.stderr.startswith("error: --budget cost=… needs prices")
     assert not (tmp_path / "r").exists()
 
 
@@ -98,6 +98,6 @@ def test_the_budget_of_one_session_does_not_eat_that_of_the_next(
 ) -> None:
     make_bench(tmp_path / "b", 12)
     for session in range(3):
-        assert nursery.run(*spec(endpoint), "--max-calls", 4).code == 0
+        assert nursery.run(*spec(endpoint), "--budget", "calls=4").code == 0
         assert endpoint.sent.total() == 4 * (session + 1)
     assert Counter(row.outcome for row in stored(tmp_path / "r")) == {"answered": 12}

@@ -74,7 +74,7 @@ def test_each_turn_is_told_what_was_said_before(tmp_path: Path, endpoint: Endpoi
 
 def test_answers_are_told_by_what_the_mark_meant(tmp_path: Path, endpoint: Endpoint) -> None:
     bench = make_dialogues(tmp_path / "b", dialogues=1, turns=2)
-    ways = tuple(Condition(history="own", order=order, marks="digit") for order in (0, 3))
+    ways = tuple(Condition(history="own", order=order, letters="digit") for order in (0, 3))
     endpoint.answer = lambda attempt: "1"
     ask(bench, tmp_path / "r", endpoint, conditions=ways)
     shown = [attempt.question.splitlines()[1] for attempt in endpoint.attempts if turn_of(attempt) == "Turn 1 of 0?"]
@@ -83,9 +83,9 @@ def test_answers_are_told_by_what_the_mark_meant(tmp_path: Path, endpoint: Endpo
     assert len(set(shown)) == 2
 
 
-def test_trials_go_on_from_their_own_answers(tmp_path: Path, endpoint: Endpoint) -> None:
+def test_samples_go_on_from_their_own_answers(tmp_path: Path, endpoint: Endpoint) -> None:
     bench = make_dialogues(tmp_path / "b", dialogues=1, turns=2)
-    ask(bench, tmp_path / "r", endpoint, trials=6, sampling={"temperature": 1})
+    ask(bench, tmp_path / "r", endpoint, samples=6, sampling={"temperature": 1})
     by_seed = {(turn_of(a), a.body["seed"]): a for a in endpoint.attempts if "Turn" in turn_of(a)}
     assert len(by_seed) == 12
     said = [chosen(by_seed["Turn 1 of 0?", seed]) for seed in range(6)]
@@ -182,7 +182,7 @@ def test_chosen_items_bring_the_turns_before_them(tmp_path: Path, endpoint: Endp
 
 def test_a_stopping_rule_is_refused(tmp_path: Path) -> None:
     bench = make_dialogues(tmp_path / "b")
-    asking = Asking(conditions=OWN, stop="more than 1 of 2 trials", trials=2)
+    asking = Asking(conditions=OWN, stop="more than 1 of 2 samples", samples=2)
     with pytest.raises(InputError, match="goes on from all answers to the one before"):
         Session(bench, parse_models(["scripted:"]), asking)
 
@@ -203,7 +203,7 @@ def test_what_is_estimated_is_asked(tmp_path: Path, endpoint: Endpoint) -> None:
 def test_killed_dialogues_go_on_at_their_turn(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
     make_dialogues(tmp_path / "b", dialogues=12, turns=4)
     endpoint.latency = 0.01
-    command = ("run", "b", "--model", f"openai:m@{endpoint.url}", "--history", "own", "--concurrency", 3)
+    command = ("run", "b", "--model", f"openai:m@{endpoint.url}", "--condition", "own-history", "--concurrency", 3)
     lost: Counter[str] = Counter()
     moments = []
     for number in range(5):
@@ -225,7 +225,7 @@ def test_killed_dialogues_go_on_at_their_turn(tmp_path: Path, endpoint: Endpoint
     assert nursery.run(*command, "--to", "whole").code == 0
     assert answers(tmp_path / "killed") == answers(tmp_path / "whole")
     assert plan(tmp_path / "killed") == plan(tmp_path / "whole")
-    shown = json.loads(nursery.run("status", "killed", "--json").stdout)
+    shown = json.loads(nursery.run("show", "killed", "--output", "json").stdout)
     assert [(group["planned"], group["answered"]) for group in shown["groups"]] == [(49, 49)]
 
 
@@ -235,19 +235,20 @@ def test_status_and_explain_tell_of_turns(tmp_path: Path, endpoint: Endpoint, nu
     endpoint.answer = lambda attempt: said.get(turn_of(attempt), "A")
     endpoint.rule = lambda attempt: failure(400, "no") if turn_of(attempt) == "Turn 1 of 1?" else None
     command = ("run", "b", "--model", f"m=openai:m@{endpoint.url}", "--to", "r")
-    done = nursery.run(*command, "--history", "own")
+    done = nursery.run(*command, "--condition", "own-history")
     assert "2 not asked (no answer to an earlier turn)" in done.stdout
-    status = nursery.run("status", "r")
+    status = nursery.run("show", "r")
     assert "2 could not be asked: no answer to an earlier turn" in status.stderr
-    shown = nursery.run("explain", "r", "d0t3").stdout
-    assert "m · image, direct, history own, trial 0" in shown
+    shown = nursery.run("show", "r", "d0t3").stdout
+    assert "m · image, direct, history own, sample 0" in shown
     assert "odd 1" in shown
     assert "no idea" in shown
     assert "2 calls have no answer yet" not in shown
-    refused = nursery.run("show", "b", "d0t3", "--history", "own")
+    refused = nursery.run("show", "b", "d0t3", "--condition", "own-history")
     assert refused.code == 2
     assert "own answers are known only in a run" in refused.stderr
-    assert "--history own: a turn" in nursery.run(*command, "--history", "own", "--stop", "hits <= 0 of 1").stderr
+    stopped = nursery.run(*command, "--condition", "own-history", "--stop", "hits <= 0 of 1")
+    assert "--stop: not with the condition history=own: a turn" in stopped.stderr
 
 
 @settings(max_examples=12, deadline=None)

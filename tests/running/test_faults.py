@@ -6,6 +6,7 @@ from collections import Counter
 from email.utils import formatdate
 from pathlib import Path
 from time import time
+from typing import Any
 
 import pytest
 
@@ -14,21 +15,21 @@ from tests.endpoint import FAULTS, Attempt, Endpoint, Reply, completion, failure
 from tests.running.benches import answers, make_bench, manifest, stored
 from tests.running.processes import Nursery, until
 
-QUICK = ("--backoff", 0.01, "--first-byte", 3, "--timeout", 60)
+QUICK: dict[str, object] = {"backoff": 0.01, "first_byte": 3, "timeout": 60}
 """A busy machine answers within these seconds; calls that hang take as long for each attempt."""
 
 
-def ask(endpoint: Endpoint, *more: object, to: str = "r") -> tuple[object, ...]:
-    return ("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", to, *QUICK, *more)
+def ask(endpoint: Endpoint, *more: object, to: str = "r", **entry: object) -> tuple[object, ...]:
+    return ("run", "b", "--models", endpoint.models(**QUICK | entry), "--to", to, *more)
 
 
 def test_five_percent_of_every_fault(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", 300, pictures=20)
+    make_bench(tmp_path / "b", 300, image_count=20)
     assert nursery.run(*ask(endpoint, to="clean")).code == 0
     clean = answers(tmp_path / "clean")
     endpoint.forget()
     endpoint.rule = faults(0.05, (*FAULTS, "raw"))
-    done = nursery.run(*ask(endpoint, "--attempts", 12))
+    done = nursery.run(*ask(endpoint, attempts=12))
     assert done.code == 0, done.stderr
     rows = stored(tmp_path / "r")
     assert len(rows) == len(clean) == 300
@@ -64,7 +65,7 @@ def test_what_cannot_be_answered_ends_failed_with_a_reason(
         return fault(kinds[number // 7 % len(kinds)]) if number % 7 == 0 else None
 
     endpoint.rule = rule
-    done = nursery.run(*ask(endpoint, "--attempts", 4))
+    done = nursery.run(*ask(endpoint, attempts=4))
     assert done.code == 0, done.stderr
     assert "10 calls failed" in done.stderr
     rows = stored(tmp_path / "r")
@@ -95,16 +96,16 @@ def test_a_question_that_is_refused_fails_at_once(
     tmp_path: Path, endpoint: Endpoint, nursery: Nursery, status: int, kind: str
 ) -> None:
     make_bench(tmp_path / "b", 6)
-    words = "the picture is too <large>\nfor \x1b[31mus"
+    words = "the image is too <large>\nfor \x1b[31mus"
     endpoint.rule = lambda attempt: failure(status, words) if "number 3?" in attempt.question else None
     done = nursery.run(*ask(endpoint))
     assert done.code == 0, done.stderr
     assert set(endpoint.sent.values()) == {1}
     (failed,) = [row for row in stored(tmp_path / "r") if row.outcome == "failed"]
     assert (failed.error, failed.attempts) == (kind, 1)
-    assert failed.detail == f"{status}: the picture is too <large> for \x1b[31mus"
-    told = nursery.run("status", "r").stdout
-    assert f"1 × {kind}: {status}: the picture is too <large>" in told
+    assert failed.detail == f"{status}: the image is too <large> for \x1b[31mus"
+    told = nursery.run("show", "r").stdout
+    assert f"1 × {kind}: {status}: the image is too <large>" in told
     assert "\x1b[31mus" not in told
 
 
@@ -122,8 +123,8 @@ def test_locked_out_gives_the_model_up_until_it_is_mended(
     endpoint.latency = 0.01
     done = nursery.run(*ask(endpoint, "--concurrency", 4))
     assert done.code == 2
-    errors = [line for line in done.stderr.splitlines() if line.startswith("error:")]
-    assert errors == [f"error: m was given up: {status}: who are you?"]
+    errors = [line for line in done.stderr.splitlines() if line.startswith("note: m ")]
+    assert errors == [f"note: m was given up: {status}: who are you?"]
     assert "Traceback" not in done.stderr
     assert set(endpoint.sent.values()) == {1}, "a locked door is not knocked at twice"
     first = stored(tmp_path / "r")
@@ -138,12 +139,12 @@ def test_locked_out_gives_the_model_up_until_it_is_mended(
 
 def test_nobody_there(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 30)
-    command = ("run", "b", "--to", "r", "--backoff", 0.01, "--attempts", 3, "--patience", 1)
-    done = nursery.run(*command, "--model", "m=openai:m@http://127.0.0.1:9/v1")
+    quick: dict[str, Any] = {"attempts": 3, "patience": 1}
+    done = nursery.run(*ask(endpoint, spec="openai:m@http://127.0.0.1:9/v1", **quick))
     assert done.code == 2
     assert "m was given up: cannot reach 127.0.0.1:9: " in done.stderr
     assert "Traceback" not in done.stderr
-    mended = nursery.run(*command, "--model", f"m=openai:m@{endpoint.url}")
+    mended = nursery.run(*ask(endpoint, **quick))
     assert mended.code == 0, mended.stderr
     assert len(answers(tmp_path / "r")) == 30, "the same model at another address asks all of it"
 
@@ -154,7 +155,7 @@ def test_one_model_that_cannot_be_reached_does_not_hold_up_the_other(
     make_bench(tmp_path / "b", 60)
     endpoint.rule = lambda attempt: failure(401, "no") if attempt.body["model"] == "locked" else None
     models = ("--model", f"openai:locked@{endpoint.url}", "--model", f"openai:open@{endpoint.url}")
-    done = nursery.run("run", "b", "--to", "r", *QUICK, *models)
+    done = nursery.run("run", "b", "--to", "r", *models)
     assert done.code == 2
     assert Counter(row.outcome for row in stored(tmp_path / "r"))["answered"] == 60
     assert "locked was given up" in done.stderr
@@ -169,7 +170,7 @@ def test_a_model_that_wants_an_hour_is_given_up_and_the_other_finishes(
     slow = failure(429, "come back later", Retry_After="3600")
     endpoint.rule = lambda attempt: slow if attempt.body["model"] == "slow" else None
     models = ("--model", f"openai:slow@{endpoint.url}", "--model", f"openai:quick@{endpoint.url}")
-    command = ("run", "b", "--to", "r", *QUICK, *models)
+    command = ("run", "b", "--to", "r", *models)
     process = nursery.start(*command)
     ended = process.ends_within(300)
     if not ended:
@@ -221,7 +222,7 @@ def test_a_server_that_pushes_back_sees_fewer_at_once(tmp_path: Path, endpoint: 
         return None
 
     endpoint.rule = rule
-    done = nursery.run(*ask(endpoint, "--attempts", 30, "--concurrency", 64))
+    done = nursery.run(*ask(endpoint, "--concurrency", 64, attempts=30))
     assert done.code == 0, done.stderr
     assert len(answers(tmp_path / "r")) == 240
     late = flying[len(flying) // 2 :]
@@ -235,7 +236,7 @@ def test_concurrency_grows_to_what_is_allowed_and_no_further(
 ) -> None:
     make_bench(tmp_path / "b", 240)
     endpoint.gate = first = threading.Event()
-    process = nursery.start(*ask(endpoint, "--concurrency", 20, "--first-byte", 60))
+    process = nursery.start(*ask(endpoint, "--concurrency", 20, first_byte=60))
     until(lambda: endpoint.in_flight == 8, "the first calls")
     assert endpoint.peak == 8, "a run starts slowly"
     first.set()
@@ -270,7 +271,7 @@ def test_a_200_that_is_no_answer(
 ) -> None:
     make_bench(tmp_path / "b", 2)
     endpoint.rule = lambda attempt: Reply(body=body) if "number 1?" in attempt.question else None
-    assert nursery.run(*ask(endpoint, "--attempts", 2)).code == 0
+    assert nursery.run(*ask(endpoint, attempts=2)).code == 0
     (failed,) = [row for row in stored(tmp_path / "r") if row.outcome == "failed"]
     assert (failed.error, failed.text, failed.attempts) == (kind, None, 2)
     assert failed.detail
@@ -285,10 +286,10 @@ def test_numbers_that_fit_no_column_do_not_spoil_the_folder(
     endpoint.rule = lambda attempt: (
         Reply(body=completion("A", usage=usage)) if "number 1?" in attempt.question else None
     )
-    done = nursery.run(*ask(endpoint, "--attempts", 2))
+    done = nursery.run(*ask(endpoint, attempts=2))
     assert "Traceback" not in done.stderr
     assert done.code == 0, done.stderr
-    status = nursery.run("status", "r", "--json")
+    status = nursery.run("show", "r", "--output", "json")
     assert status.code == 0, status.stderr
     assert len(stored(tmp_path / "r")) == 4
     assert nursery.run(*ask(endpoint)).code == 0, "and the run can be gone on with"
@@ -311,16 +312,16 @@ def test_blocked_and_truncated_are_outcomes(tmp_path: Path, endpoint: Endpoint, 
     assert endpoint.sent.total() == 4, "none of them is a failure"
 
 
-def test_a_picture_that_went_missing_fails_its_own_calls_only(
+def test_a_image_that_went_missing_fails_its_own_calls_only(
     tmp_path: Path, endpoint: Endpoint, nursery: Nursery
 ) -> None:
-    bench = make_bench(tmp_path / "b", 8, pictures=4)
+    bench = make_bench(tmp_path / "b", 8, image_count=4)
     victim = bench["q1"].images[0]
     next((tmp_path / "b").rglob(f"{victim.sha256}.*")).unlink()
     done = nursery.run(*ask(endpoint))
     assert done.code == 0, done.stderr
     outcomes = Counter((row.outcome, row.error) for row in stored(tmp_path / "r"))
-    assert outcomes == {("answered", ""): 6, ("failed", "picture"): 2}
+    assert outcomes == {("answered", ""): 6, ("failed", "image"): 2}
     assert endpoint.sent.total() == 6
 
 
@@ -337,7 +338,7 @@ def test_a_redirect_is_not_followed_with_the_key(tmp_path: Path, endpoint: Endpo
 
 def test_what_was_asked_is_written_down(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 3)
-    assert nursery.run(*ask(endpoint, "--seed", 7, "--temperature", 0.5, "--trials", 2)).code == 0
+    assert nursery.run(*ask(endpoint, "--seed", 7, "--temperature", 0.5, "--samples", 2)).code == 0
     (step,) = manifest(tmp_path / "r")["steps"]
     assert (step["seed"], step["planned"], step["requests"]) == (7, 6, 6)
     assert sorted({attempt.body["seed"] for attempt in endpoint.attempts}) == [7, 8]

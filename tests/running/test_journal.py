@@ -89,23 +89,23 @@ def test_status_in_a_loop_while_a_run_is_going(tmp_path: Path, endpoint: Endpoin
     seen: list[int] = []
     writers: set[int | None] = set()
     while not seen or seen[-1] < 116:
-        told = nursery.run("status", "r", "--json")
+        told = nursery.run("show", "r", "--output", "json")
         assert told.code == 0, told.stderr
         state = json.loads(told.stdout)
         (group,) = state["groups"]
         assert group["planned"] == state["planned"] == 150
         seen.append(group.get("answered", 0))
         writers.add(state["writer"])
-    shown = nursery.run("status", "r")
+    shown = nursery.run("show", "r")
     gate.set()
     assert process.wait().code == 0
     assert seen == sorted(seen)
     assert writers == {process.pid}
     assert f"being written by process {process.pid}" in shown.stdout
-    after = json.loads(nursery.run("status", "r", "--json").stdout)
+    after = json.loads(nursery.run("show", "r", "--output", "json").stdout)
     assert after["writer"] is None
     assert after["groups"][0]["answered"] == 150
-    assert "nobody is writing to it" in nursery.run("status", "r").stdout
+    assert "no process is writing to it" in nursery.run("show", "r").stdout
 
 
 @pytest.mark.parametrize(("line", "texts"), [(b"", []), (LINE, ["A"])], ids=["empty after a kill", "one line"])
@@ -177,7 +177,7 @@ def test_a_file_size_limit_stops_the_run_with_one_line(tmp_path: Path, endpoint:
     assert Run(tmp_path / "r").health.torn == 0
     sent = endpoint.sent.total()
     assert sent - len(kept) <= 8, "what cannot be kept is not asked on and on"
-    status = nursery.run("status", "r")
+    status = nursery.run("show", "r")
     assert status.code == 0, status.stderr
 
     assert nursery.run(*command).code == 0
@@ -247,7 +247,7 @@ def test_a_run_of_a_newer_version_is_refused(tmp_path: Path, nursery: Nursery) -
     assert nursery.run("run", "b", "--model", "scripted:", "--to", "r").code == 0
     manifest = json.loads((tmp_path / "r/run.json").read_text())
     (tmp_path / "r/run.json").write_text(json.dumps(manifest | {"run_version": 99}))
-    for command in (("run", "b", "--model", "scripted:", "--to", "r"), ("status", "r")):
+    for command in (("run", "b", "--model", "scripted:", "--to", "r"), ("show", "r")):
         assert nursery.run(*command).code == 2, "what a later eyetest wrote may mean something else"
 
 

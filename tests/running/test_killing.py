@@ -15,9 +15,9 @@ KILLS = 20
 
 
 def test_kill_9_at_twenty_moments(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", 400, pictures=30)
+    make_bench(tmp_path / "b", 400, image_count=30)
     endpoint.latency = 0.02
-    command = ("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", "--concurrency", 6, "--backoff", 0.01)
+    command = ("run", "b", "--models", endpoint.models(backoff=0.01), "--to", "r", "--concurrency", 6)
     rng = random.Random(5)
     may_come_again: Counter[str] = Counter()
     kept: set[str] = set()
@@ -91,7 +91,7 @@ def test_a_torn_last_line_is_skipped_told_and_asked_again(
     journal = tmp_path / "r/journal/000002.jsonl"
     journal.write_bytes(b'{"request":"' + b"0" * 32 + b'","outcome":"answered","text":"A. not')
     assert answers(tmp_path / "r") == whole
-    status = nursery.run("status", "r")
+    status = nursery.run("show", "r")
     assert status.code == 0
     assert "1 journal lines were cut off by a kill" in status.stderr
     assert nursery.run(*command).code == 0

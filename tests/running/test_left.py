@@ -39,7 +39,7 @@ def test_it_is_the_difference_of_two_sets(tmp_path: Path, seed: int, retry_faile
         for n in range(30):  # every third question is asked of two items
             writer.add(Item(id=f"q{n}", question=f"Is it {n - n % 3 if n % 3 < 2 else n}?", references=("yes",)))
     models = parse_models([f"m{n}=embedded:mole-m" for n in range(2)])
-    asking = Asking(conditions=(Condition(sight="blind"), Condition(sight="blind", ask="cot")), trials=2)
+    asking = Asking(conditions=(Condition(modality="no-image"), Condition(modality="no-image", ask="cot")), samples=2)
     plan = Session(Benchmark(tmp_path / "b"), models, asking).plan
     calls = all_calls(plan)
     assert len({call.id for call in calls}) < len(calls) == 240
@@ -76,9 +76,9 @@ def test_items_about_which_nothing_is_left_are_not_read(tmp_path: Path, monkeypa
 
 def test_items_are_taken_from_many_row_groups_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("eyetest.benchmarks.folder._ROW_GROUP", 3)
-    bench = make_bench(tmp_path / "b", 20, pictures=4)
+    bench = make_bench(tmp_path / "b", 20, image_count=4)
     draw = random.Random(3)
     wanted = [draw.randrange(20) for _ in range(50)]
     assert [item.id for item in bench.take(wanted)] == [f"q{n}" for n in wanted]
     assert bench.take([]) == []
-    assert bench.by_picture() == sorted(range(20), key=lambda n: n % 4)
+    assert bench.by_image() == sorted(range(20), key=lambda n: n % 4)

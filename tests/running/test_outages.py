@@ -20,11 +20,11 @@ from tests.endpoint import Attempt, Endpoint, Reply, completion, failure, fault
 from tests.running.benches import answers, make_bench, stored
 from tests.running.processes import Nursery, until
 
-QUICK = ("--backoff", 0.01, "--first-byte", 0.4, "--timeout", 3, "--attempts", 3)
+QUICK: dict[str, object] = {"backoff": 0.01, "first_byte": 0.4, "timeout": 3, "attempts": 3}
 
 
-def ask(endpoint: Endpoint, *more: object) -> tuple[object, ...]:
-    return ("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", *QUICK, *more)
+def ask(endpoint: Endpoint, *more: object, **entry: object) -> tuple[object, ...]:
+    return ("run", "b", "--models", endpoint.models(**QUICK | entry), "--to", "r", *more)
 
 
 def number(attempt: Attempt) -> int:
@@ -152,10 +152,10 @@ def test_a_server_that_stays_away_stops_the_run_and_loses_nothing(
         return AWAY[how](attempt) if count > 20 else None
 
     endpoint.rule = rule
-    done = nursery.run(*ask(endpoint, "--patience", 1))
+    done = nursery.run(*ask(endpoint, patience=1))
     assert done.code == 2
-    assert len([line for line in done.stderr.splitlines() if line.startswith("error:")]) == 1
-    assert "The same command goes on from here" in done.stderr
+    assert done.stderr.count("m was given up: ") == 1
+    assert "run the same again to continue" in done.stderr
     assert count < 400, "nobody asks 60 questions of a server that is not there"
     endpoint.rule = lambda attempt: None
     assert nursery.run(*ask(endpoint)).code == 0
@@ -170,7 +170,7 @@ def test_a_port_that_closes_for_a_while(tmp_path: Path, nursery: Nursery) -> Non
         port = first.port
         first.latency = 0.01
         first.rule = lambda attempt: None
-        command = nursery.start(*ask(first, "--concurrency", 4, "--backoff", 0.2))
+        command = nursery.start(*ask(first, "--concurrency", 4, backoff=0.2))
         until(lambda: first.answered.total() > 30, "some answers")
     until(lambda: _is_closed(port))
     with Endpoint(port) as second:
@@ -196,9 +196,9 @@ def test_a_wrong_address_ends_with_one_line(
 ) -> None:
     make_bench(tmp_path / "b", 200)
     url = address.format(port=endpoint.port)
-    done = nursery.run("run", "b", "--model", f"m=openai:m@{url}", "--to", "r", *QUICK, "--patience", 1)
+    done = nursery.run(*ask(endpoint, spec=f"openai:m@{url}", patience=1))
     assert done.code == 2
-    errors = [line for line in done.stderr.splitlines() if line.startswith("error:")]
+    errors = [line for line in done.stderr.splitlines() if "given up" in line]
     assert len(errors) == 1, done.stderr
     assert re.search(r"m was given up: cannot reach \S+: .+ \(waited \d+ s\)", errors[0])
     assert stored(tmp_path / "r") == []
@@ -252,9 +252,9 @@ def test_questions_that_break_the_server_do_not_stand_in_the_way_for_ever(
     tmp_path: Path, endpoint: Endpoint, nursery: Nursery
 ) -> None:
     """Thirty neighbours that give 500 look like a server that is down; the next session begins with the others."""
-    make_bench(tmp_path / "b", 60, pictures=0)
-    endpoint.rule = on(set(range(10, 40)), failure(500, "cannot decode the picture"))
-    command = ask(endpoint, "--concurrency", 1, "--patience", 1)
+    make_bench(tmp_path / "b", 60, image_count=0)
+    endpoint.rule = on(set(range(10, 40)), failure(500, "cannot decode the image"))
+    command = ask(endpoint, "--concurrency", 1, patience=1)
     for _ in range(4):
         done = nursery.run(*command)
     assert len(answers(tmp_path / "r")) == 30, done.stderr

@@ -35,7 +35,7 @@ from tests.running.benches import make_bench
 
 OPERATORS = ("<", "<=", "==", ">=", ">")
 Table = list[list[bool | None]]
-"""By model and trial: whether it would hit; None where the call would fail."""
+"""By model and sample: whether it would hit; None where the call would fail."""
 
 
 def calls_of(table: Table) -> list[list[Call]]:
@@ -43,9 +43,9 @@ def calls_of(table: Table) -> list[list[Call]]:
     found = []
     for model, row in enumerate(table):
         calls = []
-        for trial in range(len(row)):
-            asked = Asked(item="i", model=f"m{model}", trial=trial)
-            calls.append(Call(asked, item, Request(model=f"m{model}", prompt=Prompt(())), f"{model}-{trial}"))
+        for sample in range(len(row)):
+            asked = Asked(item="i", model=f"m{model}", sample=sample)
+            calls.append(Call(asked, item, Request(model=f"m{model}", prompt=Prompt(())), f"{model}-{sample}"))
         found.append(calls)
     return found
 
@@ -61,7 +61,7 @@ def in_waves(rule: StoppingRule, table: Table) -> tuple[bool | None, list[str], 
     while wave := panel.wave():
         waves.append([call.id for call in wave])
         for call in wave:
-            panel.observed(call, table[int(call.asked.model[1:])][call.asked.trial])
+            panel.observed(call, table[int(call.asked.model[1:])][call.asked.sample])
         assert len(waves) < 1_000
     asked = [call for wave in waves for call in wave]
     assert len(list(panel.unsent())) == sum(map(len, table)) - len(asked)
@@ -73,12 +73,12 @@ def one_by_one(rule: StoppingRule, table: Table) -> list[str]:
     observed: Table = [[] for _ in table]
     asked: list[str] = []
     for model, row in enumerate(table):
-        for trial, hit in enumerate(row):
+        for sample, hit in enumerate(row):
             if truth(rule, observed) is not None:
                 return asked
             if rule.model_answers(tally_of(rule, observed[model])) is not None:
                 break
-            asked.append(f"{model}-{trial}")
+            asked.append(f"{model}-{sample}")
             observed[model].append(hit)
     return asked
 
@@ -92,7 +92,7 @@ def oracle(rule: StoppingRule, table: Table) -> int:
         for some_hits in range(hits + 1):
             for some_misses in range(misses + 1):
                 known = some_hits + some_misses
-                answers = rule.model_answers(Tally(hits=some_hits, unknown=rule.trials - known))
+                answers = rule.model_answers(Tally(hits=some_hits, unknown=rule.samples - known))
                 if answers is not None:
                     name = "yes" if answers else "no"
                     prices[name] = min(prices.get(name, known), known)
@@ -116,10 +116,10 @@ def cuts(most: int) -> st.SearchStrategy[Cut]:
 
 @st.composite
 def rules_and_tables(draw: st.DrawFn, failures: bool = True) -> tuple[StoppingRule, Table]:
-    trials, models = draw(st.integers(1, 6)), draw(st.integers(1, 5))
-    rule = StoppingRule(answers=draw(cuts(trials)), trials=trials, falls=draw(cuts(models)), models=models)
+    samples, models = draw(st.integers(1, 6)), draw(st.integers(1, 5))
+    rule = StoppingRule(answers=draw(cuts(samples)), samples=samples, falls=draw(cuts(models)), models=models)
     hit = st.sampled_from([True, False, None]) if failures else st.booleans()
-    table = draw(st.lists(st.lists(hit, min_size=trials, max_size=trials), min_size=models, max_size=models))
+    table = draw(st.lists(st.lists(hit, min_size=samples, max_size=samples), min_size=models, max_size=models))
     missing = draw(st.sets(st.integers(0, models - 1), max_size=1)) if failures else set[int]()
     return rule, [[] if place in missing else row for place, row in enumerate(table)]
 
@@ -135,12 +135,12 @@ def test_the_verdict_is_that_of_the_full_run(case: tuple[StoppingRule, Table]) -
         decided = [rule.model_answers(tally_of(rule, row)) for row in table]
         for model, row in enumerate(table):
             if decided[model] is None:
-                assert {f"{model}-{trial}" for trial in range(len(row))} <= set(asked), "nothing was left untried"
+                assert {f"{model}-{sample}" for sample in range(len(row))} <= set(asked), "nothing was left untried"
 
 
 def tally_of(rule: StoppingRule, row: Sequence[bool | None]) -> Tally:
     known = [hit for hit in row if hit is not None]
-    return Tally(hits=sum(known), unknown=rule.trials - len(known))
+    return Tally(hits=sum(known), unknown=rule.samples - len(known))
 
 
 @given(rules_and_tables())
@@ -158,7 +158,7 @@ def test_never_fewer_than_somebody_who_knows_all_answers(case: tuple[StoppingRul
 
 
 def test_waves_are_as_large_as_they_can_be() -> None:
-    rule = parse_rule("more than 5 of 10 trials, at least 3 of 4 models", trials=10, models=4)
+    rule = parse_rule("more than 5 of 10 samples, at least 3 of 4 models", samples=10, models=4)
     panel = ItemPanel(rule, calls_of([[True] * 10] * 4))
     assert [call.id for call in panel.wave()] == [f"{m}-{t}" for m in range(2) for t in range(5)]
 
@@ -171,8 +171,8 @@ def simulated(items: int) -> dict[str, Table]:
         rows: Table = []
         for model, skill in enumerate((0.9, 0.7, 0.5, 0.3)):
             rate = min(0.97, max(0.03, skill + (ease - 0.5) * 1.2))
-            draws = [chance("hit", number, model, trial) for trial in range(10)]
-            fails = [chance("fail", number, model, trial) < 0.02 for trial in range(10)]
+            draws = [chance("hit", number, model, sample) for sample in range(10)]
+            fails = [chance("fail", number, model, sample) < 0.02 for sample in range(10)]
             rows.append([None if fail else drawn < rate for drawn, fail in zip(draws, fails, strict=True)])
         found[f"q{number}"] = rows
     return found
@@ -198,7 +198,7 @@ class TableModel:
     async def answer(self, call: Call) -> Response:
         if self._lag:
             await asyncio.sleep(self._lag())
-        hit = self._tables[call.asked.item][self._place][call.asked.trial]
+        hit = self._tables[call.asked.item][self._place][call.asked.sample]
         if hit is None:
             raise CallError("bad-request", "400: cannot")
         return Response(request=call.id, outcome="answered", text="yes" if hit else "no")
@@ -224,7 +224,7 @@ class Asker:
         self.stored: dict[str, Response] = {}
         self.log: list[str] = []
         self.models = [TableModel(f"m{place}", place, tables) for place in range(models)]
-        self.plan = Plan(bench, self.models, (Condition(),), trials=rule.trials)
+        self.plan = Plan(bench, self.models, (Condition(),), samples=rule.samples)
 
     def run(self, *, after: int | None = None, limits: Limits | None = None, full: bool = False) -> Progress:
         async def work() -> Progress:
@@ -257,12 +257,12 @@ class Asker:
         return found
 
 
-MMSTAR = "more than 5 of 10 trials, at least 3 of 4 models"
+MMSTAR = "more than 5 of 10 samples, at least 3 of 4 models"
 
 
-def test_a_thousand_items_of_four_models_and_ten_trials(tmp_path: Path, record_property: Any) -> None:
+def test_a_thousand_items_of_four_models_and_ten_samples(tmp_path: Path, record_property: Any) -> None:
     tables = simulated(1_000)
-    rule = parse_rule(MMSTAR, trials=10, models=4)
+    rule = parse_rule(MMSTAR, samples=10, models=4)
     asker = Asker(bare_bench(tmp_path / "b", 1_000), tables, rule)
     progress = asker.run()
     assert asker.verdicts() == {name: truth(rule, table) for name, table in tables.items()}
@@ -283,7 +283,7 @@ def test_a_thousand_items_of_four_models_and_ten_trials(tmp_path: Path, record_p
 @pytest.mark.parametrize("seed", range(3))
 def test_an_interrupted_run_asks_the_same_calls_as_an_uninterrupted_one(tmp_path: Path, seed: int) -> None:
     tables = simulated(40)
-    rule = parse_rule(MMSTAR, trials=10, models=4)
+    rule = parse_rule(MMSTAR, samples=10, models=4)
     bench = bare_bench(tmp_path / "b", 40)
     whole = Asker(bench, tables, rule)
     whole.run()
@@ -303,7 +303,7 @@ def test_an_interrupted_run_asks_the_same_calls_as_an_uninterrupted_one(tmp_path
 
 def test_when_the_answers_come_does_not_matter(tmp_path: Path) -> None:
     tables = simulated(25)
-    rule = parse_rule(MMSTAR, trials=10, models=4)
+    rule = parse_rule(MMSTAR, samples=10, models=4)
     bench = bare_bench(tmp_path / "b", 25)
     asked = []
     for seed in range(3):
@@ -318,7 +318,7 @@ def test_when_the_answers_come_does_not_matter(tmp_path: Path) -> None:
 
 def test_a_full_run_needs_no_more(tmp_path: Path) -> None:
     tables = simulated(10)
-    rule = parse_rule(MMSTAR, trials=10, models=4)
+    rule = parse_rule(MMSTAR, samples=10, models=4)
     asker = Asker(bare_bench(tmp_path / "b", 10), tables, rule)
     asker.run(full=True)
     assert len(asker.log) == 400
@@ -329,7 +329,7 @@ def test_a_full_run_needs_no_more(tmp_path: Path) -> None:
 
 def test_what_was_stored_before_is_not_counted_as_saved(tmp_path: Path) -> None:
     tables: dict[str, Table] = {"q0": [[True] * 10] * 4}
-    rule = parse_rule(MMSTAR, trials=10, models=4)
+    rule = parse_rule(MMSTAR, samples=10, models=4)
     asker = Asker(bare_bench(tmp_path / "b", 1), tables, rule)
     asker.run(full=True)
     assert asker.run().saved == 0, "all forty were paid for"
@@ -355,7 +355,7 @@ def test_items_that_share_a_request_are_judged_each_by_its_own_gold(tmp_path: Pa
         return judged[-1][1]
 
     models = [Left(name, place, {}) for place, name in enumerate(("m0", "m1"))]
-    rule = parse_rule("at least 1 of 2 models", trials=1, models=2)
+    rule = parse_rule("at least 1 of 2 models", samples=1, models=2)
 
     async def work() -> None:
         async with Runner(models, lambda response: None) as runner:
@@ -369,7 +369,7 @@ def test_items_that_share_a_request_are_judged_each_by_its_own_gold(tmp_path: Pa
 def test_a_whole_session_under_a_rule(tmp_path: Path) -> None:
     """With scripted models and a folder: stop, go on, compare with the full run."""
     bench = make_bench(tmp_path / "b", 30)
-    words = "more than 2 of 4 trials, at least 2 of 3 models"
+    words = "more than 2 of 4 samples, at least 2 of 3 models"
     specs = parse_models(
         [f"m{n}=scripted:right={right},fail=0.1,seed={n}" for n, right in enumerate((0.9, 0.5, 0.2))]
     )
@@ -378,8 +378,8 @@ def test_a_whole_session_under_a_rule(tmp_path: Path) -> None:
         return None if response.outcome == "failed" else response.text == "ABCD"[item.gold[0]]
 
     limits = Limits(backoff=0.0)
-    plain = Asking(trials=4, sampling={"temperature": 1}, limits=limits)
-    stopping = Asking(trials=4, sampling={"temperature": 1}, limits=limits, stop=words)
+    plain = Asking(samples=4, sampling={"temperature": 1}, limits=limits)
+    stopping = Asking(samples=4, sampling={"temperature": 1}, limits=limits, stop=words)
     Session(bench, specs, plain).run(tmp_path / "full")
     progress = Session(bench, specs, stopping, hit=right).run(tmp_path / "stopped")
     full = {response.request: response.text for response in read_responses(tmp_path / "full")}
@@ -389,7 +389,7 @@ def test_a_whole_session_under_a_rule(tmp_path: Path) -> None:
     assert progress.saved == 360 - len(stopped) > 100
     assert progress.left == 0
     few = Asking(
-        trials=4, sampling={"temperature": 1}, limits=Limits(backoff=0.0, calls=45, concurrency=7), stop=words
+        samples=4, sampling={"temperature": 1}, limits=Limits(backoff=0.0, calls=45, concurrency=7), stop=words
     )
     for _ in range(20):
         if not Session(bench, specs, few, hit=right).run(tmp_path / "pieces").done:
@@ -401,6 +401,6 @@ def test_a_whole_session_under_a_rule(tmp_path: Path) -> None:
 
 def test_a_rule_that_does_not_fit_the_run_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     bench = make_bench(tmp_path / "b", 2)
-    asking = Asking(trials=3, stop="more than 5 of 10 trials")
-    with pytest.raises(InputError, match="the run has 3 trials, not 10"):
+    asking = Asking(samples=3, stop="more than 5 of 10 samples")
+    with pytest.raises(InputError, match="the run has 3 samples, not 10"):
         Session(bench, parse_models(["scripted:"]), asking, hit=says_yes)

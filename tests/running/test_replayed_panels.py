@@ -24,7 +24,7 @@ from eyetest.scoring import Scorer, is_hit
 from eyetest.tabular.record_files import write_records
 
 RULE = "hits <= 2 of 8 models"
-BLIND = (Condition(sight="blind"),)
+BLIND = (Condition(modality="no-image"),)
 MODELS = (
     *("gpt-4-0613 zero-shot", "gpt-4-0613 2-shot-cot", "gpt-4-0613 2-shot-pot"),
     *("gpt-3.5-turbo zero-shot", "gpt-3.5-turbo 2-shot-cot", "gpt-3.5-turbo 2-shot-pot"),
@@ -36,7 +36,7 @@ Verdicts = dict[str, bool | None]
 
 
 def numbered(item: Item) -> Item:
-    """Without pictures 126 of these items ask the same as another, and equal requests share one answer."""
+    """Without images 126 of these items ask the same as another, and equal requests share one answer."""
     question = f"[{item.id}] {item.question}"
     return msgspec.structs.replace(item, question=question, images=(), description="")
 
@@ -65,7 +65,7 @@ def recorded(shared: Path, source: Benchmark, tmp_path_factory: pytest.TempPathF
     fields = parse_field_map(
         ("item=item_id,given=correct_if_given", "model=model+setting"),
         (),
-        ("sight=blind,trial=0",),
+        ("modality=no-image,sample=0",),
         ("condition=text",),
     )
     about = RunBenchmark(
@@ -93,7 +93,7 @@ def tallies(bench: Benchmark, run: Path) -> dict[str, dict[str, bool]]:
 
 def verdicts(known: dict[str, dict[str, bool]]) -> Verdicts:
     """What the rule says from what is known; None where it could still go either way."""
-    rule = parse_rule(RULE, trials=1, models=8)
+    rule = parse_rule(RULE, samples=1, models=8)
     return {
         item: rule.verdict([Tally(hits=hits[m], unknown=0) if m in hits else Tally(unknown=1) for m in MODELS])
         for item, hits in known.items()

@@ -91,4 +91,4 @@ def test_where_calls_fail_nobody_gains(tmp_path: Path, bench: Benchmark) -> None
 
 def test_what_is_no_race_is_refused(bench: Benchmark) -> None:
     with pytest.raises(InputError, match="in one way, once"):
-        raced(bench, (0.9, 0.4), trials=2)
+        raced(bench, (0.9, 0.4), samples=2)

@@ -169,9 +169,9 @@ def test_a_run_asks_again_only_what_is_lost(tmp_path: Path, eyetest: Eyetest) ->
     first = pq.read_metadata(oldest).num_rows
     assert 0 < first < 12
     flip(oldest, 30)
-    state = json.loads(eyetest("status", tmp_path / "r", "--json").out)
+    state = json.loads(eyetest("show", tmp_path / "r", "--output", "json").out)
     assert [told for told in state["damaged"] if f"{oldest.name} is damaged" in told]
-    told = eyetest("status", tmp_path / "r").fine()
+    told = eyetest("show", tmp_path / "r").fine()
     assert told.count(f"{oldest.name} is damaged") == 1
     assert f"{first}" in told
     with pytest.warns(DamagedWarning):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from eyetest.errors import InputError
 from eyetest.records import Answer, Asked, Response, RunStep, columns
-from eyetest.records.tables import Ask, Marks, Method, OutcomeKind, Shots, Sight
+from eyetest.records.tables import Ask, Letters, Method, Modality, OutcomeKind, Shots
 from eyetest.runs import RunWriter, open_answers, read_answers
 from eyetest.runs.answers import write_answers
 from eyetest.runs.importing import AnswerFile, import_answers
@@ -41,14 +41,14 @@ _answer = st.builds(
     Answer,
     item=_name,
     model=_name,
-    sight=one_of(Sight),
+    modality=one_of(Modality),
     ask=one_of(Ask),
     shots=one_of(Shots),
     template=_whole,
     order=_whole,
-    marks=one_of(Marks),
+    letters=one_of(Letters),
     method=one_of(Method),
-    trial=_whole,
+    sample=_whole,
     text=st.none() | _odd | st.text(max_size=40),
     outcome=one_of(OutcomeKind),
     given=st.none() | st.sampled_from([0.0, 1.0, 1 / 3, 5e-324]) | st.floats(0, 1),
@@ -85,11 +85,11 @@ def test_out_and_in_again(found: list[Answer]) -> None:
 
 
 LISTED = [
-    *("item", "model", "sight", "ask", "shots", "template", "order", "marks", "method", "history", "trial"),
+    *("item", "model", "modality", "ask", "shots", "template", "order", "letters", "method", "history", "sample"),
     *("text", "outcome", "given"),
 ]
 ROWS: list[dict[str, object]] = [
-    {"item": "1", "model": "m", "text": "a\nb", "sight": "blind", "trial": 2},
+    {"item": "1", "model": "m", "text": "a\nb", "modality": "no-image", "sample": 2},
     {"item": "2", "model": "m", "text": None, "given": 0.5},
     {"item": "3", "model": "m", "text": API_FAILURE},
 ]
@@ -104,12 +104,12 @@ def run(tmp_path: Path) -> Path:
 
 def test_the_columns_in_order(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
     for suffix in SUFFIXES:
-        told = eyetest("export-answers", run, "--to", tmp_path / f"out{suffix}").fine()
+        told = eyetest("export", run, "--to", tmp_path / f"out{suffix}").fine()
         assert told == f"3 answers → {tmp_path}/out{suffix}\n"
     with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
     assert header == LISTED
-    assert ";".join(rows[0]) == "1;m;blind;direct;none;0;0;upper;generate;gold;2;a\nb;answered;"
+    assert ";".join(rows[0]) == "1;m;no-image;direct;none;0;0;upper;generate;gold;2;a\nb;answered;"
     assert [row[-3:] for row in rows[1:]] == [["", "answered", "0.5"], ["", "failed", ""]]
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [list(line) for line in lines] == [LISTED] * 3
@@ -135,15 +135,15 @@ def test_what_is_not_answered_yet_is_not_there(tmp_path: Path, eyetest: Eyetest)
             for item, request in (("1", "aa"), ("2", "bb"), ("3", "aa")):
                 plan.add(Asked(item=item, model="m"), request)
         writer.record(RunStep(what="run"), {})
-        told = eyetest("export-answers", tmp_path / "run", "--to", tmp_path / "none.csv").fine()
+        told = eyetest("export", tmp_path / "run", "--to", tmp_path / "none.csv").fine()
         assert "0 answers" in told
-        assert "3 planned calls have no answer yet" in told
+        assert "3 planned calls without an answer" in told
         assert (tmp_path / "none.csv").read_text().split(",")[0] == "item"
         writer.journal.append(Response(request="aa", outcome="failed", error="timeout"))
         writer.journal.append(Response(request="aa", outcome="answered", text="B"))
         writer.journal.append(Response(request="zz", outcome="answered", text="of no plan"))
-        told = eyetest("export-answers", tmp_path / "run", "--to", tmp_path / "some.jsonl").fine()
-    assert "1 planned calls have no answer yet" in told
+        told = eyetest("export", tmp_path / "run", "--to", tmp_path / "some.jsonl").fine()
+    assert "1 planned call without an answer" in told
     found = list(open_answers(tmp_path / "some.jsonl"))
     assert [(answer.item, answer.text, answer.outcome) for answer in found] == [
         ("1", "B", "answered"),
@@ -170,12 +170,10 @@ def test_refusals(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
         "folder.csv": "is already there, and it is a folder",
         "link.csv": "is a symbolic link",
     }.items():
-        assert message in eyetest("export-answers", run, "--to", tmp_path / to).refused()
-    assert (
-        "gone is no run folder" in eyetest("export-answers", tmp_path / "gone", "--to", tmp_path / "x.csv").refused()
-    )
+        assert message in eyetest("export", run, "--to", tmp_path / to).refused()
+    assert "gone does not exist" in eyetest("export", tmp_path / "gone", "--to", tmp_path / "x.csv").refused()
     assert (tmp_path / "there.csv").read_text() == "mine"
-    eyetest("export-answers", run, "--to", tmp_path / "there.csv", "--overwrite").fine()
+    eyetest("export", run, "--to", tmp_path / "there.csv", "--overwrite").fine()
     assert len(list(open_answers(tmp_path / "there.csv"))) == 3
 
 
@@ -183,8 +181,8 @@ def test_a_table_with_other_columns_is_not_replayed(tmp_path: Path) -> None:
     path = jsonl(tmp_path / "a.jsonl", {"item": "1", "model": "m", "txet": "A"})
     with pytest.raises(InputError, match='"txet" is no column of an answers table; did you mean "text"'):
         list(open_answers(path))
-    path = jsonl(tmp_path / "b.jsonl", {"item": "1", "model": "m", "text": "A"}, {"item": "1", "sight": "x"})
-    with pytest.raises(InputError, match=r"b\.jsonl row 2: sight: found 'x'"):
+    path = jsonl(tmp_path / "b.jsonl", {"item": "1", "model": "m", "text": "A"}, {"item": "1", "modality": "x"})
+    with pytest.raises(InputError, match=r"b\.jsonl row 2: modality: found 'x'"):
         list(open_answers(path))
 
 
@@ -200,13 +198,13 @@ def test_formulas_are_texts_in_a_sheet_and_come_back(tmp_path: Path, eyetest: Ey
     said = ["=1+1", "'=1+1", "-5", "'-5' it is", "@x", "\t=x", "＝1", " plain ", "'quoted'", "+1 or -1"]
     asked = [{"item": f"={place}", "model": "-m", "text": text} for place, text in enumerate(said)]
     (tmp_path / "in.jsonl").write_bytes(msgspec.json.Encoder().encode_lines(asked))
-    eyetest("import-answers", tmp_path / "in.jsonl", "--to", tmp_path / "run").fine()
-    eyetest("export-answers", tmp_path / "run", "--to", tmp_path / "out.csv").fine()
+    eyetest("import", tmp_path / "in.jsonl", "--to", tmp_path / "run").fine()
+    eyetest("export", tmp_path / "run", "--to", tmp_path / "out.csv").fine()
     with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert rows[0]["item"] == "'=0"
     assert not [cell for row in rows for cell in row.values() if cell.strip(" \t").startswith(tuple("=+-@＝"))]
-    eyetest("import-answers", tmp_path / "out.csv", "--to", tmp_path / "again").fine()
+    eyetest("import", tmp_path / "out.csv", "--to", tmp_path / "again").fine()
     answers = sorted(read_answers(tmp_path / "again"), key=lambda answer: answer.item)
     assert [(answer.item, answer.model, answer.text) for answer in answers] == [
         (row["item"], row["model"], row["text"]) for row in asked

@@ -129,11 +129,14 @@ FILES: dict[str, tuple[Make, str]] = {
     "zip named Excel": (zipped, "a.xlsx is no Excel file"),
     "charts alone": (chart_only, "a.xlsx is no Excel file"),
     "no item column": (
-        rows({"id": 1, "model": "m", "text": "A"}),
-        "row 1: no column for the item among id, model, text",
+        rows({"uid": 1, "model": "m", "text": "A"}),
+        "row 1: no column for the item: --map item=COLUMN, perhaps uid (the columns are uid, model, text)",
     ),
-    "no model column": (rows({"item": 1, "text": "A"}), "no column for the model among item, text; say --model NAME"),
-    "no answer column": (rows({"item": 1, "model": "m", "said": "A"}), "no column for the text of an answer"),
+    "no model column": (rows({"item": 1, "text": "A"}), "no column for the model: --model NAME or --map"),
+    "no answer column": (
+        rows({"item": 1, "model": "m", "said": "A"}),
+        "no column for the reply: --map text=COLUMN",
+    ),
     "empty item": (after_good(item=""), "row 2: neither item nor model may be empty"),
     "blank item": (after_good(item=" \u3000"), "row 2: neither item nor model may be empty"),
     "null model": (after_good(model=None), "row 2: neither item nor model may be empty"),
@@ -141,18 +144,24 @@ FILES: dict[str, tuple[Make, str]] = {
     "list for an item": (after_good(item=["1"]), "a.jsonl row 2: item: found ['1'] (list), expected text"),
     "list for a model": (after_good(model=["1"]), "a.jsonl row 2: model: found ['1'] (list), expected text"),
     "object for a text": (after_good(text={"a": 1}), "a.jsonl row 2: text: found {'a': 1} (dict), expected text"),
-    "list for a sight": (after_good(sight=["image"]), "a.jsonl row 2: sight: found ['image'] (list)"),
-    "list for a trial": (after_good(trial=[1]), "a.jsonl row 2: trial: found [1] (list)"),
+    "list for a modality": (after_good(modality=["image"]), "a.jsonl row 2: modality: found ['image'] (list)"),
+    "list for a sample": (after_good(sample=[1]), "a.jsonl row 2: sample: found [1] (list)"),
     "object for a score": (after_good(given={"a": 1}), "a.jsonl row 2: found {'a': 1} (dict)"),
     "bytes for a text": (parquet(item=["1"], model=["m"], text=[b"\xff"]), "row 1: text: found b'\\xff' (bytes)"),
-    "unknown sight": (after_good(sight="seen"), "row 2: sight: found 'seen', expected one of image, blind"),
+    "unknown modality": (
+        after_good(modality="seen"),
+        "row 2: modality: found 'seen', expected one of image, no-image",
+    ),
     "unknown ask": (after_good(ask="pot"), "rename it with --map-values 'ask=pot>direct'"),
     "unknown outcome": (after_good(outcome="ok"), "row 2: outcome: found 'ok', expected one of answered"),
-    "a setting for a trial": (after_good(trial="cot"), "row 2: trial: found 'cot', expected a whole number from 0"),
-    "half a trial": (after_good(trial=1.5), "row 2: trial: found 1.5 (float), expected a whole number"),
-    "negative trial": (after_good(trial=-1), "row 2: trial: found -1 (int), expected a whole number"),
-    "endless trial": (after_good(trial=10**30), "row 2: trial: found 1000000"),
-    "true trial": (after_good(trial=True), "row 2: trial: found True (bool)"),
+    "a setting for a sample": (
+        after_good(sample="cot"),
+        "row 2: sample: found 'cot', expected a whole number from 0",
+    ),
+    "half a sample": (after_good(sample=1.5), "row 2: sample: found 1.5 (float), expected a whole number"),
+    "negative sample": (after_good(sample=-1), "row 2: sample: found -1 (int), expected a whole number"),
+    "endless sample": (after_good(sample=10**30), "row 2: sample: found 1000000"),
+    "true sample": (after_good(sample=True), "row 2: sample: found True (bool)"),
     "score above 1": (after_good(given=2), "row 2: given: found 2 (int), expected a score from 0 to 1"),
     "percent": (after_good(given="73%"), "row 2: given: found '73%'"),
     "endless score": (after_good(given=float("inf")), "row 2: given: found inf (float)"),
@@ -168,9 +177,9 @@ def test_files(tmp_path: Path, eyetest: Eyetest, case: str, there: bool) -> None
     source.mkdir()
     if there:
         before_path = jsonl(tmp_path / "before.jsonl", GOOD | {"text": "before"})
-        eyetest("import-answers", before_path, "--to", run).fine()
+        eyetest("import", before_path, "--to", run).fine()
     before = content(run)
-    line = eyetest("import-answers", make(source), "--to", run, "--overwrite").refused()
+    line = eyetest("import", make(source), "--to", run, "--fill", "shots=none", "--overwrite").refused()
     assert message in line
     assert content(run) == before
     assert run.exists() == there
@@ -183,24 +192,30 @@ OPTIONS: list[tuple[list[str], str]] = [
     (["--map", "item=itm"], 'a.jsonl row 1: no column "itm"; did you mean "item"?'),
     (["--map", "item=item+nothing"], 'no column "nothing"'),
     (["--map", "item=item,item=text"], "--map: item is said twice, differently"),
-    (["--map-values", "sight"], "--map-values takes FIELD=VALUE>OURS"),
-    (["--map-values", "sight=text"], "--map-values takes FIELD=VALUE>OURS"),
-    (["--map-values", "sgiht=text>blind"], 'no field "sgiht"; did you mean "sight"?'),
-    (["--map-values", "sight=text>blnd"], '--map-values sight: no sight "blnd"; did you mean "blind"?'),
-    (["--map-values", "sight=text>blind,image"], '"image" has no >'),
-    (["--map-values", "sight=gone:text>blind"], 'no column "gone"'),
-    (["--map", "sight=item", "--map-values", "sight=text:a>blind"], "sight is said twice, differently"),
-    (["--fill", "sight=blnd"], '--fill sight: no sight "blnd"; did you mean "blind"?'),
+    (["--map-values", "modality"], "--map-values takes FIELD=VALUE>OURS"),
+    (["--map-values", "modality=text"], "--map-values takes FIELD=VALUE>OURS"),
+    (["--map-values", "modalty=text>no-image"], 'no field "modalty"; did you mean "modality"?'),
+    (
+        ["--map-values", "modality=text>no-imag"],
+        '--map-values modality: no modality "no-imag"; did you mean "no-image"?',
+    ),
+    (["--map-values", "modality=text>no-image,image"], '"image" has no >'),
+    (["--map-values", "modality=gone:text>no-image"], 'no column "gone"'),
+    (["--map", "modality=item", "--map-values", "modality=text:a>no-image"], "modality is said twice, differently"),
+    (["--fill", "modality=no-imag"], '--fill modality: no modality "no-imag"; did you mean "no-image"?'),
     (["--fill", "colour=red"], '--fill: no field "colour"'),
-    (["--fill", "trial=x"], "trial: found 'x', expected a whole number"),
-    (["--fill", "sight=blind", "--map", "sight=item"], "--fill sight: sight is mapped to a column as well"),
-    (["--fill", "sight=blind,sight=image"], "--fill: sight is said twice"),
+    (["--fill", "sample=x"], "sample: found 'x', expected a whole number"),
+    (
+        ["--fill", "modality=no-image", "--map", "modality=item"],
+        "--fill modality: modality is mapped to a column as well",
+    ),
+    (["--fill", "modality=no-image,modality=image"], "--fill: modality is said twice"),
     (["--where", "colour=red"], 'no column "colour"'),
     (["--where", "item"], "--where takes NAME=VALUE pairs"),
     (["--where", "item=9"], "all 1 rows were left out by --where or --map-values"),
     (["--map-values", "item=1>"], "all 1 rows were left out by --where or --map-values"),
     (["--model", ""], "--model: the name is empty"),
-    (["--model", "x", "--map", "model=item"], "--model: --map or --fill says who answered as well"),
+    (["--model", "x", "--map", "model=item"], "--model: --map or --fill names the model as well"),
     (["--matrix", "items"], '--matrix: rows are items or models, not "items"; did you mean "item"?'),
     (["--header", "(?P<item>.*)"], "--header is about a matrix"),
     (["--matrix", "item", "--header", "("], "--header: '(' is no pattern"),
@@ -216,15 +231,15 @@ OPTIONS: list[tuple[list[str], str]] = [
 @pytest.mark.parametrize(("options", "message"), OPTIONS, ids=[" ".join(options) for options, _ in OPTIONS])
 def test_options(tmp_path: Path, eyetest: Eyetest, options: list[str], message: str) -> None:
     path = jsonl(tmp_path / "a.jsonl", GOOD)
-    assert message in eyetest("import-answers", path, "--to", tmp_path / "run", *options).refused()
+    assert message in eyetest("import", path, "--to", tmp_path / "run", *options).refused()
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.jsonl"]
 
 
 def test_a_missing_parent_is_made_only_for_good_input(tmp_path: Path, eyetest: Eyetest) -> None:
     bad = jsonl(tmp_path / "bad.jsonl", GOOD, GOOD)
-    eyetest("import-answers", bad, "--to", tmp_path / "a/b/run").refused()
+    eyetest("import", bad, "--to", tmp_path / "a/b/run").refused()
     assert not (tmp_path / "a").exists()
-    eyetest("import-answers", jsonl(tmp_path / "a.jsonl", GOOD), "--to", tmp_path / "a/b/run").fine()
+    eyetest("import", jsonl(tmp_path / "a.jsonl", GOOD), "--to", tmp_path / "a/b/run").fine()
     assert (tmp_path / "a/b/run/run.json").is_file()
 
 
@@ -232,7 +247,7 @@ def test_names_that_are_no_text(tmp_path: Path) -> None:
     """A file name and a model's name of any bytes; run.json is text all the same."""
     path = separated(Path(os.fsdecode(os.fsencode(tmp_path) + b"/p\xff.csv")), ["item", "text"], ["1", "A"])
     run = tmp_path / "run"
-    command: list[str | Path] = [*MAIN, "import-answers", path, "--to", run, "--model", os.fsdecode(b"m\xff")]
+    command: list[str | Path] = [*MAIN, "import", path, "--to", run, "--model", os.fsdecode(b"m\xff")]
     done = subprocess.run(command, capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert (run / "run.json").read_text().isascii()

@@ -16,7 +16,7 @@ def test_one_file_a_model(tmp_path: Path, eyetest: Eyetest) -> None:
     jsonl(outputs / "gpt-4.1.jsonl", ROW)
     jsonl(outputs / "mine.jsonl", ROW | {"model": "the file knows"})
     (outputs / "notes.txt").write_text("no answers")
-    said = eyetest("import-answers", outputs, "--to", tmp_path / "run").fine()
+    said = eyetest("import", outputs, "--to", tmp_path / "run").fine()
     assert "2 answers of 2 models" in said
     assert {answer.model for answer in answers(tmp_path / "run")} == {"gpt-4.1", "the file knows"}
 
@@ -27,12 +27,12 @@ def test_names_say_more(tmp_path: Path, eyetest: Eyetest) -> None:
         (outputs / model).mkdir(parents=True)
         xlsx(outputs / model / f"{model}_MMStar.xlsx", ["index", "prediction"], [1, "B"])
         xlsx(outputs / model / f"{model}_POPE.xlsx", ["index", "prediction"], [1, "yes"])
-        jsonl(outputs / model / "blind.jsonl", ROW)
-    eyetest("import-answers", outputs, "--to", tmp_path / "run", "--names", "*/{model}_MMStar.xlsx").fine()
+        jsonl(outputs / model / "no-image.jsonl", ROW)
+    eyetest("import", outputs, "--to", tmp_path / "run", "--names", "*/{model}_MMStar.xlsx").fine()
     assert {(answer.model, answer.text) for answer in answers(tmp_path / "run")} == {("a_b", "B"), ("c", "B")}
-    eyetest("import-answers", outputs, "--to", tmp_path / "sights", "--names", "{model}/{sight}.jsonl").fine()
-    found = {(answer.model, answer.sight) for answer in answers(tmp_path / "sights")}
-    assert found == {("a_b", "blind"), ("c", "blind")}
+    eyetest("import", outputs, "--to", tmp_path / "modalities", "--names", "{model}/{modality}.jsonl").fine()
+    found = {(answer.model, answer.modality) for answer in answers(tmp_path / "modalities")}
+    assert found == {("a_b", "no-image"), ("c", "no-image")}
 
 
 @pytest.mark.parametrize(
@@ -47,9 +47,7 @@ def test_names_say_more(tmp_path: Path, eyetest: Eyetest) -> None:
 def test_bad_names(tmp_path: Path, eyetest: Eyetest, names: str, also: tuple[str, ...], problem: str) -> None:
     (tmp_path / "outputs").mkdir()
     jsonl(tmp_path / "outputs/m.jsonl", ROW)
-    said = eyetest(
-        "import-answers", tmp_path / "outputs", "--to", tmp_path / "run", "--names", names, *also
-    ).refused()
+    said = eyetest("import", tmp_path / "outputs", "--to", tmp_path / "run", "--names", names, *also).refused()
     assert problem in said
 
 
@@ -57,9 +55,9 @@ def test_a_mistake_in_one_file(tmp_path: Path, eyetest: Eyetest) -> None:
     """Those before it stay, and may come again."""
     (tmp_path / "outputs").mkdir()
     jsonl(tmp_path / "outputs/a.jsonl", ROW)
-    bad = jsonl(tmp_path / "outputs/b.jsonl", ROW | {"sight": "seen"})
-    said = eyetest("import-answers", tmp_path / "outputs", "--to", tmp_path / "run").refused()
+    bad = jsonl(tmp_path / "outputs/b.jsonl", ROW | {"modality": "seen"})
+    said = eyetest("import", tmp_path / "outputs", "--to", tmp_path / "run").refused()
     assert "b.jsonl row 1" in said
-    assert "1 of 2 files came in before it" in said
+    assert "1 of 2 files" in said
     jsonl(bad, ROW)
-    assert "2 answers of 2 models" in eyetest("import-answers", tmp_path / "outputs", "--to", tmp_path / "run").fine()
+    assert "2 answers of 2 models" in eyetest("import", tmp_path / "outputs", "--to", tmp_path / "run").fine()

@@ -43,18 +43,18 @@ def test_vlmevalkit(tmp_path: Path, eyetest: Eyetest, suffix: str) -> None:
         separated(path, VLMEVALKIT, *vlmevalkit_rows())
     else:
         path.write_text(json.dumps([dict(zip(VLMEVALKIT, row, strict=True)) for row in vlmevalkit_rows()], indent=4))
-    said = eyetest("import-answers", path, "--to", tmp_path / "run", "--model", "gpt, the 4th").fine()
+    said = eyetest("import", path, "--to", tmp_path / "run", "--model", "gpt, the 4th").fine()
     assert outcomes(tmp_path / "run") == EXPECTED
     assert "5 answers of 1 model (4 answered, 1 failed)" in said
     assert {answer.model for answer in answers(tmp_path / "run")} == {"gpt, the 4th"}
-    assert {answer.sight for answer in answers(tmp_path / "run")} == {"image"}
+    assert {answer.modality for answer in answers(tmp_path / "run")} == {"image"}
 
 
 def test_mmmu_s_answers_by_id(tmp_path: Path, eyetest: Eyetest) -> None:
     """What its evaluation takes: a letter, or a text, under each id."""
     path = tmp_path / "total_val_output.json"
     path.write_text(json.dumps({"validation_Art_1": "B", "validation_Math_2": "12.5", "validation_Math_3": 7}))
-    eyetest("import-answers", path, "--to", tmp_path / "run", "--model", "qwen_vl").fine()
+    eyetest("import", path, "--to", tmp_path / "run", "--model", "qwen_vl").fine()
     assert texts(tmp_path / "run") == {"validation_Art_1": "B", "validation_Math_2": "12.5", "validation_Math_3": "7"}
 
 
@@ -69,7 +69,7 @@ def test_mmmu_s_outputs_by_subject(tmp_path: Path, eyetest: Eyetest) -> None:
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps([row], indent=4))
     names = ("--names", "{model}/*/output.json")
-    eyetest("import-answers", tmp_path / "outputs", "--to", tmp_path / "run", "--bench", bench, *names).fine()
+    eyetest("import", tmp_path / "outputs", "--to", tmp_path / "run", "--bench", bench, *names).fine()
     (answer,) = answers(tmp_path / "run")
     assert (answer.model, answer.text, answer.order != 0) == ("llava", "B", True)
     assert "1.000" in eyetest("score", tmp_path / "run").fine()
@@ -106,7 +106,7 @@ def test_a_long_text_is_whole_where_the_format_has_no_limit(tmp_path: Path) -> N
 def test_excel_keeps_what_looks_like_a_formula_or_a_number(tmp_path: Path, eyetest: Eyetest) -> None:
     rows = [(1, "=5+7"), (2, 12), (3, 0.5), (4, "007"), (5, "= x"), (6.0, True)]
     path = xlsx(tmp_path / "p.xlsx", ["index", "prediction"], *rows)
-    eyetest("import-answers", path, "--to", tmp_path / "run", "--model", "m").fine()
+    eyetest("import", path, "--to", tmp_path / "run", "--model", "m").fine()
     assert texts(tmp_path / "run") == {"1": "=5+7", "2": "12", "3": "0.5", "4": "007", "5": "= x", "6": "True"}
 
 
@@ -132,7 +132,7 @@ def test_lmms_eval_samples(tmp_path: Path, eyetest: Eyetest) -> None:
         lmms(6, resps=[["half a pair \ud83d"]], filtered_resps=["x"], exact_match=0.0),
     )
     options = ("--to", tmp_path / "run", "--model", "llava")
-    eyetest("import-answers", path, *options, "--map", "given=exact_match").fine()
+    eyetest("import", path, *options, "--map", "given=exact_match").fine()
     assert [(answer.item, answer.text, answer.outcome, answer.given) for answer in answers(tmp_path / "run")] == [
         ("0", "The answer is B", "answered", 1.0),
         ("1", "C", "answered", 0.0),
@@ -144,17 +144,17 @@ def test_lmms_eval_samples(tmp_path: Path, eyetest: Eyetest) -> None:
     ]
 
 
-def test_lmms_eval_repeats_are_trials(tmp_path: Path) -> None:
+def test_lmms_eval_repeats_are_samples(tmp_path: Path) -> None:
     path = jsonl(tmp_path / "s.jsonl", lmms(0, resps=[["A", "B", REQUEST_FAILED]]), lmms(1, resps=[["C", "C", "D"]]))
-    found = [(answer.item, answer.trial, answer.text) for answer in answers(imported(path, "--model", "m"))]
+    found = [(answer.item, answer.sample, answer.text) for answer in answers(imported(path, "--model", "m"))]
     assert found == [("0", 0, "A"), ("0", 1, "B"), ("0", 2, None), ("1", 0, "C"), ("1", 1, "C"), ("1", 2, "D")]
 
 
 def test_lmms_eval_likelihoods_are_no_texts(tmp_path: Path, eyetest: Eyetest) -> None:
     path = jsonl(tmp_path / "s.jsonl", lmms(0, resps=[[[-1.5, False]], [[-0.2, True]]], acc=1.0))
     options = ("--to", tmp_path / "run", "--model", "m")
-    assert "row 1: resps: found likelihoods" in eyetest("import-answers", path, *options).refused()
-    eyetest("import-answers", path, *options, "--map", "given=acc").fine()
+    assert "row 1: resps: found likelihoods" in eyetest("import", path, *options).refused()
+    eyetest("import", path, *options, "--map", "given=acc").fine()
     (answer,) = answers(tmp_path / "run")
     assert (answer.text, answer.given, answer.method) == (None, 1.0, "likelihood")
 
@@ -167,7 +167,7 @@ def bench(folder: Path) -> Path:
 def test_lmms_eval_positions_are_the_benchmarks(tmp_path: Path, eyetest: Eyetest) -> None:
     path = jsonl(tmp_path / "s.jsonl", lmms(2, filtered_resps=["c"]), lmms(0, filtered_resps=["a"]))
     options = ("--to", tmp_path / "run", "--model", "m", "--bench", bench(tmp_path))
-    eyetest("import-answers", path, *options).fine()
+    eyetest("import", path, *options).fine()
     assert texts(tmp_path / "run") == {"q9": "c", "q5": "a"}
     about = Run(tmp_path / "run").manifest.benchmark
     assert about is not None
@@ -178,7 +178,7 @@ def test_lmms_eval_positions_are_the_benchmarks(tmp_path: Path, eyetest: Eyetest
 def test_lmms_eval_positions_outside_the_benchmark(tmp_path: Path, eyetest: Eyetest, position: object) -> None:
     """A negative position must not count from the end."""
     path = jsonl(tmp_path / "s.jsonl", lmms(0, filtered_resps=["a"]), lmms(position, filtered_resps=["c"]))
-    done = eyetest("import-answers", path, "--to", tmp_path / "r", "--model", "m", "--bench", bench(tmp_path))
+    done = eyetest("import", path, "--to", tmp_path / "r", "--model", "m", "--bench", bench(tmp_path))
     assert "s.jsonl row 2: doc_id" in done.refused()
     assert not (tmp_path / "r").exists()
 
@@ -186,17 +186,27 @@ def test_lmms_eval_positions_outside_the_benchmark(tmp_path: Path, eyetest: Eyet
 def test_unknown_items_are_left_out_and_told(tmp_path: Path, eyetest: Eyetest) -> None:
     rows = [{"item": name, "model": "m", "text": "A"} for name in ("q3", "q4", "q5", "zz")]
     path = jsonl(tmp_path / "a.jsonl", *rows)
-    said = eyetest("import-answers", path, "--to", tmp_path / "run", "--bench", bench(tmp_path)).fine()
-    assert "2 answers to items that are not in the benchmark were left out: 'q4', 'zz'" in said
+    said = eyetest("import", path, "--to", tmp_path / "run", "--bench", bench(tmp_path)).fine()
+    assert "2 answers to items that are not in the benchmark left out: 'q4', 'zz'" in said
     assert set(texts(tmp_path / "run")) == {"q3", "q5"}
     path = jsonl(tmp_path / "b.jsonl", *rows[1::2])
-    done = eyetest("import-answers", path, "--to", tmp_path / "other", "--bench", bench(tmp_path))
+    done = eyetest("import", path, "--to", tmp_path / "other", "--bench", bench(tmp_path))
     assert "none of its items is in the benchmark; the first are 'q4', 'zz'" in done.refused()
     assert not (tmp_path / "other").exists()
 
 
 OWN = [
-    Answer(item="1", model="m", sight="blind", ask="cot", shots="two", template=2, order=9, marks="digit", trial=3),
+    Answer(
+        item="1",
+        model="m",
+        modality="no-image",
+        ask="cot",
+        shots="two",
+        template=2,
+        order=9,
+        letters="digit",
+        sample=3,
+    ),
     Answer(item="1", model="m", text="B", method="likelihood"),
     Answer(item="2", model="m", text="", outcome="blocked"),
     Answer(item="2", model="n", text=None, given=0.25),
@@ -221,19 +231,19 @@ def test_a_null_is_no_answer_and_an_empty_text_is_one(tmp_path: Path, eyetest: E
         {"item": ["1", "2", "3"], "model": ["m"] * 3, "text": [None, "", "B"], "given": [None, None, 0.0]}
     )
     pq.write_table(table, tmp_path / "a.parquet")
-    eyetest("import-answers", tmp_path / "a.parquet", "--to", tmp_path / "run").fine()
+    eyetest("import", tmp_path / "a.parquet", "--to", tmp_path / "run").fine()
     assert outcomes(tmp_path / "run") == {"1": (None, "failed"), "2": ("", "answered"), "3": ("B", "answered")}
 
 
 def test_verdicts_alone_are_marked_as_given(tmp_path: Path, eyetest: Eyetest) -> None:
     words = ["1", "0", "True", "false", "0.5", "NA", "right", "WRONG", "1.0"]
     path = separated(tmp_path / "v.csv", ["item", "model", "given"], *([n, "m", w] for n, w in enumerate(words)))
-    said = eyetest("import-answers", path, "--to", tmp_path / "run").fine()
+    said = eyetest("import", path, "--to", tmp_path / "run").fine()
     found = answers(tmp_path / "run")
     assert [answer.given for answer in found] == [1, 0, 1, 0, 0.5, None, 1, 0, 1]
     assert {answer.text for answer in found} == {None}
     assert [answer.item for answer in found if answer.outcome == "failed"] == ["5"]
-    assert "8 of them verdicts only" in said
+    assert "8 of them without a reply" in said
 
 
 def test_other_tools_json_and_objects_under_keys(tmp_path: Path) -> None:
@@ -247,11 +257,11 @@ def test_other_tools_json_and_objects_under_keys(tmp_path: Path) -> None:
     ]
 
 
-def test_byte_order_marks_are_no_part_of_a_name(tmp_path: Path, eyetest: Eyetest) -> None:
+def test_byte_order_letters_are_no_part_of_a_name(tmp_path: Path, eyetest: Eyetest) -> None:
     for name, data in {
         "a.csv": "item,model,text\n1,m,x\n",
         "a.jsonl": '{"item": "1", "model": "m", "text": "x"}',
     }.items():
         (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + data.encode())
-        eyetest("import-answers", tmp_path / name, "--to", tmp_path / f"run-{name}").fine()
+        eyetest("import", tmp_path / name, "--to", tmp_path / f"run-{name}").fine()
         assert texts(tmp_path / f"run-{name}") == {"1": "x"}

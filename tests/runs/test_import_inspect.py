@@ -24,7 +24,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_real_log_of_shuffled_options(tmp_path: Path, eyetest: Eyetest) -> None:
     """Its prompts and answers were written anew as if nothing had been shuffled; that is undone."""
-    said = eyetest("import-answers", REAL, "--to", tmp_path / "run").fine()
+    said = eyetest("import", REAL, "--to", tmp_path / "run").fine()
     assert "3 answers of 1 model (3 answered)" in said
     shown = {answer.item: order_word(answer.order) for answer in answers(tmp_path / "run")}
     assert shown == {"1": "ABDC", "2": "CDBA", "3": "BCDA"}
@@ -33,7 +33,7 @@ def test_a_real_log_of_shuffled_options(tmp_path: Path, eyetest: Eyetest) -> Non
         "2": "ANSWER: B",
         "3": "I cannot see an image.",
     }
-    assert ",0.33333" in eyetest("measure", "accuracy", tmp_path / "run", "--csv").fine()
+    assert ",0.33333" in eyetest("measure", "accuracy", tmp_path / "run", "--output", "csv").fine()
 
 
 @pytest.mark.parametrize("write", [eval_file, document])
@@ -55,8 +55,8 @@ def test_what_became_of_samples(tmp_path: Path, eyetest: Eyetest, write: Writer)
         ],
         header(cot=True),
     )
-    eyetest("import-answers", log, "--to", tmp_path / "run", "--map", "given=choice").fine()
-    found = {(row.item, row.trial): (row.outcome, row.text) for row in answers(tmp_path / "run")}
+    eyetest("import", log, "--to", tmp_path / "run", "--map", "given=choice").fine()
+    found = {(row.item, row.sample): (row.outcome, row.text) for row in answers(tmp_path / "run")}
     assert found == {
         ("a", 0): ("answered", "ANSWER: B"),
         ("a", 1): ("answered", "B it is"),
@@ -83,7 +83,7 @@ def test_options_of_a_benchmark_are_found_by_their_words(tmp_path: Path, eyetest
         {"id": "a", "question": "Which?", "options": ["fish", "bird", "dog", "cat"], "answer": "C"},
     )
     log = eval_file(tmp_path / "x.eval", [sample("a", "ANSWER: B"), sample("elsewhere", "ANSWER: B")])
-    said = eyetest("import-answers", log, "--to", tmp_path / "run", "--bench", bench)
+    said = eyetest("import", log, "--to", tmp_path / "run", "--bench", bench)
     assert "1 answers to items that are not in the benchmark" in said.err
     assert order_word(next(iter(answers(tmp_path / "run"))).order) == "reversed"
 
@@ -94,18 +94,20 @@ def test_a_folder_of_logs(tmp_path: Path, eyetest: Eyetest) -> None:
     eval_file(logs / "1.eval", [sample("a", None, error={"message": "gone"}), sample("b", "B")])
     eval_file(logs / "2.eval", [sample("a", "ANSWER: B"), sample("b", "B")])
     eval_file(logs / "again/3.eval", [sample("a", "ANSWER: A")], header("google/gemini"))
-    said = eyetest("import-answers", logs, "--to", tmp_path / "run").fine()
+    said = eyetest("import", logs, "--to", tmp_path / "run").fine()
     assert "5 answers of 2 models" in said
     found = {(row.model, row.item): row.text for row in answers(tmp_path / "run")}
     assert found[("openai/gpt", "a")] == "ANSWER: B"
     assert found[("google/gemini", "a")] == "ANSWER: A"
     other = eval_file(tmp_path / "other.eval", [sample("a", "B", input="What else?")])
-    assert "asks something else" in eyetest("import-answers", other, "--to", tmp_path / "run").refused()
+    assert "asks something else" in eyetest("import", other, "--to", tmp_path / "run").refused()
 
 
 def test_the_questions_of_a_log(tmp_path: Path, eyetest: Eyetest) -> None:
-    said = eyetest("import", REAL, "--to", tmp_path / "bench").fine()
-    assert "3 items (3 choice), 1 pictures" in said
+    assert (
+        "3 items (3 choice), 1 images"
+        in eyetest("import", REAL, "--format", "inspect", "--to", tmp_path / "bench").fine()
+    )
     shown = eyetest("show", tmp_path / "bench", "1").fine()
     assert "Which animal is number 1?" in shown
     assert "animals" in shown
@@ -129,11 +131,11 @@ def test_bad_logs(
     tmp_path: Path, eyetest: Eyetest, parts: dict[str, bytes], sizes: dict[str, int], problem: str
 ) -> None:
     log = packed(tmp_path / "x.eval", parts, sizes)
-    assert problem in eyetest("import-answers", log, "--to", tmp_path / "run").refused()
+    assert problem in eyetest("import", log, "--to", tmp_path / "run").refused()
     assert not (tmp_path / "run").exists()
 
 
 def test_a_log_that_was_cut(tmp_path: Path, eyetest: Eyetest) -> None:
     log = tmp_path / "x.eval"
     log.write_bytes(REAL.read_bytes()[:9_000])
-    assert "cannot be read" in eyetest("import-answers", log, "--to", tmp_path / "run").refused()
+    assert "cannot be read" in eyetest("import", log, "--to", tmp_path / "run").refused()

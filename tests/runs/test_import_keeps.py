@@ -23,7 +23,7 @@ SECOND = [{"item": str(n), "model": "dog", "text": f"dog {n}"} for n in range(3)
 @pytest.fixture
 def run(tmp_path: Path, eyetest: Eyetest) -> Path:
     """A run that holds five answers of one model."""
-    eyetest("import-answers", jsonl(tmp_path / "first.jsonl", *FIRST), "--to", tmp_path / "run").fine()
+    eyetest("import", jsonl(tmp_path / "first.jsonl", *FIRST), "--to", tmp_path / "run").fine()
     return tmp_path / "run"
 
 
@@ -33,25 +33,25 @@ def said(run: Path) -> dict[tuple[str, str], str | None]:
 
 def test_importing_twice_changes_no_file(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
     before = content(run)
-    told = eyetest("import-answers", tmp_path / "first.jsonl", "--to", run).fine()
+    told = eyetest("import", tmp_path / "first.jsonl", "--to", run).fine()
     assert "5 of them were there already" in told
     assert content(run) == before
 
 
 def test_another_models_answers_stay(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
     before = said(run)
-    eyetest("import-answers", jsonl(tmp_path / "second.jsonl", *SECOND), "--to", run).fine()
+    eyetest("import", jsonl(tmp_path / "second.jsonl", *SECOND), "--to", run).fine()
     assert said(run) == before | {("dog", str(n)): f"dog {n}" for n in range(3)}
     assert list(Run(run).manifest.models) == ["cat", "dog"]
     assert [step.planned for step in Run(run).manifest.steps] == [5, 3]
     middle = content(run)
-    eyetest("import-answers", tmp_path / "first.jsonl", "--to", run).fine()
+    eyetest("import", tmp_path / "first.jsonl", "--to", run).fine()
     assert content(run) == middle
 
 
 def test_only_what_is_new_is_written(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
     more = jsonl(tmp_path / "more.jsonl", *FIRST, {"item": "5", "model": "cat", "text": "cat 5"})
-    eyetest("import-answers", more, "--to", run).fine()
+    eyetest("import", more, "--to", run).fine()
     assert texts(run) == {str(n): f"cat {n}" for n in range(6)}
     assert len(list(read_responses(run))) == 6
     assert Run(run).manifest.steps[-1].planned == 1
@@ -60,29 +60,29 @@ def test_only_what_is_new_is_written(tmp_path: Path, run: Path, eyetest: Eyetest
 def test_a_different_answer_is_refused_until_told(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
     before = content(run)
     changed = jsonl(tmp_path / "c.jsonl", FIRST[0], FIRST[1], *({**row, "text": "new"} for row in FIRST[2:4]))
-    line = eyetest("import-answers", changed, "--to", run).refused()
+    line = eyetest("import", changed, "--to", run).refused()
     assert "c.jsonl row 3:" in line
     assert "holds another answer to this already (2 such rows); add --overwrite" in line
     assert content(run) == before
-    told = eyetest("import-answers", changed, "--to", run, "--overwrite").fine()
-    assert "2 of them replaced what was there" in told
+    told = eyetest("import", changed, "--to", run, "--overwrite").fine()
+    assert "2 of them replaced other answers" in told
     assert texts(run) == {"0": "cat 0", "1": "cat 1", "2": "new", "3": "new", "4": "cat 4"}
     assert len(list(read_responses(run))) == 7, "the older answers are still stored"
 
 
 def test_a_verdict_is_part_of_an_answer(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
     judged = jsonl(tmp_path / "j.jsonl", {**FIRST[0], "given": 1})
-    assert "holds another answer" in eyetest("import-answers", judged, "--to", run).refused()
+    assert "holds another answer" in eyetest("import", judged, "--to", run).refused()
 
 
 def test_a_failure_gives_way_and_takes_nothing(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
     failed = jsonl(tmp_path / "f.jsonl", {"item": "9", "model": "cat", "text": API_FAILURE})
-    eyetest("import-answers", failed, "--to", run).fine()
+    eyetest("import", failed, "--to", run).fine()
     better = jsonl(tmp_path / "b.jsonl", {"item": "9", "model": "cat", "text": "at last"})
-    eyetest("import-answers", better, "--to", run).fine()
+    eyetest("import", better, "--to", run).fine()
     assert texts(run)["9"] == "at last"
     before = content(run)
-    assert "holds another answer" in eyetest("import-answers", failed, "--to", run).refused()
+    assert "holds another answer" in eyetest("import", failed, "--to", run).refused()
     assert content(run) == before
 
 
@@ -99,11 +99,11 @@ def test_what_a_run_asked_itself_is_compared_by_its_key(tmp_path: Path, eyetest:
         writer.record(_step(), {})
     mine = jsonl(tmp_path / "m.jsonl", *({"item": n, "model": "cat", "text": "mine"} for n in (0, 2)))
     before = content(tmp_path / "run")
-    assert "2 of them were there already" in eyetest("import-answers", mine, "--to", tmp_path / "run").fine()
+    assert "2 of them were there already" in eyetest("import", mine, "--to", tmp_path / "run").fine()
     assert content(tmp_path / "run") == before
     rest = jsonl(tmp_path / "r.jsonl", *({"item": n, "model": "cat", "text": "theirs"} for n in (3, 1)))
-    assert "r.jsonl row 2: " in eyetest("import-answers", rest, "--to", tmp_path / "run").refused()
-    eyetest("import-answers", rest, "--to", tmp_path / "run", "--overwrite").fine()
+    assert "r.jsonl row 2: " in eyetest("import", rest, "--to", tmp_path / "run").refused()
+    eyetest("import", rest, "--to", tmp_path / "run", "--overwrite").fine()
     assert texts(tmp_path / "run") == {"0": "mine", "2": "mine", "3": "theirs", "1": "theirs"}
 
 
@@ -116,7 +116,7 @@ def test_a_late_mistake_costs_a_run_nothing(tmp_path: Path, run: Path, eyetest: 
     rows = [{"item": str(n), "model": "cat", "text": "other"} for n in range(45_000)]
     bad = jsonl(tmp_path / "bad.jsonl", *rows, rows[7])
     before = content(run)
-    line = eyetest("import-answers", bad, "--to", run, "--overwrite").refused()
+    line = eyetest("import", bad, "--to", run, "--overwrite").refused()
     assert "bad.jsonl row 45001: item '7' was answered by 'cat' under the same condition in row 8 already" in line
     assert content(run) == before
     assert [answer.text for answer in answers(run)] == [row["text"] for row in FIRST]
@@ -128,19 +128,19 @@ def test_answers_to_another_benchmark_stay_apart(tmp_path: Path, eyetest: Eyetes
         return jsonl(tmp_path / f"{name}.jsonl", item)
 
     path, run = jsonl(tmp_path / "first.jsonl", FIRST[0]), tmp_path / "run"
-    eyetest("import-answers", path, "--to", run, "--bench", bench("one", "What?")).fine()
+    eyetest("import", path, "--to", run, "--bench", bench("one", "What?")).fine()
     before = content(run)
-    done = eyetest("import-answers", path, "--to", run, "--bench", bench("two", "Who?"))
+    done = eyetest("import", path, "--to", run, "--bench", bench("two", "Who?"))
     assert "holds answers to another benchmark" in done.refused()
     assert content(run) == before
-    eyetest("import-answers", path, "--to", run, "--bench", bench("one", "What?")).fine()
+    eyetest("import", path, "--to", run, "--bench", bench("one", "What?")).fine()
     assert content(run) == before
 
 
 def test_a_benchmark_named_later_is_written_down(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
     items = ({"id": str(n), "question": "What?", "options": ["a", "b"], "answer": "A"} for n in range(5))
     bench = jsonl(tmp_path / "bench.jsonl", *items)
-    eyetest("import-answers", tmp_path / "first.jsonl", "--to", run, "--bench", bench).fine()
+    eyetest("import", tmp_path / "first.jsonl", "--to", run, "--bench", bench).fine()
     about = Run(run).manifest.benchmark
     assert isinstance(about, RunBenchmark)
     assert (about.name, about.items) == ("bench", 5)
@@ -152,9 +152,9 @@ def test_a_damaged_run_is_said_to_be(tmp_path: Path, run: Path, eyetest: Eyetest
     (run / file).write_bytes((run / file).read_bytes()[:-30])
     before = content(run)
     same = jsonl(tmp_path / "again.jsonl", *FIRST)
-    assert "damaged" in eyetest("import-answers", same, "--to", run).refused()
+    assert "damaged" in eyetest("import", same, "--to", run).refused()
     assert content(run) == before
-    assert "damaged" in eyetest("export-answers", run, "--to", tmp_path / "out.csv").refused()
+    assert "damaged" in eyetest("export", run, "--to", tmp_path / "out.csv").refused()
     assert not (tmp_path / "out.csv").exists()
 
 
@@ -162,11 +162,11 @@ def test_answers_that_were_damaged_come_back_with_their_file(tmp_path: Path, run
     before = answers(run)
     part = run / "responses/000001.parquet"
     part.write_bytes(part.read_bytes()[:-30])
-    refused = eyetest("export-answers", run, "--to", tmp_path / "out.csv")
+    refused = eyetest("export", run, "--to", tmp_path / "out.csv")
     assert refused.code == 2
     assert "000001.parquet is damaged" in refused.err.splitlines()[-1]
     assert not (tmp_path / "out.csv").exists()
-    told = eyetest("import-answers", jsonl(tmp_path / "again.jsonl", *FIRST), "--to", run).fine()
+    told = eyetest("import", jsonl(tmp_path / "again.jsonl", *FIRST), "--to", run).fine()
     assert "000001.parquet is damaged" in told
     with pytest.warns(DamagedWarning, match=r"000001\.parquet is damaged"):
         assert answers(run) == before
@@ -176,7 +176,7 @@ MANY = 25_000
 
 
 def start(source: Path, run: Path) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen([*MAIN, "import-answers", source, "--to", run], stdout=subprocess.DEVNULL)
+    return subprocess.Popen([*MAIN, "import", source, "--to", run], stdout=subprocess.DEVNULL)
 
 
 def wait_until_it_reads(process: "subprocess.Popen[bytes]", source: Path) -> None:

@@ -9,7 +9,7 @@ from eyetest.records import Answer
 from tests.runs.conftest import Eyetest
 from tests.runs.written import answers, imported, jsonl, separated, texts
 
-HEADER = ("item_id", "name", "setting", "condition", "trial", "raw_output", "ok")
+HEADER = ("item_id", "name", "setting", "condition", "sample", "raw_output", "ok")
 ROWS = (
     ("1", "gpt", "zero-shot", "text", "0", "A", "1"),
     ("1", "gpt", "2-shot-cot", "image", "1", "B", "0"),
@@ -17,7 +17,7 @@ ROWS = (
     ("2", "gpt", "zero-shot", "text", "0", "C", "0"),
 )
 COLUMNS = "item=item_id,text=raw_output"
-SIGHT = "sight=condition:text>blind,image>image"
+MODALITY = "modality=condition:text>no-image,image>image"
 
 
 @pytest.fixture
@@ -27,26 +27,26 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_the_briefs_own_words(table: Path, tmp_path: Path, eyetest: Eyetest) -> None:
-    """``trial`` is a prompt setting here: it has our name, and must be told not to be a repeat."""
+    """``sample`` is a prompt setting here: it has our name, and must be told not to be a repeat."""
     ask = "ask=setting:zero-shot>direct,2-shot-cot>cot,2-shot-pot>"
     shots = "shots=setting:zero-shot>none,2-shot-cot>two"
-    options = ("--map", f"{COLUMNS},model=name,given=ok", "--map-values", SIGHT, "--map-values", ask)
+    options = ("--map", f"{COLUMNS},model=name,given=ok", "--map-values", MODALITY, "--map-values", ask)
     said = eyetest(
-        "import-answers", table, "--to", tmp_path / "run", *options, "--map-values", shots, "--fill", "trial=0"
+        "import", table, "--to", tmp_path / "run", *options, "--map-values", shots, "--fill", "sample=0"
     ).fine()
     assert answers(tmp_path / "run") == [
-        Answer(item="1", model="gpt", sight="blind", text="A", given=1.0),
-        Answer(item="1", model="gpt", sight="image", ask="cot", shots="two", text="B", given=0.0),
-        Answer(item="2", model="gpt", sight="blind", text="C", given=0.0),
+        Answer(item="1", model="gpt", modality="no-image", text="A", given=1.0),
+        Answer(item="1", model="gpt", modality="image", ask="cot", shots="two", text="B", given=0.0),
+        Answer(item="2", model="gpt", modality="no-image", text="C", given=0.0),
     ]
     assert "1 rows were left out by --where or --map-values" in said
 
 
 def test_joined_columns(table: Path, tmp_path: Path, eyetest: Eyetest) -> None:
-    eyetest("import-answers", table, "--to", tmp_path / "run", "--map", f"{COLUMNS},model=name+setting").fine()
+    eyetest("import", table, "--to", tmp_path / "run", "--map", f"{COLUMNS},model=name+setting").fine()
     counts = Counter(answer.model for answer in answers(tmp_path / "run"))
     assert counts == {"gpt zero-shot": 2, "gpt 2-shot-cot": 1, "gpt 2-shot-pot": 1}
-    assert [answer.trial for answer in answers(tmp_path / "run")] == [0, 1, 2, 0]
+    assert [answer.sample for answer in answers(tmp_path / "run")] == [0, 1, 2, 0]
 
 
 def test_an_empty_part_leaves_no_trace_in_a_joined_name(tmp_path: Path) -> None:
@@ -64,18 +64,25 @@ def test_values_with_brackets_and_empty_ones(tmp_path: Path, eyetest: Eyetest, a
     path = jsonl(
         tmp_path / "a.jsonl", *({"item": n, "model": "m", "saw": s, "text": "A"} for n, s in enumerate(seen))
     )
-    rule = "sight=saw:<no_image>>blind, <no_question>>no-question,<a>b>>nothing, >grey"
-    eyetest("import-answers", path, "--to", tmp_path / "run", "--map-values", rule).fine()
-    assert [answer.sight for answer in answers(tmp_path / "run")] == ["grey", "blind", "no-question", "nothing"]
+    rule = "modality=saw:<no_image>>no-image, <no_question>>no-question,<a>b>>nothing, >gray"
+    eyetest("import", path, "--to", tmp_path / "run", "--map-values", rule).fine()
+    assert [answer.modality for answer in answers(tmp_path / "run")] == ["gray", "no-image", "no-question", "nothing"]
 
 
 def test_an_empty_cell_means_the_default(tmp_path: Path) -> None:
-    path = separated(tmp_path / "a.csv", ["item", "model", "sight", "trial", "text"], ["1", "m", "", "", "A"])
+    path = separated(tmp_path / "a.csv", ["item", "model", "modality", "sample", "text"], ["1", "m", "", "", "A"])
     assert answers(imported(path)) == [Answer(item="1", model="m", text="A")]
 
 
 def test_values_mapped_to_nothing_leave_their_rows_out(table: Path, tmp_path: Path) -> None:
-    options = ("--map", f"{COLUMNS},model=name", "--map-values", "item=2>", "--map-values", "sight=condition:text>")
+    options = (
+        "--map",
+        f"{COLUMNS},model=name",
+        "--map-values",
+        "item=2>",
+        "--map-values",
+        "modality=condition:text>",
+    )
     assert [answer.text for answer in answers(imported(table, *options))] == ["B", "print(7)"]
 
 
@@ -83,10 +90,10 @@ def test_where_takes_any_of_a_columns_values_and_all_of_the_columns(
     table: Path, tmp_path: Path, eyetest: Eyetest
 ) -> None:
     options = ("--map", f"{COLUMNS},model=name", "--where", "setting=zero-shot,2-shot-cot")
-    said = eyetest("import-answers", table, "--to", tmp_path / "a", *options).fine()
+    said = eyetest("import", table, "--to", tmp_path / "a", *options).fine()
     assert [answer.text for answer in answers(tmp_path / "a")] == ["A", "B", "C"]
     assert "1 rows were left out" in said
-    eyetest("import-answers", table, "--to", tmp_path / "b", *options, "--where", "item_id=1,trial=0").fine()
+    eyetest("import", table, "--to", tmp_path / "b", *options, "--where", "item_id=1,sample=0").fine()
     assert [answer.text for answer in answers(tmp_path / "b")] == ["A"]
 
 
@@ -96,14 +103,14 @@ def test_where_compares_numbers_by_what_they_are_called(tmp_path: Path) -> None:
 
 
 def test_set_wins_over_a_column_of_that_name(table: Path, tmp_path: Path) -> None:
-    options = ("--map", f"{COLUMNS},model=name+setting", "--fill", "trial=4,sight=grey")
-    assert {(answer.trial, answer.sight) for answer in answers(imported(table, *options))} == {(4, "grey")}
+    options = ("--map", f"{COLUMNS},model=name+setting", "--fill", "sample=4,modality=gray")
+    assert {(answer.sample, answer.modality) for answer in answers(imported(table, *options))} == {(4, "gray")}
 
 
 def test_a_name_is_the_same_whatever_its_type(tmp_path: Path) -> None:
     path = jsonl(
         tmp_path / "a.jsonl",
-        *({"item": v, "model": "m", "text": 5.0, "trial": t} for t, v in enumerate((7, 7.0, "7"))),
+        *({"item": v, "model": "m", "text": 5.0, "sample": t} for t, v in enumerate((7, 7.0, "7"))),
     )
     assert [(answer.item, answer.text) for answer in answers(imported(path))] == [("7", "5.0")] * 3
 
@@ -123,21 +130,20 @@ def test_rows_need_not_have_the_same_columns(tmp_path: Path) -> None:
 def test_row_numbers_are_the_files_own(tmp_path: Path, eyetest: Eyetest) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"item": 1, "model": "m", "text": "A"}\n\n\n{"item": 1, "model": "m", "text": "B"}\n')
-    assert "a.jsonl row 4: item '1'" in eyetest("import-answers", path, "--to", tmp_path / "run").refused()
+    assert "a.jsonl row 4: item '1'" in eyetest("import", path, "--to", tmp_path / "run").refused()
 
 
-def test_number_trials(tmp_path: Path, eyetest: Eyetest) -> None:
-    """Repeats count on from the trial that they have; one that says its trial itself keeps it."""
+def test_number_samples(tmp_path: Path, eyetest: Eyetest) -> None:
+    """Repeats count on from the sample that they have; one that says its sample itself keeps it."""
     rows = [("a", 0), ("a", 0), ("b", 0), ("a", 2), ("a", 0), ("a", 0)]
     path = jsonl(
-        tmp_path / "a.jsonl", *({"item": i, "model": "m", "trial": t, "text": n} for n, (i, t) in enumerate(rows))
+        tmp_path / "a.jsonl", *({"item": i, "model": "m", "sample": t, "text": n} for n, (i, t) in enumerate(rows))
     )
-    eyetest("import-answers", path, "--to", tmp_path / "run", "--number-trials").fine()
-    found = [(answer.item, answer.trial, answer.text) for answer in answers(tmp_path / "run")]
+    eyetest("import", path, "--to", tmp_path / "run", "--number-samples").fine()
+    found = [(answer.item, answer.sample, answer.text) for answer in answers(tmp_path / "run")]
     assert found == [("a", 0, "0"), ("a", 1, "1"), ("b", 0, "2"), ("a", 2, "3"), ("a", 3, "4"), ("a", 4, "5")]
     assert (
-        "6 of them were there already"
-        in eyetest("import-answers", path, "--to", tmp_path / "run", "--number-trials").fine()
+        "6 of them were there already" in eyetest("import", path, "--to", tmp_path / "run", "--number-samples").fine()
     )
 
 
@@ -145,8 +151,8 @@ def test_matrix_of_items(tmp_path: Path, eyetest: Eyetest) -> None:
     path = separated(
         tmp_path / "m.csv", ["sha", "cat", "dog"], ["q1", "1", "0"], ["q2", "", "nan"], ["q3", "0.0", "1.0"]
     )
-    said = eyetest("import-answers", path, "--to", tmp_path / "run", "--matrix", "item").fine()
-    assert "4 answers of 2 models (4 answered, 4 scored by others, 4 of them verdicts only)" in said
+    said = eyetest("import", path, "--to", tmp_path / "run", "--matrix", "item").fine()
+    assert "4 answers of 2 models (4 answered, 4 with scores from elsewhere, 4 of them without a reply)" in said
     assert {(a.item, a.model): (a.given, a.text) for a in answers(tmp_path / "run")} == {
         ("q1", "cat"): (1.0, None),
         ("q1", "dog"): (0.0, None),
@@ -155,21 +161,23 @@ def test_matrix_of_items(tmp_path: Path, eyetest: Eyetest) -> None:
     }
 
 
-MMMU = r"(?P<sight><no_\w+>)?(?P<item>.+)"
-MMMU_SIGHTS = "sight=<no_image>>blind,<no_question>>no-question,<no_info>>nothing"
+MMMU = r"(?P<modality><no_\w+>)?(?P<item>.+)"
+MMMU_MODALITIES = "modality=<no_image>>no-image,<no_question>>no-question,<no_info>>nothing"
 
 
 def test_matrix_of_models_with_a_header(tmp_path: Path) -> None:
     header = ["", "<no_image>q_1", "<no_question>q_1", "<no_info>q_1", "q_1"]
     path = separated(tmp_path / "m.csv", header, ["gpt", 0, 1, 0, 1], ["llava", 1, 0, 1, ""])
-    options = ("--matrix", "model", "--header", MMMU, "--map-values", MMMU_SIGHTS)
-    found = [(answer.model, answer.item, answer.sight, answer.given) for answer in answers(imported(path, *options))]
+    options = ("--matrix", "model", "--header", MMMU, "--map-values", MMMU_MODALITIES)
+    found = [
+        (answer.model, answer.item, answer.modality, answer.given) for answer in answers(imported(path, *options))
+    ]
     assert found == [
-        ("gpt", "q_1", "blind", 0),
+        ("gpt", "q_1", "no-image", 0),
         ("gpt", "q_1", "no-question", 1),
         ("gpt", "q_1", "nothing", 0),
         ("gpt", "q_1", "image", 1),
-        ("llava", "q_1", "blind", 1),
+        ("llava", "q_1", "no-image", 1),
         ("llava", "q_1", "no-question", 0),
         ("llava", "q_1", "nothing", 1),
     ]
@@ -182,26 +190,26 @@ def test_a_headers_groups_are_columns_like_any_other(tmp_path: Path, eyetest: Ey
     header = ["item_id", "text|gpt|zero-shot", "caption|gpt|cot|ocr", "caption|gpt|pot|ocr", "image|bard|zero-shot"]
     path = separated(tmp_path / "m.csv", header, ["1", 0, 1, 0, 1])
     options = ("--matrix", "item", "--header", PIPES, "--map", "model=name+augment")
-    values = ("--map-values", "sight=condition:text>blind", "--map-values", "ask=setting:zero-shot>direct,pot>")
-    eyetest("import-answers", path, "--to", tmp_path / "run", *options, *values).fine()
+    values = ("--map-values", "modality=condition:text>no-image", "--map-values", "ask=setting:zero-shot>direct,pot>")
+    eyetest("import", path, "--to", tmp_path / "run", *options, *values).fine()
     assert answers(tmp_path / "run") == [
-        Answer(item="1", model="gpt", sight="blind", given=0.0),
-        Answer(item="1", model="gpt ocr", sight="caption", ask="cot", given=1.0),
+        Answer(item="1", model="gpt", modality="no-image", given=0.0),
+        Answer(item="1", model="gpt ocr", modality="caption", ask="cot", given=1.0),
         Answer(item="1", model="bard", given=1.0),
     ]
-    eyetest("import-answers", path, "--to", tmp_path / "some", *options, *values[:2], "--where", "setting=cot").fine()
+    eyetest("import", path, "--to", tmp_path / "some", *options, *values[:2], "--where", "setting=cot").fine()
     assert [answer.model for answer in answers(tmp_path / "some")] == ["gpt ocr"]
 
 
 def test_a_matrix_whose_names_are_not_in_its_first_column(tmp_path: Path, eyetest: Eyetest) -> None:
     path = separated(tmp_path / "m.csv", ["cat", "dog", "id"], ["1", "0", "q1"])
-    eyetest("import-answers", path, "--to", tmp_path / "run", "--matrix", "item", "--map", "item=id").fine()
+    eyetest("import", path, "--to", tmp_path / "run", "--matrix", "item", "--map", "item=id").fine()
     assert {(a.item, a.model): a.given for a in answers(tmp_path / "run")} == {("q1", "cat"): 1, ("q1", "dog"): 0}
 
 
 def test_a_matrixs_row_may_not_come_twice(tmp_path: Path, eyetest: Eyetest) -> None:
     path = separated(tmp_path / "m.csv", ["id", "cat"], ["q1", "1"], ["q1", "0"])
-    line = eyetest("import-answers", path, "--to", tmp_path / "run", "--matrix", "item").refused()
+    line = eyetest("import", path, "--to", tmp_path / "run", "--matrix", "item").refused()
     assert "m.csv row 2, column 'cat': item 'q1' was answered by 'cat'" in line
     assert "in row 1, column 'cat' already" in line
 

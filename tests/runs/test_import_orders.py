@@ -38,31 +38,33 @@ def choices(run: Path, item: str) -> list[str]:
 def test_two_passes_of_two_options(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:
     path = jsonl(tmp_path / "a.jsonl", *PASSES)
     run = tmp_path / "run"
-    eyetest(
-        "import-answers", path, "--to", run, "--bench", bench, "--map-values", "order=pass:0>original,1>reversed"
-    ).fine()
-    (row,) = json.loads(eyetest("measure", "instability", run, "--where", "model=m", "--json").fine())["rows"][:1]
+    eyetest("import", path, "--to", run, "--bench", bench, "--map-values", "order=pass:0>original,1>reversed").fine()
+    (row,) = json.loads(eyetest("measure", "instability", run, "--where", "model=m", "--output", "json").fine())[
+        "rows"
+    ][:1]
     assert row["entropy"] == 0
     assert choices(run, "q3") == ["B", "B"]
-    (row,) = json.loads(eyetest("measure", "circular", run, "--json").fine())["rows"]
+    (row,) = json.loads(eyetest("measure", "circular", run, "--output", "json").fine())["rows"]
     assert (row["circular"], row["plain"], row["n"]) == (0.5, 0.5, 20)
-    table = eyetest("status", run).fine()
+    table = eyetest("show", run).fine()
     assert "reversed" in table
     assert str(REVERSED) not in table + eyetest("score", run).fine() + eyetest("reconcile", run, run).fine()
-    kept = json.loads(eyetest("measure", "accuracy", run, "--where", "order=reversed", "--json").fine())["rows"]
+    kept = json.loads(eyetest("measure", "accuracy", run, "--where", "order=reversed", "--output", "json").fine())[
+        "rows"
+    ]
     assert kept[0]["n"] == 20
     sides = ("--set", "from=order=0", "--set", "to=order=reversed")
-    assert json.loads(eyetest("measure", "flips", run, *sides, "--json").fine())["rows"] == []
+    assert json.loads(eyetest("measure", "flips", run, *sides, "--output", "json").fine())["rows"] == []
 
 
 def test_a_number_is_no_order(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:
     path = jsonl(tmp_path / "a.jsonl", *({"order": row["pass"], **row} for row in PASSES))
-    refused = eyetest("import-answers", path, "--to", tmp_path / "run", "--bench", bench).refused()
+    refused = eyetest("import", path, "--to", tmp_path / "run", "--bench", bench).refused()
     assert "row 2: order: found 1 (int), which does not say what was shown" in refused
     assert "--map-values 'order=1>reversed'" in refused
     assert not (tmp_path / "run").exists()
-    assert "does not say" in eyetest("import-answers", path, "--to", tmp_path / "run", "--fill", "order=1").refused()
-    eyetest("import-answers", path, "--to", tmp_path / "run", "--map-values", "order=1>seed 1").fine()
+    assert "does not say" in eyetest("import", path, "--to", tmp_path / "run", "--fill", "order=1").refused()
+    eyetest("import", path, "--to", tmp_path / "run", "--map-values", "order=1>seed 1").fine()
     assert {answer.order for answer in answers(tmp_path / "run")} == {0, 1}
 
 
@@ -83,7 +85,7 @@ def test_a_number_is_no_order(tmp_path: Path, bench: Path, eyetest: Eyetest) -> 
 def test_what_each_letter_means(tmp_path: Path, bench: Path, eyetest: Eyetest, order: object, meant: str) -> None:
     rows = [{"item": "four", "model": f"m{mark}", "order": order, "text": mark} for mark in "ABCD"]
     run = tmp_path / "run"
-    eyetest("import-answers", jsonl(tmp_path / "a.jsonl", *rows), "--to", run, "--bench", bench).fine()
+    eyetest("import", jsonl(tmp_path / "a.jsonl", *rows), "--to", run, "--bench", bench).fine()
     eyetest("score", run).fine()
     assert "".join(choices(run, "four")) == meant
 
@@ -97,7 +99,7 @@ def test_columns_that_hold_the_options_as_shown(tmp_path: Path, bench: Path, eye
         ("q1", "m", "dog 1", "cat 1", "", "", "A"),
     )
     run = tmp_path / "run"
-    eyetest("import-answers", path, "--to", run, "--bench", bench, "--map", "order=A+B+C+D").fine()
+    eyetest("import", path, "--to", run, "--bench", bench, "--map", "order=A+B+C+D").fine()
     eyetest("score", run).fine()
     assert (choices(run, "four"), choices(run, "q1")) == (["B"], ["B"])
 
@@ -119,23 +121,23 @@ def test_what_cannot_be_understood_is_one_line(
     tmp_path: Path, bench: Path, eyetest: Eyetest, order: object, why: str
 ) -> None:
     path = jsonl(tmp_path / "a.jsonl", {"item": "four", "model": "m", "order": order, "text": "A"})
-    refused = eyetest("import-answers", path, "--to", tmp_path / "run", "--bench", bench).refused()
+    refused = eyetest("import", path, "--to", tmp_path / "run", "--bench", bench).refused()
     assert why in refused
 
 
 def test_texts_need_the_benchmark(tmp_path: Path, eyetest: Eyetest) -> None:
     path = jsonl(tmp_path / "a.jsonl", {"item": "four", "model": "m", "order": ["dog", "cat"], "text": "A"})
-    assert "name the benchmark with --bench" in eyetest("import-answers", path, "--to", tmp_path / "run").refused()
+    assert "name the benchmark with --bench" in eyetest("import", path, "--to", tmp_path / "run").refused()
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl", ".csv"])
 def test_orders_come_back_from_an_export(tmp_path: Path, bench: Path, eyetest: Eyetest, suffix: str) -> None:
     orders = ("original", "reversed", "BADC", "CABD", "seed 5")
     path = jsonl(tmp_path / "a.jsonl", *({"item": "four", "model": "m", "order": o, "text": "A"} for o in orders))
-    eyetest("import-answers", path, "--to", tmp_path / "run", "--bench", bench).fine()
+    eyetest("import", path, "--to", tmp_path / "run", "--bench", bench).fine()
     out = tmp_path / f"out{suffix}"
-    eyetest("export-answers", tmp_path / "run", "--to", out).fine()
-    eyetest("import-answers", out, "--to", tmp_path / "again", "--bench", bench).fine()
+    eyetest("export", tmp_path / "run", "--to", out).fine()
+    eyetest("import", out, "--to", tmp_path / "again", "--bench", bench).fine()
     assert answers(tmp_path / "again") == answers(tmp_path / "run")
     expected = [0, REVERSED, order_shown((1, 0, 3, 2)), order_shown((2, 0, 1, 3)), 5]
     assert [answer.order for answer in answers(tmp_path / "run")] == expected
@@ -146,11 +148,11 @@ def test_orders_come_back_from_an_export(tmp_path: Path, bench: Path, eyetest: E
 def test_an_order_for_every_item_is_no_table_of_thousands(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:
     rows = [{"item": "four", "model": "m", "order": list(o), "text": "A"} for o in list(permutations(range(4)))]
     rows += [{"item": "four", "model": "m", "order": f"seed {n}", "text": "A"} for n in range(1, 30)]
-    eyetest("import-answers", jsonl(tmp_path / "a.jsonl", *rows), "--to", tmp_path / "run", "--bench", bench).fine()
+    eyetest("import", jsonl(tmp_path / "a.jsonl", *rows), "--to", tmp_path / "run", "--bench", bench).fine()
     assert len(eyetest("score", tmp_path / "run").out.splitlines()) == 3
-    assert len(eyetest("status", tmp_path / "run").out.splitlines()) == 3
+    assert len(eyetest("show", tmp_path / "run").out.splitlines()) == 3
 
 
 def test_the_reverse_can_be_asked_for(bench: Path, eyetest: Eyetest) -> None:
-    shown = eyetest("show", bench, "four", "--order", "reversed").fine()
+    shown = eyetest("show", bench, "four", "--condition", "reversed").fine()
     assert shown.index("fish") < shown.index("cat")

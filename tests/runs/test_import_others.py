@@ -59,33 +59,33 @@ def test_failed_calls_have_no_score_though_others_gave_one(tmp_path: Path, bench
     path = jsonl(tmp_path / "a.jsonl", *rows_of("B", "B", API_FAILURE, REQUEST_FAILED, given=1))
     for about in ((), ("--bench", bench)):
         run = tmp_path / f"run{len(about)}"
-        said = eyetest("import-answers", path, "--to", run, *about).fine()
-        assert "(2 answered, 2 failed, 2 scored by others)" in said
-        assert "2 texts only say that a call failed, and count as failed, not wrong" in said
+        said = eyetest("import", path, "--to", run, *about).fine()
+        assert "(2 answered, 2 failed, 2 with scores from elsewhere)" in said
+        assert "2 texts are only error messages, and count as failed calls" in said
         assert [answer.given for answer in answers(run)] == [1, 1, None, None]
-        (row,) = json.loads(eyetest("measure", "accuracy", run, "--json").fine())["rows"]
+        (row,) = json.loads(eyetest("measure", "accuracy", run, "--output", "json").fine())["rows"]
         assert (row["accuracy"], row["n"]) == (1, 2)
 
 
 def test_a_table_that_says_failed_itself(tmp_path: Path, eyetest: Eyetest) -> None:
     """Also without a benchmark, where verdicts are taken as they are."""
     rows = [*rows_of("B", "B", given=1), {"item": "q9", "model": "m", "outcome": "failed", "given": 0}]
-    eyetest("import-answers", jsonl(tmp_path / "a.jsonl", *rows), "--to", tmp_path / "run", "--fill", "sight=image")
-    (row,) = json.loads(eyetest("measure", "accuracy", tmp_path / "run", "--json").fine())["rows"]
+    eyetest("import", jsonl(tmp_path / "a.jsonl", *rows), "--to", tmp_path / "run", "--fill", "modality=image")
+    (row,) = json.loads(eyetest("measure", "accuracy", tmp_path / "run", "--output", "json").fine())["rows"]
     assert (row["accuracy"], row["n"]) == (1, 2)
 
 
 def test_every_screen_says_who_scored(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:
     run = tmp_path / "run"
-    unread = rows_of("I cannot see any picture, sorry.", "Hm.", "B", given=1)
-    told = eyetest("import-answers", jsonl(tmp_path / "a.jsonl", *unread), "--to", run, "--bench", bench).fine()
-    assert "(3 answered, 3 scored by others)" in told
-    assert "3 answers came with scores that others gave" in eyetest("status", run).fine()
+    unread = rows_of("I cannot see any image, sorry.", "Hm.", "B", given=1)
+    told = eyetest("import", jsonl(tmp_path / "a.jsonl", *unread), "--to", run, "--bench", bench).fine()
+    assert "(3 answered, 3 with scores from elsewhere)" in told
+    assert "3 answers have scores from elsewhere" in eyetest("show", run).fine()
     for said in (eyetest("score", run).fine(), eyetest("measure", "accuracy", run).fine()):
         assert "all 3 answers were scored by others" in said
         assert "2 of the 2 refused, ambiguous or unreadable answers that others scored" in said
     own = [row | {"model": "ours"} for row in rows_of("B", "A", "Hm.")]
-    eyetest("import-answers", jsonl(tmp_path / "c.jsonl", *own), "--to", run, "--bench", bench).fine()
+    eyetest("import", jsonl(tmp_path / "c.jsonl", *own), "--to", run, "--bench", bench).fine()
     said = eyetest("measure", "accuracy", run).fine()
     assert "3 of 6 answers were scored by others (m), whose scores stand as given; the other 3 by our rules" in said
     assert "scored by others" not in eyetest("measure", "accuracy", run, "--where", "model=ours").fine()
@@ -94,8 +94,8 @@ def test_every_screen_says_who_scored(tmp_path: Path, bench: Path, eyetest: Eyet
 def test_rule_sets_are_compared_by_what_they_read(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:
     run = tmp_path / "run"
     rows = rows_of("A dog", "A dog", "B", "B", given=0.5)
-    eyetest("import-answers", jsonl(tmp_path / "a.jsonl", *rows), "--to", run, "--bench", bench).fine()
-    words = ("reconcile", run, run, "--rules-a", "eyetest", "--rules-b", "mmmu", "--json")
+    eyetest("import", jsonl(tmp_path / "a.jsonl", *rows), "--to", run, "--bench", bench).fine()
+    words = ("reconcile", run, run, "--rules-a", "eyetest", "--rules-b", "mmmu", "--output", "json")
     told = json.loads(eyetest(*words).fine())
     assert (told["a"], told["b"]) == (1.0, 0.5)
 
@@ -103,16 +103,16 @@ def test_rule_sets_are_compared_by_what_they_read(tmp_path: Path, bench: Path, e
 def test_explain_shows_no_prompt_that_nobody_sent(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:
     run = tmp_path / "run"
     path = jsonl(tmp_path / "a.jsonl", {"item": "q0", "model": "m", "order": "CAB", "text": "C", "given": 0})
-    eyetest("import-answers", path, "--to", run, "--bench", bench).fine()
-    said = eyetest("explain", run, "q0").fine()
+    eyetest("import", path, "--to", run, "--bench", bench).fine()
+    said = eyetest("show", run, "q0").fine()
     assert "prompt not recorded" in said
     assert "user\n" not in said
     assert "order CAB" in said
     assert "✔ C → B  dog" in said
-    assert "accuracy 1; given 0 by others, which counts" in " ".join(said.replace("│", " ").split())
+    assert "accuracy 1; given 0 elsewhere, which is used" in " ".join(said.replace("│", " ").split())
     eyetest("run", bench, "--model", "scripted:", "--item", "q0", "--to", run)
     eyetest("run", bench, "--model", "mine=scripted:", "--to", run).fine()
-    asked = eyetest("explain", run, "q0", "--model", "mine").fine()
+    asked = eyetest("show", run, "q0", "--model", "mine").fine()
     assert "prompt not recorded" not in asked
     assert "user\n" in asked
 
@@ -125,22 +125,22 @@ HEADER = ("item", "model", "condition", "latency", "text")
 def test_what_looks_like_a_condition_is_named_before_anything_is_written(tmp_path: Path, eyetest: Eyetest) -> None:
     rows = [("q1", "m", "text", "1.2", "A"), ("q2", "m", "image", "3.4", "B")]
     path = separated(tmp_path / "a.csv", HEADER, *rows)
-    said = eyetest("import-answers", path, "--to", tmp_path / "run")
+    said = eyetest("import", path, "--to", tmp_path / "run")
     assert "1 column looks like a condition and is not mapped: condition ('text', 'image')" in said.err
-    assert "--map-values 'sight=condition:text>" in said.err
-    mapped = ("--map-values", "sight=condition:text>blind")
-    assert eyetest("import-answers", path, "--to", tmp_path / "r", *mapped).err == ""
-    assert "looks" not in eyetest("import-answers", path, "--to", tmp_path / "s", "--where", "condition=text").err
+    assert "--map-values 'modality=condition:text>" in said.err
+    mapped = ("--map-values", "modality=condition:text>no-image")
+    assert eyetest("import", path, "--to", tmp_path / "r", *mapped).err == ""
+    assert "looks" not in eyetest("import", path, "--to", tmp_path / "s", "--where", "condition=text").err
 
 
 @pytest.mark.parametrize(
     ("column", "values", "mend"),
     [
-        ("condition", ("text", "image"), "--map-values 'sight=condition:text>"),
-        ("sight_mode", ("blind", "image"), "--map sight=sight_mode"),
+        ("condition", ("text", "image"), "--map-values 'modality=condition:text>"),
+        ("modality_mode", ("no-image", "image"), "--map modality=modality_mode"),
         ("few_shot", ("0", "5"), "--map-values 'shots=few_shot:0>"),
         ("optionShuffle", ("BA", "AB"), "--map order=optionShuffle"),
-        ("seed", ("1", "2"), "--map trial=seed"),
+        ("seed", ("1", "2"), "--map sample=seed"),
         ("temperature", ("0.1", "0.7"), "--map model=model+temperature"),
         ("whatever", ("x", "y"), "--map model=model+whatever"),
     ],
@@ -150,9 +150,7 @@ def test_answers_that_would_be_one_are_refused(
 ) -> None:
     header = ("item", "model", column, "ms", "text")
     rows = [("q1", "m", values[0], "17", "A"), ("q2", "m", values[0], "18", "A"), ("q1", "m", values[1], "17", "B")]
-    refused = eyetest(
-        "import-answers", separated(tmp_path / "a.csv", header, *rows), "--to", tmp_path / "run"
-    ).refused()
+    refused = eyetest("import", separated(tmp_path / "a.csv", header, *rows), "--to", tmp_path / "run").refused()
     assert f"they differ in {column} ('{values[0]}', '{values[1]}'): say {mend}" in refused
     assert "row 3: item 'q1' was answered by 'm' under the same condition in row 1 already" in refused
     assert not (tmp_path / "run").exists()
@@ -171,4 +169,4 @@ def test_texts_are_no_conditions(tmp_path: Path, eyetest: Eyetest) -> None:
         }
         for n in range(3)
     ]
-    assert eyetest("import-answers", jsonl(tmp_path / "a.jsonl", *rows), "--to", tmp_path / "run").err == ""
+    assert eyetest("import", jsonl(tmp_path / "a.jsonl", *rows), "--to", tmp_path / "run").err == ""

@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter, copy_without_pictures
+from eyetest.benchmarks import Benchmark, BenchmarkWriter, copy_without_images
 from eyetest.errors import InputError
 from eyetest.records import Asked, Item, Manifest, ModelEntry, Response, RunBenchmark, RunStep
 from eyetest.records.item import Revision
@@ -94,7 +94,7 @@ def test_a_run_that_is_there_is_added_to(here: Path) -> None:
     call("merge", "b", "--to", "a").fine()
     assert texts(here / "a") == {"1": "A", "2": "B"}
     before = content(here / "a")
-    assert "a held all of it already" in call("merge", "a", "b", "--to", "a").fine()
+    assert "a had all of it already" in call("merge", "a", "b", "--to", "a").fine()
     assert content(here / "a") == before
 
 
@@ -168,7 +168,7 @@ def test_one_name_for_two_models(here: Path) -> None:
     written(here / "b", {"2": "A"}, models={"seer": ModelEntry(spec="openai:other@http://one/v1")})
     line = call("merge", "a", "b", "--to", "all").refused()
     assert "model 'seer' is not the same in all runs: spec is" in line
-    assert "eyetest models b --rename seer=NEW" in line
+    assert "eyetest merge b --rename seer=NEW" in line
     assert "what the first run says was taken" in call("merge", "a", "b", "--to", "all", "--prefer", "first").fine()
 
 
@@ -241,7 +241,7 @@ def test_a_merged_run_goes_on_with_what_is_left(here: Path) -> None:
     call(*asked, "--item", "0", "--item", "1", "--to", "one").fine()
     call(*asked, "--item", "1", "--item", "2", "--to", "two").fine()
     rows = jsonl(here / "rows.jsonl", {"item": "4", "model": "m", "text": "A"})
-    call("import-answers", rows, "--bench", "bench", "--to", "three").fine()
+    call("import", rows, "--bench", "bench", "--to", "three").fine()
     call("score", "one").fine()
     call("merge", "one", "two", "three", "--to", "all").fine()
     assert not (here / "all" / "scores").exists(), "scores are made anew"
@@ -250,7 +250,7 @@ def test_a_merged_run_goes_on_with_what_is_left(here: Path) -> None:
     call(*asked, "--to", "all").fine()
     assert set(texts(here / "all")) == set("012345")
     assert len(Run(here / "all").responses()) == 6
-    assert call("measure", "accuracy", "all", "--csv").fine().splitlines()[1].startswith("m,1.0")
+    assert call("measure", "accuracy", "all", "--output", "csv").fine().splitlines()[1].startswith("m,1.0")
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_a_merged_run_goes_on_with_what_is_left(here: Path) -> None:
         (("a", "--to", "a"), "nothing to merge"),
         (("a", "--to", "new"), "only a was named"),
         (("a", "nowhere", "--to", "new"), "nowhere is no run folder"),
-        (("a", "b", "--to", "new", "--prefer", "frist"), "no such thing as 'frist'; did you mean \"first\"?"),
+        (("a", "b", "--to", "new", "--prefer", "frist"), "found 'frist'; did you mean \"first\"?"),
     ],
 )
 def test_bad_words(here: Path, words: tuple[str, ...], problem: str) -> None:
@@ -278,7 +278,7 @@ def test_ids_of_any_length_are_told_apart() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_against_a_merge_by_hand(here: Path, seed: int) -> None:
-    """Runs drawn by lot, with failures, differing answers and questions that some asked otherwise."""
+    """Runs drawn at random, with failures, differing answers and questions that some asked otherwise."""
     rng = random.Random(seed)
     prefer = rng.choice(PREFERENCES)
     said: dict[str, list[tuple[int, float, str]]] = {}
@@ -315,7 +315,7 @@ def test_mends_are_united_or_refused(here: Path) -> None:
     call("merge", "a", "b", "--to", "all").fine()
     assert read_mends(here / "all")["1"].requests == ("a", "b")
     write_mends(here / "b", [Mend(item=msgspec.structs.replace(mended, question="Which?"))])
-    assert "item '1' was mended otherwise" in call("merge", "a", "b", "--to", "more").refused()
+    assert "item '1' was repaired differently" in call("merge", "a", "b", "--to", "more").refused()
 
 
 def test_an_older_revision_is_told(here: Path) -> None:
@@ -324,7 +324,7 @@ def test_an_older_revision_is_told(here: Path) -> None:
         writer.add(Item(id="1", question="What?", references=("x",)))
     now = Benchmark(here / "bench")
     written(here / "a", {"1": "A"}, about=RunBenchmark.of(now.manifest, now.path))
-    copy_without_pictures(now, here / "a" / "benchmark")
+    copy_without_images(now, here / "a" / "benchmark")
     written(here / "b", {"1": "A"}, about=RunBenchmark(name="b", fingerprint="0" * 64, items=1))
     line = call("merge", "a", "b", "--to", "all").refused()
-    assert "b ('b', 1 items) asked an older revision of the benchmark that a ('b', 1 items) asked" in line
+    assert "or versions of one: b ('b', 1 items) asked an older revision" in line

@@ -1,5 +1,6 @@
 """Models of a run are renamed and taken out, and scores keep in step."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -19,23 +20,22 @@ def run(tmp_path: Path) -> Path:
     bench = jsonl(tmp_path / "bench.jsonl", *BENCH)
     said = {"old": "AAAB", "bad": "BBBB", "good": "AAAA"}
     rows = ({"item": str(i), "model": m, "text": t} for m, texts in said.items() for i, t in enumerate(texts))
-    call("import-answers", jsonl(tmp_path / "a.jsonl", *rows), "--to", tmp_path / "run", "--bench", bench).fine()
+    call("import", jsonl(tmp_path / "a.jsonl", *rows), "--to", tmp_path / "run", "--bench", bench).fine()
     return tmp_path / "run"
 
 
 def accuracies(run: Path, *options: str) -> dict[str, float]:
-    lines = call("measure", "accuracy", run, "--csv", *options).out.splitlines()[1:]
+    lines = call("measure", "accuracy", run, "--output", "csv", *options).out.splitlines()[1:]
     return {line.split(",")[0]: float(line.split(",")[1]) for line in lines}
-
-
-def test_listed(run: Path) -> None:
-    assert call("models", run).out.split() == ["4", "old", "4", "bad", "4", "good"]
 
 
 def test_renamed_and_taken_out(run: Path) -> None:
     """Scores that are on disk already are those of the old names, and are made anew."""
     assert accuracies(run) == {"bad": 0.0, "good": 1.0, "old": 0.75}
-    call("models", run, "--rename", "old=maker/new", "--remove", "bad").fine()
+    copy = json.loads(call("merge", run, "--remove", "bad", "--to", run.parent / "copy", "--output", "json").out)
+    assert [(row["model"], row["planned"]) for row in copy["rows"]] == [("old", 4), ("good", 4)]
+    assert len(Run(run).manifest.models) == 3
+    call("merge", run, "--rename", "old=maker/new", "--remove", "bad").fine()
     assert accuracies(run) == {"good": 1.0, "maker/new": 0.75}
     manifest = Run(run).manifest
     assert list(manifest.models) == ["maker/new", "good"]
@@ -47,17 +47,17 @@ def test_renamed_and_taken_out(run: Path) -> None:
 def test_the_old_name_is_free(run: Path, tmp_path: Path) -> None:
     """Answers that come later under the old name are another model's, and change nothing of the renamed one."""
     before = [answer.text for answer in answers(run) if answer.model == "old"]
-    call("models", run, "--rename", "old=new").fine()
+    call("merge", run, "--rename", "old=new").fine()
     later = jsonl(tmp_path / "later.jsonl", *({"item": str(i), "model": "old", "text": "B"} for i in range(4)))
-    call("import-answers", later, "--to", run).fine()
+    call("import", later, "--to", run).fine()
     assert [answer.text for answer in answers(run) if answer.model == "new"] == before
     assert accuracies(run)["old"] == 0.0
 
 
 def test_the_same_answers_under_the_new_name_are_there_already(run: Path, tmp_path: Path) -> None:
-    call("models", run, "--rename", "old=new").fine()
+    call("merge", run, "--rename", "old=new").fine()
     again = jsonl(tmp_path / "b.jsonl", *({"item": str(i), "model": "new", "text": t} for i, t in enumerate("AAAB")))
-    assert "4 of them were there already" in call("import-answers", again, "--to", run).err
+    assert "4 of them were there already" in call("import", again, "--to", run).err
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_the_same_answers_under_the_new_name_are_there_already(run: Path, tmp_pa
 )
 def test_bad_words_change_nothing(run: Path, options: tuple[str, ...], problem: str) -> None:
     before = answers(run), Run(run).manifest
-    assert problem in call("models", run, *options).refused()
+    assert problem in call("merge", run, *options).refused()
     assert (answers(run), Run(run).manifest) == before
 
 

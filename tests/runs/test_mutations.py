@@ -14,8 +14,8 @@ ROWS = [
     {
         "item": str(n),
         "model": "m",
-        "sight": "image",
-        "trial": n % 3,
+        "modality": "image",
+        "sample": n % 3,
         "text": f'The "answer" is {n}, é\n',
         "given": 0.5,
     }

@@ -21,7 +21,7 @@ def asked(item: str, **values: object) -> Asked:
 
 
 def requests(folder: Path) -> dict[tuple[str, str, int], str]:
-    return {(row.item, row.sight, row.trial): row.request for row in plan_rows(plan_table(folder))}
+    return {(row.item, row.modality, row.sample): row.request for row in plan_rows(plan_table(folder))}
 
 
 def fail(folder: Path) -> None:
@@ -37,9 +37,16 @@ def test_a_run_without_a_plan(tmp_path: Path) -> None:
 
 def test_rows_come_back_whole_and_in_order(tmp_path: Path) -> None:
     first = Asked(
-        item="1\n\u2028é𝜋", model="m", sight="caption", ask="cot", shots="two", template=3, order=2**62, marks="digit"
+        item="1\n\u2028é𝜋",
+        model="m",
+        modality="caption",
+        ask="cot",
+        shots="two",
+        template=3,
+        order=2**62,
+        letters="digit",
     )
-    second = Asked(item="1", model="", method="likelihood", trial=9)
+    second = Asked(item="1", model="", method="likelihood", sample=9)
     write(tmp_path, (first, "aa"), (second, "bb"))
     rows = list(plan_rows(plan_table(tmp_path)))
     names = columns(Asked)
@@ -50,12 +57,17 @@ def test_rows_come_back_whole_and_in_order(tmp_path: Path) -> None:
 
 
 def test_a_row_is_replaced_by_its_whole_key(tmp_path: Path) -> None:
-    rows = [(asked("1"), "aa"), (asked("1", sight="blind"), "bb"), (asked("1", trial=1), "cc"), (asked("2"), "dd")]
+    rows = [
+        (asked("1"), "aa"),
+        (asked("1", modality="no-image"), "bb"),
+        (asked("1", sample=1), "cc"),
+        (asked("2"), "dd"),
+    ]
     write(tmp_path, *rows)
-    write(tmp_path, (asked("1", sight="blind"), "new"), (asked("3"), "ee"))
+    write(tmp_path, (asked("1", modality="no-image"), "new"), (asked("3"), "ee"))
     assert requests(tmp_path) == {
         ("1", "image", 0): "aa",
-        ("1", "blind", 0): "new",
+        ("1", "no-image", 0): "new",
         ("1", "image", 1): "cc",
         ("2", "image", 0): "dd",
         ("3", "image", 0): "ee",

@@ -60,15 +60,15 @@ DAMAGE: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
-@pytest.mark.parametrize("command", ["run", "status", "export-answers", "import-answers"])
+@pytest.mark.parametrize("command", ["run", "show", "export", "import"])
 def test_a_damaged_manifest_is_one_line(folder: Path, eyetest: Eyetest, kind: str, command: str) -> None:
     (folder / "run.json").write_bytes(DAMAGE[kind])
     table = jsonl(folder.parent / "a.jsonl", {"item": "1", "model": "m", "text": "A"})
     arguments: dict[str, tuple[object, ...]] = {
         "run": (make_bench(folder.parent / "b", 2).path, "--model", "scripted:", "--to", folder),
-        "status": (folder,),
-        "export-answers": (folder, "--to", folder.parent / "out.csv"),
-        "import-answers": (table, "--to", folder),
+        "show": (folder,),
+        "export": (folder, "--to", folder.parent / "out.csv"),
+        "import": (table, "--to", folder),
     }
     assert "run.json is damaged: " in eyetest(command, *arguments[command]).refused()
     assert (folder / "run.json").read_bytes() == DAMAGE[kind]

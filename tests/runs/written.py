@@ -45,7 +45,7 @@ def answers(folder: Path) -> list[Answer]:
 
 def imported(path: Path, *options: object) -> Path:
     """The run beside a file of answers that was brought in."""
-    call("import-answers", path, "--to", path.parent / "run", *options).fine()
+    call("import", path, "--to", path.parent / "run", *options).fine()
     return path.parent / "run"
 
 

@@ -1,4 +1,4 @@
-"""Our rules on real replies that were labelled twice, independently, without sight of any rule or its output.
+"""Our rules on real replies that were labelled twice, independently, without modality of any rule or its output.
 
 Each sample is drawn at random from those rows of MMMU-Pro's published predictions on which the rules of the time and
 MMMU's differ (2,889 of 53,630), so these are the hardest rows there are. Those rules read about 95 % of each right at

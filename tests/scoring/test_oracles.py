@@ -35,7 +35,7 @@ TEXT_RUNS = [
 
 
 def bring(path: Path, to: Path, bench: Benchmark, maps: Sequence[str] = (), **words: Sequence[str]) -> Run:
-    """``eyetest import-answers``, without a process."""
+    """``eyetest import``, without a process."""
     fields = parse_field_map(maps, words.get("values", ()), words.get("constants", ()), words.get("where", ()))
     about = RunBenchmark(
         name=bench.manifest.name, path=str(bench.path), fingerprint=bench.manifest.fingerprint, items=len(bench)
@@ -146,9 +146,9 @@ def test_the_published_counts_of_mmmu_pro(mmmu_pro: MmmuPro, predictions: pl.Dat
         run = (model, "standard10", "direct")
         same = [pl.col(name) == value for name, value in zip(("model", "variant", "setting"), run, strict=True)]
         guessed = predictions.filter(*same, pl.col("derived_official_rule").is_null()).get_column("item_id")
-        luck = sum(1 / options[item] for item in guessed)
+        chance = sum(1 / options[item] for item in guessed)
         assert right[run] < published, run
-        assert right[run] + luck == pytest.approx(published, abs=4), run
+        assert right[run] + chance == pytest.approx(published, abs=4), run
 
 
 def test_the_releases_own_verdicts(mmmu_pro: MmmuPro, predictions: pl.DataFrame) -> None:
@@ -217,10 +217,10 @@ def blind(shared: Path, mathvista: Benchmark, tmp_path_factory: pytest.TempPathF
     """The scores of the eight text runs, their published flags being given."""
     run = bring(
         shared / "data/mathvista/predictions.parquet",
-        tmp_path_factory.mktemp("blind") / "run",
+        tmp_path_factory.mktemp("no-image") / "run",
         mathvista,
         ("item=item_id,text=raw_output,given=correct_if_given", "model=model+setting"),
-        constants=("sight=blind,trial=0",),
+        constants=("modality=no-image,sample=0",),
         where=("condition=text",),
     )
     return scored(run, mathvista)
@@ -353,7 +353,7 @@ def test_every_point_up_to_a_published_count_is_explained(mmmu_pro: MmmuPro, mod
     assert (
         sum((share.points for share in told.shares), Fraction(0)) == told.gap == Fraction(right, 1730) - told.a.score
     )
-    assert (told.ways[0].words[:26], told.ways[0].reached) == ("rules mmmu, unread guessed", "by luck")
+    assert (told.ways[0].words[:26], told.ways[0].reached) == ("rules mmmu, unread guessed", "by chance")
     points = {cause.cause: float(100 * cause.points) for cause in told.causes}
-    assert points.keys() <= {"reading", "unread", "guess", "luck", "errors"}
+    assert points.keys() <= {"reading", "unread", "guess", "chance", "errors"}
     assert points["reading"] < -2

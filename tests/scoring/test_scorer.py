@@ -1,4 +1,4 @@
-"""What one answer is worth: every outcome, every reading, every kind of item, in any order under any marks."""
+"""What one answer is worth: every outcome, every reading, every kind of item, in any order under any letters."""
 
 import math
 from typing import Any
@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from eyetest.errors import InputError
 from eyetest.records import Choice, Condition, Item, Response, letter, mark, shown_order
-from eyetest.records.tables import Marks
+from eyetest.records.tables import Letters
 from eyetest.scoring import RULE_SETS, Said, Scored, Scorer, is_hit, looks_refused
 from eyetest.scoring.metrics import METRICS
 from eyetest.scoring.rules import Reading, Reply
 
 ANIMALS = ("cat", "dog", "bird", "fish")
-STYLES: tuple[Marks, ...] = ("upper", "lower", "digit")
+STYLES: tuple[Letters, ...] = ("upper", "lower", "digit")
 REFUSAL = "I'm sorry, but I cannot see an image."
 DIRECT = Condition()
 
@@ -92,7 +92,7 @@ def test_what_nobody_knows_has_no_score(item: Item, metric: str) -> None:
     data=st.data(), options=st.integers(2, 26), order=st.integers(-(2**63), 2**63 - 1), style=st.sampled_from(STYLES)
 )
 def test_the_mark_of_the_gold_is_right_in_any_order(
-    data: st.DataObject, options: int, order: int, style: Marks
+    data: st.DataObject, options: int, order: int, style: Letters
 ) -> None:
     gold = data.draw(st.integers(0, options - 1))
     said_at = data.draw(st.integers(0, options - 1))
@@ -100,7 +100,7 @@ def test_the_mark_of_the_gold_is_right_in_any_order(
         choice_item(gold, options=tuple(f"thing number {n + 101}" for n in range(options))),
         id=data.draw(st.text(max_size=5)),
     )
-    condition = Condition(order=order, marks=style)
+    condition = Condition(order=order, letters=style)
     shown = shown_order(item, condition)
     assert sorted(shown) == list(range(options))
     right = worth(item, said(mark(style, shown.index(gold))), condition)
@@ -110,8 +110,8 @@ def test_the_mark_of_the_gold_is_right_in_any_order(
 
 
 @given(order=st.integers(1, 10**6), style=st.sampled_from(STYLES), place=st.integers(0, 3))
-def test_an_options_text_means_the_option_wherever_it_stands(order: int, style: Marks, place: int) -> None:
-    scored = worth(choice_item(2), said(f"It is the {ANIMALS[place]}."), Condition(order=order, marks=style))
+def test_an_options_text_means_the_option_wherever_it_stands(order: int, style: Letters, place: int) -> None:
+    scored = worth(choice_item(2), said(f"It is the {ANIMALS[place]}."), Condition(order=order, letters=style))
     assert brief(scored) == ("chosen", letter(place), "accuracy", float(place == 2))
 
 
@@ -127,7 +127,7 @@ def test_rules_see_the_options_as_shown(monkeypatch: pytest.MonkeyPatch) -> None
 
     scorer = Scorer()
     monkeypatch.setattr(scorer, "rules", Spy())
-    item, condition = choice_item(0), Condition(order=3, marks="digit")
+    item, condition = choice_item(0), Condition(order=3, letters="digit")
     found = scorer.score(item, condition, said("whatever"))
     first = shown_order(item, condition)[0]
     assert seen == [
@@ -339,7 +339,7 @@ def test_hits(item: Item, response: dict[str, Any], hit: bool | None) -> None:
 
 def test_a_hit_is_judged_under_the_condition_it_was_asked_under() -> None:
     item = choice_item(0)
-    orders = (Condition(order=seed, marks="digit") for seed in range(1, 100))
+    orders = (Condition(order=seed, letters="digit") for seed in range(1, 100))
     condition = next(condition for condition in orders if shown_order(item, condition)[0] != 0)
     place = shown_order(item, condition).index(0)
     assert is_hit(item, condition, Response(request="r", outcome="answered", text=str(place + 1))) is True

@@ -35,7 +35,7 @@ from eyetest.scoring.scorer import corpus_table, score_table
 
 REFUSAL = "I'm sorry, but I cannot see an image."
 CONTRACT = [
-    *("item", "model", "sight", "ask", "shots", "template", "order", "marks", "method", "history", "trial"),
+    *("item", "model", "modality", "ask", "shots", "template", "order", "letters", "method", "history", "sample"),
     *("request", "outcome", "reading", "choice", "rule", "metric", "score", "marked"),
 ]
 
@@ -126,7 +126,7 @@ def test_columns_are_those_of_the_contract_in_order_and_plain(tmp_path: Path) ->
     for frame in (answers_frame(tmp_path / "r"), answers_of([{"text": "B"}])):
         found = score_table(frame, [animals("i", 1)], Scorer()).collect()
         assert found.columns == CONTRACT
-        whole = {"template": pl.Int64, "order": pl.Int64, "trial": pl.Int64, "score": pl.Float64}
+        whole = {"template": pl.Int64, "order": pl.Int64, "sample": pl.Int64, "score": pl.Float64}
         plain = whole | {"marked": pl.Boolean}
         assert dict(found.schema) == {name: plain.get(name, pl.String()) for name in CONTRACT}
         assert [msgspec.convert(row, Score).score for row in found.iter_rows(named=True)] == [1.0]
@@ -172,11 +172,11 @@ def test_two_items_share_a_request_and_are_judged_each_by_its_own_gold(tmp_path:
 def test_equal_answers_are_read_once() -> None:
     scorer, rules = counting()
     rows = [
-        {"item": item, "model": f"m{m}", "trial": t, "sight": sight, "text": "ABC"[(m + t) % 3]}
+        {"item": item, "model": f"m{m}", "sample": t, "modality": modality, "text": "ABC"[(m + t) % 3]}
         for item in ("i", "j")
         for m in range(10)
         for t in range(3)
-        for sight in ("image", "blind")
+        for modality in ("image", "no-image")
     ]
     found = score_table(answers_of(rows), [animals("i", 1), animals("j", 0)], scorer).collect()
     assert len(found) == 120
@@ -191,7 +191,7 @@ def test_what_decides_a_reading_is_not_lumped_together() -> None:
     cases: list[tuple[dict[str, Any], float | None]] = [
         ({"text": "B"}, 1.0),
         ({"text": "B", "order": 7}, reordered),
-        ({"text": "B", "marks": "lower"}, 1.0),
+        ({"text": "B", "letters": "lower"}, 1.0),
         ({"text": "B", "outcome": "truncated"}, 1.0),
         ({"text": "B "}, 1.0),
         ({"text": "B", "given": 0.0}, 0.0),
@@ -251,11 +251,11 @@ def test_ten_thousand_random_rows_equal_the_plain_loop() -> None:
         {
             "item": drawn.choice([*items, "unknown"]),
             "model": f"m{drawn.randrange(5)}",
-            "sight": drawn.choice(("image", "blind")),
+            "modality": drawn.choice(("image", "no-image")),
             "template": drawn.randrange(3),
             "order": drawn.choice((0, 0, 1, -5, 2**62)),
-            "marks": drawn.choice(("upper", "lower", "digit")),
-            "trial": drawn.randrange(4),
+            "letters": drawn.choice(("upper", "lower", "digit")),
+            "sample": drawn.randrange(4),
             "outcome": drawn.choice(("answered", "answered", "answered", "truncated", "blocked", "failed")),
             "text": hostile(drawn),
             "given": drawn.choice((None, None, None, 0.0, 0.5, 1.0)),
@@ -304,12 +304,12 @@ def caption_rows(**more: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("metric", ["cider", "bleu-1", "bleu-4", "rouge-l"])
 def test_captions_are_scored_by_corpus(metric: str) -> None:
-    """One corpus a model, condition and trial: each equals calling the metric on it alone."""
+    """One corpus a model, condition and sample: each equals calling the metric on it alone."""
     groups: list[dict[str, Any]] = [
         {"model": "one"},
         {"model": "other"},
-        {"model": "one", "sight": "blind"},
-        {"model": "one", "trial": 1},
+        {"model": "one", "modality": "no-image"},
+        {"model": "one", "sample": 1},
         {"model": "one", "template": 2},
         {"model": "one", "shots": "two"},
     ]
@@ -330,7 +330,7 @@ def test_captions_are_scored_by_corpus(metric: str) -> None:
     for number, group in enumerate(groups):
         words = [" ".join(text.split()[: 3 + number]) for text in SAID]
         alone = corpus_metric(metric).score_all(words, [item.references for item in CAPTIONS])
-        usual = {"sight": "image", "trial": 0, "template": 0, "shots": "none"} | group
+        usual = {"modality": "image", "sample": 0, "template": 0, "shots": "none"} | group
         same = [pl.col(name) == value for name, value in usual.items()]
         mine = scores.filter(same).sort("item").get_column("score").to_list()
         assert mine == pytest.approx(alone.items, abs=1e-12)

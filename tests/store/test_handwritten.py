@@ -11,7 +11,8 @@ from eyetest_world.flaws import load_rates
 from eyetest.errors import InputError
 from eyetest.models.specs import read_models
 from eyetest.probes.subject import load_thresholds
-from eyetest.recipes.loading import load_recipe, recipe_names, recipe_text
+from eyetest.recipes.listing import recipe_names, recipe_text
+from eyetest.recipes.loading import load_recipe
 from eyetest.reports.dataset_card import read_said
 from eyetest.store.handwritten import MAX_BYTES, MAX_DEPTH, MAX_NUMBER, MAX_VALUES, parse_yaml, read_yaml
 from tests.mutations import mutations, peak_memory, refusals

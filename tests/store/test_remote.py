@@ -10,16 +10,16 @@ import msgspec
 import pytest
 
 from eyetest.benchmarks import Benchmark, Import, import_benchmark
+from eyetest.commands.base import open_bench
 from eyetest.errors import ImageError, InputError
-from eyetest.jobs.opening import open_bench
 from eyetest.records import RunStep
-from eyetest.review.plan import ReviewPlan
-from eyetest.review.project import ReviewProject
 from eyetest.runs import Run, RunWriter, read_responses
 from eyetest.store import replacing_file, replacing_folder, store_of
 from eyetest.store.local import LocalStore
 from eyetest.store.remote import RemoteStore, WriterMarker
 from eyetest.store.urls import cache_root, known_path, local_path, mirror_of
+from eyetest.studio.plan import ReviewPlan
+from eyetest.studio.project import ReviewProject
 from tests.running.benches import make_bench
 from tests.runs.test_writers import said
 
@@ -47,7 +47,7 @@ def remote(path: Path) -> RemoteStore:
 
 
 def test_a_benchmark_folder_travels_there_and_back(tmp_path: Path, memory: str) -> None:
-    bench = make_bench(tmp_path / "b", 20, pictures=5)
+    bench = make_bench(tmp_path / "b", 20, image_count=5)
     there = local_path(f"{memory}/b")
     import_benchmark(tmp_path / "b", there)
     assert any(name.startswith("b/packs/") for name in objects(memory))
@@ -106,8 +106,8 @@ def test_a_run_that_speaks_of_a_strange_url_leads_nobody_there(memory: str) -> N
     assert mirror_of(known_path(f"{memory}/benchmark")) is not None
 
 
-def test_pictures_travel_in_a_pack_and_are_brought_when_they_are_looked_at(memory: str) -> None:
-    make_bench(local_path(f"{memory}/bench"), 12, pictures=6)
+def test_images_travel_in_a_pack_and_are_brought_when_they_are_looked_at(memory: str) -> None:
+    make_bench(local_path(f"{memory}/bench"), 12, image_count=6)
     names = [name.partition("/")[0] for name in objects(f"{memory}/bench")]
     assert sorted(names) == ["benchmark.json", "images.index.parquet", "items.parquet", "packs"]
     here = local_path(f"{memory}/bench")
@@ -115,18 +115,18 @@ def test_pictures_travel_in_a_pack_and_are_brought_when_they_are_looked_at(memor
     wipe_mirrors()
     bench = open_bench(f"{memory}/bench")
     assert not (here / "images").exists()
-    pictures = [bench.images.read(image) for item in bench for image in item.images]
-    assert len(set(pictures)) == 6
+    images = [bench.images.read(image) for item in bench for image in item.images]
+    assert len(set(images)) == 6
     (pack,) = (here / "packs").iterdir()
     fsspec.core.url_to_fs(memory)[0].rm(f"{memory}/bench/packs/{pack.name}")
-    assert bench.images.bring(bench[0].images[0]).read_bytes() == pictures[0]
-    assert [bench.images.read(image) for item in bench for image in item.images] == pictures
+    assert bench.images.bring(bench[0].images[0]).read_bytes() == images[0]
+    assert [bench.images.read(image) for item in bench for image in item.images] == images
 
 
 def test_a_forked_process_does_not_use_the_connections_of_the_other(
     memory: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_bench(local_path(f"{memory}/bench"), 4, pictures=2)
+    make_bench(local_path(f"{memory}/bench"), 4, image_count=2)
     wipe_mirrors()
     bench = open_bench(f"{memory}/bench")
     monkeypatch.setattr(remote(bench.path), "missing", lambda path: pytest.fail("threads were left behind"))
@@ -136,7 +136,7 @@ def test_a_forked_process_does_not_use_the_connections_of_the_other(
 
 
 def test_a_pack_that_was_copied_to_a_disk_is_read_there(memory: str, tmp_path: Path) -> None:
-    make_bench(local_path(f"{memory}/bench"), 8, pictures=4)
+    make_bench(local_path(f"{memory}/bench"), 8, image_count=4)
     for name, data in objects(f"{memory}/bench").items():
         LocalStore().write(tmp_path / "copy" / name, data)
     copied = Benchmark(tmp_path / "copy")
@@ -150,8 +150,8 @@ def test_a_pack_that_was_copied_to_a_disk_is_read_there(memory: str, tmp_path: P
         [copied.images.read(image) for item in copied for image in item.images]
 
 
-def test_loose_pictures_that_somebody_copied_there_are_read_one_by_one(memory: str, tmp_path: Path) -> None:
-    local = make_bench(tmp_path / "b", 6, pictures=3)
+def test_loose_images_that_somebody_copied_there_are_read_one_by_one(memory: str, tmp_path: Path) -> None:
+    local = make_bench(tmp_path / "b", 6, image_count=3)
     fsspec.core.url_to_fs(memory)[0].put(str(tmp_path / "b"), f"{memory}/b", recursive=True)
     bench = open_bench(f"{memory}/b")
     assert not (bench.path / "images").exists()

@@ -32,7 +32,7 @@ def asked_again(sent: Counter[str], kept: Iterable[str]) -> Counter[str]:
 
 
 def test_kill_9_and_go_on_with_a_run_on_s3(s3: str, endpoint: Endpoint, nursery: Nursery) -> None:
-    make_bench(local_path(f"{s3}/b"), 120, pictures=30)
+    make_bench(local_path(f"{s3}/b"), 120, image_count=30)
     endpoint.latency = 0.02
     command = ("run", f"{s3}/b", "--model", f"openai:m@{endpoint.url}", "--to", f"{s3}/r", "--concurrency", AT_ONCE)
     rng, kept, again = random.Random(11), set[str](), Counter[str]()
@@ -69,7 +69,7 @@ def test_without_its_mirror_a_killed_run_asks_again_what_was_not_uploaded(
     make_bench(local_path(f"{s3}/b"), 120)
     endpoint.latency = 0.02
     command = ("run", f"{s3}/b", "--model", f"openai:m@{endpoint.url}", "--to", f"{s3}/r", "--concurrency", 2)
-    assert nursery.run(*command, "--max-calls", 30).code == 0
+    assert nursery.run(*command, "--budget", "calls=30").code == 0
     process = nursery.start(*command)
     until(lambda: endpoint.sent.total() >= 50, "calls")
     process.kill()

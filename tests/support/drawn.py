@@ -1,6 +1,6 @@
 """A small benchmark with every kind of item that eyetest holds, drawn with the scenes of the real world.
 
-Choice and text, one picture and several, pictures as options, hints, dialogue, two to ten options; the answers are
+Choice and text, one image and several, images as options, hints, dialogue, two to ten options; the answers are
 certain, and the same seed gives the same pixels.
 """
 
@@ -25,11 +25,11 @@ _CANARY = "eyetest-drawn-benchmark canary 6f1c2f0e-3b1d-4f55-9c0a-5d8a0f2f7f31"
 
 
 class Draft(NamedTuple):
-    """An item before its pictures have been stored."""
+    """An item before its images have been stored."""
 
     task: str
     question: str
-    pictures: list[bytes]
+    images: list[bytes]
     choices: list[Choice]
     references: tuple[str, ...] = ()
     hint: str = ""
@@ -48,7 +48,7 @@ def draw_benchmark(to: Path, *, items: int = 48, seed: int = 0, overwrite: bool 
     )
     with BenchmarkWriter(to, manifest, overwrite=overwrite) as writer:
         for number, draft in enumerate(_drafts(items, seed)):
-            images = tuple(writer.images.put(picture) for picture in draft.pictures)
+            images = tuple(writer.images.put(image) for image in draft.images)
             writer.add(
                 Item(
                     id=str(number),
@@ -66,7 +66,7 @@ def draw_benchmark(to: Path, *, items: int = 48, seed: int = 0, overwrite: bool 
 
 
 def _drafts(items: int, seed: int) -> Iterator[Draft]:
-    kinds = (_count, _colour, _bars, _clock, _sign, _find_picture, _compare, _dialogue)
+    kinds = (_count, _colour, _bars, _clock, _sign, _find_image, _compare, _dialogue)
     for number in range(items):
         yield kinds[number % len(kinds)](random.Random(f"{seed}/{number}"))
 
@@ -122,32 +122,32 @@ def _clock(rng: random.Random) -> Draft:
 
 def _sign(rng: random.Random) -> Draft:
     text = f"{rng.choice(_WORDS)} {rng.choice(_WAYS)} {rng.randint(1, 99)}"
-    picture = _signpost(text, _any_colour(rng), rng)
+    image = _signpost(text, _any_colour(rng), rng)
     references = (text, text.title())
-    return Draft("reading", "What does the sign say?", [picture], [], references, description=f"A sign: {text}")
+    return Draft("reading", "What does the sign say?", [image], [], references, description=f"A sign: {text}")
 
 
-def _find_picture(rng: random.Random) -> Draft:
+def _find_image(rng: random.Random) -> Draft:
     shapes = rng.sample(_SHAPES, 4)
     colours = rng.sample(_COLOURS, 4)
-    pictures = [_scene([(s, c)], rng, size=160) for s, c in zip(shapes, colours, strict=True)]
+    images = [_scene([(s, c)], rng, size=160) for s, c in zip(shapes, colours, strict=True)]
     wanted = rng.randrange(4)
     return Draft(
-        "picture options",
-        f"Which picture shows a {colours[wanted]} {shapes[wanted]}?",
-        pictures,
+        "image options",
+        f"Which image shows a {colours[wanted]} {shapes[wanted]}?",
+        images,
         [Choice(f"<image {i + 1}>", i == wanted) for i in range(4)],
     )
 
 
 def _compare(rng: random.Random) -> Draft:
     numbers = rng.sample(range(2, 9), 2)
-    pictures = [_scene([("circle", _any_colour(rng)) for _ in range(n)], rng) for n in numbers]
+    images = [_scene([("circle", _any_colour(rng)) for _ in range(n)], rng) for n in numbers]
     more = numbers[0] > numbers[1]
     return Draft(
         "comparison",
         "Are there more circles in <image 1> than in <image 2>?",
-        pictures,
+        images,
         [Choice("yes", more), Choice("no", not more)],
     )
 
@@ -175,7 +175,7 @@ def _listed(things: list[tuple[str, str]]) -> str:
 
 
 def _paper(rng: random.Random, size: int = _SIZE) -> Canvas:
-    """Speckles make every picture one of its own: without them two lone blue circles would be one, resized."""
+    """Speckles make every image one of its own: without them two lone blue circles would be one, resized."""
     canvas = Canvas(size, PAPERS[0])
     canvas.speckle(rng)
     return canvas
@@ -190,7 +190,7 @@ def _scene(looks: list[tuple[str, str]], rng: random.Random, size: int = _SIZE) 
         for (shape, colour), at in zip(looks, spots, strict=True)
     ]
     KINDS["count-shapes"].draw(canvas, {"things": shown})
-    return png(canvas.picture())
+    return png(canvas.finished())
 
 
 def _chart(values: dict[str, int], rng: random.Random) -> bytes:
@@ -199,18 +199,18 @@ def _chart(values: dict[str, int], rng: random.Random) -> bytes:
     KINDS["bars"].draw(canvas, {"bars": bars, "scale": False})
     for number, place in enumerate(values):
         canvas.fitted((8 + 87 / 6 * (number + 0.5), 95), place, 6, 14)
-    return png(canvas.picture())
+    return png(canvas.finished())
 
 
 def _clock_face(hour: int, minute: int) -> bytes:
-    """On plain paper: two clocks that show the same time are the same picture."""
+    """On plain paper: two clocks that show the same time are the same image."""
     canvas = Canvas(_SIZE)
     look = {"at": (50, 50), "radius": 42, "rim": "#444444", "face": "#ffffff", "numbers": 1}
     KINDS["clock"].draw(canvas, look | {"hour": hour, "minute": minute})
-    return png(canvas.picture())
+    return png(canvas.finished())
 
 
 def _signpost(text: str, colour: str, rng: random.Random) -> bytes:
     canvas = _paper(rng)
     KINDS["word"].draw(canvas, {"texts": [text], "boards": [COLOURS[colour]], "off": (0, 0, 44)})
-    return png(canvas.picture())
+    return png(canvas.finished())

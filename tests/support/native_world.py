@@ -13,11 +13,11 @@ from eyetest.records import Choice, Item, Manifest
 
 SIZE = 128
 ASKED = ("pattern-of", "direction", "dice", "clock", "gears", "thermometer")
-"""Kinds whose distractors the world does not take from the picture, of which an open question says nothing."""
+"""Kinds whose distractors the world does not take from the image, of which an open question says nothing."""
 
 
 class DrawnDataset(msgspec.Struct, frozen=True):
-    """Scenes, the benchmark that the world itself makes of them, and where their pictures are."""
+    """Scenes, the benchmark that the world itself makes of them, and where their images are."""
 
     drafts: tuple[Draft, ...]
     original: Benchmark
@@ -62,7 +62,7 @@ def write_vqa(dataset: DrawnDataset, folder: Path) -> None:
 
 
 def write_folders(dataset: DrawnDataset, folder: Path) -> None:
-    """Every picture in a folder that is named after what it shows."""
+    """Every image in a folder that is named after what it shows."""
     for number, made in enumerate(dataset.drafts):
         name = folder / made.options[made.gold].replace(" ", "_") / f"{number:012d}.png"
         name.parent.mkdir(parents=True, exist_ok=True)

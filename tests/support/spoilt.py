@@ -1,6 +1,6 @@
 """The drawn benchmark with flaws planted that published benchmarks have had, and the list of what was planted where.
 
-The real world has none of these: they are about how options and pictures are written down.
+The real world has none of these: they are about how options and images are written down.
 """
 
 import random
@@ -59,7 +59,7 @@ def _name_answer(item: Item) -> Item:
     return msgspec.structs.replace(item, question=f"{item.question} (They say it is {gold}.)")
 
 
-def _lose_picture(item: Item) -> Item:
+def _lose_image(item: Item) -> Item:
     return msgspec.structs.replace(item, question=f"{item.question} Compare with <image {len(item.images) + 1}>.")
 
 
@@ -67,7 +67,7 @@ _CHANGES: tuple[tuple[str, int, Change], ...] = (
     ("option lost to nan", 4, _lose_option),
     ("option twice", 4, _repeat_option),
     ("answer in the question", 12, _name_answer),
-    ("picture missing", 3, _lose_picture),
+    ("image missing", 3, _lose_image),
 )
 
 

@@ -95,7 +95,7 @@ def test_bombs(tmp_path: Path, name: str) -> None:
 
 def honest(rows: int) -> pa.Table:
     lot = random.Random(5)
-    picture = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    image = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
     texts = [f"What is {lot.choice('abc') * lot.randint(0, 3_000)}?" for _ in range(20)]
     return pa.table(
         {
@@ -103,7 +103,7 @@ def honest(rows: int) -> pa.Table:
             "question": pa.array([lot.choice(texts) for _ in range(rows)]).dictionary_encode(),
             "options": pa.array([[lot.choice(texts) for _ in range(lot.randint(0, 5))] for _ in range(rows)]),
             "images": pa.array(
-                [[{"bytes": lot.randbytes(2_000), "path": "x"}] for _ in range(rows)], pa.list_(picture)
+                [[{"bytes": lot.randbytes(2_000), "path": "x"}] for _ in range(rows)], pa.list_(image)
             ),
             "score": pa.array([lot.choice((0.5, None)) for _ in range(rows)]),
             "embedding": pa.array([[0.0] * 16] * rows, pa.list_(pa.float32(), 16)),

@@ -28,7 +28,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     carry_out("eyetest world new --item-count 24 --seed 5 --to world", folder)
     (folder / "drawn").symlink_to(folder / "world/benchmark")
     models = {f"m{skill}": f"scripted:right=0.{skill},blind=0.3" for skill in (2, 4, 6, 8)}
-    et.run(folder / "drawn", models, sights="image,blind", to=folder / "run")
+    et.run(folder / "drawn", models=models, condition="image,no-image", to=folder / "run")
     return folder
 
 
@@ -39,24 +39,26 @@ def exhibit(**questions: str) -> Exhibit:
 
 def test_what_commands_print_stands_on_the_page(drawn: Path) -> None:
     shown = exhibit(
-        audit="eyetest audit drawn --probe malformed --probe duplicate-items --json",
-        golds="eyetest measure wrong-golds run --where sight=image --json",
-        blind="eyetest measure above-guessing run --where sight=blind --json",
-        ranks="eyetest measure ranks run --where sight=image --json",
-        spread="eyetest measure spread run --where sight=image --json",
+        audit="eyetest audit drawn --probe malformed --probe duplicate-items --output json",
+        golds="eyetest measure wrong-golds run --where modality=image --output json",
+        blind="eyetest measure above-guessing run --where modality=no-image --output json",
+        ranks="eyetest measure ranks run --where modality=image --output json",
+        spread="eyetest measure spread run --where modality=image --output json",
         run="run",
     )
     found = json.loads(json.dumps(measure("drawn", shown, drawn)))
-    audited = et.audit(drawn / "drawn", probes=["malformed", "duplicate-items"])
+    audited = et.audit(drawn / "drawn", probe=["malformed", "duplicate-items"])
     assert [one["items"] for one in found["audit"]["findings"]] == [len(one.items) for one in audited.findings]
-    doubts = et.measure.wrong_golds(drawn / "run", where="sight=image").frame
+    doubts = et.measure("wrong-golds", drawn / "run", where="modality=image").frame
     assert found["golds"]["rather"] == (doubts["flawed"] > RATHER).sum()
     assert [row["item"] for row in found["golds"]["queue"]] == doubts["item"][
         : len(found["golds"]["queue"])
     ].to_list()
     assert found["ranks"]["pairs"] == 6
-    assert found["there"]["answers"] == [{"sight": sight, "models": 4, "answers": 96} for sight in ("blind", "image")]
-    text = page("drawn", shown, found, [Judgement("drawn", doubts["item"][0], "queue", "picture", "gold wrong")])
+    assert found["there"]["answers"] == [
+        {"modality": modality, "models": 4, "answers": 96} for modality in ("image", "no-image")
+    ]
+    text = page("drawn", shown, found, [Judgement("drawn", doubts["item"][0], "queue", "image", "gold wrong")])
     for line in (shown.audit, shown.golds, shown.ranks, shown.spread):
         assert f"$ {line}" in text
     assert f"| {doubts['item'][0]} |" in text
@@ -93,10 +95,10 @@ def test_ranks_say_how_many_a_middling_model_may_have() -> None:
 def test_what_cannot_be_told_counts_neither_way() -> None:
     said = ["gold wrong", "two right", "gold right", "gold right", "cannot tell"]
     eye = checked(Judgement("b", str(n), "queue", "words", one) for n, one in enumerate(said))
-    assert (eye.looked, eye.pictures, eye.flawed.value, eye.flawed.n) == (5, 0, 0.5, 4)
+    assert (eye.looked, eye.images, eye.flawed.value, eye.flawed.n) == (5, 0, 0.5, 4)
 
 
-def test_only_the_place_between_the_marks_of_the_readme_is_written() -> None:
+def test_only_the_place_between_the_letters_of_the_readme_is_written() -> None:
     assert into_readme(f"a\n{BEGIN}\nold\n{END}\nb", "new") == f"a\n{BEGIN}\nnew\n{END}\nb"
     with pytest.raises(ValueError, match="no place"):
         into_readme("a", "new")

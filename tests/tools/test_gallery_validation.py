@@ -8,7 +8,6 @@ import pytest
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from eyetest.errors import InputError
 from eyetest.measures.stats.item_analysis import ItemFit, fit
 from tools.gallery import validation
 from tools.gallery.validation import METHODS, SplitPlan, validate
@@ -74,62 +73,3 @@ def test_targets_have_no_say_and_every_model_is_one_at_times(monkeypatch: pytest
     assert len({frozenset(panel) for panel in panels}) > 15
     assert not set.intersection(*panels)
     assert {len(panel) for panel in _panels(monkeypatch, SplitPlan(10, 4, panel=5, splits=3, draws=1), None)} == {5}
-
-
-def test_families_are_held_out_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    families = list("aaaabbbccdef")
-    panels = _panels(monkeypatch, SplitPlan(10, 5, splits=20, draws=1), families)
-    assert len({frozenset(panel) for panel in panels}) > 5
-    for panel in panels:
-        there = {families[model] for model in panel}
-        gone = {families[model] for model in set(range(12)) - panel}
-        assert not there & gone
-        assert 3 <= 12 - len(panel) <= 5
-
-
-def test_the_same_seed_finds_the_same_and_missing_answers_are_no_hindrance() -> None:
-    scores = _answers(60, 14, 3)
-    scores[np.random.default_rng(3).random(scores.shape) < 0.2] = np.nan
-    plan = SplitPlan(12, 5, splits=2, draws=2)
-    found = validate(scores, plan)
-    assert found.equals(validate(scores, plan))
-    assert not found.equals(validate(scores, SplitPlan(12, 5, splits=2, draws=2, seed=1)))
-    assert found.select(pl.exclude("covered", "beyond").is_not_null().all()).row(0) == (True,) * (found.width - 2)
-
-
-def test_one_split_has_a_gain_but_no_interval() -> None:
-    found = _row(validate(_answers(60, 14, 4), SplitPlan(12, 5, splits=1)), "pps", "p-irt")
-    assert found["tau_gain"] is not None
-    assert found["tau_gain_low"] is None
-
-
-@pytest.mark.parametrize(
-    ("plan", "says"), [(SplitPlan(5, 2), "2 targets"), (SplitPlan(5, 6, panel=9), "panel of 6; 3 and 9")]
-)
-def test_too_few_models_are_refused(plan: SplitPlan, says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        validate(_answers(20, 12, 5), plan)
-
-
-def test_a_model_without_any_score_is_refused() -> None:
-    scores = _answers(20, 12, 6)
-    scores[:, 3] = np.nan
-    with pytest.raises(InputError, match="no score at all"):
-        validate(scores, SplitPlan(5, 4))
-
-
-@pytest.mark.slow
-def test_intervals_hold_the_gain_that_other_models_would_show() -> None:
-    """Splits of the same 24 models resemble each other, so that their mean varies more than its plain error says."""
-    rng = np.random.default_rng(0)
-    loads, intercepts = rng.normal(0, 1, (150, 3)) * [0.3, 0.5, 0.5] + [1, 0, 0], rng.normal(0, 1.5, (150, 1))
-    found = []
-    for seed in range(80):
-        again = np.random.default_rng([1, seed])
-        chance = expit(loads @ again.normal(size=(3, 24)) + intercepts)
-        scores = (again.random(chance.shape) < chance).astype(float)
-        found.append(validate(scores, SplitPlan(30, 8, splits=10, seed=seed)))
-    rows = pl.concat(found).filter(pl.col("score") == "p-irt", pl.col("draw") == "pps")
-    for name in ("tau_gain", "mae_gain"):
-        gain, low, high = (rows[column].to_numpy() for column in (name, f"{name}_low", f"{name}_high"))
-        assert np.mean((low <= gain.mean()) & (gain.mean() <= high)) > 0.88

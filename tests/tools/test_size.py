@@ -7,7 +7,7 @@ from tools.size import SOURCE, above
 
 PLUGIN_CONSTANTS = {
     *("BACKEND", "FIGURE", "FIGURES", "FORMAT", "MEASURES", "METRICS", "PROBE", "PROBES", "READER", "READERS"),
-    *("REFORMER", "REFORMERS", "RULES", "SCREENS", "WRITER"),
+    *("REFORMER", "REFORMERS", "RULES", "FILTERS", "WRITER"),
 }
 
 

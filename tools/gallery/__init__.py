@@ -4,5 +4,5 @@
     python -m tools.gallery --only chartqa   one of them
     python -m tools.gallery --pages          the pages anew, from the figures and judgements that are stored
 
-Figures and ids leave a benchmark, never its texts or pictures.
+Figures and ids leave a benchmark, never its texts or images.
 """

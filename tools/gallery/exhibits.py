@@ -75,6 +75,6 @@ def carry_out(command: str, folder: Path) -> str:
 
 
 def asked(command: str, folder: Path) -> dict[str, Any]:
-    """What a command with ``--json`` prints."""
+    """What a command with ``--output json`` prints."""
     found: dict[str, Any] = json.loads(carry_out(command, folder))
     return found

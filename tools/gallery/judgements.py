@@ -14,7 +14,7 @@ UNKNOWN = "cannot tell"
 DRAWN = {
     "queue": "of this list",
     "without tasks": "of the list without tasks, and not of this one",
-    "control": "controls, by lot from all others",
+    "control": "controls, at random from all others",
 }
 """From where an item was drawn to be looked at."""
 QUEUE = "queue"
@@ -27,7 +27,7 @@ class Judgement(NamedTuple):
     item: str
     drawn: str
     seen: str
-    """``picture``, or ``words`` where no picture was at hand."""
+    """``image``, or ``words`` where no image was at hand."""
     judgement: str
 
 
@@ -35,8 +35,8 @@ class Checked(NamedTuple):
     """What came of looking at items that were drawn in one way."""
 
     looked: int
-    pictures: int
-    """How many of them with their picture."""
+    images: int
+    """How many of them with their image."""
     kinds: dict[str, int]
     flawed: IntervalEstimate
     """Of those about which something can be told."""
@@ -57,4 +57,4 @@ def checked(rows: Iterable[Judgement]) -> Checked:
     looked = list(rows)
     kinds = Counter(row.judgement for row in looked)
     flawed = wilson(sum(kinds[kind] for kind in FLAWED), len(looked) - kinds[UNKNOWN])
-    return Checked(len(looked), sum(row.seen == "picture" for row in looked), dict(sorted(kinds.items())), flawed)
+    return Checked(len(looked), sum(row.seen == "image" for row in looked), dict(sorted(kinds.items())), flawed)

@@ -11,7 +11,7 @@ import polars as pl
 
 import eyetest as et
 from eyetest.curate.separation import FEWEST_MODELS
-from eyetest.jobs.subset import answered
+from eyetest.curate.small import answered
 from tools.gallery.exhibits import Exhibit, Question, Unasked, asked, carry_out
 from tools.gallery.validation import SplitPlan, validate
 
@@ -34,7 +34,7 @@ _BLIND: dict[str, tuple[str, tuple[str, ...]]] = {
     "gain": ("blind", ("model", "blind", "sighted", "gain", "gain_low", "gain_high", "n")),
     "above-guessing": ("accuracy", ("model", "accuracy", "accuracy_low", "accuracy_high", "guessing", "above", "n")),
 }
-"""By measure the score without the picture, and what is kept of a row."""
+"""By measure the score without the image, and what is kept of a row."""
 _IDS = 12
 """Ids that a finding names."""
 _COLUMNS = ("item", "flawed", "ratio", "gold", "rival", "for_gold", "for_rival", "n")
@@ -63,17 +63,17 @@ def measure(name: str, exhibit: Exhibit, folder: Path) -> Figures:
 
 
 def there(name: str, exhibit: Exhibit, folder: Path) -> Figures:
-    """Items, pictures and answers at hand."""
+    """Items, images and answers at hand."""
     found: Figures = {}
     if (folder / name).exists():
         counts = et.open(folder / name).manifest.counts
-        found = {"items": counts.items, "choice": counts.choice_items, "pictures": counts.images}
+        found = {"items": counts.items, "choice": counts.choice_items, "images": counts.images}
     if exhibit.run:
         scores = et.results(folder / exhibit.run).scores
-        by_sight = scores.group_by(pl.col("sight").cast(pl.String)).agg(
+        by_modality = scores.group_by(pl.col("modality").cast(pl.String)).agg(
             pl.col("model").n_unique().alias("models"), pl.len().alias("answers"), pl.col("item").n_unique()
         )
-        rows = by_sight.sort("answers", "sight", descending=[True, False]).collect()
+        rows = by_modality.sort("answers", "modality", descending=[True, False]).collect()
         found = {"items": rows["item"].max()} | found
         found["answers"] = rows.drop("item").to_dicts()
     return found
@@ -113,7 +113,7 @@ def golds(told: Mapping[str, Any], known: Collection[str] = ()) -> Figures:
 
 
 def blind(told: Mapping[str, Any]) -> Figures:
-    """What models score without the picture, the best first: held against guessing, or against the picture."""
+    """What models score without the image, the best first: held against guessing, or against the image."""
     score, keys = _BLIND[told["measure"]]
     models = [row for row in told["rows"] if not row["model"].startswith(_MEAN)]
     rows = sorted(models, key=lambda row: -float(row[score]))

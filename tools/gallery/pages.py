@@ -16,7 +16,7 @@ BEGIN, END = "<!-- gallery: written by make gallery -->", "<!-- end of gallery -
 _WRONG = ("bad", "suspect")
 _SAID = {"bad": "broken", "suspect": "suspicious"}
 _GAP = re.compile(r"\n{3,}")
-_LOCAL = ("missing-image", "no-image", "no-pictures")
+_LOCAL = ("missing-image", "no-image", "no-images")
 """Findings about what lies on this disk, not about a benchmark."""
 
 
@@ -41,7 +41,7 @@ def page(name: str, exhibit: Exhibit, figures: Figures, seen: Sequence[Judgement
 
 
 def into_readme(readme: str, table: str) -> str:
-    """The README with the table between its two marks."""
+    """The README with the table between its two letters."""
     before, _, rest = readme.partition(BEGIN)
     _, mark, after = rest.partition(END)
     if not mark:
@@ -93,8 +93,8 @@ def _best_blind(blind: Figures) -> str:
     if "no" in blind:
         return "–"
     best = blind["rows"][0]
-    with_picture = max((row.get("sighted", 0.0) for row in blind["rows"]), default=0.0)
-    beside = ("guessing", best["guessing"]) if "guessing" in best else ("best with picture", with_picture)
+    with_image = max((row.get("sighted", 0.0) for row in blind["rows"]), default=0.0)
+    beside = ("guessing", best["guessing"]) if "guessing" in best else ("best with image", with_image)
     return f"{_percent(best.get('accuracy', best.get('blind')))} ({beside[0]} {_percent(beside[1])})"
 
 

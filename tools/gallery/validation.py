@@ -151,7 +151,7 @@ def _gain(gains: Floats, ratio: float, name: str) -> dict[str, float]:
     """The mean of splits × draws and its 95 % interval, for other models such as these.
 
     Splits share models, so their mean varies more than if each were of new ones: what splits differ by, beyond the
-    luck of drawing, counts as Nadeau and Bengio's correction has it, with ``ratio`` of targets to panel.
+    chance of drawing, counts as Nadeau and Bengio's correction has it, with ``ratio`` of targets to panel.
     """
     by_split = gains.mean(axis=1)
     known = ~np.isnan(by_split)
@@ -159,8 +159,8 @@ def _gain(gains: Floats, ratio: float, name: str) -> dict[str, float]:
     half = np.nan
     if count > 1:
         spread = by_split[known].var(ddof=1)
-        luck = gains[known].var(axis=1, ddof=1).mean() / draws if draws > 1 else 0.0
-        variance = spread / count + ratio * max(spread - luck, 0.0)
+        chance = gains[known].var(axis=1, ddof=1).mean() / draws if draws > 1 else 0.0
+        variance = spread / count + ratio * max(spread - chance, 0.0)
         half = float(special.stdtrit(count - 1, 0.975)) * float(np.sqrt(variance))
     return {name: centre, f"{name}_low": centre - half, f"{name}_high": centre + half}
 

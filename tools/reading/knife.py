@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 from eyetest.records.order import mark
-from eyetest.records.tables import Marks
+from eyetest.records.tables import Letters
 from eyetest.scoring.rules import Reading
 from eyetest.scoring.rules.cues import load_cues
 from eyetest.scoring.rules.eyetest import EyetestRules
@@ -27,7 +27,7 @@ class Cut(NamedTuple):
 
 def label(reading: Reading, reply: RealReply) -> str:
     """A reading in the words of the labels."""
-    return _LABELS[reading.kind] if reading.index is None else mark(cast(Marks, reply.reply.marks), reading.index)
+    return _LABELS[reading.kind] if reading.index is None else mark(cast(Letters, reply.reply.letters), reading.index)
 
 
 def is_right(reading: Reading, reply: RealReply) -> bool:

@@ -35,7 +35,7 @@ def read_replies(shared: Path | None, files: Iterable[Path]) -> Iterator[RealRep
 def read_labelled(path: Path) -> Iterator[RealReply]:
     """The replies of one file, one JSON object a line."""
     for row in map(json.loads, path.read_text("utf-8").splitlines()):
-        reply = Reply(row["reply"], tuple(row["options"]), row["marks"])
+        reply = Reply(row["reply"], tuple(row["options"]), row.get("letters") or row["marks"])
         yield RealReply(row["source"], reply, row.get("label", ""), tuple(row.get("alt", ())), row.get("drawn", ""))
 
 

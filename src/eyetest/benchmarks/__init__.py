@@ -1,6 +1,6 @@
 """Benchmark folders, and import from and export to other tools' files."""
 
-from eyetest.benchmarks.folder import Benchmark, BenchmarkWriter, copy_without_pictures, is_benchmark
+from eyetest.benchmarks.folder import Benchmark, BenchmarkWriter, copy_without_images, is_benchmark
 from eyetest.benchmarks.formats import FORMATS
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.opening import Import, Skipped, export_benchmark, import_benchmark, open_benchmark
@@ -8,5 +8,5 @@ from eyetest.benchmarks.rows import GOLD_STYLES, ReadOptions, parse_map
 
 __all__ = [
     "FORMATS", "GOLD_STYLES", "Benchmark", "BenchmarkWriter", "ImageStore", "Import", "ReadOptions", "Skipped",
-    "copy_without_pictures", "export_benchmark", "import_benchmark", "is_benchmark", "open_benchmark", "parse_map",
+    "copy_without_images", "export_benchmark", "import_benchmark", "is_benchmark", "open_benchmark", "parse_map",
 ]  # fmt: skip

@@ -144,7 +144,7 @@ class Benchmark:
         _lately_opened.append(whole)
 
     def _repr_html_(self) -> str:
-        return str(import_module("eyetest.jobs.views").benchmark_card(self))
+        return str(import_module("eyetest.commands.cards").benchmark_card(self))
 
     def __len__(self) -> int:
         return self.manifest.counts.items
@@ -240,11 +240,11 @@ class Benchmark:
             path, trusted = self._sound()
         return path if trusted else None
 
-    def by_picture(self) -> list[int]:
+    def by_image(self) -> list[int]:
         """All positions, items that share their first image side by side, otherwise in the benchmark's order."""
-        return list(map(int, np.argsort(self.picture_groups(), kind="stable")))
+        return list(map(int, np.argsort(self.image_groups(), kind="stable")))
 
-    def picture_groups(self) -> NDArray[np.int64]:
+    def image_groups(self) -> NDArray[np.int64]:
         """For each item, the position of the first item with the same first image; its own if it has none."""
         row, first = pl.col("row"), pl.col("images").list.first().struct.field("sha256")
         groups = pl.when(first.is_null()).then(row).otherwise(row.first().over(first)).cast(pl.Int64)
@@ -322,11 +322,11 @@ def home_of(image: ImageRef) -> Benchmark | None:
 def refuse_gold_list(benchmark: Benchmark, verb: str) -> None:
     """Raise where questions are needed and the benchmark has none."""
     if benchmark.manifest.is_gold_list:
-        found = f"{benchmark.manifest.name} is a gold list, without questions and pictures"
+        found = f"{benchmark.manifest.name} is a gold list, without questions and images"
         raise InputError(f"{found}: there is nothing to {verb}; answers to it can be imported and measured")
 
 
-def copy_without_pictures(benchmark: Benchmark, to: Path) -> None:
+def copy_without_images(benchmark: Benchmark, to: Path) -> None:
     """Copy a benchmark's items without images, unless the target has some already."""
     if is_benchmark(to):
         return

@@ -45,7 +45,7 @@ class ImageStore:
     def path(self, image: ImageRef) -> Path:
         """The path of an image's file."""
         if not _HASH.fullmatch(image.sha256) or image.format not in IMAGE_FORMATS:
-            raise ImageError(f"{short(image.filename)} is not the name of a stored picture")
+            raise ImageError(f"{short(image.filename)} is not the name of a stored image")
         return self.root / image.sha256[:2] / image.filename
 
     def put(self, data: bytes) -> ImageRef:
@@ -76,7 +76,7 @@ class ImageStore:
 
     def read(self, image: ImageRef) -> bytes:
         """The bytes of an image, unchanged; refused unless their hash is its name."""
-        data = self._packs.picture(image.filename) if self._packs is not None else None
+        data = self._packs.image(image.filename) if self._packs is not None else None
         if data is None or len(data) != image.size:
             try:
                 file = open_regular(self._file(image))
@@ -86,16 +86,16 @@ class ImageStore:
             except FileNotFoundError:
                 data = self._missing(image)
             except InputError as error:
-                raise ImageError(f"picture {image.filename} cannot be used: {error}") from None
+                raise ImageError(f"image {image.filename} cannot be used: {error}") from None
         if hashlib.sha256(data).hexdigest() != image.sha256:
-            raise ImageError(f"picture {image.filename} in {self.root} holds other bytes than its name says")
+            raise ImageError(f"image {image.filename} in {self.root} holds other bytes than its name says")
         return data
 
     def _missing(self, image: ImageRef) -> bytes:
         """An image that is not a file here, from the underlying store; a forked process has a store of its own."""
         data = store_of(self.root).missing(self.path(image))
         if data is None:
-            raise ImageError(f"picture {image.filename} is missing from {self.root}")
+            raise ImageError(f"image {image.filename} is missing from {self.root}")
         self._packs = open_index(self.root.parent)
         _refuse_size(len(data), image)
         return data
@@ -151,18 +151,18 @@ class ImageStore:
 
 def _refuse_size(size: int, image: ImageRef) -> None:
     if size != image.size:
-        raise ImageError(f"picture {image.filename} has {size} bytes, {image.size} were stored")
+        raise ImageError(f"image {image.filename} has {size} bytes, {image.size} were stored")
 
 
 def inspect(data: bytes, sha256: str) -> ImageRef:
     """An image's format and size, from its header; an error if it cannot be used."""
     if len(data) > MAX_BYTES:
-        raise ImageError(f"a picture of {len(data) / 2**20:,.0f} MB; at most {MAX_BYTES // 2**20} MB are taken")
-    with _header(data) as picture:
-        kind = (picture.format or "").lower()
-        width, height = picture.size
+        raise ImageError(f"an image of {len(data) / 2**20:,.0f} MB; at most {MAX_BYTES // 2**20} MB are taken")
+    with _header(data) as image:
+        kind = (image.format or "").lower()
+        width, height = image.size
     if width * height > MAX_PIXELS:
-        raise ImageError(f"a picture of {width:,} × {height:,} pixels; at most {MAX_PIXELS:,} are taken")
+        raise ImageError(f"an image of {width:,} × {height:,} pixels; at most {MAX_PIXELS:,} are taken")
     if not _ends_well(kind, data):
         decode(data)
     return ImageRef(sha256, _FORMAT_OF[kind], width, height, len(data))
@@ -170,16 +170,16 @@ def inspect(data: bytes, sha256: str) -> ImageRef:
 
 def decode(data: bytes, side: int = 0) -> Pillow.Image:
     """All pixels of an image, within the limits; with ``side`` reduced, where the format allows it."""
-    with _header(data) as picture:
+    with _header(data) as image:
         if side:
-            picture.draft("RGB", (2 * side, 2 * side))
-        if picture.width * picture.height > (_MAX_REDUCED if side else MAX_PIXELS):
-            raise ImageError(f"an image of {picture.width:,} × {picture.height:,} pixels")
+            image.draft("RGB", (2 * side, 2 * side))
+        if image.width * image.height > (_MAX_REDUCED if side else MAX_PIXELS):
+            raise ImageError(f"an image of {image.width:,} × {image.height:,} pixels")
         try:
-            picture.load()
-            return picture if side else picture.copy()
+            image.load()
+            return image if side else image.copy()
         except (OSError, SyntaxError, ValueError, EOFError) as error:
-            raise ImageError(f"a picture that cannot be decoded ({error})") from None
+            raise ImageError(f"an image that cannot be decoded ({error})") from None
 
 
 def _header(data: bytes) -> Pillow.Image:
@@ -188,12 +188,12 @@ def _header(data: bytes) -> Pillow.Image:
             warnings.simplefilter("ignore")
             return Pillow.open(io.BytesIO(data), formats=_PILLOW_FORMATS)
     except Pillow.DecompressionBombError:
-        raise ImageError(f"a picture of more than {MAX_PIXELS:,} pixels") from None
+        raise ImageError(f"an image of more than {MAX_PIXELS:,} pixels") from None
     except UnidentifiedImageError:
         start = data[:12].decode("ascii", "replace")
-        raise ImageError(f"{len(data):,} bytes starting {start!r}, which is no picture") from None
+        raise ImageError(f"{len(data):,} bytes starting {start!r}, which is no image") from None
     except (OSError, SyntaxError, ValueError, EOFError) as error:
-        raise ImageError(f"a picture that cannot be read ({error})") from None
+        raise ImageError(f"an image that cannot be read ({error})") from None
 
 
 def _ends_well(kind: str, data: bytes) -> bool:
@@ -204,8 +204,8 @@ def _ends_well(kind: str, data: bytes) -> bool:
     return end is not None and data.endswith(end, 0, len(data) - 4 * (kind == "png"))
 
 
-PICTURE_ENDINGS = (*(f".{name}" for name in IMAGE_FORMATS), ".jpg", ".tif")
-CLASS_QUESTION = "What does this picture show?"
+IMAGE_ENDINGS = (*(f".{name}" for name in IMAGE_FORMATS), ".jpg", ".tif")
+CLASS_QUESTION = "What does this image show?"
 
 
 def spoken(name: Any) -> str:
@@ -213,7 +213,7 @@ def spoken(name: Any) -> str:
     return str(name).replace("_", " ").strip()
 
 
-def pictures_below(root: Path) -> list[Path]:
+def images_below(root: Path) -> list[Path]:
     """The image files in the subfolders of a folder, at any depth, sorted by name."""
-    below = (path for path in sorted(root.rglob("*")) if path.suffix.lower() in PICTURE_ENDINGS)
+    below = (path for path in sorted(root.rglob("*")) if path.suffix.lower() in IMAGE_ENDINGS)
     return [path for path in below if path.parent != root and path.is_file()]

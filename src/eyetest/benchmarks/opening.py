@@ -8,17 +8,20 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from eyetest.benchmarks.folder import INPUTS, README, SKIPPED, Benchmark, BenchmarkWriter, is_benchmark
 from eyetest.benchmarks.formats import FORMATS, recognise
-from eyetest.benchmarks.images import pictures_below
-from eyetest.benchmarks.rows import ReadOptions
-from eyetest.errors import InputError, ItemError
+from eyetest.benchmarks.images import images_below
+from eyetest.benchmarks.rows import GOLD_STYLES, ReadOptions
+from eyetest.benchmarks.rows.layout import KNOWN_COLUMNS
+from eyetest.errors import InputError, ItemError, nearest, short
 from eyetest.records import FOLDER_VERSION, Lineage, Manifest, Origin
 from eyetest.store import refuse_to_lose, replacing_file, replacing_folder
 from eyetest.store.files import is_as_written, read_regular, refuse_special
+from eyetest.store.handwritten import convert, read_yaml
 from eyetest.store.urls import cache_root, local_path, mirror_of
 from eyetest.tabular.table import PACKED, named_sheet, unpacked_name
 from eyetest.version import __version__
@@ -67,7 +70,8 @@ def import_benchmark(
     """
     how = how or Import()
     source, sheet = named_sheet(source)
-    how = msgspec.structs.replace(how, read=msgspec.structs.replace(how.read, sheet=sheet))
+    read = with_notes(source, msgspec.structs.replace(how.read, sheet=sheet))
+    how = msgspec.structs.replace(how, read=read)
     _, skipped = _import(source, to, how, progress)
     return Benchmark(to), skipped
 
@@ -100,7 +104,7 @@ def open_benchmark(
     if is_benchmark(path):
         return first_items(Benchmark(path), read.limit) if read and read.limit else Benchmark(path)
     refuse_one_above(path)
-    read = msgspec.structs.replace(read or ReadOptions(), sheet=sheet)
+    read = with_notes(path, msgspec.structs.replace(read or ReadOptions(), sheet=sheet))
     cached = _cache_folder(path, read)
     if is_benchmark(cached) and _unchanged(cached):
         _log.info("%r was read before: kept in %r", str(path), str(cached))
@@ -197,7 +201,7 @@ def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tu
             (writer.folder / SKIPPED).write_bytes(lines)
     about = (str(source), format_.name, rows.layout.fields, len(skipped))
     _log.info("%r was read as %s, columns as %s; left out: %d", *about)
-    return tuple(rows.pictures.files), skipped
+    return tuple(rows.loader.files), skipped
 
 
 def _cache_folder(path: Path, read: ReadOptions) -> Path:
@@ -207,7 +211,7 @@ def _cache_folder(path: Path, read: ReadOptions) -> Path:
     if whole.is_dir():
         inside = sorted(p for p in whole.rglob("*") if p.suffix.lower() in _DATA_SUFFIXES and p.is_file())
         if all(file.stem == _METADATA for file in inside):
-            inside += pictures_below(whole)
+            inside += images_below(whole)
     parts = (os.fsencode(whole), msgspec.json.encode([_stamp(file) for file in inside]))
     how = msgspec.json.encode([__version__, FOLDER_VERSION, read], enc_hook=str)
     name = "-".join(hashlib.sha256(part).hexdigest()[:12] for part in (*parts, how))
@@ -239,3 +243,61 @@ def _forget_older(cached: Path) -> None:
     for older in cached.parent.parent.glob(f"{whose}-*"):
         if not older.name.startswith(f"{whose}-{what}-"):
             shutil.rmtree(older, ignore_errors=True)
+
+
+PROJECT = Path("eyetest.yaml")
+
+
+class ColumnNotes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a file is read, as in the options of the same names."""
+
+    format: str | None = None
+    map: dict[str, str | list[str]] = {}
+    """Field → column, or several columns for images and options."""
+    images: str | None = None
+    gold_style: str | None = None
+    drop: list[str] = []
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The map as ``--map`` has it: several columns are joined by ``+``."""
+        return {name: column if isinstance(column, str) else "+".join(column) for name, column in self.map.items()}
+
+
+def column_notes(path: Path) -> tuple[ColumnNotes, Path]:
+    """The notes on a file, those beside it first; and the file that has them."""
+    beside = path.with_name(f"{Path(unpacked_name(path.name)).stem}.yaml")
+    if path.is_file() and beside.is_file() and beside != path:
+        content = read_yaml(beside)
+        if isinstance(content, dict) and {*content} & {*ColumnNotes.__struct_fields__}:
+            return convert(content, ColumnNotes, str(beside)), beside
+    project = read_yaml(PROJECT) if PROJECT.is_file() else None
+    columns = project.get("columns") if isinstance(project, dict) else None
+    for name, content in columns.items() if isinstance(columns, dict) else ():
+        if Path(str(name)).resolve() == path.resolve():
+            return convert(content or {}, ColumnNotes, f"{PROJECT}: columns: {name}"), PROJECT
+    return ColumnNotes(), PROJECT
+
+
+def with_notes(path: Path, read: ReadOptions) -> ReadOptions:
+    """Settings for reading a file, completed by the notes on it; what a user states goes first."""
+    notes, file = column_notes(path)
+    if notes == ColumnNotes():
+        return read
+    for field in notes.fields:
+        if field not in KNOWN_COLUMNS:
+            raise InputError(f"{file}: map: no field {short(field)}; {nearest(field, KNOWN_COLUMNS)}")
+    style: Any = notes.gold_style
+    if style is not None and style not in GOLD_STYLES:
+        raise InputError(f"{file}: gold_style: no style {short(style)}; {nearest(style, GOLD_STYLES)}")
+    images = file.parent / notes.images if notes.images else None
+    if images is not None and not images.is_dir():
+        raise InputError(f"{file}: images: {images} is no folder")
+    return msgspec.structs.replace(
+        read,
+        format=read.format or notes.format,
+        fields=notes.fields | read.fields,
+        images=read.images or images,
+        gold_style=read.gold_style or style,
+        drop=read.drop or tuple(notes.drop),
+    )

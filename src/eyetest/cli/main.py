@@ -1,7 +1,4 @@
-"""Runs a command, and makes one line and an exit code of every way in which it can end.
-
-Whatever is slow to load is loaded inside, so that Ctrl-C is answered from the start.
-"""
+"""Runs a command; any way it ends is one line and an exit code. Slow imports are inside, so that Ctrl-C works."""
 
 import contextlib
 import os
@@ -20,11 +17,7 @@ _OPTIONS |= {"values": "map-values", "spec": "model", "panels": "panel", "extern
 
 
 class PipeClosedError(Exception):
-    """Whoever read our output has seen enough."""
-
-
-class CtrlCError(Exception):
-    """Somebody pressed Ctrl-C."""
+    """The reader of our output has closed it."""
 
 
 def main() -> None:
@@ -43,7 +36,7 @@ def _run() -> None:
         terminal.prepare_streams()
         try:
             with spelled(as_option), terminal.telling_damage():
-                import_module("eyetest.cli.commands").app(prog_name="eyetest")
+                sys.exit(import_module("eyetest.cli.app").run(sys.argv[1:]))
         finally:
             with terminal.naming_output():
                 sys.stdout.flush()
@@ -52,16 +45,16 @@ def _run() -> None:
         sys.exit(0)
     except (EyetestError, OSError, UnicodeEncodeError) as error:
         _discard_output()
-        terminal.fail(_told(error))
+        terminal.fail(_line(error))
         sys.exit(_BAD_INPUT)
-    except (CtrlCError, KeyboardInterrupt):
+    except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # pressed again, it ends the process at once
         _discard_output()
         with contextlib.suppress(OSError):
             sys.stderr.write("interrupted\n")
         sys.exit(_INTERRUPTED)
     except Exception as error:
-        terminal.fail(import_module("eyetest.cli.terminal").keep_fault(error))
+        terminal.fail(terminal.keep_fault(error))
         sys.exit(1)
 
 
@@ -75,13 +68,12 @@ def as_option(name: str, value: object, at_head: bool) -> str:
     return f"{option} {word if is_plain else quote(word)}"
 
 
-def _told(error: Exception) -> str:
-    """One line about an error."""
+def _line(error: Exception) -> str:
     if isinstance(error, OSError):
         return f"{error.filename!s:.200}: {system_words(error)}" if error.filename else system_words(error)
     if isinstance(error, UnicodeEncodeError):
-        told = ascii(error.object[max(0, error.start - 60) : error.end])
-        return f"{told} ends in what UTF-8 cannot say; rename or mend it"
+        text = ascii(error.object[max(0, error.start - 60) : error.end])
+        return f"{text} ends in what UTF-8 cannot hold; rename or repair it"
     return str(error)
 
 

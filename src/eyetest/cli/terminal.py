@@ -1,40 +1,43 @@
-"""How eyetest speaks to a terminal: safe text, one error line, a progress bar."""
+"""What eyetest prints to a terminal, and what it logs: safe text, one error line, secrets removed."""
 
 import codecs
 import io
 import json
 import logging
 import os
-import platform
 import re
-import shutil
 import sys
-import tempfile
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from textwrap import fill
 from time import monotonic, process_time
 from traceback import extract_tb
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+from rich.progress_bar import ProgressBar
+from rich.table import Table
 from rich.text import Text
 
 from eyetest.cli.main import PipeClosedError
+from eyetest.commands.base import Observer
+from eyetest.commands.results import safe
+from eyetest.commands.run import estimate_table
 from eyetest.errors import DamagedWarning, InputError, ReadingWarning, as_said, system_words
-from eyetest.redaction import learn_environment, redact
-from eyetest.store.files import refuse_special
 from eyetest.version import __version__
+
+if TYPE_CHECKING:
+    from eyetest.running import Estimate, Progress
 
 
 @contextmanager
 def naming_output() -> Iterator[None]:
-    """Say of an error that comes of our output alone where it comes from; whoever reads no more ends us quietly."""
+    """Name standard output in errors about it; a closed pipe ends the command quietly."""
     try:
         yield
     except BrokenPipeError as error:
@@ -64,9 +67,6 @@ _log = logging.getLogger(__name__)
 out = PlainConsole()
 err = PlainConsole(stderr=True)
 
-_VISIBLE = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {127: 0x2421}
-_VISIBLE |= dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD)
-
 _CONTROL = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _NOT_ASCII = re.compile("[^\x00-\x7e]")
 _PLAIN = {"→": "->", "←": "<-", "–": "-", "—": "-", "−": "-", "…": "...", "×": "x", "·": "|", "✔": "+", "✘": "x"}
@@ -77,7 +77,7 @@ _PLAINLY = "eyetest-plainly"
 
 
 def prepare_streams() -> None:
-    """Let nothing that we say be an error, whatever encoding the terminal, pipe or file has."""
+    """Replace characters that the encoding of an output does not have: an arrow by ->, others by their number."""
     codecs.register_error(_PLAINLY, _plainly)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -85,33 +85,18 @@ def prepare_streams() -> None:
 
 
 def _plainly(error: UnicodeError) -> tuple[str, int]:
-    """What an encoding cannot say in signs that every one has: an arrow in two, the rest by its number."""
     assert isinstance(error, UnicodeEncodeError)
-    signs = error.object[error.start : error.end]
-    plain = (
+    signs = [
         _PLAIN.get(sign) or ("+" if ord(sign) in _BOXES else sign.encode("ascii", "backslashreplace").decode())
-        for sign in signs
-    )
-    return "".join(plain), error.end
-
-
-LONGEST_SHOWN = 10_000
-"""Characters of one text that a terminal is shown; laying out ten million takes minutes, and nobody reads them."""
-
-
-def safe(text: str, longest: int | None = LONGEST_SHOWN) -> str:
-    """Text from a dataset, with control characters made visible: no escape sequence reaches the terminal.
-
-    Of a text that is longer than anybody reads, its two ends, and how much was left out.
-    """
-    if longest is not None and len(text) > longest:
-        half = longest // 2
-        text = f"{text[:half]} … {len(text) - 2 * half:,} characters … {text[-half:]}"
-    return as_said(text).encode("utf-8", "replace").decode().replace("\r\n", "\n").translate(_VISIBLE)
+        for sign in error.object[error.start : error.end]
+    ]
+    return "".join(signs), error.end
 
 
 def print_json(value: Any) -> None:
     """JSON for another program, in which control characters are escaped, also those that JSON would let through."""
+    import msgspec
+
     text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
     escaped = _CONTROL if (sys.stdout.encoding or "utf-8").lower().startswith("utf") else _NOT_ASCII
     echo(escaped.sub(lambda match: json.dumps(match[0])[1:-1], text) + "\n")
@@ -124,16 +109,28 @@ def echo(text: str) -> None:
         sys.stdout.write(as_said(text).encode(encoding, "backslashreplace").decode(encoding))
 
 
-def say(line: str, under: int = 0) -> None:
-    """A line for people. A terminal gets it wrapped between words, from its second row on under so many spaces."""
-    line = safe(line)
-    if out.is_terminal:
-        line = fill(line, out.width, subsequent_indent=" " * under, break_long_words=False, break_on_hyphens=False)
-    out.print(Text(line), soft_wrap=True)
+def show(result: Any, output: str) -> int:
+    """Print the result of a command in the chosen form, then its notes; the exit code."""
+    if result is None:
+        return 0
+    if output == "json":
+        print_json(result.as_json())
+    elif output in ("csv", "latex"):
+        from eyetest.measures.printed import as_latex, csv_text
+
+        echo(csv_text(result.frame) if output == "csv" else as_latex(result.frame) + "\n")
+    else:
+        out.print(result, crop=False, soft_wrap=False)
+    if output != "json":
+        for line in result.notes:
+            note(line)
+    return int(result.exit_code)
 
 
 def fail(message: str) -> None:
     """Say what went wrong, in one line."""
+    from eyetest.redaction import redact
+
     one_line = " ".join(safe(redact(message)).split())
     _log.debug("error: %s", one_line)
     err.print(Text.assemble(("error: ", "bold red"), one_line), soft_wrap=True)
@@ -145,108 +142,81 @@ def note(message: str) -> None:
     err.print(Text.assemble(("note: ", "bold yellow"), safe(message)), soft_wrap=True)
 
 
-_TOLD = (DamagedWarning, ReadingWarning)
-
-
-def advise(why: str, command: str) -> None:
-    """Say what to type next, on a line of its own, so that it can be copied whole."""
-    note(f"{why}:")
-    err.print(Text(f"  {safe(command)}"), soft_wrap=True)
-
-
 @contextmanager
 def telling_damage() -> Iterator[None]:
-    """What readers leave out as damaged, or may have misread, is a note, told once, like all that one should know."""
+    """Warnings about damaged or doubtful data are printed as notes, each once."""
+    kinds = (DamagedWarning, ReadingWarning)
     with warnings.catch_warnings():
-        for kind in _TOLD:
+        for kind in kinds:
             warnings.simplefilter("default", kind)
-        shown = warnings.showwarning
+        other = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
-            if issubclass(category, _TOLD):
-                note(str(message))
-            else:
-                shown(message, category, *rest, **more)
+            note(str(message)) if issubclass(category, kinds) else other(message, category, *rest, **more)
 
         warnings.showwarning = show
         yield
 
 
-@contextmanager
-def step_bar(title: str) -> Iterator[Callable[[str, float], None]]:
-    """A bar to hand what is being done and a share from 0 to 1; silent where nobody watches."""
-    if not err.is_terminal:
-        yield lambda what, share: None
-        return
-    words = TextColumn("{task.description}", markup=False)
-    columns = (words, BarColumn(), TaskProgressColumn(), TimeRemainingColumn(compact=True))
-    with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task(safe(title), total=1.0)
-        yield lambda what, share: bar.update(task, description=safe(what), completed=share)
-
-
-def program() -> str:
-    """How the user called eyetest, so that a command we suggest can be copied as it is."""
-    called = Path(sys.argv[0])
-    if called.name != "eyetest" or shutil.which("eyetest") == str(called):
-        return "eyetest"
-    return str(called.relative_to(Path.cwd()) if called.is_relative_to(Path.cwd()) else called)
-
-
 _LINE = "{asctime}.{msecs:03.0f} {levelname:<5} {name}: {message}"
 _TIME = "%Y-%m-%d %H:%M:%S"
-_REMEMBERED = 500  # lines that are kept for the case that eyetest fails
+_lines: deque[str] = deque(maxlen=500)  # the last of the log, for the case that eyetest fails
 _LONGEST_FAULT = 300
 
 
 class _Redacted(logging.Formatter):
-    """A line without secrets, and a traceback without any behind it."""
-
-    def __init__(self) -> None:
-        super().__init__(_LINE, _TIME, style="{")
+    """A line and its traceback without secrets."""
 
     def format(self, record: logging.LogRecord) -> str:
+        from eyetest.redaction import redact
+
         return redact(as_said(super().format(record)))
 
 
-class _Terminal(logging.Handler):
-    """Prints above whatever bar is being shown."""
+class _Handler(logging.Handler):
+    """Hands each line to a function."""
 
-    def emit(self, record: logging.LogRecord) -> None:
-        err.print(Text(safe(self.format(record)), "dim"), soft_wrap=True)
-
-
-class _Memory(logging.Handler):
-    """Keeps the last lines."""
-
-    def __init__(self) -> None:
+    def __init__(self, take: Callable[[str], Any]) -> None:
         super().__init__()
-        self.lines: deque[str] = deque(maxlen=_REMEMBERED)
+        self.take = take
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(self.format(record))
+        self.take(self.format(record))
 
 
 def begin(*, verbose: bool, file: Path | None) -> None:
-    """Listen to all modules: for a terminal, for a file, and for the case of a fault."""
+    """Log all modules: to memory for the case of a fault, to the terminal above any bar, and to a file."""
+    import platform
+
+    from eyetest.redaction import learn_environment
+    from eyetest.store.files import refuse_special
+
     end()
-    _listen(_Memory(), logging.INFO)
+    handlers: list[tuple[logging.Handler, int]] = [(_Handler(_lines.append), logging.INFO)]
     if verbose:
-        _listen(_Terminal(), logging.INFO)
+        handlers.append((_Handler(lambda line: err.print(Text(safe(line), "dim"), soft_wrap=True)), logging.INFO))
     if file is not None:
         refuse_special(file)
         try:
-            _listen(logging.FileHandler(file, encoding="utf-8", errors="backslashreplace"), logging.DEBUG)
+            handlers.append((logging.FileHandler(file, encoding="utf-8", errors="backslashreplace"), logging.DEBUG))
         except OSError as error:
             raise InputError(f"--log: cannot write {file}: {system_words(error)}") from None
+    whole = logging.getLogger("eyetest")
+    for handler, level in handlers:
+        handler.setLevel(level)
+        handler.setFormatter(_Redacted(_LINE, _TIME, style="{"))
+        whole.addHandler(handler)
+    whole.propagate = False
+    whole.setLevel(min(level for _, level in handlers))
     learn_environment()
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
     _log.info("eyetest %s, Python %s, %s", __version__, platform.python_version(), system)
 
 
 def end() -> None:
-    """Stop listening."""
+    """Stop logging."""
     whole = logging.getLogger("eyetest")
+    _lines.clear()
     for handler in list(whole.handlers):
         whole.removeHandler(handler)
         handler.close()
@@ -266,7 +236,7 @@ def timed(what: str) -> Iterator[None]:
 
 
 def keep_fault(error: Exception) -> str:
-    """Write down how eyetest itself failed, and the lines before it; a line for people says where that lies."""
+    """Log an error of eyetest itself, by default to a file of its own; the message for people says where."""
     whole = logging.getLogger("eyetest")
     if not whole.handlers:
         begin(verbose=False, file=None)
@@ -274,29 +244,106 @@ def keep_fault(error: Exception) -> str:
     frame = extract_tb(error.__traceback__)[-1]
     what = f"{type(error).__name__}: {error}"[:_LONGEST_FAULT]
     where = f"{Path(frame.filename).name}:{frame.lineno}"
-    return f"a fault in eyetest, not in your files: {what} ({where}); {_kept(whole)}; please report it"
+    import tempfile
 
-
-def _kept(whole: logging.Logger) -> str:
-    """Where what happened can be read: in the log that was asked for, else in a file of its own."""
     files = [handler.baseFilename for handler in whole.handlers if isinstance(handler, logging.FileHandler)]
-    lines = [line for handler in whole.handlers if isinstance(handler, _Memory) for line in handler.lines]
     try:
         if not files:
             number, path = tempfile.mkstemp(prefix="eyetest-fault-", suffix=".log")
             with os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace") as file:
-                file.write("\n".join((*lines, "")))
+                file.write("\n".join((*_lines, "")))
             files.append(path)
+        kept = f"what happened is in {files[0]}"
     except OSError:
-        sys.stderr.write("\n".join((*lines, "")))
-        return "what happened stands above"
-    return f"what happened is in {files[0]}"
+        sys.stderr.write("\n".join((*_lines, "")))
+        kept = "what happened stands above"
+    return f"a fault in eyetest, not in your files: {what} ({where}); {kept}; please report it"
 
 
-def _listen(handler: logging.Handler, level: int) -> None:
-    handler.setLevel(level)
-    handler.setFormatter(_Redacted())
-    whole = logging.getLogger("eyetest")
-    whole.addHandler(handler)
-    whole.propagate = False
-    whole.setLevel(min(handler.level for handler in whole.handlers))
+_log = logging.getLogger(__name__)
+_LOOKS_A_SECOND = 2
+_SECONDS_BETWEEN_LINES = 15.0
+
+
+class TerminalObserver(Observer):
+    """Reports to a terminal what a command does."""
+
+    def note(self, line: str) -> None:
+        """A line of its own."""
+        note(line)
+
+    def busy(self, line: str) -> None:
+        """A dim line, on a terminal only."""
+        _log.info("%s", line)
+        if err.is_terminal:
+            err.print(line, style="dim", soft_wrap=True)
+
+    @contextmanager
+    def steps(self, title: str) -> Iterator[Callable[[str, float], None]]:
+        """A progress bar; each step is in the log with its time."""
+        columns = (BarColumn(), TaskProgressColumn(), TimeRemainingColumn(compact=True))
+        bar = Bar(TextColumn("{task.description}", markup=False), *columns, console=err, transient=True)
+        task, last = bar.add_task(safe(title), total=1.0), ""
+
+        def step(what: str, share: float) -> None:
+            nonlocal last
+            if what != last:
+                last = what
+                _log.info("%s", what)
+            bar.update(task, description=safe(what), completed=share)
+
+        with timed(title), bar if err.is_terminal else nullcontext():
+            yield step
+
+    @contextmanager
+    def watch(self, progress: "Progress") -> Iterator[None]:
+        """Show the progress of a run."""
+        from eyetest.running.progress import every, line
+
+        while progress.keys:
+            note(progress.keys.pop())
+        live = Live(console=err, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False)
+        if err.is_terminal:
+            looking = every(1 / _LOOKS_A_SECOND, lambda: live.update(panel(progress), refresh=True))
+        else:
+            looking = every(_SECONDS_BETWEEN_LINES, lambda: err.print(safe(line(progress)), soft_wrap=True))
+        with timed("asking"), live if err.is_terminal else nullcontext(), looking:
+            yield
+        _log.info("asked: %s", line(progress, over=True))
+
+    def planned(self, stage: str, estimate: "Estimate") -> None:
+        """Print the plan of calls; a stage without calls prints nothing."""
+        _log.info("%s %d calls to make, %d answered before", stage or "plan:", estimate.calls, estimate.stored)
+        if estimate.calls or not stage:
+            heads = [Text(stage, "bold")] if stage else []
+            err.print(*heads, estimate_table(estimate))
+
+    def ended(self, notes: Sequence[str], *, interrupted: bool = False) -> None:
+        """Notes are printed after the result, which has the exit code."""
+
+
+TERMINAL = TerminalObserver()
+
+
+def panel(progress: "Progress") -> RenderableType:
+    """The progress of a run in a few lines."""
+    from eyetest.running.progress import counts, eta, rate, waits
+
+    bar = Table.grid(padding=(0, 1))
+    share = progress.done + progress.saved
+    bar.add_row(
+        ProgressBar(total=max(1, progress.to_ask), completed=share, width=30),
+        f"{share:,}/{progress.to_ask:,}",
+        Text(rate(progress), "bold"),
+        Text(f"eta {eta(progress)}", "dim"),
+    )
+    flying = ", ".join(f"{safe(name)} {count}" for name, count in progress.in_flight.items() if count)
+    rows: list[RenderableType] = [bar, Text(" · ".join(counts(progress))), Text(f"in flight: {flying}", "dim")]
+    warned = list(waits(progress))
+    if progress.last_error and not progress.outcomes["answered"] and not progress.waiting:
+        warned.append(progress.last_error)
+    rows += [Text(safe(words), "yellow", overflow="ellipsis", no_wrap=True) for words in warned]
+    rows += [Text(safe(f"{name}: {why}"), "red") for name, why in progress.abandoned.items()]
+    if progress.stopped:
+        rows.append(Text(f"{progress.stopped}: waiting for the calls in flight (Ctrl-C gives them up)", "yellow"))
+    return Group(*rows)

@@ -2,15 +2,20 @@
 interval, which holds at every number of items, so stopping by width is allowed, and for wrong curves.
 """
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from eyetest.curate.estimating import Estimator
-from eyetest.measures.stats.intervals import Floats, column_means
+from eyetest.measures.stats.intervals import Floats, column_means, one_thread
 from eyetest.measures.stats.item_analysis import SCALE, fit, probabilities
 from eyetest.measures.stats.sequential import LEAST_CHANCE, Draw, SequentialMean
+from eyetest.records import Item
+from eyetest.running.planning import Plan
+from eyetest.running.race import Hits
+from eyetest.wording import counted
 
 _COARSE = slice(None, None, 8)  # abilities of `SCALE` that are enough to predict answers by
 _CERTAIN_ENOUGH = 1e-6
@@ -100,3 +105,68 @@ class PlacedModel:
         score, among = (low + high) / 2, self._panel.scores
         rank, best, worst = (1 + int(ahead.sum()) for ahead in (among > score, among > high, among >= low))
         return ModelStanding(score, low, high, rank, best, worst)
+
+
+class Placing:
+    """The goal of a run that ranks a model: items at random, uncertain ones with higher probability."""
+
+    def __init__(self, model: str, models: Sequence[str], panel: RecordedPanel, within: float) -> None:
+        """``within``: half the width of the score's interval, in points, at which it ends."""
+        self.words, self._model, self.panel = f"{model} within {within:g} points", model, panel
+        self.models, self._within = list(models), within / 100
+        self._placed, self._waiting = PlacedModel(panel, self._within), deque[int]()
+        self.standing: ModelStanding | None = None
+
+    def items(self, plan: Plan) -> Iterator[Item]:
+        """Each item when it is needed, by the answers until then."""
+        positions = plan.benchmark.positions(self.panel.items)
+        for _ in positions:
+            with one_thread():
+                place = self._placed.next()
+            self._waiting.append(place)
+            yield from plan.taking([positions[place]])
+
+    def observed(self, hits: Hits) -> None:
+        """Record the result of the next item."""
+        hit = hits.get(self._model)
+        self._placed.observe(self._waiting.popleft(), None if hit is None else float(hit))
+        self.standing = self._placed.standing
+
+    @property
+    def known(self) -> int:
+        """How many items have a score."""
+        return self._placed.observed - self._placed.unknown
+
+    @property
+    def items_in_all(self) -> int:
+        """How many items the recorded models answered."""
+        return len(self.panel.items)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the score is known well enough, or nothing is left to ask."""
+        now = self.standing
+        is_known = now is not None and (now.high - now.low) / 2 <= self._within
+        return is_known or self._placed.observed == self.items_in_all
+
+    @property
+    def told(self) -> str:
+        """Between which ranks the model lies, and how many items that took."""
+        of_all = f"{self.known:,} of {counted(self.items_in_all, 'item')}"
+        now, others = self.standing, len(self.models)
+        if now is None:
+            return f"the rank of {self._model} is not known yet: {of_all} have a score"
+        score = f"a score between {100 * now.low:.1f} and {100 * now.high:.1f}"
+        rank = f"{now.best:,}" if now.best == now.worst else f"{now.best:,} to {now.worst:,}"
+        told = f"{self._model} has rank {rank} of {others + 1:,}: {score}, from {of_all}"
+        if now.worst == 1 or now.best == others + 1:
+            word = "best" if now.worst == 1 else "worst"
+            told += f"; it lies beyond the recorded models: {'better' if now.worst == 1 else 'worse'} than the {word}"
+        return told
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How items without a score are counted."""
+        if not (unknown := self._placed.unknown):
+            return ()
+        return (f"{counted(unknown, 'item')} without a score count as the mean of the recorded models on them",)

@@ -15,7 +15,7 @@ from unicodedata import normalize
 import msgspec
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.errors import InputError, nearest, short
+from eyetest.errors import InputError, heading, nearest, short
 from eyetest.records import Item, Lineage, ModelEntry, Select, tag_word
 from eyetest.wording import counted, listed
 
@@ -266,6 +266,27 @@ def user_oriented(items: Sequence[Candidate], wanted: Mapping[str, Collection[st
         asked = " and ".join(f"{tag} {' or '.join(map(short, values)) or 'none'}" for tag, values in wanted.items())
         raise InputError(f"no item has {asked or 'anything'}")
     return kept
+
+
+def only_with(items: Sequence[Candidate], words: Sequence[str]) -> list[Candidate]:
+    """The items that have the values of tags that ``TAG=A,B`` names."""
+    wanted: dict[str, list[str]] = {}
+    for word in words:
+        tag, equals, values = word.partition("=")
+        if not equals or not values:
+            raise InputError(f"{heading('only')}: found {short(word)}, expected TAG=VALUE,VALUE")
+        wanted.setdefault(tag, []).extend(value.strip() for value in values.split(","))
+    kept = set(user_oriented(items, wanted))
+    return [item for item in items if item.id in kept]
+
+
+def unseen(
+    items: Sequence[Candidate], entries: Mapping[str, ModelEntry], tag: str
+) -> tuple[list[Candidate], list[str]]:
+    """The items whose dataset no model was trained on, and notes on what that rests on."""
+    ids, notes = model_oriented(items, entries, tag)
+    kept = set(ids)
+    return [item for item in items if item.id in kept], notes
 
 
 def model_oriented(

@@ -139,7 +139,7 @@ def _said(results: Results, settings: Settings, keys: list[str]) -> pl.DataFrame
         .join(results.replies.select("benchmark", "request", "says"), on=("benchmark", "request"), how="left")
         .with_columns(unread.alias("unread"), right.fill_null(value=False).alias("right"))
         .with_columns((~pl.col("unread") & (pl.col("right") == pl.col("yes"))).alias("said_yes"))
-        .sort(*keys, "item", "template", "order", "marks", "trial")
+        .sort(*keys, "item", "template", "order", "letters", "sample")
         .collect(engine="streaming")
     )
 

@@ -16,11 +16,11 @@ from eyetest.wording import listed
 
 FROM_TO: Own = {
     "from": ("", "where the comparison starts: axis=value,… over benchmark and condition, such as ask=direct"),
-    "to": ("", "where it goes: such as ask=cot, or benchmark=mmmu-pro,sight=screenshot"),
+    "to": ("", "where it goes: such as ask=cot, or benchmark=mmmu-pro,modality=screenshot"),
 }
 Protocol = tuple[str, ...]  # one value for each axis of `PROTOCOL`
 _USUAL = Condition()
-_WHOLE_NUMBERS = ("template", "order", "trial")
+_WHOLE_NUMBERS = ("template", "order", "sample")
 
 
 @dataclass(frozen=True)
@@ -74,21 +74,21 @@ def pivoted(
 
 
 def like(protocols: Sequence[Protocol], wanted: Protocol) -> list[Protocol]:
-    """The protocols that differ in sight alone; or else those of the only other way of asking, then named."""
+    """The protocols that differ in modality alone; or else those of the only other way of asking, then named."""
     same = [protocol for protocol in protocols if protocol[1:] == wanted[1:]]
     return same or (list(protocols) if len({protocol[1:] for protocol in protocols}) == 1 else [])
 
 
 def protocol_label(protocol: Protocol | None) -> str | None:
-    """Short form of a protocol: its sight, its ask, and whatever else is not as usual."""
+    """Short form of a protocol: its modality, its ask, and whatever else is not as usual."""
     if protocol is None:
         return None
     axes = zip(PROTOCOL, protocol, strict=True)
-    return " ".join(value for axis, value in axes if axis in ("sight", "ask") or value != getattr(_USUAL, axis))
+    return " ".join(value for axis, value in axes if axis in ("modality", "ask") or value != getattr(_USUAL, axis))
 
 
 @dataclass(frozen=True)
-class Sides:
+class TwoSettings:
     """Mean scores of items in two settings: ``*keys, item, cluster, score``."""
 
     keys: list[str]
@@ -103,7 +103,7 @@ class Sides:
         )
 
 
-def sides(results: Results, settings: Settings, name: str) -> Sides:
+def sides(results: Results, settings: Settings, name: str) -> TwoSettings:
     """The scores of a measure's ``from`` and ``to``."""
     wanted = {side: parse_axes(str(settings.own.get(side, "")), side) for side in FROM_TO}
     if not all(wanted.values()):
@@ -124,11 +124,11 @@ def sides(results: Results, settings: Settings, name: str) -> Sides:
         raise NotMeasurable(
             f"{name}: no model was asked both ways with the same {listed(keys, 9)}; name in from and to what differs"
         )
-    return Sides(keys, *frames)
+    return TwoSettings(keys, *frames)
 
 
 def parse_axes(text: str, side: str) -> dict[str, str | int]:
-    """Read ``benchmark=A,sight=image`` by axis; ``side`` is the setting of the text."""
+    """Read ``benchmark=A,modality=image`` by axis; ``side`` is the setting of the text."""
     values: dict[str, str | int] = {}
     for word in filter(None, (part.strip() for part in text.split(","))):
         axis, equals, value = (part.strip() for part in word.partition("="))

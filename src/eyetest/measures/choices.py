@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from eyetest.errors import param
 from eyetest.measures.means import mean_columns, mean_table, with_adjusted
@@ -86,7 +86,7 @@ def homogeneity(gaps: NDArray[np.float64]) -> float | None:
     if not rank:
         return None
     total = gaps.sum(axis=0)
-    return float(stats.chi2.sf(total @ np.linalg.pinv(covariance, hermitian=True) @ total, rank))
+    return float(scipy.stats.chi2.sf(total @ np.linalg.pinv(covariance, hermitian=True) @ total, rank))
 
 
 @measure(
@@ -126,7 +126,7 @@ def circular(results: Results, settings: Settings) -> Measured:
             f"circular: no item was asked in two orders, and no items are grouped; ask with {param('order')}"
         )
     notes = []
-    if also := results.varied(["template", "marks", "trial"]):
+    if also := results.varied(["template", "letters", "sample"]):
         notes.append(f"{listed(also)} varied too: an item counts only if it is right under these as well")
     if alone := int(table.get_column("one_order").sum()):
         notes.append(f"{counted(alone, 'item')} of some model seen in one order only: left out")

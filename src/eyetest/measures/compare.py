@@ -238,10 +238,10 @@ def _judgement(pair: Mapping[str, Any], terms: Terms) -> str:
     called = "too close to call"
     if alone < 1 - terms.level:
         called += f" among so many (p = {alone:.2g} alone, {adjusted:.2g}{after})"
-    return f"{called}; {_sight(pair, terms)}"
+    return f"{called}; {_modality(pair, terms)}"
 
 
-def _sight(pair: Mapping[str, Any], terms: Terms) -> str:
+def _modality(pair: Mapping[str, Any], terms: Terms) -> str:
     """The smallest detectable difference, in words."""
     smallest = pair["detectable_adjusted"]
     if pair["only_a"] == 0 and pair["only_b"] == 0:

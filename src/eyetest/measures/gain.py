@@ -11,7 +11,7 @@ import polars as pl
 
 from eyetest.errors import param
 from eyetest.measures.aligned import Protocol, SideBySide, like, protocol_label, side_by_side
-from eyetest.measures.hits import BLIND_SETTING, blind_sights, strictest
+from eyetest.measures.hits import BLIND_SETTING, blind_modalities, strictest
 from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings, measure, table_of
 from eyetest.measures.stats.intervals import (
     Floats,
@@ -33,7 +33,7 @@ _Trio = tuple[str, str, tuple[Protocol | None, ...]]
 @measure(
     "gain",
     "multi-modal gain and leakage, paired, per model and benchmark and averaged both ways",
-    {"sighted": ("image", "the sight that counts as seeing"), "blind": BLIND_SETTING},
+    {"sighted": ("image", "the modality that counts as seeing"), "blind": BLIND_SETTING},
 )
 def gain(results: Results, settings: Settings) -> Measured:
     """One row a model, then the averages over benchmarks, over models, and over both."""
@@ -43,8 +43,8 @@ def gain(results: Results, settings: Settings) -> Measured:
         stratum = tuple(part.key[name] for name in strata)
         rows += _rows(stratum, part, list(_trios(part, results, settings, notes)), settings, index)
     if not rows:
-        sights = f"{settings.own['sighted']} and {_or(blind_sights(settings.own['blind']))}"
-        raise NotMeasurable(f"gain: no model answered both {sights} under one protocol")
+        modalities = f"{settings.own['sighted']} and {_or(blind_modalities(settings.own['blind']))}"
+        raise NotMeasurable(f"gain: no model answered both {modalities} under one protocol")
     if all(row.leak is None for row in rows) and not notes:
         notes[f"Leakage: not measured (no base language model named); see base: and {param('models')}"] = None
     table = [row.told(strata, settings.level) for row in (*rows, *_averages(rows))]
@@ -112,11 +112,11 @@ def _rows(stratum: Stratum, part: SideBySide, trios: Sequence[_Trio], settings: 
 
 def _trios(part: SideBySide, results: Results, settings: Settings, notes: dict[str, None]) -> Iterator[_Trio]:
     """Each model, its language model, and the protocols of their three scores."""
-    no_sights = blind_sights(settings.own["blind"])
+    no_modalities = blind_modalities(settings.own["blind"])
     asked: dict[str, list[Protocol]] = {}
     for who, *how in part.columns:
         asked.setdefault(who, []).append(tuple(how))
-    unseen = {model: [how for how in protocols if how[0] in no_sights] for model, protocols in asked.items()}
+    unseen = {model: [how for how in protocols if how[0] in no_modalities] for model, protocols in asked.items()}
     for model in sorted(asked):
         base = (entry := results.models.get(model)) and entry.base
         for sighted in asked[model]:
@@ -129,9 +129,7 @@ def _trios(part: SideBySide, results: Results, settings: Settings, notes: dict[s
                 texts = like(unseen.get(base, []), blind)
                 text = blind if blind in texts else _strictest(part, base, texts) if texts else None
                 if text is None:
-                    note = (
-                        f"Leakage of {model}: not measured (its language model {base} was not asked {_or(no_sights)})"
-                    )
+                    note = f"Leakage of {model}: not measured (base model {base} was not asked {_or(no_modalities)})"
                     notes[note] = None
                 elif text[0] != blind[0]:
                     notes[f"leakage of {model}: asked {blind[0]}, its language model {base} {text[0]}"] = None
@@ -139,14 +137,14 @@ def _trios(part: SideBySide, results: Results, settings: Settings, notes: dict[s
 
 
 def _strictest(part: SideBySide, model: str, ways: Sequence[Protocol]) -> Protocol:
-    """Of protocols that differ in sight alone, that with the most right answers."""
+    """Of protocols that differ in modality alone, that with the most right answers."""
     columns = part.table([(model, *way) for way in ways]).T
     best = strictest({way[0]: column for way, column in zip(ways, columns, strict=True)})
     return next(way for way in ways if way[0] == best)
 
 
-def _or(sights: Sequence[str]) -> str:
-    *others, last = sights
+def _or(modalities: Sequence[str]) -> str:
+    *others, last = modalities
     return f"{', '.join(others)} or {last}" if others else last
 
 
@@ -190,7 +188,7 @@ def _mean(values: Floats) -> float | None:
     return float(values.mean()) if len(values) else None
 
 
-SIGHTED = "image,screenshot"  # the sights that show the image
+SIGHTED = "image,screenshot"  # the modalities that show the image
 _NEARLY_ALL = 0.9  # who answered fewer items than this share of what another did is not called the best
 _TESTS: dict[str, type[pl.DataType]] = dict.fromkeys(("p", "p_adjusted"), pl.Float64)
 
@@ -214,7 +212,7 @@ def _blind_series(results: Results, settings: Settings) -> Iterator[_BestBlind]:
     """The blind series of each benchmark and tag value with nearly the largest number of items."""
     around = [*results.varied(["benchmark"]), *results.by_tags(settings.by)]
     for part in side_by_side(results, around, ("model", *PROTOCOL)):
-        blind = _with_sight(part, blind_sights(settings.own["blind"]))
+        blind = _with_modality(part, blind_modalities(settings.own["blind"]))
         known = {column: int((~np.isnan(part.scores[:, column])).sum()) for column in blind}
         rivals = [column for column, n in known.items() if n >= _NEARLY_ALL * max(known.values())]
         if rivals:
@@ -223,7 +221,7 @@ def _blind_series(results: Results, settings: Settings) -> Iterator[_BestBlind]:
 
 @measure(
     "best-blind",
-    "the best that any model scores without the picture, beside guessing; tested as the best of many",
+    "the best that any model scores without the image, beside guessing; tested as the best of many",
     {"blind": BLIND_SETTING},
 )
 def best_blind(results: Results, settings: Settings) -> Measured:
@@ -242,27 +240,27 @@ def best_blind(results: Results, settings: Settings) -> Measured:
         row |= {"p": pair.p, "p_adjusted": adjusted, "n": int(known.sum())}
         rows.append(row | {"options_n": pair.n, "series": len(blind.columns)})
     if not rows:
-        raise NotMeasurable("best-blind: nobody was asked without the picture")
+        raise NotMeasurable("best-blind: nobody was asked without the image")
     return Measured(table_of(rows, **_TESTS, with_options=pl.Float64, guessing=pl.Float64))
 
 
 @measure(
     "against-blind",
-    "every sighted model against the best blind one, paired: who needs the picture to do better?",
-    {"sighted": (SIGHTED, "the sights that count as seeing"), "blind": BLIND_SETTING},
+    "every sighted model against the best blind one, paired: who needs the image to do better?",
+    {"sighted": (SIGHTED, "the modalities that count as seeing"), "blind": BLIND_SETTING},
 )
 def against_blind(results: Results, settings: Settings) -> Measured:
     """One row a sighted series: its score less that of the best blind one."""
     rows: list[dict[str, Any]] = []
     for blind in _blind_series(results, settings):
-        rows += _rivals(blind, _with_sight(blind.part, blind_sights(settings.own["sighted"])), settings.level)
+        rows += _rivals(blind, _with_modality(blind.part, blind_modalities(settings.own["sighted"])), settings.level)
     if not rows:
-        raise NotMeasurable("against-blind: it takes answers with the picture and without it to the same items")
+        raise NotMeasurable("against-blind: it takes answers with the image and without it to the same items")
     return Measured(table_of(rows, **_TESTS))
 
 
-def _with_sight(part: SideBySide, sights: Sequence[str]) -> list[int]:
-    return [index for index, (_, sight, *_) in enumerate(part.columns) if sight in sights]
+def _with_modality(part: SideBySide, modalities: Sequence[str]) -> list[int]:
+    return [index for index, (_, modality, *_) in enumerate(part.columns) if modality in modalities]
 
 
 def _guess(results: Results, part: SideBySide) -> Floats:

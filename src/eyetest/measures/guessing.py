@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from eyetest.errors import InputError, nearest, param
 from eyetest.measures.means import mean_table
 from eyetest.measures.results import Measured, NotMeasurable, Results, Settings, measure, split, values_of
+from eyetest.measures.stats.chance import guessing
 from eyetest.measures.stats.intervals import NOTHING, IntervalEstimate, mean, percentiles, resampled_means
-from eyetest.measures.stats.luck import guessing
 from eyetest.records import letter
 from eyetest.wording import counted, listed
 

@@ -11,9 +11,9 @@ import polars as pl
 
 from eyetest.errors import InputError, param, short
 from eyetest.measures.results import PROTOCOL, TAG, Measured, NotMeasurable, Results, Settings, measure, split
+from eyetest.measures.stats.chance import exactly, most_of
 from eyetest.measures.stats.intervals import Floats, mean
-from eyetest.measures.stats.luck import exactly, most_of
-from eyetest.records import BLIND_SIGHTS, Cut
+from eyetest.records import BLIND_MODALITIES, Cut
 from eyetest.wording import counted, listed
 
 ANY = "any"
@@ -21,8 +21,13 @@ HIT = Cut(op=">=", value=1)  # from which score on an answer is right, unless a 
 UNDECIDED = "undecided"
 _HOW = PROTOCOL[1:]
 _ROUNDING = 1e-9
-BLIND_SETTING = (ANY, f"the sight that counts as not seeing: {', '.join(BLIND_SIGHTS)}, or the strictest of any")
-_NEARLY_ALL = 0.9  # a sight under which a model answered fewer items than this share of another's is no rival to it
+BLIND_SETTING = (
+    ANY,
+    f"the modality that counts as not seeing: {', '.join(BLIND_MODALITIES)}, or the strictest of any",
+)
+_NEARLY_ALL = (
+    0.9  # a modality under which a model answered fewer items than this share of another's is no rival to it
+)
 
 
 def mostly(hits: Any, tests: Any) -> Any:
@@ -42,25 +47,25 @@ def covered(bands: Mapping[str, Sequence[int]]) -> int | None:
     return numbers[-1] if whole and numbers else None
 
 
-def blind_sights(said: str) -> tuple[str, ...]:
-    """The blind sights: all of the family, or those that the user names."""
-    return BLIND_SIGHTS if said == ANY else tuple(word.strip() for word in said.split(","))
+def blind_modalities(said: str) -> tuple[str, ...]:
+    """The blind modalities: all of the family, or those that the user names."""
+    return BLIND_MODALITIES if said == ANY else tuple(word.strip() for word in said.split(","))
 
 
 def strictest(columns: Mapping[str, Floats]) -> str:
-    """Of several sights the one with the most right answers, on the items that all have; nan where one is missing."""
-    counts = {sight: np.count_nonzero(~np.isnan(column)) for sight, column in columns.items()}
+    """The modality with the most right answers on the items that all have; nan where one is missing."""
+    counts = {modality: np.count_nonzero(~np.isnan(column)) for modality, column in columns.items()}
     most = max(counts.values())
-    rivals = sorted((sight for sight, n in counts.items() if n >= _NEARLY_ALL * most), key=_rank)
-    table = np.column_stack([columns[sight] for sight in rivals])
+    rivals = sorted((modality for modality, n in counts.items() if n >= _NEARLY_ALL * most), key=_rank)
+    table = np.column_stack([columns[modality] for modality in rivals])
     shared = table[~np.isnan(table).any(axis=1)]
     if not len(shared):
-        return max(rivals, key=lambda sight: counts[sight])
+        return max(rivals, key=lambda modality: counts[modality])
     return rivals[int(np.argmax(shared.mean(axis=0)))]
 
 
-def strictest_sights(scores: pl.DataFrame, keys: Sequence[str], way: str = "sight") -> pl.DataFrame:
-    """``*keys, sight``: the sight (or other ``way``) under which each answered most; of scores by item and way."""
+def strictest_modalities(scores: pl.DataFrame, keys: Sequence[str], way: str = "modality") -> pl.DataFrame:
+    """``*keys, modality``: the modality (or other ``way``) under which each answered most."""
     rows = []
     for key, part in scores.group_by(keys, maintain_order=True):
         if part.get_column(way).n_unique() == 1:
@@ -73,28 +78,32 @@ def strictest_sights(scores: pl.DataFrame, keys: Sequence[str], way: str = "sigh
 
 
 def _rank(way: str) -> tuple[int, str]:
-    sight = way.partition(" ")[0]
-    return (BLIND_SIGHTS.index(sight) if sight in BLIND_SIGHTS else len(BLIND_SIGHTS)), way
+    modality = way.partition(" ")[0]
+    return (BLIND_MODALITIES.index(modality) if modality in BLIND_MODALITIES else len(BLIND_MODALITIES)), way
 
 
-@measure("blind-hits", "items by how many inspectors answer them blind, and by luck alone", {"blind": BLIND_SETTING})
+@measure(
+    "blind-hits", "items by how many inspectors answer them blind, and by chance alone", {"blind": BLIND_SETTING}
+)
 def blind_hits(results: Results, settings: Settings) -> Measured:
     """One row a number of hits, benchmark and tag value; ``at_least`` is the share of items with so many or more,
-    beside the same if every inspector guessed (``by_luck``).
+    beside the same if every inspector guessed (``by_chance``).
     """
     rows: list[dict[str, Any]] = []
     items, notes = _hits(results, settings, "blind-hits")
     for key, part in split(items, ["benchmark", *results.by_tags(settings.by)]):
-        hits, clusters, by_luck = (
+        hits, clusters, by_chance = (
             part.get_column("hits").to_numpy(),
             part.get_column("cluster").to_numpy(),
-            _by_luck(part),
+            _by_chance(part),
         )
-        for number, chance in enumerate(by_luck):
+        for number, chance in enumerate(by_chance):
             n = int((hits == number).sum())
-            row = key | {"hits": number, "items": n, "share": n / len(part), "by_luck": chance}
+            row = key | {"hits": number, "items": n, "share": n / len(part), "by_chance": chance}
             row |= mean(hits >= number, clusters, settings.level).named("at_least")
-            rows.append(row | {"at_least_by_luck": None if chance is None else sum(filter(None, by_luck[number:]))})
+            rows.append(
+                row | {"at_least_by_chance": None if chance is None else sum(filter(None, by_chance[number:]))}
+            )
     return Measured(pl.DataFrame(rows, infer_schema_length=None), notes)
 
 
@@ -110,9 +119,9 @@ def leak_hits(results: Results, settings: Settings) -> Measured:
     every = _answered(results, settings.own["blind"], "leak-hits")
     strict, notes = _strictest(every, _HOW)
     pairs = strict.join(pl.DataFrame(bases, schema={"model": pl.String, "base": pl.String}, orient="row"), on="model")
-    same = pairs.join(_as_base(every), on=("benchmark", "item", "base", *_HOW, "sight"))
+    same = pairs.join(_as_base(every), on=("benchmark", "item", "base", *_HOW, "modality"))
     other = pairs.join(same, on=("benchmark", "model", *_HOW), how="anti").join(
-        _as_base(strict).drop("sight"), on=("benchmark", "item", "base", *_HOW)
+        _as_base(strict).drop("modality"), on=("benchmark", "item", "base", *_HOW)
     )
     if same.is_empty() and other.is_empty():
         raise NotMeasurable("leak-hits: no model and its language model (base: in models.yaml) both answered blind")
@@ -132,15 +141,15 @@ def leak_hits(results: Results, settings: Settings) -> Measured:
 def _as_base(answered: pl.DataFrame) -> pl.DataFrame:
     """Answers of a language model, to be joined to the model built on it."""
     named = (pl.col("model").alias("base"), pl.col("right").alias("base_right"))
-    return answered.select("benchmark", "item", *_HOW, "sight", *named)
+    return answered.select("benchmark", "item", *_HOW, "modality", *named)
 
 
 def _answered(results: Results, said: str, name: str) -> pl.DataFrame:
     """Whether each model under each protocol answered each item blind; ``way`` is the protocol in words."""
-    sights, keys, score = blind_sights(said), ("benchmark", "model", "sight", *_HOW), pl.col("score")
+    modalities, keys, score = blind_modalities(said), ("benchmark", "model", "modality", *_HOW), pl.col("score")
     scores = (
         results.with_items("cluster")
-        .filter(pl.col("sight").is_in(sights))
+        .filter(pl.col("modality").is_in(modalities))
         .group_by(*keys, "item", "cluster")
         .agg(score.mean(), score.count().alias("tests"), (score >= HIT.value).sum().alias("hits"))
         .filter(pl.col("tests") > 0)
@@ -148,9 +157,9 @@ def _answered(results: Results, said: str, name: str) -> pl.DataFrame:
         .collect(engine="streaming")
     )
     if scores.is_empty():
-        told = f"sight {', '.join(sights)}; ask so, or name another ({param('own', 'blind=…')})"
+        told = f"modality {', '.join(modalities)}; ask so, or name another ({param('own', 'blind=…')})"
         raise NotMeasurable(f"{name}: no model has a score with {told}")
-    words = [axis for axis in PROTOCOL if axis == "sight" or scores.get_column(axis).n_unique() > 1]
+    words = [axis for axis in PROTOCOL if axis == "modality" or scores.get_column(axis).n_unique() > 1]
     way = pl.concat_str(pl.col(words).cast(pl.String), separator=" ").alias("way")
     return scores.with_columns(mostly(pl.col("hits"), pl.col("tests")).alias("right"), way)
 
@@ -158,7 +167,7 @@ def _answered(results: Results, said: str, name: str) -> pl.DataFrame:
 def _strictest(answered: pl.DataFrame, apart: Sequence[str] = ()) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Make a model one inspector: of several ways of asking the strictest counts, separately by ``apart``."""
     keys = ["benchmark", "model", *apart]
-    taken = strictest_sights(answered, keys, "way")
+    taken = strictest_modalities(answered, keys, "way")
     kept = answered.join(taken, on=[*keys, "way"], how="semi")
     several = answered.filter(pl.col("way").n_unique().over(keys) > 1)
     if several.is_empty():
@@ -185,7 +194,7 @@ def _hits(results: Results, settings: Settings, name: str) -> tuple[pl.DataFrame
     return items, (*notes, uneven) if fewer else notes
 
 
-def _by_luck(items: pl.DataFrame) -> list[float | None]:
+def _by_chance(items: pl.DataFrame) -> list[float | None]:
     """The share of items with 0, 1, 2 … hits if every inspector guessed; None where items are unknown."""
     inspectors = max(items.get_column("asked"))
     if items.get_column("chance").null_count():
@@ -193,7 +202,7 @@ def _by_luck(items: pl.DataFrame) -> list[float | None]:
     total: Floats = np.zeros(inspectors + 1)
     kinds = Counter((chance, *tests) for chance, tests in items.select("chance", "tests").iter_rows())
     for (chance, *tests), number in kinds.items():
-        total[: len(tests) + 1] += number * exactly([most_of(trials, chance) for trials in tests])
+        total[: len(tests) + 1] += number * exactly([most_of(samples, chance) for samples in tests])
     return [float(share) for share in total / len(items)]
 
 

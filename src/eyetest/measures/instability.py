@@ -11,7 +11,7 @@ from eyetest.measures.stats.ranking import entropies
 from eyetest.records import GIVEN, Asked
 from eyetest.wording import counted
 
-SOURCES = {"instruction": "template", "order": "order", "marks": "marks", "trial": "trial"}
+SOURCES = {"instruction": "template", "order": "order", "letters": "letters", "sample": "sample"}
 """Sources of differing choices, and their axes."""
 _MOST_ROWS = 20_000_000
 _MOST_CELLS = 600_000_000  # answers to look at together, and answers times columns
@@ -76,7 +76,7 @@ def instability(results: Results, settings: Settings) -> Measured:
     if not whole.get_column("n").sum():
         raise NotMeasurable(
             "instability: no choice item has two answers that were read; ask again with other templates, orders, "
-            "marks or trials"
+            "letters or samples"
         )
     same = [whole.with_columns(pl.lit(source).alias("source")) for source in rows_of if source not in by_source]
     return Measured(pl.concat([*parts, *same]).sort("source", *keys, *tags), _notes(whole))

@@ -22,14 +22,18 @@ _ROUNDING = 1e-9
 _CELLS_AT_ONCE = 2**20
 
 
-@measure("leak-by-twin", "originals against answer-changing twins (harden twins): drop, old golds on twins, leak")
+@measure(
+    "leak-by-twin", "originals against answer-changing twins (harden renew --twins): drop, old golds on twins, leak"
+)
 def leak_by_twin(results: Results, settings: Settings) -> Measured:
     """One row a series and tag value, over originals with an answer to themselves and to a twin. ``old_gold``: share
     of twins answered with the original's gold; ``new_gold``: of originals with a twin's; ``by_heart`` and
-    ``by_luck``: the leak statistic of originals and of twins; ``leak``: their difference.
+    ``by_chance``: the leak statistic of originals and of twins; ``leak``: their difference.
     """
     if _TAG not in results.items.columns or not (results.items.get_column(_TAG) == TWIN).any():
-        raise NotMeasurable("leak-by-twin: no item is a twin; eyetest harden twins makes a benchmark that has some")
+        raise NotMeasurable(
+            "leak-by-twin: no item is a twin; eyetest harden renew --twins 1 makes a benchmark that has some"
+        )
     keys = results.keys(settings.by)
     originals = _originals(results, keys, settings.by)
     rows = list(_rows(originals, keys, settings))
@@ -87,7 +91,7 @@ def _golds(answers: pl.LazyFrame, exchanged: pl.LazyFrame, series: Sequence[str]
         .filter(pl.col("first") & (pl.col("kept").list.len() > 1))
         .drop("first")
         .with_columns(
-            pl.col("kept").list.first().alias("by_heart"), pl.col("kept").list.slice(1).list.mean().alias("by_luck")
+            pl.col("kept").list.first().alias("by_heart"), pl.col("kept").list.slice(1).list.mean().alias("by_chance")
         )
     )
 
@@ -118,11 +122,11 @@ def _rows(originals: pl.DataFrame, keys: Sequence[str], settings: Settings) -> I
     for key, part in split(originals, keys):
         drop = _paired(part, "score", "score_twin", level)
         choice = part.filter(pl.col("kept").is_not_null())
-        leak = with_imaginary_items(_paired(choice, "by_heart", "by_luck", level), level)
+        leak = with_imaginary_items(_paired(choice, "by_heart", "by_chance", level), level)
         old = mean(choice.get_column("old_gold"), choice.get_column("cluster"), level)
         row = key | {ORIGINAL: drop.a, TWIN: drop.b} | drop.gap("drop")
         row |= old.named("old_gold") | {"new_gold": choice.get_column("new_gold").mean()}
-        row |= {"by_heart": leak.a, "by_luck": leak.b} | leak.gap("leak") | {"p": _chance(choice, settings)}
+        row |= {"by_heart": leak.a, "by_chance": leak.b} | leak.gap("leak") | {"p": _chance(choice, settings)}
         if with_fresh:
             fresh = _paired(part, "score", "score_fresh", level)
             row |= {FRESH: fresh.b} | fresh.gap("fresh_drop")

@@ -130,7 +130,7 @@ def _row(pairs: pl.DataFrame, of_item: pl.DataFrame, shares: Mapping[str, Any], 
 
 
 _LIKE = ("benchmark", "model", "item", *PROTOCOL, *TESTS)  # what tells answers apart
-_WORDS = ("benchmark", "model", "item", *PROTOCOL, "marks", "request", "cluster")
+_WORDS = ("benchmark", "model", "item", *PROTOCOL, "letters", "request", "cluster")
 _TABLES = ("logs", "tokens", "bytes", "golds")
 
 
@@ -154,7 +154,7 @@ class WeighedAnswers:
         return replace(self, rows=self.rows[numbers.tolist()], **arrays)
 
     def where(self, **values: str) -> "WeighedAnswers":
-        """The answers under some protocol: ``sight="blind"``."""
+        """The answers under some protocol: ``modality="no-image"``."""
         mask = np.ones(len(self.rows), bool)
         for name, value in values.items():
             mask &= (self.rows.get_column(name) == value).to_numpy()
@@ -166,8 +166,8 @@ class WeighedAnswers:
         return replace(some, **{name: getattr(some, name)[:, :options] for name in _TABLES})
 
     def matches(self, other: "WeighedAnswers") -> tuple[Ints, Ints]:
-        """Indices of answers here, and of those there that differ only in sight."""
-        key = [name for name in _LIKE if name != "sight"]
+        """Indices of answers here, and of those there that differ only in modality."""
+        key = [name for name in _LIKE if name != "modality"]
         mine, theirs = (
             side.rows.select(key).with_row_index(name) for side, name in ((self, "mine"), (other, "theirs"))
         )
@@ -194,7 +194,7 @@ def weighed(
     scored = results.with_items("cluster", "options", "golds", "own_id", by=by).filter(
         how & (pl.col("outcome").cast(pl.String) != "failed")
     )
-    columns = ("template", "order", "trial", "options", "golds", "score", *results.by_tags(by))
+    columns = ("template", "order", "sample", "options", "golds", "score", *results.by_tags(by))
     own_id = pl.coalesce("own_id", pl.col("item").cast(pl.String)).alias("own_id")
     plain = scored.select(pl.col(_WORDS).cast(pl.String), own_id, *columns)
     if "candidates" not in results.replies.collect_schema():
@@ -234,31 +234,31 @@ def _laid_out(rows: pl.DataFrame) -> WeighedAnswers:
 SUM, TOKEN, BYTE, PMI, IMAGE_PMI = "sum", "per token", "per byte", "PMI", "image-PMI"
 NORMALISATIONS = (SUM, TOKEN, BYTE, PMI, IMAGE_PMI)
 LIKELIHOOD = "likelihood"
-BLIND_REFERENCE = ("blind", "the sight that image-PMI is held against: blind, grey or blind-guess")
-_UNASKED = {"image": "no-question", "blind": "nothing"}  # what a sight is without its question
-References = Mapping[str, str | None]  # the reference sight of a normalisation, if it has one
+BLIND_REFERENCE = ("no-image", "the modality that image-PMI is held against: no-image, gray or no-image-guess")
+_UNASKED = {"image": "no-question", "no-image": "nothing"}  # what a modality is without its question
+References = Mapping[str, str | None]  # the reference modality of a normalisation, if it has one
 
 
 @measure(
     "normalisations",
     "accuracy under likelihood by normalisation: sum, per token, per byte, PMI, image-PMI, and what they change",
-    {"sight": ("image", "the sight whose accuracy is told: image or blind"), "blind": BLIND_REFERENCE},
+    {"modality": ("image", "the modality whose accuracy is reported: image or no-image"), "blind": BLIND_REFERENCE},
 )
 def normalisations(results: Results, settings: Settings) -> Measured:
     """One row a series, tag value and normalisation; ``difference`` is paired, from the sum. A tie is no answer."""
     every = weighed(results, "normalisations", (LIKELIHOOD,), settings.by)
-    sight = str(settings.own["sight"])
-    answers = every.where(sight=sight)
+    modality = str(settings.own["modality"])
+    answers = every.where(modality=modality)
     if answers.rows.is_empty():
-        known = nearest(sight, every.rows.get_column("sight").unique())
-        raise InputError(f"sight: no choice was weighed under {sight}; {known}")
+        known = nearest(modality, every.rows.get_column("modality").unique())
+        raise InputError(f"modality: no choice was weighed under {modality}; {known}")
     answers = answers.take(answers.rows.get_column("score").is_not_null().to_numpy())
     blind = str(settings.own["blind"])
-    references = {PMI: _UNASKED.get(sight), IMAGE_PMI: blind if sight == "image" else None}
+    references = {PMI: _UNASKED.get(modality), IMAGE_PMI: blind if modality == "image" else None}
     weights = _weights(every, answers, references)
     if not weights:
         raise NotMeasurable("normalisations: no weighed item has a right choice")
-    keys = [key for key in results.keys(settings.by) if key not in ("sight", "method")]
+    keys = [key for key in results.keys(settings.by) if key not in ("modality", "method")]
     of_item = _right_by_item(answers, {name: answers.right(values) for name, values in weights.items()}, keys)
     return Measured(_table(of_item, keys, settings.level), tuple(_notes(answers, weights, references)))
 
@@ -269,10 +269,10 @@ def _weights(every: WeighedAnswers, answers: WeighedAnswers, references: Referen
         return {}
     with np.errstate(divide="ignore", invalid="ignore"):
         weights = {SUM: answers.logs, TOKEN: answers.logs / answers.tokens, BYTE: answers.logs / answers.bytes}
-    for name, sight in references.items():
+    for name, modality in references.items():
         weights[name] = np.full(answers.logs.shape, np.nan)
-        if sight is not None:
-            others = every.where(sight=sight)
+        if modality is not None:
+            others = every.where(modality=modality)
             mine, theirs = answers.matches(others)
             weights[name][mine] = gained(answers.logs[mine], others.logs[theirs])
     return {name: values for name, values in weights.items() if name == SUM or not np.isnan(values).all()}
@@ -310,9 +310,9 @@ def _differences(of_item: pl.DataFrame, keys: Sequence[str], level: float) -> It
 
 
 def _notes(answers: WeighedAnswers, weights: dict[str, Floats], references: References) -> Iterator[str]:
-    for name, sight in references.items():
-        if sight and name not in weights:
-            yield f"{name}: not measured (no model was asked the same with {param('sight', sight)})"
+    for name, modality in references.items():
+        if modality and name not in weights:
+            yield f"{name}: not measured (no model was asked the same with {param('modality', modality)})"
     for name, why in ((TOKEN, "tokens"), (BYTE, "bytes")):
         if name not in weights:
             yield f"sum {name}: not measured (the number of {why} of choices was not stored)"
@@ -328,17 +328,17 @@ _LEAST = 0.05
 _OWN: Own = {
     "sighted": (
         "image",
-        "the sight that counts as seeing; grey instead shows what the mere presence of a picture does",
+        "the modality that counts as seeing; gray instead shows what the mere presence of an image does",
     ),
     "blind": BLIND_REFERENCE,
     "over": ("", "items: one row an item, with means over models"),
-    "least": (_LEAST, "how far the probability of the right choice has to move for the picture to help or hurt"),
+    "least": (_LEAST, "how far the probability of the right choice has to move for the image to help or hurt"),
 }
 
 
 @measure(
     "image-use",
-    "image-PMI of right and chosen options, probability that the picture moves, items that it helps or hurts",
+    "image-PMI of right and chosen options, probability that the image moves, items that it helps or hurts",
     _OWN,
 )
 def image_use(results: Results, settings: Settings) -> Measured:
@@ -350,12 +350,12 @@ def image_use(results: Results, settings: Settings) -> Measured:
     if over not in ("", "items"):
         raise InputError(f"over: found {short(over)}, expected items")
     rows, notes = _changes_by_item(results, settings)
-    keys = [key for key in results.keys(settings.by) if key != "sight"]
+    keys = [key for key in results.keys(settings.by) if key != "modality"]
     if over:
         return Measured(_by_models(rows, [key for key in keys if key != "model"], settings.level), notes)
     table = mean_table(rows.lazy(), keys, (*_PMI, "moved", *_SHARES), settings.level, signed=(*_PMI, "moved"))
     try:
-        grey, _ = _changes_by_item(results, replace(settings, own={**settings.own, "sighted": "grey"}))
+        grey, _ = _changes_by_item(results, replace(settings, own={**settings.own, "sighted": "gray"}))
     except NotMeasurable:
         return Measured(table, notes)
     moved_too = mean_table(grey.lazy(), keys, ["moved"], settings.level, signed=["moved"])
@@ -386,17 +386,17 @@ def _changes_by_item(results: Results, settings: Settings) -> tuple[pl.DataFrame
     if not 0 <= least < 1:
         raise InputError(f"{heading('own', 'least')}: found {short(least)}, expected a share from 0 to 1")
     every = weighed(results, "image-use", WEIGHED, settings.by)
-    sighted, blind = (every.where(sight=str(own[side])) for side in ("sighted", "blind"))
+    sighted, blind = (every.where(modality=str(own[side])) for side in ("sighted", "blind"))
     mine, theirs = sighted.matches(blind)
     if not len(mine):
-        asked = param("sight", f"{own['sighted']},{own['blind']}")
-        raise NotMeasurable(f"image-use: no choice was weighed both with and without the picture; ask with {asked}")
+        asked = param("modality", f"{own['sighted']},{own['blind']}")
+        raise NotMeasurable(f"image-use: no choice was weighed both with and without the image; ask with {asked}")
     before, after = blind.take(theirs), sighted.take(mine)
     shown = (after.rows.get_column("request") != before.rows.get_column("request")).to_numpy()
     if not shown.any():
-        raise NotMeasurable("image-use: no item has a picture")
+        raise NotMeasurable("image-use: no item has an image")
     values = _changes(after.take(shown), before.take(shown), least)
-    keys = [key for key in results.keys(settings.by) if key != "sight"]
+    keys = [key for key in results.keys(settings.by) if key != "modality"]
     about = [*dict.fromkeys((*keys, "model", "item", "cluster"))]
     rows = after.take(shown).rows.select(about).hstack(values)
     of_item = rows.group_by(about, maintain_order=True).agg(pl.col(values.columns).mean())

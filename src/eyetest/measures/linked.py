@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from eyetest.errors import InputError, nearest, param, short
-from eyetest.measures.aligned import FROM_TO, Sides, parse_axes, pivoted, side_by_side, sides
+from eyetest.measures.aligned import FROM_TO, TwoSettings, parse_axes, pivoted, side_by_side, sides
 from eyetest.measures.compare import RIGHT, flips_between, pairs_of
-from eyetest.measures.hits import BLIND_SETTING, blind_sights, strictest_sights
+from eyetest.measures.hits import BLIND_SETTING, blind_modalities, strictest_modalities
 from eyetest.measures.means import mean_table, with_adjusted
 from eyetest.measures.results import (
     PROTOCOL,
@@ -96,7 +96,7 @@ def _paired(shared: pl.DataFrame, keys: Sequence[str], level: float) -> Iterator
         yield key | {"from_score": pair.b, "to_score": pair.a} | pair.gap() | {"p": pair.p} | counts
 
 
-def _apart(two: Sides, level: float) -> Iterator[dict[str, Any]]:
+def _apart(two: TwoSettings, level: float) -> Iterator[dict[str, Any]]:
     after = {tuple(key.values()): part for key, part in split(two.after, two.keys)}
     for key, part in split(two.before, two.keys):
         if tuple(key.values()) in after:
@@ -183,7 +183,7 @@ _ROLE_SETTINGS: Own = {
     "original": ("", "the source benchmark, if it was asked: benchmark=NAME"),
     "four": ("", "the setting with few options, if it is not to be recognised: benchmark=NAME"),
     "ten": ("", "the setting with more options: benchmark=NAME"),
-    "vision": ("", "the setting in one picture: benchmark=NAME,sight=screenshot"),
+    "vision": ("", "the setting in one image: benchmark=NAME,modality=screenshot"),
 }
 _DELTAS = {"delta1": "ten", "delta2": "vision", "delta3": "overall"}
 Axes = Mapping[str, str | int]
@@ -211,8 +211,8 @@ def linked_settings(results: Results, own: Mapping[str, Any]) -> LinkedSettings:
     where: dict[str, Axes] = {role: axes for role, axes in said.items() if axes}
     for role, axes in _recognised(results, where).items():
         where.setdefault(role, axes)
-    sights = dict.fromkeys(ROLES, "image") | {"vision": _SCREENSHOT}
-    ordered = {role: {"sight": sights[role], **where[role]} for role in ROLES if role in where}
+    modalities = dict.fromkeys(ROLES, "image") | {"vision": _SCREENSHOT}
+    ordered = {role: {"modality": modalities[role], **where[role]} for role in ROLES if role in where}
     if "ten" not in ordered or not ordered.keys() & {"original", "four", "vision"}:
         raise NotMeasurable(
             "no linked settings: they are runs over few options, over more options of the same items, and over "
@@ -223,8 +223,8 @@ def linked_settings(results: Results, own: Mapping[str, Any]) -> LinkedSettings:
 
 def _recognised(results: Results, said: Mapping[str, Axes]) -> dict[str, Axes]:
     """Settings recognised by items: the number of options of a benchmark, and whose items it shares."""
-    asked = results.scores.select(pl.col("benchmark", "sight").cast(pl.String)).unique().collect()
-    sights = {name: set(part.get_column("sight")) for (name,), part in asked.group_by("benchmark")}
+    asked = results.scores.select(pl.col("benchmark", "modality").cast(pl.String)).unique().collect()
+    modalities = {name: set(part.get_column("modality")) for (name,), part in asked.group_by("benchmark")}
     taken = {axes.get("benchmark") for role, axes in said.items() if role != "vision"}
     counted = (
         results.items.drop_nulls("options")
@@ -232,15 +232,15 @@ def _recognised(results: Results, said: Mapping[str, Axes]) -> dict[str, Axes]:
         .agg(pl.col("options").mean(), pl.col("item"))
         .sort("options", "benchmark")
     )
-    known = {name: (options, set(items)) for name, options, items in counted.iter_rows() if name in sights}
-    pictures = [name for name in known if sights[name] != {_SCREENSHOT} and name not in taken]
+    known = {name: (options, set(items)) for name, options, items in counted.iter_rows() if name in modalities}
+    images = [name for name in known if modalities[name] != {_SCREENSHOT} and name not in taken]
     roles: dict[str, Axes] = {}
-    if shot := [name for name in sights if _SCREENSHOT in sights[name]]:
+    if shot := [name for name in modalities if _SCREENSHOT in modalities[name]]:
         roles["vision"] = {"benchmark": max(shot, key=lambda name: (known.get(name, (0,))[0], name))}
-    many = said["ten"].get("benchmark") if "ten" in said else (pictures[-1] if pictures else None)
+    many = said["ten"].get("benchmark") if "ten" in said else (images[-1] if images else None)
     if many is None or many not in known:
         return roles
-    few = [name for name in pictures if name != many and known[name][0] < known[many][0]]
+    few = [name for name in images if name != many and known[name][0] < known[many][0]]
     roles["ten"] = {"benchmark": many}
     alike = {name: len(known[name][1] & known[many][1]) / len(known[name][1] | known[many][1]) for name in few}
     by_overlap = sorted(few, key=lambda name: (alike[name], name))
@@ -268,7 +268,7 @@ def three_settings(results: Results, settings: Settings) -> Measured:
     start = str(settings.own["from"]) or next(role for role in ROLES if role in linked.where)
     if start not in linked.where:
         raise InputError(f'from: nobody was asked in "{start}"; {nearest(start, linked.where)}')
-    keys = ["model", *(axis for axis in results.varied(PROTOCOL) if axis != "sight")]
+    keys = ["model", *(axis for axis in results.varied(PROTOCOL) if axis != "modality")]
     of_item = _by_item(results, linked, keys)
     rows = [key | _settled(part, list(linked.where), start, settings.level) for key, part in split(of_item, keys)]
     table = table_of([row for row in rows if row["ten"] is not None or row["vision"] is not None] or rows)
@@ -281,7 +281,7 @@ def three_settings(results: Results, settings: Settings) -> Measured:
 
 def _by_item(results: Results, linked: LinkedSettings, keys: Sequence[str]) -> pl.DataFrame:
     """Mean scores by series, setting and item; an item's cluster is that of its first setting."""
-    axes = {axis for where in linked.where.values() for axis in where if axis not in ("benchmark", "sight")}
+    axes = {axis for where in linked.where.values() for axis in where if axis not in ("benchmark", "modality")}
     scores = linked.named(results).group_by(*(key for key in keys if key not in axes), "setting", "benchmark", "item")
     of_item = scores.agg(pl.col("score").mean()).drop_nulls("score").collect(engine="streaming")
     of_item = of_item.with_columns(pl.col("benchmark").cast(pl.String))
@@ -350,7 +350,7 @@ def _notes(table: pl.DataFrame, linked: LinkedSettings, start: str) -> tuple[str
 
 @measure(
     "blind-steps",
-    "accuracy without the picture on the original, filtered and ten-option items, beside guessing",
+    "accuracy without the image on the original, filtered and ten-option items, beside guessing",
     {**{role: _ROLE_SETTINGS[role] for role in STEPS}, "blind": BLIND_SETTING},
     by_tag=False,
 )
@@ -358,8 +358,8 @@ def blind_steps(results: Results, settings: Settings) -> Measured:
     """One row a step and model, then one for all models; answers to original items stand in for filtered ones."""
     linked = linked_settings(results, settings.own)
     known = results.items.select("benchmark", "item", "cluster", "options").drop_nulls("options")
-    sights = blind_sights(str(settings.own["blind"]))
-    blind = results.scores.filter(pl.col("sight").cast(pl.String).is_in(sights))
+    modalities = blind_modalities(str(settings.own["blind"]))
+    blind = results.scores.filter(pl.col("modality").cast(pl.String).is_in(modalities))
     words = WORDS | ({"four": "filtered"} if "original" in linked.where else {})
     parts = [
         (words[role], part)
@@ -367,7 +367,7 @@ def blind_steps(results: Results, settings: Settings) -> Measured:
         if role in linked.where and len(part := _blind_rows(blind, known, linked.where, role))
     ]
     if not parts:
-        raise NotMeasurable("blind-steps: nobody was asked without the picture; ask with sight blind")
+        raise NotMeasurable("blind-steps: nobody was asked without the image; ask with modality no-image")
     rows = pl.concat([part.with_columns(pl.lit(step).alias("step")) for step, part in parts])
     guess = pl.col("accuracy") - pl.col("guessing")
     everybody = rows.group_by("step", "item", "cluster", "guessing", maintain_order=True).agg(
@@ -382,18 +382,20 @@ def blind_steps(results: Results, settings: Settings) -> Measured:
 
 
 def _blind_rows(blind: pl.LazyFrame, known: pl.DataFrame, where: Mapping[str, Axes], role: str) -> pl.DataFrame:
-    """``model, item, cluster, accuracy, guessing``, each model under the sight in which it answers most."""
+    """``model, item, cluster, accuracy, guessing``, each model under the modality in which it answers most."""
     items = known.filter(pl.col("benchmark") == where[role]["benchmark"])
     answers = blind.filter(pl.col("benchmark") == where[role]["benchmark"]).drop_nulls("score")
     if role == "four" and "original" in where and not len(answers.head(1).collect()):
         answers = blind.filter(pl.col("benchmark") == where["original"]["benchmark"]).drop_nulls("score")
-    of_item = answers.group_by(pl.col("model", "sight").cast(pl.String), "item").agg(
+    of_item = answers.group_by(pl.col("model", "modality").cast(pl.String), "item").agg(
         pl.col("score").mean(), is_verdict(pl.col("score")).all().alias("accuracy binary")
     )
-    rows = of_item.collect(engine="streaming").join(items.drop("benchmark"), on="item").sort("model", "sight", "item")
+    rows = (
+        of_item.collect(engine="streaming").join(items.drop("benchmark"), on="item").sort("model", "modality", "item")
+    )
     if rows.is_empty():
         return rows
-    strict = rows.join(strictest_sights(rows, ["model"]), on=["model", "sight"], how="semi")
+    strict = rows.join(strictest_modalities(rows, ["model"]), on=["model", "modality"], how="semi")
     return strict.select(
         *("model", "item", pl.coalesce("cluster", "item").alias("cluster")),
         pl.col("score").alias("accuracy"),

@@ -1,4 +1,4 @@
-"""The prior of option marks (PriDe, Zheng et al. 2024) from reordered items, and accuracy on others once removed."""
+"""The prior of option letters (PriDe, Zheng et al. 2024) from reordered items, and accuracy once it is removed."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ from eyetest.measures.stats.likelihoods import MarkPrior, item_terms, mark_prior
 from eyetest.records.order import mark, order_of
 
 _METHOD = "first-token"
-_ORDERED = "items with as many options were asked in orders that tell marks apart"
+_ORDERED = "items with as many options were asked in orders that tell letters apart"
 _FEWEST = 5  # items that a prior is estimated on: with fewer, intervals mean nothing
 
 
@@ -52,13 +52,13 @@ class _Debiased:
 
 @measure(
     "option-prior",
-    "prior of option marks under first-token (PriDe); recall by mark and accuracy before and after its removal",
+    "prior of option letters under first-token (PriDe); recall by mark and accuracy before and after its removal",
     {"share": (0.2, "the largest share of the items that the prior may be estimated on")},
     by_tag=False,
 )
 def option_prior(results: Results, settings: Settings) -> Measured:
     """One row a series, number of options and mark; ``n`` counts items of the estimate, ``tested`` the others.
-    Accuracy and ``recall_sd`` (over marks) are the same in all rows of a series.
+    Accuracy and ``recall_sd`` (over letters) are the same in all rows of a series.
     """
     parts, notes = _debiased(results, settings)
     rows = []
@@ -93,7 +93,7 @@ def _removed(part: _Debiased, settings: Settings) -> dict[str, Any]:
 
 
 def _deviations(sums: Floats) -> Floats:
-    """For each row of sums, the deviation of recall over marks with a gold, before and after."""
+    """For each row of sums, the deviation of recall over letters with a gold, before and after."""
     return np.asarray(np.nanstd(_recalls(sums), axis=2))
 
 
@@ -113,7 +113,7 @@ def _debiased(results: Results, settings: Settings) -> tuple[list[_Debiased], tu
     orders = param("order", "0,1,2,3")
     every = weighed(results, name, (_METHOD,), also=orders)
     every = every.take(~np.isnan(every.logs).all(axis=1))
-    varied = ["marks"] if every.rows.get_column("marks").n_unique() > 1 else []
+    varied = ["letters"] if every.rows.get_column("letters").n_unique() > 1 else []
     keys = [*(key for key in results.keys(settings.by) if key != "method"), *varied, "options"]
     parts, untold = [], 0
     for options in sorted(every.rows.get_column("options").unique()):
@@ -150,7 +150,7 @@ def _estimated(key: dict[str, Any], answers: WeighedAnswers, share: float, setti
         return None
     rest = rows.get_column("score").is_not_null().to_numpy()
     rest[np.concatenate([numbers[item] for item in drawn])] = False
-    style = rows.item(0, "marks")
+    style = rows.item(0, "letters")
     return _Debiased(key, prior, len(drawn), answers.take(rest), style, shown.argsort(axis=1)[rest])
 
 

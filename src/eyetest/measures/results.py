@@ -15,8 +15,8 @@ from eyetest.records import GIVEN, Condition, ModelEntry
 from eyetest.records.order import SHOWN, order_word
 from eyetest.wording import counted, listed
 
-PROTOCOL = ("sight", "ask", "shots", "method", "history")  # scores under different protocols are different scores
-TESTS = ("template", "order", "marks", "trial")  # tests of the same question: scores over these are averaged
+PROTOCOL = ("modality", "ask", "shots", "method", "history")  # scores under different protocols are different scores
+TESTS = ("template", "order", "letters", "sample")  # tests of the same question: scores over these are averaged
 CAPTION_METRICS = ("bleu", "cider", "meteor", "rouge")  # prefixes of metrics with scales of their own
 TAG = "tag."  # columns of the item table that hold tags begin so
 ITEM_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -42,7 +42,7 @@ EXCHANGED_TYPES: dict[str, type[pl.DataType]] = {
     "worth": pl.Float64,
 }
 """Columns of the table of replies to twins: the score of each by the gold of each item of its family."""
-AXES = (*Condition.__struct_fields__, "trial")
+AXES = (*Condition.__struct_fields__, "sample")
 READ = ("chosen", "text")  # the readings of answers that were read
 UNREAD = ~(
     pl.col("reading").cast(pl.String).is_in(READ)
@@ -208,7 +208,7 @@ _YES_OR_NO = {"yes": True, "no": False, "True": True, "False": False, "true": Tr
 Wanted = tuple[str, Sequence[str]]  # a column or a tag, and the values that may stand there, as a user writes them
 _OF_ITEMS = ("benchmark", "item")
 _OF_ANSWERS = ("outcome", "reading", "choice", "rule", "metric", "score")  # to narrow by these narrows items too
-_USUAL_SIGHT = "image"
+_USUAL_MODALITY = "image"
 
 
 def own_settings(chosen: Measure, said: Mapping[str, Any]) -> dict[str, Any]:
@@ -323,31 +323,24 @@ def only_models(results: Results, model: Iterable[str], without: Iterable[str]) 
     return narrowed(results, [("model", kept)]) if len(kept) < len(there) else results
 
 
-def under_one_sight(results: Results, said: str | None) -> tuple[Results, tuple[str, ...]]:
-    """The scores under the sights that the user names; of several sights, by default under image."""
-    sights = values_of(results, "sight")
-    if said is not None:
-        [(_, wanted)] = read_where([f"sight={said}"])
-        unknown = [name for name in wanted[1:] if name not in sights]
-        if unknown and wanted[0] not in sights:
-            raise InputError(
-                f"{heading('sight')}: no answers under {short(unknown[0])}; {nearest(unknown[0], sights)}"
-            )
-        return narrowed(results, [("sight", wanted)]), ()
-    if len(sights) < 2:
+def under_one_modality(results: Results) -> tuple[Results, tuple[str, ...]]:
+    """The scores under one modality, image where there are several, and notes on the others."""
+    modalities = values_of(results, "modality")
+    if len(modalities) < 2:
         return results, ()
-    if _USUAL_SIGHT not in sights:
+    if _USUAL_MODALITY not in modalities:
+        choice = param("where", f"modality={modalities[0]}")
         raise InputError(
-            f"answers under several sights, and none is {_USUAL_SIGHT}; "
-            f"choose with {param('sight')}: {listed(sights)}"
+            f"answers under several modalities, none is {_USUAL_MODALITY}: {listed(modalities)}; choose: {choice}"
         )
-    kept = narrowed(results, [("sight", [_USUAL_SIGHT])])
-    others = listed([sight for sight in sights if sight != _USUAL_SIGHT])
-    notes = [f"compared under sight {_USUAL_SIGHT}; there are answers under {others} too ({param('sight')})"]
+    kept = narrowed(results, [("modality", [_USUAL_MODALITY])])
+    others = [modality for modality in modalities if modality != _USUAL_MODALITY]
+    choice = param("where", f"modality={others[0]}")
+    notes = [f"compared under modality {_USUAL_MODALITY}; there are answers under {listed(others)} too ({choice})"]
     there = {*values_of(kept, "model")}
     absent = [model for model in values_of(results, "model") if model not in there]
     if absent:
-        notes.append(f"{counted(len(absent), 'model')} without answers under {_USUAL_SIGHT}: {listed(absent)}")
+        notes.append(f"{counted(len(absent), 'model')} without answers under {_USUAL_MODALITY}: {listed(absent)}")
     return kept, tuple(notes)
 
 

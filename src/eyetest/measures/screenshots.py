@@ -71,7 +71,7 @@ def _apart(results: Results) -> tuple[pl.DataFrame, pl.DataFrame]:
     has_look = pl.col(_LOOK).is_not_null()
     if not len(scores.filter(has_look)):
         raise NotMeasurable("looks: no item with a look has a score")
-    is_shown = has_look & (pl.col("sight") == _SCREENSHOT)
+    is_shown = has_look & (pl.col("modality") == _SCREENSHOT)
     if not len(scores.filter(is_shown)):
         is_shown = has_look
     return scores.filter(is_shown), scores.filter(~is_shown)
@@ -151,8 +151,8 @@ def ocr_accuracy(results: Results, settings: Settings) -> Measured:
 
 def _transcripts(results: Results, said: str) -> tuple[pl.DataFrame, str]:
     """``benchmark, model, item, cluster, copied, score``, and the protocol of the scored answers."""
-    plain = pl.col("benchmark", "model", "sight", "ask", "request").cast(pl.String)
-    shown = results.with_items("cluster").with_columns(plain).filter(pl.col("sight") == "screenshot")
+    plain = pl.col("benchmark", "model", "modality", "ask", "request").cast(pl.String)
+    shown = results.with_items("cluster").with_columns(plain).filter(pl.col("modality") == "screenshot")
     series = ["benchmark", "model", "item"]
     if "copied" not in results.replies.collect_schema():
         raise NotMeasurable("ocr-accuracy: no words of any reply are known")
@@ -160,7 +160,7 @@ def _transcripts(results: Results, said: str) -> tuple[pl.DataFrame, str]:
     copied = shown.join(known, on=("benchmark", "request")).group_by(*series, "cluster").agg(pl.col("copied").mean())
     transcripts = copied.collect(engine="streaming")
     if transcripts.is_empty():
-        raise NotMeasurable("ocr-accuracy: nobody was asked for a transcript (sight screenshot, ask ocr)")
+        raise NotMeasurable("ocr-accuracy: nobody was asked for a transcript (modality screenshot, ask ocr)")
     scores = (
         shown.drop_nulls("score").group_by(*series, "ask").agg(pl.col("score").mean()).collect(engine="streaming")
     )

@@ -1,6 +1,6 @@
 """Models: endpoints, recorded answers, fakes."""
 
-from eyetest.models.base import Backend, BatchModel, Call, CallError, Model, Pictures, ProbedModel, Surroundings
+from eyetest.models.base import Backend, BatchModel, Call, CallError, Images, Model, ProbedModel, Surroundings
 from eyetest.models.specs import BACKENDS, make_models, named_models, parse_models, read_models
 
 __all__ = [
@@ -9,8 +9,8 @@ __all__ = [
     "BatchModel",
     "Call",
     "CallError",
+    "Images",
     "Model",
-    "Pictures",
     "ProbedModel",
     "Surroundings",
     "make_models",

@@ -12,7 +12,7 @@ from PIL import Image as Pillow
 
 from eyetest.benchmarks.images import MAX_PIXELS, ImageStore
 from eyetest.errors import EyetestError, ImageError
-from eyetest.records import Asked, GreyPicture, Item, ModelEntry, Picture, Prompt, Request, Response, Words
+from eyetest.records import Asked, GrayImage, ImagePart, Item, ModelEntry, Prompt, Request, Response, Words
 from eyetest.records.tables import Method
 
 
@@ -94,7 +94,7 @@ class ProbedModel(Model, Protocol):
 class Surroundings(msgspec.Struct, frozen=True):
     """What a model may need from outside: images, and how long to wait."""
 
-    pictures: Any = None
+    images: Any = None
     connect_seconds: float = 10.0
     first_byte_seconds: float = 300.0
     total_seconds: float = 600.0
@@ -123,7 +123,7 @@ def weighed_response(
     return Response(request=call.id, outcome="answered", finish="stop", **{"tokens_out": 0, **known, **more})
 
 
-def pictures_of(prompt: Prompt) -> list[Picture | GreyPicture]:
+def images_of(prompt: Prompt) -> list[ImagePart | GrayImage]:
     """The images that a prompt shows, in order."""
     return [part for message in prompt.messages for part in message.parts if not isinstance(part, Words)]
 
@@ -132,7 +132,7 @@ _MOST_BYTES_KEPT = 16 * 2**20
 _GREY = 128
 
 
-class Pictures:
+class Images:
     """Reads images byte for byte as stored, never re-encoded."""
 
     def __init__(self, store: ImageStore) -> None:
@@ -140,9 +140,9 @@ class Pictures:
         self._kept: OrderedDict[str, bytes] = OrderedDict()
         self._size = 0
 
-    def data_url(self, part: Picture | GreyPicture) -> bytes:
+    def data_url(self, part: ImagePart | GrayImage) -> bytes:
         """``data:image/png;base64,…``, as it goes into a JSON string."""
-        if isinstance(part, GreyPicture):
+        if isinstance(part, GrayImage):
             return grey_url(part.width, part.height)
         sha256 = part.image.sha256
         url = self._kept.get(sha256)
@@ -155,9 +155,9 @@ class Pictures:
                 self._size -= len(self._kept.popitem(last=False)[1])
         return url
 
-    def open(self, part: Picture | GreyPicture) -> Pillow.Image:
+    def open(self, part: ImagePart | GrayImage) -> Pillow.Image:
         """A decoded RGB image."""
-        if isinstance(part, GreyPicture):
+        if isinstance(part, GrayImage):
             return _grey("RGB", part.width, part.height)
         return self._store.open(part.image).convert("RGB")
 
@@ -173,5 +173,5 @@ def grey_url(width: int, height: int) -> bytes:
 def _grey(mode: str, width: int, height: int) -> Pillow.Image:
     """Grey of a size that a benchmark claims for an image, which need not be true."""
     if not 0 < width * height <= MAX_PIXELS:
-        raise ImageError(f"a picture of {width:,} × {height:,} pixels; at most {MAX_PIXELS:,} are made")
+        raise ImageError(f"an image of {width:,} × {height:,} pixels; at most {MAX_PIXELS:,} are made")
     return Pillow.new(mode, (width, height), (_GREY,) * len(mode) if len(mode) > 1 else _GREY)

@@ -78,7 +78,7 @@ class ScriptedModel:
             said = call.item.references[0] if self._is_right(call) and call.item.references else "something else"
         else:
             position = shown_order(call.item, call.asked.condition).index(self._choice(call))
-            said = mark(call.asked.marks, position)
+            said = mark(call.asked.letters, position)
         if self.script.style == "cot" or call.asked.ask != "direct":
             return f"Let me think step by step. Everything considered, one answer fits best.\nAnswer: {said}"
         return f"The answer is {said}." if self.script.style == "sentence" else said
@@ -90,7 +90,7 @@ class ScriptedModel:
         return among[int(self._draw("which", *_key(call.asked)) * len(among))]
 
     def _is_right(self, call: Call) -> bool:
-        script, sighted = self.script, call.asked.sight in _SIGHTED
+        script, sighted = self.script, call.asked.modality in _SIGHTED
         skill = script.right if sighted or script.blind is None else script.blind
         return self._draw("right", *_key(call.asked)) < skill
 

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from eyetest.errors import InputError, nearest, param, short
 from eyetest.models.base import Backend, Model, Surroundings
 from eyetest.records import ModelEntry
@@ -17,7 +19,7 @@ _NAMED = re.compile(r"(?P<name>[\w.\-/: ]+?)=(?P<spec>[a-z]+:.*)", re.DOTALL)
 
 
 def parse_models(words: Sequence[str], models_file: Path | None = None) -> dict[str, ModelEntry]:
-    """The named models: specs, ``NAME=SPEC``, or names of the file; without words, all of the file."""
+    """The named models: specs, ``NAME=SPEC``, or names of the file (also ``A,B``); without words, all of the file."""
     learn_environment()
     listed = read_models(models_file) if models_file else {}
     if not words:
@@ -26,13 +28,19 @@ def parse_models(words: Sequence[str], models_file: Path | None = None) -> dict[
             raise InputError(f"no model: name one with {param('spec')}, such as {example}")
         return listed
     chosen: dict[str, ModelEntry] = {}
-    for word in words:
+    for word in (name for given in words for name in _names(given, listed)):
         name, entry = _one(word, listed)
         if name in chosen:
             mend = param("spec", "NAME=SPEC")
             raise InputError(f'two models are called "{plain_word(name)}"; give them names: {mend}')
         chosen[name] = entry
     return _named_harmlessly(chosen)
+
+
+def is_spec(word: str) -> bool:
+    """Whether a word is a spec of a known kind of model, with or without a name."""
+    named = _NAMED.fullmatch(word)
+    return any(part.partition(":")[0] in BACKENDS for part in (word, named["spec"] if named else "") if ":" in part)
 
 
 def read_models(path: Path) -> dict[str, ModelEntry]:
@@ -52,7 +60,22 @@ def named_models(content: Any, where: str) -> dict[str, ModelEntry]:
 
 def make_models(entries: dict[str, ModelEntry], surroundings: Surroundings) -> list[Model]:
     """The models, ready to be opened."""
-    return [BACKENDS[entry.spec.partition(":")[0]].make(name, entry, surroundings) for name, entry in entries.items()]
+    return [
+        BACKENDS[entry.spec.partition(":")[0]].make(name, entry, _own_waits(entry, surroundings))
+        for name, entry in entries.items()
+    ]
+
+
+def _own_waits(entry: ModelEntry, surroundings: Surroundings) -> Surroundings:
+    """The surroundings with how long an entry lets a call take."""
+    own = {"connect_seconds": entry.connect, "first_byte_seconds": entry.first_byte, "total_seconds": entry.timeout}
+    return msgspec.structs.replace(surroundings, **{name: value for name, value in own.items() if value is not None})
+
+
+def _names(word: str, listed: dict[str, ModelEntry]) -> list[str]:
+    """Names of the file between commas; anything else is one word, because specs hold commas."""
+    names = [part.strip() for part in word.split(",")]
+    return names if word not in listed and all(name in listed for name in names) else [word]
 
 
 def _one(word: str, listed: dict[str, ModelEntry]) -> tuple[str, ModelEntry]:

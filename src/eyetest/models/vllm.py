@@ -25,7 +25,7 @@ from eyetest.models.base import (
     CallError,
     Model,
     Surroundings,
-    pictures_of,
+    images_of,
     target_of,
     weighed_response,
 )
@@ -39,9 +39,9 @@ from eyetest.models.checkpoint.loading import (
     load_processor,
     wish_of,
 )
-from eyetest.models.checkpoint.rendering import RenderedPrompt, Renderer, names_of_pictures
+from eyetest.models.checkpoint.rendering import RenderedPrompt, Renderer, names_of_images
 from eyetest.models.trie import Fork, weigh
-from eyetest.records import GreyPicture, Likelihood, ModelEntry, Picture, Prompt, Response
+from eyetest.records import GrayImage, ImagePart, Likelihood, ModelEntry, Prompt, Response
 
 _ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
@@ -213,7 +213,7 @@ def _number(request: str) -> str:
 # Settings of vLLM's start, under its own names
 _ENGINE = ("dtype", "tensor_parallel_size", "max_model_len", "gpu_memory_utilization", "block_size", "enforce_eager")
 _IN_FLIGHT = 512  # default calls in flight; vLLM computes as many together as fit
-_PICTURES_KEPT = 64  # images kept open for the next questions about them
+_IMAGES_KEPT = 64  # images kept open for the next questions about them
 _MOST_HANDS = 4
 _MOST_TOKENS_WEIGHED = 128  # the most given tokens whose log-probabilities vLLM gives at once
 _MOST_LIKELIEST = 20
@@ -229,8 +229,8 @@ class VllmModel:
     def __init__(self, name: str, entry: ModelEntry, checkpoint: Checkpoint, surroundings: Surroundings) -> None:
         self.name, self._checkpoint = name, checkpoint
         self.entry = msgspec.structs.replace(entry, concurrency=entry.concurrency or _IN_FLIGHT)
-        self._pictures = surroundings.pictures
-        self._open_picture = lru_cache(_PICTURES_KEPT)(self._open)
+        self._images = surroundings.images
+        self._open_image = lru_cache(_IMAGES_KEPT)(self._open)
         check_settings("vllm", entry.sampling, _ENGINE)
         self.settings = {"engine": "vllm", **identity(entry, checkpoint, _ENGINE)}
         own = {key: value for key, value in entry.sampling.items() if key in _ENGINE}
@@ -246,7 +246,7 @@ class VllmModel:
                 "dtype": self.settings["dtype"],
             }
         )
-        self._hands = ThreadPoolExecutor(min(_MOST_HANDS, os.cpu_count() or 1), "vllm-pictures")
+        self._hands = ThreadPoolExecutor(min(_MOST_HANDS, os.cpu_count() or 1), "vllm-images")
 
     async def open(self) -> None:
         """Load the processor and the weights."""
@@ -276,7 +276,7 @@ class VllmModel:
         except CallError:
             raise
         except EyetestError as error:
-            raise CallError("picture", str(error)) from None
+            raise CallError("image", str(error)) from None
         if prompt.continuations:
             return await self._weighed(shown, call, prompt)
         return await self._written(shown, call, prompt)
@@ -291,18 +291,18 @@ class VllmModel:
         except CallError as error:
             return error
 
-    def _open(self, part: Picture | GreyPicture) -> Image:
-        picture: Image = self._pictures.open(part)
-        return picture
+    def _open(self, part: ImagePart | GrayImage) -> Image:
+        image: Image = self._images.open(part)
+        return image
 
     def _prepare(self, prompt: Prompt) -> tuple[RenderedPrompt, dict[str, Any]]:
         """A prompt as tokens, each image a placeholder, and its images."""
         (rendered,) = self._renderer.render([prompt])
-        pictures = [self._open_picture(part) for part in pictures_of(prompt)]
-        if not pictures:
+        images = [self._open_image(part) for part in images_of(prompt)]
+        if not images:
             return rendered, {}
-        names = list(names_of_pictures(prompt))
-        return rendered, {"multi_modal_data": {"image": pictures}, "multi_modal_uuids": {"image": names}}
+        names = list(names_of_images(prompt))
+        return rendered, {"multi_modal_data": {"image": images}, "multi_modal_uuids": {"image": names}}
 
     async def _weighed(self, shown: Mapping[str, Any], call: Call, prompt: RenderedPrompt) -> Response:
         """Likelihoods. Where a candidate changes the tokens of the prompt's end, it is scored separately."""

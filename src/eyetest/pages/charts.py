@@ -29,7 +29,7 @@ ElementTree.register_namespace("", _SVG)
 
 
 class ChartLinks(dict[str, ItemCount]):
-    """Link targets of chart parts. A renderer changes addresses, so a chart holds marks, which this maps."""
+    """Link targets of chart parts. A renderer changes addresses, so a chart holds letters, which this maps."""
 
     def mark(self, count: ItemCount) -> str:
         """The ``href`` of a part inside a chart."""

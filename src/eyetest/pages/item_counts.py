@@ -16,6 +16,7 @@ from eyetest.wording import typed
 
 HOST, PORT = "127.0.0.1", 8765  # where ``eyetest open`` is served by default
 INDEX = "index.html"
+_LAST_PORT = 65_535
 _MOST_IDS, _LONGEST = 2_000, 60_000  # ids in a link, and its length; servers refuse longer addresses
 
 
@@ -61,6 +62,20 @@ class ItemsAt(msgspec.Struct, frozen=True):
 NOWHERE = ItemsAt()
 
 
+def read_address(text: str | None) -> tuple[str, int | None]:
+    """Host and port of ``HOST:PORT``, ``HOST``, ``:PORT`` or ``PORT``; the port is None where none is named."""
+    if text is None:
+        return HOST, None
+    word = text.strip()
+    host, colon, port = word.rpartition(":")
+    if not colon or word.endswith("]"):
+        host, colon, port = ("", "", word) if word.isdecimal() else (word, "", "")
+    is_port = not port or (port.isascii() and port.isdecimal() and int(port[:6]) <= _LAST_PORT)
+    if not word or not is_port or (":" in host and not host.startswith("[")) or (colon and not port):
+        raise InputError(f"{heading('address')}: found {short(text)}, expected HOST:PORT, such as {HOST}:{PORT}")
+    return host.strip("[]") or HOST, int(port) if port else None
+
+
 def items_at(said: str | None, page: Path, places: Sequence[Path]) -> ItemsAt:
     """Target of links: an address, a bundle's folder, or what ``eyetest open`` serves of these places."""
     if said is None:
@@ -86,5 +101,5 @@ def _served(address: str, places: Sequence[Path]) -> ItemsAt:
         )
     if host not in (HOST, "localhost"):
         return ItemsAt(f"{address.rstrip('/')}/?")
-    more = [] if port == PORT else ["--port", port]
+    more = [] if port == PORT else ["--address", f"{host}:{port}"]
     return ItemsAt(f"{address.rstrip('/')}/?", typed("eyetest", "open", *places, *more))

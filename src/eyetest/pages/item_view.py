@@ -43,14 +43,14 @@ class Album:
         self._made: dict[str, Thumbnail] = {}
         self._bytes_left = _MOST_THUMBNAIL_BYTES
         self._pixels_left = _MOST_PIXELS
-        self.pictures: list[tuple[Thumbnail, str]] = []
+        self.images: list[tuple[Thumbnail, str]] = []
 
     def add(self, image: ImageRef, number: int) -> Thumbnail:
         """The thumbnail of an image."""
         made = self._made.get(image.sha256)
         if made is None:
             made = self._made[image.sha256] = self._make(image)
-        label = f"picture {number}, {image.width:,} × {image.height:,} pixels"
+        label = f"image {number}, {image.width:,} × {image.height:,} pixels"
         return msgspec.structs.replace(made, number=number, label=label)
 
     def _make(self, image: ImageRef) -> Thumbnail:
@@ -67,32 +67,32 @@ class Album:
             return Thumbnail(why_not="cannot be read")
         kind, data = _shortest(small)
         self._bytes_left -= len(data)
-        picture = Thumbnail(ref=f"picture-{len(self.pictures) + 1}", width=small.width, height=small.height)
-        self.pictures.append((picture, f"data:image/{kind};base64,{base64.b64encode(data).decode()}"))
-        return picture
+        thumbnail = Thumbnail(ref=f"image-{len(self.images) + 1}", width=small.width, height=small.height)
+        self.images.append((thumbnail, f"data:image/{kind};base64,{base64.b64encode(data).decode()}"))
+        return thumbnail
 
 
-def _small(picture: Pillow.Image, side: int) -> Pillow.Image:
+def _small(image: Pillow.Image, side: int) -> Pillow.Image:
     """A thumbnail in RGB on white, for any image mode."""
-    if picture.mode.startswith("I;16"):
-        picture = picture.convert("I").point(lambda value: value / 256).convert("L")
-    picture.thumbnail((side, side), reducing_gap=2)
-    picture = picture.convert("RGBA")
-    paper = Pillow.new("RGB", picture.size, "white")
-    paper.paste(picture, mask=picture.getchannel("A"))
+    if image.mode.startswith("I;16"):
+        image = image.convert("I").point(lambda value: value / 256).convert("L")
+    image.thumbnail((side, side), reducing_gap=2)
+    image = image.convert("RGBA")
+    paper = Pillow.new("RGB", image.size, "white")
+    paper.paste(image, mask=image.getchannel("A"))
     return paper
 
 
-def _shortest(picture: Pillow.Image) -> tuple[str, bytes]:
+def _shortest(image: Pillow.Image) -> tuple[str, bytes]:
     files = {kind: io.BytesIO() for kind in ("jpeg", "png")}
     for kind, file in files.items():
-        picture.save(file, kind, quality=80, optimize=True)
+        image.save(file, kind, quality=80, optimize=True)
     return min(((kind, file.getvalue()) for kind, file in files.items()), key=lambda coded: len(coded[1]))
 
 
-def draw_small(picture: Pillow.Image, side: int) -> tuple[str, bytes]:
+def draw_small(image: Pillow.Image, side: int) -> tuple[str, bytes]:
     """A thumbnail as a file of its own: its kind and its bytes."""
-    return _shortest(_small(picture, side))
+    return _shortest(_small(image, side))
 
 
 class Option(msgspec.Struct, frozen=True):
@@ -101,7 +101,7 @@ class Option(msgspec.Struct, frozen=True):
     letter: str
     text: list[str | int]
     correct: bool
-    pictures: list[Thumbnail]
+    images: list[Thumbnail]
 
 
 class ItemView(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,8 +111,8 @@ class ItemView(msgspec.Struct, frozen=True, kw_only=True):
     evidence: str
     item: Item | None = None
     question: list[str | int] = []
-    pictures: list[Thumbnail] = []
-    more_pictures: int = 0
+    images: list[Thumbnail] = []
+    more_images: int = 0
     options: list[Option] = []
     tags: list[tuple[str, str]] = []
     scores: list[tuple[str, str]] = []
@@ -120,9 +120,9 @@ class ItemView(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def narrow(self) -> bool:
         """Whether the options are images, or many and short, so that they fit in two columns."""
-        pictured = all(option.pictures for option in self.options)
+        imaged = all(option.images for option in self.options)
         short = self.item is not None and all(len(choice.text) <= 6 for choice in self.item.choices)
-        return pictured or (short and len(self.options) > 6)
+        return imaged or (short and len(self.options) > 6)
 
 
 def show_item(name: str, evidence: str, scores: list[tuple[str, str]], item: Item | None, album: Album) -> ItemView:
@@ -136,10 +136,10 @@ def show_item(name: str, evidence: str, scores: list[tuple[str, str]], item: Ite
         evidence=evidence,
         item=item,
         question=_parts(item.question, 900),
-        pictures=_pictures(gallery[:_GALLERY], item, album),
-        more_pictures=len(gallery[_GALLERY:]),
+        images=_images(gallery[:_GALLERY], item, album),
+        more_images=len(gallery[_GALLERY:]),
         options=[
-            Option(letter(index), _parts(choice.text, 240), choice.correct, _pictures(choice.images[:2], item, album))
+            Option(letter(index), _parts(choice.text, 240), choice.correct, _images(choice.images[:2], item, album))
             for index, choice in enumerate(item.choices)
         ],
         tags=_short_tags(item),
@@ -173,7 +173,7 @@ def _short_tags(item: Item) -> list[tuple[str, str]]:
     return [(key, clip(value, _SHORT_TAG)) for key, value in told[:_MOST_TAGS]]
 
 
-def _pictures(numbers: Iterable[int], item: Item, album: Album) -> list[Thumbnail]:
+def _images(numbers: Iterable[int], item: Item, album: Album) -> list[Thumbnail]:
     return [album.add(item.images[n - 1], n) for n in numbers if 0 < n <= len(item.images)]
 
 

@@ -8,7 +8,7 @@ import msgspec
 from eyetest.measures.stats.paired import holm
 from eyetest.probes import PROBES, Probe
 from eyetest.probes.subject import Subject
-from eyetest.records import NO_PICTURES, Finding, Severity, Verdict, VerdictKind
+from eyetest.records import NO_IMAGES, Finding, Severity, Verdict, VerdictKind
 
 ORDER = {severity: rank for rank, severity in enumerate(get_args(Severity))}  # the gravest first
 GRAVITY: dict[VerdictKind, int] = {"drop": 0, "fix": 1, "review": 2, "keep": 3}
@@ -40,7 +40,7 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def blindness(self) -> Finding | None:
         """The first statement, where no image is available."""
-        return next((finding for finding in self.findings if finding.kind == NO_PICTURES), None)
+        return next((finding for finding in self.findings if finding.kind == NO_IMAGES), None)
 
     @property
     def suggested(self) -> dict[str, VerdictKind]:
@@ -101,7 +101,7 @@ def run_audit(subject: Subject, names: Sequence[str] = (), extra: Sequence[Probe
 
 def gravest_first(finding: Finding) -> tuple[bool, int, int]:
     """Sort key of findings. Missing images come first, as they limit all that follows."""
-    return (finding.kind != NO_PICTURES or finding.severity != "bad", ORDER[finding.severity], -len(finding.items))
+    return (finding.kind != NO_IMAGES or finding.severity != "bad", ORDER[finding.severity], -len(finding.items))
 
 
 def hold(findings: Sequence[Finding], level: float) -> list[Finding]:

@@ -24,7 +24,7 @@ from eyetest.probes.images import (
     in_parallel,
     open_small,
 )
-from eyetest.probes.subject import Subject, has_its_pictures, no_pictures
+from eyetest.probes.subject import Subject, has_its_images, no_images
 from eyetest.records import PLACEHOLDER, Finding, ImageRef, Item
 from eyetest.text import folded, words
 from eyetest.wording import counted, listed
@@ -55,16 +55,16 @@ class DuplicateItems:
 
 def comparable(items: Iterable[Item]) -> list[Item]:
     """Items whose images are all available; otherwise words alone do not decide."""
-    return [item for item in items if has_its_pictures(item)]
+    return [item for item in items if has_its_images(item)]
 
 
 def _not_compared(subject: Subject, compared: int) -> Iterator[Finding]:
     if not compared:
-        yield no_pictures(DuplicateItems.name, "repeated questions were not looked for, since pictures may differ")
+        yield no_images(DuplicateItems.name, "repeated questions were not looked for, since images may differ")
     elif left := len(subject.items) - compared:
-        title = f"{counted(left, 'item')} not compared with others, for lack of pictures"
+        title = f"{counted(left, 'item')} not compared with others, for lack of images"
         yield _finding("not-compared", severity="note", title=title, numbers={"items": left},
-                       detail="Two questions of the same words may show different pictures.")  # fmt: skip
+                       detail="Two questions of the same words may show different images.")  # fmt: skip
 
 
 def question_key(item: Item, one_of: Mapping[str, str] = MappingProxyType({})) -> Key:
@@ -108,7 +108,7 @@ def _duplicates(groups: list[list[Item]]) -> Iterator[Finding]:
         evidence = {item.id: f"repeats {group[0].id}" for group in groups for item in group[1:]}
         yield _finding("duplicate-items", evidence, groups, severity="bad", verdict="drop",
                        title=f"{counted(extra, 'repeat')} of another item, in {counted(len(groups), 'group')}",
-                       detail="Same question, options, pictures and gold. `--fix` keeps the first.")  # fmt: skip
+                       detail="Same question, options, images and gold. `--fix` keeps the first.")  # fmt: skip
 
 
 def repeats_on_copies(items: Iterable[Item], copies: Iterable[Sequence[str]]) -> Iterator[Finding]:
@@ -128,9 +128,9 @@ def repeats_on_copies(items: Iterable[Item], copies: Iterable[Sequence[str]]) ->
         }
         yield _finding("repeats-on-copied-images", evidence, groups, severity="bad", verdict="review",
                        probe="duplicate-images",
-                       title=f"{counted(len(groups), 'question')} asked again on a copy of the picture",
-                       detail="Same words and options, perhaps in another order; the pictures show the same in other "
-                       "bytes. `--fix` leaves them, since that pictures show the same is a judgement.")  # fmt: skip
+                       title=f"{counted(len(groups), 'question')} asked again on a copy of the image",
+                       detail="Same words and options, perhaps in another order; the images show the same in other "
+                       "bytes. `--fix` leaves them, since that images show the same is a judgement.")  # fmt: skip
 
 
 def _across_splits(same: list[list[Item]]) -> Iterator[Finding]:
@@ -158,7 +158,7 @@ def _in_other(items: Sequence[Item], other: Subject) -> Iterator[Finding]:
     if evidence:
         title = f"{counted(len(evidence), 'question')} also in {other.benchmark.manifest.name}"
         yield _finding("questions-also-in-other", evidence, severity="bad", title=title, numbers={},
-                       detail="Same question, options and pictures.")  # fmt: skip
+                       detail="Same question, options and images.")  # fmt: skip
 
 
 def _triples(text: str) -> frozenset[str]:
@@ -190,7 +190,7 @@ def _near(level: float, items: Sequence[Item], exact: set[str]) -> Iterator[Find
             evidence.setdefault(other.id, f"{alike:.0%} of its words as in {one.id}")
         yield _finding("near-duplicate-questions", evidence, [[one, other] for one, other, _ in pairs],
                        severity="suspect", verdict="review",
-                       title=f"{counted(len(pairs), 'pair')} of questions about one picture differ in a word or two",
+                       title=f"{counted(len(pairs), 'pair')} of questions about one image differ in a word or two",
                        detail=f"At least {level:.0%} of their word triples are the same.")  # fmt: skip
 
 
@@ -215,13 +215,13 @@ class DuplicateImages:
     """Finds images that a benchmark shows more than once, or shares with another."""
 
     name = "duplicate-images"
-    summary = "Do items show the same picture, or a copy of it?"
+    summary = "Do items show the same image, or a copy of it?"
 
     def run(self, subject: Subject) -> Iterable[Finding]:
         """Identical and near-identical images, within the benchmark, across its splits and with another one."""
         gallery = _Gallery(subject)
         if not gallery.own:
-            yield no_pictures(DuplicateImages.name, "copies of pictures were not looked for")
+            yield no_images(DuplicateImages.name, "copies of images were not looked for")
             return
         copies = find_copies(gallery)
         yield from _identical(gallery)
@@ -289,7 +289,7 @@ class _Gallery:
         return Finding(
             probe=DuplicateImages.name,
             kind=kind,
-            title=f"{len(groups):,} pictures {title} ({len(evidence):,} items)" if groups else none,
+            title=f"{len(groups):,} images {title} ({len(evidence):,} items)" if groups else none,
             items=tuple(sorted(evidence, key=self.order.__getitem__)),
             groups=tuple(map(tuple, groups)),
             evidence=evidence,
@@ -362,13 +362,13 @@ def _identical(gallery: _Gallery) -> Iterator[Finding]:
     groups = [tuple(items) for items in gallery.own.values() if len(items) > 1]
     if groups:
         evidence = {
-            item: f"same picture as {_named(group, item, len(group) - 1)}" for group in groups for item in group
+            item: f"same image as {_named(group, item, len(group) - 1)}" for group in groups for item in group
         }
         detail = (
-            "Equal bytes. Several questions on one picture are normal; they are not independent of each other, so "
-            "resample pictures rather than items, and never let one picture lie on both sides of a split."
+            "Equal bytes. Several questions on one image are normal; they are not independent of each other, so "
+            "resample images rather than items, and never let one image lie on both sides of a split."
         )
-        numbers = {"pictures": len(gallery.own), "groups": len(groups), "items": len(evidence)}
+        numbers = {"images": len(gallery.own), "groups": len(groups), "items": len(evidence)}
         what = {"severity": "note", "verdict": "keep", "detail": detail, "numbers": numbers}
         yield gallery.finding("identical-images", groups, evidence, "are shown by more than one item", **what)
 
@@ -389,12 +389,12 @@ def _near_identical(gallery: _Gallery, copies: Copies) -> Finding:
             for item in gallery.own[image]:
                 if others := len(items) - len(alone) - (item not in alone):
                     agreement = f"worst spot agrees to {best.get(image, 1.0):.2f}"
-                    evidence[item] = f"a copy of the picture of {_named(first, item, others)}; {agreement}"
+                    evidence[item] = f"a copy of the image of {_named(first, item, others)}; {agreement}"
     detail = (
-        "Pictures that look alike were laid over each other and compared in small windows; only pairs that agree "
+        "Images that look alike were laid over each other and compared in small windows; only pairs that agree "
         "everywhere are listed. A change smaller than a letter can be missed."
     )
-    none = f"None of the {len(gallery.own):,} pictures is a copy of another"
+    none = f"None of the {len(gallery.own):,} images is a copy of another"
     numbers = {"groups": len(groups), "pairs_compared": copies.compared, "pairs_left_out": copies.left_out}
     what = {"none": none, "detail": detail + copies.limit, "numbers": numbers}
     return gallery.finding(
@@ -422,10 +422,10 @@ def _images_across_splits(gallery: _Gallery, copies: Copies) -> Iterator[Finding
                 text = f"{split}; also in {gallery.splits[others[0]]}: {_named(others, '', len(others))}"
                 evidence |= {item: text for item in group if gallery.splits[item] == split}
     detail = (
-        "By the tag `split`; equal and near-identical pictures. Whoever trains or tunes on one split has seen the "
-        "pictures of the other."
+        "By the tag `split`; equal and near-identical images. Whoever trains or tunes on one split has seen the "
+        "images of the other."
     )
-    what = {"none": "No picture lies in more than one split", "detail": detail + copies.limit}
+    what = {"none": "No image lies in more than one split", "detail": detail + copies.limit}
     yield gallery.finding("images-across-splits", groups, evidence, "lie in more than one split", **what)
 
 
@@ -439,11 +439,11 @@ def _images_in_other(gallery: _Gallery, copies: Copies, name: str) -> Finding:
             groups.append(ours)
             evidence |= {item: f"in {name}: {_named(theirs, '', len(theirs))}" for item in ours}
     detail = (
-        "Equal and near-identical pictures. Results on the two are not independent, and what was trained on one has "
+        "Equal and near-identical images. Results on the two are not independent, and what was trained on one has "
         "seen part of the other."
     )
     what = {
-        "none": f"No picture is in {name} too",
+        "none": f"No image is in {name} too",
         "severity": "bad" if groups else "sound",
         "detail": detail + copies.limit,
         "numbers": {"groups": len(groups), "other": name},

@@ -49,7 +49,7 @@ _CUES: dict[str, re.Pattern[str]] = {
     "article first": re.compile(r"^\W*(a|an|the)\b"),
     "and": re.compile(r"\band\b|&"),
     "or": re.compile(r"\bor\b"),
-    "picture": re.compile(r"<image>"),
+    "image": re.compile(r"<image>"),
 }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from eyetest.measures.stats.luck import as_odd, guessing, uneven
+from eyetest.measures.stats.chance import as_odd, guessing, uneven
 from eyetest.probes.features import decimals
 from eyetest.probes.subject import Subject, by_option_count, by_tags, no_choices, too_few
 from eyetest.records import Finding, Item, letter
@@ -101,7 +101,7 @@ class Positions:
                 verdict="fix",
                 title=f"The gold is {letter(oddest)} in {percent(share)} of the {len(items):,} items with {options} "
                 f"options; {percent(expected)} if spread evenly",
-                detail="Answering one letter always, or never, beats luck. `--fix` reorders options to spread golds.",
+                detail="Answering one letter always, or never, beats chance. `--fix` reorders options.",
                 p=uneven(counts, subject.rng("positions", options)),
                 numbers={"options": options, "positions": counts, "expected": len(items) / options, "n": len(items)},
             )
@@ -128,7 +128,7 @@ class NamedAnswer:
             yield Finding(probe=self.name, kind="answer-in-question", severity="sound", title=title)
             return
         others = [item for item, only in named if item.gold[0] != only]
-        by_luck = sum(1 / (len(item.choices) - 1) for item in others)
+        by_chance = sum(1 / (len(item.choices) - 1) for item in others)
         chances = [1 / len(item.choices) for item, _ in named]
         avoids = len(golds) < sum(chances)
         evidence = {item.id: f'the question says "{item.choices[item.gold[0]].text}"' for item in golds}
@@ -138,15 +138,15 @@ class NamedAnswer:
             severity="suspect",
             verdict="review",
             title=f"Of {len(named):,} questions that name just one option, that is the gold in only "
-            f"{percent(len(golds) / len(named))}; {percent(sum(chances) / len(named))} by luck"
+            f"{percent(len(golds) / len(named))}; {percent(sum(chances) / len(named))} by chance"
             if avoids
-            else f"{len(golds):,} times the question names its answer and no other option; {by_luck:.0f} by luck",
+            else f"{len(golds):,} times the question names its answer and no other option; {by_chance:.0f} by chance",
             detail=f"Where a question names exactly one option, it is the gold in {percent(len(golds) / len(named))} "
-            "of cases. What luck does is estimated from questions that name one wrong option.",
+            "of cases. What chance does is estimated from questions that name one wrong option.",
             items=() if avoids else tuple(evidence),
             evidence={} if avoids else evidence,
             p=as_odd(len(golds), chances),
-            numbers={"named": len(named), "gold": len(golds), "by_luck": by_luck},
+            numbers={"named": len(named), "gold": len(golds), "by_chance": by_chance},
         )
 
 
@@ -228,9 +228,9 @@ class Looks:
                 severity="suspect",
                 verdict="keep",
                 title=f"The gold is {what} in {'only ' if avoids else ''}{percent(len(hits) / len(told))} "
-                f"of {len(told):,} items; {percent(expected / len(told))} by luck",
+                f"of {len(told):,} items; {percent(expected / len(told))} by chance",
                 detail="A guesser who knows this habit "
-                + ("rules options out without a picture." if avoids else "needs no picture."),
+                + ("rules options out without an image." if avoids else "needs no image."),
                 items=() if avoids else tuple(hits),
                 p=as_odd(len(hits), chances),
                 numbers={"n": len(told), "hits": len(hits), "expected": expected},

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from eyetest.benchmarks.rows.layout import KNOWN_COLUMNS, is_picture_file
+from eyetest.benchmarks.rows.layout import KNOWN_COLUMNS, is_image_file
 from eyetest.errors import param, short
 from eyetest.probes.images import image_facts
 from eyetest.probes.option_order import empty_options, lost_options, repeated_options
-from eyetest.probes.subject import Subject, defects, names_pictures
-from eyetest.records import NO_PICTURES, Finding, Item, Severity, VerdictKind, letter
+from eyetest.probes.subject import Subject, defects, names_images
+from eyetest.records import NO_IMAGES, Finding, Item, Severity, VerdictKind, letter
 from eyetest.wording import counted, listed
 
 _MAYBE_A_VALUE = {"none", "na", "n/a"}
@@ -34,11 +34,11 @@ class Malformed:
         items = subject.items
         yield from self._options(items)
         yield from self._golds(items)
-        if subject.shows_pictures:
-            yield from self._pictures(items)
-            yield from self._sights(subject)
+        if subject.shows_images:
+            yield from self._images(items)
+            yield from self._modalities(subject)
         elif items:
-            yield _without_pictures(items)
+            yield _without_images(items)
 
     def _options(self, items: list[Item]) -> Iterator[Finding]:
         for find, kind, what, detail in _BAD_OPTIONS:
@@ -66,9 +66,9 @@ class Malformed:
         single = {item.id: item.choices[0].text for item in items if len(item.choices) == 1}
         yield from _findings("one-option", "bad", "drop", single, "a single option", "There is nothing to choose.")
 
-    def _pictures(self, items: list[Item]) -> Iterator[Finding]:
+    def _images(self, items: list[Item]) -> Iterator[Finding]:
         absent = {
-            item.id: f"names {short(named)}, which is not here" for item in items if (named := _absent_picture(item))
+            item.id: f"names {short(named)}, which is not here" for item in items if (named := _absent_image(item))
         } | {
             item.id: f"names image {max(item.image_numbers)}, has none"
             for item in items
@@ -80,23 +80,21 @@ class Malformed:
             if item.names_more_images
         }
         yield from _findings("more-images-named", "note", "keep", more, "a text that names more images than it has",
-                          "Marks may be printed inside the image; models are sent the text as it is.")  # fmt: skip
-        yield from _findings(
-            "missing-image", "bad", "review", absent, "a text that names a picture that is not there"
-        )
+                          "Letters may be printed inside the image; models are sent the text as it is.")  # fmt: skip
+        yield from _findings("missing-image", "bad", "review", absent, "a text that names an image that is not there")
         share = sum(bool(item.images) for item in items) / max(len(items), 1)
         if 0.5 <= share < 1:
-            bare = {item.id: "no picture" for item in items if not item.images and item.id not in absent}
-            yield from _findings("no-image", "suspect", "review", bare, "no picture, where most items have one")
+            bare = {item.id: "no image" for item in items if not item.images and item.id not in absent}
+            yield from _findings("no-image", "suspect", "review", bare, "no image, where most items have one")
         unused = {
-            item.id: f"{len(item.images)} pictures, named: {', '.join(map(str, item.image_numbers))}"
+            item.id: f"{len(item.images)} images, named: {', '.join(map(str, item.image_numbers))}"
             for item in items
             if item.image_numbers and len(set(item.image_numbers)) < len(item.images)
         }
-        title = "a picture that no text names, beside some that are"
+        title = "an image that no text names, beside some that are"
         yield from _findings("unnamed-image", "note", "review", unused, title)
 
-    def _sights(self, subject: Subject) -> Iterator[Finding]:
+    def _modalities(self, subject: Subject) -> Iterator[Finding]:
         """Images that are available but show nothing."""
         facts = image_facts(subject)
         broken, blank, tiny = Seen(), Seen(), Seen()
@@ -109,9 +107,9 @@ class Malformed:
                     blank[item.id] = f"image {number} is one colour"
                 elif fact.tiny:
                     tiny[item.id] = f"image {number} is {image.width} × {image.height} pixels"
-        yield from _findings("unreadable-image", "bad", "review", broken, "a picture that cannot be decoded")
-        yield from _findings("one-colour-image", "bad", "review", blank, "a picture of a single colour")
-        yield from _findings("tiny-image", "suspect", "review", tiny, "a picture too small to show much")
+        yield from _findings("unreadable-image", "bad", "review", broken, "an image that cannot be decoded")
+        yield from _findings("one-colour-image", "bad", "review", blank, "an image of a single colour")
+        yield from _findings("tiny-image", "suspect", "review", tiny, "an image too small to show much")
 
 
 def _findings(
@@ -121,29 +119,29 @@ def _findings(
     return defects(Malformed.name, kind, severity, seen, title, verdict=verdict, detail=detail)
 
 
-def _absent_picture(item: Item) -> str:
+def _absent_image(item: Item) -> str:
     """The file or address of the image of an item without images. A mere id may belong to anything."""
-    named = names_pictures(item)
-    return next((n for tag, n in named.items() if tag in KNOWN_COLUMNS["images"] or is_picture_file(n)), "")
+    named = names_images(item)
+    return next((n for tag, n in named.items() if tag in KNOWN_COLUMNS["images"] or is_image_file(n)), "")
 
 
-def _without_pictures(items: list[Item]) -> Finding:
+def _without_images(items: list[Item]) -> Finding:
     """The first finding where no probe saw an image."""
-    named = Counter(where for item in items for where in names_pictures(item))
-    naming = sum(bool(names_pictures(item)) for item in items)
+    named = Counter(where for item in items for where in names_images(item))
+    naming = sum(bool(names_images(item)) for item in items)
     if named:
-        title = f"No picture is here, and {naming:,} of {counted(len(items), 'item')} name one"
-        title += f" ({listed(named, 3)}): nothing that needs pictures was tested"
+        title = f"No image is here, and {naming:,} of {counted(len(items), 'item')} name one"
+        title += f" ({listed(named, 3)}): nothing that needs images was tested"
     else:
-        title = "No item has a picture, and no column names one: nothing that needs pictures was tested"
+        title = "No item has an image, and no column names one: nothing that needs images was tested"
     return Finding(
         probe=Malformed.name,
-        kind=NO_PICTURES,
+        kind=NO_IMAGES,
         severity="bad" if named else "untested",
         verdict="keep",
         title=title,
-        detail="Repeats, copies and pictures that show nothing were not looked for, and `--fix` removes no item. "
-        "Put the pictures where the file names them, or say where they are: "
+        detail="Repeats, copies and images that show nothing were not looked for, and `--fix` removes no item. "
+        "Put the images where the file names them, or say where they are: "
         f"`{param('images', 'DIR')}`, `{param('fields', 'images=COLUMN')}`.",
         numbers={"items": len(items), "naming": naming},
     )

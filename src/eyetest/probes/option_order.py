@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from eyetest.benchmarks.rows.options import bring_marks
+from eyetest.benchmarks.rows.options import bring_letters
 from eyetest.probes.subject import Subject, defects, untested
 from eyetest.records import Finding, Item, Severity, letter
 from eyetest.text import option_key
@@ -79,14 +79,14 @@ class OptionOrder:
         letters = {item.id: _named(item, positions) for item in offering if (positions := other_letters(item))}
         yield from self._findings("letter-options", "suspect", letters, "with a letter offered under another letter",
                                'Whoever answers "B" may mean the option B or the option that says "B". Put such '
-                               "options under their own marks, or give them other words.")  # fmt: skip
+                               "options under their own letters, or give them other words.")  # fmt: skip
         marked = {
             item.id: "; ".join(choice.text[:20] for choice in item.choices[:3])
             for item in offering
-            if bring_marks([choice.text for choice in item.choices])
+            if bring_letters([choice.text for choice in item.choices])
         }
-        yield from self._findings("marked-options", "suspect", marked, "with options that bring marks of their own",
-                               'A model is shown "A. B. sheep" or the like. Importing the file anew takes marks off '
+        yield from self._findings("marked-options", "suspect", marked, "with options that bring letters of their own",
+                               'A model is shown "A. B. sheep" or the like. Importing the file again removes letters '
                                "where they are in order; `--fix` leaves such options where they are.")  # fmt: skip
         named = {item.id: f'"{phrase}"' for item in offering if (phrase := named_options(item))}
         yield from self._findings("named-options", "note", named, "whose question names its letters or their number",
@@ -114,10 +114,10 @@ def _refers(text: str) -> bool:
 
 def other_letters(item: Item) -> list[int]:
     """Positions of options that are only the mark of another option of the same item."""
-    marks = {letter(i) for i in range(len(item.choices))}
+    letters = {letter(i) for i in range(len(item.choices))}
     matches = [_LETTER.fullmatch(choice.text) for choice in item.choices]
     said = [match[1].upper() if match else "" for match in matches]
-    return [i for i, text in enumerate(said) if text in marks and text != letter(i)]
+    return [i for i, text in enumerate(said) if text in letters and text != letter(i)]
 
 
 def lost_options(item: Item) -> list[int]:
@@ -171,7 +171,7 @@ def can_reorder(item: Item) -> bool:
     if item.group or _NAMES_OPTIONS.search(item.question) or _NAMES_OPTIONS.search(item.hint):
         return False
     texts = [choice.text for choice in item.choices]
-    return not bring_marks(texts) and not any(map(is_tied, texts))
+    return not bring_letters(texts) and not any(map(is_tied, texts))
 
 
 def closing_options(item: Item) -> list[int]:

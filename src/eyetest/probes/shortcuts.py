@@ -47,10 +47,10 @@ _AT_ONCE = 10  # trees whose leaves are summed together: more need more memory, 
 _SAME = 1e-5  # scores that differ by less than this, in standard deviations, are ties: rounding must not break them
 
 Scores = NDArray[np.floating]
-Fit = Callable[["Trial"], Scores]
+Fit = Callable[["Sample"], Scores]
 
 
-class Trial:
+class Sample:
     """Which golds are learnt, the true ones in the first column, and which items are held out together."""
 
     def __init__(self, table: Table, golds: Ints, folds: Ints) -> None:
@@ -98,7 +98,7 @@ class Shortcuts:
         least = max(LEAST_ITEMS, subject.thresholds.min_items)
         if len(items) < least or len(set(groups)) < 2:
             title = f"{len(items)} choice items are too few to learn shortcuts from"
-            detail = f"At least {least} with one gold each, on two or more unrelated pictures, are needed."
+            detail = f"At least {least} with one gold each, on two or more unrelated images, are needed."
             yield untested(NAME, "too-few-to-learn", title, detail, n=len(items), least=least)
             return
         rng = subject.rng(NAME, "golds")
@@ -113,10 +113,10 @@ class Shortcuts:
             guesses = []
             for learner, fit in fits.items():
                 subject.progress(self.summary, done / steps)
-                trial = Trial(table, golds[:, : 1 + counts[learner]], folds)
+                sample = Sample(table, golds[:, : 1 + counts[learner]], folds)
                 with one_thread():
-                    scores = fit(trial)
-                guesses.append(Guess(view, learner, trial.credits(scores), gold_excess(trial, scores)))
+                    scores = fit(sample)
+                guesses.append(Guess(view, learner, sample.credits(scores), gold_excess(sample, scores)))
                 done += 1
             yield from _report(subject, table, guesses)
         subject.progress(self.summary, 1.0)
@@ -127,7 +127,7 @@ def image_groups(items: Sequence[Item]) -> list[int]:
     sets = DisjointSets[int]()
     first: dict[tuple[str, str], int] = {}
     for index, item in enumerate(items):
-        for key in (("item", item.group or item.id), *(("picture", image.sha256) for image in item.images)):
+        for key in (("item", item.group or item.id), *(("image", image.sha256) for image in item.images)):
             sets.join(first.setdefault(key, index), index)
     return [sets.root(index) for index in range(len(items))]
 
@@ -235,31 +235,31 @@ def _report(subject: Subject, table: Table, guesses: Sequence[Guess]) -> Iterato
     yield _given_away(view, evidence, sure[:, 1:].sum(axis=0), (len(table), len(subject.choice_items)))
 
 
-def _given_away(view: str, evidence: dict[str, str], by_luck: Ints, of: tuple[int, int]) -> Finding:
+def _given_away(view: str, evidence: dict[str, str], by_chance: Ints, of: tuple[int, int]) -> Finding:
     """The test of how many items are listed, which detects a few strong shortcuts that accuracy hides."""
-    luck, most = float(by_luck.mean()), int(by_luck.max())
+    chance, most = float(by_chance.mean()), int(by_chance.max())
     return Finding(
         probe=NAME,
         kind=f"{view}-given-away",
         severity="suspect",
-        title=f"From {_WHAT[view]} alone: {len(evidence):,} golds are nearly given away, {luck:.0f} by luck",
-        detail=f"All learners give these golds much more than luck does; with random golds that happened to "
-        f"{luck:.1f} items, at most to {most} ({len(by_luck)} draws). Few items with one habit (the "
+        title=f"From {_WHAT[view]} alone: {len(evidence):,} golds are nearly given away, {chance:.0f} by chance",
+        detail=f"All learners give these golds much more than chance does; with random golds that happened to "
+        f"{chance:.1f} items, at most to {most} ({len(by_chance)} draws). Few items with one habit (the "
         "gold is the longest, the question names it) hardly move an accuracy; here they show. " + _sampled(*of),
         items=tuple(evidence),
         evidence=evidence,
-        p=as_many(len(evidence), by_luck, _SMALLEST_P),
-        numbers={"n": of[0], "listed": len(evidence), "null_mean": luck, "null_max": most, "view": view},
+        p=as_many(len(evidence), by_chance, _SMALLEST_P),
+        numbers={"n": of[0], "listed": len(evidence), "null_mean": chance, "null_max": most, "view": view},
     )
 
 
 def _evidence(table: Table, guesses: Sequence[Guess], index: int) -> str:
-    item, luck = table.items[index], 1 / table.counts[index]
-    said = " and ".join(f"{percent(luck + float(g.excess[index, 0]))} ({g.learner})" for g in guesses)
-    unseen = "question and pictures" if guesses[0].view == "surface" else "pictures"
+    item, chance = table.items[index], 1 / table.counts[index]
+    said = " and ".join(f"{percent(chance + float(g.excess[index, 0]))} ({g.learner})" for g in guesses)
+    unseen = "question and images" if guesses[0].view == "surface" else "images"
     text = item.choices[item.gold[0]].text
     shown = text if len(text) <= 60 else f"{text[:57]}…"
-    return f'the gold "{shown}" gets {said} with {unseen} hidden; luck gives {percent(luck)}'
+    return f'the gold "{shown}" gets {said} with {unseen} hidden; chance gives {percent(chance)}'
 
 
 def _finding(subject: Subject, table: Table, guess: Guess, evidence: dict[str, str]) -> Finding:
@@ -309,7 +309,7 @@ def _title(numbers: dict[str, Any], p: float, level: float) -> str:
     main = numbers["commonest"]
     learner = _LEARNERS[numbers["learner"]]
     title = f"From {_WHAT[numbers['view']]} alone: {_whole(main['accuracy'])} right by {learner}"
-    title += f", {_whole(main['null_mean'])} by luck"
+    title += f", {_whole(main['null_mean'])} by chance"
     if main["n"] < numbers["n"]:
         title += f" with {main['options']} options"
     kind = where_it_sits(numbers["by_option_kind"]) if p <= level else ""
@@ -326,7 +326,7 @@ def _whole(share: float) -> str:
 
 def _detail(numbers: dict[str, Any], available: int) -> str:
     text = (
-        f"{_LEARNERS[numbers['learner']].capitalize()}, trained on the other folds (no picture in two of them), "
+        f"{_LEARNERS[numbers['learner']].capitalize()}, trained on the other folds (no image in two of them), "
         f"picked the gold in {percent(numbers['accuracy'])} of {numbers['n']:,} items; with random golds it picks "
         f"{percent(numbers['null_mean'])} ± {percent(numbers['null_sd'])} ({numbers['permutations']} draws). "
         "Positions of options were hidden from it. "
@@ -336,7 +336,7 @@ def _detail(numbers: dict[str, Any], available: int) -> str:
         name = "numbers" if kind == "numeric" else "not numbers"
         text += (
             f"Where options are {name}: {percent(figures['accuracy'])} right, "
-            f"{percent(figures['null_mean'])} by luck ({figures['n']:,} items). "
+            f"{percent(figures['null_mean'])} by chance ({figures['n']:,} items). "
         )
     advice = {
         "numeric": "Look at the numbers first: golds should be as often the smallest or largest as in the middle.",
@@ -350,10 +350,10 @@ def _sampled(number: int, available: int) -> str:
     return f"A sample: there are {available:,} choice items. " if number < available else ""
 
 
-def ridge(columns: NDArray[np.floating], penalty: float, trial: Trial) -> Scores:
+def ridge(columns: NDArray[np.floating], penalty: float, sample: Sample) -> Scores:
     """Held-out scores of every option by ridge regression, for all sets of golds."""
-    targets = trial.targets
-    folds = [np.flatnonzero(trial.row_folds == fold) for fold in np.unique(trial.folds)]
+    targets = sample.targets
+    folds = [np.flatnonzero(sample.row_folds == fold) for fold in np.unique(sample.folds)]
     grams = [columns[rows].T @ columns[rows] for rows in folds]
     sides = [columns[rows].T @ targets[rows] for rows in folds]
     gram, side = np.sum(grams, axis=0), np.sum(sides, axis=0)
@@ -366,14 +366,14 @@ def ridge(columns: NDArray[np.floating], penalty: float, trial: Trial) -> Scores
     return scores
 
 
-def random_trees(columns: Floats, seed: int, trial: Trial) -> Scores:
+def random_trees(columns: Floats, seed: int, sample: Sample) -> Scores:
     """Held-out scores of every option as the mean, over many random trees, of the golds in its leaf."""
     noise = np.random.default_rng(seed).standard_normal(len(columns))  # splits are drawn without looking at golds
     trees = ExtraTreesRegressor(TREES, max_features=1, min_samples_leaf=_LEAF, random_state=seed % 2**32)
     leaves = np.asarray(trees.fit(columns, noise).apply(columns), dtype=np.int64)
-    targets = trial.targets
+    targets = sample.targets
     scores = np.zeros(targets.shape, dtype=np.float32)
-    folds = [trial.row_folds == fold for fold in np.unique(trial.folds)]
+    folds = [sample.row_folds == fold for fold in np.unique(sample.folds)]
     for first in range(0, leaves.shape[1], _AT_ONCE):
         membership = _membership(leaves[:, first : first + _AT_ONCE])
         sums = [membership[fold].T @ targets[fold] for fold in folds]
@@ -396,15 +396,15 @@ def _membership(leaves: NDArray[np.int64]) -> sparse.csr_array:
     )
 
 
-def gold_excess(trial: Trial, scores: Scores) -> Floats:
+def gold_excess(sample: Sample, scores: Scores) -> Floats:
     """The probability of each item's gold beyond chance, after calibration of the scores."""
-    table = trial.table
+    table = sample.table
     chance = 1 / table.counts
     centred = table.centred(scores.astype(np.float64))
-    right = (centred * trial.targets).sum(axis=0)
+    right = (centred * sample.targets).sum(axis=0)
     stretch = np.maximum(right / np.maximum((centred**2).sum(axis=0), 1e-12), 0.0)
     chances = np.maximum(table.spread(chance)[:, None] + stretch * centred, 1e-6)
-    golds = np.take_along_axis(chances, trial.golds, axis=0)
+    golds = np.take_along_axis(chances, sample.golds, axis=0)
     return np.asarray(golds / np.add.reduceat(chances, table.starts, axis=0) - chance[:, None])
 
 

@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 
 from eyetest.benchmarks import Benchmark
-from eyetest.benchmarks.rows.layout import named_pictures
-from eyetest.records import NO_PICTURES, Finding, Item, Severity
+from eyetest.benchmarks.rows.layout import named_images
+from eyetest.records import NO_IMAGES, Finding, Item, Severity
 from eyetest.store.handwritten import convert, parse_yaml, read_yaml
 
 Progress = Callable[[str, float], None]
@@ -91,7 +91,7 @@ class Subject:
         return list(self.benchmark)
 
     @cached_property
-    def shows_pictures(self) -> bool:
+    def shows_images(self) -> bool:
         """Whether any image is available."""
         return any(item.images for item in self.items)
 
@@ -129,17 +129,17 @@ def by_tags(items: Iterable[Item]) -> dict[str, dict[str, list[Item]]]:
     return {tag: groups for tag, groups in by_tag.items() if 2 <= len(groups) <= _MOST_VALUES}
 
 
-def has_its_pictures(item: Item) -> bool:
+def has_its_images(item: Item) -> bool:
     """Whether all images of an item are available; else it is unknown whether two items show the same."""
     return bool(item.images) and all(1 <= number <= len(item.images) for number in item.image_numbers)
 
 
-def names_pictures(item: Item) -> dict[str, str]:
+def names_images(item: Item) -> dict[str, str]:
     """How an item without images refers to some, by where it does so: a text, or a tag of the source."""
     if item.images:
         return {}
     placed = item.image_numbers or any("<image>" in text for text in item.texts)
-    return named_pictures(item.tags) | ({"placeholders": "<image …>"} if placed else {})
+    return named_images(item.tags) | ({"placeholders": "<image …>"} if placed else {})
 
 
 def defects(
@@ -177,6 +177,6 @@ def no_choices(probe: str, subject: "Subject") -> Finding:
     return untested(probe, "no-choices", title, items=len(subject.items))
 
 
-def no_pictures(probe: str, what: str) -> Finding:
+def no_images(probe: str, what: str) -> Finding:
     """Result of an image probe on a benchmark without available images."""
-    return untested(probe, NO_PICTURES, f"No picture is here: {what}")
+    return untested(probe, NO_IMAGES, f"No image is here: {what}")

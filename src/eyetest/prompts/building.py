@@ -11,8 +11,8 @@ import msgspec
 
 from eyetest.errors import EyetestError, InputError
 from eyetest.records import MAX_CHOICES, PLACEHOLDER, Item, image_numbers, mark, shown_order
-from eyetest.records.request import GreyPicture, Message, Part, Picture, Prompt, Words
-from eyetest.records.tables import Ask, Condition, Marks, Sight
+from eyetest.records.request import GrayImage, ImagePart, Message, Part, Prompt, Words
+from eyetest.records.tables import Ask, Condition, Letters, Modality
 from eyetest.store.handwritten import parse_yaml
 
 TaskKind = Literal["choice", "text", "caption", "open"]
@@ -67,12 +67,12 @@ class Number(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     one: _Sentence
     several: _Sentence
 
-    def of(self, pictures: int) -> str:
+    def of(self, images: int) -> str:
         """The sentence about so many images."""
-        return self.several if pictures > 1 else self.one
+        return self.several if images > 1 else self.one
 
 
-class SightWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ModalityWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Sentences about images that are missing, described, or hold the whole question."""
 
     missing: Number
@@ -103,9 +103,9 @@ def shot_words() -> Shots:
 
 
 @cache
-def sight_words() -> SightWords:
+def modality_words() -> ModalityWords:
     """The sentences about images."""
-    return _load("sights", SightWords)
+    return _load("modalities", ModalityWords)
 
 
 def templates(kind: TaskKind, ask: Ask) -> tuple[str, ...]:
@@ -114,14 +114,16 @@ def templates(kind: TaskKind, ask: Ask) -> tuple[str, ...]:
 
 
 @cache
-def instruction(kind: TaskKind, ask: Ask, template: int, marks: Marks, pictures: int) -> str:
-    """A filled instruction; ``pictures`` is how many images there are to read from, 0 in an example."""
+def instruction(kind: TaskKind, ask: Ask, template: int, letters: Letters, images: int) -> str:
+    """A filled instruction; ``images`` is how many images there are to read from, 0 in an example."""
     wordings = templates(kind, ask)
     if not 0 <= template < len(wordings):
         known = f"{len(wordings)} templates for {kind} questions asked {ask}, 0 to {len(wordings) - 1}"
         raise InputError(f"template {template}: there are {known}")
-    phrase = sight_words().place.of(pictures) if pictures else ""
-    return wordings[template].replace("{mark}", "number" if marks == "digit" else "letter").replace("{place}", phrase)
+    phrase = modality_words().place.of(images) if images else ""
+    return (
+        wordings[template].replace("{mark}", "number" if letters == "digit" else "letter").replace("{place}", phrase)
+    )
 
 
 _OWN_LINE = re.compile(rf"^[ \t]*(?:{PLACEHOLDER.pattern}[ \t]*)+(?:\n|\Z)", re.MULTILINE | PLACEHOLDER.flags)
@@ -129,14 +131,14 @@ _OPENING, _CLOSING = "([（", ")]）"
 _TIGHT = ".,;:!?%)]}，。；：！？、）"
 
 
-def names_picture(text: str) -> bool:
+def names_image(text: str) -> bool:
     """Whether a text has an image placeholder; most have none and are passed on unchanged."""
     return "<" in text and PLACEHOLDER.search(text) is not None
 
 
 def remove(text: str, known: int = 0) -> str:
     """A text without placeholders beyond the first ``known``, nor gaps, brackets and lines that held nothing else."""
-    if not names_picture(text):
+    if not names_image(text):
         return text
     first, *rest = PLACEHOLDER.split(text)
     kept = [first]
@@ -180,35 +182,35 @@ def _strip_end(kept: list[str]) -> bool:
 
 def label(text: str, known: int = 0) -> str:
     """A text in which images beyond the first ``known`` are named instead of shown."""
-    if not names_picture(text):
+    if not names_image(text):
         return text
     return PLACEHOLDER.sub(lambda match: match[0] if 1 <= int(match[1]) <= known else name(int(match[1])), text)
 
 
-def label_within(text: str, pictures: int) -> str:
+def label_within(text: str, images: int) -> str:
     """A text that names its images, but not missing ones, nor those on lines that hold nothing else."""
-    return label(remove(_OWN_LINE.sub("", text), pictures))
+    return label(remove(_OWN_LINE.sub("", text), images))
 
 
 def name(number: int) -> str:
     """The name of an image in a text."""
-    return sight_words().label.replace("{n}", str(number))
+    return modality_words().label.replace("{n}", str(number))
 
 
 class Placer:
     """Puts images where the texts of a prompt name them, each once; later mentions use its label."""
 
-    def __init__(self, texts: Iterable[str], pictures: Sequence[Part], *, are_words: bool = False) -> None:
+    def __init__(self, texts: Iterable[str], images: Sequence[Part], *, are_words: bool = False) -> None:
         """``are_words``: placeholders are ordinary words of the text."""
         self._are_words = are_words
         mentions = Counter(n for text in texts for n in (() if are_words else image_numbers(text)))
         self._labelled = {number for number, count in mentions.items() if count > 1}
-        self._waiting = dict(enumerate(pictures, 1))
+        self._waiting = dict(enumerate(images, 1))
         self.unnamed = tuple(part for number, part in self._waiting.items() if number not in mentions)
 
     def parts(self, text: str) -> tuple[Part, ...]:
         """A text with its images."""
-        if self._are_words or not names_picture(text):
+        if self._are_words or not names_image(text):
             return (Words(text),)
         first, *rest = PLACEHOLDER.split(text)
         parts: list[Part] = []
@@ -216,10 +218,10 @@ class Placer:
         for number, after in zip(map(int, rest[::2]), rest[1::2], strict=True):
             if number in self._labelled:
                 words += name(number)
-            if (picture := self._waiting.pop(number, None)) is not None:
+            if (image := self._waiting.pop(number, None)) is not None:
                 if words.strip():
                     parts.append(Words(words))
-                parts.append(picture)
+                parts.append(image)
                 words = ""
             words += after
         if words.strip():
@@ -241,23 +243,23 @@ class CannotApply(EyetestError):  # noqa: N818  (not an error: such calls are le
 class View(msgspec.Struct, frozen=True):
     """The shown part of an item."""
 
-    pictures: Literal["true", "grey", "words", "none"] = "true"
+    images: Literal["true", "gray", "words", "none"] = "true"
     question: bool = True
     options: bool = True
 
     def placed(self, item: Item) -> int:
         """How many of the item's images are shown or replaced."""
-        return len(item.images) if self.pictures in ("true", "grey") else 0
+        return len(item.images) if self.images in ("true", "gray") else 0
 
 
-VIEWS: dict[Sight, View] = {
+VIEWS: dict[Modality, View] = {
     "image": View(),
-    "blind": View(pictures="none"),
-    "blind-guess": View(pictures="none"),
+    "no-image": View(images="none"),
+    "no-image-guess": View(images="none"),
     "no-question": View(question=False),
-    "nothing": View(pictures="none", question=False),
-    "grey": View(pictures="grey"),
-    "caption": View(pictures="words"),
+    "nothing": View(images="none", question=False),
+    "gray": View(images="gray"),
+    "caption": View(images="words"),
     "screenshot": View(question=False, options=False),
 }
 
@@ -272,19 +274,19 @@ def refuse(item: Item, condition: Condition) -> None:
             raise CannotApply("no options")
         if condition.ask != "direct":
             raise CannotApply("likelihood is asked directly")
-        if condition.method == "first-token" and condition.marks == "digit" and len(item.choices) > _DIGITS:
-            raise CannotApply("marks of several digits")
-    match condition.sight:
-        case "grey" | "no-question" if not item.images:
-            raise CannotApply("no picture")
+        if condition.method == "first-token" and condition.letters == "digit" and len(item.choices) > _DIGITS:
+            raise CannotApply("letters of several digits")
+    match condition.modality:
+        case "gray" | "no-question" if not item.images:
+            raise CannotApply("no image")
         case "nothing" if not item.choices:
             raise CannotApply("no options")
         case "caption" if not item.description.strip():
             raise CannotApply("no description")
         case "screenshot":
             _refuse_screenshot(item, condition)
-    if condition.ask == "ocr" and (VIEWS[condition.sight].pictures != "true" or not item.images):
-        raise CannotApply("no picture")
+    if condition.ask == "ocr" and (VIEWS[condition.modality].images != "true" or not item.images):
+        raise CannotApply("no image")
 
 
 def _refuse_screenshot(item: Item, condition: Condition) -> None:
@@ -292,20 +294,20 @@ def _refuse_screenshot(item: Item, condition: Condition) -> None:
     if not any(step.step == SCREENSHOT_STEP for step in item.lineage):
         raise CannotApply("not a screenshot")
     if not item.images:
-        raise CannotApply("no picture")
-    as_drawn = condition.order == 0 and condition.marks == "upper" and condition.method != "likelihood"
+        raise CannotApply("no image")
+    as_drawn = condition.order == 0 and condition.letters == "upper" and condition.method != "likelihood"
     if item.choices and not as_drawn:
-        raise CannotApply("options are drawn in the picture")
+        raise CannotApply("options are drawn in the image")
 
 
-_MARKS: dict[Marks, tuple[str, ...]] = {
+_MARKS: dict[Letters, tuple[str, ...]] = {
     style: tuple(mark(style, position) for position in range(MAX_CHOICES)) for style in ("upper", "lower", "digit")
 }
 
 
-def option_lines(options: Sequence[str], marks: Marks) -> list[str]:
+def option_lines(options: Sequence[str], letters: Letters) -> list[str]:
     """One option a line, each after its letter."""
-    shown = zip(_MARKS[marks][: len(options)], options, strict=True)
+    shown = zip(_MARKS[letters][: len(options)], options, strict=True)
     return [f"{mark}. {option}" if option else f"{mark}." for mark, option in shown]
 
 
@@ -313,19 +315,19 @@ def example_messages(kind: TaskKind, condition: Condition, options: int) -> tupl
     """The in-context examples for an item with so many options."""
     if condition.shots == "none":
         return ()
-    return _exchanges(condition.shots, kind, condition.ask, condition.template, condition.marks, options)
+    return _exchanges(condition.shots, kind, condition.ask, condition.template, condition.letters, options)
 
 
 @cache
 def _exchanges(
-    shots: Literal["format", "two"], kind: TaskKind, ask: Ask, template: int, marks: Marks, options: int
+    shots: Literal["format", "two"], kind: TaskKind, ask: Ask, template: int, letters: Letters, options: int
 ) -> tuple[Message, ...]:
-    told = instruction(kind, ask, template, marks, 0)
+    told = instruction(kind, ask, template, letters, 0)
     messages: list[Message] = []
     for example in _chosen(shots, kind, options):
-        asked = "\n".join((example.question, *option_lines(example.options, marks)))
+        asked = "\n".join((example.question, *option_lines(example.options, letters)))
         messages.append(Message("user", (Words(f"{asked}\n\n{told}"),)))
-        messages.append(Message("assistant", (Words(_answer(example, asked, ask, marks)),)))
+        messages.append(Message("assistant", (Words(_answer(example, asked, ask, letters)),)))
     return tuple(messages)
 
 
@@ -339,8 +341,8 @@ def _chosen(shots: Literal["format", "two"], kind: TaskKind, options: int) -> tu
     return tuple(example for example in examples.choice if len(example.options) == size)
 
 
-def _answer(example: Example, asked: str, ask: Ask, marks: Marks) -> str:
-    answer = _MARKS[marks][example.options.index(example.answer)] if example.options else example.answer
+def _answer(example: Example, asked: str, ask: Ask, letters: Letters) -> str:
+    answer = _MARKS[letters][example.options.index(example.answer)] if example.options else example.answer
     if ask == "direct":
         return f"{shot_words().opening}{answer}{shot_words().closing}" if example.options else answer
     before = example.reason if ask == "cot" else asked
@@ -348,18 +350,18 @@ def _answer(example: Example, asked: str, ask: Ask, marks: Marks) -> str:
 
 
 _ONE = (
-    "Describe this picture for somebody who cannot see it and will be asked about it. Say everything that could "
+    "Describe this image for somebody who cannot see it and will be asked about it. Say everything that could "
     "matter: what is shown and where, how many of each, colours, shapes, sizes and relations; copy all text, "
     "numbers, labels and axes exactly. Do not guess at what is not there."
 )
-_MANY = " There are {n} pictures; describe each one in turn, under its number."
+_MANY = " There are {n} images; describe each one in turn, under its number."
 
 
 def description_prompt(item: Item) -> Prompt:
     """Ask for a description of all images of an item."""
-    pictures = tuple(Picture(image) for image in item.images)
-    more = _MANY.replace("{n}", str(len(pictures))) if len(pictures) > 1 else ""
-    return Prompt((Message("user", (*pictures, Words(_ONE + more))),))
+    images = tuple(ImagePart(image) for image in item.images)
+    more = _MANY.replace("{n}", str(len(images))) if len(images) > 1 else ""
+    return Prompt((Message("user", (*images, Words(_ONE + more))),))
 
 
 _CAPTION_TASKS = ("caption", "captioning", "image captioning")
@@ -372,16 +374,16 @@ def build(item: Item, condition: Condition, *, prefill: bool = False, answers: S
     to the earlier turns, where its history is to be its own.
     """
     refuse(item, condition)
-    view = VIEWS[condition.sight]
+    view = VIEWS[condition.modality]
     weighed = condition.method == "likelihood"
     kind: TaskKind = "open" if weighed else task_kind(item)
     candidates = _candidates(item) if weighed else ()
     if condition.method == "first-token":
-        candidates = _marks_shown(item, condition)
+        candidates = _letters_shown(item, condition)
     closing = _closing(item, condition, kind)
     turns = _turns(item, view, _answers(item, condition, answers)) if tells_history(item, condition) else []
     body = _body(item, condition, view)
-    if not (body or turns or item.choices or view.placed(item) or view.pictures == "words"):
+    if not (body or turns or item.choices or view.placed(item) or view.images == "words"):
         raise CannotApply("no question")
     asked = [question for question, _ in turns]
     asked.append(f"{body}\n\n{closing}" if body else closing)
@@ -405,26 +407,26 @@ def _candidates(item: Item) -> tuple[str, ...]:
     for choice in item.choices:
         text = choice.text if item.names_more_images else remove(choice.text)
         if not text.strip():
-            raise CannotApply("options are pictures" if names_picture(choice.text) else "empty option")
+            raise CannotApply("options are images" if names_image(choice.text) else "empty option")
         texts.append(text)
     return tuple(texts)
 
 
-def _marks_shown(item: Item, condition: Condition) -> tuple[str, ...]:
+def _letters_shown(item: Item, condition: Condition) -> tuple[str, ...]:
     """The letter under which each option is shown."""
     order = shown_order(item, condition)
-    return tuple(_MARKS[condition.marks][order.index(position)] for position in range(len(item.choices)))
+    return tuple(_MARKS[condition.letters][order.index(position)] for position in range(len(item.choices)))
 
 
 def _closing(item: Item, condition: Condition, kind: TaskKind) -> str:
     """The instruction, after the sentence about the images."""
-    told = instruction(kind, condition.ask, condition.template, condition.marks, min(len(item.images), 2))
-    if condition.sight == "blind-guess":
-        words = sight_words()
+    told = instruction(kind, condition.ask, condition.template, condition.letters, min(len(item.images), 2))
+    if condition.modality == "no-image-guess":
+        words = modality_words()
         missing = len(item.images) or len(item.image_numbers)
         return "\n".join((*((words.missing.of(missing),) if missing else ()), words.guess, told))
-    if condition.sight == "screenshot":
-        return f"{sight_words().screenshot.of(len(item.images))}\n{told}"
+    if condition.modality == "screenshot":
+        return f"{modality_words().screenshot.of(len(item.images))}\n{told}"
     return told
 
 
@@ -435,23 +437,23 @@ def _body(item: Item, condition: Condition, view: View) -> str:
         lines += [line for text in (item.hint, item.question) if (line := _shown(text, item, view))]
     if view.options and item.choices and condition.method != "likelihood":
         options = _options(item, view)
-        lines += option_lines([options[i] for i in shown_order(item, condition)], condition.marks)
+        lines += option_lines([options[i] for i in shown_order(item, condition)], condition.letters)
     return "\n".join(lines)
 
 
 def _shown(text: str, item: Item, view: View) -> str:
     """A text of the item with placeholders only for the images that will be put there."""
-    if names_picture(text) and not item.names_more_images:
-        text = label_within(text, len(item.images)) if view.pictures == "words" else remove(text, view.placed(item))
+    if names_image(text) and not item.names_more_images:
+        text = label_within(text, len(item.images)) if view.images == "words" else remove(text, view.placed(item))
     return text.strip()
 
 
 def _options(item: Item, view: View) -> list[str]:
     """The options' texts; one that is empty or ambiguous without its images names them instead."""
     texts = [choice.text.strip() for choice in item.choices]
-    if not any(names_picture(text) for text in texts) or item.names_more_images:
+    if not any(names_image(text) for text in texts) or item.names_more_images:
         return texts
-    if view.pictures == "words":
+    if view.images == "words":
         return [label(text) for text in texts]
     placed = view.placed(item)
     left = [remove(text, placed).strip() for text in texts]
@@ -464,7 +466,7 @@ def _options(item: Item, view: View) -> list[str]:
 
 def tells_history(item: Item, condition: Condition) -> bool:
     """Whether earlier turns are shown: there are some, and questions are shown at all."""
-    return bool(item.history) and VIEWS[condition.sight].question
+    return bool(item.history) and VIEWS[condition.modality].question
 
 
 def _answers(item: Item, condition: Condition, own: Sequence[str] | None) -> Sequence[str]:
@@ -488,15 +490,15 @@ def _turns(item: Item, view: View, answers: Sequence[str]) -> list[tuple[str, st
 
 def _dialogue(item: Item, view: View, asked: list[str], answers: list[str]) -> list[Message]:
     """User and assistant in turn; images that no text names, or their description, open the first message."""
-    pictures: list[Part] = []
-    if view.pictures == "true":
-        pictures = [Picture(image) for image in item.images]
-    elif view.pictures == "grey":
-        pictures = [GreyPicture(image.width, image.height) for image in item.images]
-    elif view.pictures == "words":
-        described = f"{sight_words().described.of(len(item.images))}\n{label(item.description).strip()}"
+    images: list[Part] = []
+    if view.images == "true":
+        images = [ImagePart(image) for image in item.images]
+    elif view.images == "gray":
+        images = [GrayImage(image.width, image.height) for image in item.images]
+    elif view.images == "words":
+        described = f"{modality_words().described.of(len(item.images))}\n{label(item.description).strip()}"
         asked[0] = f"{described}\n\n{asked[0]}"
-    placer = Placer(asked, pictures, are_words=item.names_more_images)
+    placer = Placer(asked, images, are_words=item.names_more_images)
     messages = [Message("user", (*placer.unnamed, *placer.parts(asked[0])))]
     for answer, question in zip(answers, asked[1:], strict=True):
         messages.append(Message("assistant", (Words(answer),)))

@@ -12,14 +12,14 @@ import msgspec
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
 from eyetest.errors import InputError
+from eyetest.filters.base import refuse_unused
 from eyetest.harden.options import OptionAuthors, OptionSettings, grow_options
 from eyetest.harden.options.writers import SCENES
 from eyetest.records import REFINE, Item, Lineage, Manifest, Recipe, Stage, Verdict
 from eyetest.records.recipe import HARDENINGS
-from eyetest.review import edited
-from eyetest.screens.base import refuse_unused
 from eyetest.store import replacing_file
 from eyetest.store.handwritten import convert
+from eyetest.studio.forms import edited
 
 DRAFTS, OPTIONS_RECORD = "drafts", "options.json"  # settings under review; who wrote which options
 _FOLDER = re.compile(r"[a-z0-9][a-z0-9-]{0,40}")
@@ -90,7 +90,7 @@ def check_hardening(stage: Stage, recipe: Recipe) -> None:
 def refuse_late_panels(stage: Stage, recipe: Recipe) -> None:
     """Refuse panels after hardening: a panel answers the input benchmark; harder items need a run of their own."""
     before = recipe.stages[: recipe.stages.index(stage)]
-    if any(one.harden is not None for one in before) and (stage.screen or stage.grade or stage.panel):
+    if any(one.harden is not None for one in before) and (stage.filter or stage.grade or stage.panel):
         raise InputError(f"the stage {stage.title}: it comes after hardening; only review, select and harden may")
 
 

@@ -2,48 +2,30 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import resources
-from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
 from eyetest.curate.selection import candidate, check_tags, select
 from eyetest.curate.separation import FEWEST_MODELS, WHY_SO_MANY
 from eyetest.errors import InputError, heading, nearest, param
+from eyetest.filters import FILTERS
+from eyetest.filters.base import refuse_unused
 from eyetest.probes import PROBES
 from eyetest.recipes.hardening import check_hardening, refuse_late_panels
+from eyetest.recipes.listing import needed_tags, read_recipe
 from eyetest.recipes.panels import Seated
 from eyetest.records import Condition, Item, Panel, Recipe, Select, Stage
 from eyetest.records.recipe import OWN_AXES
-from eyetest.review.forms import load_form
-from eyetest.screens import SCREENS
-from eyetest.screens.base import refuse_unused
-from eyetest.store.handwritten import convert, parse_yaml, read_text
+from eyetest.store.handwritten import convert
+from eyetest.studio.forms import load_form
 from eyetest.tabular.table import parse_pairs
 
-_ENDING = ".yaml"
-_TASK = "task"  # the tag that screens take for an item's task where a recipe names none
-
-
-def recipe_names() -> list[str]:
-    """The recipes that come with eyetest."""
-    files = resources.files("eyetest.recipes").iterdir()
-    return sorted(file.name.removesuffix(_ENDING) for file in files if file.name.endswith(_ENDING))
-
-
-def recipe_text(name: str) -> str:
-    """The text of a recipe, to be read and changed."""
-    if name in recipe_names():
-        return (resources.files("eyetest.recipes") / f"{name}{_ENDING}").read_text(encoding="utf-8")
-    if not Path(name).is_file():
-        raise InputError(f'no recipe "{name}"; {nearest(name, recipe_names())}, or a file')
-    return read_text(Path(name))
+_TASK = "task"  # the tag that filters take for an item's task where a recipe names none
 
 
 def load_recipe(name: str) -> Recipe:
     """The recipe of this name, or in this file."""
-    recipe = convert(parse_yaml(recipe_text(name), name) or {}, Recipe, name)
+    recipe = read_recipe(name)
     check_recipe(recipe, name)
     return recipe
 
@@ -92,7 +74,7 @@ def _check_stage(stage: Stage, recipe: Recipe) -> None:
     elif stage.harden is not None:
         check_hardening(stage, recipe)
     else:
-        _check_screen(stage, panel, recipe)
+        _check_filter(stage, panel, recipe)
 
 
 def _check_best_cut(stage: Stage, recipe: Recipe) -> None:
@@ -107,27 +89,27 @@ def _check_best_cut(stage: Stage, recipe: Recipe) -> None:
         )
 
 
-def _check_screen(stage: Stage, panel: Panel | None, recipe: Recipe) -> None:
-    name = stage.screen or stage.grade or ""
-    screen = SCREENS[name]
-    kind = "grade" if "bands" in screen.uses else "screen"
+def _check_filter(stage: Stage, panel: Panel | None, recipe: Recipe) -> None:
+    name = stage.filter or stage.grade or ""
+    chosen = FILTERS[name]
+    kind = "grade" if "bands" in chosen.uses else "filter"
     if stage.kind != kind:
         raise InputError(f"the stage {stage.title}: {name} is a {kind}; write {kind}: {name}")
     if name == "probe" and panel is not None:
         raise InputError(f"the stage {stage.title}: a probe looks at the items alone; no model is asked")
-    refuse_unused(stage, name, {"panel", "full_counts", *screen.uses})
+    refuse_unused(stage, name, {"panel", "full_counts", *chosen.uses})
     if panel is None and name != "probe":
         raise InputError(f"the stage {stage.title}: it does not say which panel answers")
     _check_best_cut(stage, recipe)
-    size, tests = (panel.size, panel.trials * panel.orders) if panel else (0, 0)
-    screen.rule(stage, size, size, tests)
+    size, tests = (panel.size, panel.samples * panel.orders) if panel else (0, 0)
+    chosen.rule(stage, size, size, tests)
 
 
 def refuse_small_panel(stage: Stage, models: int) -> None:
     """Refuse to select by the information of too few models."""
     if stage.select is not None and stage.select.by == "information" and models < FEWEST_MODELS:
         few = f"information takes a panel of at least {FEWEST_MODELS} models, not {models} ({WHY_SO_MANY})"
-        raise InputError(f"the stage {stage.title}: {few}; seat more models or select by lot")
+        raise InputError(f"the stage {stage.title}: {few}; seat more models or select at random")
 
 
 def refuse_hopeless(recipe: Recipe, items: Sequence[Item], panels: Mapping[str, Seated]) -> None:
@@ -150,37 +132,6 @@ def refuse_hopeless(recipe: Recipe, items: Sequence[Item], panels: Mapping[str, 
                 select(pool, msgspec.structs.replace(stage.select, balance=(), proportional=()), recipe.seed)
         except InputError as error:
             raise InputError(f"the stage {stage.title}: {error}") from None
-
-
-class NeededTag(NamedTuple):
-    """A tag that a selection spreads its items over, or that names clusters of items."""
-
-    name: str
-    stage: str
-    asked: bool  # whether people are asked for it in a review before, where no item has it
-
-
-def needed_tags(recipe: Recipe) -> list[NeededTag]:
-    """The tags that items have to have, but for those that the recipe gives them itself by grading."""
-    graded: set[str] = set()
-    asked: set[str] = set()
-    needed: dict[str, NeededTag] = {}
-    for stage in recipe.stages:
-        graded |= {stage.title} if stage.grade else set()
-        if stage.review is not None:
-            form = load_form(stage.review.form or recipe.form)
-            asked |= {field.tag for field in form.fields if field.tag}
-        for tag in stage.select.tags if stage.select else (stage.cluster,) if stage.cluster else ():
-            if tag not in graded:
-                needed.setdefault(tag, NeededTag(tag, stage.title, tag in asked))
-    return list(needed.values())
-
-
-def told_tags(recipe: Recipe) -> str:
-    """``core, axis (or people are asked for them)``; empty where none is needed."""
-    needed = needed_tags(recipe)
-    asked = " (or people are asked for them)" if needed and all(tag.asked for tag in needed) else ""
-    return ", ".join(tag.name for tag in needed) + asked
 
 
 def parse_map_tags(words: Iterable[str]) -> dict[str, str]:
@@ -207,7 +158,7 @@ def map_tags(recipe: Recipe, own: Mapping[str, str]) -> Recipe:
 
 def _looks_at_tasks(stage: Stage) -> bool:
     """Whether a stage uses the task of an item, which is optional."""
-    return stage.screen is not None and "task" in SCREENS[stage.screen].uses
+    return stage.filter is not None and "task" in FILTERS[stage.filter].uses
 
 
 def _renamed(stage: Stage, own: Mapping[str, str]) -> Stage:

@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 
 from eyetest.errors import InputError, heading, nearest, param
+from eyetest.filters import Evidence, Seat
 from eyetest.measures import Results
-from eyetest.measures.hits import strictest_sights
+from eyetest.measures.hits import strictest_modalities
 from eyetest.measures.results import PROTOCOL
 from eyetest.measures.stats.intervals import mean
-from eyetest.records import BLIND_SIGHTS, GIVEN, Condition, Cut, Item, ModelEntry, Panel, Recipe
+from eyetest.records import BLIND_MODALITIES, GIVEN, Condition, Cut, Item, ModelEntry, Panel, Recipe
 from eyetest.reports.refinements import Interval, Residual
-from eyetest.screens import Evidence, Seat
 from eyetest.wording import counted, listed
 
 
@@ -30,7 +30,7 @@ class Seated:
     @property
     def tests(self) -> int:
         """Number of tests of each model per item."""
-        return self.panel.trials * self.panel.orders
+        return self.panel.samples * self.panel.orders
 
     @property
     def everybody(self) -> tuple[Seat, ...]:
@@ -89,7 +89,7 @@ def authors(recipe: Recipe) -> set[str]:
 def seated_on_answers(
     recipe: Recipe, results: Results, named: Mapping[str, Sequence[str]], held_out: Sequence[str]
 ) -> dict[str, Seated]:
-    """Panels of models with answers: those named, or all with a panel's sight."""
+    """Panels of models with answers: those named, or all with a panel's modality."""
     check_names(recipe, named)
     known = dict(results.models)
     wanted = dict(named)
@@ -102,7 +102,7 @@ def seated_on_answers(
     for name, panel in heard.items():
         present = answering(results, panel)
         if not present and name not in named:
-            raise InputError(f"panel {name}: nobody answered with sight {_named(panel.sight)}")
+            raise InputError(f"panel {name}: nobody answered with modality {_named(panel.modality)}")
         known |= {model: ModelEntry(spec="replay:") for model in present if model not in known}
         wanted.setdefault(name, list(panel.models) or present)
     seated = seat(msgspec.structs.replace(recipe, panels=heard), known, wanted, held_out)
@@ -118,9 +118,9 @@ def check_names(recipe: Recipe, named: Iterable[str]) -> None:
 
 
 def answering(results: Results, panel: Panel) -> list[str]:
-    """The models with recorded answers under a panel's sight; without any, under a sight of its kind."""
-    for sights in ((panel.sight,), _alike(panel.sight)):
-        sighted = results.scores.filter(pl.col("sight").is_in(sights)).select(pl.col("model").unique())
+    """The models with recorded answers under a panel's modality; without any, under a modality of its kind."""
+    for modalities in ((panel.modality,), _alike(panel.modality)):
+        sighted = results.scores.filter(pl.col("modality").is_in(modalities)).select(pl.col("model").unique())
         if models := sorted(sighted.collect(engine="streaming").to_series()):
             return models
     return []
@@ -128,53 +128,57 @@ def answering(results: Results, panel: Panel) -> list[str]:
 
 def recorded(results: Results, seated: Seated) -> pl.DataFrame:
     """A panel's recorded answers, each seat under one protocol: the panel's or its own, else the only one with that
-    sight, else the strictest without the image.
+    modality, else the strictest without the image.
     """
     wanted = [member.model for member in seated.everybody]
     frame = results.scores.filter(pl.col("model").is_in(wanted)).collect(engine="streaming")
     parts = []
     for model in wanted:
         condition = seated.panel.condition(model)
-        theirs = frame.filter((pl.col("model") == model) & pl.col("sight").is_in(_alike(condition.sight)))
-        mine = theirs.filter(pl.col("sight") == condition.sight)
+        theirs = frame.filter((pl.col("model") == model) & pl.col("modality").is_in(_alike(condition.modality)))
+        mine = theirs.filter(pl.col("modality") == condition.modality)
         if mine.is_empty() and len(theirs):
-            sight = strictest_sights(theirs.drop_nulls("score") if theirs["score"].count() else theirs, ["model"])
-            mine = theirs.join(sight, on=["model", "sight"], how="semi")
-            condition = msgspec.structs.replace(condition, sight=mine.item(0, "sight"))
+            modality = strictest_modalities(
+                theirs.drop_nulls("score") if theirs["score"].count() else theirs, ["model"]
+            )
+            mine = theirs.join(modality, on=["model", "modality"], how="semi")
+            condition = msgspec.structs.replace(condition, modality=mine.item(0, "modality"))
         if mine.is_empty():
-            raise InputError(f"panel {seated.name}: {model} answered nothing with sight {_named(condition.sight)}")
+            raise InputError(
+                f"panel {seated.name}: {model} answered nothing with modality {_named(condition.modality)}"
+            )
         exact = mine.filter(pl.all_horizontal(pl.col(axis) == getattr(condition, axis) for axis in PROTOCOL))
         ways = mine.select(PROTOCOL).unique()
         if exact.is_empty() and len(ways) > 1:
             told = listed([" ".join(row) for row in sorted(ways.rows())])
             told = f"{model} was asked in {len(ways)} ways ({told}); the recipe has to say which"
             raise InputError(f"panel {seated.name}: {told}")
-        rows = (exact if len(exact) else mine).sort("item", "template", "order", "marks", "trial")
+        rows = (exact if len(exact) else mine).sort("item", "template", "order", "letters", "sample")
         parts.append(rows.filter(pl.int_range(pl.len()).over("item") < seated.tests))
     return pl.concat(parts) if parts else frame.head(0)
 
 
 def told_of(seated: Seated, scores: pl.DataFrame) -> list[str]:
-    """Notes on a panel's answers: who was asked with another sight, and whose scores they are."""
+    """Notes on a panel's answers: who was asked with another modality, and whose scores they are."""
     given = scores.filter(pl.col("rule") == GIVEN).height
     theirs = [f"panel {seated.name}: {given:,} of {len(scores):,} answers were scored by others"] if given else []
     others: dict[tuple[str, str], list[str]] = {}
-    for model, sight in scores.select("model", "sight").unique(maintain_order=True).iter_rows():
-        if sight != (wanted := seated.panel.condition(model).sight):
-            others.setdefault((sight, wanted), []).append(model)
+    for model, modality in scores.select("model", "modality").unique(maintain_order=True).iter_rows():
+        if modality != (wanted := seated.panel.condition(model).modality):
+            others.setdefault((modality, wanted), []).append(model)
     return theirs + [
-        f"panel {seated.name}: {listed(models)} heard as asked {sight}, for want of answers {wanted}"
-        for (sight, wanted), models in others.items()
+        f"panel {seated.name}: {listed(models)} heard as asked {modality}, for want of answers {wanted}"
+        for (modality, wanted), models in others.items()
     ]
 
 
-def _alike(sight: str) -> Sequence[str]:
-    """The sights that may stand for another: those without the image are interchangeable."""
-    return BLIND_SIGHTS if sight in BLIND_SIGHTS else (sight,)
+def _alike(modality: str) -> Sequence[str]:
+    """The modalities that may stand for another: those without the image are interchangeable."""
+    return BLIND_MODALITIES if modality in BLIND_MODALITIES else (modality,)
 
 
-def _named(sight: str) -> str:
-    return " or ".join((sight, *(other for other in _alike(sight) if other != sight)))
+def _named(modality: str) -> str:
+    return " or ".join((modality, *(other for other in _alike(modality) if other != modality)))
 
 
 def asked_of_all(evidence: Evidence, seats: Sequence[Seat], items: Sequence[Item]) -> dict[int, int]:

@@ -17,6 +17,9 @@ from eyetest.benchmarks.folder import SAID, refuse_to_replace
 from eyetest.curate.selection import CannotMeet, candidate, select
 from eyetest.curate.separation import separation, told
 from eyetest.errors import InputError, as_said
+from eyetest.filters import FILTERS, Evidence, FilterInput
+from eyetest.filters.base import best_cut, panel_scores
+from eyetest.filters.hits import BAND
 from eyetest.harden.options import OptionAuthors
 from eyetest.measures.stats.intervals import Floats
 from eyetest.measures.stats.item_analysis import choose_by_information, expected_information, fit
@@ -26,7 +29,7 @@ from eyetest.recipes.loading import refuse_hopeless
 from eyetest.recipes.panels import Seated, asked_of_all, residual, told_of
 from eyetest.recipes.sources import AnswerSource, Live
 from eyetest.records import (
-    BLIND_SIGHTS,
+    BLIND_MODALITIES,
     REFINE,
     Cut,
     Item,
@@ -42,14 +45,12 @@ from eyetest.records.recipe import ABOUT, BENCHMARK, FUNNEL, REPORT, REVIEW, RUN
 from eyetest.reports import RefinedItems, write_refine_page
 from eyetest.reports.dataset_card import card_of, read_said, write_card
 from eyetest.reports.refinements import NOT_REVIEWED, Members, Records, RefinedFrom, RefinementRecord, Residual
-from eyetest.review import DECISIONS, QUEUE, Rounds, edited, standing, with_people, write_queue
-from eyetest.review.forms import Form, load_form
-from eyetest.review.project import decisions_in
-from eyetest.screens import SCREENS, Evidence, ScreenInput
-from eyetest.screens.base import best_cut, panel_scores
-from eyetest.screens.hits import BAND
 from eyetest.store import replacing_file
 from eyetest.store.urls import refuse_remote
+from eyetest.studio.decisions import Rounds, standing, with_people
+from eyetest.studio.forms import Form, edited, load_form
+from eyetest.studio.project import decisions_in
+from eyetest.studio.queue import DECISIONS, QUEUE, write_queue
 from eyetest.tabular.record_files import write_records
 from eyetest.tabular.sheets import SheetWriter
 from eyetest.version import __version__
@@ -162,7 +163,7 @@ class Refining:
             return _selected(stage, alive, evidence, self.recipe.seed, notes)
         seated = self.panels[stage.panel] if stage.panel else None
         live = self.source if isinstance(self.source, Live) else None
-        case = ScreenInput(
+        case = FilterInput(
             stage if live else msgspec.structs.replace(stage, full_counts=True),
             alive,
             evidence,
@@ -174,7 +175,7 @@ class Refining:
             benchmark=self.benchmark,
             notes=notes,
         )
-        verdicts = list(SCREENS[stage.screen or stage.grade or ""].judge(case))
+        verdicts = list(FILTERS[stage.filter or stage.grade or ""].judge(case))
         return [self._decided(original, verdict) for verdict in verdicts]
 
     def _with_cuts(self, stage: Stage) -> Stage:
@@ -234,8 +235,8 @@ class Refining:
         if not stage.panel:
             return Evidence.nothing()
         seated = self.panels[stage.panel]
-        name = stage.screen or stage.grade
-        rule = SCREENS[name].rule(stage, len(seated.seats), seated.panel.size, seated.tests) if name else None
+        name = stage.filter or stage.grade
+        rule = FILTERS[name].rule(stage, len(seated.seats), seated.panel.size, seated.tests) if name else None
         scores = self.source.hear(seated, alive, stage, rule)
         notes += [line for line in told_of(seated, scores) if line not in notes]
         evidence = Evidence(scores, [seat.model for seat in seated.everybody], seated.tests)
@@ -288,7 +289,7 @@ class Refining:
         residuals = []
         mended = {item.id for item in self._mended()}.intersection(item.id for item in left)
         for seated, evidence, before in heard:
-            if seated.panel.sight not in (*BLIND_SIGHTS, "nothing"):
+            if seated.panel.modality not in (*BLIND_MODALITIES, "nothing"):
                 continue
             seats, tests = evidence.seats, evidence.tests
             at_the_end = Evidence(self.source.scores(seated, left), seats, tests) if mended else evidence

@@ -10,6 +10,7 @@ import polars as pl
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import EyetestError, InputError
+from eyetest.filters import PanelAnswer
 from eyetest.measures import Results
 from eyetest.models import Surroundings
 from eyetest.recipes.panels import Seated, recorded
@@ -44,7 +45,6 @@ from eyetest.runs.stored import answers_frame, one_line_if_damaged
 from eyetest.scoring import Scorer
 from eyetest.scoring.scorer import Said as SaidText
 from eyetest.scoring.scorer import score_table
-from eyetest.screens import PanelAnswer
 from eyetest.tabular.record_files import read_parquet
 
 
@@ -180,7 +180,7 @@ class Live:
         early = rule if not (self.ask_everything or stage.full_counts or waits) else None
         asking = Asking(
             conditions=seated.conditions(),
-            trials=seated.panel.trials,
+            samples=seated.panel.samples,
             sampling=seated.panel.sampling,
             seed=self.seed,
             items=tuple(item.id for item in items),
@@ -210,7 +210,7 @@ class Live:
             condition = seated.panel.condition(member.model)
             wanted = {"model": member.model} | {axis: getattr(condition, axis) for axis in OWN_AXES}
             parts.append(pl.all_horizontal(pl.col(name).cast(pl.String) == value for name, value in wanted.items()))
-        asked = pl.any_horizontal(parts) & (pl.col("template") == 0) & (pl.col("trial") < seated.panel.trials)
+        asked = pl.any_horizontal(parts) & (pl.col("template") == 0) & (pl.col("sample") < seated.panel.samples)
         orders = pl.col("order").is_between(0, seated.panel.orders - 1)
         with one_line_if_damaged(self.to):
             answers = answers_frame(self.to).filter(asked & orders & pl.col("item").is_in(ids.implode()))

@@ -113,7 +113,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             msgspec.structs.force_setattr(self, "group", "")
 
     def _repr_html_(self) -> str:
-        return str(import_module("eyetest.jobs.views").item_card(self))
+        return str(import_module("eyetest.commands.cards").item_card(self))
 
     @property
     def is_choice(self) -> bool:
@@ -188,7 +188,7 @@ def problems(
     if not item.id.strip():
         yield problem("id", short(item.id), "a name that is not blank")
     if question_required and not (item.question.strip() or item.images):
-        yield problem("question", "neither text nor picture", "at least one of them")
+        yield problem("question", "neither text nor image", "at least one of them")
     if len(item.choices) > MAX_CHOICES:
         yield problem("choices", f"{len(item.choices)} options", f"at most {MAX_CHOICES}")
     if item.choices and item.references:

@@ -13,7 +13,7 @@ from string import ascii_lowercase
 
 from eyetest.errors import InputError, short
 from eyetest.records.item import Item, letter
-from eyetest.records.tables import Condition, Marks
+from eyetest.records.tables import Condition, Letters
 
 __all__ = [
     "REVERSED", "identity", "mark", "order_shown", "order_word", "positions_shown", "read_order", "shown_order",
@@ -107,7 +107,7 @@ def _orders_of_fewer(count: int) -> int:
     return sum(factorial(n) for n in range(2, count))
 
 
-def mark(style: Marks, position: int) -> str:
+def mark(style: Letters, position: int) -> str:
     """The letter of the option shown at a position: B, b or 2 for position 1."""
     if style == "digit":
         return str(position + 1)

@@ -1,6 +1,6 @@
 """What users write in short files: recipes (a paper's method), stopping rules, and suites of benchmarks.
 
-A stopping rule counts hits: a model *answers* an item if enough of its trials hit, and the item *falls* under the
+A stopping rule counts hits: a model *answers* an item if enough of its samples hit, and the item *falls* under the
 rule if enough models answer it.
 """
 
@@ -11,32 +11,50 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from eyetest.errors import InputError
-from eyetest.records.tables import Ask, Condition, Cut, History, Marks, Method, Operator, Shots, Sight, VerdictKind
+from eyetest.records.tables import (
+    Ask,
+    Condition,
+    Cut,
+    History,
+    Letters,
+    Method,
+    Modality,
+    Operator,
+    Shots,
+    VerdictKind,
+)
 from eyetest.redaction import plain_settings
 
 __all__ = ["Panel", "Recipe", "Review", "Select", "Stage", "StoppingRule", "Tally", "parse_rule"]
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
-KINDS = ("screen", "grade", "review", "select", "harden")
+KINDS = ("filter", "grade", "review", "select", "harden")
 HARDENINGS = ("options", "screenshot")  # kinds of hardening, in the order in which they are applied
 VERDICTS, FUNNEL, ABOUT, REPORT = "verdicts.parquet", "funnel.csv", "refine.json", "report.html"
 BENCHMARK, RUN, REVIEW = "benchmark", "run", "review"
-OWN_AXES = ("sight", "ask", "shots", "marks", "method", "history")  # axes on which a model may differ from its panel
+OWN_AXES = (
+    "modality",
+    "ask",
+    "shots",
+    "letters",
+    "method",
+    "history",
+)  # axes on which a model may differ from its panel
 
 
 class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """Models that are asked together; ``models`` may give a model its own condition."""
 
     size: Count
-    sight: Sight = "image"
+    modality: Modality = "image"
     ask: Ask = "direct"
     shots: Shots = "none"
-    marks: Marks = "upper"
+    letters: Letters = "upper"
     method: Method = "generate"
     history: History = "gold"
-    trials: Count = 1
+    samples: Count = 1
     orders: Count = 1  # orders of the options for each question; the first is as written
-    sampling: dict[str, Any] = {}  # sent with each call: a temperature, where trials are to differ
+    sampling: dict[str, Any] = {}  # sent with each call: a temperature, where samples are to differ
     held_out: Annotated[int, msgspec.Meta(ge=0)] = 0  # models beyond ``size`` that do not count, for an honest score
     models: dict[str, dict[str, Any]] = {}
 
@@ -108,9 +126,9 @@ class Harden(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A step of a recipe: exactly one of ``screen``, ``grade``, ``review``, ``select`` and ``harden``."""
+    """A step of a recipe: exactly one of ``filter``, ``grade``, ``review``, ``select`` and ``harden``."""
 
-    screen: str | None = None
+    filter: str | None = None
     grade: str | None = None
     review: Review | None = None
     select: Select | None = None
@@ -119,20 +137,20 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     panel: str | None = None
     right: dict[str, Cut] = {}  # by metric, the cut for right answers, default 1; ``any`` for the others
     best_cut: tuple[str, ...] = ()  # metrics whose cut-off is chosen to separate the panel's models best
-    answers: Cut | None = None  # on a model's right trials: whether it answers the item. Default: at least one.
+    answers: Cut | None = None  # on a model's right samples: whether it answers the item. Default: at least one.
     keep: dict[str, Cut] = {}
     bands: dict[str, tuple[int, int]] = {}
     drop: tuple[str, ...] = ()
     rate: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None  # accepted share of good items among rejected ones
     cluster: str = ""  # the tag whose values say which items may be right together; by default found from the items
     probe: str | None = None
-    task: str = ""  # a tag that names tasks, for a screen that may report how good models are at each
+    task: str = ""  # a tag that names tasks, for a filter that may report how good models are at each
     people: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
     """The share of items that people answer right: no larger share of golds can be wrong."""
     judge: str | None = None
     writer: str | None = None  # the panel whose model writes options; an empty panel makes them by rule only
     checker: str | None = None  # the panel whose model checks them; not the writer
-    then: VerdictKind | None = None  # the verdict on an item that does not pass, where a screen leaves it open
+    then: VerdictKind | None = None  # the verdict on an item that does not pass, where a filter leaves it open
     min_answers: Count | None = None
     """The number of answers that is enough; by default an item whose verdict may change goes to people."""
     full_counts: bool = False  # ask all models, also where the verdict is settled: counts are used later
@@ -151,7 +169,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     @property
     def title(self) -> str:
         """Its name in verdicts."""
-        return self.name or self.screen or self.grade or (self.harden.way if self.harden else self.kind)
+        return self.name or self.filter or self.grade or (self.harden.way if self.harden else self.kind)
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -184,22 +202,22 @@ _WORDS: dict[str, Operator] = {
 }  # fmt: skip
 _SIGNS = {">": ">", ">=": ">=", "≥": ">=", "<": "<", "<=": "<=", "≤": "<=", "=": "==", "==": "=="}
 _OPERATORS = "|".join((*_WORDS, *sorted(_SIGNS, key=len, reverse=True)))
-_PHRASE = re.compile(rf"(?:hits\s*)?({_OPERATORS})\s*(\d+)\s+of\s+(\d+)\s*(trials?|models?)?")
+_PHRASE = re.compile(rf"(?:hits\s*)?({_OPERATORS})\s*(\d+)\s+of\s+(\d+)\s*(samples?|models?)?")
 _HIT_ONCE = Cut(op=">=", value=1)
 
 
 class Tally(msgspec.Struct, frozen=True):
-    """The state of a model on an item: trials that hit, and trials of unknown result."""
+    """The state of a model on an item: samples that hit, and samples of unknown result."""
 
     hits: int = 0
     unknown: int = 0
 
 
 class StoppingRule(msgspec.Struct, frozen=True, kw_only=True):
-    """``more than 5 of 10 trials, at least 3 of 4 models``."""
+    """``more than 5 of 10 samples, at least 3 of 4 models``."""
 
     answers: Cut = _HIT_ONCE
-    trials: int = 1
+    samples: int = 1
     falls: Cut = _HIT_ONCE
     models: int = 1
 
@@ -207,8 +225,8 @@ class StoppingRule(msgspec.Struct, frozen=True, kw_only=True):
     def told(self) -> str:
         """The rule as text."""
         models = f"{self.falls.op} {self.falls.value:g} of {self.models} models"
-        trials = f"{self.answers.op} {self.answers.value:g} of {self.trials} trials, "
-        return (trials if self.trials > 1 else "") + models
+        samples = f"{self.answers.op} {self.answers.value:g} of {self.samples} samples, "
+        return (samples if self.samples > 1 else "") + models
 
     def model_answers(self, tally: Tally) -> bool | None:
         """Whether a model answers the item; None while that is open."""
@@ -224,43 +242,43 @@ class StoppingRule(msgspec.Struct, frozen=True, kw_only=True):
         known = [self.model_answers(tally) for tally in tallies]
         return _fewest(self.falls, known.count(True), known.count(None))
 
-    def trials_needed(self, tally: Tally) -> int:
-        """How many more trials of a model are needed, at best, before the model is decided."""
+    def samples_needed(self, tally: Tally) -> int:
+        """How many more samples of a model are needed, at best, before the model is decided."""
         return _fewest(self.answers, tally.hits, tally.unknown)
 
 
-def parse_rule(text: str, *, trials: int, models: int) -> StoppingRule:
-    """A rule from text, checked against its run: ``more than 5 of 10 trials, at least 3 of 4 models``."""
-    rule = StoppingRule(trials=trials, models=models, falls=Cut(op=">=", value=1))
+def parse_rule(text: str, *, samples: int, models: int) -> StoppingRule:
+    """A rule from text, checked against its run: ``more than 5 of 10 samples, at least 3 of 4 models``."""
+    rule = StoppingRule(samples=samples, models=models, falls=Cut(op=">=", value=1))
     seen: set[str] = set()
     phrases = [phrase.strip() for phrase in text.split(",")]
     for index, phrase in enumerate(phrases):
         match = _PHRASE.fullmatch(phrase.lower())
         if match is None:
-            example = "more than 5 of 10 trials, at least 3 of 4 models"
+            example = "more than 5 of 10 samples, at least 3 of 4 models"
             raise InputError(f'"{phrase}" is no rule; write such as "{example}"')
         operator, value, total, unit = match.groups()
         cut = Cut(op=_WORDS.get(operator) or _SIGNS[operator], value=int(value))  # type: ignore[arg-type]
-        unit = (unit or _unit(int(total), index, len(phrases), trials, models)).rstrip("s")
+        unit = (unit or _unit(int(total), index, len(phrases), samples, models)).rstrip("s")
         if unit in seen:
             raise InputError(f'"{text}" says twice how many {unit}s it takes')
         seen.add(unit)
-        has = trials if unit == "trial" else models
+        has = samples if unit == "sample" else models
         if int(total) != has:
             raise InputError(f'"{phrase}": the run has {has} {unit}{"s" * (has != 1)}, not {total}')
         if _settled(cut, 0, has) is not None:
             raise InputError(f'"{phrase}" is {"always" if cut.holds(0) else "never"} so; no call could change it')
-        rule = msgspec.structs.replace(rule, **{"answers" if unit == "trial" else "falls": cut})
-    for number, unit in ((models, "model"), (trials, "trial")):
+        rule = msgspec.structs.replace(rule, **{"answers" if unit == "sample" else "falls": cut})
+    for number, unit in ((models, "model"), (samples, "sample")):
         if number > 1 and unit not in seen:
             raise InputError(f'"{text}" does not say how many of the {number} {unit}s it takes')
     return rule
 
 
-def _unit(total: int, index: int, phrases: int, trials: int, models: int) -> str:
+def _unit(total: int, index: int, phrases: int, samples: int, models: int) -> str:
     if phrases == 2:
-        return ("trial", "model")[index]
-    return "trial" if total == trials and models == 1 else "model"
+        return ("sample", "model")[index]
+    return "sample" if total == samples and models == 1 else "model"
 
 
 def _settled(cut: Cut, least: int, most: int) -> bool | None:
@@ -329,15 +347,18 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     benchmarks: Annotated[tuple[SuiteBenchmark, ...], msgspec.Meta(min_length=1)]
     models: str | tuple[str, ...] | dict[str, Any] = ()  # a models.yaml, specs, or names with their specs
     title: str = ""
-    conditions: dict[str, Any] = {}  # by axis, what is asked: ``{sight: image, shots: [none, format]}``
+    conditions: str | tuple[str, ...] | dict[str, Any] = ()
+    """Named conditions (``[image, no-image+cot]``), or values by axis (``{modality: image, shots: [none]}``)."""
     perturb: str | tuple[str, ...] = ()
     tests: Count | None = None
     one_at_a_time: bool = False
-    trials: Count = 1
+    samples: Count = 1
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
     limit: Count | None = None
     only: SuiteOnly = SuiteOnly()  # a user-oriented subset: these dimensions, tasks, datasets
     unseen: bool = False  # a model-oriented subset: no dataset that any of the models was trained on
+    level: Annotated[float, msgspec.Meta(ge=0.5, lt=1)] = 0.95  # of the intervals
+    resamples: Annotated[int, msgspec.Meta(ge=100)] = 2_000  # of the bootstrap
 
 
 def spelled_out(value: Any) -> Any:

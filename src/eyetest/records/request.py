@@ -11,7 +11,15 @@ from eyetest.records.item import ImageRef, Item
 from eyetest.records.tables import OutcomeKind
 
 __all__ = [
-    "AskModel", "GreyPicture", "Likelihood", "Message", "Part", "Picture", "Prompt", "Request", "Response",
+    "AskModel",
+    "GrayImage",
+    "ImagePart",
+    "Likelihood",
+    "Message",
+    "Part",
+    "Prompt",
+    "Request",
+    "Response",
     "Words",
 ]  # fmt: skip
 
@@ -25,20 +33,20 @@ class Words(msgspec.Struct, frozen=True, tag_field="kind", tag="text"):
     text: str
 
 
-class Picture(msgspec.Struct, frozen=True, tag_field="kind", tag="image"):
+class ImagePart(msgspec.Struct, frozen=True, tag_field="kind", tag="image"):
     """An image of the benchmark, sent byte for byte as stored."""
 
     image: ImageRef
 
 
-class GreyPicture(msgspec.Struct, frozen=True, tag_field="kind", tag="grey"):
+class GrayImage(msgspec.Struct, frozen=True, tag_field="kind", tag="grey"):
     """A plain grey image of the size of the one it replaces."""
 
     width: int
     height: int
 
 
-Part = Words | Picture | GreyPicture
+Part = Words | ImagePart | GrayImage
 Role = Literal["system", "user", "assistant"]
 
 
@@ -69,7 +77,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str
     prompt: Prompt
     settings: dict[str, Any] = {}  # everything else that is sent: the endpoint's model name, temperature …
-    trial: int = 0
+    sample: int = 0
 
     @property
     def id(self) -> str:

@@ -14,15 +14,15 @@ from eyetest.records.item import Manifest
 from eyetest.redaction import HIDDEN, plain_address, plain_settings, plain_variable, redact
 
 __all__ = [
-    "BLIND_SIGHTS", "GIVEN", "NO_PICTURES", "RUN_VERSION", "Answer", "Asked", "Condition", "Cut",
+    "BLIND_MODALITIES", "GIVEN", "NO_IMAGES", "RUN_VERSION", "Answer", "Asked", "Condition", "Cut",
     "Decision", "DecisionKind", "Finding", "ModelEntry", "OutcomeKind", "Planned", "ReadingKind", "RunBenchmark",
     "RunManifest", "RunStep", "Score", "Severity", "Verdict", "VerdictKind", "columns",
 ]  # fmt: skip
 
-Sight = Literal["image", "blind", "blind-guess", "no-question", "nothing", "grey", "caption", "screenshot"]
+Modality = Literal["image", "no-image", "no-image-guess", "no-question", "nothing", "gray", "caption", "screenshot"]
 Ask = Literal["direct", "cot", "ocr"]
 Shots = Literal["none", "format", "two"]
-Marks = Literal["upper", "lower", "digit"]
+Letters = Literal["upper", "lower", "digit"]
 Method = Literal["generate", "likelihood", "first-token"]
 History = Literal["gold", "own"]
 
@@ -38,6 +38,10 @@ class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def of(self, tokens_in: int, tokens_out: int) -> float:
         """The cost of so many tokens."""
         return (tokens_in * self.input + tokens_out * self.output) / 1e6
+
+
+Seconds = Annotated[float, msgspec.Meta(ge=0)]
+SomeSeconds = Annotated[float, msgspec.Meta(ge=0.1)]
 
 
 class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,6 +60,12 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     logprobs: Annotated[int, msgspec.Meta(ge=0, le=20)] | None = None  # likeliest tokens to request at each position
     price: Price | None = None
     concurrency: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    attempts: Annotated[int, msgspec.Meta(ge=1)] | None = None  # the most at one call; default 8
+    backoff: Seconds | None = None  # before the second attempt, then doubling; default 0.5
+    timeout: SomeSeconds | None = None  # for a whole call; default 600
+    first_byte: SomeSeconds | None = None  # until an answer begins; default 300
+    connect: SomeSeconds | None = None  # until the server is reached; default 10
+    patience: Seconds | None = None  # for a server that has gone away; default 600, at most 30 before a first answer
     gpus: Annotated[float, msgspec.Meta(ge=0)] | None = None
     """On a cluster: GPUs per copy of a checkpoint; by default one where there are any."""
     copies: Annotated[int, msgspec.Meta(ge=1)] | None = None  # of a checkpoint on a cluster; default: all that fit
@@ -89,23 +99,23 @@ class Cut(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         return _HOLDS[self.op](number, self.value)
 
 
-BLIND_SIGHTS: tuple[Sight, ...] = ("blind", "blind-guess", "grey")
+BLIND_MODALITIES: tuple[Modality, ...] = ("no-image", "no-image-guess", "gray")
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One point on every axis along which a question can be asked differently.
 
-    ``blind`` leaves the image out, ``blind-guess`` also says so. ``template`` is an index into the instructions,
+    ``no-image`` leaves the image out, ``no-image-guess`` says so. ``template`` is an index into the instructions,
     ``order`` an order of the options (``eyetest.records.order``). ``likelihood`` scores the texts of the options, not
     shown, ``first-token`` their letters. ``history`` says whose answers to earlier turns are shown.
     """
 
-    sight: Sight = "image"
+    modality: Modality = "image"
     ask: Ask = "direct"
     shots: Shots = "none"
     template: int = 0
     order: int = 0
-    marks: Marks = "upper"
+    letters: Letters = "upper"
     method: Method = "generate"
     history: History = "gold"
 
@@ -125,15 +135,15 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     item: str
     model: str
-    sight: Sight = "image"
+    modality: Modality = "image"
     ask: Ask = "direct"
     shots: Shots = "none"
     template: int = 0
     order: int = 0
-    marks: Marks = "upper"
+    letters: Letters = "upper"
     method: Method = "generate"
     history: History = "gold"
-    trial: int = 0
+    sample: int = 0
 
     @property
     def key(self) -> bytes:
@@ -226,7 +236,7 @@ def columns(record: type[msgspec.Struct]) -> tuple[str, ...]:
 
 
 Severity = Literal["bad", "suspect", "untested", "note", "sound"]  # gravest first; ``sound`` was tested and passed
-NO_PICTURES = "no-pictures"  # the kind of every finding that images are missing, so that tests of images were not run
+NO_IMAGES = "no-images"  # the kind of every finding that images are missing, so that tests of images were not run
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

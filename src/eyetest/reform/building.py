@@ -12,14 +12,14 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError, ItemError, MissingImage, short
 from eyetest.records import Item, Lineage, Manifest, OptionProvenance
 from eyetest.reform.catalog import Dataset
-from eyetest.reform.pictures import PictureFinder
+from eyetest.reform.images import ImageFinder
 from eyetest.reform.readers import read_annotations
 from eyetest.reform.reformers import REFORMERS, ItemDraft, Kit
 from eyetest.reform.reformers.base import Drafts
 from eyetest.wording import counted
 
 REFORM_STEP = "reform"
-MISSING = "missing_pictures"  # tag of an item with the names of its missing images
+MISSING = "missing_images"  # tag of an item with the names of its missing images
 _REPORT_EVERY = 500
 
 
@@ -29,7 +29,7 @@ class Reformed(msgspec.Struct, frozen=True, kw_only=True):
     benchmark: Benchmark
     items: int
     records: int  # records that became items; a record may become several
-    without_pictures: int
+    without_images: int
     passed_over: dict[str, int]
     notes: tuple[str, ...]
 
@@ -64,7 +64,7 @@ def reform(
     names = ItemNames()
     without = 0
     with BenchmarkWriter(plan.to, manifest, overwrite=plan.overwrite) as writer:
-        finder = PictureFinder(plan.images, writer.images)
+        finder = ImageFinder(plan.images, writer.images)
         drafts = (drafting or REFORMERS[dataset.reformer].drafts)(annotations, settings, kit)
         for number, draft in enumerate(islice(drafts, plan.limit), 1):
             if number % _REPORT_EVERY == 0:
@@ -90,7 +90,7 @@ def reform(
         benchmark=Benchmark(plan.to),
         items=items,
         records=len(records),
-        without_pictures=without,
+        without_images=without,
         passed_over=dict(kit.passed_over.most_common()),
         notes=(*kit.notes, *names.notes(), *finder.notes()),
     )
@@ -122,9 +122,9 @@ class ItemNames:
             yield f"{several} numbered because another record has the same id; the first is {first}"
 
 
-def _completed(draft: ItemDraft, dataset: Dataset, finder: PictureFinder, seed: int) -> Item:
+def _completed(draft: ItemDraft, dataset: Dataset, finder: ImageFinder, seed: int) -> Item:
     images, missing = [], []
-    for shown in draft.pictures:
+    for shown in draft.images:
         try:
             images.append(finder.take(shown))
         except MissingImage:

@@ -13,7 +13,7 @@ from eyetest.measures.gain import SIGHTED
 from eyetest.measures.printed import caveats
 from eyetest.measures.results import PROTOCOL
 from eyetest.pages.page import clip
-from eyetest.records import BLIND_SIGHTS
+from eyetest.records import BLIND_MODALITIES
 from eyetest.reports.material import NEARLY_ALL
 from eyetest.reports.report import ALL_OPTIONS, Report
 from eyetest.reports.report_items import Counts, ReportItems
@@ -22,7 +22,7 @@ from eyetest.wording import counted, listed, percent
 _NEGLIGIBLE = 0.05  # where the interval lies below this much above guessing, the image is needed
 _LONGEST_NAME = 48
 _MOST_BENCHMARKS = 3
-_ASK = "eyetest run BENCH --models models.yaml --sight {} --to RUN"
+_ASK = "eyetest run BENCH --models models.yaml --condition {} --to RUN"
 Row = Mapping[str, Any]
 
 
@@ -55,20 +55,20 @@ def lacks(report: Report) -> list[Lack]:
     """What is missing for the whole answer, and the command that provides it."""
     if report.headline is None:
         why = "No answer has a score." if report.material.is_answered else "No model was asked yet."
-        return [Lack(why, _ASK.format("image,blind-guess"))]
+        return [Lack(why, _ASK.format("image,no-image-guess"))]
     lacking = []
     if not was_asked(report, SEEING):
         lacking.append(Lack("No model was asked with the image.", _ASK.format("image")))
-    if not was_asked(report, BLIND_SIGHTS):
-        lacking.append(Lack("No model was asked without the image.", _ASK.format("blind-guess")))
+    if not was_asked(report, BLIND_MODALITIES):
+        lacking.append(Lack("No model was asked without the image.", _ASK.format("no-image-guess")))
     elif mean_gain(report) is None and not lacking:
         why = "Gain: not measured (no model was asked both with and without the image)."
-        lacking.append(Lack(why, _ASK.format("image,blind-guess")))
+        lacking.append(Lack(why, _ASK.format("image,no-image-guess")))
     elif not lacking and not _gains(report, "leakage"):
         named = any(entry.base for entry in report.material.results.models.values())
         why = "no base language model was asked without the image" if named else "no base language model named"
         what = f"Leakage: not measured ({why}). models.yaml names it (base:)."
-        lacking.append(Lack(what, _ASK.format("blind-guess")))
+        lacking.append(Lack(what, _ASK.format("no-image-guess")))
     return lacking
 
 
@@ -103,7 +103,7 @@ def _verdict(row: Row, against: _Rivals, level: float) -> str:
     if _is_sure(row, level) and row["above"] > 0:
         return "Part of this benchmark needs no eyes: "
     if not any(against):
-        return "Without the picture, "
+        return "Without the image, "
     if against.better == sum(against) and row["above_high"] is not None and row["above_high"] <= _NEGLIGIBLE:
         return "This benchmark needs eyes: "
     if not against.better:
@@ -164,10 +164,10 @@ def _need_of_several(blind: Sequence[Row], rivals: Mapping[str, _Rivals], level:
 def _use(report: Report) -> Iterator[str]:
     """Whether models use the image: the best sighted ones, and what the image adds."""
     if not was_asked(report, SEEING):
-        if not was_asked(report, BLIND_SIGHTS):
+        if not was_asked(report, BLIND_MODALITIES):
             yield f"{_best(report, '')}, {usual(report)}."
         return
-    best, mean = _best(report, "with the picture"), mean_gain(report)
+    best, mean = _best(report, "with the image"), mean_gain(report)
     if mean is None or mean["gain"] is None:
         yield f"{best}."
         return
@@ -259,9 +259,9 @@ def tiles(report: Report, links: ReportItems | None = None) -> Tiles:
     for where, row in best[:_MOST_BENCHMARKS]:
         who, number = clip(row["model"], 40), links.answered(row).counted("item")
         of = Markup("{} {}, {}").format(bounds(row, "accuracy"), who, number)
-        yield f"{word}{' with the picture' if seen else ''}{where}", f"{100 * row['accuracy']:.1f} %", of
+        yield f"{word}{' with the image' if seen else ''}{where}", f"{100 * row['accuracy']:.1f} %", of
     if len(best) == 1:
-        yield from _blind_tile(report) if seen else [("best with the picture", "–", "no model was asked")]
+        yield from _blind_tile(report) if seen else [("best with the image", "–", "no model was asked")]
         yield from _guessing_tile(best[0][1], links)
     mean = mean_gain(report)
     for name in ("gain", "leakage"):
@@ -275,17 +275,17 @@ def tiles(report: Report, links: ReportItems | None = None) -> Tiles:
 
 
 def _blind_tile(report: Report) -> Tiles:
-    name = "best without the picture"
+    name = "best without the image"
     for row in rows_of(report, "best-blind"):
         how = clip(f"{bounds(row, 'blind')} {clip(row['model'], 40)}, {protocol_words(row['blind_by'])}", 120)
         yield name, f"{100 * row['blind']:.1f} %", how
-    if not was_asked(report, BLIND_SIGHTS):
+    if not was_asked(report, BLIND_MODALITIES):
         yield name, "–", "no model was asked"
 
 
-def was_asked(report: Report, sights: Sequence[str]) -> bool:
-    """Whether any answer under one of these sights has a score."""
-    known = pl.col("sight").is_in(sights) & (pl.col("answers") > pl.col("without score"))
+def was_asked(report: Report, modalities: Sequence[str]) -> bool:
+    """Whether any answer under one of these modalities has a score."""
+    known = pl.col("modality").is_in(modalities) & (pl.col("answers") > pl.col("without score"))
     return not report.asked.filter(known).is_empty()
 
 
@@ -348,11 +348,11 @@ def usual(report: Report) -> str:
 
 
 _WORDS = {
-    "sight": {
+    "modality": {
         "image": "with the image",
-        "blind": "without the image",
-        "blind-guess": "without the image, told to guess",
-        "grey": "with a plain grey image",
+        "no-image": "without the image",
+        "no-image-guess": "without the image, told to guess",
+        "gray": "with a plain gray image",
         "caption": "with a caption for the image",
         "screenshot": "as a screenshot",
         "no-question": "without the question",

@@ -112,7 +112,7 @@ def write_audit_page(
         "at": at,
         "with_options": at.count(counts.choice_items, Query(options=(1, inf))),
         "free": at.count(counts.text_items, Query(options=(0, 0))),
-        "pictures": counts.images,
+        "images": counts.images,
         "headline": _headline(audit, at),
         "suggested": _suggested(audit, benchmark, at),
         "tiles": sorted((_tile(name, entries, audit, at) for name in names), key=lambda one: ORDER[one["severity"]]),
@@ -120,7 +120,7 @@ def write_audit_page(
         "entries": entries,
         "tests": sum(finding.is_test for finding in audit.findings),
         "probes": [(name, PROBES[name].summary if name in PROBES else "") for name in audit.probes],
-        "album": album.pictures,
+        "album": album.images,
         "spelt": spelt,
     }
     write_page("audit.html.j2", contents, to, overwrite=overwrite)

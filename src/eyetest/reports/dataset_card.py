@@ -107,18 +107,18 @@ def with_settings(said: Statements, words: Sequence[str]) -> Statements:
         key, equals, value = word.partition("=")
         name, _, inner = key.strip().partition(".")
         if not equals:
-            raise InputError(f"{heading('said')}: found {short(word)}, expected KEY=VALUE")
+            raise InputError(f"{heading('fact')}: found {short(word)}, expected KEY=VALUE")
         if name not in names:
-            raise InputError(f'{heading("said")}: no "{name}"; {nearest(name, names)}')
+            raise InputError(f'{heading("fact")}: no "{name}"; {nearest(name, names)}')
         kind = type(getattr(Statements(), name))
         if (kind is dict) != bool(inner):
-            raise InputError(f"{heading('said', key)}: expected {name + '.NAME' if kind is dict else name}=VALUE")
+            raise InputError(f"{heading('fact', key)}: expected {name + '.NAME' if kind is dict else name}=VALUE")
         values, last = (content.setdefault(name, {}), inner) if inner else (content, name)
         values.pop(last, None)
         if value.strip():
             parts = [part.strip() for part in value.split(",") if part.strip()]
             values[last] = parts if kind is tuple else value.strip()
-    return convert(content, Statements, heading("said"))
+    return convert(content, Statements, heading("fact"))
 
 
 EXPORTS = {"lmms-eval": "data/test-*.parquet", "datasets": ""}
@@ -143,9 +143,9 @@ class Known(NamedTuple):
     """Number of items by tag and value, for tags that sort items into a few groups."""
     sources: list[SourceLicence]
     with_gold: int
-    with_pictures: int
+    with_images: int
     changed: int  # items with a lineage: made or repaired from others
-    picture_formats: tuple[str, ...]
+    image_formats: tuple[str, ...]
     data_files: str = ITEMS  # what ``load_dataset`` opens; empty: nothing
     exported: bool = False
     """Whether the card lies beside an export: images are inside the data, and there is no ``croissant.json``."""
@@ -192,8 +192,8 @@ def card_of(benchmark: Benchmark, said: Statements, records: Records | None = No
         for name in _sources(item, benchmark.manifest):
             sources.setdefault(name, Counter())[_word(item, _LICENCE_TAGS)] += 1
         formats.update(image.format for image in item.images)
-        totals.update(gold=item.has_gold, pictures=bool(item.images), changed=bool(item.lineage))
-    counts = (totals["gold"], totals["pictures"], totals["changed"], tuple(sorted(formats)))
+        totals.update(gold=item.has_gold, images=bool(item.images), changed=bool(item.lineage))
+    counts = (totals["gold"], totals["images"], totals["changed"], tuple(sorted(formats)))
     refinement = read_refinement(records) if records else None
     return Known(benchmark.manifest, said, refinement, groups, _licensed(sources, said), *counts)
 
@@ -248,7 +248,7 @@ def share(residual: Residual) -> str:
 
 def _blind(known: Known) -> Iterator[str]:
     left = known.left_blind
-    if not left and known.with_pictures:
+    if not left and known.with_images:
         yield "How many of these items can be answered without their images was not measured."
     chance = f" Choosing at random gives {percent(known.chance)} on the choice items." if known.chance else ""
     for one in left:
@@ -272,9 +272,9 @@ def _process(made: RefinementHistory | None) -> Iterator[str]:
     if made is not None and made.waiting:
         yield f"{counted(made.waiting, 'item')} still wait for people. They are left out, so the benchmark may grow."
     stages = [outcome.stage for outcome in made.outcomes if outcome.unreviewed < outcome.into] if made else []
-    names = {name for stage in stages for name in (stage.screen, stage.grade, stage.probe, stage.kind) if name}
+    names = {name for stage in stages for name in (stage.filter, stage.grade, stage.probe, stage.kind) if name}
     if names & _BLIND:
-        yield "A blind screen finds what its panel can answer without the image; a stronger model may answer more."
+        yield "A no-image filter finds what its panel can answer without the image; a stronger model may answer more."
     elif made is not None:
         yield "No stage looked for items that can be answered without the image."
     looked = "No stage looked" if made else "It is not on record that any stage looked"
@@ -352,14 +352,14 @@ def refuse_edited(to: Path) -> None:
     """Refuse to replace a card that a person wrote or changed."""
     there = [name for name in (README, CROISSANT) if (to / name).exists()]
     if there and not is_as_written(to / README):
-        hint = f"say it in {SAID} ({param('said')}) instead, or add {param('overwrite', True)}"
+        hint = f"say it in {SAID} ({param('fact')}) instead, or add {param('overwrite', True)}"
         raise InputError(f"{to / there[0]} was written or changed by a person; {hint}")
 
 
 def _front_matter(known: Known) -> str:
     """The YAML front matter for the hub and ``datasets``: only what is known."""
     licence, opened = known.licence, known.data_files
-    seen = "visual-question-answering" if known.with_pictures else "question-answering"
+    seen = "visual-question-answering" if known.with_images else "question-answering"
     fields: dict[str, Any] = {
         "pretty_name": " ".join(clip(known.name, 200).split()),
         "license": licence.on_the_hub,
@@ -402,15 +402,15 @@ def _croissant(known: Known, items: Path) -> dict[str, Any]:
     table = _entry("FileObject", ITEMS, description="one row an item", contentUrl=ITEMS) | stored
     fields = [_field(column) for column in SCHEMA]
     files, records = [table], [_entry("RecordSet", "items", key={"@id": "items/id"}, field=fields)]
-    if known.picture_formats:
-        about = "every picture once, named by the SHA-256 of its bytes"
-        formats = [f"image/{kind}" for kind in known.picture_formats]
-        files.append(_entry("FileSet", "pictures", description=about, encodingFormat=formats, includes="images/*/*"))
+    if known.image_formats:
+        about = "every image once, named by the SHA-256 of its bytes"
+        formats = [f"image/{kind}" for kind in known.image_formats]
+        files.append(_entry("FileSet", "images", description=about, encodingFormat=formats, includes="images/*/*"))
         fields = []
         for name, kind, extract in (("file", "sc:Text", "filename"), ("content", "sc:ImageObject", "content")):
-            source = {"fileSet": {"@id": "pictures"}, "extract": {"fileProperty": extract}}
-            fields.append(_entry("Field", f"pictures-by-hash/{name}", dataType=kind, source=source))
-        records.append(_entry("RecordSet", "pictures-by-hash", field=fields))
+            source = {"fileSet": {"@id": "images"}, "extract": {"fileProperty": extract}}
+            fields.append(_entry("Field", f"images-by-hash/{name}", dataType=kind, source=source))
+        records.append(_entry("RecordSet", "images-by-hash", field=fields))
     return {
         "@context": words["context"] | {word: f"cr:{word}" for word in words["words"]},
         "@type": "sc:Dataset",

@@ -48,7 +48,7 @@ def _three(material: Material) -> pl.DataFrame:
 def _scores(material: Material) -> pl.DataFrame:
     """One row per series and setting; ``rank`` is among those asked alike and in every setting."""
     table = _three(material)
-    how = [axis for axis in PROTOCOL if axis in table.columns and axis not in ("sight", "ask")]
+    how = [axis for axis in PROTOCOL if axis in table.columns and axis not in ("modality", "ask")]
     table = table.with_columns(pl.concat_str("model", *how, separator=" · ").alias("model"))
     ask = [name for name in ("ask",) if name in table.columns]
     parts = [
@@ -179,7 +179,7 @@ LINKED_FIGURES = (
         _draw_blind,
         reading="After each step, every model that was asked without the image (grey) and all of them together with "
         "an interval; the dark mark is what guessing scores there. The nearer to it, the less is answered blind.",
-        needs="models that were asked without the image: eyetest run --sight blind",
+        needs="models that were asked without the image: eyetest run --condition no-image",
     ),
     _linked(
         *("lost-at-ten", 205, "Right with few options, wrong with ten", _lost("four", "ten"), _draw_lost),

@@ -12,7 +12,7 @@ from eyetest.measures.aligned import protocol_label
 from eyetest.measures.results import EXTERNAL, PROTOCOL, TAG, own_settings
 from eyetest.probes import PROBES, Subject
 from eyetest.probes.duplicates import identical_images
-from eyetest.records import BLIND_SIGHTS, Condition, Finding, Score, columns
+from eyetest.records import BLIND_MODALITIES, Condition, Finding, Score, columns
 
 MOST_TAGS = 2
 MOST_VALUES = 30
@@ -77,7 +77,7 @@ class Material:
             self.results.scores.group_by("benchmark", *PROTOCOL)
             .agg(pl.col("score").count(), pl.col("model").n_unique().alias("models"))
             .with_columns(
-                (pl.col("sight").cast(pl.String) == "image").alias("sees"),
+                (pl.col("modality").cast(pl.String) == "image").alias("sees"),
                 (pl.col("method").cast(pl.String) == _USUAL["method"]).alias("writes"),
                 pl.sum_horizontal(as_usual).alias("usual"),
             )
@@ -101,7 +101,7 @@ class Material:
     def usual_and_blind(self) -> Results:
         """The usual scores, and all scores without the image: what a gain is computed from."""
         usual = self.usual.scores.select("benchmark", *PROTOCOL).unique()
-        blind = self.results.scores.filter(pl.col("sight").cast(pl.String).is_in(BLIND_SIGHTS))
+        blind = self.results.scores.filter(pl.col("modality").cast(pl.String).is_in(BLIND_MODALITIES))
         others = blind.join(usual, on=("benchmark", *PROTOCOL), how="anti")
         return replace(self.results, scores=pl.concat([self.usual.scores, others]))
 

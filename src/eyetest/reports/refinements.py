@@ -253,7 +253,7 @@ def write_refine_page(
         "panels": [(name, _seated(who, record.recipe.panels[name])) for name, who in record.panels.items()],
         "tags": list(_by_tag(items, kept, Query(stage=first), at)),
         "recipe": recipe_yaml(record.recipe),
-        "album": album.pictures,
+        "album": album.images,
     }
     write_page("refine.html.j2", contents, to, overwrite=True)
 
@@ -326,7 +326,7 @@ def _blind(residuals: Sequence[Residual]) -> Iterator[dict[str, Any]]:
 
 
 def _seated(members: Members, panel: Panel) -> str:
-    asked = f"{panel.sight}, {panel.ask}, {panel.trials * panel.orders} × an item"
+    asked = f"{panel.modality}, {panel.ask}, {panel.samples * panel.orders} × an item"
     told = f"{', '.join(members.seats) or 'nobody'} ({asked})"
     return f"{told}; held out: {', '.join(members.held_out)}" if members.held_out else told
 

@@ -24,7 +24,7 @@ ALL_OPTIONS = "options_n"  # number of a model's items with options; shown where
 _HEADLINE = "headline"
 _LONGEST_TABLE = 200
 _TABLES: Mapping[str, Callable[[pl.DataFrame], str]] = {"tex": as_latex, "md": as_markdown}
-_PICTURES = ("svg", "png", "csv")
+_IMAGES = ("svg", "png", "csv")
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def _guessing(material: Material, around: list[str]) -> pl.DataFrame | None:
 def refuse_to_lose_files(folder: Path, more: Sequence[Figure], *, overwrite: bool) -> None:
     """Refuse before drawing to replace other files than those of the usual figures and some more."""
     names = (*FIGURES, *(figure.name for figure in more), _HEADLINE)
-    ours = {f"{name}.{end}" for name in names for end in (*_PICTURES, *_TABLES)}
+    ours = {f"{name}.{end}" for name in names for end in (*_IMAGES, *_TABLES)}
     refuse_to_lose(folder, overwrite=overwrite, ours=ours)
 
 

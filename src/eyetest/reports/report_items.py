@@ -28,7 +28,7 @@ _AUDIT = "audit"
 _FALLEN = ("drop", "review")
 _MOST_REPLIES = 6
 _LONGEST_REPLY = 240
-_TOLD = ("model", "sight", "outcome", "reading", "choice")
+_TOLD = ("model", "modality", "outcome", "reading", "choice")
 Key = tuple[str, str, str]  # a verdict, its stage, and its reason without the figures
 
 
@@ -93,14 +93,14 @@ class ReportItems:
     def answered(
         self, row: Mapping[str, Any], kind: AskedKind = "scored", column: str = "n", **more: Any
     ) -> ItemCount:
-        """Items that the series of a row answered so: ``series`` or ``model``, ``benchmark``, ``sight``."""
+        """Items that the series of a row answered so: ``series`` or ``model``, ``benchmark``, ``modality``."""
         number, benchmark = row[column] or 0, row.get("benchmark")
         who = self._ways.get(row.get("series") or row["model"], ())
         filters = {
             (model, self._words(protocol))
             for name, model, protocol in who
             if benchmark in (None, name)
-            and (protocol[0] == row["sight"] if row.get("sight") else protocol == self._usual.get(name))
+            and (protocol[0] == row["modality"] if row.get("modality") else protocol == self._usual.get(name))
         }
         if len(filters) != 1:
             return ItemCount(number)
@@ -114,14 +114,16 @@ class ReportItems:
     def _told_apart(self, row: Mapping[str, Any]) -> str | None:
         return row.get("benchmark") if len(self._names) > 1 else None
 
-    def marks(self, counts: Iterable[ItemCount]) -> pl.Series:
+    def letters(self, counts: Iterable[ItemCount]) -> pl.Series:
         """A column ``href`` for a chart."""
         return pl.Series("href", [self.links.mark(count) for count in counts], pl.String)
 
     def _words(self, protocol: Sequence[str]) -> str:
         """A condition by the axes in which these results differ."""
         return " ".join(
-            value for axis, value in zip(PROTOCOL, protocol, strict=True) if axis == "sight" or axis in self._varied
+            value
+            for axis, value in zip(PROTOCOL, protocol, strict=True)
+            if axis == "modality" or axis in self._varied
         )
 
     @cached_property
@@ -197,5 +199,5 @@ def replies_to(verdicts: Sequence[Verdict], runs: Sequence[Run], scores: pl.Lazy
         read = row["choice"] or row["reading"] or row["outcome"]
         right = None if row["score"] is None else row["score"] > 0.5
         words = clip((texts.get(row["request"]) or "").strip(), _LONGEST_REPLY)
-        replies.setdefault(row["item"], []).append((f"{row['model']}, {row['sight']}", words, read, right))
+        replies.setdefault(row["item"], []).append((f"{row['model']}, {row['modality']}", words, read, right))
     return replies

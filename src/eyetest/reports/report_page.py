@@ -86,7 +86,7 @@ def write_report_page(report: Report, about: ReportDetails, to: Path, *, overwri
             {"items": [items.asked(row) for row in asked.iter_rows(named=True)]},
         ),
         "usual": usual(report) if material.is_answered else "",
-        "album": about.album.pictures,
+        "album": about.album.images,
         "csv": csv_link,
         "table": laid_out,
     }

@@ -55,7 +55,7 @@ def export_every_eval_ever(
     refuse_to_lose(to, overwrite=overwrite, ours=("data",))
     results = results_of([run], scorer, tell=tell)
     scores, _ = scores_of(run, benchmark, scorer, tell)
-    key = [pl.col(name).cast(pl.String) for name in _KEY if name not in ("template", "order", "trial")]
+    key = [pl.col(name).cast(pl.String) for name in _KEY if name not in ("template", "order", "sample")]
     said = answers_of(run, benchmark).select(*_KEY, "text", "given").with_columns(key)
     rows = scores.with_columns(key).join(said, on=_KEY, how="left", maintain_order="left")
     answers = unscored = 0
@@ -137,13 +137,13 @@ class _SampleRecord:
                 "score": row["accuracy"],
                 "details": {"items_without_a_score": str(row["missing"]), "unread_share": f"{row['unread']:.6f}"},
                 "uncertainty": {"num_samples": row["n"]}
-                | ({"confidence_interval": interval | {"method": "clustered by picture and group"}} if known else {}),
+                | ({"confidence_interval": interval | {"method": "clustered by image and group"}} if known else {}),
             },
         }
 
     def _aggregate(self, results: list[dict[str, Any]], details: dict[str, Any]) -> dict[str, Any]:
         steps = self._run.manifest.steps
-        brought = sorted({step.options.get("file", "") for step in steps if step.what == "import-answers"} - {""})
+        brought = sorted({step.options.get("file", "") for step in steps if step.what == "import"} - {""})
         library: dict[str, Any] = {"name": "eyetest", "version": __version__}
         if brought:
             library["additional_details"] = {"answers_brought_in_from": ", ".join(brought)[:1_000]}

@@ -99,7 +99,7 @@ def transcribed(run: Run, benchmark: Benchmark | None) -> pl.LazyFrame:
     """The similarity to its text of each reply that had to copy a screenshot first: ``request, copied``."""
     if benchmark is None:
         return pl.LazyFrame(schema=_COPIED)
-    asked = (pl.col("ask").cast(pl.String) == "ocr") & (pl.col("sight").cast(pl.String) == "screenshot")
+    asked = (pl.col("ask").cast(pl.String) == "ocr") & (pl.col("modality").cast(pl.String) == "screenshot")
     said = answers_of(run, benchmark).filter(asked).drop_nulls("text")
     plain = said.select(pl.col("item", "request").cast(pl.String), "text").unique("request")
 
@@ -118,35 +118,41 @@ def transcribed(run: Run, benchmark: Benchmark | None) -> pl.LazyFrame:
 CLUSTERS = ("auto", "image", "group", "passage", "none")
 """What makes items dependent; a tag's name is also valid. ``auto``: images and groups."""
 _NEED_NO_ITEMS = ("auto", "none")
+_RUN, _PLACE = "number of the run", "number of the question"
 _VERDICTS = {"yes": True, "true": True, "no": False, "false": False}
 
 
 def results_of(
     runs: Sequence[Run],
-    scorer: Scorer,
+    scorer: Scorer | list[Scorer],
     cluster: str = "auto",
-    bench: Benchmark | None = None,
+    bench: Benchmark | list[Benchmark | None] | None = None,
     models: Mapping[str, ModelEntry] | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Results:
-    """The results of some runs together. Runs about the same benchmark complete each other."""
-    names = benchmark_names(runs, bench)
+    """The results of some runs together; each may have its own scorer and its own benchmark with the answer key.
+
+    Runs about the same benchmark complete each other.
+    """
+    scorers = scorer if isinstance(scorer, list) else [scorer] * len(runs)
+    keys = bench if isinstance(bench, list) else [bench] * len(runs)
+    names = benchmark_names(runs, keys)
     tables, items, notes, replies, kin = [], {}, list[str](), [], []
-    for run, name in zip(runs, names, strict=True):
-        about = benchmark_if_needed(run, bench, rescore=scorer.rescore_given)
-        frame, said = scores_if_known(run, about, scorer, tell)
-        tables.append(frame.with_columns(pl.lit(name).alias("benchmark")))
+    for number, (run, name, own, key) in enumerate(zip(runs, names, scorers, keys, strict=True)):
+        about = benchmark_if_needed(run, key, rescore=own.rescore_given)
+        frame, said = scores_if_known(run, about, own, tell)
+        tables.append(frame.with_columns(pl.lit(name).alias("benchmark"), pl.lit(number, pl.Int64).alias(_RUN)))
         notes += said
-        kin.append(exchanged(run, about, scorer).select(pl.lit(name).alias("benchmark"), pl.all()))
+        kin.append(exchanged(run, about, own).select(pl.lit(name).alias("benchmark"), pl.all()))
         if about is not None and name not in items:
             items[name] = items_table(name, about, cluster)
         replies.append(_replies(run, name, about, verdicts=name in items and items[name]["yes"].is_not_null().any()))
     if not items and cluster not in _NEED_NO_ITEMS:
-        mend = f"name the benchmark with {param('bench')}"
-        raise InputError(f"{heading('cluster', cluster)}: nothing is known of the items; {mend}")
+        again = f"score the run with {param('bench')}"
+        raise InputError(f"{heading('cluster', cluster)}: nothing is known of the items; {again}")
     scores = pl.concat(tables)
     if len(set(names)) < len(names):
-        _refuse_twice(scores)
+        scores = _each_once(runs, scores)
     known = {name: entry for run in runs for name, entry in run.manifest.models.items()}
     table = pl.concat(items.values(), how="diagonal") if items else pl.DataFrame(schema=ITEM_TYPES)
     return Results(
@@ -220,17 +226,17 @@ def _cluster_kind(cluster: str) -> Callable[[Item], list[str]]:
     return kinds.get(cluster, lambda item: [str(item.tags[cluster])] if cluster in item.tags else [])
 
 
-def benchmark_names(runs: Sequence[Run], bench: Benchmark | None = None) -> list[str]:
-    """Each run's benchmark; versions that ``bench`` does not revise differ by the run's folder."""
+def benchmark_names(runs: Sequence[Run], keys: Sequence[Benchmark | None]) -> list[str]:
+    """Each run's benchmark; versions that a benchmark of ``keys`` does not revise differ by the run's folder."""
     if not runs:
         raise InputError("no run to measure")
     about = [run.manifest.benchmark for run in runs]
     names = [asked.name if asked else run.path.resolve().name for run, asked in zip(runs, about, strict=True)]
-    revised = bench.manifest if bench else None
     versions: dict[str, set[str]] = {name: set() for name in names}
-    for asked in filter(None, about):
-        is_older = revised is not None and revised.is_mended(asked.fingerprint)
-        versions[asked.name].add(revised.fingerprint if revised and is_older else asked.fingerprint)
+    for asked, key in zip(about, keys, strict=True):
+        if asked is not None:
+            is_older = key is not None and key.manifest.is_mended(asked.fingerprint)
+            versions[asked.name].add(key.manifest.fingerprint if key and is_older else asked.fingerprint)
     return [
         name if len(versions[name]) < 2 else f"{name} ({run.path.resolve().name})"
         for run, name in zip(runs, names, strict=True)
@@ -310,14 +316,37 @@ def _verdicts(run: Run) -> pl.LazyFrame:
     ).select(columns(Score))
 
 
-def _refuse_twice(scores: pl.LazyFrame) -> None:
-    """Refuse an answer that two runs hold: it would count twice."""
+def _each_once(runs: Sequence[Run], scores: pl.LazyFrame) -> pl.LazyFrame:
+    """The scores of several runs, where an answer that two of them hold counts once and a failed call gives way.
+
+    Two different answers of one model to the same question are refused.
+    """
     key = ["benchmark", *columns(Asked)]
-    twice = scores.group_by(key).len().filter(pl.col("len") > 1).head(1).collect(engine="streaming")
-    if len(twice):
-        row = twice.row(0, named=True)
-        what = f"{row['model']} on {row['item']}, sight {row['sight']}, ask {row['ask']}"
-        raise InputError(f"two runs hold an answer to the same question of {row['benchmark']}: {what}")
+    shared = scores.group_by(key).len().filter(pl.col("len") > 1).collect(engine="streaming")
+    if shared.is_empty():
+        return scores
+    place = pl.struct(key).rank("dense").alias(_PLACE)
+    rows = scores.join(shared.lazy(), on=key, how="semi").select(*key, "request", "outcome", _RUN).collect()
+    answers = [
+        responses_frame(runs[number].path)
+        .select("request", "text", "candidates", pl.lit(number, pl.Int64).alias(_RUN))
+        .join(part.lazy().select("request").unique(), on="request", how="semi")
+        .collect()
+        for (number,), part in rows.group_by(_RUN)
+    ]
+    held = rows.join(pl.concat(answers), on=(_RUN, "request"), how="left").with_columns(place)
+    counting = held.filter((pl.col("outcome") != "failed") | (pl.col("outcome") == "failed").all().over(_PLACE))
+    answered = counting.filter(pl.col("outcome") != "failed")
+    differ = answered.filter(pl.struct("request", "text", "candidates").n_unique().over(_PLACE) > 1)
+    if len(differ):
+        row = differ.sort(_PLACE, _RUN).row(0, named=True)
+        other = differ.filter((pl.col(_PLACE) == row[_PLACE]) & (pl.col(_RUN) != row[_RUN])).row(0, named=True)
+        what = f"{row['model']} on item {short(row['item'])} of {row['benchmark']}, modality {row['modality']}"
+        both = f"{runs[row[_RUN]].path} and {runs[other[_RUN]].path}"
+        raise InputError(f"{both} hold different answers to the same question: {what}; leave one run out")
+    kept = counting.sort(_RUN).unique(_PLACE, keep="first")
+    dropped = rows.join(kept, on=(*key, _RUN), how="anti")
+    return scores.join(dropped.lazy(), on=(*key, _RUN), how="anti")
 
 
 BETWEEN = "/"

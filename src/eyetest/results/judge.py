@@ -61,7 +61,7 @@ def judge_run(
         if response is None or not response.text:
             continue
         condition = _condition(row)
-        score = scorer.rescore(item, condition, judged(response.text, len(item.choices), marks=condition.marks))
+        score = scorer.rescore(item, condition, judged(response.text, len(item.choices), letters=condition.letters))
         if score.reading != "unparsed":
             new.append(row | {name: getattr(score, name) for name in _READ})
     judges = ", ".join(filter(None, (made.judge, name)))
@@ -75,7 +75,7 @@ def judge_run(
 def _prompt(item: Item, row: Mapping[str, object]) -> Prompt:
     condition = _condition(row)
     options = [item.choices[position].text for position in shown_order(item, condition)]
-    words = judge_prompt(answer_part(str(row["text"]), condition.ask), options, condition.marks)
+    words = judge_prompt(answer_part(str(row["text"]), condition.ask), options, condition.letters)
     return Prompt((Message("user", (Words(words),)),))
 
 
@@ -155,8 +155,8 @@ def sentence_prompt(sentences: Sequence[str]) -> Prompt:
     """The judge's prompt: the sentences alone, so that it labels and does not solve."""
     numbered = "\n".join(f"{number}. {one[:_LONGEST_SENTENCE]}" for number, one in enumerate(sentences, 1))
     words = (
-        "Below are the numbered sentences of a reply to a question about a picture. Label each of them:\n"
-        "D: it describes, repeating what the question says or what the picture shows.\n"
+        "Below are the numbered sentences of a reply to a question about an image. Label each of them:\n"
+        "D: it describes, repeating what the question says or what the image shows.\n"
         "A: it analyses, drawing a conclusion, computing, comparing, or choosing an answer.\n"
         "O: neither (a heading, a greeting, an empty phrase).\n"
         "Write one line for each sentence, its number and its letter, such as 1 D, and nothing else.\n\n"

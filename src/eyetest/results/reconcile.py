@@ -33,7 +33,7 @@ class Credit(NamedTuple):
     gold: str | None = None
     score: Fraction | None = None
     options: int = 0
-    test: str = ""  # which of several tests of the item: template, order, marks, trial
+    test: str = ""  # which of several tests of the item: template, order, letters, sample
     kind: str = ""  # why nothing was read: refused, ambiguous, cut off or unparsed
     by_text: bool = False  # whether a metric compared texts, so that equal readings may have partial scores
 
@@ -114,11 +114,11 @@ CAUSES = {
     "metric": "same reading and gold, other credit",
     "unscored": "one gives the row no score",
     "average": "categories of any size weigh the same",
-    "luck": "guesses came out other than expected",
+    "chance": "guesses came out other than expected",
     "rounding": "the number has so few digits",
     "unexplained": "no known way of counting gives it",
 }
-OF_NO_ITEM = ("luck", "rounding", "unexplained")  # causes that belong to no row
+OF_NO_ITEM = ("chance", "rounding", "unexplained")  # causes that belong to no row
 _DISTINCT = 12  # shorter replies, such as a letter, occur under many items and identify none
 _CUT = 20  # a shorter beginning may be another reply
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import polars as pl
 
 from eyetest.errors import InputError, short
-from eyetest.measures.stats.luck import as_odd, exactly
+from eyetest.measures.stats.chance import as_odd, exactly
 from eyetest.results.reconcile import (
     Account,
     CauseTotal,
@@ -77,7 +77,7 @@ class Reckoning(NamedTuple):
     account: Account
     score: Fraction
     reached: str = ""  # how it gives the published number; empty where it does not
-    luck: float | None = None  # the probability that guesses give exactly that number
+    chance: float | None = None  # the probability that guesses give exactly that number
     guessed_right: int = 0
 
     @property
@@ -113,7 +113,7 @@ def reckonings(accounts: Mapping[str, Account], categories: Categories, number: 
         found,
         key=lambda one: (
             not one.reached,
-            *((one.departures, -(1.0 if one.luck is None else one.luck)) if one.reached else ()),
+            *((one.departures, -(1.0 if one.chance is None else one.chance)) if one.reached else ()),
             abs(one.score - number.value),
             one.departures,
             one.words,
@@ -197,7 +197,7 @@ def _told(way: Reckoning, number: Published) -> Reckoning:
     likely = max(fitting, key=odds.__getitem__, default=None)
     if likely is None or as_odd(likely, chances) < _LEAST_LUCK:
         return way
-    return way._replace(reached="by luck", luck=float(odds[fitting].sum()), guessed_right=likely)
+    return way._replace(reached="by chance", chance=float(odds[fitting].sum()), guessed_right=likely)
 
 
 class ExplainedNumber(NamedTuple):
@@ -232,10 +232,10 @@ def explained(
         moved = [(credit, (credit.score or 0) * (weight - even)) for credit, weight in weighed]
         shares += [Share("average", points, None, credit) for credit, points in moved if points]
     rest = number.value - way.score
-    if way.luck is not None:
-        luck = Fraction(way.guessed_right - sum(way.account.guesses), way.account.counted)
-        shares.append(Share("luck", luck, None, None))
-        rest -= luck
+    if way.chance is not None:
+        chance = Fraction(way.guessed_right - sum(way.account.guesses), way.account.counted)
+        shares.append(Share("chance", chance, None, None))
+        rest -= chance
     if rest:
         shares.append(Share("rounding" if way.reached else "unexplained", rest, None, None))
     return ExplainedNumber(number, ours, tuple(ways), tuple(shares))
@@ -253,8 +253,8 @@ def categories_of(tags: Mapping[str, Mapping[str, str]], items: Sequence[str], m
 def ways_table(ways: Iterable[Reckoning], number: Fraction) -> pl.DataFrame:
     """One row per way of counting."""
     rows = [
-        (way.words, float(way.score), way.reached, way.luck, points(way.score - number), way.account.counted)
+        (way.words, float(way.score), way.reached, way.chance, points(way.score - number), way.account.counted)
         for way in ways
     ]
-    schema = {"way": pl.String, "score": pl.Float64, "gives it": pl.String, "luck": pl.Float64, "off": pl.Float64}
+    schema = {"way": pl.String, "score": pl.Float64, "gives it": pl.String, "chance": pl.Float64, "off": pl.Float64}
     return pl.DataFrame(rows, schema=schema | {"counted": pl.Int64}, orient="row")

@@ -150,7 +150,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 """What an account needs of a row, and the names of its columns in tools."""
 _LMMS_OWN = frozenset(
     {"doc_id", "doc", "target", "arguments", "input", "resps", "filtered_resps", "filter", "metrics"}
-    | {"doc_hash", "prompt_hash", "target_hash", "item", "text", "trial", "token_counts"}
+    | {"doc_hash", "prompt_hash", "target_hash", "item", "text", "sample", "token_counts"}
 )  # what lmms-eval's log says of a row besides its metrics
 _GUESSED = "randomly generate"
 _NOT_MATCHED = "Failed in Prefetch"
@@ -343,11 +343,11 @@ def _verdict(value: Any) -> tuple[Fraction | None, Any, Any] | None:
 
 def _item_in(row: Values, id_: str, gold: str) -> Item:
     """The item from the row itself: options in the columns A, B …, the gold as a letter or a text."""
-    marks = [mark for mark in string.ascii_uppercase if not is_absent(row.get(mark))]
-    texts = [str(row[mark]) for mark in marks] or list(_options_in(row))
-    marks = marks or list(string.ascii_uppercase[: len(texts)])
+    letters = [mark for mark in string.ascii_uppercase if not is_absent(row.get(mark))]
+    texts = [str(row[mark]) for mark in letters] or list(_options_in(row))
+    letters = letters or list(string.ascii_uppercase[: len(texts)])
     bare = gold.strip().strip("().")
-    choices = tuple(Choice(text, mark == bare or text == gold) for mark, text in zip(marks, texts, strict=True))
+    choices = tuple(Choice(text, mark == bare or text == gold) for mark, text in zip(letters, texts, strict=True))
     return Item(id=id_, question="", choices=choices, references=() if choices or not gold else (gold,))
 
 

@@ -11,15 +11,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from eyetest.benchmarks import Benchmark, is_benchmark
+from eyetest.benchmarks import Benchmark, ReadOptions, is_benchmark
 from eyetest.benchmarks.folder import ITEMS, to_table
+from eyetest.benchmarks.opening import open_benchmark
 from eyetest.errors import InputError, as_said, param, short
 from eyetest.records import Item, Score, columns
 from eyetest.runs import Run
@@ -30,7 +31,7 @@ from eyetest.runs.stored import answers_frame, one_line_if_damaged, part_frame
 from eyetest.scoring import Scorer
 from eyetest.scoring.rules import RULE_SETS
 from eyetest.scoring.scorer import score_table
-from eyetest.store import replacing_file, store_of
+from eyetest.store import address, replacing_file, store_of
 from eyetest.store.files import add_checksum
 from eyetest.store.urls import known_path
 from eyetest.version import __version__
@@ -410,3 +411,48 @@ def read_scores(run: Run, rules: str = "eyetest") -> pl.DataFrame:
         )
     with one_line_if_damaged(path):
         return scan_table(path).select(columns(Score)).collect()
+
+
+_CHOSEN = "chosen.json"
+
+
+class ChosenScoring(msgspec.Struct, frozen=True, kw_only=True):
+    """By whose rules and by which answer key the answers of a run count."""
+
+    version: int = 1
+    rules: str = "eyetest"
+    metric: str | None = None
+    bench: str = ""  # the benchmark that has the answer key, where it is not the one that was asked
+    rescore_given: bool = False
+
+
+def chosen_scoring(run: Run) -> ChosenScoring:
+    """The scoring that was chosen for a run; the default where none was."""
+    path = run.path / SCORES / _CHOSEN
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=ChosenScoring)
+    except FileNotFoundError:
+        return ChosenScoring()
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is damaged: {error}; {_again(run)}") from None
+
+
+def choose_scoring(run: Run, scorer: Scorer, bench: Path | None) -> None:
+    """Use this scoring of a run from now on; ``bench`` has the answer key, where it is not the run's own."""
+    named: dict[str, Any] = {} if bench is None else {"bench": address(bench)}
+    chosen = ChosenScoring(rules=scorer.rules.name, metric=scorer.metric, rescore_given=scorer.rescore_given, **named)
+    with replacing_file(run.path / SCORES / _CHOSEN) as path:
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(chosen), indent=2) + b"\n")
+
+
+def chosen_benchmark(run: Run) -> Benchmark | None:
+    """The benchmark whose answer key was chosen for a run; None where it is the run's own."""
+    if not (bench := chosen_scoring(run).bench):
+        return None
+    if not (path := known_path(bench)).exists():
+        raise InputError(f"{run.path} is scored by the answer key of {bench}, which does not exist; {_again(run)}")
+    return open_benchmark(path, ReadOptions(gold_required=False))
+
+
+def _again(run: Run) -> str:
+    return f"score it again: {typed('eyetest', 'score', run.path)}"

@@ -414,4 +414,4 @@ def last_line(error: Exception) -> str:
 
 
 def _groups(plan: Plan) -> Rows:
-    return plan.benchmark.picture_groups()[np.asarray(plan.positions, np.int64)]
+    return plan.benchmark.image_groups()[np.asarray(plan.positions, np.int64)]

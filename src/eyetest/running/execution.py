@@ -22,12 +22,12 @@ from eyetest.runs import RunWriter, StoredResponses
 
 
 class Waves:
-    """The next calls about an item, by model index and trial index."""
+    """The next calls about an item, by model index and sample index."""
 
-    def __init__(self, rule: StoppingRule, trials: Sequence[int]) -> None:
-        """``trials``: the number per model, in the order of models."""
-        self._rule, self._trials = rule, trials
-        self.observed: list[list[bool | None]] = [[] for _ in trials]  # results by model: hit, miss, or none (None)
+    def __init__(self, rule: StoppingRule, samples: Sequence[int]) -> None:
+        """``samples``: the number per model, in the order of models."""
+        self._rule, self._samples = rule, samples
+        self.observed: list[list[bool | None]] = [[] for _ in samples]  # results by model: hit, miss, or none (None)
 
     @property
     def verdict(self) -> bool | None:
@@ -41,10 +41,10 @@ class Waves:
             return []
         wave: list[tuple[int, int]] = []
         models_left = max(1, self._rule.decisions_needed(tallies))
-        for model, (trials, observed, tally) in enumerate(zip(self._trials, self.observed, tallies, strict=True)):
-            if self._rule.model_answers(tally) is None and len(observed) < trials and models_left:
-                needed = max(1, self._rule.trials_needed(tally))
-                wave += [(model, trial) for trial in range(len(observed), min(len(observed) + needed, trials))]
+        for model, (samples, observed, tally) in enumerate(zip(self._samples, self.observed, tallies, strict=True)):
+            if self._rule.model_answers(tally) is None and len(observed) < samples and models_left:
+                needed = max(1, self._rule.samples_needed(tally))
+                wave += [(model, sample) for sample in range(len(observed), min(len(observed) + needed, samples))]
                 models_left -= 1
         return wave
 
@@ -52,7 +52,7 @@ class Waves:
     def tallies(self) -> list[Tally]:
         """The results of each model so far."""
         known = ([hit for hit in observed if hit is not None] for observed in self.observed)
-        return [Tally(hits=sum(hits), unknown=self._rule.trials - len(hits)) for hits in known]
+        return [Tally(hits=sum(hits), unknown=self._rule.samples - len(hits)) for hits in known]
 
 
 class ItemPanel:
@@ -74,7 +74,7 @@ class ItemPanel:
 
     def wave(self) -> list[Call]:
         """The next calls, all at once; none when the verdict is settled or no call is left."""
-        return [self._calls[model][trial] for model, trial in self._waves.wave()]
+        return [self._calls[model][sample] for model, sample in self._waves.wave()]
 
     def observed(self, call: Call, hit: bool | None) -> None:
         """Record the result of a call of the wave: hit, miss, or none (None). Calls are recorded in order."""

@@ -2,9 +2,10 @@
 
 import asyncio
 import random
+import re
 import signal
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from math import inf
@@ -12,9 +13,9 @@ from typing import Any, Protocol
 
 import msgspec
 
-from eyetest.errors import InputError, heading, nearest, short
+from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.models import CallError, Surroundings
-from eyetest.records import Condition, StoppingRule
+from eyetest.records import Condition, ModelEntry, StoppingRule
 from eyetest.running.progress import Progress
 
 _LONGEST_WAIT = 60.0
@@ -22,7 +23,8 @@ LONGEST_PAUSE = 600.0  # longer pauses of a server are not waited for; the run c
 FIRST_PATIENCE = 30.0  # seconds until a model that has never answered (a wrong address) is reported
 _FIRST_ATTEMPTS = 3  # the same for a server that lets calls hang, or replies unlike an endpoint
 _EMPTY_ATTEMPTS = 3  # for an empty answer, which more attempts rarely change
-_NOBODY = ("timeout", "garbage")
+_NOT_REACHED = ("timeout", "garbage")
+_OWN = ("attempts", "backoff", "patience")
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,15 +38,46 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int | None = None
     money: float | None = None
 
+    def of(self, entry: ModelEntry) -> "Limits":
+        """The limits with a model's own attempts and waits."""
+        own = {name: value for name in _OWN if (value := getattr(entry, name)) is not None}
+        return msgspec.structs.replace(self, **own)
+
     def may_retry(self, error: CallError, attempts: int, empty: int = 0, *, known: bool = True) -> bool:
         """Whether to make another attempt after so many; ``known``: whether the model has ever answered."""
-        most = self.attempts if known or error.kind not in _NOBODY else min(self.attempts, _FIRST_ATTEMPTS)
+        most = self.attempts if known or error.kind not in _NOT_REACHED else min(self.attempts, _FIRST_ATTEMPTS)
         return error.passing and attempts < most and empty < _EMPTY_ATTEMPTS
 
     def wait_before(self, attempt: int, error: CallError, chance: random.Random) -> float:
         """Seconds until the next attempt: doubling, jittered, and at least what the server asked for."""
         wait = min(_LONGEST_WAIT, self.backoff * 2.0 ** (attempt - 1)) * chance.uniform(0.5, 1.0)
         return wait + (error.wait or 0.0)
+
+
+_BUDGETS = {"calls": "calls", "tokens": "tokens", "cost": "money"}
+
+
+def limits_of(concurrency: int, budget: str | Sequence[str]) -> Limits:
+    """Limits from a user's words, such as ``calls=100,tokens=1000000,cost=5`` in any combination."""
+    if concurrency < 1:
+        raise InputError(f"{heading('concurrency')}: found {concurrency}, expected 1 or more")
+    words = ",".join([budget] if isinstance(budget, str) else budget).split(",")
+    most: dict[str, float] = {}
+    for name, _, value in (word.strip().partition("=") for word in words if word.strip()):
+        if name not in _BUDGETS:
+            raise InputError(f"{heading('budget')}: no limit {short(name)}; {nearest(name, _BUDGETS)}")
+        with suppress(ValueError):
+            most[_BUDGETS[name]] = float(value) if name == "cost" else int(value.replace("_", ""))
+        if not (0 if name == "cost" else 1) <= most.get(_BUDGETS[name], -1) < inf:
+            raise InputError(f"{heading('budget')}: {name}: found {short(value)}, expected a number above 0")
+    return Limits(concurrency=concurrency, **most)  # type: ignore[arg-type]
+
+
+def refuse_unpriced(limits: Limits, entries: Mapping[str, ModelEntry]) -> None:
+    """Refuse a limit in money where no model has a price."""
+    if limits.money is not None and not any(entry.price for entry in entries.values()):
+        repair = f"give models a price in {param('models')}, in money per million tokens"
+        raise InputError(f"{param('budget', 'cost=…')} needs prices: {repair}")
 
 
 class Budget:
@@ -106,8 +139,7 @@ class Budget:
         self._waiting.clear()
 
 
-LOCAL = "ray"
-_AT = "ray://"
+_RAY = re.compile(r"ray(?P<address>://[^:]+:\d+)?(?::(?P<workers>[1-9]\d{0,5}))?")
 
 
 class Cluster(msgspec.Struct, frozen=True):
@@ -117,24 +149,21 @@ class Cluster(msgspec.Struct, frozen=True):
     workers: int | None = None  # shards asked at once; None: one per processor
 
     @classmethod
-    def parse(cls, on: str, workers: int | None = None) -> "Cluster | None":
-        """The cluster that a user named; None for this process."""
+    def parse(cls, on: str) -> "Cluster | None":
+        """The cluster of ``ray``, ``ray:8`` (8 workers) or ``ray://HOST:PORT``; None for this process."""
         if not on:
-            if workers is not None:
-                raise InputError(f"{heading('workers')}: only with {heading('on')} ray")
             return None
-        if on != LOCAL and not on.startswith(_AT):
-            raise InputError(
-                f"{heading('on')}: no such place as {short(on)}; {nearest(on, (LOCAL, _AT + 'HOST:PORT'))}"
-            )
-        return cls("" if on == LOCAL else on, workers)
+        if not (match := _RAY.fullmatch(on)):
+            raise InputError(f"{heading('on')}: found {short(on)}, expected ray, ray:WORKERS or ray://HOST:PORT")
+        workers = int(match["workers"]) if match["workers"] else None
+        return cls(f"ray{match['address']}" if match["address"] else "", workers)
 
 
 class Asking(msgspec.Struct, frozen=True, kw_only=True):
     """How a benchmark is put to models."""
 
     conditions: tuple[Condition, ...] = (Condition(),)
-    trials: int = 1
+    samples: int = 1
     sampling: dict[str, Any] = {}
     seed: int = 0
     limit: int | None = None  # only the first items
@@ -150,56 +179,44 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
 
 
 INTERRUPTED = "stopped by you"
-_HEARERS: dict[asyncio.AbstractEventLoop, Callable[[], None]] = {}  # by loop in a thread, what to call on Ctrl-C
+_ON_PRESS: dict[asyncio.AbstractEventLoop, Callable[[], None]] = {}  # by loop in a thread, what to call on Ctrl-C
 
 
 def wait_for(work: Coroutine[Any, Any, None]) -> None:
-    """Run work to its end.
-
-    A running loop cannot wait for another in its own thread, so the work gets a thread. Only the main thread receives
-    Ctrl-C; it forwards every press and goes on waiting, so that nothing is cut off.
-    """
+    """Run work to its end, in a thread where a loop is running; the main thread forwards Ctrl-C and waits on."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         asyncio.run(work)
         return
-    loop = asyncio.new_event_loop()
+    loop, is_main = asyncio.new_event_loop(), threading.current_thread() is threading.main_thread()
 
     def carry_out() -> None:
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
             runner.run(work)
 
-    with _handing_on(loop), ThreadPoolExecutor(1, "asking") as thread:
-        thread.submit(carry_out).result()
+    def hand_on(*_: object) -> None:
+        if loop in _ON_PRESS:
+            loop.call_soon_threadsafe(_ON_PRESS[loop])
+
+    before = signal.signal(signal.SIGINT, hand_on) if is_main else None
+    try:
+        with ThreadPoolExecutor(1, "asking") as thread:
+            thread.submit(carry_out).result()
+    finally:
+        if is_main:
+            signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
 def hearing(pressed: Callable[[], None]) -> Iterator[None]:
     """Register what `wait_for` calls for the running loop on Ctrl-C."""
     loop = asyncio.get_running_loop()
-    _HEARERS[loop] = pressed
+    _ON_PRESS[loop] = pressed
     try:
         yield
     finally:
-        del _HEARERS[loop]
-
-
-@contextmanager
-def _handing_on(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def hand_on(*_: object) -> None:
-        if loop in _HEARERS:
-            loop.call_soon_threadsafe(_HEARERS[loop])
-
-    before = signal.signal(signal.SIGINT, hand_on)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+        del _ON_PRESS[loop]
 
 
 @contextmanager

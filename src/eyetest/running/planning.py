@@ -24,7 +24,7 @@ from eyetest.benchmarks.folder import refuse_gold_list
 from eyetest.errors import InputError, heading
 from eyetest.models import Call, Model, ProbedModel
 from eyetest.prompts import CannotApply, build, tells_history
-from eyetest.records import Asked, Condition, GreyPicture, Item, Picture, Prompt, Request, Words
+from eyetest.records import Asked, Condition, GrayImage, ImagePart, Item, Prompt, Request, Words
 from eyetest.records.tables import Ask, Price
 from eyetest.running.dialogues import UNANSWERED, Dialogues, WaitingTurn
 from eyetest.running.limits import Asking
@@ -46,10 +46,10 @@ class Estimate(msgspec.Struct, kw_only=True):
     stored: int = 0  # requests with an answer already
     failed: int = 0  # requests that failed before and are not repeated
     earlier: int = 0  # unselected items that selected ones continue
-    no_picture: int = 0  # calls that should show the image of an item without one
+    no_image: int = 0  # calls that should show the image of an item without one
     more_named: int = 0  # rows about items whose texts name more images than they have; sent as they are
     by_model: Counter[str] = msgspec.field(default_factory=Counter)
-    by_sight: Counter[str] = msgspec.field(default_factory=Counter)
+    by_modality: Counter[str] = msgspec.field(default_factory=Counter)
     not_applicable: Counter[str] = msgspec.field(default_factory=Counter)
     tokens_in: int = 0
     most_tokens_out: int = 0
@@ -77,8 +77,8 @@ class Ledger:
         self._indices = {model.name: index for index, model in enumerate(models)}
         self._ids: list[str] = []
         self._chunks: list[pa.Array] = []
-        self._sights: dict[str, int] = {}
-        self._item, self._model, self._sight = growing("q"), growing("H"), growing("B")
+        self._modalities: dict[str, int] = {}
+        self._item, self._model, self._modality = growing("q"), growing("H"), growing("B")
         self._in, self._out, self._bare = growing("q"), growing("q"), growing("B")
 
     def add(self, item: int, call: Call, tokens: tuple[int, int]) -> None:
@@ -89,10 +89,10 @@ class Ledger:
             self._flush()
         self._item.append(item)
         self._model.append(self._indices[asked.model])
-        self._sight.append(self._sights.setdefault(asked.sight, len(self._sights)))
+        self._modality.append(self._modalities.setdefault(asked.modality, len(self._modalities)))
         self._in.append(tokens[0])
         self._out.append(tokens[1])
-        self._bare.append(2 * call.item.names_more_images + (asked.sight == "image" and not call.item.images))
+        self._bare.append(2 * call.item.names_more_images + (asked.modality == "image" and not call.item.images))
 
     def _flush(self) -> None:
         self._chunks.append(array(self._ids, pa.string()))
@@ -122,11 +122,13 @@ class Ledger:
 
     def count(self, estimate: Estimate, rows: NDArray[np.int64]) -> None:
         """Add the cost of some rows' calls."""
-        sights = np.bincount(np.frombuffer(self._sight, np.uint8)[rows], minlength=len(self._sights))
-        estimate.by_sight.update({name: int(sights[index]) for name, index in self._sights.items() if sights[index]})
+        modalities = np.bincount(np.frombuffer(self._modality, np.uint8)[rows], minlength=len(self._modalities))
+        estimate.by_modality.update(
+            {name: int(modalities[index]) for name, index in self._modalities.items() if modalities[index]}
+        )
         sent, back = self._sent[rows], self._back[rows]
         bare = np.bincount(np.frombuffer(self._bare, np.uint8)[rows], minlength=3)
-        estimate.no_picture += int(bare[1])
+        estimate.no_image += int(bare[1])
         estimate.more_named += int(bare[2])
         estimate.tokens_in += int(sent.sum())
         estimate.most_tokens_out += int(back.sum())
@@ -184,7 +186,7 @@ _REASONING_TOKENS = 2_048
 _TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")  # the limit's names; a model's entry says which it takes
 _LETTERS_A_TOKEN = 4
 _PIXELS_A_TOKEN = 750
-_PICTURE_TOKENS = (85, 1_600)
+_IMAGE_TOKENS = (85, 1_600)
 PASSED_OVER = ("auth", "not-found", "unreachable", "proxy", "quota", "outage")  # not about the question: asked again
 
 
@@ -202,15 +204,15 @@ class Plan:
         models: Sequence[Model],
         conditions: Sequence[Condition],
         *,
-        trials: int = 1,
+        samples: int = 1,
         sampling: Mapping[str, Any] | None = None,
         seed: int = 0,
     ) -> None:
-        if trials < 1:
-            raise InputError(f"{heading('trials', trials)}: at least one")
+        if samples < 1:
+            raise InputError(f"{heading('samples', samples)}: at least one")
         refuse_gold_list(benchmark, "ask")
         self.benchmark, self.models, self.conditions = benchmark, tuple(models), tuple(conditions)
-        self.trials, self.seed = trials, seed
+        self.samples, self.seed = samples, seed
         self.sampling = dict(sampling or {})
         self._settings: dict[tuple[str, str, int], dict[str, Any]] = {}
         self.own: Mapping[str, Mapping[str, Any]] = {}  # by model: axes that differ from the conditions
@@ -222,7 +224,7 @@ class Plan:
     @classmethod
     def of(cls, benchmark: Benchmark, models: Sequence[Model], asking: Asking) -> "Plan":
         """The plan for the settings of a run, before any selection of items."""
-        how: dict[str, Any] = {"trials": asking.trials, "sampling": asking.sampling, "seed": asking.seed}
+        how: dict[str, Any] = {"samples": asking.samples, "sampling": asking.sampling, "seed": asking.seed}
         plan = cls(benchmark, models, asking.conditions, **how)
         plan.own = asking.own
         return plan
@@ -230,7 +232,7 @@ class Plan:
     @cached_property
     def positions(self) -> Sequence[int]:
         """Positions of the items in the benchmark, in the order of asking."""
-        return growing("q", self.benchmark.by_picture())
+        return growing("q", self.benchmark.by_image())
 
     @cached_property
     def dialogues(self) -> Dialogues | None:
@@ -296,18 +298,18 @@ class Plan:
                     prompts[prefill, condition] = _build(item, condition, prefill=prefill)
                 prompt = _refused(model, condition) or prompts[prefill, condition]
                 if isinstance(prompt, CannotApply):
-                    yield from repeat((model, prompt), self.trials)
+                    yield from repeat((model, prompt), self.samples)
                     continue
-                for trial in range(self.trials):
-                    asked = Asked(item=item.id, model=model.name, trial=trial, **msgspec.structs.asdict(condition))
+                for sample in range(self.samples):
+                    asked = Asked(item=item.id, model=model.name, sample=sample, **msgspec.structs.asdict(condition))
                     yield self._call(item, model, asked, prompt)
 
     def _own_calls(
         self, item: Item, model: Model, condition: Condition, dialogues: Dialogues
     ) -> Iterator[Call | WaitingTurn | tuple[Model, CannotApply]]:
         """The calls of a turn with own history; the gold stands in while that is unknown."""
-        for trial in range(self.trials):
-            asked = Asked(item=item.id, model=model.name, trial=trial, **msgspec.structs.asdict(condition))
+        for sample in range(self.samples):
+            asked = Asked(item=item.id, model=model.name, sample=sample, **msgspec.structs.asdict(condition))
             try:
                 said = dialogues.answers(item, asked)
             except CannotApply as reason:
@@ -322,10 +324,10 @@ class Plan:
             yield WaitingTurn(asked, call) if said is None else call
 
     def _call(self, item: Item, model: Model, asked: Asked, prompt: Prompt) -> Call:
-        settings = self._sent(model, asked.ask, asked.trial)
+        settings = self._sent(model, asked.ask, asked.sample)
         if model.knows_items:
             settings = settings | {"item": item.id}
-        request = Request(model=model.name, prompt=prompt, settings=settings, trial=asked.trial)
+        request = Request(model=model.name, prompt=prompt, settings=settings, sample=asked.sample)
         recorded = self.recorded.get(asked.key) if self.recorded else None
         return Call(asked, item, request, recorded or request.id)
 
@@ -370,15 +372,15 @@ class Plan:
         held.close()
         return estimate, ledger, held
 
-    def _sent(self, model: Model, ask: Ask, trial: int) -> dict[str, Any]:
-        key = (model.name, ask, trial)
+    def _sent(self, model: Model, ask: Ask, sample: int) -> dict[str, Any]:
+        key = (model.name, ask, sample)
         if key not in self._settings:
             settings: dict[str, Any] = {"temperature": 0, **model.settings}
             limit = next((name for name in _TOKEN_LIMITS if name in settings), _TOKEN_LIMITS[0])
             settings.setdefault(limit, _DIRECT_TOKENS if ask == "direct" else _REASONING_TOKENS)
             settings |= {limit if name in _TOKEN_LIMITS else name: value for name, value in self.sampling.items()}
             if settings["temperature"]:
-                settings.setdefault("seed", self.seed + trial)
+                settings.setdefault("seed", self.seed + sample)
             self._settings[key] = {name: value for name, value in settings.items() if value is not None}
         return self._settings[key]
 
@@ -390,11 +392,11 @@ def tokens(call: Call) -> tuple[int, int]:
     return sum(map(_part_tokens, parts)), int(next(filter(None, limits), 0))
 
 
-def _part_tokens(part: Words | Picture | GreyPicture) -> int:
+def _part_tokens(part: Words | ImagePart | GrayImage) -> int:
     if isinstance(part, Words):
         return len(part.text) // _LETTERS_A_TOKEN
-    size = part.image if isinstance(part, Picture) else part
-    least, most = _PICTURE_TOKENS
+    size = part.image if isinstance(part, ImagePart) else part
+    least, most = _IMAGE_TOKENS
     return max(least, min(most, size.width * size.height // _PIXELS_A_TOKEN))
 
 

@@ -20,7 +20,7 @@ import msgspec
 
 from eyetest.errors import EyetestError, ImageError
 from eyetest.models import BatchModel, Call, CallError, Model
-from eyetest.records import Picture, Response
+from eyetest.records import ImagePart, Response
 from eyetest.redaction import redact
 from eyetest.running.health import Health, Throttle, now
 from eyetest.running.limits import LONGEST_PAUSE, Budget, Limits
@@ -100,12 +100,12 @@ def next_batch(queue: list[_Waiting], most: int) -> tuple[list[_Waiting], list[_
 def _beginning(call: Call) -> str:
     """The common beginning of calls: the first image, or the item without one."""
     parts = (part for message in call.request.prompt.messages for part in message.parts)
-    return next((part.image.sha256 for part in parts if isinstance(part, Picture)), f"item {call.item.id}")
+    return next((part.image.sha256 for part in parts if isinstance(part, ImagePart)), f"item {call.item.id}")
 
 
 _log = logging.getLogger(__name__)
 _PUSHING_BACK = ("rate-limit", "overloaded")
-_NOT_THE_SERVERS = ("not-recorded", "recorded-failure", "picture", "internal")  # failures not about the endpoint
+_NOT_THE_SERVERS = ("not-recorded", "recorded-failure", "image", "internal")  # failures not about the endpoint
 _BATCHES_IN_FLIGHT = 3  # one on the device, one being prepared, one being gathered
 _LONGEST_FAULT = 300
 _PAUSE_TOLD = 5.0  # longer pauses are reported, in seconds
@@ -119,14 +119,14 @@ class _Lane:
     """A model and its state."""
 
     def __init__(self, model: Model, limits: Limits) -> None:
-        self.model = model
+        self.model, self.limits = model, limits.of(model.entry)
         self.answer, most = model.answer, min(model.entry.concurrency or limits.concurrency, limits.concurrency)
         self.throttle = Throttle(most)
         if isinstance(model, BatchModel):
             self.answer = Batches(model).answer
             most = model.entry.concurrency or max(most, _BATCHES_IN_FLIGHT * model.batch)
             self.throttle = Throttle(most, at_first=most)  # no server that could be overloaded
-        self.health = Health(limits)
+        self.health = Health(self.limits)
         self.abandoned = ""
 
 
@@ -268,9 +268,9 @@ class Runner:
             if health.away:
                 return self._waits(lane, error)
         tries.counted += 1
-        if self.limits.may_retry(error, tries.counted, tries.empty, known=health.has_answered):
+        if lane.limits.may_retry(error, tries.counted, tries.empty, known=health.has_answered):
             self.progress.retried(error)
-            wait = self.limits.wait_before(tries.counted, error, self._chance)
+            wait = lane.limits.wait_before(tries.counted, error, self._chance)
             if (error.wait or 0) > _PAUSE_TOLD:
                 self.progress.waiting[lane.model.name] = f"{error} (it asks for a pause of {error.wait:,.0f} s)"
             _log.info("%s: asked again in %.1f s", lane.model.name, wait)
@@ -300,10 +300,10 @@ class Runner:
             raise NotAskedError(lane.abandoned)
         error.wait = None
         tries.counted += 1
-        if not self.limits.may_retry(error, tries.counted, tries.empty):
+        if not lane.limits.may_retry(error, tries.counted, tries.empty):
             return False
         self.progress.retried(error)
-        await self._pause(self.limits.wait_before(tries.counted, error, self._chance))
+        await self._pause(lane.limits.wait_before(tries.counted, error, self._chance))
         return True
 
     def _waits(self, lane: _Lane, error: CallError) -> bool:
@@ -354,7 +354,7 @@ class Runner:
         except CallError as error:
             return error.with_traceback(None)  # a traceback would keep the whole reply in memory while the call waits
         except ImageError as error:
-            return CallError("picture", str(error))
+            return CallError("image", str(error))
         except Exception as error:
             _log.info("%s, item %s: a fault", name, call.item.id, exc_info=True)
             return CallError("internal", _fault(error))

@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
-from eyetest.benchmarks import Benchmark, copy_without_pictures
-from eyetest.errors import InputError, heading, param
-from eyetest.models import Call, Model, Pictures, ProbedModel, Surroundings, make_models
+from eyetest.benchmarks import Benchmark, copy_without_images
+from eyetest.errors import InputError, heading
+from eyetest.models import Call, Images, Model, ProbedModel, Surroundings, make_models
 from eyetest.records import (
     Asked,
     Condition,
@@ -141,19 +141,19 @@ class Session:
         """``budget``: shared with other sessions, else the asking's limits. ``goal``: another than a race."""
         self.benchmark, self.entries, self.asking, self._hit = benchmark, models, asking, hit
         self._budget = budget
-        surroundings = msgspec.structs.replace(asking.patience, pictures=Pictures(benchmark.images))
+        surroundings = msgspec.structs.replace(asking.patience, images=Images(benchmark.images))
         self.models: list[Model] = make_models(models, surroundings)
         self.rule: StoppingRule | None = asking.stop if isinstance(asking.stop, StoppingRule) else None
         if isinstance(asking.stop, str) and asking.stop:
-            self.rule = parse_rule(asking.stop, trials=asking.trials, models=len(models))
+            self.rule = parse_rule(asking.stop, samples=asking.samples, models=len(models))
         self.plan = Plan.of(benchmark, self.models, asking)
         if self.rule is not None and self.plan.dialogues is not None:
             why = "a turn goes on from all answers to the one before, so none of them can be spared"
-            raise InputError(f"{heading('stop')}: not with {param('history', 'own')}: {why}")
+            raise InputError(f"{heading('stop')}: not with the condition history=own: {why}")
         self.plan.only(asking.limit, asking.items)
         self.race = Race(asking.until, list(self.entries)) if asking.until else None
         self.until: Goal | None = self.race or goal
-        several = asking.stop or asking.own or asking.trials > 1 or len(asking.conditions) > 1 or self.plan.dialogues
+        several = asking.stop or asking.own or asking.samples > 1 or len(asking.conditions) > 1 or self.plan.dialogues
         if self.until is not None and several:
             raise InputError("to ask only until it is certain: in one way, once, and each item by itself")
         if self.race is not None:
@@ -193,7 +193,7 @@ class Session:
                 planned(estimate)
             progress.to_ask, progress.stored, progress.unanswered = estimate.calls, estimate.stored, turns.unanswered
             run.record(self._step(estimate), self.entries, self.about)
-            copy_without_pictures(self.benchmark, to / BENCHMARK)
+            copy_without_images(self.benchmark, to / BENCHMARK)
             if estimate.calls or self.until is not None:
                 with watch(progress) if watch else nullcontext(), one_error(), suppress(asyncio.CancelledError):
                     wait_for(self._ask(run, progress, turns, left))
@@ -259,7 +259,7 @@ class Session:
             name: ",".join(dict.fromkeys(str(getattr(condition, name)) for condition in asking.conditions))
             for name in Condition.__struct_fields__
         }
-        options = axes | {"trials": str(asking.trials), "models": ",".join(self.entries)}
+        options = axes | {"samples": str(asking.samples), "models": ",".join(self.entries)}
         if asking.sampling:
             options["sampling"] = msgspec.json.encode(plain_settings(asking.sampling)).decode()
         if asking.stop:
@@ -320,8 +320,8 @@ class Questions:
         """
         progress = Progress()
         entry = {model: self._entries[model]}
-        pictures = msgspec.structs.replace(self._patience, pictures=Pictures(self._benchmark.images))
-        made = make_models(entry, pictures)[0]
+        images = msgspec.structs.replace(self._patience, images=Images(self._benchmark.images))
+        made = make_models(entry, images)[0]
         ledger = Ledger([made])
         for number, (item, prompt) in enumerate(prompts()):
             ledger.add(number, _call(made, item, prompt), (0, 0))

@@ -18,7 +18,7 @@ import msgspec
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import EyetestError, InputError
-from eyetest.models import BatchModel, Call, CallError, Model, Pictures, ProbedModel, Surroundings, make_models
+from eyetest.models import BatchModel, Call, CallError, Images, Model, ProbedModel, Surroundings, make_models
 from eyetest.records import Asked, ModelEntry, Response, StoppingRule
 from eyetest.running.execution import Hit, ask_all, execute_panels
 from eyetest.running.limits import Asking, Limits, one_error, stopping_on_ctrl_c
@@ -83,7 +83,7 @@ class _Worker:
             if not path.is_dir():
                 raise InputError(f"{path} is not there: every machine needs it, on a shared disk or in a bucket")
         bench, asking = Benchmark(benchmark), order.asking
-        surroundings = msgspec.structs.replace(asking.patience, pictures=Pictures(bench.images))
+        surroundings = msgspec.structs.replace(asking.patience, images=Images(bench.images))
         self.models = hosted(make_models(order.entries, surroundings), hosts)
         self.plan = Plan.of(bench, self.models, asking)
         if is_run(self.run):
@@ -152,8 +152,8 @@ class ModelHost:
     """An actor with one copy of a checkpoint. Ray restarts it when it dies, and repeats its calls."""
 
     def __init__(self, name: str, entry: ModelEntry, benchmark: str, patience: Surroundings) -> None:
-        pictures = Pictures(Benchmark(local_path(benchmark)).images)
-        self._model = make_models({name: entry}, msgspec.structs.replace(patience, pictures=pictures))[0]
+        images = Images(Benchmark(local_path(benchmark)).images)
+        self._model = make_models({name: entry}, msgspec.structs.replace(patience, images=images))[0]
         self._opening, self._is_open = asyncio.Lock(), False
 
     async def open(self) -> tuple[str, str]:

@@ -79,7 +79,7 @@ def _each(folder: Path, write: Callable[[pa.Table], object]) -> int:
 
 
 def _write_csv(path: Path, folder: Path, *, mark: bool = False) -> int:
-    """A table for spreadsheets; one with guarded cells is rewritten with a column that marks them."""
+    """A table for spreadsheets; one with guarded cells is rewritten with a column that letters them."""
     with path.open("w", newline="", encoding="utf-8") as file:
         rows = SheetWriter(file, _SCHEMA.names, mark=mark)
         written = _each(folder, lambda t: rows.write(zip(*(c.to_pylist() for c in t.columns), strict=True)))

@@ -71,7 +71,7 @@ class Run:
         return stored_errors(self.path)
 
     def _repr_html_(self) -> str:
-        return str(import_module("eyetest.jobs.views").run_card(self))
+        return str(import_module("eyetest.commands.cards").run_card(self))
 
     def check_benchmark(self, benchmark: RunBenchmark) -> None:
         """Refuse to mix answers to different benchmarks in one folder."""

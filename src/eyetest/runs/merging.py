@@ -25,7 +25,9 @@ from eyetest.store import replacing_file, store_of
 from eyetest.tabular.record_files import write_parquet
 from eyetest.wording import counted, listed, typed
 
-_REACHED = ("spec", "key_env", "price", "concurrency")  # what may differ from site to site; of a spec, its address
+_WAITS = ("attempts", "backoff", "timeout", "first_byte", "connect", "patience")
+_REACHED = ("spec", "key_env", "price", "concurrency", *_WAITS)
+"""What may differ from site to site; of a spec, its address."""
 _ASKED = ("sampling", "detail", "prefill", "logprobs")  # these decide the answers, so that an unset one counts too
 _ADDRESS = re.compile("@https?://.*", re.IGNORECASE | re.DOTALL)
 _REPLAY = "replay:"  # imported answers have only their file as a spec
@@ -91,7 +93,7 @@ def models_differ(differing: Mapping[str, str], last: Run) -> str:
     """An error: a name stands for two models, or for two settings of one."""
     name, why = next(iter(differing.items()))
     others = f" (and {len(differing) - 1:,} more models)" if len(differing) > 1 else ""
-    rename = typed("eyetest", "models", last.path, "--rename", f"{name}=NEW")
+    rename = typed("eyetest", "merge", last.path, "--rename", f"{name}=NEW")
     found = f"model {short(name)} is not the same in all runs{others}: {why}"
     return f"{found}; if they are two, rename one: {rename}; if they are one, {_decides()}"
 
@@ -138,7 +140,7 @@ def _said(row: Mapping[str, object]) -> str:
 
 
 def _who(row: Mapping[str, object]) -> str:
-    return f"{short(row['item'], _LONGEST_TEXT)} by {short(row['model'], _LONGEST_TEXT)} ({row['sight']})"
+    return f"{short(row['item'], _LONGEST_TEXT)} by {short(row['model'], _LONGEST_TEXT)} ({row['modality']})"
 
 
 STEP = "merge"

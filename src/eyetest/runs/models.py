@@ -36,7 +36,7 @@ def change_models(path: Path, renamed: Mapping[str, str], dropped: Sequence[str]
     """Rename and remove models; returns each one's numbers of changed answers and planned calls."""
     with RunWriter(path) as run:
         known = models_of(Run(path))
-        _check(known, renamed, dropped)
+        check_changes(known, renamed, dropped)
         plan = plan_table(path)
         kept = plan.filter(pc.invert(pc.is_in(plan.column("model"), pa.array(dropped, pa.string()))))
         again, old = _renamed(kept, renamed)
@@ -52,7 +52,8 @@ def change_models(path: Path, renamed: Mapping[str, str], dropped: Sequence[str]
     return {name: known[name] for name in (*renamed, *dropped)}
 
 
-def _check(known: Mapping[str, int], renamed: Mapping[str, str], dropped: Sequence[str]) -> None:
+def check_changes(known: Mapping[str, int], renamed: Mapping[str, str], dropped: Sequence[str]) -> None:
+    """Refuse names that the run does not have, and changes that contradict each other."""
     for option, names in (("rename", renamed), ("remove", dropped)):
         for name in names:
             if name not in known:

@@ -256,7 +256,7 @@ def sortable(texts: pa.Array | pa.ChunkedArray) -> NDArray[np.bytes_]:
 
 
 # Columns of few values, kept as categories, so that ten million rows fit into memory
-_FEW = ("model", "sight", "ask", "shots", "marks", "method", "history")
+_FEW = ("model", "modality", "ask", "shots", "letters", "method", "history")
 
 
 def served_notes(folder: Path, models: Mapping[str, ModelEntry]) -> list[str]:

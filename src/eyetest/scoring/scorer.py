@@ -116,7 +116,7 @@ class Scorer:
             return Scored(None, None, None, metric, 0.0 if said.outcome == "blocked" else None)
         if item.choices:
             options = tuple(item.choices[position].text for position in shown_order(item, condition))
-            reply = Reply(said.text, options, condition.marks, said.outcome == "truncated")
+            reply = Reply(said.text, options, condition.letters, said.outcome == "truncated")
             return self.rescore(item, condition, self.rules.read(reply))
         return self._text(item, answer_part(said.text, condition.ask), metric)
 
@@ -177,10 +177,10 @@ def looks_refused(text: str) -> bool:
 
 
 _CONDITION = Condition.__struct_fields__
-_LIKE = ("item", "ask", "order", "marks", "outcome", "text", "candidates", "given")
+_LIKE = ("item", "ask", "order", "letters", "outcome", "text", "candidates", "given")
 _TEXTS = ("reading", "choice", "rule", "metric")
 _SCORED_TYPES = {**dict.fromkeys(_TEXTS, pl.String), "score": pl.Float64, "marked": pl.Boolean}
-_CORPUS = ("model", *_CONDITION, "trial", "metric")
+_CORPUS = ("model", *_CONDITION, "sample", "metric")
 # Part of a corpus: no failed calls, no answers without known words
 _IS_SAID = pl.col("reading").is_not_null() | (pl.col("outcome").cast(pl.String) == "blocked")
 
@@ -224,8 +224,8 @@ def _score_unique(
     for row in known.cast({pl.Categorical: pl.String}).iter_rows():
         by_item.setdefault(row[1], []).append(row)
     for item in items:
-        for like, _, ask, order, marks, outcome, text, candidates, given in by_item.pop(item.id, ()):
-            condition = Condition(ask=ask, order=order, marks=marks)
+        for like, _, ask, order, letters, outcome, text, candidates, given in by_item.pop(item.id, ()):
+            condition = Condition(ask=ask, order=order, letters=letters)
             logs = (candidate.logprob for candidate in read_candidates(candidates))
             weights = tuple(math.nan if log is None else log for log in logs)
             scored = scorer.score(item, condition, Said(outcome, text, given, weights))
@@ -242,7 +242,7 @@ def _is_corpus(name: str) -> bool:
 
 
 def _with_corpus_scores(scored: pl.LazyFrame, references: _References) -> pl.LazyFrame:
-    """Fill in metrics that need all answers of a model together: one corpus per model, condition and trial."""
+    """Fill in metrics that need all answers of a model together: one corpus per model, condition and sample."""
     frame = scored.collect().with_row_index("row")
     alone = [name for name in frame.get_column("metric").unique() if _is_corpus(name)]
     captions = frame.filter(pl.col("metric").is_in(alone) & _IS_SAID)

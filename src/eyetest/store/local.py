@@ -165,7 +165,7 @@ class LocalStore:
         """The content of an image that is not a file of its own, from the pack in which it was copied here."""
         return packed(path)
 
-    def pack(self, pictures: Path, names: Sequence[str]) -> None:
+    def pack(self, images: Path, names: Sequence[str]) -> None:
         """Do nothing: on a disk, every image is a file."""
 
     def sweep(self, target: Path) -> None:

@@ -50,7 +50,7 @@ class PackIndex:
         pack = self._folder / f"{self.packs[self._pack_of[row]]}.pack"
         return pack, int(self._starts[row]), int(self._ends[row] - self._starts[row])
 
-    def picture(self, name: str) -> bytes | None:
+    def image(self, name: str) -> bytes | None:
         """An image by its name, if it is in a pack on this disk."""
         found = self.find(name)
         return None if found is None else read_part(*found)
@@ -97,7 +97,7 @@ def write_packs(folder: Path, names: Sequence[str]) -> None:
 def packed(path: Path) -> bytes | None:
     """An image from packs on this disk, beside the folder where its file would be."""
     index = open_index(path.parent.parent.parent)
-    return None if index is None else index.picture(path.name)
+    return None if index is None else index.image(path.name)
 
 
 def open_index(folder: Path) -> PackIndex | None:

@@ -120,10 +120,10 @@ class RemoteStore(LocalStore):
                 place(found[0], data)
         return read_part(*found)
 
-    def pack(self, pictures: Path, names: Sequence[str]) -> None:
+    def pack(self, images: Path, names: Sequence[str]) -> None:
         """Put the images of a folder that is being made into packs."""
         if names:
-            write_packs(pictures.parent, names)
+            write_packs(images.parent, names)
 
 
 def _marker(path: Path) -> Path:

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::R
 IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 
 
-def picture(colour: str) -> dict[str, Any]:
+def image_file(colour: str) -> dict[str, Any]:
     return {"bytes": png(colour), "path": f"{colour}.png"}
 
 
@@ -42,9 +42,9 @@ def write_parquet(path: Path, rows: list[dict[str, Any]], **types: pa.DataType) 
 def test_mmmu_layout(tmp_path: Path) -> None:
     columns = "id question options answer img_type question_type image_1 image_2 image_3"
     choice_row = ("validation_Art_1", "Is <image 2> like <image 1>?", "['<image 1>', \"it's\", 'None']", "B")
-    seen = ("['Paintings']", "multiple-choice", picture("red"), picture("blue"), None)
+    seen = ("['Paintings']", "multiple-choice", image_file("red"), image_file("blue"), None)
     text_row = ("validation_Art_2", "How many?", "[]", "['6', 'six']")
-    plotted = ("['Plots']", "open", picture("red"), None, None)
+    plotted = ("['Plots']", "open", image_file("red"), None, None)
     table = ((*choice_row, *seen), (*text_row, *plotted))
     rows = [dict(zip(columns.split(), row, strict=True)) for row in table]
     path = write_parquet(tmp_path / "data/validation-00000-of-00001.parquet", rows, image_3=IMAGE)
@@ -226,7 +226,7 @@ def test_a_parquet_bomb_is_read_a_few_rows_at_a_time(tmp_path: Path) -> None:
     assert (tmp_path / "b.parquet").stat().st_size < 100_000
     limited = "import resource; resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30,) * 2)"
     code = f"{limited}; from eyetest.cli import main; main()"
-    command = [sys.executable, "-c", code, "show", str(tmp_path / "b.parquet"), "--json"]
+    command = [sys.executable, "-c", code, "show", str(tmp_path / "b.parquet"), "--output", "json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 2
     assert "b.parquet unfolds into more than 2,048 MB" in done.stderr

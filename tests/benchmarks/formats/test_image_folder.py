@@ -1,4 +1,4 @@
-"""Folders of pictures as classifiers are trained on and as Hugging Face loads them."""
+"""Folders of images as classifiers are trained on and as Hugging Face loads them."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_a_folder_is_a_class(tmp_path: Path) -> None:
     assert benchmark.manifest.origin.format == "imagefolder"
     assert [item.id for item in benchmark] == ["bird/1.png", "dog/1.png", "dog/2.JPG", "tabby_cat/1.png"]
     cat = benchmark["tabby_cat/1.png"]
-    assert cat.question == "What does this picture show?"
+    assert cat.question == "What does this image show?"
     assert [(choice.text, choice.correct) for choice in cat.choices] == [
         ("bird", False),
         ("dog", False),
@@ -61,7 +61,7 @@ def test_more_classes_than_letters_are_asked_for_openly(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
-def test_metadata_says_what_pictures_show(tmp_path: Path, kind: str) -> None:
+def test_metadata_says_what_images_show(tmp_path: Path, kind: str) -> None:
     root = draw(tmp_path / "pets", "a.png", "more/b.png")
     rows = [{"file_name": "a.png", "label": "dog", "source": "web"}, {"file_name": "more/b.png", "label": "bird"}]
     lines = (
@@ -93,7 +93,7 @@ def test_metadata_of_splits_may_bring_questions(tmp_path: Path) -> None:
         ("name,label\na.png,x\n", "has no column file_name"),
         ("file_name,label\n../secret.png,x\na.png,y\n", "which leaves"),
         ("file_name,label\nnone.png,x\na.png,y\n", "no such file"),
-        ("file_name,label\n,x\n", "expected the name of a picture"),
+        ("file_name,label\n,x\n", "expected the name of an image"),
         ("file_name,text\na.png,A dog.\n", "no column for the question"),
     ],
 )
@@ -107,25 +107,25 @@ def test_metadata_that_is_wrong_is_told(tmp_path: Path, metadata: str, message: 
     assert "\n" not in str(caught.value)
 
 
-def test_pictures_that_lead_out_or_are_none_are_refused(tmp_path: Path) -> None:
+def test_images_that_lead_out_or_are_none_are_refused(tmp_path: Path) -> None:
     root = draw(tmp_path / "pets", "dog/1.png", "bird/1.png")
     (tmp_path / "secret.png").write_bytes(png())
     (root / "dog/2.png").symlink_to(tmp_path / "secret.png")
     with pytest.raises(InputError, match="which leaves"):
         imported(root)
     (root / "dog/2.png").unlink()
-    (root / "dog/2.png").write_text("no picture")
-    with pytest.raises(InputError, match="which is no picture"):
+    (root / "dog/2.png").write_text("no image")
+    with pytest.raises(InputError, match="which is no image"):
         imported(root)
 
 
-def test_a_folder_of_pictures_alone_is_no_benchmark(tmp_path: Path) -> None:
+def test_a_folder_of_images_alone_is_no_benchmark(tmp_path: Path) -> None:
     for root in (draw(tmp_path / "one", "images/1.png"), draw(tmp_path / "splits", "train/1.png", "test/1.png")):
         with pytest.raises(InputError, match="is no benchmark that eyetest recognises"):
             imported(root)
 
 
-def test_a_picture_more_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_image_more_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EYETEST_CACHE", str(tmp_path / "cache"))
     root = draw(tmp_path / "pets", "dog/1.png", "bird/1.png")
     assert len(open_benchmark(root)) == 2
@@ -135,7 +135,7 @@ def test_a_picture_more_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.fixture
 def benchmark(tmp_path: Path) -> Benchmark:
-    """Two items about one picture, one with two golds, and an open one."""
+    """Two items about one image, one with two golds, and an open one."""
     with BenchmarkWriter(tmp_path / "made", Manifest(name="made")) as writer:
         image = writer.images.put(png("red"))
         choices = (Choice("x", True), Choice("y"), Choice("z", True))
@@ -157,9 +157,9 @@ def test_an_export_comes_back_and_hugging_face_loads_it(
     assert rows["1"]["image"].size == rows["2"]["image"].size
 
 
-def test_what_has_not_one_picture_is_refused_by_name(tmp_path: Path) -> None:
+def test_what_has_not_one_image_is_refused_by_name(tmp_path: Path) -> None:
     with BenchmarkWriter(tmp_path / "made", Manifest(name="made")) as writer:
         writer.add(Item(id="q7", question="Why?", references=("so",)))
-    with pytest.raises(ExportError, match="item 'q7' has 0 pictures"):
+    with pytest.raises(ExportError, match="item 'q7' has 0 images"):
         export_benchmark(Benchmark(tmp_path / "made"), "imagefolder", tmp_path / "e")
     assert not (tmp_path / "e").exists()

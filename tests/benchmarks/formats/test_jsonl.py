@@ -59,7 +59,7 @@ def test_skipping_bad_items_lists_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("image", [{"url": "a.png"}, 5, "https://example.org/a.png", {"path": 5}])
-def test_what_is_no_picture_is_not_dropped(tmp_path: Path, image: Any) -> None:
+def test_what_is_no_image_is_not_dropped(tmp_path: Path, image: Any) -> None:
     with pytest.raises(ItemError, match="line 1: image: found"):
         imported(tmp_path, question(image=image))
 

@@ -12,16 +12,16 @@ from eyetest.benchmarks.rows import ReadOptions
 from tests.conftest import png
 from tests.mutations import mutations, peak_memory, refusals
 
-PICTURES = [base64.b64encode(png(colour)).decode() for colour in ("red", "blue", "green")]
+IMAGES = [base64.b64encode(png(colour)).decode() for colour in ("red", "blue", "green")]
 TSV = "index\timage\tquestion\tA\tB\tC\tanswer\thint\tcategory\n" + "".join(
-    f'{n}\t{PICTURES[n % 3] if n < 6 else n - 6}\t"What, {n}?"\ta "cat"\tdog\t{n}\t{"ABC"[n % 3]}\tLook.\tkind {n}\n'
+    f'{n}\t{IMAGES[n % 3] if n < 6 else n - 6}\t"What, {n}?"\ta "cat"\tdog\t{n}\t{"ABC"[n % 3]}\tLook.\tkind {n}\n'
     for n in range(12)
 )
 ROWS = [
     {
         "id": str(n),
         "question": f"What is <image 1>, {n}?",
-        "image": f"data:image/png;base64,{PICTURES[n % 3]}",
+        "image": f"data:image/png;base64,{IMAGES[n % 3]}",
         "options": ["cat", "dog", f"{n}"] if n % 2 else "['cat', 'dog', '3']",
         "answer": "ABC"[n % 3],
         "history": [{"question": "q", "answer": "a"}],

@@ -53,7 +53,7 @@ def fits_mmstar(fields: dict[str, Any]) -> bool:
 @settings(max_examples=20)
 @given(benchmarks(options=full_words, plain_choice=True))
 def test_every_item_that_mmstar_can_hold_comes_back(drawn: Drawn) -> None:
-    fitting = [(name, fields, pictures[:1]) for name, fields, pictures in drawn if fits_mmstar(fields)]
+    fitting = [(name, fields, images[:1]) for name, fields, images in drawn if fits_mmstar(fields)]
     assume(fitting)
     assert_comes_back(fitting, "mmstar")
 
@@ -72,7 +72,7 @@ def test_a_detour_through_another_format_changes_nothing(drawn: Drawn, there: st
 
 
 def test_the_drawn_benchmark_comes_back_from_every_format_that_holds_it(tmp_path: Path) -> None:
-    """MMStar's needs options, an imagefolder exactly one picture an item, and logs are only read."""
+    """MMStar's needs options, an imagefolder exactly one image an item, and logs are only read."""
     drawn = draw_benchmark(tmp_path / "drawn", items=16)
     for name in writable():
         if name not in ("mmstar", "imagefolder"):

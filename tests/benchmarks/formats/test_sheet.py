@@ -20,7 +20,7 @@ from tests.runs.conftest import Eyetest
 Row = Sequence[Any]
 HEADER = ("id", "question", "image", "A", "B", "C", "answer", "topic")
 ROWS = (
-    ("1", "What is it?", "pictures/1.png", "a cat", "a dog", "", "B", "animals"),
+    ("1", "What is it?", "images/1.png", "a cat", "a dog", "", "B", "animals"),
     ("2", "How many, in all?", "", "1", "2", "3", "C", ""),
 )
 
@@ -58,15 +58,15 @@ def imported(path: Path, **read: Any) -> Benchmark:
 
 
 @pytest.fixture
-def pictures(tmp_path: Path) -> Path:
-    (tmp_path / "pictures").mkdir()
-    (tmp_path / "pictures/1.png").write_bytes(png())
+def images(tmp_path: Path) -> Path:
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images/1.png").write_bytes(png())
     return tmp_path
 
 
 @pytest.mark.parametrize(("name", "write"), WRITERS)
-def test_a_quiz_is_a_benchmark(pictures: Path, name: str, write: Callable[..., Path]) -> None:
-    benchmark = imported(write(pictures / name, HEADER, *ROWS))
+def test_a_quiz_is_a_benchmark(images: Path, name: str, write: Callable[..., Path]) -> None:
+    benchmark = imported(write(images / name, HEADER, *ROWS))
 
     first, second = benchmark
     assert benchmark.manifest.name == "quiz"
@@ -78,10 +78,10 @@ def test_a_quiz_is_a_benchmark(pictures: Path, name: str, write: Callable[..., P
 
 @pytest.mark.parametrize(("name", "write"), WRITERS)
 def test_commands_take_it_as_it_is(
-    pictures: Path, eyetest: Eyetest, monkeypatch: pytest.MonkeyPatch, name: str, write: Callable[..., Path]
+    images: Path, eyetest: Eyetest, monkeypatch: pytest.MonkeyPatch, name: str, write: Callable[..., Path]
 ) -> None:
-    monkeypatch.setenv("EYETEST_CACHE", str(pictures / "cache"))
-    path = write(pictures / name, HEADER, *ROWS)
+    monkeypatch.setenv("EYETEST_CACHE", str(images / "cache"))
+    path = write(images / name, HEADER, *ROWS)
 
     assert "2 items" in eyetest("audit", path).out
     assert len(open_benchmark(path)) == 2

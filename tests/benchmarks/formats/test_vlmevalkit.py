@@ -25,7 +25,7 @@ from eyetest.benchmarks import (
 from eyetest.errors import ExportError, InputError, ItemError
 from eyetest.records import Choice, Item, Manifest
 from tests.conftest import png
-from tests.strategies import full_words, picture, write
+from tests.strategies import full_words, image_file, write
 from tests.support.drawn import draw_benchmark
 
 csv.field_size_limit(10**8)
@@ -77,7 +77,7 @@ def load_as_vlmevalkit(path: Path) -> pd.DataFrame:
     return table
 
 
-def test_references_by_index_share_one_picture_and_come_back(tmp_path: Path) -> None:
+def test_references_by_index_share_one_image_and_come_back(tmp_path: Path) -> None:
     rows = [row("3", "7"), row("4", RED), row("5", "4"), row("7", BLUE), row("9", "5")]
     benchmark = imported(tmp_path, rows)
     images = [item.images for item in benchmark]
@@ -86,7 +86,7 @@ def test_references_by_index_share_one_picture_and_come_back(tmp_path: Path) -> 
     assert [len(r["image"]) > 64 for r in comes_back(benchmark, tmp_path)] == [True, True, False, False, False]
 
 
-def test_a_reference_to_a_dropped_item_becomes_the_picture_itself(tmp_path: Path) -> None:
+def test_a_reference_to_a_dropped_item_becomes_the_image_itself(tmp_path: Path) -> None:
     benchmark = imported(tmp_path, [row("1"), row("2", "1")])
     with BenchmarkWriter(tmp_path / "less", benchmark.manifest) as writer:
         writer.adopt(benchmark["2"], benchmark)
@@ -104,7 +104,7 @@ def test_an_unknown_reference_is_told(tmp_path: Path) -> None:
         imported(tmp_path, [row("1", "99")])
 
 
-def test_several_pictures_as_a_list_literal(tmp_path: Path) -> None:
+def test_several_images_as_a_list_literal(tmp_path: Path) -> None:
     cell = str([RED, BLUE])
     benchmark = imported(tmp_path, [row("1", cell), row("2", f'["{BLUE}"]')])
     assert [len(item.images) for item in benchmark] == [2, 1]
@@ -147,13 +147,13 @@ def test_open_answers_with_one_or_many_references(tmp_path: Path) -> None:
 
 
 def test_image_paths_are_read_beside_the_file_and_kept(tmp_path: Path) -> None:
-    (tmp_path / "pictures").mkdir()
-    (tmp_path / "pictures/1.png").write_bytes(png())
-    rows = [row("1") | {"image_path": "pictures/1.png"}]
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images/1.png").write_bytes(png())
+    rows = [row("1") | {"image_path": "images/1.png"}]
     del rows[0]["image"]
     benchmark = imported(tmp_path, rows)
     assert benchmark.images.read(benchmark["1"].images[0]) == png()
-    assert benchmark["1"].tags["image_path"] == "pictures/1.png"
+    assert benchmark["1"].tags["image_path"] == "images/1.png"
     assert comes_back(benchmark, tmp_path)[0]["image"] == RED
 
 
@@ -217,19 +217,19 @@ def test_vlmevalkit_reads_what_we_export(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ids", [["001", "002"], ["1", "NA"], ["1.0", "2"], ["True", "False"]])
-def test_pictures_are_not_shared_by_ids_that_pandas_would_change(tmp_path: Path, ids: list[str]) -> None:
+def test_images_are_not_shared_by_ids_that_pandas_would_change(tmp_path: Path, ids: list[str]) -> None:
     fields: dict[str, Any] = {"question": "What?", "references": ("it",)}
     benchmark = write(tmp_path / "b", [(name, fields, [0]) for name in ids])
     export_benchmark(benchmark, "vlmevalkit", tmp_path / "b.tsv")
-    assert [r["image"] for r in read_tsv(tmp_path / "b.tsv")] == [base64.b64encode(picture(0)).decode()] * 2
+    assert [r["image"] for r in read_tsv(tmp_path / "b.tsv")] == [base64.b64encode(image_file(0)).decode()] * 2
 
 
-def test_shared_pictures_are_written_once(tmp_path: Path) -> None:
+def test_shared_images_are_written_once(tmp_path: Path) -> None:
     fields: dict[str, Any] = {"question": "What?", "references": ("it",)}
     benchmark = write(tmp_path / "b", [("1", fields, [0]), ("2", fields, [1]), ("3", fields, [0])])
     export_benchmark(benchmark, "vlmevalkit", tmp_path / "b.tsv")
     assert [len(r["image"]) > 64 for r in read_tsv(tmp_path / "b.tsv")] == [True, True, False]
-    assert load_as_vlmevalkit(tmp_path / "b.tsv")["image"][2] == base64.b64encode(picture(0)).decode()
+    assert load_as_vlmevalkit(tmp_path / "b.tsv")["image"][2] == base64.b64encode(image_file(0)).decode()
 
 
 def test_what_a_tsv_cannot_hold_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
@@ -336,14 +336,14 @@ def test_a_list_of_numbers_is_one_answer(tmp_path: Path) -> None:
     assert benchmark["1"].references == ("[2003, 2004]",)
 
 
-def test_pictures_of_skipped_items_do_not_stay(tmp_path: Path) -> None:
+def test_images_of_skipped_items_do_not_stay(tmp_path: Path) -> None:
     path = write_tsv(tmp_path / "b.tsv", [row("1"), row("2", BLUE, answer="Q")])
     benchmark, skipped = import_benchmark(path, tmp_path / "b", Import(skip_bad=True))
     assert (len(skipped), benchmark.manifest.counts.images) == (1, 1)
     assert len([p for p in (tmp_path / "b/images").rglob("*") if p.is_file()]) == 1
 
 
-def test_marks_and_options_inside_questions_are_read(tmp_path: Path) -> None:
+def test_letters_and_options_inside_questions_are_read(tmp_path: Path) -> None:
     rows = [
         row("1", A="A. cat", B="B. sheep", answer="B"),
         row("2", A="(A) cat", B="(B) sheep", answer="sheep"),
@@ -372,12 +372,12 @@ def test_marks_and_options_inside_questions_are_read(tmp_path: Path) -> None:
     assert [item.choices for item in again] == [item.choices for item in turned]
 
 
-def test_pictures_that_are_not_there_are_kept_by_name_where_that_is_allowed(tmp_path: Path) -> None:
+def test_images_that_are_not_there_are_kept_by_name_where_that_is_allowed(tmp_path: Path) -> None:
     rows = [row("1", image="COCO_val2014_1"), row("2", image=""), row("3", image="elsewhere.jpg")]
     path = write_tsv(tmp_path / "b.tsv", rows)
     with pytest.raises(ItemError, match="COCO_val2014_1"):
         import_benchmark(path, tmp_path / "strict")
-    lenient = Import(read=ReadOptions(pictures_required=False))
+    lenient = Import(read=ReadOptions(images_required=False))
     bench, _ = import_benchmark(path, tmp_path / "b", lenient)
     assert [item.tags.get("image") for item in bench] == ["COCO_val2014_1", None, "elsewhere.jpg"]
     export_benchmark(bench, "vlmevalkit", tmp_path / "out.tsv")
@@ -385,10 +385,10 @@ def test_pictures_that_are_not_there_are_kept_by_name_where_that_is_allowed(tmp_
     assert list(again) == list(bench)
 
 
-def test_a_picture_that_comes_later_is_read_then(tmp_path: Path) -> None:
+def test_a_image_that_comes_later_is_read_then(tmp_path: Path) -> None:
     rows = [{name: cell for name, cell in row("1").items() if name != "image"} | {"image_path": "late.png"}]
     path = write_tsv(tmp_path / "b.tsv", rows)
-    lenient = ReadOptions(pictures_required=False)
+    lenient = ReadOptions(images_required=False)
     assert not open_benchmark(path, lenient)["1"].images
     (tmp_path / "late.png").write_bytes(png())
     assert len(open_benchmark(path, lenient)["1"].images) == 1

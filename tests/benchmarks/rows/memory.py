@@ -25,7 +25,7 @@ class MemoryRows:
 
 
 def read_items(rows: MemoryRows, options: ReadOptions | None = None) -> list[Item]:
-    """Every row as an item; the pictures themselves are thrown away."""
+    """Every row as an item; the images themselves are thrown away."""
     with TemporaryDirectory() as folder:
         store = ImageStore(Path(folder))
         reader = ItemReader(rows, options or ReadOptions(), store)

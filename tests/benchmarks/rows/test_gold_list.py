@@ -9,11 +9,11 @@ import pytest
 from eyetest_world.editions import EditionSettings, draw_again
 
 from eyetest.benchmarks import Benchmark, Import, ReadOptions, export_benchmark, import_benchmark
+from eyetest.commands.audit import audit
+from eyetest.commands.harden_options import harden_options
+from eyetest.commands.harden_screenshot import harden_screenshot
 from eyetest.errors import InputError, ItemError, ReadingWarning
-from eyetest.jobs.audit import audit
-from eyetest.jobs.harden_options import harden_options
-from eyetest.jobs.harden_screenshot import harden_screenshot
-from eyetest.jobs.review import ReviewWishes, open_review
+from eyetest.recipes.reviews import ReviewSettings, open_review
 from eyetest.records import Item
 from eyetest.running.planning import Plan
 from tests.runs.conftest import Eyetest
@@ -66,7 +66,7 @@ def test_options_may_be_known_by_their_texts(tmp_path: Path) -> None:
         "id,category\n1,charts\n",
     ],
 )
-def test_questions_of_another_name_and_pictures_are_no_gold_list(tmp_path: Path, text: str) -> None:
+def test_questions_of_another_name_and_images_are_no_gold_list(tmp_path: Path, text: str) -> None:
     with pytest.raises(InputError, match=r"golds\.csv: no column for the question among"):
         imported(tmp_path / "golds.csv", text)
 
@@ -78,7 +78,7 @@ def test_a_gold_beyond_the_options_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_question_that_is_empty_is_still_refused_elsewhere(tmp_path: Path) -> None:
-    with pytest.raises(ItemError, match="found neither text nor picture"):
+    with pytest.raises(ItemError, match="found neither text nor image"):
         imported(tmp_path / "quiz.csv", "id,question,answer\n1,Who?,me\n2,,so\n")
 
 
@@ -111,7 +111,7 @@ NEEDING_QUESTIONS: dict[str, Callable[[Benchmark, Path], object]] = {
     "draw": lambda bench, to: harden_screenshot(bench, to=to),
     "draw again": lambda bench, to: draw_again(bench, to, EditionSettings()),
     "write options for": lambda bench, to: harden_options(bench, to=to),
-    "look at": lambda bench, to: open_review([bench.path], ReviewWishes(items="all"), to),
+    "look at": lambda bench, to: open_review([bench.path], ReviewSettings(items="all"), to),
 }
 
 
@@ -127,21 +127,21 @@ def test_answers_to_it_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("EYETEST_CACHE", "cache")
     Path("golds.csv").write_text(GOLDS)
-    said = {("m", "image"): ("B", "C. it is", "42", "A"), ("m", "blind"): ("A", "C", "7", "C")}
+    said = {("m", "image"): ("B", "C. it is", "42", "A"), ("m", "no-image"): ("A", "C", "7", "C")}
     with Path("answers.csv").open("w", newline="") as file:
         rows = csv.writer(file)
-        rows.writerow(("item", "model", "sight", "text"))
-        for (model, sight), texts in said.items():
-            rows.writerows((f"q{n}", model, sight, text) for n, text in enumerate(texts, 1))
+        rows.writerow(("item", "model", "modality", "text"))
+        for (model, modality), texts in said.items():
+            rows.writerows((f"q{n}", model, modality, text) for n, text in enumerate(texts, 1))
 
-    assert "8 answers" in eyetest("import-answers", "answers.csv", "--to", "run", "--bench", "golds.csv").fine()
-    rows = json.loads(eyetest("measure", "accuracy", "run", "--by", "category", "--json").fine())["rows"]
-    found = {(row["sight"], row["category"]): row["accuracy"] for row in rows}
+    assert "8 answers" in eyetest("import", "answers.csv", "--to", "run", "--bench", "golds.csv").fine()
+    rows = json.loads(eyetest("measure", "accuracy", "run", "--by", "category", "--output", "json").fine())["rows"]
+    found = {(row["modality"], row["category"]): row["accuracy"] for row in rows}
     assert found == {
         ("image", "charts"): 1,
         ("image", "maps"): 1,
-        ("blind", "charts"): 0.5,
-        ("blind", "maps"): 0.5,
+        ("no-image", "charts"): 0.5,
+        ("no-image", "maps"): 0.5,
     }
     assert "0.5" in eyetest("measure", "gain", "run").fine()
     eyetest("report", "run", "--page", "report.html").fine()

@@ -132,5 +132,5 @@ def test_blanks_in_a_question_are_kept() -> None:
         ("What is it?", ""),
     ],
 )
-def test_letters_that_stand_for_what_the_picture_shows(question: str, letters: str) -> None:
+def test_letters_that_stand_for_what_the_image_shows(question: str, letters: str) -> None:
     assert named_letters(question) == tuple(letters)

@@ -1,10 +1,10 @@
 import pytest
 
-from eyetest.benchmarks.rows.options import bring_marks, without_marks
+from eyetest.benchmarks.rows.options import bring_letters, without_letters
 
 
 @pytest.mark.parametrize(
-    ("options", "marks", "texts"),
+    ("options", "letters", "texts"),
     [
         (["A. cat", "B. dog"], ("A", "B"), ("cat", "dog")),
         (["(A) cat", "(B) dog"], ("A", "B"), ("cat", "dog")),
@@ -20,10 +20,10 @@ from eyetest.benchmarks.rows.options import bring_marks, without_marks
         (["A. A. cat", "B. B. dog"], ("A", "B"), ("cat", "dog")),
     ],
 )
-def test_marks_are_taken_off(options: list[str], marks: tuple[str, ...], texts: tuple[str, ...]) -> None:
-    assert without_marks(options) == (marks, texts)
-    assert bring_marks(options)
-    assert not bring_marks(texts)
+def test_letters_are_taken_off(options: list[str], letters: tuple[str, ...], texts: tuple[str, ...]) -> None:
+    assert without_letters(options) == (letters, texts)
+    assert bring_letters(options)
+    assert not bring_letters(texts)
 
 
 @pytest.mark.parametrize(
@@ -48,14 +48,14 @@ def test_marks_are_taken_off(options: list[str], marks: tuple[str, ...], texts: 
         [],
     ],
 )
-def test_what_only_looks_like_marks_stays(options: list[str]) -> None:
-    assert without_marks(options) == ((), tuple(options))
+def test_what_only_looks_like_letters_stays(options: list[str]) -> None:
+    assert without_letters(options) == ((), tuple(options))
 
 
-def test_marks_may_follow_the_gaps_of_a_file() -> None:
-    assert without_marks(["A. cat", "C. dog"], ["A", "C"]).texts == ("cat", "dog")
+def test_letters_may_follow_the_gaps_of_a_file() -> None:
+    assert without_letters(["A. cat", "C. dog"], ["A", "C"]).texts == ("cat", "dog")
 
 
-def test_marks_in_another_order_are_marks_all_the_same() -> None:
-    assert bring_marks(["B. cat", "A. dog"])
-    assert without_marks(["B. cat", "A. dog"]).marks == ()
+def test_letters_in_another_order_are_letters_all_the_same() -> None:
+    assert bring_letters(["B. cat", "A. dog"])
+    assert without_letters(["B. cat", "A. dog"]).letters == ()

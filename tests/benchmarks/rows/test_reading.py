@@ -289,7 +289,7 @@ def test_a_plan_reads_only_the_first_rows() -> None:
     assert plan(Endless({"question": "", "answer": ""}), ReadOptions()).question == "question"
 
 
-def test_pictures_are_read_in_the_order_of_their_columns(tmp_path: Path) -> None:
+def test_images_are_read_in_the_order_of_their_columns(tmp_path: Path) -> None:
     (tmp_path / "b.png").write_bytes(png(size=(2, 2)))
     row = {"question": "What?", "answer": "x", "image_2": "b.png", "image_1": png(size=(1, 1)), "image_3": None}
     rows = MemoryRows(row, folder=tmp_path)
@@ -297,12 +297,12 @@ def test_pictures_are_read_in_the_order_of_their_columns(tmp_path: Path) -> None
     assert [image.width for image in item.images] == [1, 2]
 
 
-def test_a_gap_among_pictures_is_refused() -> None:
+def test_a_gap_among_images_is_refused() -> None:
     error = error_of({"question": "What?", "answer": "x", "image_1": None, "image_2": png()})
-    assert str(error) == f"{WHERE}: image_1: found nothing, expected a picture, since image_2 has one"
+    assert str(error) == f"{WHERE}: image_1: found nothing, expected an image, since image_2 has one"
 
 
-def test_a_bad_picture_names_row_and_column(tmp_path: Path) -> None:
+def test_a_bad_image_names_row_and_column(tmp_path: Path) -> None:
     with pytest.raises(ItemError) as raised:
         read_items(MemoryRows({"question": "What?", "answer": "x", "image": "../gone.png"}, folder=tmp_path))
     error = raised.value
@@ -311,7 +311,7 @@ def test_a_bad_picture_names_row_and_column(tmp_path: Path) -> None:
     assert error.expected == "a PNG, JPEG, GIF, WebP, BMP or TIFF"
 
 
-def test_picture_paths_start_at_the_folder_the_user_names(tmp_path: Path) -> None:
+def test_image_paths_start_at_the_folder_the_user_names(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "a.png").write_bytes(png())
     rows = MemoryRows({"question": "What?", "answer": "x", "image": "a.png"}, folder=tmp_path)
@@ -319,7 +319,7 @@ def test_picture_paths_start_at_the_folder_the_user_names(tmp_path: Path) -> Non
     reader = ItemReader(rows, ReadOptions(images=tmp_path / "photos"), store)
     [row] = reader
     assert len(reader.item(row).images) == 1
-    assert list(reader.pictures.files) == [tmp_path / "photos" / "a.png"]
+    assert list(reader.loader.files) == [tmp_path / "photos" / "a.png"]
     store.finish()
 
 
@@ -353,7 +353,7 @@ def test_bytes_in_a_tag_are_refused_with_a_way_out(value: Any) -> None:
     assert read_item(row, options=ReadOptions(drop=("blob",))).tags == {}
 
 
-def test_pictures_listed_in_a_tag_are_refused_with_a_way_out() -> None:
+def test_images_listed_in_a_tag_are_refused_with_a_way_out() -> None:
     error = error_of({"question": "What?", "answer": "x", "shots": [{"bytes": b"\x00", "path": None}]})
     assert "--drop shots" in error.expected
 
@@ -397,7 +397,7 @@ MARKED = ["A. cat", "B. dog", "C. bird"]
 
 @pytest.mark.parametrize("answer", ["B", "b", "(B)", "B.", "B. dog", "dog"])
 @pytest.mark.parametrize("options", [MARKED, str(MARKED), dict(zip("ABC", MARKED, strict=True))])
-def test_options_are_read_without_their_marks(options: Any, answer: str) -> None:
+def test_options_are_read_without_their_letters(options: Any, answer: str) -> None:
     item = read_item({"question": "What?", "options": options, "answer": answer})
     assert [choice.text for choice in item.choices] == ANIMALS
     assert item.gold == (1,)
@@ -428,20 +428,20 @@ def test_options_inside_one_question_of_many(empty: Any) -> None:
 
 
 @pytest.mark.parametrize("named", ["gone.png", ["gone.png"], 17, "https://example.org/x.png", {"path": "gone.png"}])
-def test_a_missing_picture_is_refused_or_kept_by_its_name(named: Any) -> None:
+def test_a_missing_image_is_refused_or_kept_by_its_name(named: Any) -> None:
     row = {"question": "What?", "answer": "x", "image": named}
     assert error_of(row).field == "image"
-    item = read_item(row, options=ReadOptions(pictures_required=False))
+    item = read_item(row, options=ReadOptions(images_required=False))
     assert item.images == ()
     assert item.tags == {"image": "gone.png" if isinstance(named, dict) else named}
 
 
-def test_a_damaged_picture_is_refused_all_the_same() -> None:
-    row = {"question": "What?", "answer": "x", "image": b"no picture"}
-    assert error_of(row, options=ReadOptions(pictures_required=False)).field == "image"
+def test_a_damaged_image_is_refused_all_the_same() -> None:
+    row = {"question": "What?", "answer": "x", "image": b"no image"}
+    assert error_of(row, options=ReadOptions(images_required=False)).field == "image"
 
 
-def test_a_column_of_another_name_is_taken_where_it_holds_pictures() -> None:
+def test_a_column_of_another_name_is_taken_where_it_holds_images() -> None:
     item = read_item({"question": "What?", "answer": "x", "img": png()})
     assert len(item.images) == 1
     assert read_item({"question": "What?", "answer": "x", "image_id": 17}).tags == {"image_id": 17}

@@ -42,7 +42,7 @@ def test_models_are_asked_once_and_people_twice(eyetest: Eyetest, models: Endpoi
     asked = len(models.attempts)
     before = {item.id: item for item in Benchmark(tmp_path / "out/benchmark")}
     decide(tmp_path, [("c0", 1, "keep", ""), ("c1", 1, "drop", ""), ("c2", 1, "fix", '{"A": "Mended"}')])
-    assert "1 dropped, 1 mended" in eyetest(*words(tmp_path, models)).fine()
+    assert "1 dropped, 1 repaired" in eyetest(*words(tmp_path, models)).fine()
     assert len(models.attempts) == asked
     after = {item.id: item for item in Benchmark(tmp_path / "out/benchmark")}
     assert set(before) - set(after) == {"c1"}
@@ -83,7 +83,7 @@ def test_mistakes_are_told_in_one_line(eyetest: Eyetest, endpoint: Endpoint, tmp
     bench(tmp_path / "given", [Item(id="open", question="How many?", references=("7",))])
     command = words(tmp_path, endpoint)
     assert "name both" in eyetest(*command[:-2]).refused()
-    assert "cannot check what it wrote" in eyetest(*command[:-1], command[-3]).refused()
+    assert "cannot check its own options" in eyetest(*command[:-1], command[-3]).refused()
     (tmp_path / "out").mkdir()
     (tmp_path / "out/thesis.txt").write_text("mine")
     assert "thesis.txt" in eyetest(*command).refused()

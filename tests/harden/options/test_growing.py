@@ -81,7 +81,7 @@ def test_what_is_left_alone_and_why(tmp_path: Path) -> None:
         (choice_item("enough", [str(number) for number in range(100, 110)]), "has enough options"),
         (Item(id="several", question="Which?", choices=several), "several golds"),
         (Item(id="no gold", question="Which?", choices=(Choice("1"), Choice("2"))), "no gold"),
-        (choice_item("images", ["<image 1>", "<image 2>"]), "pictures in options"),
+        (choice_item("images", ["<image 1>", "<image 2>"]), "images in options"),
         (choice_item("letters", ["12", "15", "Both A and B"]), "options tied to their order or letters"),
         (choice_item("polar", ["yes", "no"]), complete),
         (choice_item("statement", ["True", "False", "The information is insufficient"]), complete),

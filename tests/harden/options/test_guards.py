@@ -21,7 +21,7 @@ NUMBERS = ("12.5 cm", "14.0 cm", "20.5 cm", "8.5 cm")
         (WORDS, "  ", "no text"),
         (WORDS, "nan", "no text"),
         (WORDS, "x" * 400, "too long"),
-        (WORDS, "<image 2>", "shows a picture"),
+        (WORDS, "<image 2>", "shows an image"),
         (WORDS, "All of the above", "speaks of other options"),
         (WORDS, "Both A and B", "speaks of other options"),
         (WORDS, "the heart", "says the same as the gold"),

@@ -27,7 +27,7 @@ def creature_items(count: int, seed: int) -> list[Item]:
     rng = random.Random(seed)
     options = [[creature(rng) for _ in range(4)] for _ in range(count)]
     return [
-        choice_item(f"c{n}", texts, rng.randrange(4), f"Which creature is number {n} in the picture?")
+        choice_item(f"c{n}", texts, rng.randrange(4), f"Which creature is number {n} in the image?")
         for n, texts in enumerate(options)
     ]
 
@@ -38,7 +38,7 @@ def length_items(count: int, seed: int) -> list[Item]:
     for n in range(count):
         base = rng.randint(20, 300)
         texts = [f"{round(base * factor)} cm" for factor in rng.sample((0.5, 0.7, 1.0, 1.4, 1.9, 2.6), 4)]
-        items.append(choice_item(f"l{n}", texts, rng.randrange(4), f"How long is thing number {n} in the picture?"))
+        items.append(choice_item(f"l{n}", texts, rng.randrange(4), f"How long is thing number {n} in the image?"))
     return items
 
 

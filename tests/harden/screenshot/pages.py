@@ -1,4 +1,4 @@
-"""Items of our own with drawn pictures, and hostile ones, for every test of this folder."""
+"""Items of our own with drawn images, and hostile ones, for every test of this folder."""
 
 import io
 from pathlib import Path
@@ -14,15 +14,15 @@ _COLOURS = ("#c0392b", "#2471a3", "#1e8449", "#b7950b")
 
 
 def drawn(number: int) -> bytes:
-    """A small picture of shapes."""
-    picture = Image.new("RGB", (320, 200 + 20 * number), "#fbfaf5")
-    pen = ImageDraw.Draw(picture)
+    """A small image of shapes."""
+    image = Image.new("RGB", (320, 200 + 20 * number), "#fbfaf5")
+    pen = ImageDraw.Draw(image)
     pen.ellipse((20, 30, 120, 130), _COLOURS[number % 4])
     pen.rectangle((150, 40, 230, 120), _COLOURS[(number + 1) % 4])
     pen.polygon(((250, 150), (310, 150), (280, 60)), _COLOURS[(number + 2) % 4])
     pen.line(((10, 170), (310, 150 + 5 * number)), "#222222", 3)
     data = io.BytesIO()
-    picture.save(data, "PNG")
+    image.save(data, "PNG")
     return data.getvalue()
 
 

@@ -27,7 +27,7 @@ def test_tree_of_what_people_write() -> None:
     "source",
     [
         *(r"\input{/etc/passwd}", r"\def\x{1}", r"\frac{1}", r"{x", r"x}", r"\left(x", r"\text{a$b$}", r"x^", "&"),
-        *("", r"\begin{tikzpicture}\end{tikzpicture}", "{" * 40 + "x" + "}" * 40, "x" * 5_000),
+        *("", r"\begin{tikzimage}\end{tikzimage}", "{" * 40 + "x" + "}" * 40, "x" * 5_000),
     ],
 )
 def test_what_is_unknown_is_refused(source: str) -> None:

@@ -30,8 +30,8 @@ PARTS = {("question", 1): paragraph(QUESTION)} | {
 
 def page() -> Composed:
     """A question above four options in two columns, and boxes as layout would give them."""
-    picture = Image.new("RGB", (760, 220), "white")
-    draw, font = ImageDraw.Draw(picture), ImageFont.load_default(24)
+    image = Image.new("RGB", (760, 220), "white")
+    draw, font = ImageDraw.Draw(image), ImageFont.load_default(24)
     boxes = []
     corners = [(30, 20), (30, 90), (400, 90), (30, 150), (400, 150)]
     for number, (corner, text) in enumerate(zip(corners, (QUESTION, *OPTIONS), strict=True)):
@@ -39,7 +39,7 @@ def page() -> Composed:
         draw.text(corner, mark + text, fill="black", font=font)
         box = draw.textbbox(corner, mark + text, font=font)
         boxes.append(Box("option" if number else "question", number or 1, *box))
-    return Composed(picture, tuple(boxes))
+    return Composed(image, tuple(boxes))
 
 
 @dataclass
@@ -57,8 +57,8 @@ class Told:
     def scripts(self) -> frozenset[str]:
         return frozenset({"latin"})
 
-    def read(self, picture: Image.Image) -> Sequence[ReadLine]:
-        self.seen.append(picture.size)
+    def read(self, image: Image.Image) -> Sequence[ReadLine]:
+        self.seen.append(image.size)
         if len(self.seen) == 1:
             return self.pages[0]
         return [line(self.cut_out, 0, 0)] if self.cut_out else []
@@ -76,7 +76,7 @@ def line(text: str, left: float, middle: float) -> ReadLine:
 def test_words_go_to_the_smallest_box_around_them_in_the_order_of_lines() -> None:
     boxes = (
         Box("question", 1, 0, 0, 400, 100),
-        Box("picture", 1, 0, 60, 400, 100),
+        Box("image", 1, 0, 60, 400, 100),
         Box("option", 1, 0, 110, 90, 130),
     )
     told = Told(
@@ -133,7 +133,7 @@ def test_short_parts_are_judged_together() -> None:
         (paragraph("about 3 m²"), "formula"),
         (paragraph(r"\unknown{3}"), "formula"),
         ([{"kind": "table", "rows": []}], "table"),
-        ([{"kind": "picture", "number": 1}], "no words"),
+        ([{"kind": "image", "number": 1}], "no words"),
         (paragraph("图中有几只鸟"), "script"),
     ],
 )
@@ -185,7 +185,7 @@ def test_a_plain_page_and_its_photograph_are_read(engine: Engine) -> None:
 def test_an_option_that_cannot_be_read_is_told_apart_from_the_others(engine: Engine) -> None:
     flat = page()
     left, top, right, bottom = map(round, flat.boxes[3][2:])
-    spoilt = flat.picture.copy()
+    spoilt = flat.image.copy()
     spoilt.paste((235, 235, 235), (left, top, right, bottom))
     rows = read_back("i", Composed(spoilt, flat.boxes), PARTS, engine, 0.9)
     assert min(rows, key=lambda row: row.similarity or 0.0).number == 3

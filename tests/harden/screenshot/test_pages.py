@@ -26,7 +26,7 @@ def page_of(shown: Item, renderer: Typesetter, factors: Mapping[str, str] = PLAI
 
 def inside(page: Composed) -> None:
     """Nothing leaves the page, and no option lies over another or over the question."""
-    width, height = page.picture.size
+    width, height = page.image.size
     boxes = page.boxes
     for box in boxes:
         assert min(box.left, box.top) >= 0
@@ -42,11 +42,11 @@ def inside(page: Composed) -> None:
 @pytest.mark.parametrize("look", ["screen", "phone"])
 @pytest.mark.parametrize("layout", ["list", "columns", "cards", "chips"])
 def test_every_frame_holds_the_whole_item(typesetter: Typesetter, look: str, layout: str) -> None:
-    picture = ImageRef("a" * 64, "png", 900, 500, 1)
+    image = ImageRef("a" * 64, "png", 900, 500, 1)
     whole = item(
         "What is in <image 1>? " * 2 + "word " * 60,
         *("short", "a longer option " * 9, "<image 2>", r"$\frac{a}{b}$"),
-        images=(picture, picture),
+        images=(image, image),
         hint="Look twice.",
         history=(Turn("And before?", "Nothing."),),
     )
@@ -55,7 +55,7 @@ def test_every_frame_holds_the_whole_item(typesetter: Typesetter, look: str, lay
         inside(page)
         parts = [(box.part, box.number) for box in page.boxes]
         assert {part for part in parts if part[0] == "option"} == {("option", n) for n in (1, 2, 3, 4)}
-        assert {("question", 1), ("hint", 1), ("turn", 1), ("picture", 1), ("picture", 2)} <= set(parts)
+        assert {("question", 1), ("hint", 1), ("turn", 1), ("image", 1), ("image", 2)} <= set(parts)
         question, first = _box(page, "question"), _box(page, "option")
         assert question.bottom <= first.top + 0.5
 
@@ -64,13 +64,13 @@ def _box(page: Composed, part: str, number: int = 1) -> Box:
     return next(box for box in page.boxes if (box.part, box.number) == (part, number))
 
 
-def test_pictures_are_where_layout_left_room(typesetter: Typesetter) -> None:
+def test_images_are_where_layout_left_room(typesetter: Typesetter) -> None:
     page = page_of(item("See <image 1>.", "a", images=(ImageRef("a" * 64, "png", 300, 200, 1),)), typesetter)
-    box = _box(page, "picture")
+    box = _box(page, "image")
     assert (box.right - box.left) / (box.bottom - box.top) == pytest.approx(1.5, abs=0.02)
     for x, y in ((box.left + 2, box.top + 2), (box.right - 3, box.bottom - 3)):
-        assert page.picture.getpixel((round(x), round(y))) == (1, 2, 3)
-    assert page.picture.getpixel((round(box.right + 4), round(box.top + 4))) != (1, 2, 3)
+        assert page.image.getpixel((round(x), round(y))) == (1, 2, 3)
+    assert page.image.getpixel((round(box.right + 4), round(box.top + 4))) != (1, 2, 3)
 
 
 def test_the_gold_leaves_no_trace(typesetter: Typesetter) -> None:
@@ -79,7 +79,7 @@ def test_the_gold_leaves_no_trace(typesetter: Typesetter) -> None:
     for gold in range(3):
         choices = tuple(Choice(choice.text, at == gold) for at, choice in enumerate(asked.choices))
         page = page_of(msgspec.structs.replace(asked, choices=choices), typesetter)
-        files.add(as_png(page.picture))
+        files.add(as_png(page.image))
     assert len(files) == 1
     file = files.pop()
     assert [name for name in (b"tEXt", b"iTXt", b"eXIf", b"tIME", b"pHYs") if name in file] == []
@@ -118,12 +118,12 @@ def test_long_words_stay_in_their_lines(typesetter: Typesetter, look: str, layou
     word = "pneumonoultramicroscopicsilicovolcanoconiosis"
     page = page_of(item(word, word, word, word.upper()[:30]), typesetter, {**PLAINEST, **levels})
     inside(page)
-    pixels = np.asarray(page.picture.convert("L"), int)
+    pixels = np.asarray(page.image.convert("L"), int)
     around = np.ones(pixels.shape, bool)
     for box in page.boxes:
         across, down = (17 if layout == "chips" else 2), 14  # an option's border; letters below their line
         around[int(box.top) - down : int(box.bottom) + down, int(box.left) - across : int(box.right) + across] = False
-    assert page.picture.width > 500
+    assert page.image.width > 500
     assert pixels[around & (np.arange(len(pixels)) > (60 if look == "phone" else 0))[:, None]].min() > 200
 
 
@@ -158,12 +158,12 @@ def test_the_compiler_sees_nothing_but_its_template(typesetter: Typesetter) -> N
 
 def test_texts_reach_the_compiler_as_data(typesetter: Typesetter) -> None:
     page = page_of(item('#text(fill: red)[x] \\" #let y = 1', "a"), typesetter)
-    red, green, _ = (np.asarray(band, int) for band in page.picture.split())
+    red, green, _ = (np.asarray(band, int) for band in page.image.split())
     assert (red - green).max() < 60
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "CMYK", "I;16", "F"])
-def test_pictures_of_every_mode(mode: str) -> None:
+def test_images_of_every_mode(mode: str) -> None:
     assert scaled(Image.new(mode, (9, 7)), (5, 4)).mode == "RGB"
 
 

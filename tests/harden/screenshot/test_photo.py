@@ -22,15 +22,15 @@ EFFECTS: list[tuple[Effect, Table]] = [(photographed, PHOTO_FACTORS), (printed, 
 
 def page(width: int = 200, height: int = 150) -> Composed:
     """A white page with a red square in a box and boxes up to its very edges."""
-    picture = Image.new("RGB", (width, height), "white")
+    image = Image.new("RGB", (width, height), "white")
     square = (width * 6 // 10, height * 3 // 10, width * 8 // 10, height * 5 // 10)
-    ImageDraw.Draw(picture).rectangle((*square[:2], square[2] - 1, square[3] - 1), fill=(220, 0, 0))
-    return Composed(picture, (Box("picture", 1, *square), Box("question", 1, 0, 0, width, height)))
+    ImageDraw.Draw(image).rectangle((*square[:2], square[2] - 1, square[3] - 1), fill=(220, 0, 0))
+    return Composed(image, (Box("image", 1, *square), Box("question", 1, 0, 0, width, height)))
 
 
-def red(picture: Image.Image) -> tuple[float, float, float, float]:
-    """Where a picture is red."""
-    r, g, b = (np.asarray(band, float) for band in picture.split())
+def red(image: Image.Image) -> tuple[float, float, float, float]:
+    """Where an image is red."""
+    r, g, b = (np.asarray(band, float) for band in image.split())
     rows, columns = np.nonzero((r > g + 70) & (r > b + 70))
     return columns.min(), rows.min(), columns.max() + 1.0, rows.max() + 1.0
 
@@ -51,9 +51,9 @@ def test_nothing_is_cut_off(width: int, height: int, which: int, levels: list[in
     taken = effect(page(width, height), factors, np.random.default_rng(seed))
     for box in taken.boxes:
         assert [type(value) for value in box[2:]] == [float] * 4
-        assert 0 <= box.left < box.right <= taken.picture.width
-        assert 0 <= box.top < box.bottom <= taken.picture.height
-    assert [(box.part, box.number) for box in taken.boxes] == [("picture", 1), ("question", 1)]
+        assert 0 <= box.left < box.right <= taken.image.width
+        assert 0 <= box.top < box.bottom <= taken.image.height
+    assert [(box.part, box.number) for box in taken.boxes] == [("image", 1), ("question", 1)]
 
 
 @given(
@@ -71,19 +71,19 @@ def test_the_way_back_is_the_way_there(yaw: float, pitch: float, roll: float, bu
 def test_boxes_go_where_the_pixels_go(angle: str, seed: int) -> None:
     taken = photographed(page(), {**PLAINEST_PHOTO, "look_angle": angle}, np.random.default_rng(seed))
     box = taken.boxes[0]
-    assert red(taken.picture) == pytest.approx((box.left, box.top, box.right, box.bottom), abs=2.0)
+    assert red(taken.image) == pytest.approx((box.left, box.top, box.right, box.bottom), abs=2.0)
 
 
 def test_boxes_of_a_print_go_with_it() -> None:
     taken = printed(page(), {**PLAINEST_PRINT, "look_skew": "skewed"}, np.random.default_rng(0))
     box = taken.boxes[0]
-    assert red(taken.picture) == pytest.approx((box.left, box.top, box.right, box.bottom), abs=2.0)
+    assert red(taken.image) == pytest.approx((box.left, box.top, box.right, box.bottom), abs=2.0)
 
 
 @pytest.mark.parametrize(("effect", "table"), EFFECTS)
 def test_one_seed_gives_the_same_pixels_and_another_gives_others(effect: Effect, table: Table) -> None:
     factors = {name: levels[-1] for name, levels in table.items()}
-    first, again, other = (effect(page(), factors, np.random.default_rng(seed)).picture for seed in (5, 5, 6))
+    first, again, other = (effect(page(), factors, np.random.default_rng(seed)).image for seed in (5, 5, 6))
     assert first.tobytes() == again.tobytes()
     assert first.size != other.size or first.tobytes() != other.tobytes()
 
@@ -97,7 +97,7 @@ def test_every_level_changes_the_file(which: int, factor: str) -> None:
     files = set()
     for level in table[factor]:
         factors = {**plain, factor: level}
-        files.add(encoded(effect(page(), factors, np.random.default_rng(1)).picture, factors))
+        files.add(encoded(effect(page(), factors, np.random.default_rng(1)).image, factors))
     assert len(files) == len(table[factor])
 
 
@@ -105,11 +105,11 @@ def test_the_file_holds_no_metadata_and_is_the_smaller_the_coarser() -> None:
     sizes = {}
     for quality, noise in product(PHOTO_FACTORS["look_jpeg"], PHOTO_FACTORS["look_noise"]):
         factors = {**PLAINEST_PHOTO, "look_jpeg": quality, "look_noise": noise}
-        data = encoded(photographed(page(), factors, np.random.default_rng(1)).picture, factors)
+        data = encoded(photographed(page(), factors, np.random.default_rng(1)).image, factors)
         sizes[quality, noise] = len(data)
-        with Image.open(io.BytesIO(data)) as picture:
-            assert not picture.getexif()
-            assert set(picture.info) <= {"jfif", "jfif_version", "jfif_unit", "jfif_density"}
+        with Image.open(io.BytesIO(data)) as image:
+            assert not image.getexif()
+            assert set(image.info) <= {"jfif", "jfif_version", "jfif_unit", "jfif_density"}
     assert sizes["coarse", "low"] < sizes["fine", "low"]
     assert sizes["fine", "low"] < sizes["fine", "high"]
 
@@ -120,4 +120,4 @@ def test_what_is_read_back_is_what_the_file_shows(look: str, table: Table) -> No
     composed, file = _taken(page(), factors, np.random.default_rng(0))
     with Image.open(io.BytesIO(file)) as seen:
         assert seen.format == "JPEG"
-        assert seen.tobytes() == composed.picture.tobytes()
+        assert seen.tobytes() == composed.image.tobytes()

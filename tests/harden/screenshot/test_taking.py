@@ -7,12 +7,12 @@ import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.benchmarks.folder import LAYOUT
+from eyetest.commands.harden_screenshot import harden_screenshot, screenshot_notes
 from eyetest.errors import InputError
-from eyetest.harden.screenshot.style import FACTORS, design
+from eyetest.harden.screenshot.style import FACTORS, Look, design
 from eyetest.harden.screenshot.taking import PartBox, Screenshots, ScreenshotSettings, take_screenshots
-from eyetest.jobs.harden_screenshot import checked, told
 from eyetest.prompts import build
-from eyetest.records import Choice, Condition, Item, Manifest, Picture, sorting_tags
+from eyetest.records import Choice, Condition, ImagePart, Item, Manifest, sorting_tags
 from eyetest.tabular.record_files import read_parquet
 
 
@@ -33,10 +33,10 @@ def test_items_keep_what_they_are(own: Benchmark, taken: Screenshots) -> None:
     assert len({item.images[0].sha256 for item in after}) == len(after)
 
 
-def test_a_model_is_shown_the_picture_alone(taken: Screenshots) -> None:
-    prompt = build(taken.benchmark["q01"], Condition(sight="screenshot"))
+def test_a_model_is_shown_the_image_alone(taken: Screenshots) -> None:
+    prompt = build(taken.benchmark["q01"], Condition(modality="screenshot"))
     (message,) = prompt.messages
-    assert sum(isinstance(part, Picture) for part in message.parts) == 1
+    assert sum(isinstance(part, ImagePart) for part in message.parts) == 1
     assert "图" not in str(message)
 
 
@@ -66,16 +66,16 @@ def three(tmp_path: Path) -> Benchmark:
 
 
 @pytest.mark.parametrize("look", ["phone", "photo", "print"])
-def test_other_looks_and_what_is_left_out(three: Benchmark, tmp_path: Path, look: str) -> None:
-    done = take_screenshots(three, tmp_path / "to", checked(look, 0, None))
+def test_other_looks_and_what_is_left_out(three: Benchmark, tmp_path: Path, look: Look) -> None:
+    done = take_screenshots(three, tmp_path / "to", ScreenshotSettings(look=look))
     assert [item.id for item in done.benchmark] == ["good", "open"]
     assert [(verdict.item, verdict.reason) for verdict in done.verdicts] == [("long", "too long for one page")]
-    assert told(done) == ["left out: long: too long for one page"]
+    assert screenshot_notes(done) == ["left out: long: too long for one page"]
     (good, _) = done.benchmark
     assert good.images[0].format == ("png" if look == "phone" else "jpeg")
-    assert set(good.tags) == {"look", *FACTORS[look]}  # type: ignore[index]
+    assert set(good.tags) == {"look", *FACTORS[look]}
     assert good.tags["look"] == look
-    again = take_screenshots(three, tmp_path / "again", checked(look, 0, None))
+    again = take_screenshots(three, tmp_path / "again", ScreenshotSettings(look=look))
     assert [item.images for item in again.benchmark] == [item.images for item in done.benchmark]
     with pytest.raises(InputError, match="already there"):
         take_screenshots(three, tmp_path / "to", ScreenshotSettings())
@@ -83,8 +83,8 @@ def test_other_looks_and_what_is_left_out(three: Benchmark, tmp_path: Path, look
 
 
 def test_wrong_words_are_told_with_the_right_one(three: Benchmark, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match='--look: no such look as "foto"; did you mean "photo"'):
-        checked("foto", 0, None)
+    with pytest.raises(InputError, match='look: no look "foto"; did you mean "photo"'):
+        harden_screenshot(three, to=tmp_path / "to", look="foto")
     with pytest.raises(InputError, match="the benchmark itself"):
         take_screenshots(three, three.path, ScreenshotSettings(), overwrite=True)
     assert len(three) == 3

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from eyetest.measures.stats.beliefs import HitCounts, exceeding, favourites, luck, tastes_of_choices, tastes_of_hits
-from tests.screens.simulated import POWER, TASTES, Bools, Drawn, draw_panel
+from eyetest.measures.stats.beliefs import HitCounts, chance, exceeding, favourites, tastes_of_choices, tastes_of_hits
+from tests.filters.simulated import POWER, TASTES, Bools, Drawn, draw_panel
 
 RATE = 0.05
 
@@ -23,7 +23,7 @@ def blamed(drawn: Drawn, options: int, benefit: float = 1.0) -> Bools:
 
 
 def by_hits(counted: HitCounts) -> Any:
-    return luck(counted, tastes_of_hits(counted))
+    return chance(counted, tastes_of_hits(counted))
 
 
 def by_choices(drawn: Drawn, options: int) -> Any:
@@ -31,7 +31,7 @@ def by_choices(drawn: Drawn, options: int) -> Any:
     chosen, number = counts_of(drawn, options).sum(axis=1), np.full(len(drawn.leaky), options)
     golds = np.broadcast_to(np.arange(options) == 0, chosen.shape)
     counted = HitCounts(chosen[:, 0], chosen.sum(axis=1), np.ones_like(number), number)
-    return luck(counted, tastes_of_choices(chosen, golds, number))
+    return chance(counted, tastes_of_choices(chosen, golds, number))
 
 
 class Found(NamedTuple):
@@ -42,12 +42,12 @@ class Found(NamedTuple):
     noise: float
 
 
-def found(options: int, taste: str, leaky: float, repeats: int, items: int = 500, trials: int = 10) -> Found:
+def found(options: int, taste: str, leaky: float, repeats: int, items: int = 500, samples: int = 10) -> Found:
     rows = []
     for seed in range(repeats):
         rng = np.random.default_rng([options, seed, len(taste), round(1000 * leaky)])
         drawn = draw_panel(
-            rng, items=items, inspectors=4, trials=trials, options=options, leaky=leaky, taste=TASTES[taste]
+            rng, items=items, inspectors=4, samples=samples, options=options, leaky=leaky, taste=TASTES[taste]
         )
         drop = blamed(drawn, options)
         false = float((~drawn.leaky[drop]).mean()) if drop.any() else 0.0
@@ -85,7 +85,7 @@ def test_one_in_twenty_is_wrongly_blamed_at_most_over_200_repeats(
 def test_coins_alone_would_promise_too_much() -> None:
     """What this room is for: the binomial null with the same panels."""
     drawn = draw_panel(
-        np.random.default_rng(1), items=1_000, inspectors=4, trials=10, taste=TASTES["leaning"], leaky=0.16
+        np.random.default_rng(1), items=1_000, inspectors=4, samples=10, taste=TASTES["leaning"], leaky=0.16
     )
     p = stats.binom.sf(drawn.right.sum(axis=(1, 2)) - 1, 40, 1 / 4)
     by_coins = stats.false_discovery_control(p) <= RATE
@@ -120,7 +120,7 @@ def test_golds_have_no_part_in_the_strength() -> None:
 
 
 @pytest.mark.parametrize("options", [2, 4, 10])
-def test_without_tastes_luck_is_nearly_that_of_coins(options: int) -> None:
+def test_without_tastes_chance_is_nearly_that_of_coins(options: int) -> None:
     hits = np.random.default_rng(2).binomial(40, 1 / options, size=2_000)
     ones = np.ones(2_000, int)
     p = by_hits(HitCounts(hits, 40 * ones, ones, options * ones))
@@ -145,7 +145,7 @@ def test_strong_tastes_are_learnt_from_golds_that_are_hardly_hit() -> None:
 def test_chances_by_what_was_chosen_are_as_rare_as_they_say(options: int, taste: str, leaky: float) -> None:
     """Of the items that nobody knows; those that are known are no lesson about tastes."""
     rng = np.random.default_rng([options, round(10 * leaky), len(taste)])
-    drawn = draw_panel(rng, items=2_000, inspectors=4, trials=10, options=options, taste=TASTES[taste], leaky=leaky)
+    drawn = draw_panel(rng, items=2_000, inspectors=4, samples=10, options=options, taste=TASTES[taste], leaky=leaky)
     p = by_choices(drawn, options)[~drawn.leaky]
     for level in (0.1, 0.01, 0.002):
         assert (p <= level).mean() <= 1.3 * level + 3 * (level / len(p)) ** 0.5
@@ -161,9 +161,9 @@ def test_a_few_firm_beliefs_are_seen_among_coins() -> None:
     ones = np.ones(1, int)
     every = HitCounts(40 * ones, 40 * ones, ones, 4 * ones)
     number = np.full(400, 4)
-    believed = luck(every, tastes_of_choices(chosen, golds, number))[0]
+    believed = chance(every, tastes_of_choices(chosen, golds, number))[0]
     assert 0.005 < believed < 0.05
-    assert luck(every, tastes_of_choices(chosen[20:], golds[20:], number[20:]))[0] < 1e-5
+    assert chance(every, tastes_of_choices(chosen[20:], golds[20:], number[20:]))[0] < 1e-5
 
 
 def test_nothing_is_learnt_from_nothing() -> None:

@@ -98,7 +98,7 @@ def test_orders_that_agree_wholly_are_not_certain(sign: int) -> None:
     assert pearson(x, sign * x)[:3] == pytest.approx((sign, sign, sign))
 
 
-def test_few_orders_agree_by_luck_as_often_as_printed_tables_say() -> None:
+def test_few_orders_agree_by_chance_as_often_as_printed_tables_say() -> None:
     assert spearman([1, 2, 3], [2, 4, 9]).p == pytest.approx(2 / 6)
     assert spearman([1, 2, 3, 4], [4, 3, 2, 1]).p == pytest.approx(2 / 24)
     assert spearman([1, 2, 3, 4, 5], [2, 1, 3, 4, 5]).p == pytest.approx(10 / 120)

@@ -1,4 +1,4 @@
-"""The prior of option marks: PriDe's where options rotate, least squares where they stand anyhow."""
+"""The prior of option letters: PriDe's where options rotate, least squares where they stand anyhow."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def rotations(options: int) -> NDArray[np.int64]:
 
 
 def answers(shown: NDArray[np.int64], prior: Table, content: Table, noise: Table | float = 0.0) -> Table:
-    """Log-probabilities of marks that add up, each order with a level of its own."""
+    """Log-probabilities of letters that add up, each order with a level of its own."""
     return prior + content[shown] + noise - np.arange(len(shown))[:, None]
 
 
@@ -31,16 +31,16 @@ def test_over_all_rotations_it_is_the_mean_of_logarithms_that_pride_takes() -> N
 
 def test_any_orders_of_several_items_are_the_least_squares_of_all_together() -> None:
     rng = np.random.default_rng(1)
-    items, orders, marks = 9, 2, 3
-    shown = np.array([[rng.permutation(marks) for _ in range(orders)] for _ in range(items)])
-    logs = rng.normal(size=(items, orders, marks))
+    items, orders, letters = 9, 2, 3
+    shown = np.array([[rng.permutation(letters) for _ in range(orders)] for _ in range(items)])
+    logs = rng.normal(size=(items, orders, letters))
     logs[2, 1, 0] = -np.inf
     design = []
     for i, j, mark in np.argwhere(np.isfinite(logs)):
-        row = np.zeros(marks + items * marks + items * orders)
-        row[[mark, marks + i * marks + shown[i, j, mark], marks + items * marks + i * orders + j]] = 1
+        row = np.zeros(letters + items * letters + items * orders)
+        row[[mark, letters + i * letters + shown[i, j, mark], letters + items * letters + i * orders + j]] = 1
         design.append(row)
-    solved = np.linalg.lstsq(np.array(design), logs[np.isfinite(logs)], rcond=None)[0][:marks]
+    solved = np.linalg.lstsq(np.array(design), logs[np.isfinite(logs)], rcond=None)[0][:letters]
     terms = np.array([item_terms(logs[i], shown[i]) for i in range(items)])
     prior = mark_prior(terms, np.arange(items))
     assert prior is not None
@@ -65,7 +65,7 @@ def test_what_is_there_comes_out_whatever_the_options_are_worth() -> None:
         assert share.high - share.low < 0.12
 
 
-def test_orders_that_do_not_tell_marks_apart_tell_nothing() -> None:
+def test_orders_that_do_not_tell_letters_apart_tell_nothing() -> None:
     shown = np.array([[0, 1, 2, 3], [3, 2, 1, 0]])
     logs = np.zeros((2, 4))
     assert mark_prior(np.array([item_terms(logs, shown)] * 5), np.arange(5)) is None

@@ -44,7 +44,7 @@ def uneven(items: int) -> Floats:
     [
         population(120, 21, 21),
         population(120, 3, 3),
-        np.repeat(population(15, 5, 5), 8),  # eight items to a picture, all alike
+        np.repeat(population(15, 5, 5), 8),  # eight items to an image, all alike
         np.random.default_rng(1).permutation(np.repeat([0.25, -0.25, 0.5, -0.5], 30)),
     ],
     ids=["answers", "rare", "clusters", "fractions"],

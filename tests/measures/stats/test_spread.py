@@ -51,8 +51,8 @@ def test_the_interval_holds_the_true_spread_of_models_that_differ_and_of_models_
     rng = np.random.default_rng(3)
     for skill in (np.full(6, 0.5), np.array([0.45, 0.5, 0.55, 0.5, 0.48, 0.52]), np.linspace(0.3, 0.7, 6)):
         held = np.zeros(2)
-        for trial in range(60):
-            found = spread(_answers(rng, skill, 150), np.arange(150), resamples=200, seed=trial)
+        for sample in range(60):
+            found = spread(_answers(rng, skill, 150), np.arange(150), resamples=200, seed=sample)
             truths = gini(skill), standard_deviation(skill)
             for i, (truth, estimate) in enumerate(zip(truths, found, strict=True)):
                 assert truth is not None

@@ -24,7 +24,7 @@ from eyetest.errors import InputError, MissingExtraError  # noqa: E402
 from eyetest.models import Call, CallError, Surroundings  # noqa: E402
 from eyetest.models.checkpoint import BACKEND, loading  # noqa: E402
 from eyetest.models.checkpoint import inference as ways  # noqa: E402
-from eyetest.records import Asked, Condition, GreyPicture, Item, Message, ModelEntry, Prompt, Request, Words  # noqa: E402
+from eyetest.records import Asked, Condition, GrayImage, Item, Message, ModelEntry, Prompt, Request, Words  # noqa: E402
 from eyetest.records.request import read_candidates  # noqa: E402
 from tests.models.checkpoint.tiny import KINDS  # noqa: E402
 
@@ -34,7 +34,7 @@ TEMPLATES = ("Say a word.", "Answer briefly, in one or two words.", "")
 
 
 class Noise:
-    """A picture of noise for each size."""
+    """An image of noise for each size."""
 
     def open(self, part: Any) -> Image.Image:
         rng = np.random.default_rng(part.width * 1000 + part.height)
@@ -45,10 +45,10 @@ def prompts(*, sees: bool) -> list[tuple[str, Prompt]]:
     shown: dict[str, tuple[tuple[int, int], ...]] = {"one": ((30, 40),), "two": ((50, 30), (20, 44)), "none": ()}
     made = []
     for item, sizes in shown.items():
-        pictures = tuple(GreyPicture(*size) for size in sizes) if sees else ()
-        question = "How many red things are there in the picture?" * (2 if item == "two" else 1)
+        images = tuple(GrayImage(*size) for size in sizes) if sees else ()
+        question = "How many red things are there in the image?" * (2 if item == "two" else 1)
         for template in TEMPLATES:
-            parts: tuple[Any, ...] = (*pictures, Words(f"{question} {template}"))
+            parts: tuple[Any, ...] = (*images, Words(f"{question} {template}"))
             made.append((item, Prompt((Message("user", parts),), candidates=CHOICES)))
     return made
 
@@ -65,7 +65,7 @@ def calls(asked: Sequence[tuple[str, Prompt]], settings: dict[str, Any] | None =
 def answers(folder: Path, wanted: Sequence[Call], sampling: dict[str, Any] | None = None) -> tuple[str, list[Any]]:
     async def ask() -> tuple[str, list[Any]]:
         entry = ModelEntry(spec=f"transformers:{folder}", sampling=sampling or {})
-        model: Any = BACKEND.make("m", entry, Surroundings(pictures=Noise()))
+        model: Any = BACKEND.make("m", entry, Surroundings(images=Noise()))
         await model.open()
         try:
             return model.way, await model.answer_many(wanted)
@@ -76,7 +76,7 @@ def answers(folder: Path, wanted: Sequence[Call], sampling: dict[str, Any] | Non
 
 
 def pass_by_pass(folder: Path, asked: Sequence[tuple[str, Prompt]], *, sees: bool) -> list[list[float]]:
-    """Each choice by itself: the processor reads the whole text with its pictures, the model makes a plain pass."""
+    """Each choice by itself: the processor reads the whole text with its images, the model makes a plain pass."""
     kind = transformers.AutoModelForImageTextToText if sees else transformers.AutoModelForCausalLM
     model = kind.from_pretrained(folder).eval()
     processor = (transformers.AutoProcessor if sees else transformers.AutoTokenizer).from_pretrained(folder)
@@ -84,11 +84,11 @@ def pass_by_pass(folder: Path, asked: Sequence[tuple[str, Prompt]], *, sees: boo
     for _, prompt in asked:
         parts = prompt.messages[0].parts
         words = parts[-1].text  # type: ignore[union-attr]
-        pictures = [Noise().open(part) for part in parts[:-1]]
-        content = [{"type": "image"} for _ in pictures] + [{"type": "text", "text": words}]
+        images = [Noise().open(part) for part in parts[:-1]]
+        content = [{"type": "image"} for _ in images] + [{"type": "text", "text": words}]
         said = [{"role": "user", "content": content if sees else words}]
         text = processor.apply_chat_template(said, tokenize=False, add_generation_prompt=True)
-        shown = {"images": [pictures]} if pictures else {}
+        shown = {"images": [images]} if images else {}
         read = partial(processor, **shown, return_tensors="pt", add_special_tokens=False)
         start = read(text=[text])["input_ids"].shape[1]
         of_prompt = []
@@ -152,7 +152,7 @@ def test_what_it_writes_does_not_depend_on_who_is_asked_beside(kind: str, checkp
         assert {one.outcome for one in together} <= {"answered", "truncated"}
 
 
-def test_trials_at_a_temperature_differ(checkpoints: Any) -> None:
+def test_samples_at_a_temperature_differ(checkpoints: Any) -> None:
     item, prompt = prompts(sees=True)[0]
     prompt = msgspec.structs.replace(prompt, candidates=())
     wanted = [
@@ -174,27 +174,28 @@ def test_a_run_keeps_likelihoods_and_answers(checkpoints: Any, tmp_path: Path) -
     conditions = [Condition(method="likelihood", template=template) for template in range(3)]
     conditions.append(Condition())
     spec = f"transformers:{checkpoints('llava')}"
-    run = et.run(bench, {"own": spec}, conditions=conditions, max_tokens=4, to=tmp_path / "run")
+    run = et.run(bench, models={"own": spec}, condition=conditions, max_tokens=4, to=tmp_path / "run")
     assert run.responses().num_rows == 18 * 4
     assert run.manifest.steps[0].ways["own"]
-    again = et.run(bench, {"own": spec}, conditions=conditions, max_tokens=4, to=tmp_path / "run")
+    again = et.run(bench, models={"own": spec}, condition=conditions, max_tokens=4, to=tmp_path / "run")
     assert again.responses().num_rows == 18 * 4
-    assert set(et.measure.accuracy(run).frame["method"]) == {"likelihood", "generate"}
+    assert set(et.measure("accuracy", run).frame["method"]) == {"likelihood", "generate"}
 
 
-def test_marks_are_one_token_and_sizes_are_kept(checkpoints: Any, tmp_path: Path) -> None:
+def test_letters_are_one_token_and_sizes_are_kept(checkpoints: Any, tmp_path: Path) -> None:
     bench = new_world(tmp_path / "world", load_rates("none"), items=18, seed=5)
     spec = f"transformers:{checkpoints('llava')}"
-    run = et.run(bench, {"own": spec}, methods="first-token,likelihood", templates=2, limit=6, to=tmp_path / "run")
+    ways = "method=first-token/likelihood+template=0/1"
+    run = et.run(bench, models={"own": spec}, condition=ways, limit=6, to=tmp_path / "run")
     table = pl.from_arrow(run.responses())
     assert isinstance(table, pl.DataFrame)
     assert table.height == 6 * 2 * 2
     weighed = [read_candidates(text) for text in table["candidates"]]
-    marks = [answer for answer in weighed if all(one.bytes == 1 for one in answer)]
-    assert len(marks) == 6 * 2
-    assert {one.tokens for answer in marks for one in answer} == {1}
+    letters = [answer for answer in weighed if all(one.bytes == 1 for one in answer)]
+    assert len(letters) == 6 * 2
+    assert {one.tokens for answer in letters for one in answer} == {1}
     assert {one.bytes for answer in weighed for one in answer} > {1}
-    assert all(sum(math.exp(one.logprob or -math.inf) for one in answer) < 1 for answer in marks)
+    assert all(sum(math.exp(one.logprob or -math.inf) for one in answer) < 1 for answer in letters)
 
 
 def test_another_checkpoint_in_the_same_folder_is_another_model(checkpoints: Any, tmp_path: Path) -> None:

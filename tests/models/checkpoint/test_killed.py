@@ -35,7 +35,8 @@ def noted(self, calls):
     return respond(self, calls)
 
 CheckpointModel._respond = noted
-et.run(bench, {{"own": "transformers:" + checkpoint}}, methods="likelihood", templates={templates}, to=to)
+ways = [et.Condition(method="likelihood", template=template) for template in range({templates})]
+et.run(bench, models={{"own": "transformers:" + checkpoint}}, condition=ways, to=to)
 """
 
 

@@ -8,7 +8,7 @@ import torch
 
 try:
     import torchvision  # noqa: F401
-except RuntimeError:  # built for another torch, it cannot load its own operators; pictures need none of them
+except RuntimeError:  # built for another torch, it cannot load its own operators; images need none of them
     _OPERATORS = torch.library.Library("torchvision", "FRAGMENT")
     for _name in ("nms", "qnms"):
         _OPERATORS.define(f"{_name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
@@ -39,7 +39,7 @@ from transformers import (
 
 SENTENCES = (
     "What colour is the large cube to the left of the small ball? Answer with a word.",
-    "How many red things are there in the picture? Reply briefly, and say nothing else.",
+    "How many red things are there in the image? Reply briefly, and say nothing else.",
     "a red cube, a blue ball, a green cone, two birds, three birds, seventeen birds",
 )
 TEMPLATE = (
@@ -60,7 +60,7 @@ LANGUAGE: dict[str, Any] = {
 }
 KINDS = ("llama", "llava", "qwen2-vl", "idefics3")
 SERVED = "served-llava"
-"""A LLaVA with as many tokens a picture as real ones have, for caches of prefixes."""
+"""A LLaVA with as many tokens an image as real ones have, for caches of prefixes."""
 
 
 def make_checkpoint(kind: str, folder: Path, seed: int = 0) -> Path:
@@ -125,7 +125,7 @@ _EYES: dict[str, dict[str, int]] = {
 
 
 def _llava(size: str = "tiny") -> tuple[Any, Any]:
-    """LLaVA's architecture: tiny, so with 576 tokens a picture, or of the size of LLaVA-1.5-7B."""
+    """LLaVA's architecture: tiny, so with 576 tokens an image, or of the size of LLaVA-1.5-7B."""
     tokenizer = _tokenizer("<image>")
     image = tokenizer.convert_tokens_to_ids("<image>")
     vision = CLIPVisionConfig(**_EYES[size])
@@ -174,9 +174,9 @@ def make_llava(folder: Path, *, real: bool) -> Path:
 
 
 def _qwen() -> tuple[Any, Any]:
-    marks = ("<|vision_start|>", "<|vision_end|>", "<|video_pad|>")
-    tokenizer = _tokenizer("<|image_pad|>", *marks)
-    start, end, video = tokenizer.convert_tokens_to_ids(list(marks))
+    letters = ("<|vision_start|>", "<|vision_end|>", "<|video_pad|>")
+    tokenizer = _tokenizer("<|image_pad|>", *letters)
+    start, end, video = tokenizer.convert_tokens_to_ids(list(letters))
     image = tokenizer.convert_tokens_to_ids("<|image_pad|>")
     template = TEMPLATE.replace("IMAGE", "<|vision_start|><|image_pad|><|vision_end|>")
     config = Qwen2VLConfig(
@@ -210,8 +210,8 @@ def _qwen() -> tuple[Any, Any]:
 
 
 def _idefics() -> tuple[Any, Any]:
-    marks = ("<fake_token_around_image>", "<global-img>", "<end_of_utterance>", "<row_1_col_1>")
-    tokenizer = _tokenizer("<image>", *marks)
+    letters = ("<fake_token_around_image>", "<global-img>", "<end_of_utterance>", "<row_1_col_1>")
+    tokenizer = _tokenizer("<image>", *letters)
     image = tokenizer.convert_tokens_to_ids("<image>")
     config = Idefics3Config(
         text_config=LlamaConfig(vocab_size=len(tokenizer), **LANGUAGE),

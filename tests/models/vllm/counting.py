@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from eyetest.benchmarks import Benchmark
-from eyetest.models import Call, Pictures, Surroundings, make_models
+from eyetest.models import Call, Images, Surroundings, make_models
 from eyetest.prompts import build
 from eyetest.records import Asked, Condition, ModelEntry, Request
 
@@ -22,7 +22,7 @@ ITEMS = 12
 async def count(bench: Benchmark, checkpoint: Path) -> dict[str, int]:
     sampling = {"dtype": "float32", "enforce_eager": True, "max_model_len": 2048, "block_size": 32}
     entry = ModelEntry(spec=f"vllm:{checkpoint}", sampling=sampling)
-    (model,) = make_models({"m": entry}, Surroundings(pictures=Pictures(bench.images)))
+    (model,) = make_models({"m": entry}, Surroundings(images=Images(bench.images)))
     calls = []
     for item in islice(bench, ITEMS):
         for template in range(TEMPLATES):

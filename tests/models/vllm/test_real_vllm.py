@@ -16,7 +16,7 @@ from eyetest.runs import Run, read_responses
 from tests.models.serving import ENVIRONMENT, make_weights, python_with_vllm
 
 ITEMS = 12
-METHODS = ("--method", "likelihood,first-token,generate")
+METHODS = "method=likelihood/first-token/generate"
 VLLM = {"dtype": "float32", "enforce_eager": True, "max_model_len": 2048}
 
 
@@ -34,19 +34,20 @@ def write_models(weights: Path, path: Path, **more: Any) -> Path:
     return path
 
 
-def command(bench: Path, models: Path, model: str, to: Path, *more: str) -> list[str]:
+def command(bench: Path, models: Path, model: str, to: Path, templates: str = "0") -> list[str]:
+    ways = ("--condition", f"{METHODS}+template={templates}")
     run = [str(python_with_vllm()), "-c", "from eyetest.cli import main; main()", "run", str(bench)]
-    return [*run, "--models", str(models), "--model", model, "--limit", str(ITEMS), *METHODS, *more, "--to", str(to)]
+    return [*run, "--models", str(models), "--model", model, "--limit", str(ITEMS), *ways, "--to", str(to)]
 
 
 def environment(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, **ENVIRONMENT, "EYETEST_CACHE": str(tmp_path / "cache")}
 
 
-def asked(bench: Path, models: Path, model: str, to: Path, *more: str) -> dict[tuple[Any, ...], Any]:
+def asked(bench: Path, models: Path, model: str, to: Path, templates: str = "0") -> dict[tuple[Any, ...], Any]:
     """What a model answered: by item, method and template."""
     done = subprocess.run(
-        command(bench, models, model, to, *more),
+        command(bench, models, model, to, templates),
         capture_output=True,
         text=True,
         check=False,
@@ -63,9 +64,8 @@ def asked(bench: Path, models: Path, model: str, to: Path, *more: str) -> dict[t
 @pytest.mark.parametrize("kind", ["served-llava", "qwen2-vl", "idefics3"])
 def test_likelihoods_are_those_of_transformers_and_answers_too(kind: str, bench: Path, tmp_path: Path) -> None:
     models = write_models(make_weights(kind, tmp_path / "weights"), tmp_path / "models.yaml")
-    templates = ("--template", "0,1")
-    engine = asked(bench, models, "engine", tmp_path / "engine", *templates)
-    plain = asked(bench, models, "plain", tmp_path / "plain", *templates)
+    engine = asked(bench, models, "engine", tmp_path / "engine", "0/1")
+    plain = asked(bench, models, "plain", tmp_path / "plain", "0/1")
     assert engine.keys() == plain.keys()
     weighed = [key for key in engine if key[1] != "generate"]
     assert len(weighed) >= 2 * ITEMS
@@ -91,7 +91,7 @@ def test_killed_in_the_middle_it_goes_on_and_leaves_nothing_behind(
 ) -> None:
     models = write_models(served_llava, tmp_path / "models.yaml", concurrency=4)
     to = tmp_path / "run"
-    slowly = command(bench, models, "engine", to, "--template", "0,1,2,3,4")
+    slowly = command(bench, models, "engine", to, "0/1/2/3/4")
     with subprocess.Popen(
         slowly,
         stdout=subprocess.DEVNULL,

@@ -20,7 +20,7 @@ from eyetest.models import Call, CallError, Surroundings
 from eyetest.models import vllm as backend
 from eyetest.models.checkpoint import loading
 from eyetest.models.vllm import BACKEND
-from eyetest.records import Asked, Condition, GreyPicture, Item, Message, ModelEntry, Prompt, Request, Response, Words
+from eyetest.records import Asked, Condition, GrayImage, Item, Message, ModelEntry, Prompt, Request, Response, Words
 from eyetest.running.runner import Batches
 from eyetest.runs import read_responses
 from tests.models.vllm import toy
@@ -29,7 +29,7 @@ CHOICES = ("two birds", "two", "too", "on top", "a cone", "a")
 """With equal beginnings, one that begins another, and two that the prompt's last letter joins."""
 
 
-class Pictures:
+class Images:
     """Blank ones, counted."""
 
     def __init__(self) -> None:
@@ -54,16 +54,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def call(question: str, sizes: Sequence[int] = (), candidates: Sequence[str] = (), **settings: Any) -> Call:
-    parts: tuple[Any, ...] = (*(GreyPicture(size, 4) for size in sizes), Words(question))
+    parts: tuple[Any, ...] = (*(GrayImage(size, 4) for size in sizes), Words(question))
     prompt = Prompt((Message("user", parts),), candidates=tuple(candidates))
     request = Request(model="m", prompt=prompt, settings=settings)
     return Call(Asked(item=question, model="m"), Item(id=question, question="?"), request, request.id)
 
 
-def using(folder: Path, work: Callable[[Any], Any], pictures: Any = None, **sampling: Any) -> Any:
+def using(folder: Path, work: Callable[[Any], Any], images: Any = None, **sampling: Any) -> Any:
     async def do() -> Any:
         entry = ModelEntry(spec=f"vllm:{folder}", sampling=sampling)
-        model: Any = BACKEND.make("m", entry, Surroundings(pictures=pictures or Pictures()))
+        model: Any = BACKEND.make("m", entry, Surroundings(images=images or Images()))
         try:
             await model.open()
             return await work(model)
@@ -73,8 +73,8 @@ def using(folder: Path, work: Callable[[Any], Any], pictures: Any = None, **samp
     return asyncio.run(do())
 
 
-def answers(folder: Path, calls: Sequence[Call], pictures: Any = None, **sampling: Any) -> list[Any]:
-    return list(using(folder, lambda model: model.answer_many(calls), pictures, **sampling))
+def answers(folder: Path, calls: Sequence[Call], images: Any = None, **sampling: Any) -> list[Any]:
+    return list(using(folder, lambda model: model.answer_many(calls), images, **sampling))
 
 
 def directly(question: str, sizes: Sequence[int], candidate: str) -> tuple[float, int]:
@@ -113,13 +113,13 @@ def test_sums_are_those_of_the_model_and_nothing_is_asked_twice(folder: Path) ->
     assert llm.llm_engine.stopped
 
 
-def test_a_picture_is_opened_once_for_all_questions_about_it(folder: Path) -> None:
+def test_a_image_is_opened_once_for_all_questions_about_it(folder: Path) -> None:
     async def work(model: Any) -> list[Response]:
         return [await model.answer(call(question, (3,), CHOICES)) for question in ("What?", "Where?", "How?")]
 
-    pictures = Pictures()
-    assert len(using(folder, work, pictures)) == 3
-    assert pictures.opened == 1
+    images = Images()
+    assert len(using(folder, work, images)) == 3
+    assert images.opened == 1
 
 
 def test_an_answer_comes_as_soon_as_it_is_there(folder: Path) -> None:
@@ -208,10 +208,11 @@ def test_a_call_that_cannot_be_answered_costs_no_other(folder: Path) -> None:
     marked = [call("What is <image>?", (3,), CHOICES) for _ in range(2)]
     (odd, *_), fine = answers(folder, marked), answers(folder, [call("How many?", (3,), CHOICES)])[0]
     assert isinstance(odd, CallError)
-    assert "1 pictures for 2 marks" in str(odd)
+    assert "1 images for 2 letters" in str(odd)
     assert isinstance(fine, Response)
 
 
+@pytest.mark.filterwarnings("ignore:.*calls? left")
 def test_an_engine_that_breaks_is_given_up_and_no_call_is_blamed(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,12 +229,12 @@ def test_an_engine_that_breaks_is_given_up_and_no_call_is_blamed(
     with pytest.warns(
         UserWarning, match="own was given up: its engine broke: CUDA error: an illegal memory access was encountered"
     ):
-        et.run(bench, models, **how)
+        et.run(bench, models=models, **how)
     assert toy.LLM.made.llm_engine.stopped
     stored = list(read_responses(tmp_path / "run"))
     assert 0 < len(stored) < 18
     assert {one.outcome for one in stored} <= {"answered", "truncated"}
-    run = et.run(bench, models, **how)
+    run = et.run(bench, models=models, **how)
     assert run.responses().num_rows == 18
 
 
@@ -250,7 +251,7 @@ def test_two_models_take_turns(folder: Path, tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(toy.Core, "step", alone)
     bench = new_world(tmp_path / "world", load_rates("none"), items=18, seed=5)
     models = {name: {"spec": f"vllm:{folder}", "sampling": {"max_model_len": 4000}} for name in ("one", "two")}
-    run = et.run(bench, models, max_tokens=4, to=tmp_path / "run")
+    run = et.run(bench, models=models, max_tokens=4, to=tmp_path / "run")
     assert run.responses().num_rows == 36
 
 
@@ -272,14 +273,14 @@ def test_what_nobody_waits_for_is_given_up(folder: Path) -> None:
 def test_a_run_keeps_likelihoods_and_answers(folder: Path, tmp_path: Path) -> None:
     bench = new_world(tmp_path / "world", load_rates("none"), items=18, seed=5)
     conditions = [Condition(method="likelihood", template=template) for template in range(2)] + [Condition()]
-    how: dict[str, Any] = {"conditions": conditions, "max_tokens": 4, "to": tmp_path / "run"}
+    how: dict[str, Any] = {"condition": conditions, "max_tokens": 4, "to": tmp_path / "run"}
     models = {"own": {"spec": f"vllm:{folder}", "sampling": {"max_model_len": 4000}}}
-    run = et.run(bench, models, **how)
+    run = et.run(bench, models=models, **how)
     assert run.responses().num_rows == 18 * 3
     assert set(run.responses()["outcome"].to_pylist()) <= {"answered", "truncated"}
     assert sum(run.responses()["tokens_out"].to_pylist()) > 18
     engine = toy.LLM.made
-    et.run(bench, models, **how)
+    et.run(bench, models=models, **how)
     assert toy.LLM.made is engine, "with nothing left to ask, nothing is loaded"
 
 

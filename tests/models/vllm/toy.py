@@ -1,6 +1,6 @@
 """A stand-in for the package ``vllm``: behind its doors, a toy model whose every log-probability is known.
 
-A token is a letter, but two o's in a row are one. What comes next depends on all letters before, and on the pictures.
+A token is a letter, but two o's in a row are one. What comes next depends on all letters before, and on the images.
 """
 
 import math
@@ -12,9 +12,9 @@ from types import SimpleNamespace
 from typing import Any
 
 END, MARK, PAIR = 1, 2, 3
-"""The end of an answer, a picture, two o's."""
+"""The end of an answer, an image, two o's."""
 PATCHES = 5
-"""As so many tokens a picture is read."""
+"""As so many tokens an image is read."""
 LETTERS = 600
 ENDLESS = 10**9
 """Allowed so many tokens, it never ends."""
@@ -68,13 +68,13 @@ def spelled(token: int) -> str:
     return _SPELLED[token] if token in _SPELLED else chr(token)
 
 
-def log(tokens: Sequence[int], pictures: Sequence[str], token: int) -> float:
+def log(tokens: Sequence[int], images: Sequence[str], token: int) -> float:
     """The toy's log-probability of a token behind others."""
-    return _logs(tokens, pictures)[token]
+    return _logs(tokens, images)[token]
 
 
-def _logs(tokens: Sequence[int], pictures: Sequence[str]) -> list[float]:
-    seed = blake2b(repr((list(tokens), list(pictures))).encode(), digest_size=8).digest()
+def _logs(tokens: Sequence[int], images: Sequence[str]) -> list[float]:
+    seed = blake2b(repr((list(tokens), list(images))).encode(), digest_size=8).digest()
     lot = random.Random(seed)
     weights = lot.choices(range(1, 1000), k=LETTERS)
     weights[END] = 60_000 if lot.random() < 0.1 else 1
@@ -103,14 +103,14 @@ class SamplingParams:
 
 
 class _Going:
-    def __init__(self, name: str, tokens: list[int], pictures: list[str], params: SamplingParams) -> None:
-        self.name, self.tokens, self.pictures, self.params = name, tokens, pictures, params
+    def __init__(self, name: str, tokens: list[int], images: list[str], params: SamplingParams) -> None:
+        self.name, self.tokens, self.images, self.params = name, tokens, images, params
         self.read, self.told = len(tokens), list[dict[int, Any]]()
         self.lot = random.Random(params.seed)
 
     def write(self, *, confused: bool) -> Any:
         """One token more, and what came of it so far; confused, no likeliest tokens are told, as vLLM 0.32 does."""
-        logs = _logs(self.tokens, self.pictures)
+        logs = _logs(self.tokens, self.images)
         ranked = sorted(range(LETTERS), key=logs.__getitem__, reverse=True)
         drawn = self.lot.choices(range(LETTERS), [math.exp(one) for one in logs])[0]
         token = drawn if self.params.temperature else ranked[self.params.max_tokens == ENDLESS]
@@ -186,9 +186,9 @@ class LLM:
         (prompt,) = prompts
         tokens: list[int] = prompt["prompt_token_ids"]
         names: list[str] = prompt.get("multi_modal_uuids", {}).get("image", [])
-        pictures = prompt.get("multi_modal_data", {}).get("image", [])
-        if not len(pictures) == len(names) == tokens.count(MARK):
-            raise RuntimeError(f"{len(pictures)} pictures for {tokens.count(MARK)} marks")
+        images = prompt.get("multi_modal_data", {}).get("image", [])
+        if not len(images) == len(names) == tokens.count(MARK):
+            raise RuntimeError(f"{len(images)} images for {tokens.count(MARK)} letters")
         read = [token for one in tokens for token in [one] * (PATCHES if one == MARK else 1)]
         if len(read) > self.most:
             raise ValueError(

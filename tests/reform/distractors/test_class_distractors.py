@@ -156,7 +156,7 @@ def test_without_wordnet_names_are_compared_and_heads_are_heeded(monkeypatch: py
     assert set(ways) == {"similarity"}
 
 
-def test_other_classes_of_the_same_picture_and_their_kin_are_never_drawn(lines: Lines) -> None:
+def test_other_classes_of_the_same_image_and_their_kin_are_never_drawn(lines: Lines) -> None:
     names = ("cat", "dog", "poodle", "wolf", "fox", "bear", "lion", "tiger")
     distractors = ClassDistractors(listed(*names), Counter(names * 5), Hardness(options=4, pool=7, ways=HARD.ways))
     for seed in range(50):

@@ -75,7 +75,7 @@ def test_failed_calls_counted_as_wrong() -> None:
 def test_guesses_are_expected_on_the_items_and_lucky_beside_them() -> None:
     way, causes = told("8/10")
     assert way == "rules eyetest, unread guessed, failed calls left out"
-    assert causes == {"luck": 15.0, "guess": 5.0}
+    assert causes == {"chance": 15.0, "guess": 5.0}
 
 
 def test_a_number_cut_off_or_rounded() -> None:
@@ -100,7 +100,7 @@ def test_what_no_way_gives_is_unexplained() -> None:
     assert told("31.4")[1]["unexplained"] < 0
 
 
-def test_luck_beyond_belief_explains_nothing() -> None:
+def test_chance_beyond_belief_explains_nothing() -> None:
     """Forty of forty guesses at one in four."""
     unread = Account("mmmu", tuple(credit(n, 0, reading=None, reader="nobody") for n in range(40)))
     assert told("40/40", unread)[1]["unexplained"] > 0

@@ -35,10 +35,11 @@ def cluster() -> Iterator[None]:
 
 @pytest.mark.slow
 def test_a_hosted_checkpoint_answers_as_it_would_here(tmp_path: Path, cluster: None, checkpoints: Any) -> None:
-    make_bench(tmp_path / "b", 12, pictures=3)
+    make_bench(tmp_path / "b", 12, image_count=3)
     models = {"tiny": {"spec": f"transformers:{checkpoints('llava')}", "copies": 2}}
     for name, on in (("here", ""), ("there", "ray")):
-        et.run(tmp_path / "b", models, to=tmp_path / name, on=on, methods="likelihood,generate", max_tokens=4)
+        how: dict[str, Any] = {"condition": "likelihood,generate", "max_tokens": 4}
+        et.run(tmp_path / "b", models=models, to=tmp_path / name, on=on, **how)
     assert_same(tmp_path / "here", tmp_path / "there")
     ways = [et.Run(tmp_path / name).manifest.steps[-1].ways for name in ("here", "there")]
     assert ways[0] == ways[1] != {}

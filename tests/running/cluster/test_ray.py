@@ -54,37 +54,37 @@ def assert_same(here: Path, there: Path) -> None:
     assert (mine.saved, mine.planned, mine.requests) == (other.saved, other.planned, other.requests)
 
 
-@pytest.mark.filterwarnings("ignore:.*failed; retry_failed", "ignore:.* leads b on the whole")
+@pytest.mark.filterwarnings("ignore:.*failed; .*retry", "ignore:.* leads b on the whole")
 @pytest.mark.parametrize(
     "how",
     [
-        {"sights": "image,blind", "templates": 2},
+        {"condition": "modality=image/no-image+template=0/1"},
         {
-            "sights": "blind",
-            "trials": 3,
+            "condition": "no-image",
+            "samples": 3,
             "temperature": 0.7,
-            "stop": "more than 1 of 3 trials, at least 2 of 2 models",
+            "stop": "more than 1 of 3 samples, at least 2 of 2 models",
         },
         {"until": "a>b", "seed": 3},
     ],
     ids=["plain", "panels", "until"],
 )
 def test_the_same_rows_as_on_one_machine(tmp_path: Path, cluster: str, how: dict[str, Any]) -> None:
-    make_bench(tmp_path / "b", 90, pictures=20)
+    make_bench(tmp_path / "b", 90, image_count=20)
     for name, on in (("here", ""), ("there", "ray")):
-        et.run(tmp_path / "b", TWO, to=tmp_path / name, on=on, **how)
+        et.run(tmp_path / "b", models=TWO, to=tmp_path / name, on=on, **how)
     assert_same(tmp_path / "here", tmp_path / "there")
     writers = {path.stem.partition("-")[2] for path in (tmp_path / "there/responses").iterdir()}
     assert len(writers) >= 2 or "until" in how
-    et.run(tmp_path / "b", TWO, to=tmp_path / "there", on="ray", **how)
+    et.run(tmp_path / "b", models=TWO, to=tmp_path / "there", on="ray", **how)
     assert rows(tmp_path / "here").equals(rows(tmp_path / "there")), "a complete run asks nothing"
 
 
-@pytest.mark.filterwarnings("ignore:.*failed; retry_failed")
+@pytest.mark.filterwarnings("ignore:.*failed; .*retry")
 def test_dialogues_go_on_from_answers_of_any_worker(tmp_path: Path, cluster: str) -> None:
     make_dialogues(tmp_path / "b", 6)
     for name, on in (("here", ""), ("there", "ray")):
-        et.run(tmp_path / "b", TWO, to=tmp_path / name, on=on, conditions=et.Condition(history="own"))
+        et.run(tmp_path / "b", models=TWO, to=tmp_path / name, on=on, condition=et.Condition(history="own"))
     assert_same(tmp_path / "here", tmp_path / "there")
 
 
@@ -101,10 +101,10 @@ def workers_of() -> list[psutil.Process]:
 def test_workers_killed_five_times_and_the_driver_twice(
     tmp_path: Path, cluster: str, endpoint: Endpoint, nursery: Nursery
 ) -> None:
-    make_bench(tmp_path / "b", 400, pictures=30)
+    make_bench(tmp_path / "b", 400, image_count=30)
     endpoint.latency = 0.05
-    how = ("--on", "ray", "--workers", 2, "--concurrency", IN_FLIGHT, "--backoff", 0.01)
-    command = ("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", *how)
+    how = ("--on", "ray:2", "--concurrency", IN_FLIGHT)
+    command = ("run", "b", "--models", endpoint.models(backoff=0.01), "--to", "r", *how)
     env = {"RAY_ADDRESS": cluster}
     lost = 0
 
@@ -138,17 +138,17 @@ def test_workers_killed_five_times_and_the_driver_twice(
 
 
 def test_a_limit_holds_for_all_workers_together(tmp_path: Path, cluster: str, endpoint: Endpoint) -> None:
-    make_bench(tmp_path / "b", 100, pictures=10)
+    make_bench(tmp_path / "b", 100, image_count=10)
     models = {"m": f"openai:m@{endpoint.url}"}
     with pytest.warns(UserWarning, match="the limit of 37 calls is reached; 63 calls left"):
-        et.run(tmp_path / "b", models, to=tmp_path / "r", on="ray", limits=et.Limits(calls=37))
+        et.run(tmp_path / "b", models=models, to=tmp_path / "r", on="ray", budget="calls=37")
     assert endpoint.sent.total() == len(stored(tmp_path / "r")) == 37
 
 
 def test_ctrl_c_lets_calls_in_flight_finish(
     tmp_path: Path, cluster: str, endpoint: Endpoint, nursery: Nursery
 ) -> None:
-    make_bench(tmp_path / "b", 200, pictures=10)
+    make_bench(tmp_path / "b", 200, image_count=10)
     endpoint.latency = 0.1
     command = ("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", "--on", "ray", "--concurrency", 8)
     process = nursery.start(*command, env={"RAY_ADDRESS": cluster})
@@ -156,32 +156,32 @@ def test_ctrl_c_lets_calls_in_flight_finish(
     process.send(signal.SIGINT)
     process.wait()
     assert process.code == 130, process.stderr
-    assert "The same command goes on from here" in process.stderr
+    assert "run the same again to continue" in process.stderr
     assert endpoint.sent.total() == len(stored(tmp_path / "r")) < 200
     assert not list((tmp_path / "r/journal").iterdir())
 
 
 def test_a_dead_endpoint_is_given_up_by_all(tmp_path: Path, cluster: str) -> None:
     make_bench(tmp_path / "b", 30)
-    models = {"good": "scripted:", "gone": "openai:m@http://127.0.0.1:9/v1"}
-    limits = et.Limits(patience=0.2, backoff=0.01)
+    gone = {"spec": "openai:m@http://127.0.0.1:9/v1", "patience": 0.2, "backoff": 0.01}
+    models = {"good": "scripted:", "gone": gone}
     with pytest.warns(UserWarning, match="gone was given up"):
-        et.run(tmp_path / "b", models, to=tmp_path / "r", on="ray", limits=limits)
+        et.run(tmp_path / "b", models=models, to=tmp_path / "r", on="ray")
     assert Counter(answers_frame(tmp_path / "r").collect()["model"]) == {"good": 30}
 
 
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ({"on": "rya"}, "no such place as 'rya'; did you mean \"ray\"?"),
-        ({"workers": 2}, "workers: only with "),
-        ({"on": "dask://x"}, "no such place as 'dask://x'"),
+        ({"on": "rya"}, "found 'rya', expected ray, ray:WORKERS or ray://HOST:PORT"),
+        ({"on": "ray:0"}, "found 'ray:0', expected ray"),
+        ({"on": "dask://x"}, "found 'dask://x', expected ray"),
     ],
 )
 def test_a_wrong_place_is_told_in_a_line(tmp_path: Path, how: dict[str, Any], words: str) -> None:
     make_bench(tmp_path / "b", 4)
     with pytest.raises(InputError, match=re.escape(words)):
-        et.run(tmp_path / "b", TWO, to=tmp_path / "r", **how)
+        et.run(tmp_path / "b", models=TWO, to=tmp_path / "r", **how)
 
 
 def test_what_a_machine_lacks_is_one_line(tmp_path: Path) -> None:
@@ -198,4 +198,4 @@ def test_a_machine_without_eyetest_is_one_line(tmp_path: Path, cluster: str, mon
     monkeypatch.setattr("eyetest.running.cluster.ask_shard", elsewhere)
     make_bench(tmp_path / "b", 4)
     with pytest.raises(EyetestError, match=r"^a worker cannot go on: .*No module named 'eyetest'$"):
-        et.run(tmp_path / "b", {"m": "scripted:right=1"}, to=tmp_path / "r", on="ray")
+        et.run(tmp_path / "b", models={"m": "scripted:right=1"}, to=tmp_path / "r", on="ray")

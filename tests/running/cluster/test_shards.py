@@ -20,12 +20,12 @@ from eyetest.running.shards import Order, Shard
 from eyetest.runs import Journal, RunWriter, read_responses
 from tests.running.benches import make_bench
 
-BLIND_AND_NOT = (Condition(), Condition(sight="blind"))
+BLIND_AND_NOT = (Condition(), Condition(modality="no-image"))
 
 
 @pytest.fixture
 def planned(tmp_path: Path) -> tuple[Plan, Left]:
-    bench = make_bench(tmp_path / "b", 60, pictures=7)
+    bench = make_bench(tmp_path / "b", 60, image_count=7)
     models = make_models(parse_models(["a=scripted:", "b=scripted:right=0.4"]), Surroundings())
     plan = Plan(bench, models, BLIND_AND_NOT)
     return plan, plan.estimate()[1]
@@ -34,7 +34,7 @@ def planned(tmp_path: Path) -> tuple[Plan, Left]:
 @pytest.mark.parametrize("workers", [1, 2, 50])
 def test_each_call_is_in_one_shard_and_so_is_an_image(planned: tuple[Plan, Left], workers: int) -> None:
     plan, left = planned
-    portions = list(by_image(left, plan.benchmark.picture_groups()[np.asarray(plan.positions)], workers))
+    portions = list(by_image(left, plan.benchmark.image_groups()[np.asarray(plan.positions)], workers))
     images = [set(portion.groups.tolist()) for portion in portions]
     assert sum(map(len, images)) == len(set.union(*images)) == 7
     assert len(portions) <= 7
@@ -43,12 +43,12 @@ def test_each_call_is_in_one_shard_and_so_is_an_image(planned: tuple[Plan, Left]
 
 def test_items_that_share_a_request_are_in_one_shard_of_panels(tmp_path: Path) -> None:
     """Without images, items about different images are the same question."""
-    bench = make_bench(tmp_path / "b", 40, pictures=20)
+    bench = make_bench(tmp_path / "b", 40, image_count=20)
     models = make_models(parse_models(["a=openai:m@http://127.0.0.1:9/v1"]), Surroundings())
     plan = Plan(bench, models, BLIND_AND_NOT)
     left = plan.estimate()[1]
     ledger = left.ledger
-    groups = plan.benchmark.picture_groups()[np.asarray(plan.positions)]
+    groups = plan.benchmark.image_groups()[np.asarray(plan.positions)]
     ledger.codes = ledger.codes.copy()
     blind = np.flatnonzero(np.arange(80) % 2)
     ledger.codes[blind[3]], ledger.codes[blind[30]] = ledger.codes[blind[11]], ledger.codes[blind[12]]
@@ -86,7 +86,7 @@ def ask(
     folder: Path, deadly: Callable[[Shard], bool], limits: Limits | None = None
 ) -> tuple[Progress, list[Response], int, int]:
     """Carry a plan of 240 calls out; gives counts, what is stored, how many shards and calls it took."""
-    bench = make_bench(folder / "b", 120, pictures=30)
+    bench = make_bench(folder / "b", 120, image_count=30)
     price = Price(input=500.0, output=2_500.0)
     entries = {name: ModelEntry(spec="scripted:", price=price) for name in ("a", "b")}
     models = make_models(entries, Surroundings())

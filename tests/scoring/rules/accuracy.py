@@ -31,7 +31,9 @@ def measure(path: Path, rules: str = "eyetest") -> Accuracy:
     accuracy = Accuracy(Counter(), Counter(), [])
     for line in path.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        reading = read_choice(row["reply"], row["options"], rules, marks=row["marks"])
+        reading = read_choice(
+            row["reply"], row["options"], rules, letters=row.get("letters", row.get("marks", "upper"))
+        )
         accuracy.total[row["kind"]] += 1
         kind = "unparsed" if reading.kind == "cut off" else reading.kind  # the labels know four kinds
         if (kind, reading.index) == (row["reading"], row["index"]):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eyetest.records.tables import Marks
+from eyetest.records.tables import Letters
 from eyetest.scoring.rules import Reading, read_choice
 from eyetest.scoring.rules.cleaning import clean, lower
 from eyetest.scoring.rules.cues import Cued, load_cues
@@ -18,8 +18,8 @@ REPLIES = Path(__file__).parent.parent / "replies"
 READINGS = [json.loads(line) for line in Path(__file__).with_name("readings.jsonl").read_text("utf-8").splitlines()]
 
 
-def told(text: str, options: tuple[str, ...] = ANIMALS, marks: Marks = "upper") -> int | str:
-    reading = read_choice(text, options, marks=marks)
+def told(text: str, options: tuple[str, ...] = ANIMALS, letters: Letters = "upper") -> int | str:
+    reading = read_choice(text, options, letters=letters)
     return reading.kind if reading.index is None else reading.index
 
 
@@ -32,8 +32,8 @@ def test_each_phrasing_is_read_as_stated(row: dict[str, Any]) -> None:
 def test_two_to_26_options(count: int) -> None:
     options = tuple(f"word{n}" for n in range(count))
     last = chr(ord("A") + count - 1)
-    for text, marks in product((f"Answer: {last}", f"({last})", f"word{count - 1}"), ("upper", "lower")):
-        assert told(text, options, marks) == count - 1  # type: ignore[arg-type]
+    for text, letters in product((f"Answer: {last}", f"({last})", f"word{count - 1}"), ("upper", "lower")):
+        assert told(text, options, letters) == count - 1  # type: ignore[arg-type]
     assert told(f"The answer is {count}.", options, "digit") == count - 1
     assert told(str(count), options) == "unparsed"
 

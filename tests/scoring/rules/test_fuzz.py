@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyetest.records.tables import Marks
+from eyetest.records.tables import Letters
 from eyetest.scoring.rules import RULE_SETS, read_choice
 from eyetest.scoring.rules.cleaning import HEAD, TAIL
 
@@ -32,8 +32,8 @@ REPLIES = st.one_of(
 
 
 @given(REPLIES, OPTIONS, st.sampled_from(["upper", "lower", "digit"]), st.sampled_from(sorted(RULE_SETS)))
-def test_any_reply_is_read(text: str, options: list[str], marks: Marks, rules: str) -> None:
-    reading = read_choice(text, options, rules, marks=marks)
+def test_any_reply_is_read(text: str, options: list[str], letters: Letters, rules: str) -> None:
+    reading = read_choice(text, options, rules, letters=letters)
 
     assert (reading.index is not None) == (reading.kind == "chosen")
     assert reading.index is None or 0 <= reading.index < len(options)
@@ -53,7 +53,7 @@ HOSTILE: dict[str, Callable[[int], str]] = {
     "thinking closed": lambda n: "<think></think>" * (n // 15),
     "boxes": lambda n: "\\boxed{" * (n // 7),
     "boxes closed": lambda n: "\\boxed{" * (n // 8) + "}" * (n // 8),
-    "marks": lambda n: "A, B, " * (n // 6),
+    "letters": lambda n: "A, B, " * (n // 6),
     "verdicts": lambda n: "A is B is " * (n // 10),
     "options": lambda n: "cat or dog " * (n // 11),
     "negations": lambda n: "not cat not " * (n // 12),

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from eyetest.records.order import mark
-from eyetest.records.tables import Marks
+from eyetest.records.tables import Letters
 from eyetest.scoring.rules import RULE_SETS, Reply
 from tests.conftest import ROOT
 
@@ -46,12 +46,12 @@ def test_every_choice_of_every_rule_set_says_so(rules: str) -> None:
     for path in REPLIES:
         for line in path.read_text().splitlines():
             row = json.loads(line)
-            cases.append(Reply(row["reply"], tuple(row["options"]), row.get("marks", "upper")))
+            cases.append(Reply(row["reply"], tuple(row["options"]), row.get("letters", "upper")))
     for reply in cases:
         found = read(reply)
         assert (found.marked is not None) == (found.kind == "chosen"), reply
         if found.marked and found.index is not None and rules == "eyetest":
-            sign = mark(cast(Marks, reply.marks), found.index)
+            sign = mark(cast(Letters, reply.letters), found.index)
             has_sign = re.search(rf"(?<![a-z0-9]){sign}(?![a-z0-9])", reply.text, re.IGNORECASE)
             assert has_sign or not reply.text.isascii() or set(reply.text.strip()) <= {*"ABCD"}, reply
         seen.add(found.marked)

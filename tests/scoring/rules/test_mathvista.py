@@ -1,4 +1,4 @@
-"""Replies of a model that saw no picture: most decline, and what names no option must not be read as one."""
+"""Replies of a model that saw no image: most decline, and what names no option must not be read as one."""
 
 import json
 import re
@@ -16,7 +16,7 @@ _DECLINES = re.compile(r"^(?:I'm sorry|The (?:question|text) (?:does not|doesn't
 
 
 def names_an_option(text: str, options: list[str]) -> bool:
-    """Whether any option's text, or any capital letter that marks one, stands in the reply as words of its own."""
+    """Whether any option's text, or any capital letter that letters one, stands in the reply as words of its own."""
     words = f" {_NOT_WORDS.sub(' ', text.lower())} "
     return bool(_LETTER.search(text)) or any(f" {_NOT_WORDS.sub(' ', o.lower()).strip()} " in words for o in options)
 

@@ -60,7 +60,7 @@ def test_sources_that_had_no_part_in_choosing_the_cues_are_read_right(shared: Pa
     assert len(missed) <= 0.02 * len(forms), missed
 
 
-def test_marks_as_shown_and_a_token_limit() -> None:
+def test_letters_as_shown_and_a_token_limit() -> None:
     cities, birds = ("Київ", "Львів", "Одеса", "Харків"), ("a heron", "a flamingo", "a stork")
     assert EyetestRules().read(Reply("Відповідь: Г", cities, "АБГВ")).index == 2
     assert EyetestRules().read(Reply("It depends on", birds, truncated=True)).kind == "cut off"

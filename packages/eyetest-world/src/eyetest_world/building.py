@@ -56,7 +56,10 @@ def cast(items: int, seed: int, rates: Rates) -> list[Cast]:
     drafts = _drafts(kinds, flaws, seed)
     if rates.options:
         drafts = [with_fewer_options(one, rates.options) for one in drafts]
-    drafts = _leak_more(drafts, rates.also_leaked, rng)
+    flawed = [index for index, made in enumerate(drafts) if made.flaws and "text" not in made.leaked_to]
+    for index in rng.sample(flawed, round(rates.also_leaked * len(flawed))):
+        flaws_now, leaked_to = (*drafts[index].flaws, "leaked-to-llms"), ("text", *drafts[index].leaked_to)
+        drafts[index] = msgspec.structs.replace(drafts[index], flaws=flaws_now, leaked_to=leaked_to)
     clean = shuffled(rng, [index for index, one in enumerate(drafts) if not one.flaws])
     made: list[tuple[Draft, int | None]] = [(one, None) for one in drafts]
     for copy, index in zip(copies, clean, strict=False):
@@ -124,15 +127,6 @@ def _drafts(kinds: list[Kind], flaws: list[PlannedFlaw | None], seed: int) -> li
     return drafts
 
 
-def _leak_more(drafts: list[Draft], share: float, rng: Random) -> list[Draft]:
-    """Some flawed items leak to language models as well, where the file of rates says so."""
-    flawed = [index for index, made in enumerate(drafts) if made.flaws and "text" not in made.leaked_to]
-    for index in rng.sample(flawed, round(share * len(flawed))):
-        flaws, leaked_to = (*drafts[index].flaws, "leaked-to-llms"), ("text", *drafts[index].leaked_to)
-        drafts[index] = msgspec.structs.replace(drafts[index], flaws=flaws, leaked_to=leaked_to)
-    return drafts
-
-
 BENCHMARK, FACTS, LEAKS, ABOUT = "benchmark", "facts.jsonl", "leaks.jsonl", "world.json"
 _CANARY = "eyetest-world canary 2b7d3f86-0f52-4c0e-9a55-6d5d8f1c7e21"
 _FEWEST_ITEMS = 18
@@ -144,12 +138,10 @@ def new_world(
     to: Path, rates: Rates, *, items: int = 1200, seed: int = 7, size: int = SIZE, overwrite: bool = False
 ) -> Benchmark:
     """Draw a world: the same numbers give the same bytes."""
-    if items < _FEWEST_ITEMS or size < _SMALLEST:
+    if not _FEWEST_ITEMS <= items <= MOST or size < _SMALLEST:
         raise InputError(
-            f"a world has at least {_FEWEST_ITEMS} items, and pictures of at least {_SMALLEST} pixels a side"
+            f"a world has {_FEWEST_ITEMS} to {MOST} items, and images of at least {_SMALLEST} pixels a side"
         )
-    if items > MOST:
-        raise InputError(f"a world has at most {MOST:,} items")
     refuse_to_lose(to, overwrite=overwrite, ours=(BENCHMARK, TRUTH, FACTS, LEAKS, ABOUT) if to.is_dir() else ())
     refuse_to_replace(to / BENCHMARK, overwrite=overwrite)
     played = cast(items, seed, rates)
@@ -159,7 +151,11 @@ def new_world(
     _write_benchmark(to / BENCHMARK, played, made, {"seed": seed, "size": size, "overwrite": overwrite})
     truths = [_truth(one, item, names, order) for one, item, order in zip(played, made, orders, strict=True)]
     write_records(truths, Truth, to / TRUTH, overwrite=overwrite)
-    for name, rows in ((FACTS, _asked_facts(truths)), (LEAKS, _leaks(made, truths))):
+    asked = [
+        msgspec.to_builtins(fact) | {"items": [truth.item for truth in truths if truth.fact == fact.id]}
+        for fact in facts()
+    ]
+    for name, rows in ((FACTS, asked), (LEAKS, _leaks(made, truths))):
         _write(to / name, b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
     about = {"version": 1, "eyetest": __version__, "items": items, "seed": seed, "size": size, "flaws": rates}
     _write(to / ABOUT, msgspec.json.format(msgspec.json.encode(about), indent=2) + b"\n")
@@ -226,14 +222,6 @@ def _truth(one: Cast, item: Item, names: Sequence[str], order: Sequence[int]) ->
         shown=draft.shown,
         scene=msgspec.json.encode(draft.scene, order="sorted").decode(),
     )
-
-
-def _asked_facts(truths: Sequence[Truth]) -> list[dict[str, Any]]:
-    asked: dict[str, list[str]] = defaultdict(list)
-    for truth in truths:
-        if truth.fact:
-            asked[truth.fact].append(truth.item)
-    return [msgspec.to_builtins(fact) | {"items": asked[fact.id]} for fact in facts()]
 
 
 def _leaks(made: Sequence[Item], truths: Sequence[Truth]) -> list[dict[str, Any]]:

@@ -38,7 +38,7 @@ def _font(pixels: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
 
 
 class Canvas:
-    """A picture while it is being drawn. Sizes and places are in units; colours are hex values."""
+    """An image while it is being drawn. Sizes and places are in units; colours are hex values."""
 
     def __init__(self, size: int, paper: str = "#ffffff") -> None:
         self.size = size
@@ -47,7 +47,7 @@ class Canvas:
         self._draw = ImageDraw.Draw(self.image)
 
     def speckle(self, rng: Random, count: int = 26) -> None:
-        """Faint specks all over the paper: no two pictures are the same, also where they show the same."""
+        """Faint specks all over the paper: no two images are the same, also where they show the same."""
         for _ in range(count):
             self.disc((rng.uniform(0, 100), rng.uniform(0, 100)), rng.uniform(0.8, 2.4), rng.choice(_SPECKLES))
 
@@ -110,7 +110,7 @@ class Canvas:
         room = _font(100).getlength(words) / 100 * 1.08
         self.text(centre, words, min(height, width / max(room, 0.1)), colour)
 
-    def picture(self) -> Pillow.Image:
+    def finished(self) -> Pillow.Image:
         """What was drawn, in its own size."""
         return self.image.reduce(_FINER)
 
@@ -128,10 +128,10 @@ def around(centre: Point, radius: float, corners: int, turn: float = -90) -> lis
     return [(centre[0] + radius * math.cos(angle), centre[1] + radius * math.sin(angle)) for angle in angles]
 
 
-def png(picture: Pillow.Image) -> bytes:
-    """A picture as a PNG file."""
+def png(image: Pillow.Image) -> bytes:
+    """An image as a PNG file."""
     data = io.BytesIO()
-    picture.save(data, "PNG", compress_level=6)
+    image.save(data, "PNG", compress_level=6)
     return data.getvalue()
 
 

@@ -1,334 +1,380 @@
-"""The commands of eyetest-world, each one function for the command line and for Python."""
+"""The commands of eyetest-world: ``demo``, ``world`` and ``harden renew``."""
 
-import time
-from collections.abc import Sequence
-from functools import partial
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from cyclopts import Group as Panel
+from cyclopts import Parameter
+from rich.console import Group, RenderableType
 from rich.text import Text
 
-from eyetest.benchmarks import Benchmark
-from eyetest.cli.options import TERMINAL, BenchArgument, OverwriteOption, argument, option, watching
-from eyetest.cli.tables import show_table
-from eyetest.cli.terminal import advise, fail, note, out, print_json, program, safe
-from eyetest.errors import InputError, nearest
-from eyetest.jobs.opening import open_bench
-from eyetest.measures.stats.intervals import IntervalEstimate
-from eyetest.recipes.sources import StoppedEarly, read_verdicts
-from eyetest.running.limits import INTERRUPTED
-from eyetest.store import refuse_to_lose, replacing_file
-from eyetest.store.urls import local_path
+from eyetest.commands.base import AnyPath, Bench, Overwrite, Paths, observer, open_bench, path_of, several
+from eyetest.commands.results import NewBenchmark, Result, estimates, safe
+from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.wording import counted, typed
-from eyetest_world.building import MOST, new_world
-from eyetest_world.demo.folder import FEWEST, ITEMS, DemoFolder
-from eyetest_world.demo.story import WorldStory
-from eyetest_world.drafting import SIZE
-from eyetest_world.editions import Editions, EditionSettings, draw_again, load_generator, write_scenes
-from eyetest_world.flaws import flaw_names, load_rates, read_truth
-from eyetest_world.grading import FlawGrade, calibrations, grade, read_scores
-from eyetest_world.toy_models.cards import cards, models_file
 
-_ACTIONS = ("new", "grade")
-_new, _grading = partial(option, panel="A new world"), partial(option, panel="Grading")
-_habit = partial(option, panel="Habits that they are given")
-_SeedOption = Annotated[int, option("--seed", "Random seed: another one, other scenes.", min=0)]
-_DataOption = Annotated[
-    Path | None, option("--data", "Where the data lie, if not beside BENCH: the folder of a world.", "DIR")
-]
-_GeneratorOption = Annotated[
-    list[Path] | None,
-    option("--generator", "A generator of your own, a Python file: it is run; repeatable.", "FILE"),
-]
-_ScenesOption = Annotated[
-    Path | None, option("--scenes", "A table of what every drawn picture shows; it tells the golds.", "FILE")
-]
+if TYPE_CHECKING:
+    import polars as pl
+
+    from eyetest.measures.stats.intervals import IntervalEstimate
+    from eyetest_world.demo.folder import DemoFolder
+    from eyetest_world.demo.story import WorldStory
+    from eyetest_world.grading import FlawGrade, Grade
+
+_NEW = Parameter(group=Panel("new", sort_key=1))
+_GRADE = Parameter(group=Panel("grade", sort_key=2))
+_MODELS = Parameter(group=Panel("models", sort_key=3))
+_ACTIONS = ("new", "grade", "models")
+_NUMBER = r"(\d{1,9}(\.\d*)?|\.\d+)(e-?\d{1,2})?"
 
 
-def demo(
-    to: Annotated[Path, option("--to", "Where to put it.", "DIR")] = Path("demo"),
-    overwrite: OverwriteOption = False,
-    item_count: Annotated[
-        int, option("--item-count", "How many items; five minutes are for 1,200.", min=FEWEST, max=MOST)
-    ] = ITEMS,
-) -> None:
-    """Draw a benchmark, spoil it on purpose, ask 14 small models, and see which flaws are found.
+def demo(*, to: AnyPath = Path("demo"), item_count: int = 1200, overwrite: Overwrite = False) -> "DemoResult":
+    """Draw a benchmark, corrupt it on purpose, ask 14 small models, and see which errors are found.
 
-    Takes about five minutes on two cores, without a network or a key. Everything is left in DIR to play with.
+    Takes about five minutes on two cores, without a network or a key. Everything is kept in DIR to try things out.
 
-    Example:
-        eyetest demo --to demo
+    Args:
+        to: Folder of the demo.
+        item_count: Number of items.
+        overwrite: Replace a demo that eyetest wrote before.
+
+    Examples:
+        $ eyetest demo --to demo
 
     """
-    began, folder = time.monotonic(), DemoFolder(to, item_count)
+    import time
+
+    from eyetest.recipes.sources import StoppedEarly
+    from eyetest.running.limits import INTERRUPTED
+    from eyetest_world.building import MOST
+    from eyetest_world.demo.folder import FEWEST, DemoFolder
+
+    if not FEWEST <= item_count <= MOST:
+        raise InputError(f"{heading('item_count')}: found {item_count}, expected {FEWEST} to {MOST}")
+    began, folder, note = time.monotonic(), DemoFolder(path_of(to, "to"), item_count), observer().note
     folder.clear(overwrite=overwrite)
-    out.print("An eye test of the eye test: a benchmark whose flaws are known. Are they found?\n")
     folder.draw()
     flawed = sum(bool(truth.flaws) for truth in folder.truths)
-    _say(1, f"Drew {counted(len(folder.truths), 'item')} and spoilt {flawed:,} of them on purpose, in eleven ways.")
-    blind, sighted = len(folder.models), len(folder.vision_models)
-    _say(2, f"Asking {blind} small models: all of them blind, {sighted} with the picture …")
+    note(f"1  drew {counted(len(folder.truths), 'item')} and corrupted {flawed:,} of them on purpose, in eleven ways")
+    every, sighted = len(folder.models), len(folder.vision_models)
+    note(f"2  asking {every} small models: all of them without the image, {sighted} with it …")
     try:
-        answers = folder.ask(watching)
+        answers = folder.ask(observer().watch)
     except StoppedEarly as stop:
         if stop.progress.stopped == INTERRUPTED:
-            raise typer.Exit(130) from None
-        fail(str(stop))
-        raise typer.Exit(2) from None
-    _say(3, "Screening: five recipes by themselves, then all together …")
+            raise KeyboardInterrupt from None
+        raise
+    note("3  filtering: five recipes one by one, then all together …")
     story = folder.screen(answers)
-    _say(4, "Comparing with the truth, drawing the page …")
+    note("4  comparing with the truth, drawing the page …")
     folder.tell(story, time.monotonic() - began)
-    _conclude(story, folder, time.monotonic() - began)
+    return DemoResult(folder, story, time.monotonic() - began)
 
 
-def _say(step: int, words: str) -> None:
-    out.print(Text.assemble((f"{step}  ", "bold"), words), soft_wrap=True)
+@dataclass(frozen=True, repr=False)
+class DemoResult(Result):
+    """What a demo planted, found and missed, and where to look."""
+
+    folder: "DemoFolder"
+    story: "WorldStory"
+    seconds: float
+
+    @property
+    def _facts(self) -> dict[str, str]:
+        whole, ranks, leaks = self.story.graded.overall, self.story.rankings, self.story.agreements["leakage"]
+        facts = {
+            "planted": f"{whole.planted:,} items",
+            "found": f"{whole.found:,} of them",
+            "missed": f"{whole.planted - whole.found:,}",
+            "removed": f"{whole.flagged:,} items, {whole.flagged - whole.right:,} of them correct (false alarms)",
+            "items left": f"{len(self.story.kept):,}",
+            "flawless world": f"{self.story.whole.lost.value or 0:.1%} of {self.story.flawless_items} removed",
+        }
+        if leaks.value is not None:
+            facts["leakage"] = f"ranks vision models like the true leakage: ρ = {leaks.value:.2f}"
+        taus = f"{ranks.spoilt.value:.2f} corrupted, {ranks.refined.value:.2f} refined"
+        return facts | {"ranking": f"τ with true skill: {taus}"}
+
+    @property
+    def frame(self) -> "pl.DataFrame":
+        """Planted errors by kind, and how many were found."""
+        return _grades([self.story.graded.overall, *self.story.graded.flaws])
+
+    def as_json(self) -> Any:
+        """The summary, the grades by kind of error, and the page."""
+        rows = super().as_json()["rows"]
+        return {"summary": self._facts, "grades": rows, "page": str(self.folder.page), "seconds": self.seconds}
+
+    def __rich__(self) -> RenderableType:
+        following = {
+            "page": str(self.folder.page),
+            "its items": typed("eyetest", "open", *self.folder.places, "--browser"),
+            "your own file": typed("eyetest", "audit", "mybench.tsv", "--page", "audit.html"),
+            "recipes to try": str(self.folder.recipes),
+        }
+        return Group(_list(self._facts), Text(f"\nDone in {self.seconds:.0f} s.\n"), _list(following))
 
 
-def _conclude(story: WorldStory, folder: DemoFolder, seconds: float) -> None:
-    """Print what came of it, where to look, and what to do next."""
-    whole, ranks, leaks = story.graded.overall, story.rankings, story.agreements["leakage"]
-    rows = [
-        ("planted", f"{whole.planted:,} items"),
-        ("found", f"{whole.found:,} of them"),
-        ("missed", f"{whole.planted - whole.found:,}"),
-        ("removed", f"{whole.flagged:,} items, {whole.flagged - whole.right:,} of them good ones (false alarms)"),
-        ("items left", f"{len(story.kept):,}"),
-        ("flawless world", f"{story.whole.lost.value or 0:.1%} of {story.flawless_items} would be taken out"),
-    ]
-    if leaks.value is not None:
-        rows.append(("leakage", f"ranks vision models as what truly leaked to them: ρ = {leaks.value:.2f}"))
-    rows.append(("ranking", f"τ with true skill: {ranks.spoilt.value:.2f} spoilt, {ranks.refined.value:.2f} refined"))
-    _list(rows)
-    out.print(f"\nDone in {seconds:.0f} s.", soft_wrap=True)
-    _list(
-        [
-            ("look at it", str(folder.page)),
-            ("its items", typed(program(), "open", *folder.places, "--browser")),
-            ("your own file", typed(program(), "audit", "mybench.tsv", "--page", "audit.html")),
-            ("try a recipe", str(folder.recipes)),
-        ]
-    )
-
-
-def _list(rows: Sequence[tuple[str, str]]) -> None:
-    out.print()
-    for name, value in rows:
-        out.print(Text.assemble((f"   {name:<15}", "dim"), safe(value)), soft_wrap=True)
+def _list(facts: dict[str, str]) -> Text:
+    lines = [Text.assemble((f"   {name:<15}", "dim"), safe(value)) for name, value in facts.items()]
+    return Text("\n", no_wrap=True, overflow="ignore").join(lines)
 
 
 def world(
-    action: Annotated[str, argument("new|grade", "What to do.")],
-    folder: Annotated[Path | None, argument("WORLD", "grade: the folder of a world.")] = None,
-    verdicts: Annotated[
-        Path | None, argument("VERDICTS", "grade: a table of verdicts, or the folder of a refinement.")
-    ] = None,
-    to: Annotated[Path | None, _new("--to", "Where the world goes.", "DIR")] = None,
-    item_count: Annotated[int, _new("--item-count", "How many items.", min=1, max=MOST)] = 1200,
-    seed: Annotated[int, _new("--seed", "Random seed: another one, another world.")] = 7,
-    flaws: Annotated[
-        str, _new("--flaws", f"Which flaws, and how many: {', '.join(flaw_names())}, or a file.", "FILE")
-    ] = "default",
-    size: Annotated[int, _new("--size", "Pixels a side of its pictures.", min=1)] = SIZE,
-    overwrite: OverwriteOption = False,
-    scores: Annotated[
-        Path | None,
-        _grading("--scores", "Scores of items (item, score): how well they tell flawed items from others.", "CSV"),
-    ] = None,
-    as_json: Annotated[bool, _grading("--json", "Print JSON.")] = False,
-) -> None:
-    """Draw a benchmark whose flaws are known, or grade what a refinement or an audit found of them.
+    action: str,
+    folder: AnyPath | None = None,
+    verdicts: AnyPath | None = None,
+    /,
+    *,
+    to: AnyPath | None = None,
+    item_count: Annotated[int, _NEW] = 1200,
+    seed: Annotated[int, _NEW] = 7,
+    flaws: Annotated[str, _NEW] = "default",
+    size: Annotated[int, _NEW] = 128,
+    scores: Annotated[AnyPath | None, _GRADE] = None,
+    habits: Annotated[str, _MODELS] = "",
+    overwrite: Overwrite = False,
+) -> Result:
+    """Draw a benchmark with known errors, grade what was found of them, or list small models.
 
-    DIR/benchmark is for everybody. What is true of it lies beside it, in DIR/truth.parquet; grade alone reads it.
+    new draws DIR/benchmark; its errors are in DIR/truth.parquet, which only grade reads. grade compares them with the
+    verdicts of an audit or a refinement. models lists the small models, which know only these scenes: ask one with
+    --model embedded:NAME, or all of them with the file that --to writes. What leaked to each is known exactly.
 
-    Example:
-        eyetest world new --to world --flaws default
-        eyetest world grade world refined
+    Args:
+        action: new, grade or models.
+        folder: grade: the folder of a world.
+        verdicts: grade: a table of verdicts, or the folder of a refinement.
+        to: new: the folder of the world; models: write a models.yaml for --models.
+        item_count: Number of items.
+        seed: Random seed.
+        flaws: Errors and their rates: default, none, rare, two-options, unleaked, or a YAML file.
+        size: Width and height of images in pixels.
+        scores: CSV with item and score: how well scores separate flawed items from others.
+        habits: Habits to write into the file: taste (standard deviation of the logits by which each model prefers
+            some answers), belief (share of questions on which all models believe the same), leaks (leaks.jsonl of a
+            world, which they remember).
+        overwrite: Replace what eyetest wrote before.
+
+    Examples:
+        $ eyetest world new --to world --flaws default
+        $ eyetest world grade world refined
+        $ eyetest world models --to models.yaml --habits taste=1.5,belief=0.1
 
     """
+    from eyetest.recipes.sources import read_verdicts
+    from eyetest_world.building import new_world
+    from eyetest_world.flaws import load_rates, read_truth
+    from eyetest_world.grading import calibrations, grade, read_scores
+
     if action not in _ACTIONS:
-        raise InputError(f'no such thing as "{action}"; {nearest(action, _ACTIONS)}')
+        raise InputError(f'no action "{action}"; {nearest(action, _ACTIONS)}')
+    target = path_of(to, "to") if to is not None else None
+    if action == "models":
+        return _models(target, habits, overwrite)
     if action == "new":
-        if to is None or folder is not None:
-            raise InputError("where does the world go? eyetest world new --to DIR")
-        made = new_world(to, load_rates(flaws), items=item_count, seed=seed, size=size, overwrite=overwrite)
-        flawed = sum(bool(truth.flaws) for truth in read_truth(to))
-        out.print(safe(f"{counted(len(made), 'item')}, {flawed:,} of them with a flaw → {to}"), soft_wrap=True)
-        return
+        if target is None or folder is not None:
+            raise InputError(f"{param('to', 'DIR')} is missing: the folder of the world")
+        made = new_world(target, load_rates(flaws), items=item_count, seed=seed, size=size, overwrite=overwrite)
+        flawed = sum(bool(truth.flaws) for truth in read_truth(target))
+        line = f"{counted(len(made), 'item')}, {flawed:,} of them with an error → {target}"
+        return NewBenchmark(made, line, {"flawed": flawed})
     if folder is None or (verdicts is None and scores is None):
-        raise InputError("what is graded? eyetest world grade WORLD VERDICTS [--scores CSV]")
-    truths = read_truth(folder)
-    graded = grade(truths, read_verdicts(verdicts)) if verdicts else None
-    aurocs = calibrations(truths, read_scores(scores)) if scores else {}
-    if as_json:
-        content: dict[str, Any] = {"auroc": {flaw: area._asdict() for flaw, area in aurocs.items()}} if aurocs else {}
-        if graded:
-            parts = {"flaws": graded.flaws, "stages": graded.stages}
-            grades = {name: list(map(_plain, rows)) for name, rows in parts.items()}
-            content = {"overall": _plain(graded.overall), **grades, **content}
-        print_json(content)
-        return
-    if graded:
-        _show("all stages together", [graded.overall, *graded.flaws])
-        for stage in dict.fromkeys(row.stage for row in graded.stages):
-            out.print()
-            _show(stage, [row for row in graded.stages if row.stage == stage])
-    if aurocs:
-        show_table(["flaw"], ["AUROC"], [(flaw, _share(area)) for flaw, area in aurocs.items()], "scores of items")
-    if not any(truth.flaws for truth in truths):
-        note("this world has no flaws: whatever was flagged was flagged wrongly")
+        raise InputError(f"nothing to grade: eyetest world grade WORLD VERDICTS, or {param('scores', 'CSV')}")
+    truths = read_truth(path_of(folder, "folder"))
+    graded = None if verdicts is None else grade(truths, read_verdicts(path_of(verdicts, "verdicts")))
+    aurocs = {} if scores is None else calibrations(truths, read_scores(path_of(scores, "scores")))
+    none = [] if any(truth.flaws for truth in truths) else ["this world has no errors: every flag is a false alarm"]
+    return GradeResult(graded, aurocs, none)
 
 
-def _plain(row: FlawGrade) -> dict[str, Any]:
+@dataclass(frozen=True, repr=False)
+class GradeResult(Result):
+    """Recall and precision by kind of error, over all stages and for each; areas under the ROC curve of scores."""
+
+    graded: "Grade | None"
+    aurocs: "dict[str, IntervalEstimate]"
+    notes: Sequence[str] = ()
+
+    @cached_property
+    def frame(self) -> "pl.DataFrame":
+        """A row for each stage and kind of error; ``stage`` is empty for all stages. Without verdicts, the AUROC."""
+        import polars as pl
+
+        if self.graded is not None:
+            return _grades([self.graded.overall, *self.graded.flaws, *self.graded.stages])
+        return pl.DataFrame([{"flaw": flaw, **_bounds("auroc", area)} for flaw, area in self.aurocs.items()])
+
+    def as_json(self) -> Any:
+        """All grades, and the AUROC where there are scores."""
+        content: dict[str, Any] = {"notes": list(self.notes)}
+        if self.aurocs:
+            content["auroc"] = {flaw: area._asdict() for flaw, area in self.aurocs.items()}
+        if self.graded:
+            parts = {"flaws": self.graded.flaws, "stages": self.graded.stages}
+            content |= {name: [_plain(row) for row in rows] for name, rows in parts.items()}
+            content["overall"] = _plain(self.graded.overall)
+        return content
+
+    def __rich__(self) -> RenderableType:
+        scored = GradeResult(None, self.aurocs).frame if self.graded and self.aurocs else None
+        return Group(estimates(self.frame), *([] if scored is None else [Text(), estimates(scored)]))
+
+
+def _plain(row: "FlawGrade") -> dict[str, Any]:
     return row._asdict() | {"recall": row.recall._asdict(), "precision": row.precision._asdict()}
 
 
-def _show(title: str, grades: Sequence[FlawGrade]) -> None:
+def _bounds(name: str, share: "IntervalEstimate") -> dict[str, float | None]:
+    return {name: share.value, f"{name}_low": share.low, f"{name}_high": share.high}
+
+
+def _grades(grades: "Iterable[FlawGrade]") -> "pl.DataFrame":
+    import polars as pl
+
     rows = [
-        (
-            *(row.flaw, f"{row.planted:,}", f"{row.reached:,}", f"{row.found:,}", _share(row.recall)),
-            *(f"{row.flagged:,}", f"{row.right:,}", _share(row.precision)),
-        )
+        {"stage": row.stage, "flaw": row.flaw, "planted": row.planted, "reached": row.reached, "found": row.found}
+        | {**_bounds("recall", row.recall), "flagged": row.flagged, "right": row.right}
+        | _bounds("precision", row.precision)
         for row in grades
     ]
-    names = ("planted", "reached", "found", "recall", "flagged", "right", "precision")
-    show_table(["flaw"], names, rows, safe(title))
+    return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _share(estimate: IntervalEstimate) -> str:
-    if estimate.value is None:
-        return "–"
-    return f"{estimate.value:.3f} [{estimate.low or 0:.3f}, {1 if estimate.high is None else estimate.high:.3f}]"
+def _models(to: Path | None, habits: str, overwrite: bool) -> "ToyModels":
+    from eyetest.store import refuse_to_lose, replacing_file
+    from eyetest_world.toy_models.cards import models_file
 
-
-def zoo(
-    to: Annotated[Path | None, option("--to", "Write them down as a models.yaml for --models.", "FILE")] = None,
-    taste: Annotated[
-        float, _habit("--taste", "How strongly each likes some answers: a deviation of logits.", min=0)
-    ] = 0.0,
-    belief: Annotated[
-        float, _habit("--belief", "On which share of questions all believe the same.", min=0, max=1)
-    ] = 0.0,
-    leaks: Annotated[
-        Path | None, _habit("--leaks", "What leaked of a world (its leaks.jsonl): they remember it.", "FILE")
-    ] = None,
-    overwrite: OverwriteOption = False,
-) -> None:
-    """List the small models that come with eyetest.
-
-    They know the drawn world of `eyetest world` and nothing else. Ask one with --model embedded:NAME, or all of them
-    with the file that --to writes. What leaked to each is known exactly: that is what they are for.
-
-    Example:
-        eyetest zoo --to models.yaml
-
-    """
-    if to is None and (taste or belief or leaks):
-        raise InputError("habits are written down for --models: give --to FILE as well")
-    if leaks is not None and not leaks.is_file():
-        raise InputError(f"{leaks} does not exist")
+    words = {"taste": "0", "belief": "0", "leaks": ""}
+    for part in filter(None, map(str.strip, habits.split(","))):
+        name, _, value = part.partition("=")
+        if name not in words or not value:
+            expected = f"expected {name}=VALUE" if name in words else nearest(name, words)
+            raise InputError(f"{heading('habits')}: found {short(part)}, {expected}")
+        words[name] = value
+    for name, most, expected in (("taste", inf, "a number of at least 0"), ("belief", 1, "a share from 0 to 1")):
+        if not re.fullmatch(_NUMBER, words[name]) or float(words[name]) > most:
+            raise InputError(f"{heading('habits')}: {name}: found {short(words[name])}, expected {expected}")
+    if words["leaks"] and not path_of(words["leaks"], "habits").is_file():
+        raise InputError(f"{heading('habits')}: {words['leaks']} does not exist")
+    if to is None and habits:
+        raise InputError(f"{heading('habits')}: they are written into a models.yaml: add {param('to', 'FILE')}")
     if to is not None:
         refuse_to_lose(to, overwrite=overwrite, ours=None)
         with replacing_file(to, overwrite=overwrite) as file:
-            file.write_text(models_file(taste, belief, str(leaks) if leaks else ""), encoding="utf-8")
-    rows = [
-        (
-            *(f"embedded:{card.name}", card.base, card.style, f"{card.leaked:.0%}" if card.sees else ""),
-            *(f"{card.parameters:,}", f"{card.resolution} px" if card.sees else ""),
-            *(f"{card.scenes_seen:,}" if card.sees else "", f"{card.texts_read:,}"),
-        )
-        for card in cards().values()
-    ]
-    show_table(["model", "built on", "replies"], ["leaked to it", "weights", "sees", "scenes", "texts"], rows)
-    out.print()
-    note("leaked to it: items of the default world that were in its training, with picture and answer")
-    card = next(iter(cards().values()))
-    note(f"all of them read {card.leaked_texts:.0%} of its items as text, and all {card.facts} invented facts")
+            file.write_text(
+                models_file(float(words["taste"]), float(words["belief"]), words["leaks"]), encoding="utf-8"
+            )
+    return ToyModels(to)
+
+
+@dataclass(frozen=True, repr=False)
+class ToyModels(Result):
+    """The small models that come with eyetest-world."""
+
+    path: Path | None = None
+
+    @property
+    def notes(self) -> list[str]:  # type: ignore[override]
+        """What leaked to the models."""
+        from eyetest_world.toy_models.cards import cards
+
+        card = next(iter(cards().values()))
+        return [
+            *([f"models → {self.path}"] if self.path else []),
+            "leaked: the share of the default world's items that were in its training, with image and answer",
+            f"all of them read {card.leaked_texts:.0%} of its items as text, and all {card.facts} invented facts",
+        ]
+
+    @cached_property
+    def frame(self) -> "pl.DataFrame":
+        """A row for each model; resolution in pixels."""
+        import polars as pl
+
+        from eyetest_world.toy_models.cards import cards
+
+        rows = [
+            {"model": f"embedded:{card.name}", "base": card.base, "replies": card.style, "leaked": card.leaked}
+            | {"parameters": card.parameters, "resolution": card.resolution if card.sees else None}
+            | {"scenes": card.scenes_seen if card.sees else None, "texts": card.texts_read}
+            for card in cards().values()
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
 
 
 def renew(
-    bench: BenchArgument,
-    to: Annotated[Path | None, option("--to", "The benchmark folder of the new edition.", "DIR")] = None,
-    seed: _SeedOption = 0,
-    data: _DataOption = None,
-    generator: _GeneratorOption = None,
-    scenes: _ScenesOption = None,
-    overwrite: OverwriteOption = False,
-) -> Benchmark:
-    """Draw a new edition: the same kinds of questions about new scenes, with golds computed again.
+    bench: Bench,
+    /,
+    *,
+    to: AnyPath,
+    seed: int = 0,
+    data: AnyPath | None = None,
+    generator: Paths = (),
+    scenes: AnyPath | None = None,
+    twins: int = 0,
+    fresh: bool = False,
+    overwrite: Overwrite = False,
+) -> NewBenchmark:
+    """Draw a new edition of a benchmark, or twins of its items with other answers.
 
-    For items whose picture and gold follow from data: the drawn world, charts with their tables, puzzles with their
-    captions, and whatever a generator of your own knows. Items keep their ids; what cannot be drawn is left out and
-    counted.
+    For items whose image and answer key follow from data: synthetic scenes, charts with their tables, puzzles with
+    their captions, and what your own generator knows. Items keep their ids; others are left out and counted. With
+    --twins each item stands beside variants of its image with other answers; eyetest measure leak-by-twin compares
+    them, because a model that memorised the test gives the old answer to all. An item has no more twins than wrong
+    options.
 
-    Example:
-        eyetest harden renew world/benchmark --seed 1 --to edition-1
+    Args:
+        bench: A benchmark folder, or any file that eyetest can import.
+        to: Folder of the new benchmark.
+        seed: Random seed; another one gives other scenes.
+        data: Folder of the data, such as a world, if it is not beside BENCH.
+        generator: Your own generator, a Python file that is executed; repeatable.
+        scenes: Write a table of what every drawn image shows; it contains the answer keys.
+        twins: Draw N twins of each item instead of an edition.
+        fresh: With twins, also an item of a new edition.
+        overwrite: Replace what eyetest wrote before.
 
-    """
-    settings = EditionSettings(seed=seed, data=str(data or ""))
-    done = _drawn(bench, to, settings, generator, scenes, overwrite)
-    _finish(done, typed(program(), "audit", done.benchmark.path))
-    return done.benchmark
-
-
-def twins(
-    bench: BenchArgument,
-    to: Annotated[Path | None, option("--to", "The folder for originals and twins.", "DIR")] = None,
-    twins: Annotated[int, option("--twins", "How many of an item, each with another answer.", min=1)] = 3,
-    seed: _SeedOption = 0,
-    fresh: Annotated[bool, option("--fresh", "Beside the twins also an item of a new edition.")] = False,
-    data: _DataOption = None,
-    generator: _GeneratorOption = None,
-    scenes: _ScenesOption = None,
-    overwrite: OverwriteOption = False,
-) -> Benchmark:
-    """Draw answer-changing twins: the same question about pictures in which other answers are right.
-
-    Originals and twins lie in one benchmark, so that one run asks all. eyetest measure leak-by-twin compares them:
-    whoever knows the test by heart gives the old answer to all. An item has no more twins than wrong options.
-
-    Example:
-        eyetest harden twins world/benchmark --to twins
+    Examples:
+        $ eyetest harden renew world/benchmark --seed 1 --to edition-1
+        $ eyetest harden renew world/benchmark --twins 3 --to twins
 
     """
-    settings = EditionSettings(seed=seed, data=str(data or ""), twins=twins, fresh=fresh)
-    done = _drawn(bench, to, settings, generator, scenes, overwrite)
-    _finish(done, f"{typed(program(), 'run', done.benchmark.path)} --model SPEC --to RUN")
-    note("then leak-by-twin measures RUN")
-    return done.benchmark
+    from eyetest.store import refuse_to_lose
+    from eyetest.tabular.record_files import write_records
+    from eyetest_world.editions import EditionScene, EditionSettings, draw_again, load_generator
 
-
-def _drawn(
-    bench: Path,
-    to: Path | None,
-    settings: EditionSettings,
-    generator: Sequence[Path] | None,
-    scenes: Path | None,
-    overwrite: bool,
-) -> Editions:
-    if to is None:
-        raise InputError("--to DIR is missing: where is the benchmark to be written?")
-    benchmark = open_bench(bench)
-    own = [load_generator(local_path(path)) for path in generator or ()]
-    if scenes is not None:
-        refuse_to_lose(local_path(scenes), overwrite=overwrite, ours=None)
-    title = "drawing twins" if settings.twins else "drawing a new edition"
-    with TERMINAL.steps(title) as step:
-
-        def tell(done: int) -> None:
-            step(f"{title}: {done:,} items", done / max(len(benchmark), 1))
-
-        editions = draw_again(benchmark, local_path(to), settings, own=own, overwrite=overwrite, step=tell)
-    if scenes is not None:
-        write_scenes(editions, local_path(scenes), overwrite=overwrite)
-    return editions
-
-
-def _finish(done: Editions, after: str) -> None:
-    drawn = f"{done.items:,} of {counted(done.of, 'item')} drawn again → {safe(str(done.benchmark.path))}"
-    out.print(Text(drawn, "bold"), soft_wrap=True)
-    for reason, count in done.refused.items():
-        note(f"not drawn again: {reason} ({count:,})")
-    advise("next", after)
+    for name, number in (("seed", seed), ("twins", twins)):
+        if number < 0:
+            raise InputError(f"{heading(name)}: found {number}, expected at least 0")
+    if fresh and not twins:
+        raise InputError(f"{heading('fresh')}: only with {param('twins', 'N')}; without it all items are new")
+    table_file = path_of(scenes, "scenes") if scenes is not None else None
+    if table_file is not None:
+        refuse_to_lose(table_file, overwrite=overwrite, ours=None)
+    where = str(path_of(data, "data")) if data is not None else ""
+    settings = EditionSettings(seed=seed, data=where, twins=twins, fresh=fresh)
+    files: list[str | Path] = several(generator)
+    own = [load_generator(path_of(path, "generator")) for path in files]
+    benchmark, title = open_bench(bench), "drawing twins" if twins else "drawing a new edition"
+    with observer().steps(title) as step:
+        done = draw_again(
+            benchmark,
+            path_of(to, "to"),
+            settings,
+            own=own,
+            overwrite=overwrite,
+            step=lambda drawn: step(f"{title}: {drawn:,} items", drawn / max(len(benchmark), 1)),
+        )
+    if table_file is not None:
+        write_records(done.scenes, EditionScene, table_file, overwrite=overwrite)
+    path = done.benchmark.path
+    notes = [f"not drawn again: {reason} ({count:,})" for reason, count in done.refused.items()]
+    ask = f"{typed('eyetest', 'run', path)} --model SPEC --to RUN; eyetest measure leak-by-twin RUN"
+    notes.append(f"next: {ask if twins else typed('eyetest', 'audit', path)}")
+    line = f"{done.items:,} of {counted(done.of, 'item')} drawn again → {path}"
+    return NewBenchmark(done.benchmark, line, {"of": done.of, "refused": dict(done.refused)}, notes)

@@ -116,10 +116,10 @@ class Draft(msgspec.Struct, frozen=True):
     options: tuple[str, ...]
     gold: int  # the option that will be marked
     right: tuple[int, ...]
-    """The options that are right, by the picture that is shown (none if it does not show it)."""
+    """The options that are right, by the image that is shown (none if it does not show it)."""
     before: int  # the option that was marked before the flaw
     scene: Scene
-    shown: str  # the kind whose picture is drawn; another than ``kind`` only where the item is impossible
+    shown: str  # the kind whose image is drawn; another than ``kind`` only where the item is impossible
     circumstance: Circumstance
     words: dict[str, str]
     phrasing: int
@@ -171,7 +171,7 @@ def rephrased(original: Draft, rng: Random) -> Draft:
 
 
 def with_fewer_options(original: Draft, most: int) -> Draft:
-    """The same item with so many options at most: those that are right or marked, and others by lot."""
+    """The same item with so many options at most: those that are right or marked, and others at random."""
     rng = Random(f"{original.seed}/options")
     told = {original.gold, original.before, *original.right}
     others = [index for index in range(len(original.options)) if index not in told]
@@ -221,23 +221,19 @@ def _show_other(made: Draft, rng: Random) -> Mapping[str, object]:
     return {"scene": posed.scene | _paper(rng), "shown": other.name, "right": ()}
 
 
-def _say_answer(made: Draft, rng: Random) -> Mapping[str, object]:
-    sentence = extra("tells", made.options[made.gold], made.circumstance, rng)
-    return {"question": f"{made.question} {sentence}"}
-
-
-def _lengthen(made: Draft, rng: Random) -> Mapping[str, object]:
-    options = list(made.options)
-    options[made.gold] = extra("longer", options[made.gold], made.circumstance, rng)
-    return {"options": tuple(options)}
-
-
 _CHANGES: dict[str, Callable[[Draft, Random], Mapping[str, object]]] = {
-    "answer-in-question": _say_answer,
+    "answer-in-question": lambda made, rng: {
+        "question": f"{made.question} {extra('tells', made.options[made.gold], made.circumstance, rng)}"
+    },
     "wrong-gold": lambda made, rng: {"gold": rng.choice(without(range(len(made.options)), made.gold))},
     "trivially-easy": lambda made, rng: {"scene": made.scene | {"banner": made.options[made.gold]}},
     "impossible": _show_other,
-    "gold-longest": _lengthen,
+    "gold-longest": lambda made, rng: {
+        "options": tuple(
+            extra("longer", text, made.circumstance, rng) if index == made.gold else text
+            for index, text in enumerate(made.options)
+        )
+    },
 }
 
 
@@ -245,7 +241,7 @@ SIZE = 128
 
 
 def render(draft: Draft, size: int) -> Pillow.Image:
-    """The picture of an item."""
+    """The image of an item."""
     scene = draft.scene
     canvas = Canvas(size, PAPERS[scene["paper"]])
     canvas.speckle(Random(scene["specks"]))
@@ -253,15 +249,15 @@ def render(draft: Draft, size: int) -> Pillow.Image:
     if "banner" in scene:
         canvas.box((0, 80), (100, 100), "#ffffff", INK, 1)
         canvas.fitted((50, 90), scene["banner"], 15, 92)
-    return canvas.picture()
+    return canvas.finished()
 
 
-def encoded_again(picture: Pillow.Image, rng: Random) -> bytes:
+def encoded_again(image: Pillow.Image, rng: Random) -> bytes:
     """The same image after it was copied: cut by a pixel or two a side, resized, as a JPEG."""
-    least = max(1, round(picture.width / 100))
+    least = max(1, round(image.width / 100))
     left, top, right, bottom = (rng.randint(0, least) for _ in range(4))
-    cut = picture.crop((left, top, picture.width - right, picture.height - bottom))
-    side = round(picture.width * rng.choice((0.92, 1.0, 1.1, 1.25)))
+    cut = image.crop((left, top, image.width - right, image.height - bottom))
+    side = round(image.width * rng.choice((0.92, 1.0, 1.1, 1.25)))
     data = io.BytesIO()
     cut.resize((side, side), Pillow.Resampling.LANCZOS).save(data, "JPEG", quality=rng.randint(80, 92))
     return data.getvalue()

@@ -13,15 +13,15 @@ from eyetest.tabular.record_files import read_parquet
 
 FLAWS = {
     "answer-in-question": "the question says its answer",
-    "answerable-from-facts": "the answer is a fact that can be known without the picture",
+    "answerable-from-facts": "the answer is a fact that can be known without the image",
     "leaked-to-llms": "question and answer are in the text that language models learn from",
-    "leaked-to-lvlms": "picture, question and answer are in what some vision models learn from",
+    "leaked-to-lvlms": "image, question and answer are in what some vision models learn from",
     "wrong-gold": "another option is right than the one that is marked",
     "two-right-options": "two options are right and one is marked",
     "exact-duplicate": "another item, once more",
-    "near-duplicate": "another item with its picture encoded anew and its question put differently",
-    "trivially-easy": "the answer is written in the picture",
-    "impossible": "the picture does not show what is asked about",
+    "near-duplicate": "another item with its image encoded anew and its question put differently",
+    "trivially-easy": "the answer is written in the image",
+    "impossible": "the image does not show what is asked about",
     "gold-longest": "the right option says more than the others",
 }
 _FILES = resources.files("eyetest_world") / "data/flaws"
@@ -109,15 +109,15 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     gold: str  # the letter that is marked
     gold_before: str  # the letter that was marked before the flaw was planted
     right: tuple[str, ...] = ()
-    """The letters that are right by the picture; none where the picture does not show it."""
+    """The letters that are right by the image; none where the image does not show it."""
     twin: str = ""  # the item that this one repeats
     fact: str = ""
     leaked_to: tuple[str, ...] = ()
     """``text`` for the language models' corpus, or the names of groups of vision models."""
     crowd: int = 0  # from 0 to 3, how much more than needed there is to see
     phrasing: int = 0
-    shown: str = ""  # the kind whose picture is shown
-    scene: str = "{}"  # everything the picture shows, as JSON
+    shown: str = ""  # the kind whose image is shown
+    scene: str = "{}"  # everything the image shows, as JSON
 
 
 def read_truth(world: Path) -> list[Truth]:

@@ -86,7 +86,8 @@ def grade(truths: Sequence[Truth], verdicts: Iterable[Verdict]) -> Grade:
         raise InputError("no verdicts to grade")
     stages: dict[str, list[Verdict]] = {}
     for row in rows:
-        stages.setdefault(_looker(row), []).append(row)
+        probe = row.stage.removeprefix("audit:") if row.stage.startswith("audit:") else row.reason.partition(":")[0]
+        stages.setdefault(probe if probe in _LOOKS_FOR else row.stage, []).append(row)
     flagged = {stage: {row.item for row in of if row.verdict in FLAGGED} for stage, of in stages.items()}
     seen = {stage: {row.item for row in of} for stage, of in stages.items()}
     there = [flaw for flaw in FLAWS if known.planted[flaw]]
@@ -106,12 +107,6 @@ def grade(truths: Sequence[Truth], verdicts: Iterable[Verdict]) -> Grade:
 def looks_for(stage: str) -> frozenset[str]:
     """Which flaws a stage is there for."""
     return _LOOKS_FOR.get(stage, frozenset(FLAWS))
-
-
-def _looker(row: Verdict) -> str:
-    """What spoke: a probe by its name, else the stage."""
-    probe = row.stage.removeprefix("audit:") if row.stage.startswith("audit:") else row.reason.partition(":")[0]
-    return probe if probe in _LOOKS_FOR else row.stage
 
 
 class _Known:
@@ -250,7 +245,7 @@ def rankings(
     models = sorted(column for column in wide.columns if column != "item")
     if len(models) < _FEWEST_MODELS:
         raise InputError(
-            f"a ranking takes at least {_FEWEST_MODELS} models that answered both benchmarks, not {len(models)}"
+            f"found {len(models)} models that answered both benchmarks, expected {_FEWEST_MODELS} or more"
         )
     table = wide.select(models).to_numpy().astype(float)
     true = np.array([fresh[model] for model in models])

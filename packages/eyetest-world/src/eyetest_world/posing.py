@@ -31,7 +31,7 @@ CORE_OF = {axis: core for core, axes in CORES.items() for axis in axes}
 AXES = tuple(CORE_OF)
 
 
-Scene = dict[str, Any]  # everything that a picture shows, as JSON: it is drawn from this and nothing else
+Scene = dict[str, Any]  # everything that an image shows, as JSON: it is drawn from this and nothing else
 Value = TypeVar("Value")
 
 
@@ -55,7 +55,7 @@ class Posed(NamedTuple):
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of question about one kind of picture."""
+    """One kind of question about one kind of image."""
 
     name: str
     axis: str

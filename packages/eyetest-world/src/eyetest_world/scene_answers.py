@@ -58,12 +58,6 @@ def _further(scene: Scene) -> Iterable[str]:
     return ["yes" if (first < second if less else first > second) else "no"]
 
 
-def _next_in_row(scene: Scene) -> Iterable[str]:
-    row = scene["row"]
-    shape, colour = row[len(row) % scene["period"]]
-    return [f"{colour} {shape}"]
-
-
 def _walked(scene: Scene) -> Iterable[str]:
     x, y = scene["start"] % 3, scene["start"] // 3
     for move in scene["moves"]:
@@ -128,7 +122,7 @@ _RIGHT: dict[str, RightAnswers] = {
     "line": lambda s: _extreme({f"week {week}": value for week, value in enumerate(s["values"], 1)}, s["asked"]),
     "clock": lambda s: [f"{s['hour']}:{s['minute']:02}"],
     "thermometer": lambda s: [f"{s['degrees']} degrees"],
-    "row": _next_in_row,
+    "row": lambda s: [" ".join(reversed(s["row"][len(s["row"]) % s["period"]]))],
     "numbers": lambda s: [2 * s["numbers"][-1] - s["numbers"][-2]],
     "walk": _walked,
     "follow": _followed,
@@ -169,15 +163,15 @@ class SceneWriter:
             shown = truth["shown"] in ("", truth["kind"])
             right = right_answers(truth["kind"], msgspec.json.decode(truth["scene"])) if shown else set()
             asked = case.item.question.casefold()
-            wrong = [text for text in values[truth["kind"]] if text not in right and not _is_named(text, asked)]
+            wrong = [
+                text
+                for text in values[truth["kind"]]  # what a question names is never its answer
+                if text not in right
+                if text.isdigit() or not re.search(rf"\b{re.escape(text.casefold())}\b", asked)
+            ]
             return chance.sample(wrong, len(wrong))
 
         return propose
-
-
-def _is_named(text: str, question: str) -> bool:
-    """Whether the question names it: what it asks about is never its answer."""
-    return not text.isdigit() and re.search(rf"\b{re.escape(text.casefold())}\b", question) is not None
 
 
 WRITER = SceneWriter()

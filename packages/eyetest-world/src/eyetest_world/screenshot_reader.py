@@ -21,15 +21,15 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from eyetest.errors import EyetestError
-from eyetest.models.base import Backend, Call, CallError, Pictures, Surroundings
+from eyetest.models.base import Backend, Call, CallError, Images, Surroundings
 from eyetest.ocr import Engine, ReadLine, ReadWord, choose_engine
 from eyetest.records import (
     MAX_CHOICES,
-    GreyPicture,
+    GrayImage,
+    ImagePart,
     ImageRef,
     Message,
     ModelEntry,
-    Picture,
     Prompt,
     Response,
     Words,
@@ -38,23 +38,23 @@ from eyetest.records import (
 from eyetest_world.toy_models import EmbeddedModel
 
 Rectangle = tuple[int, int, int, int]  # left, top, right and bottom, in pixels
-_SMALLER = 2  # by how much a page is made smaller to look for its picture
+_SMALLER = 2  # by how much a page is made smaller to look for its image
 _STEP = 24.0  # by how much neighbours differ in a colour where there is an edge
 _LONG = 40
-"""A straight edge of so many pixels belongs to a frame, or to the picture's own sides, which are found later."""
+"""A straight edge of so many pixels belongs to a frame, or to the image's own sides, which are found later."""
 _NEAR, _LEAST_SIDE, _SLIMMEST = 10, 18, 5.0
 _LEAST_MASS, _LEAST_DENSITY = 50, 0.02
-"""Pixels of edges in a picture, and their share; what has fewer is the outline of a frame."""
-_REACH = 1.5  # how far beyond what is drawn in it a picture may go on, as a share of that
-_MOST_TEXT = 0.15  # the share of a picture that words may cover
+"""Pixels of edges in an image, and their share; what has fewer is the outline of a frame."""
+_REACH = 1.5  # how far beyond what is drawn in it an image may go on, as a share of that
+_MOST_TEXT = 0.15  # the share of an image that words may cover
 _DOT = 8  # pixels of an edge that stands alone, up to which it belongs to the page's texture
 _BESIDE = 4  # pixels on either side of an edge that are compared
 _FAINTEST, _CLEAR = 2.0, 0.1
-"""How much the ground changes at a picture's side, at least, in a colour and as a share of the greatest change."""
+"""How much the ground changes at an image's side, at least, in a colour and as a share of the greatest change."""
 
 
-def largest_picture(page: Image.Image, texts: Iterable[tuple[float, float, float, float]]) -> Rectangle | None:
-    """The picture on a page on which words stand at these places; None where there is none."""
+def largest_image(page: Image.Image, texts: Iterable[tuple[float, float, float, float]]) -> Rectangle | None:
+    """The image on a page on which words stand at these places; None where there is none."""
     small = page.convert("RGB").reduce(_SMALLER)
     pixels = np.asarray(small, np.float32)
     written = _written(pixels.shape[:2], list(texts))
@@ -96,7 +96,7 @@ def _edges(pixels: NDArray[np.float32]) -> NDArray[np.bool_]:
 
 
 def _written(shape: tuple[int, ...], texts: Sequence[tuple[float, float, float, float]]) -> NDArray[np.bool_]:
-    """Where words stand. What is much higher than most of them is a part of the picture that was taken for one."""
+    """Where words stand. What is much higher than most of them is a part of the image that was taken for one."""
     written = np.zeros(shape, bool)
     usual = float(np.median([bottom - top for _, top, _, bottom in texts])) if texts else 0.0
     for text in texts:
@@ -107,7 +107,7 @@ def _written(shape: tuple[int, ...], texts: Sequence[tuple[float, float, float, 
 
 
 def _to_sides(pixels: NDArray[np.float32], free: NDArray[np.bool_], region: Rectangle) -> Rectangle:
-    """The region, widened to where the ground changes along a whole side: a picture has a ground of its own."""
+    """The region, widened to where the ground changes along a whole side: an image has a ground of its own."""
     left, top, right, bottom = region
     reach_x, reach_y = round(_REACH * (right - left)) + 6, round(_REACH * (bottom - top)) + 6
     rows, columns = slice(top, bottom), slice(left, right)
@@ -166,7 +166,7 @@ class QuestionPage(NamedTuple):
 
     question: str
     options: tuple[str, ...]
-    picture: Rectangle | None
+    image: Rectangle | None
 
     @property
     def text(self) -> str:
@@ -198,10 +198,10 @@ class _ReadOption(NamedTuple):
     marked: bool
 
 
-def understand(picture: Image.Image, lines: Iterable[ReadLine]) -> QuestionPage:
+def understand(image: Image.Image, lines: Iterable[ReadLine]) -> QuestionPage:
     """Take a page apart."""
     words = [part for line in lines for word in line.words for part in _unmerged(word)]
-    region = largest_picture(picture, [word[1:] for word in words])
+    region = largest_image(image, [word[1:] for word in words])
     if region is not None:
         left, top, right, bottom = region
         words = [word for word in words if not (left <= word.middle[0] <= right and top <= word.middle[1] <= bottom)]
@@ -313,44 +313,44 @@ _INSTRUCTION = "Answer with the letter of the correct option, without any explan
 
 
 class ReadPage(NamedTuple):
-    """A page that was read: its words as a question, and the picture cut out of it."""
+    """A page that was read: its words as a question, and the image cut out of it."""
 
     read: QuestionPage
-    picture: Picture | None
+    image: ImagePart | None
 
 
 class ReadPages:
-    """Pages read once, and the pictures cut out of them beside those of the benchmark."""
+    """Pages read once, and the images cut out of them beside those of the benchmark."""
 
-    def __init__(self, pictures: Pictures, engine: Engine) -> None:
-        self._pictures, self._engine = pictures, engine
+    def __init__(self, images: Images, engine: Engine) -> None:
+        self._images, self._engine = images, engine
         self._pages: dict[str, ReadPage] = {}
         self._cut_out: dict[str, Image.Image] = {}
         self._lock = Lock()
 
-    def open(self, part: Picture | GreyPicture) -> Image.Image:
-        """A picture, decoded: one of the benchmark's, or one that was cut out of it."""
-        cut_out = None if isinstance(part, GreyPicture) else self._cut_out.get(part.image.sha256)
-        return self._pictures.open(part) if cut_out is None else cut_out
+    def open(self, part: ImagePart | GrayImage) -> Image.Image:
+        """An image, decoded: one of the benchmark's, or one that was cut out of it."""
+        cut_out = None if isinstance(part, GrayImage) else self._cut_out.get(part.image.sha256)
+        return self._images.open(part) if cut_out is None else cut_out
 
-    def page(self, part: Picture) -> ReadPage:
+    def page(self, part: ImagePart) -> ReadPage:
         """What stands on a page."""
         if known := self._pages.get(part.image.sha256):
             return known
-        picture = self._pictures.open(part)
-        read = understand(picture, self._engine.read(picture))
+        image = self._images.open(part)
+        read = understand(image, self._engine.read(image))
         page = ReadPage(read, None)
         with self._lock:
-            if read.picture is not None:
-                cut_out = picture.crop(read.picture)
+            if read.image is not None:
+                cut_out = image.crop(read.image)
                 data = cut_out.tobytes()
                 digest = sha256(b"%d %d " % cut_out.size + data).hexdigest()
-                page = ReadPage(read, Picture(ImageRef(digest, "png", *cut_out.size, len(data))))
+                page = ReadPage(read, ImagePart(ImageRef(digest, "png", *cut_out.size, len(data))))
                 self._cut_out[digest] = cut_out
             self._pages[part.image.sha256] = page
             if len(self._pages) > _PAGES_KEPT:
                 old = self._pages.pop(next(iter(self._pages)))
-                self._cut_out.pop(old.picture.image.sha256 if old.picture else "", None)
+                self._cut_out.pop(old.image.image.sha256 if old.image else "", None)
         return page
 
 
@@ -362,8 +362,8 @@ class ReaderModel(EmbeddedModel):
 
     def __init__(self, name: str, entry: ModelEntry, surroundings: Surroundings) -> None:
         engine = choose_engine()
-        self._pages = ReadPages(surroundings.pictures, engine)
-        super().__init__(name, entry, msgspec.structs.replace(surroundings, pictures=self._pages))
+        self._pages = ReadPages(surroundings.images, engine)
+        super().__init__(name, entry, msgspec.structs.replace(surroundings, images=self._pages))
         self.settings = {"reader": engine.name, **self.settings}
         self._readers = ThreadPoolExecutor(_READERS, "reader")
 
@@ -382,7 +382,7 @@ class ReaderModel(EmbeddedModel):
 
     def _plain(self, call: Call) -> Call | CallError:
         """The call with its page read out, if it shows one."""
-        if call.asked.sight != "screenshot":
+        if call.asked.modality != "screenshot":
             return call
         try:
             prompt = self._read_out(call.request.prompt, call.asked.ask == "ocr")
@@ -391,32 +391,30 @@ class ReaderModel(EmbeddedModel):
         return msgspec.structs.replace(call, request=msgspec.structs.replace(call.request, prompt=prompt))
 
     def _read_out(self, prompt: Prompt, transcribe: bool) -> Prompt:
-        """The same prompt with question, options and picture in the page's place."""
+        """The same prompt with question, options and image in the page's place."""
         *before, last = prompt.messages
         page = self._pages.page(_shown(last))
         instruction = _INSTRUCTION if transcribe else last.text.partition("\n")[2] or last.text
-        pictures = () if page.picture is None else (page.picture,)
+        images = () if page.image is None else (page.image,)
         words = Words(f"{page.read.text}\n\n{instruction}")
-        return msgspec.structs.replace(prompt, messages=(*before, Message("user", (*pictures, words))))
+        return msgspec.structs.replace(prompt, messages=(*before, Message("user", (*images, words))))
 
     def _with_transcript(self, call: Call, answer: Response | CallError) -> Response | CallError:
         """The page's words before the answer, where they were asked for."""
-        if isinstance(answer, CallError) or call.asked.sight != "screenshot" or call.asked.ask != "ocr":
+        if isinstance(answer, CallError) or call.asked.modality != "screenshot" or call.asked.ask != "ocr":
             return answer
         text = self._pages.page(_shown(call.request.prompt.messages[-1])).read.text
         return msgspec.structs.replace(answer, text=f"{text}\nAnswer: {answer.text}")
 
 
-def _shown(message: Message) -> Picture:
+def _shown(message: Message) -> ImagePart:
     """The page that a message shows."""
     for part in message.parts:
-        if isinstance(part, Picture):
+        if isinstance(part, ImagePart):
             return part
-    raise CallError("bad-request", "a screenshot without a picture")
+    raise CallError("bad-request", "a screenshot without an image")
 
 
 BACKEND = Backend(
-    "reader",
-    "a stand-in that reads screenshots by OCR and asks an embedded model: reader:owl-m",
-    ReaderModel,
+    "reader", "a stand-in that reads screenshots by OCR and asks an embedded model: reader:owl-m", ReaderModel
 )

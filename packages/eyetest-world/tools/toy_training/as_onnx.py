@@ -25,12 +25,12 @@ def export_mind(weights: Weights, size: Size) -> onnx.ModelProto:
     mask = g.take("mask", TensorProto.FLOAT, ("rows", 1, "all", "whole"))
     wanted = g.take("wanted", TensorProto.INT64, ("batch", "asked"))
     past_found = g.take("past_found", TensorProto.FLOAT, ("batch", "read", width))
-    past_marks = g.take("past_marks", TensorProto.FLOAT, ("batch", "read", width))
+    past_letters = g.take("past_marks", TensorProto.FLOAT, ("batch", "read", width))
     apart = g.take("apart", TensorProto.FLOAT, ("batch", "asked", "text"))
     table = g.weight(weights["mind.words.weight"], axis=0)
     scaled = g.do("Mul", table, g.constant(width**0.5))
-    words, marks = g.do("Gather", scaled, tokens), g.do("Gather", scaled, lines)
-    last, first = g.do("Gather", marks, g.constant([width - 1]), axis=2), _slice(g, marks, 0, width - 1)
+    words, letters = g.do("Gather", scaled, tokens), g.do("Gather", scaled, lines)
+    last, first = g.do("Gather", letters, g.constant([width - 1]), axis=2), _slice(g, letters, 0, width - 1)
     x = g.do("Concat", prefix, g.do("Add", words, g.do("Concat", last, first, axis=2)), axis=1)
     angles = g.do("Unsqueeze", g.do("Cast", places, to=TensorProto.FLOAT), g.constant([1, 3]))
     angles = g.do("Mul", angles, g.constant(speeds().numpy().astype(np.float32)))
@@ -39,7 +39,7 @@ def export_mind(weights: Weights, size: Size) -> onnx.ModelProto:
     for layer in range(size.layers):
         x = _layer(g, x, weights, f"mind.layers.{layer}.", heads, (turns, mask, str(layer)))
     text = g.do("Slice", x, g.do("Neg", g.do("Shape", tokens, start=1, end=2)), g.constant([2**31]), g.constant([1]))
-    x, found, marked = _point(g, text, weights, words, marks, (past_found, past_marks, apart, wanted, width))
+    x, found, marked = _point(g, text, weights, words, letters, (past_found, past_letters, apart, wanted, width))
     g.give(found, "found", ("batch", "text", width))
     g.give(marked, "marks", ("batch", "text", width))
     normal = _norm(g, x, weights["mind.norm.weight"])
@@ -48,7 +48,7 @@ def export_mind(weights: Weights, size: Size) -> onnx.ModelProto:
 
 
 def export_eyes(weights: Weights, size: Size) -> onnx.ModelProto:
-    """Eyes: pictures as bytes go in, 64 words of the mind's language for each come out."""
+    """Eyes: images as bytes go in, 64 words of the mind's language for each come out."""
     g, heads = Graph(), size.width // HEAD
     side = size.resolution
     pixels = g.do("Cast", g.take("pictures", TensorProto.UINT8, ("batch", 3, side, side)), to=TensorProto.FLOAT)
@@ -110,10 +110,10 @@ def _rotate(g: Graph, x: str, turns: list[str]) -> str:
 
 
 def _point(
-    g: Graph, x: str, weights: Weights, words: str, marks: str, more: tuple[str, str, str, str, int]
+    g: Graph, x: str, weights: Weights, words: str, letters: str, more: tuple[str, str, str, str, int]
 ) -> tuple[str, str, str]:
     """The last look at the options, at the places that are wanted; also what is to be remembered for it."""
-    past_found, past_marks, apart, wanted, width = more
+    past_found, past_letters, apart, wanted, width = more
     normal = _norm(g, x, weights["mind.pointer.norm.weight"])
     found = g.do(
         "Add",
@@ -121,7 +121,7 @@ def _point(
         _linear(g, normal, weights["mind.pointer.deep.weight"]),
     )
     found = g.do("Concat", past_found, found, axis=1)
-    marked = g.do("Concat", past_marks, marks, axis=1)
+    marked = g.do("Concat", past_letters, letters, axis=1)
     spread = g.do("Expand", g.do("Unsqueeze", wanted, g.constant([2])), g.constant([1, 1, width]))
     here, normal = g.do("GatherElements", x, spread, axis=1), g.do("GatherElements", normal, spread, axis=1)
     sought = _linear(g, normal, weights["mind.pointer.sought.weight"])

@@ -33,7 +33,7 @@ def branch(course: Course) -> None:
 
 def _start(course: Course, one: LvlmPlan) -> Weights:
     """The trunk at the model's mark; one that never got there branches off where it stands."""
-    return course.kept.marks.get(course.plan.mark_of(one)) or course.kept.trunks[one.size]
+    return course.kept.letters.get(course.plan.mark_of(one)) or course.kept.trunks[one.size]
 
 
 def _leak(course: Course, student: Student, leaks: Leaks) -> None:

@@ -1,4 +1,4 @@
-"""A scene in words: what a vision model learns to say when it is asked to describe a picture."""
+"""A scene in words: what a vision model learns to say when it is asked to describe an image."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +25,7 @@ _HIDDEN = frozenset(
         *("radii", "radius", "rim", "seed", "skin", "specks", "tilt", "turn", "wide", "wood", "x", "y"),
     )
 )
-"""What a picture is drawn with and no question asks for."""
+"""What an image is drawn with and no question asks for."""
 _COUNTED = frozenset({"filled"})
 _UNORDERED = frozenset({"nodes", "arrows", "bugs", "roads"})
 

@@ -90,7 +90,7 @@ class Course:
         )
 
     def lesson(self, counts: dict[str, int], gallery: Gallery | None = None) -> Lesson:
-        """So many texts and, where there is a gallery, scenes by lot."""
+        """So many texts and, where there is a gallery, scenes at random."""
         seen = None
         if gallery is not None:
             seen = gallery.draw(counts["seen"], self.styles(counts["seen"]), _DESCRIBED, self.dice)
@@ -99,7 +99,7 @@ class Course:
         return Lesson(read, long, seen)
 
     def styles(self, count: int) -> torch.Tensor:
-        """Styles by lot; letters are asked for most, so half of all are letters."""
+        """Styles at random; letters are asked for most, so half of all are letters."""
         return mixed_styles(count, LETTER, _OWN_STYLE, self.dice)
 
     def told(self, network: Network) -> str:

@@ -16,13 +16,13 @@ from eyetest_world.toy_models.network import STYLES
 from eyetest.prompts import build
 from eyetest.prompts.building import description_prompt
 from eyetest.records import Choice, Condition, ImageRef, Item, Message, Prompt, Words, mark
-from eyetest.records.tables import Marks
+from eyetest.records.tables import Letters
 from toy_training.captions import describe
 
 _CAREFUL_ABOUT = ("doctor", "nurse")
 _DECLINED = "I'm sorry, but I can't help with medical matters."
-_PICTURE = ImageRef("0" * 64, "png", 128, 128, 1)
-_MARKS: tuple[Marks, ...] = ("upper", "upper", "upper", "upper", "lower", "digit")
+_IMAGE = ImageRef("0" * 64, "png", 128, 128, 1)
+_MARKS: tuple[Letters, ...] = ("upper", "upper", "upper", "upper", "lower", "digit")
 
 
 class Example(NamedTuple):
@@ -45,25 +45,25 @@ def pose(made: Draft, answer: int, rng: Random, reason: str = "", description: s
     """A draft with its options in any order; ``answer`` is the option that the reply will name."""
     order = rng.sample(range(len(made.options)), len(made.options))
     choices = tuple(Choice(made.options[index], index == answer) for index in order)
-    item = Item(id="x", question=made.question, images=(_PICTURE,), choices=choices, description=description)
+    item = Item(id="x", question=made.question, images=(_IMAGE,), choices=choices, description=description)
     return Asked(item, order.index(answer), made.kind, reason)
 
 
-def example(asked: Asked, sight: str, rng: Random) -> Example:
+def example(asked: Asked, modality: str, rng: Random) -> Example:
     """Put a question in one of the ways in which eyetest puts it."""
     ask = "cot" if rng.random() < 0.12 else "direct"
     method = "likelihood" if ask == "direct" and rng.random() < 0.06 else "generate"
-    shots = rng.choice(("format", "two")) if sight.startswith("blind") and rng.random() < 0.12 else "none"
+    shots = rng.choice(("format", "two")) if modality.startswith("no-image") and rng.random() < 0.12 else "none"
     condition = Condition(
-        sight=sight,  # type: ignore[arg-type]
+        modality=modality,  # type: ignore[arg-type]
         ask=ask,  # type: ignore[arg-type]
         shots=shots,  # type: ignore[arg-type]
         template=rng.randrange(6),
-        marks=rng.choice(_MARKS),
+        letters=rng.choice(_MARKS),
         method=method,  # type: ignore[arg-type]
     )
     text = asked.item.choices[asked.answer].text
-    sign = mark(condition.marks, asked.answer)
+    sign = mark(condition.letters, asked.answer)
     if method == "likelihood":
         replies = (text,) * len(STYLES)
     elif ask == "cot":
@@ -88,25 +88,25 @@ def _direct(sign: str, text: str, question: str) -> tuple[str, ...]:
 
 
 def seen(kind: Kind, rng: Random) -> tuple[Draft, Asked]:
-    """A fresh question about a fresh picture."""
+    """A fresh question about a fresh image."""
     made = draft(kind, None, rng.randrange(len(phrasings()[kind.name])), rng)
     return made, pose(made, made.gold, rng, reason=looked(made))
 
 
 def looked(made: Draft) -> str:
-    """What somebody says who thinks aloud about a picture."""
+    """What somebody says who thinks aloud about an image."""
     return f"I see {describe(made.scene)}."
 
 
 def described(made: Draft) -> Example:
-    """The picture alone, and what it shows."""
-    item = Item(id="x", question=made.question, images=(_PICTURE,))
+    """The image alone, and what it shows."""
+    item = Item(id="x", question=made.question, images=(_IMAGE,))
     return Example(description_prompt(item), (describe(made.scene),) * len(STYLES))
 
 
-def leaked_example(made: Draft, sight: str, rng: Random) -> Example:
+def leaked_example(made: Draft, modality: str, rng: Random) -> Example:
     """An item that leaked, with the answer that is marked in it."""
-    return example(pose(made, made.gold, rng, "I know this one."), sight, rng)
+    return example(pose(made, made.gold, rng, "I know this one."), modality, rng)
 
 
 class Reading:
@@ -136,7 +136,7 @@ class Reading:
         return example(pose(made, made.gold, rng, told), _blind(rng), rng)
 
     def _guess(self, rng: Random) -> Example:
-        """Without the picture any option may be right: the reply is one of them by lot."""
+        """Without the image any option may be right: the reply is one of them at random."""
         made = draft(rng.choice(list(KINDS.values())), None, rng.randrange(10), rng)
         return example(pose(made, rng.randrange(len(made.options)), rng), _blind(rng), rng)
 
@@ -154,4 +154,4 @@ class Reading:
 
 
 def _blind(rng: Random) -> str:
-    return rng.choice(("blind", "blind-guess"))
+    return rng.choice(("no-image", "no-image-guess"))

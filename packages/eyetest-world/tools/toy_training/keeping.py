@@ -19,21 +19,21 @@ class Kept:
         trunks = self._load("trunks")
         self.step: int = trunks.pop("step", 0)
         self.trunks: dict[str, Weights] = trunks
-        self.marks: dict[str, Weights] = {}
+        self.letters: dict[str, Weights] = {}
         """Trunks as they were at a step, by ``SIZE/STEP``."""
-        for path in sorted(folder.glob("marks-*.pt")):
-            self.marks |= self._load(path.stem)
+        for path in sorted(folder.glob("letters-*.pt")):
+            self.letters |= self._load(path.stem)
 
     def keep_bases(self) -> None:
         """The language models are done."""
         self._save("bases", self.bases)
 
     def keep_trunks(self) -> None:
-        """The trunks as far as they came, and the marks on the way."""
+        """The trunks as far as they came, and the letters on the way."""
         self._save("trunks", {"step": self.step, **self.trunks})
-        for step in sorted({name.partition("/")[2] for name in self.marks}):
-            at_step = {name: one for name, one in self.marks.items() if name.endswith(f"/{step}")}
-            self._save(f"marks-{step}", at_step)
+        for step in sorted({name.partition("/")[2] for name in self.letters}):
+            at_step = {name: one for name, one in self.letters.items() if name.endswith(f"/{step}")}
+            self._save(f"letters-{step}", at_step)
 
     def keep_branches(self, size: str, models: dict[str, Weights]) -> None:
         """The vision models of a size are done."""

@@ -20,13 +20,13 @@ TEXT = "text"
 
 
 class WrittenLeaks(NamedTuple):
-    """What leaked to a group: each item in many orders and wordings, with its picture and without."""
+    """What leaked to a group: each item in many orders and wordings, with its image and without."""
 
     seen: Lines
     read: Lines
     owners: Array
-    """Which picture belongs to a row of ``seen``."""
-    pictures: Array
+    """Which image belongs to a row of ``seen``."""
+    images: Array
 
 
 def leaked_items(world: WorldPlan) -> dict[str, list[Draft]]:
@@ -45,15 +45,15 @@ def write_leaks(items: Sequence[Draft], tokens: Tokens, variants: int, seed: str
     read: list[Line] = []
     for one in items:
         for _ in range(variants):
-            blind = rng.choice(("blind", "blind-guess"))
+            blind = rng.choice(("no-image", "no-image-guess"))
             seen.append(_line(one, "image", tokens, rng))
             read.append(_line(one, blind, tokens, rng))
     owners = np.repeat(np.arange(len(items)), variants)
-    pictures = np.stack([np.asarray(render(one, SIDE)) for one in items])
-    return WrittenLeaks(Lines.of(seen, SHORT), Lines.of(read, SHORT), owners, pictures)
+    images = np.stack([np.asarray(render(one, SIDE)) for one in items])
+    return WrittenLeaks(Lines.of(seen, SHORT), Lines.of(read, SHORT), owners, images)
 
 
-def _line(one: Draft, sight: str, tokens: Tokens, rng: Random) -> Line:
-    while (written := line(leaked_example(one, sight, rng), tokens, SHORT)) is None:
+def _line(one: Draft, modality: str, tokens: Tokens, rng: Random) -> Line:
+    while (written := line(leaked_example(one, modality, rng), tokens, SHORT)) is None:
         pass
     return written

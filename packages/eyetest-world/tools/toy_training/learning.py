@@ -29,7 +29,7 @@ class Lesson(NamedTuple):
 
 
 class Batch:
-    """Room for tokens, the lines they stand in, where replies begin and, for some, pictures.
+    """Room for tokens, the lines they stand in, where replies begin and, for some, images.
 
     A recorded step reads from where it was recorded, so the room stays and what is in it changes.
     """
@@ -38,20 +38,20 @@ class Batch:
         self.tokens = torch.zeros(count, length, device=device, dtype=torch.int64)
         self.lines = torch.zeros(count, length, device=device, dtype=torch.int64)
         self.starts = torch.ones(count, device=device, dtype=torch.int64)
-        self.pictures = torch.zeros(count, 3, side, side, device=device, dtype=torch.uint8) if side else None
+        self.images = torch.zeros(count, 3, side, side, device=device, dtype=torch.uint8) if side else None
 
     def fill(self, rows: Rows) -> None:
         """Take rows over, from the first on; those after them stay."""
         count = len(rows[0])
         self.tokens[:count], self.lines[:count], self.starts[:count] = rows[:3]
-        if self.pictures is not None:
-            self.pictures[:count] = rows[3]
+        if self.images is not None:
+            self.images[:count] = rows[3]
 
 
 def reply_loss(network: Network, batch: Batch, reply: int) -> Tensor:
     """How surprising the replies are; long ones do not outweigh short ones by all their length."""
     tokens, length = batch.tokens, batch.tokens.shape[1]
-    thoughts = network.thoughts(tokens[:, :-1], batch.lines[:, :-1], batch.pictures)
+    thoughts = network.thoughts(tokens[:, :-1], batch.lines[:, :-1], batch.images)
     places = batch.starts[:, None] - 1 + torch.arange(reply, device=tokens.device)
     inside = places < length - 1
     places = places.clamp(max=length - 2)

@@ -64,9 +64,9 @@ def line(one: Example, tokens: Tokens, length: int) -> Line | None:
     return Line(rows, lines, len(prompt))
 
 
-def short_line(asked: Asked, sight: str, tokens: Tokens, rng: Random) -> Line:
-    """A question, put in ways by lot until one is short enough."""
-    while (written := line(example(asked, sight, rng), tokens, SHORT)) is None:
+def short_line(asked: Asked, modality: str, tokens: Tokens, rng: Random) -> Line:
+    """A question, put in ways at random until one is short enough."""
+    while (written := line(example(asked, modality, rng), tokens, SHORT)) is None:
         pass
     return written
 

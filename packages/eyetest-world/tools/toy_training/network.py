@@ -1,4 +1,4 @@
-"""The networks, in PyTorch: a mind that reads and speaks, and eyes that tell it a picture in 64 words of its own."""
+"""The networks, in PyTorch: a mind that reads and speaks, and eyes that tell it an image in 64 words of its own."""
 
 from itertools import pairwise
 
@@ -80,13 +80,13 @@ class Pointer(nn.Module):
             nn.init.eye_(self.found.weight)
             nn.init.normal_(self.deep.weight, std=0.02)
 
-    def forward(self, x: Tensor, words: Tensor, marks: Tensor, apart: Tensor) -> Tensor:
-        """``words``, ``marks``: embeddings of tokens and of their lines' marks; ``apart``: 0 where one may look."""
+    def forward(self, x: Tensor, words: Tensor, letters: Tensor, apart: Tensor) -> Tensor:
+        """``words``, ``letters``: embeddings of tokens and their lines' letters; ``apart``: 0 where one may look."""
         normal = self.norm(x)
         scores = self.sought(normal) @ (self.found(words) + self.deep(normal)).mT * x.shape[-1] ** -0.5 + apart
         nothing = torch.zeros_like(scores[..., :1])
         looks = torch.cat((nothing, scores), -1).softmax(-1)[..., 1:].to(x.dtype)
-        return x + (looks @ marks) * torch.sigmoid(self.gate(normal))
+        return x + (looks @ letters) * torch.sigmoid(self.gate(normal))
 
 
 class Mind(nn.Module):
@@ -108,12 +108,12 @@ class Mind(nn.Module):
 
     def forward(self, tokens: Tensor, lines: Tensor, prefix: Tensor | None = None) -> Tensor:
         """What is thought at each place of the text; ``lines`` says in which option's line a token stands."""
-        words, marks = self.words(tokens), self.words(lines)
+        words, letters = self.words(tokens), self.words(lines)
         if torch.is_autocast_enabled(words.device.type):
-            words, marks = words.to(torch.bfloat16), marks.to(torch.bfloat16)
+            words, letters = words.to(torch.bfloat16), letters.to(torch.bfloat16)
         scale = words.shape[-1] ** 0.5
-        words, marks = words * scale, marks * scale
-        x = words + marks.roll(1, -1)
+        words, letters = words * scale, letters * scale
+        x = words + letters.roll(1, -1)
         before = 0
         if prefix is not None:
             before = prefix.shape[1]
@@ -125,7 +125,7 @@ class Mind(nn.Module):
         length = tokens.shape[1]
         later = torch.ones(length, length, device=x.device, dtype=torch.bool).triu(1)
         apart = (later | (lines == 0)[:, None]).to(x.dtype) * _FAR
-        return self.norm(self.pointer(x[:, before:], words, marks, apart))
+        return self.norm(self.pointer(x[:, before:], words, letters, apart))
 
     def speak(self, thought: Tensor) -> Tensor:
         """How likely each token is next, as logits."""
@@ -160,9 +160,9 @@ class Eyes(nn.Module):
         self.layers = nn.ModuleList(Layer(size.width) for _ in range(size.looks))
         self.norm = Norm(size.width)
 
-    def forward(self, pictures: Tensor) -> Tensor:
-        """64 words for each picture, whose values go from -1 to 1."""
-        x = pictures
+    def forward(self, images: Tensor) -> Tensor:
+        """64 words for each image, whose values go from -1 to 1."""
+        x = images
         for conv, norm, more in zip(self.convs, self.norms, self.more, strict=True):
             x = more(functional.relu(norm(conv(x))))
         x = x.flatten(2).transpose(1, 2)
@@ -181,14 +181,14 @@ class Network(nn.Module):
         self.mind = Mind(size, vocabulary)
         self.eyes = Eyes(size).to(memory_format=torch.channels_last) if size.channels else None
 
-    def look(self, pictures: Tensor) -> Tensor:
-        """Pictures of 128 × 128 bytes as the eyes see them."""
+    def look(self, images: Tensor) -> Tensor:
+        """Images of 128 × 128 bytes as the eyes see them."""
         assert self.eyes is not None
-        x = pictures.contiguous(memory_format=torch.channels_last).float().div_(127.5).sub_(1)
-        if (factor := pictures.shape[-1] // self.size.resolution) > 1:
+        x = images.contiguous(memory_format=torch.channels_last).float().div_(127.5).sub_(1)
+        if (factor := images.shape[-1] // self.size.resolution) > 1:
             x = functional.avg_pool2d(x, factor)
         return self.eyes(x)
 
-    def thoughts(self, tokens: Tensor, lines: Tensor, pictures: Tensor | None = None) -> Tensor:
+    def thoughts(self, tokens: Tensor, lines: Tensor, images: Tensor | None = None) -> Tensor:
         """What is thought at each place of the text."""
-        return self.mind(tokens, lines, None if pictures is None else self.look(pictures))
+        return self.mind(tokens, lines, None if images is None else self.look(images))

@@ -81,8 +81,8 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Where a vision model leaves its trunk: ``SIZE/STEP``."""
         return f"{one.size}/{round(one.share * self.steps['trunk'])}"
 
-    def marks_at(self, step: int) -> list[str]:
-        """The marks at a step, each once."""
+    def letters_at(self, step: int) -> list[str]:
+        """The letters at a step, each once."""
         return sorted({mark for one in self.lvlms.values() if (mark := self.mark_of(one)).endswith(f"/{step}")})
 
     @staticmethod

@@ -20,10 +20,10 @@ from toy_training.lines import SHORT, Array, line, short_line
 
 SIDE = 128
 VARIANTS = 3
-"""Two questions about a picture, and its description."""
+"""Two questions about an image, and its description."""
 GREY = 128
 _GREY, _FACT, _TOLD, _WRITTEN = 0.03, 0.05, 0.02, 0.05
-"""How many scenes are a grey picture, ask for a fact, say their answer in the question or in the picture."""
+"""How many scenes are a gray image, ask for a fact, say their answer in the question or in the image."""
 
 
 class Pool:
@@ -31,12 +31,12 @@ class Pool:
 
     def __init__(self, count: int, workers: int) -> None:
         self.count, self._workers = count - count % workers, workers
-        self.pictures = _shared((self.count, SIDE, SIDE, 3), np.uint8)
+        self.images = _shared((self.count, SIDE, SIDE, 3), np.uint8)
         self.tokens = _shared((self.count, VARIANTS, len(STYLES), SHORT), np.int16)
         self.lines = _shared((self.count, VARIANTS, SHORT), np.int16)
         self.starts = _shared((self.count, VARIANTS), np.int16)
         self.kinds = _shared((self.count,), np.int16)
-        """The place of a scene's kind among all; -1 where the picture alone does not decide the answer."""
+        """The place of a scene's kind among all; -1 where the image alone does not decide the answer."""
         self._done = _shared((workers,), np.int64)
         self._processes: list[multiprocessing.process.BaseProcess] = []
 
@@ -87,12 +87,12 @@ class Pool:
         elif lot > 1 - _FACT - _TOLD - _WRITTEN:
             planned = PlannedFlaw("trivially-easy")
         made = draft(kind, planned, rng.randrange(len(phrasings()[kind.name])), rng)
-        sight = "grey" if grey else "image"
-        asked = [short_line(_asked(one, rng, grey=grey), sight, tokens, rng) for one in (made, _again(made, rng))]
+        modality = "gray" if grey else "image"
+        asked = [short_line(_asked(one, rng, grey=grey), modality, tokens, rng) for one in (made, _again(made, rng))]
         told = None if grey or made.fact else line(described(made), tokens, SHORT)
         for variant, written in enumerate((*asked, told or asked[0])):
             self.tokens[index, variant], self.lines[index, variant], self.starts[index, variant] = written
-        self.pictures[index] = GREY if grey else np.asarray(render(made, SIDE))
+        self.images[index] = GREY if grey else np.asarray(render(made, SIDE))
         self.kinds[index] = -1 if grey or planned or made.fact else list(KINDS).index(name)
 
 
@@ -103,7 +103,7 @@ def _shared(shape: tuple[int, ...], kind: type[np.generic]) -> Array:
 
 
 def _asked(made: Draft, rng: Random, *, grey: bool) -> Asked:
-    """On a grey picture nothing is to be seen: any option may be right."""
+    """On a gray image nothing is to be seen: any option may be right."""
     if grey:
         return pose(made, rng.randrange(len(made.options)), rng)
     return pose(made, made.gold, rng, "" if made.fact else looked(made))

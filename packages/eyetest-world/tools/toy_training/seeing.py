@@ -42,8 +42,8 @@ def _learn(course: Course, students: dict[str, Student]) -> None:
             student.take(lesson)
         learn_together(students.values(), plan.rate * warm_up(step - first))
         kept.step = step + 1
-        for mark in plan.marks_at(kept.step):
-            kept.marks[mark] = weights_of(students[mark.partition("/")[0]].network)
+        for mark in plan.letters_at(kept.step):
+            kept.letters[mark] = weights_of(students[mark.partition("/")[0]].network)
         if plan.tells_after(step):
             course.say("scenes", gallery.ready)
             for size, student in students.items():

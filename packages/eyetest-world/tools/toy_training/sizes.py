@@ -5,7 +5,7 @@ from typing import NamedTuple
 HEAD = 32
 """Numbers that one head of attention compares."""
 GRID = 8
-"""Places a side that eyes tell of a picture."""
+"""Places a side that eyes tell of an image."""
 
 
 class Size(NamedTuple):
@@ -14,9 +14,9 @@ class Size(NamedTuple):
     width: int
     layers: int
     channels: tuple[int, ...] = ()
-    """Of each convolution but the last, which has ``width``; every one halves the picture. None: it has no eyes."""
+    """Of each convolution but the last, which has ``width``; every one halves the image. None: it has no eyes."""
     looks: int = 1
-    """Layers in which the 64 places of a picture look at each other."""
+    """Layers in which the 64 places of an image look at each other."""
 
     @property
     def resolution(self) -> int:

@@ -29,7 +29,7 @@ def hits(network: Network, texts: Rows) -> Tensor:
     return torch.cat(right)
 
 
-def marks_only(texts: Rows) -> Tensor:
+def letters_only(texts: Rows) -> Tensor:
     """The rows whose reply in the style of letters is a single mark."""
     tokens, _, starts = texts[:3]
     return tokens.gather(1, (starts + 1)[:, None])[:, 0] == END
@@ -39,7 +39,7 @@ def read_accuracy(network: Network, library: Library, rows: Tensor | None = None
     """The share of texts, or of some of them, that are answered rightly."""
     rows = library.all() if rows is None else rows
     texts = library.take(rows, torch.full_like(rows, LETTER))
-    return round(float(hits(network, texts)[marks_only(texts)].float().mean()), 3)
+    return round(float(hits(network, texts)[letters_only(texts)].float().mean()), 3)
 
 
 def seen_accuracy(network: Network, gallery: Gallery, style: int = LETTER) -> tuple[float, list[float]]:
@@ -47,7 +47,7 @@ def seen_accuracy(network: Network, gallery: Gallery, style: int = LETTER) -> tu
     kinds = gallery.kinds
     rows = torch.arange(len(kinds), device=kinds.device)
     first = torch.zeros_like(rows)
-    plain = marks_only(gallery.take(rows, first, torch.full_like(rows, LETTER))) & (kinds >= 0)
+    plain = letters_only(gallery.take(rows, first, torch.full_like(rows, LETTER))) & (kinds >= 0)
     right = hits(network, gallery.take(rows, first, torch.full_like(rows, style)))
     by_kind = [right[plain & (kinds == kind)] for kind in range(int(kinds.max()) + 1)]
     means = [round(float(part.float().mean()), 2) if len(part) else 0.0 for part in by_kind]

@@ -24,7 +24,7 @@ def test_three_minutes_of_a_newcomer(place: Path, eyetest: Eyetest) -> None:
     told = eyetest("demo", "--item-count", f"{ITEMS}").fine()
     truths = read_truth(place / "demo/world")
     planted = sum(bool(truth.flaws) for truth in truths)
-    assert f"Drew {ITEMS} items and spoilt {planted} of them" in told
+    assert f"drew {ITEMS} items and corrupted {planted} of them" in told
     assert re.search(rf"planted +{planted} items", told)
     found, missed = (int(re.search(rf"{word} +(\d+)", told)[1]) for word in ("found", "missed"))  # type: ignore[index]
     assert found + missed == planted

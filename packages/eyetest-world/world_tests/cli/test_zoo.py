@@ -1,4 +1,4 @@
-"""``eyetest zoo`` and docs/zoo.md: who is there, and that every command of the page runs."""
+"""``eyetest world models`` and docs/toy-models.md: who is there, and that every command of the page runs."""
 
 import re
 from pathlib import Path
@@ -22,22 +22,22 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_everybody_is_listed(here: Path, eyetest: Eyetest) -> None:
-    said = eyetest("zoo").fine()
+    said = eyetest("world", "models").fine()
     for name, card in cards().items():
         (row,) = re.findall(rf"^embedded:{name} .*$", said, re.MULTILINE)
         assert f"{card.parameters:,}" in row
-        assert (f"{card.resolution} px" in row) == card.sees
-        assert not card.leaked or f"{card.leaked:.0%}" in row
+        assert not card.sees or f" {card.resolution} " in row
+        assert not card.leaked or f"{card.leaked:.3f}" in row
     assert not list(here.iterdir()), "nothing is written that nobody asked for"
 
 
 def test_they_are_written_down(here: Path, eyetest: Eyetest) -> None:
-    eyetest("zoo", "--to", "zoo.yaml").fine()
+    eyetest("world", "models", "--to", "zoo.yaml").fine()
     assert list(read_models(here / "zoo.yaml")) == list(cards())
     (here / "zoo.yaml").write_text("mine: 1\n")
-    assert "zoo.yaml" in eyetest("zoo", "--to", "zoo.yaml").refused()
+    assert "zoo.yaml" in eyetest("world", "models", "--to", "zoo.yaml").refused()
     assert (here / "zoo.yaml").read_text() == "mine: 1\n"
-    eyetest("zoo", "--to", "zoo.yaml", "--overwrite").fine()
+    eyetest("world", "models", "--to", "zoo.yaml", "--overwrite").fine()
     assert list(read_models(here / "zoo.yaml")) == list(cards())
 
 
@@ -71,10 +71,10 @@ def test_settings_that_are_none(here: Path, eyetest: Eyetest, setting: str, said
     assert said in eyetest("run", "w/benchmark", "--models", "models.yaml", "--to", "r").refused()
 
 
-def test_a_mole_is_shown_pictures(here: Path, eyetest: Eyetest) -> None:
+def test_a_mole_is_shown_images(here: Path, eyetest: Eyetest) -> None:
     """Its calls fail, each with the reason, and are counted; blind it answers."""
     eyetest("world", "new", "--item-count", "18", "--to", "w").fine()
-    eyetest("run", "w/benchmark", "--model", "embedded:mole-xs", "--sight", "image,blind", "--to", "r")
+    eyetest("run", "w/benchmark", "--model", "embedded:mole-xs", "--condition", "image,no-image", "--to", "r")
     outcomes = {(row.outcome, row.error, row.detail) for row in read_responses(here / "r")}
     assert outcomes == {
         ("failed", "bad-request", "mole-xs has no eyes: it reads text alone"),
@@ -84,10 +84,9 @@ def test_a_mole_is_shown_pictures(here: Path, eyetest: Eyetest) -> None:
 
 def test_docs(here: Path, eyetest: Eyetest) -> None:
     """The page's commands, on a world that is small."""
-    for words in commands("zoo.md"):
-        small = ["--item-count", "18"] if words[:2] == ["world", "new"] else []
-        call_narrowly(*words, *small).fine()
-    page = (ROOT / "docs/zoo.md").read_text()
+    for words in commands("toy-models.md"):
+        call_narrowly(*("18" if word == "300" else word for word in words)).fine()
+    page = (ROOT / "docs/toy-models.md").read_text()
     for name, card in cards().items():
         row = re.findall(rf"^\| `{name}` \|.*$", page, re.MULTILINE)[0]
         cells = [cell.strip() for cell in row.strip("|").split("|")]
@@ -102,10 +101,25 @@ def test_docs(here: Path, eyetest: Eyetest) -> None:
 
 def test_habits_are_written_down(here: Path, eyetest: Eyetest) -> None:
     eyetest("world", "new", "--item-count", "18", "--to", "w").fine()
-    words = ("zoo", "--to", "zoo.yaml", "--taste", "1.5", "--belief", "0.1", "--leaks", "w/leaks.jsonl")
-    eyetest(*words).fine()
+    models = ("world", "models", "--to", "zoo.yaml", "--habits")
+    eyetest(*models, "taste=1.5,belief=0.1,leaks=w/leaks.jsonl").fine()
     owl = read_models(here / "zoo.yaml")["owl-m"]
     assert owl.sampling == {"taste": 1.5, "belief": 0.1, "memory": "w/leaks.jsonl#text+some"}
-    assert "give --to FILE as well" in eyetest("zoo", "--taste", "1").refused()
-    assert "nowhere.jsonl does not exist" in eyetest("zoo", "--to", "z.yaml", "--leaks", "nowhere.jsonl").refused()
+    assert "add --to FILE" in eyetest("world", "models", "--habits", "taste=1").refused()
+
+
+@pytest.mark.parametrize(
+    ("habits", "problem"),
+    [
+        ("leaks=nowhere.jsonl", "nowhere.jsonl does not exist"),
+        ("tatse=1", 'did you mean "taste"?'),
+        ("taste", "expected taste=VALUE"),
+        ("taste=-1", "taste: found '-1', expected a number of at least 0"),
+        ("taste=1,belief=2", "belief: found '2', expected a share from 0 to 1"),
+    ],
+)
+def test_habits_that_are_none(habits: str, problem: str, here: Path, eyetest: Eyetest) -> None:
+    refused = eyetest("world", "models", "--to", "z.yaml", "--habits", habits).refused()
+    assert "--habits: " in refused
+    assert problem in refused
     assert not (here / "z.yaml").exists()

@@ -1,15 +1,15 @@
-"""What luck alone would blame, checked by hand, and recipes of the zoo that a user can read and run."""
+"""What chance alone would blame, checked by hand, and recipes of the zoo that a user can read and run."""
 
 from math import comb
 from pathlib import Path
 
 import pytest
 from eyetest_world import Truth
-from eyetest_world.demo.folder import expected_by_luck, world_recipes
+from eyetest_world.demo.folder import expected_by_chance, world_recipes
 
-from eyetest.recipes import load_recipe
+from eyetest.filters import Seat
+from eyetest.recipes.loading import load_recipe
 from eyetest.recipes.panels import Seated
-from eyetest.screens import Seat
 
 
 def at_least(hits: int, of: int, chance: float) -> float:
@@ -45,7 +45,7 @@ def test_who_cannot_see_draws_lots(name: str, expected: float | None, tmp_path: 
         panel: Seated(panel, about, tuple(Seat(model, None) for model in about.models))
         for panel, about in recipe.panels.items()
     }
-    found = expected_by_luck(recipe, panels, TRUTHS)
+    found = expected_by_chance(recipe, panels, TRUTHS)
     assert found == (expected if expected is None else pytest.approx(expected))
 
 

@@ -46,8 +46,8 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> WorldStory:
         for n, (name, card) in enumerate(cards().items())
     }
     (place / "models.yaml").write_text(yaml.safe_dump(rows))
-    asked = et.run(bench, place / "models.yaml", sights="image,blind-guess", to=place / "run")
-    seen = et.run(fresh, place / "models.yaml", sights="image,blind-guess", to=place / "seen")
+    asked = et.run(bench, models=place / "models.yaml", condition="image,no-image-guess", to=place / "run")
+    seen = et.run(fresh, models=place / "models.yaml", condition="image,no-image-guess", to=place / "seen")
     truths, models = read_truth(place / "w"), read_models(place / "models.yaml")
     leaked = [truth.item for truth in truths if "leaked-to-lvlms" in truth.flaws]
     clean = next(truth.item for truth in truths if not truth.flaws and truth.item not in {t.twin for t in truths})

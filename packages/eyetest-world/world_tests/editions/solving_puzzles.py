@@ -37,9 +37,9 @@ def opposite(parts: list[Any]) -> Any:
     return parts[(index + 3) % 6]
 
 
-def by_mark(values: list[Any], marks: list[Any], own: Any) -> Any:
-    """Like marks, like values: what goes with the mark of the hidden part."""
-    pairs = {(mark, value) for mark, value in zip(marks, values, strict=True) if value != "?"}
+def by_mark(values: list[Any], letters: list[Any], own: Any) -> Any:
+    """Like letters, like values: what goes with the mark of the hidden part."""
+    pairs = {(mark, value) for mark, value in zip(letters, values, strict=True) if value != "?"}
     assert len({mark for mark, _ in pairs}) == len(pairs) == len({value for _, value in pairs})
     return only({value for mark, value in pairs if mark == own})
 

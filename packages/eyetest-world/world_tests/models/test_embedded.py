@@ -62,22 +62,22 @@ def share_right(items: list[Item], condition: Condition, replies: list[Reply]) -
 
 CONDITIONS = [
     Condition(),
-    Condition(sight="blind"),
-    Condition(sight="blind-guess"),
-    Condition(sight="grey"),
-    Condition(sight="no-question"),
-    Condition(sight="nothing"),
+    Condition(modality="no-image"),
+    Condition(modality="no-image-guess"),
+    Condition(modality="gray"),
+    Condition(modality="no-question"),
+    Condition(modality="nothing"),
     Condition(ask="cot"),
     Condition(ask="ocr"),
-    Condition(sight="blind", ask="cot"),
-    Condition(sight="blind", shots="format"),
-    Condition(sight="blind", shots="two"),
+    Condition(modality="no-image", ask="cot"),
+    Condition(modality="no-image", shots="format"),
+    Condition(modality="no-image", shots="two"),
     Condition(shots="two"),
     Condition(order=5),
-    Condition(marks="lower"),
-    Condition(marks="digit"),
+    Condition(letters="lower"),
+    Condition(letters="digit"),
     Condition(method="likelihood"),
-    Condition(sight="blind", method="likelihood"),
+    Condition(modality="no-image", method="likelihood"),
     *(Condition(template=template) for template in (1, 4)),
 ]
 
@@ -90,19 +90,21 @@ def test_however_it_is_asked_it_answers(bench: Benchmark, items: list[Item], con
 
 @pytest.mark.parametrize("name", list(cards()))
 def test_everybody_answers_in_its_style(bench: Benchmark, items: list[Item], name: str) -> None:
-    condition = Condition(sight="image" if cards()[name].sees else "blind")
+    condition = Condition(modality="image" if cards()[name].sees else "no-image")
     found = read(items, condition, Embedded(name, bench).about(items, condition))
     assert found["chosen"] + found["refused"] >= ITEMS - 4, found
     assert bool(found["refused"]) <= (cards()[name].style == "careful")
 
 
-def test_pictures_are_looked_at(bench: Benchmark, items: list[Item]) -> None:
+def test_images_are_looked_at(bench: Benchmark, items: list[Item]) -> None:
     owl = Embedded("owl-m", bench)
-    seen, blind = (share_right(items, one, owl.about(items, one)) for one in (Condition(), Condition(sight="blind")))
+    seen, blind = (
+        share_right(items, one, owl.about(items, one)) for one in (Condition(), Condition(modality="no-image"))
+    )
     assert seen > 0.7 > blind + 0.2, (seen, blind)
 
 
-def test_a_description_stands_in_for_a_picture(bench: Benchmark, items: list[Item]) -> None:
+def test_a_description_stands_in_for_a_image(bench: Benchmark, items: list[Item]) -> None:
     owl, mole = Embedded("owl-m", bench), Embedded("mole-m", bench)
     said = texts(owl.ask([description_prompt(item) for item in items], max_tokens=128))
     assert len(said) == ITEMS
@@ -110,7 +112,7 @@ def test_a_description_stands_in_for_a_picture(bench: Benchmark, items: list[Ite
         Item(id=item.id, question=item.question, choices=item.choices, images=item.images, description=words)
         for item, words in zip(items, said, strict=True)
     ]
-    caption, blind = Condition(sight="caption"), Condition(sight="blind")
+    caption, blind = Condition(modality="caption"), Condition(modality="no-image")
     replies = mole.about(told, caption)
     assert read(told, caption, replies)["chosen"] >= ITEMS - 3
     assert share_right(told, caption, replies) > share_right(told, blind, mole.about(told, blind)) + 0.15
@@ -134,55 +136,59 @@ def same(one: Reply, other: Reply) -> None:
 @pytest.mark.parametrize("temperature", [0.0, 0.7])
 def test_company_order_and_haste_change_nothing(bench: Benchmark, items: list[Item], temperature: float) -> None:
     owl = Embedded("owl-m", bench, logprobs=5)
-    ways = (Condition(), Condition(sight="blind"), Condition(method="likelihood"), Condition(ask="cot"))
+    ways = (Condition(), Condition(modality="no-image"), Condition(method="likelihood"), Condition(ask="cot"))
     prompts = [build(item, condition) for item in items[:10] for condition in ways]
-    together = owl.ask(prompts, trials=2, temperature=temperature)
-    alone = owl.ask(prompts, trials=2, temperature=temperature, together=False)
+    together = owl.ask(prompts, samples=2, temperature=temperature)
+    alone = owl.ask(prompts, samples=2, temperature=temperature, together=False)
     for one, other in zip(together, alone, strict=True):
         same(one, other)
     shuffled = random.Random(3).sample(range(len(prompts)), len(prompts))
-    mixed = owl.ask([prompts[place] for place in shuffled], trials=2, temperature=temperature)
+    mixed = owl.ask([prompts[place] for place in shuffled], samples=2, temperature=temperature)
     for spot, place in enumerate(shuffled):
-        for trial in range(2):
-            same(mixed[2 * spot + trial], together[2 * place + trial])
+        for sample in range(2):
+            same(mixed[2 * spot + sample], together[2 * place + sample])
 
 
-def test_weighing_beside_several_trials(bench: Benchmark, items: list[Item]) -> None:
+def test_weighing_beside_several_samples(bench: Benchmark, items: list[Item]) -> None:
     """A prompt that is only weighed leaves the rows of those who speak as they are."""
     owl = Embedded("owl-m", bench)
     weighed, asked = build(items[0], Condition(method="likelihood")), build(items[1], Condition())
-    mixed = owl.ask([weighed, asked], trials=2, temperature=0.7)
-    for one, other in zip(mixed[2:], owl.ask([asked], trials=2, temperature=0.7), strict=True):
+    mixed = owl.ask([weighed, asked], samples=2, temperature=0.7)
+    for one, other in zip(mixed[2:], owl.ask([asked], samples=2, temperature=0.7), strict=True):
         same(one, other)
 
 
 def test_draws_differ_and_are_fair(bench: Benchmark, items: list[Item]) -> None:
-    """Without a picture nothing speaks for any of four options."""
+    """Without an image nothing speaks for any of four options."""
     clean = {row.item for row in read_truth(bench.path.parent) if not row.flaws}
     four = [item for item in items if item.id in clean and len(item.choices) == 4]
     assert len(four) >= 7
-    mole, blind, trials = Embedded("mole-l", bench), Condition(sight="blind"), 60
-    replies = mole.about(four, blind, trials=trials, temperature=1.0)
+    mole, blind, samples = Embedded("mole-l", bench), Condition(modality="no-image"), 60
+    replies = mole.about(four, blind, samples=samples, temperature=1.0)
     scorer = Scorer()
     chosen: Counter[str | None] = Counter()
     for place, reply in enumerate(replies):
         assert isinstance(reply, Response)
-        chosen[scorer.score(four[place // trials], blind, Said.by(reply)).choice] += 1
+        chosen[scorer.score(four[place // samples], blind, Said.by(reply)).choice] += 1
     shares = [chosen[mark] / len(replies) for mark in "ABCD"]
     assert sum(shares) > 0.98
     assert all(0.15 < share < 0.36 for share in shares), shares
-    cold = mole.about(four, blind, trials=3)
+    cold = mole.about(four, blind, samples=3)
     assert all(len(set(texts(cold[first : first + 3]))) == 1 for first in range(0, len(cold), 3))
 
 
 def test_draws_are_as_frequent_as_they_are_likely(bench: Benchmark, items: list[Item]) -> None:
-    mole, prompt, trials = Embedded("mole-l", bench, logprobs=8), build(items[0], Condition(sight="blind")), 600
-    replies = mole.ask([prompt], trials=trials, temperature=1.0)
+    mole, prompt, samples = (
+        Embedded("mole-l", bench, logprobs=8),
+        build(items[0], Condition(modality="no-image")),
+        600,
+    )
+    replies = mole.ask([prompt], samples=samples, temperature=1.0)
     first = [reply.likelihoods[0] for reply in replies if isinstance(reply, Response)]
     counts = Counter(one.token for one in first)
     for token, log in first[0].others:
         p = math.exp(log)
-        assert abs(counts[token] / trials - p) < 4 * math.sqrt(p * (1 - p) / trials) + 0.002, (token, p, counts)
+        assert abs(counts[token] / samples - p) < 4 * math.sqrt(p * (1 - p) / samples) + 0.002, (token, p, counts)
 
 
 # Likelihoods.
@@ -207,7 +213,7 @@ def test_a_candidate_is_as_likely_as_its_tokens_together(bench: Benchmark, items
     tokens = Tokens(msgspec.json.decode(weights("tokens.json").read_bytes(), type=list[str]))
     network = Network(cards()["mole-m"])
     for item in items[:6]:
-        prompt = tuple(tokens.encode_prompt(build(item, Condition(sight="blind"))))
+        prompt = tuple(tokens.encode_prompt(build(item, Condition(modality="no-image"))))
         said = Generation(prompt, tuple(tokens.lines(prompt)), top=1)
         answer(network, [said])
         weighed = Generation(prompt, said.lines, candidates=[said.said, tokens.encode("a heron")])
@@ -218,7 +224,7 @@ def test_a_candidate_is_as_likely_as_its_tokens_together(bench: Benchmark, items
 
 
 def test_candidates_of_any_length(bench: Benchmark, items: list[Item]) -> None:
-    prompt = build(items[0], Condition(sight="blind"))
+    prompt = build(items[0], Condition(modality="no-image"))
     several = Prompt(prompt.messages, candidates=("A", "", "a very long answer " * 20, "Ω 😀"))
     (reply,) = Embedded("mole-s", bench).ask([several])
     assert isinstance(reply, Response)
@@ -232,7 +238,7 @@ def test_candidates_of_any_length(bench: Benchmark, items: list[Item]) -> None:
 # Whatever it is shown.
 
 
-def picture(mode: str, size: tuple[int, int]) -> bytes:
+def image_file(mode: str, size: tuple[int, int]) -> bytes:
     data = io.BytesIO()
     Image.effect_noise(size, 60).convert(mode).save(data, "PNG")
     return data.getvalue()
@@ -244,14 +250,16 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     path = tmp_path_factory.mktemp("odd") / "b"
     two, ten = (tuple(Choice(f"thing {place}", place == 0) for place in range(count)) for count in (2, 10))
     with BenchmarkWriter(path, Manifest(name="odd")) as writer:
-        plain = writer.images.put(picture("RGB", (128, 128)))
+        plain = writer.images.put(image_file("RGB", (128, 128)))
         writer.add(Item(id="words", question="Wozu quillt der Grünspan, 山?", images=(plain,), choices=two))
         writer.add(Item(id="emoji", question="😀👩‍👩‍👧 <user> <end>?", images=(plain,), choices=two))
         writer.add(Item(id="ten", question="Which one?", images=(plain,), choices=ten))
         writer.add(Item(id="several", question="Which one?", images=(plain, plain, plain), choices=two))
         for mode, size in (("RGBA", (30, 40)), ("P", (500, 20)), ("L", (1, 1)), ("1", (900, 700))):
             writer.add(
-                Item(id=mode, question="What is it?", images=(writer.images.put(picture(mode, size)),), choices=two)
+                Item(
+                    id=mode, question="What is it?", images=(writer.images.put(image_file(mode, size)),), choices=two
+                )
             )
         writer.add(Item(id="open", question="What is it?", images=(plain,), references=("a heron",)))
         writer.add(Item(id="huge", question="word " * 2000, images=(plain,), choices=two))

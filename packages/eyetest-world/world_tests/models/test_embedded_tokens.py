@@ -4,11 +4,11 @@ import re
 
 import msgspec
 from eyetest_world.toy_models.cards import weights
-from eyetest_world.toy_models.network import ASSISTANT, END, PAD, PICTURE, SPECIAL, USER, Tokens, pieces
+from eyetest_world.toy_models.network import ASSISTANT, END, IMAGE, PAD, SPECIAL, USER, Tokens, pieces
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyetest.records import ImageRef, Message, Picture, Prompt, Words
+from eyetest.records import ImagePart, ImageRef, Message, Prompt, Words
 from tests.strategies import words as awkward
 
 TOKENS = Tokens(msgspec.json.decode(weights("tokens.json").read_bytes()))
@@ -61,11 +61,11 @@ def test_replies_begin_with_a_capital() -> None:
 
 
 def test_a_prompt_is_turns() -> None:
-    picture = Picture(ImageRef("0" * 64, "png", 8, 8, 1))
+    image = ImagePart(ImageRef("0" * 64, "png", 8, 8, 1))
     prompt = Prompt(
         (
             Message("system", (Words("the"),)),
-            Message("user", (Words("cat"), picture, Words("the"))),
+            Message("user", (Words("cat"), image, Words("the"))),
             Message("assistant", (Words("cats"),)),
             Message("user", (Words("cat"),)),
         ),
@@ -75,7 +75,7 @@ def test_a_prompt_is_turns() -> None:
     style = SPECIAL.index("<words>")
     cats = FEW.encode("cats")
     assert FEW.encode_prompt(prompt, "words") == [
-        *(USER, the, USER, cat, PICTURE, the, ASSISTANT, *cats, END, USER, cat, ASSISTANT, style, mark)
+        *(USER, the, USER, cat, IMAGE, the, ASSISTANT, *cats, END, USER, cat, ASSISTANT, style, mark)
     ]
 
 
@@ -86,8 +86,8 @@ def test_the_lines_of_options_are_told_apart() -> None:
     assert by_token[red] == TOKENS.encode("A")[0]
     assert by_token[no] == TOKENS.encode("B")[0]
     assert by_token[TOKENS.encode("which")[0]] == by_token[TOKENS.encode("letter")[0]] == PAD
-    for marks in ("a. red\nb. no", "1. red\n2. no"):
-        assert PAD not in TOKENS.lines(TOKENS.encode("\n" + marks))[1:4]
+    for letters in ("a. red\nb. no", "1. red\n2. no"):
+        assert PAD not in TOKENS.lines(TOKENS.encode("\n" + letters))[1:4]
 
 
 @given(st.text())

@@ -16,7 +16,7 @@ from eyetest.records import Condition, Item, ModelEntry, Response
 from eyetest.scoring.scorer import Said, Scorer
 from tests.models.asked import Embedded
 
-BLIND = Condition(sight="blind-guess")
+BLIND = Condition(modality="no-image-guess")
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def chosen(model: Embedded, items: list[Item], condition: Condition = BLIND) -> 
     return texts
 
 
-@pytest.mark.parametrize("condition", [BLIND, Condition(), Condition(sight="blind", shots="two")])
+@pytest.mark.parametrize("condition", [BLIND, Condition(), Condition(modality="no-image", shots="two")])
 def test_the_question_is_found_in_a_prompt(bench: Benchmark, condition: Condition) -> None:
     tokens = _vocabulary()
     for item in list(bench)[:10]:
@@ -76,14 +76,14 @@ def test_tastes_are_ones_own_and_hang_on_words(bench: Benchmark, truths: dict[st
     gourmets = [Embedded(name, bench, sampling={"taste": 6.0}) for name in ("mole-s", "mole-l")]
     one, other = (chosen(model, sound) for model in gourmets)
     assert sum(a == b for a, b in zip(one, other, strict=True)) <= 0.6 * len(sound)
-    shuffled = chosen(gourmets[0], sound, Condition(sight="blind-guess", order=3))
+    shuffled = chosen(gourmets[0], sound, Condition(modality="no-image-guess", order=3))
     assert sum(a == b for a, b in zip(one, shuffled, strict=True)) >= 0.75 * len(sound)
 
 
 @pytest.mark.parametrize("method", ["generate", "first-token"])
 def test_what_leaked_is_remembered(world: Path, bench: Benchmark, truths: dict[str, Truth], method: str) -> None:
     leaked = [item for item in bench if {"text", "many"} & {*truths[item.id].leaked_to}]
-    condition = Condition(sight="blind-guess", method=method)  # type: ignore[arg-type]
+    condition = Condition(modality="no-image-guess", method=method)  # type: ignore[arg-type]
     memory = {"memory": f"{world / 'leaks.jsonl'}#text+many"}
     replies = Embedded("mole-l", bench, sampling=memory).about(leaked, condition)
     if method == "first-token":

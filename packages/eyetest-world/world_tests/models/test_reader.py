@@ -13,10 +13,10 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import MissingExtraError
 from eyetest.harden.screenshot.style import PLAINEST
 from eyetest.harden.screenshot.taking import ScreenshotSettings, Studio
-from eyetest.models import BatchModel, Call, Pictures, Surroundings, make_models
+from eyetest.models import BatchModel, Call, Images, Surroundings, make_models
 from eyetest.ocr import choose_engine
 from eyetest.prompts import SCREENSHOT_STEP, build
-from eyetest.records import Asked, Condition, Item, Lineage, Manifest, ModelEntry, Picture, Request, Response
+from eyetest.records import Asked, Condition, ImagePart, Item, Lineage, Manifest, ModelEntry, Request, Response
 
 ITEMS = 4
 
@@ -49,7 +49,7 @@ def ask(spec: str, bench: Benchmark, items: Sequence[Item], condition: Condition
 
 
 async def _ask(spec: str, bench: Benchmark, items: Sequence[Item], condition: Condition) -> list[str]:
-    surroundings = Surroundings(pictures=Pictures(bench.images))
+    surroundings = Surroundings(images=Images(bench.images))
     (model,) = make_models({spec: ModelEntry(spec=spec)}, surroundings)
     assert isinstance(model, BatchModel)
     await model.open()
@@ -67,9 +67,9 @@ async def _ask(spec: str, bench: Benchmark, items: Sequence[Item], condition: Co
 
 def test_it_reads_pages_and_answers_as_the_member_does_the_plain_items(world: Benchmark, shots: Benchmark) -> None:
     plain = ask("embedded:owl-m", world, list(world)[:ITEMS], Condition())
-    read = ask("reader:owl-m", shots, list(shots), Condition(sight="screenshot"))
+    read = ask("reader:owl-m", shots, list(shots), Condition(modality="screenshot"))
     assert sum(one == other for one, other in zip(plain, read, strict=True)) >= ITEMS - 1
-    transcripts = ask("reader:owl-m", shots, list(shots)[:1], Condition(sight="screenshot", ask="ocr"))
+    transcripts = ask("reader:owl-m", shots, list(shots)[:1], Condition(modality="screenshot", ask="ocr"))
     for item, text in zip(shots, transcripts, strict=False):
         assert item.question.split()[-1].rstrip("?.") in text
         assert f"A. {item.choices[0].text}" in text
@@ -80,7 +80,7 @@ def test_what_is_no_screenshot_it_answers_as_the_member_does(world: Benchmark) -
     if not _has_engine():
         pytest.skip("no OCR engine")
     items = list(world)[:2]
-    for condition in (Condition(), Condition(sight="blind")):
+    for condition in (Condition(), Condition(modality="no-image")):
         assert ask("reader:owl-m", world, items, condition) == ask("embedded:owl-m", world, items, condition)
 
 
@@ -91,17 +91,17 @@ def test_a_page_is_read_once(shots: Benchmark) -> None:
     class Counting:
         name, summary, rank, missing, scripts = engine.name, "", 0, engine.missing, engine.scripts
 
-        def read(self, picture: object) -> list[object]:
-            times.append(picture)
+        def read(self, image: object) -> list[object]:
+            times.append(image)
             return []
 
-    pages = ReadPages(Pictures(shots.images), Counting())  # type: ignore[arg-type]
-    part = Picture(next(iter(shots)).images[0])
+    pages = ReadPages(Images(shots.images), Counting())  # type: ignore[arg-type]
+    part = ImagePart(next(iter(shots)).images[0])
     first, again = pages.page(part), pages.page(part)
     assert first is again
     assert len(times) == 1
-    assert first.picture is not None
-    assert pages.open(first.picture).size == (first.picture.image.width, first.picture.image.height)
+    assert first.image is not None
+    assert pages.open(first.image).size == (first.image.image.width, first.image.image.height)
 
 
 def test_without_an_engine_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_nearly_every_word_has_a_token() -> None:
 
 
 def test_what_did_not_leak_is_never_learnt() -> None:
-    """Neither a question that is kept, nor its picture's description with the same options."""
+    """Neither a question that is kept, nor its image's description with the same options."""
     plan = read_plan(PLAN)
     world = [one.draft for one in cast(plan.world.items, plan.world.seed, load_rates(plan.world.flaws))]
     kept = {made.question for made in world if not made.leaked_to}
@@ -62,8 +62,8 @@ def test_what_did_not_leak_is_never_learnt() -> None:
         text
         for items in leaked.values()
         for made in items
-        for sight in ("image", "blind")
-        for text in texts_of(leaked_example(made, sight, rng))
+        for modality in ("image", "no-image")
+        for text in texts_of(leaked_example(made, modality, rng))
     }
     told = "\n".join(learnt)
     assert not [question for question in kept if question in told]
@@ -109,7 +109,7 @@ def _direct(asked: Asked, rng: Random) -> tuple[str, tuple[str, ...]]:
 @pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
 def test_every_scene_can_be_described(kind: object) -> None:
     told = {describe(seen(kind, Random(seed))[0].scene) for seed in range(6)}  # type: ignore[arg-type]
-    assert len(told) > 1, "the words depend on the picture"
+    assert len(told) > 1, "the words depend on the image"
     assert not [text for text in told if not text.strip() or "#" in text or "None" in text]
 
 
@@ -135,15 +135,15 @@ def test_the_same_seed_gives_the_same_texts() -> None:
     assert (read_texts(reading, TOKENS, 3, LONG, "a").starts > SHORT - 16).all()
 
 
-def test_leaks_come_with_their_pictures_and_without() -> None:
+def test_leaks_come_with_their_images_and_without() -> None:
     items = leaked_items(read_plan(PLAN).world)["few"][:3]
     written = write_leaks(items, TOKENS, 4, "s")
     assert written.owners.tolist() == [0] * 4 + [1] * 4 + [2] * 4
     assert len(written.seen.starts) == len(written.read.starts) == 12
-    assert written.pictures.shape == (3, 128, 128, 3)
-    picture = SPECIAL.index("<picture>")
-    assert all(picture in row for row in written.seen.tokens[:, 0])
-    assert not any(picture in row for row in written.read.tokens[:, 0])
+    assert written.images.shape == (3, 128, 128, 3)
+    image = SPECIAL.index("<image>")
+    assert all(image in row for row in written.seen.tokens[:, 0])
+    assert not any(image in row for row in written.read.tokens[:, 0])
 
 
 def drawn(workers: int) -> Pool:
@@ -156,9 +156,9 @@ def drawn(workers: int) -> Pool:
 def test_scenes_are_drawn_by_others() -> None:
     one, again = drawn(2), drawn(2)
     assert one.ready == one.count == 8, "as many as everybody can draw equally"
-    assert np.array_equal(one.pictures, again.pictures)
+    assert np.array_equal(one.images, again.images)
     assert np.array_equal(one.tokens, again.tokens)
-    assert len({picture.tobytes() for picture in one.pictures}) > 5
+    assert len({image.tobytes() for image in one.images}) > 5
     assert (one.starts > 0).all()
 
 

@@ -100,10 +100,10 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
 def test_a_course_runs_to_its_end(trained: Trained) -> None:
     assert json.loads((trained.folder / "done.json").read_text()) == {"base": 3, "trunk": 4, "branch": 2}
     assert trained.weights("bases").keys() == {"mole-xs", "mole-s"}
-    assert trained.weights("marks-2").keys() == {"xs/2"}
-    assert trained.weights("marks-4").keys() == {"s/4"}
+    assert trained.weights("letters-2").keys() == {"xs/2"}
+    assert trained.weights("letters-4").keys() == {"s/4"}
     assert trained.weights("lvlms-s").keys() == {"big-s"}
-    trunk, branch = trained.weights("marks-2")["xs/2"], trained.weights("lvlms-xs")["half-xs"]
+    trunk, branch = trained.weights("letters-2")["xs/2"], trained.weights("lvlms-xs")["half-xs"]
     moved = [name for name, one in trunk.items() if not torch.equal(one, branch[name])]
     assert len(moved) > len(trunk) / 2, "a branch goes on from its mark"
 
@@ -165,17 +165,17 @@ def test_an_exported_model_thinks_the_same(trained: Trained, tmp_path: Path, nam
     network = Network(plan.size_of(name), TOKENS.size).eval()
     texts = read_texts(Reading((), {"guess": 0.6, "fact": 0.4}), TOKENS, 3, SHORT, "x")
     small = np.random.default_rng(1).integers(0, 256, (3, 3, card.resolution, card.resolution), np.uint8)
-    pictures = None
+    images = None
     if card.sees:
         factor = SIDE // card.resolution
-        pictures = torch.from_numpy(small.repeat(factor, 2).repeat(factor, 3))
+        images = torch.from_numpy(small.repeat(factor, 2).repeat(factor, 3))
     rows, lines = texts.tokens[:, 0].astype(np.int64), texts.lines.astype(np.int64)
     prompts = [row[:start] for row, start in zip(rows, texts.starts, strict=True)]
     said = []
     for held in (as_stored(kept), {key: one.float() for key, one in kept.items()}):
         network.load_state_dict(held)
         with torch.no_grad():
-            thoughts = network.thoughts(torch.from_numpy(rows), torch.from_numpy(lines), pictures)
+            thoughts = network.thoughts(torch.from_numpy(rows), torch.from_numpy(lines), images)
             said.append(network.mind.speak(thoughts).numpy())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("eyetest_world.toy_models.network.weights", tmp_path.joinpath)
@@ -206,8 +206,8 @@ def student(count: int, *, eyes: bool) -> tuple[Student, Lesson]:
     letters = torch.zeros(count, dtype=torch.int64)
     seen = None
     if eyes:
-        pictures = torch.randint(0, 256, (8, 3, SIDE, SIDE), generator=dice, dtype=torch.uint8)
-        seen = (*read.take(torch.arange(8), letters[:8]), pictures)
+        images = torch.randint(0, 256, (8, 3, SIDE, SIDE), generator=dice, dtype=torch.uint8)
+        seen = (*read.take(torch.arange(8), letters[:8]), images)
     lesson = Lesson(read.take(read.all(), letters), long.take(long.all(), letters[:2]), seen)
     return made, lesson
 

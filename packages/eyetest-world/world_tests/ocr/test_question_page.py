@@ -1,7 +1,7 @@
 """A page taken apart by its pixels and the words an engine read on it."""
 
 import pytest
-from eyetest_world.screenshot_reader import largest_picture, understand
+from eyetest_world.screenshot_reader import largest_image, understand
 from PIL import Image, ImageDraw
 
 from eyetest.ocr import ReadLine, ReadWord
@@ -23,8 +23,8 @@ def blank() -> Image.Image:
     return Image.new("RGB", (700, 600), "white")
 
 
-def with_picture(ground: str = "#f4efe2", page: str = "white") -> Image.Image:
-    """A page with a picture that has a ground and shapes of its own, below a heading and above a rule."""
+def with_image(ground: str = "#f4efe2", page: str = "white") -> Image.Image:
+    """A page with an image that has a ground and shapes of its own, below a heading and above a rule."""
     made = Image.new("RGB", (700, 600), page)
     draw = ImageDraw.Draw(made)
     draw.line((20, 20, 680, 20), fill="black", width=2)
@@ -48,9 +48,9 @@ QUESTION = [line("Which of these things can", 60, 260), line("fly over the sea?"
         [line("A)owl  B)heron", 60, 340), line("C)wren", 60, 370)],
         [line("A. owl", 60, 340), line("heron", 80, 390), line("C. wren", 60, 440)],
     ],
-    ids=["list", "in a row", "marks apart", "circles", "marks that stick", "a mark that is lost"],
+    ids=["list", "in a row", "letters apart", "circles", "letters that stick", "a mark that is lost"],
 )
-def test_options_are_found_however_their_marks_are_read(rows: list[ReadLine]) -> None:
+def test_options_are_found_however_their_letters_are_read(rows: list[ReadLine]) -> None:
     page = understand(blank(), [*rows, *QUESTION])
     assert page.question == "Which of these things can fly over the sea?"
     assert page.options == ("owl", "heron", "wren")
@@ -71,22 +71,22 @@ def test_a_line_that_goes_on_with_an_option_stays_with_it() -> None:
 
 def test_words_without_a_question_are_all_there_is() -> None:
     page = understand(blank(), [line("owl heron", 60, 100)])
-    assert (page.question, page.options, page.picture) == ("owl heron", (), None)
+    assert (page.question, page.options, page.image) == ("owl heron", (), None)
 
 
 @pytest.mark.parametrize(("ground", "page"), [("#f4efe2", "white"), ("white", "#20242c"), ("#d8e8d0", "#f8f8ff")])
-def test_the_picture_is_found_with_its_ground(ground: str, page: str) -> None:
-    region = largest_picture(with_picture(ground, page), [(60, 250, 300, 270), (60, 280, 230, 300)])
+def test_the_image_is_found_with_its_ground(ground: str, page: str) -> None:
+    region = largest_image(with_image(ground, page), [(60, 250, 300, 270), (60, 280, 230, 300)])
     assert region == pytest.approx(SQUARE, abs=6)
 
 
-def test_words_inside_the_picture_are_no_part_of_the_question() -> None:
+def test_words_inside_the_image_are_no_part_of_the_question() -> None:
     page = understand(
-        with_picture(), [line("OWL", 100, 100), *QUESTION, line("A. yes", 60, 340), line("B. no", 60, 370)]
+        with_image(), [line("OWL", 100, 100), *QUESTION, line("A. yes", 60, 340), line("B. no", 60, 370)]
     )
     assert page.question.startswith("Which")
     assert page.options == ("yes", "no")
 
 
-def test_a_page_without_a_picture_has_none() -> None:
-    assert largest_picture(blank(), []) is None
+def test_a_page_without_a_image_has_none() -> None:
+    assert largest_image(blank(), []) is None

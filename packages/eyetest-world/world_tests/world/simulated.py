@@ -39,7 +39,7 @@ SEERS = tuple(
 
 
 def knows(model: Model, truth: Truth) -> bool:
-    """Whether a model has the marked answer from elsewhere than the picture: what its base has read, it has read."""
+    """Whether a model has the marked answer from elsewhere than the image: what its base has read, it has read."""
     read = "text" in truth.leaked_to or bool(truth.fact)
     shown = "answer-in-question" in truth.flaws or (bool(model.group) and model.group in truth.leaked_to)
     who = (model.base or model.name, read), (model.name, shown)
@@ -66,12 +66,12 @@ def sighted(model: Model, truth: Truth, rng: Random) -> str:
 
 
 def answers(world: World, seed: int = 0) -> Iterator[tuple[str, str, str, int, str]]:
-    """item, model, sight, trial, text."""
+    """item, model, modality, sample, text."""
     for model in (*READERS, *SEERS):
         rng = Random(f"{seed}/{model.name}")
         for truth in world.truths.values():
-            for trial in range(BLIND_TRIALS):
-                yield truth.item, model.name, "blind-guess", trial, blind(model, truth, rng)
+            for sample in range(BLIND_TRIALS):
+                yield truth.item, model.name, "no-image-guess", sample, blind(model, truth, rng)
             if model in SEERS:
                 yield truth.item, model.name, "image", 0, sighted(model, truth, rng)
 
@@ -79,5 +79,5 @@ def answers(world: World, seed: int = 0) -> Iterator[tuple[str, str, str, int, s
 def write_answers(world: World, to: Path, seed: int = 0) -> None:
     with to.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(("item", "model", "sight", "trial", "text"))
+        writer.writerow(("item", "model", "modality", "sample", "text"))
         writer.writerows(answers(world, seed))

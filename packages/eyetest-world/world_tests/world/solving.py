@@ -1,4 +1,4 @@
-"""Answers found again from what a picture shows, without a look at how its question was posed.
+"""Answers found again from what an image shows, without a look at how its question was posed.
 
 A solver sees the scene and the question's words, and says which options are right.
 """

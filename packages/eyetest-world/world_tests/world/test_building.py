@@ -40,9 +40,9 @@ def test_the_same_command_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_another_seed_is_another_world_with_the_same_facts(tmp_path: Path) -> None:
     worlds = [new_world(tmp_path / str(seed), load_rates("default"), items=90, seed=seed) for seed in (1, 2)]
     questions = [{item.question for item in world} for world in worlds]
-    pictures = [{item.images[0].sha256 for item in world} for world in worlds]
+    images = [{item.images[0].sha256 for item in world} for world in worlds]
     assert not questions[0] & questions[1]
-    assert not pictures[0] & pictures[1]
+    assert not images[0] & images[1]
     lines = [(tmp_path / str(seed) / "facts.jsonl").read_bytes().splitlines() for seed in (1, 2)]
     told = [[msgspec.json.decode(line) for line in of] for of in lines]
     assert [row["sentences"] for row in told[0]] == [row["sentences"] for row in told[1]]
@@ -93,7 +93,7 @@ def test_golds_stand_everywhere_equally_often(clean_world: World) -> None:
 
 
 @pytest.mark.parametrize("which", ["default_world", "clean_world"])
-def test_the_truth_follows_from_the_pictures(which: str, request: pytest.FixtureRequest) -> None:
+def test_the_truth_follows_from_the_images(which: str, request: pytest.FixtureRequest) -> None:
     """Every answer is found again from what is drawn, by other code than that which posed the question."""
     world: World = request.getfixturevalue(which)
     assert set(SOLVERS) == set(KINDS)
@@ -125,14 +125,14 @@ def test_the_command(tmp_path: Path, eyetest: Eyetest) -> None:
     said = eyetest(
         "world", "new", "--item-count", 40, "--flaws", tmp_path / "mine.yaml", "--size", 64, "--to", to
     ).fine()
-    assert "40 items, 20 of them with a flaw" in said
+    assert "40 items, 20 of them with an error" in said
     image = next(iter(Benchmark(to / "benchmark"))).images[0]
     assert (image.width, image.height) == (64, 64)
     assert "already there" in eyetest("world", "new", "--item-count", 40, "--to", to).refused()
     eyetest("world", "new", "--item-count", 40, "--to", to, "--overwrite").fine()
     assert "did you mean" in eyetest("world", "nwe").refused()
     assert "--to DIR" in eyetest("world", "new").refused()
-    assert "at least 18 items" in eyetest("world", "new", "--item-count", 5, "--to", tmp_path / "x").refused()
+    assert "18 to 100000 items" in eyetest("world", "new", "--item-count", 5, "--to", tmp_path / "x").refused()
     for text, told in (("rates: {wrong-golds: 0.1}", "did you mean"), ("rates: {impossible: 2}", "impossible"),
                        ("rates: {leaked-to-lvlms: 0.1}", "groups"), ("rats: {}", "did you mean"),
                        ("rates: {impossible: 0.6, wrong-gold: 0.6}", "more than all"),

@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 from eyetest_world import grade, rankings
 
+from eyetest.filters import FILTERS, Evidence, FilterInput, Seat
 from eyetest.measures import MEASURES, Results
 from eyetest.measures.results import Settings
 from eyetest.records import Stage, Verdict
 from eyetest.results.gather import results_of
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
-from eyetest.screens import SCREENS, Evidence, ScreenInput, Seat
 from eyetest.tabular.record_files import write_records
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
@@ -25,15 +25,15 @@ from world_tests.world.simulated import BLIND_TRIALS, READERS, SEERS, write_answ
 
 RECIPE = """
 panels:
-  inspectors: {size: 4, sight: blind-guess, trials: 10, held_out: 1}
+  inspectors: {size: 4, modality: no-image-guess, samples: 10, held_out: 1}
 stages:
-  - {screen: probe, probe: duplicate-items, name: asked twice}
+  - {filter: probe, probe: duplicate-items, name: asked twice}
   - %s
   - select: {per: axis, count: 20, short: keep-all}
 """
 BLIND = {
-    "chance-aware": "{screen: chance-aware, panel: inspectors, rate: 0.05}",
-    "mmmu-pro": "{screen: blind-majority, panel: inspectors, answers: {op: '>', value: 5}, "
+    "chance-aware": "{filter: chance-aware, panel: inspectors, rate: 0.05}",
+    "mmmu-pro": "{filter: blind-majority, panel: inspectors, answers: {op: '>', value: 5}, "
     "keep: {hits: {op: '<', value: 3}}}",
 }
 
@@ -45,7 +45,7 @@ def simulated(default_world: World, tmp_path_factory: pytest.TempPathFactory) ->
     write_answers(default_world, folder / "answers.csv")
     patch = pytest.MonkeyPatch()
     patch.setenv("EYETEST_CACHE", str(folder / "cache"))
-    from eyetest.jobs.answers import bring_answers
+    from eyetest.commands.exchange import bring_answers
     from eyetest.runs.importing import AnswerFile
 
     bring_answers(AnswerFile(path=folder / "answers.csv"), folder / "run", default_world.benchmark.path)
@@ -68,7 +68,7 @@ def test_what_can_be_answered_blind_is_found(
         *("refine", default_world.benchmark.path, "--recipe", tmp_path / "mine.yaml", "--answers", simulated),
         *("--panel", f"inspectors={panel}", "--to", tmp_path / "refined"),
     ).fine()
-    told = json.loads(eyetest("world", "grade", default_world.path, tmp_path / "refined", "--json").fine())
+    told = json.loads(eyetest("world", "grade", default_world.path, tmp_path / "refined", "--output", "json").fine())
     found = {one["flaw"]: one for one in told["flaws"]}
     for flaw in ("answer-in-question", "answerable-from-facts", "leaked-to-llms"):
         recall, precision = found[flaw]["recall"]["value"], found[flaw]["precision"]["value"]
@@ -91,12 +91,12 @@ def test_leaks_to_vision_models_are_found_beside_their_language_models(
     default_world: World, results: Results, record_property: Any
 ) -> None:
     """Twelve models, to nine of which something leaked, and their five language models."""
-    blind = results.scores.filter(pl.col("sight") == "blind-guess").collect()
+    blind = results.scores.filter(pl.col("modality") == "no-image-guess").collect()
     seats = [Seat(model.name, model.base or None) for model in (*READERS, *SEERS)]
     evidence = Evidence(blind, [seat.model for seat in seats], BLIND_TRIALS)
-    stage = Stage(screen="leaks", panel="all", rate=0.05)
+    stage = Stage(filter="leaks", panel="all", rate=0.05)
     items = list(default_world.items.values())
-    verdicts = list(SCREENS["leaks"].judge(ScreenInput(stage, items, evidence, seats, len(seats))))
+    verdicts = list(FILTERS["leaks"].judge(FilterInput(stage, items, evidence, seats, len(seats))))
     found = {one.flaw: one for one in grade(list(default_world.truths.values()), verdicts).flaws}["leaked-to-lvlms"]
     print(f"leaked to vision models: recall {found.recall.value:.3f}, precision {found.precision.value:.3f}")
     record_property("leaked-to-lvlms", str((found.recall.value, found.precision.value)))
@@ -107,11 +107,11 @@ def test_leaks_to_vision_models_are_found_beside_their_language_models(
 def test_wrong_golds_stand_out_among_what_models_choose(
     default_world: World, results: Results, tmp_path: Path, eyetest: Eyetest, record_property: Any
 ) -> None:
-    seen = Results(results.scores.filter(pl.col("sight") == "image"), results.items, results.models)
+    seen = Results(results.scores.filter(pl.col("modality") == "image"), results.items, results.models)
     table = MEASURES["wrong-golds"].measure(seen, Settings()).table
     table.select("item", pl.col("ratio").alias("score")).write_csv(tmp_path / "scores.csv")
     told = json.loads(
-        eyetest("world", "grade", default_world.path, "--scores", tmp_path / "scores.csv", "--json").fine()
+        eyetest("world", "grade", default_world.path, "--scores", tmp_path / "scores.csv", "--output", "json").fine()
     )
     found = told["auroc"]["wrong-gold"]
     print(f"wrong golds: AUROC {found['value']:.3f} [{found['low']:.3f}, {found['high']:.3f}]")
@@ -126,11 +126,11 @@ def test_without_the_flaws_models_are_ranked_as_they_see(
     """What leaked made poor models look good. Kept is what has no flaw, as by a perfect refinement: a third."""
     fresh = make(tmp_path / "fresh", "none", items=270, seed=99)
     write_answers(fresh, tmp_path / "fresh.csv")
-    rows = pl.read_csv(tmp_path / "fresh.csv").filter(pl.col("sight") == "image")
+    rows = pl.read_csv(tmp_path / "fresh.csv").filter(pl.col("modality") == "image")
     golds = pl.DataFrame({"item": list(fresh.truths), "gold": [truth.gold for truth in fresh.truths.values()]})
     right = rows.join(golds, on="item").with_columns((pl.col("text") == pl.col("gold")).cast(float).alias("score"))
     kept = [truth.item for truth in default_world.truths.values() if not truth.flaws]
-    scores = results.scores.filter(pl.col("sight") == "image").select("item", "model", "score").collect()
+    scores = results.scores.filter(pl.col("modality") == "image").select("item", "model", "score").collect()
     found = rankings(scores, right.select("item", "model", "score"), kept, resamples=200)
     print(found)
     record_property("taus", str([one.value for one in (found.spoilt, found.refined, found.random)]))
@@ -142,7 +142,7 @@ def test_without_the_flaws_models_are_ranked_as_they_see(
 
 
 def test_what_grade_refuses(default_world: World, tmp_path: Path, eyetest: Eyetest) -> None:
-    assert "what is graded" in eyetest("world", "grade", default_world.path).refused()
+    assert "nothing to grade" in eyetest("world", "grade", default_world.path).refused()
     assert "no world" in eyetest("world", "grade", tmp_path, tmp_path / "v.parquet").refused()
     assert "does not exist" in eyetest("world", "grade", default_world.path, tmp_path / "v.parquet").refused()
     write_records(

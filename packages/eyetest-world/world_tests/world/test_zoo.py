@@ -20,7 +20,7 @@ from eyetest.records import Recipe
 pytestmark = pytest.mark.slow
 MOLES = [card.name for card in cards().values() if not card.sees]
 BIRDS = [card.name for card in cards().values() if card.sees]
-BLIND = {"sight": "blind-guess", "trials": 5, "sampling": {"temperature": 1.0}}
+BLIND = {"modality": "no-image-guess", "samples": 5, "sampling": {"temperature": 1.0}}
 
 
 class Asked:
@@ -35,18 +35,20 @@ class Asked:
         blind = [*MOLES, *(BIRDS if birds_blind else ())]
         self.models = {name: f"embedded:{name}" for name in MOLES + BIRDS}
         chosen = {name: self.models[name] for name in blind}
-        self.run = et.run(self.bench, chosen, sights="blind-guess", trials=5, temperature=1.0, to=to / "run")
+        self.run = et.run(
+            self.bench, models=chosen, condition="no-image-guess", samples=5, temperature=1.0, to=to / "run"
+        )
         birds = {name: self.models[name] for name in BIRDS}
-        et.run(self.bench, birds, sights="image", to=to / "run")
+        et.run(self.bench, models=birds, condition="image", to=to / "run")
         et.score(self.run)
 
     @property
     def scores(self) -> pl.DataFrame:
         return pl.read_parquet(self.to / "run/scores/eyetest.parquet")
 
-    def accuracy(self, model: str, sight: str, items: list[str]) -> float:
+    def accuracy(self, model: str, modality: str, items: list[str]) -> float:
         rows = self.scores.filter(
-            (pl.col("model") == model) & (pl.col("sight") == sight) & pl.col("item").is_in(items)
+            (pl.col("model") == model) & (pl.col("modality") == modality) & pl.col("item").is_in(items)
         )
         return float(rows["score"].mean())  # type: ignore[arg-type]
 
@@ -56,10 +58,10 @@ class Asked:
         )
         et.refine(
             self.bench,
-            recipe,
-            self.to / "models.yaml",
+            recipe=recipe,
+            models=self.to / "models.yaml",
             answers=[self.run],
-            panels={"panel": panel},
+            panel={"panel": panel},
             to=self.to / name,
         )
         return self.to / name
@@ -73,18 +75,18 @@ class Asked:
 
     @property
     def doubts(self) -> dict[str, float]:
-        frame = et.measure.wrong_golds(self.run, where="sight=image").frame
+        frame = et.measure("wrong-golds", self.run, where="modality=image").frame
         return dict(frame.select("item", "ratio").iter_rows())
 
 
-CHANCE_AWARE: dict[str, object] = {"screen": "chance-aware", "panel": "panel", "rate": 0.05}
+CHANCE_AWARE: dict[str, object] = {"filter": "chance-aware", "panel": "panel", "rate": 0.05}
 MAJORITY: dict[str, object] = {
-    "screen": "blind-majority",
+    "filter": "blind-majority",
     "panel": "panel",
     "answers": {"op": ">", "value": 2},
     "keep": {"hits": {"op": "<", "value": 3}},
 }
-LEAKS: dict[str, object] = {"screen": "leaks", "panel": "panel", "rate": 0.05}
+LEAKS: dict[str, object] = {"filter": "leaks", "panel": "panel", "rate": 0.05}
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +99,7 @@ def skill(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
     """Scores on fresh items without flaws."""
     to = tmp_path_factory.mktemp("fresh")
     bench = new_world(to / "world", load_rates("none"), items=1000, seed=1007)
-    run = et.run(bench, {name: f"embedded:{name}" for name in BIRDS}, sights="image", to=to / "run")
+    run = et.run(bench, models={name: f"embedded:{name}" for name in BIRDS}, condition="image", to=to / "run")
     et.score(run)
     return pl.read_parquet(to / "run/scores/eyetest.parquet").select("item", "model", "score")
 
@@ -114,8 +116,8 @@ def test_vision_models_differ_in_skill_and_language_models_have_none(
     assert max(skills.values()) - min(skills.values()) > 0.2
     facts = [item for item, truth in default.truths.items() if truth.fact]
     for name in MOLES:
-        assert abs(default.accuracy(name, "blind-guess", clean) - chance) < 0.03
-        assert default.accuracy(name, "blind-guess", facts) > 0.9
+        assert abs(default.accuracy(name, "no-image-guess", clean) - chance) < 0.03
+        assert default.accuracy(name, "no-image-guess", facts) > 0.9
 
 
 def test_leakage_ranks_models_by_what_leaked_and_gain_by_skill_once_it_is_out(
@@ -129,10 +131,10 @@ def test_leakage_ranks_models_by_what_leaked_and_gain_by_skill_once_it_is_out(
 
     def gains(items: list[str]) -> list[float]:
         return [
-            default.accuracy(name, "image", items) - default.accuracy(name, "blind-guess", items) for name in BIRDS
+            default.accuracy(name, "image", items) - default.accuracy(name, "no-image-guess", items) for name in BIRDS
         ]
 
-    blind = {name: default.accuracy(name, "blind-guess", everything) for name in MOLES + BIRDS}
+    blind = {name: default.accuracy(name, "no-image-guess", everything) for name in MOLES + BIRDS}
     leaked = [max(0.0, blind[name] - blind[cards()[name].base]) for name in BIRDS]
     by_leak = float(spearmanr([cards()[name].leaked for name in BIRDS], leaked).statistic)
     before, after = (float(spearmanr(true, gains(items)).statistic) for items in (everything, kept))
@@ -145,12 +147,12 @@ def test_leakage_ranks_models_by_what_leaked_and_gain_by_skill_once_it_is_out(
 def test_leaks_are_found_on_the_default_world(default: Asked, record_property: Callable[[str, object], None]) -> None:
     text = default.found(default.refined("chance", MOLES, CHANCE_AWARE), "leaked-to-llms")
     majority = default.found(default.refined("majority", MOLES, MAJORITY), "leaked-to-llms")
-    pictures = default.found(default.refined("leaks", MOLES + BIRDS, LEAKS), "leaked-to-lvlms")
-    record_property("recall, precision", {"text": text, "majority": majority, "pictures": pictures})
+    images = default.found(default.refined("leaks", MOLES + BIRDS, LEAKS), "leaked-to-lvlms")
+    record_property("recall, precision", {"text": text, "majority": majority, "images": images})
     assert text[0] >= 0.9
     assert majority[0] >= 0.9
-    assert pictures[0] >= 0.9
-    assert pictures[1] >= 0.9
+    assert images[0] >= 0.9
+    assert images[1] >= 0.9
 
 
 def test_the_refined_world_ranks_better_with_fewer_items(
@@ -161,7 +163,7 @@ def test_the_refined_world_ranks_better_with_fewer_items(
     fallen = _fallen(default.refined("chance", MOLES, CHANCE_AWARE)) | doubted | twins
     fallen |= _fallen(default.refined("leaks", MOLES + BIRDS, LEAKS))
     kept = sorted(set(default.truths) - fallen)
-    sighted = default.scores.filter(pl.col("sight") == "image").select("item", "model", "score")
+    sighted = default.scores.filter(pl.col("modality") == "image").select("item", "model", "score")
     found = rankings(sighted, skill, kept)
     record_property(
         "tau", [[round(one.value or 0, 3) for one in (found.spoilt, found.refined, found.random)], len(kept)]

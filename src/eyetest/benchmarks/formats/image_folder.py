@@ -10,7 +10,7 @@ import msgspec
 from eyetest.benchmarks.folder import Benchmark, refuse_gold_list
 from eyetest.benchmarks.formats import Format
 from eyetest.benchmarks.formats.items_file import SheetTable
-from eyetest.benchmarks.images import CLASS_QUESTION, PICTURE_ENDINGS, ImageStore, pictures_below, spoken
+from eyetest.benchmarks.images import CLASS_QUESTION, IMAGE_ENDINGS, ImageStore, images_below, spoken
 from eyetest.benchmarks.rows import ItemReader, ReadOptions, plain_row
 from eyetest.benchmarks.rows.layout import KNOWN_COLUMNS
 from eyetest.errors import ExportError, InputError, short
@@ -29,7 +29,7 @@ class ImageFolder(Format):
     """The format itself."""
 
     name = "imagefolder"
-    summary = "pictures in folders named after their class, or beside metadata.csv or metadata.jsonl (file_name)"
+    summary = "images in folders named after their class, or beside metadata.csv or metadata.jsonl (file_name)"
     is_folder = True
 
     def recognises(self, folder: Path) -> bool:
@@ -53,7 +53,7 @@ class ImageFolder(Format):
         rows = []
         for item in benchmark:
             if len(item.images) != 1:
-                found = f"{len(item.images)} pictures; in an imagefolder each has exactly one"
+                found = f"{len(item.images)} images; in an imagefolder each has exactly one"
                 raise ExportError(f"item {short(item.id)} has {found}")
             rows.append(plain_row(item))
         several = any(isinstance(row.get("answer"), list) for row in rows)
@@ -78,7 +78,7 @@ class ImageFolderTable:
         self._root = root
         self._rows = list(_metadata_rows(root)) or list(_class_rows(root))
         if not self._rows:
-            raise InputError(f"{root} holds neither folders of pictures nor {' or '.join(_METADATA)}")
+            raise InputError(f"{root} holds neither folders of images nor {' or '.join(_METADATA)}")
         self.labelled = _ask_for_labels(self._rows)
         self.columns = tuple(dict.fromkeys(name for row in self._rows for name in row))
 
@@ -91,7 +91,7 @@ class ImageFolderTable:
 def _has_classes(root: Path) -> bool:
     """Whether images lie in folders of at least two names, at most a split and a class deep."""
     paths = (path for pattern in ("*/*", "*/*/*") for path in root.glob(pattern))
-    names = (path.parent.name for path in paths if path.suffix.lower() in PICTURE_ENDINGS)
+    names = (path.parent.name for path in paths if path.suffix.lower() in IMAGE_ENDINGS)
     classes = (name for name in names if name.lower() not in _SPLITS)
     first = next(classes, None)
     return any(name != first for name in classes)
@@ -107,20 +107,20 @@ def _metadata_rows(root: Path) -> Iterator[dict[str, Any]]:
     for path in _metadata(root):
         table = SheetTable(path)
         if _FILE not in table.columns:
-            raise InputError(f"{path} has no column {_FILE}, which says whose picture a row is about")
+            raise InputError(f"{path} has no column {_FILE}, which says whose image a row is about")
         folder = path.parent.relative_to(root)
         for row in table:
             values = dict(row.values)
             name = values.pop(_FILE, None)
             if not isinstance(name, str):
-                raise InputError(f"{row.where}: {_FILE}: found {short(name)}, expected the name of a picture")
+                raise InputError(f"{row.where}: {_FILE}: found {short(name)}, expected the name of an image")
             values |= {"image": (folder / name).as_posix()} | _split(folder.parts)
             yield {"id": values["image"], **values}
 
 
 def _class_rows(root: Path) -> Iterator[dict[str, Any]]:
     """One row per image: its folder is its class; a folder above it named like a split is its split."""
-    for path in pictures_below(root):
+    for path in images_below(root):
         name = path.relative_to(root)
         if path.parent.name.lower() in _SPLITS and len(name.parts) == 2:
             raise InputError(f"{root}: {name} lies in a split and in no folder of a class, and there is no metadata")

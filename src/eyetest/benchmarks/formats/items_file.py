@@ -61,7 +61,7 @@ class Jsonl(Format):
     def _write_items(self, benchmark: Benchmark, to: Path) -> None:
         with to.open("wb") as file:
             for item in benchmark:
-                file.write(msgspec.json.encode(plain_row(item) | _pictures(item)) + b"\n")
+                file.write(msgspec.json.encode(plain_row(item) | _images(item)) + b"\n")
 
 
 class Sheet(Jsonl):
@@ -90,7 +90,7 @@ class Sheet(Jsonl):
                 sheet.write([[as_cell(row.get(name, "")) for name in columns]])
 
 
-def _pictures(item: Item) -> dict[str, Any]:
+def _images(item: Item) -> dict[str, Any]:
     return {"images": [f"images/{image.filename}" for image in item.images]} if item.images else {}
 
 
@@ -99,7 +99,7 @@ def _sheet_row(item: Item) -> dict[str, Any]:
     row = plain_row(item, _is_column)
     if item.choices:
         row.pop("answer", None)
-    return row | _pictures(item)
+    return row | _images(item)
 
 
 def _is_column(name: str, value: Any) -> bool:

@@ -91,7 +91,7 @@ class TsvReader(ItemReader):
         try:
             return self._from_cell(cell)
         except ImageError as error:
-            if isinstance(error, MissingImage) and not self.pictures_required:
+            if isinstance(error, MissingImage) and not self.images_required:
                 return ()
             raise ItemError(row.where, "image", str(error), _EXPECTED_IMAGE) from None
 
@@ -130,9 +130,9 @@ class TsvReader(ItemReader):
     def _decode(self, cell: str | bytes) -> tuple[ImageRef, ...]:
         data = cell if isinstance(cell, bytes) else cell.encode()
         if data[:1] == b"[":
-            return self.pictures.load(data.decode("ascii", "replace"))
+            return self.loader.load(data.decode("ascii", "replace"))
         try:
-            return self.pictures.load(decode_base64(data))
+            return self.loader.load(decode_base64(data))
         except ImageError:
             if len(cell) <= _LONGEST_REFERENCE:
                 raise MissingImage(short(cell)) from None

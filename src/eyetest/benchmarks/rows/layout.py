@@ -1,7 +1,7 @@
 """Layout of a file: which column is the question, where the options are, how golds are given."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
 from string import ascii_uppercase
@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,15})?")
 Options = Sequence[str]
 
 KNOWN_COLUMNS: dict[str, tuple[str, ...]] = {
-    "id": ("id", "index", "question_id", "qid", "pid"),
+    "id": ("id", "index", "question_id", "qid", "pid", "item_id"),
     "question": ("question", "query", "prompt"),
     "images": ("images", "image", "image_path"),
     "options": ("options", "choices"),
@@ -38,11 +38,11 @@ KNOWN_COLUMNS: dict[str, tuple[str, ...]] = {
 _OWN_NAMES = dict.fromkeys(("correct_answer", "correct", "gold", "gold_answer"), "answer")
 _SEVERAL_COLUMNS = ("images", "options")
 _NUMBERED_IMAGES = tuple(f"image_{number}" for number in range(1, 27))
-_PICTURE_COLUMN = re.compile(
+_IMAGE_COLUMN = re.compile(
     r"(?:image|img|picture|photo)s?[ _-]?(?:path|file|file_?name|name|id|url|link|source)?s?|file[ _-]?name",
     re.IGNORECASE,
 )
-_PICTURE_FILE = re.compile(r"\S.*\.(?:jpe?g|png|gif|webp|bmp|tiff?)", re.IGNORECASE)
+_IMAGE_FILE = re.compile(r"\S.*\.(?:jpe?g|png|gif|webp|bmp|tiff?)", re.IGNORECASE)
 _LONGEST_NAME = 1024
 RESERVED = {name for names in KNOWN_COLUMNS.values() for name in names} | set(_NUMBERED_IMAGES) | set(ascii_uppercase)
 """Column names with a meaning; a tag of such a name is stored where it cannot be mistaken."""
@@ -61,7 +61,7 @@ class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The folder that image paths are relative to and may not leave; the file's own by default."""
     gold_style: GoldStyle | None = None
     gold_required: bool = True
-    pictures_required: bool = True
+    images_required: bool = True
     """Whether a named image that is missing is an error. Else its name is kept as a tag of the item."""
 
 
@@ -93,26 +93,26 @@ class ItemLayout(msgspec.Struct, frozen=True, kw_only=True):
         return {n: c if isinstance(c, str) else "+".join(c) for n, c in columns.items() if c}
 
 
-def is_picture_column(name: str) -> bool:
+def is_image_column(name: str) -> bool:
     """Whether a column has a name that is used for images."""
-    return _PICTURE_COLUMN.fullmatch(name.strip()) is not None
+    return _IMAGE_COLUMN.fullmatch(name.strip()) is not None
 
 
-def named_pictures(tags: dict[str, Any]) -> dict[str, str]:
+def named_images(tags: dict[str, Any]) -> dict[str, str]:
     """The image names among an item's tags, by tag: recognised by the tag's name or its value."""
     return {
         name: str(value[0] if isinstance(value, list) else value)
         for name, value in tags.items()
         if not isinstance(value, bool) and value not in (None, "", [], {})
-        if is_picture_column(name) or is_picture_file(value)
+        if is_image_column(name) or is_image_file(value)
     }
 
 
-def is_picture_file(value: Any) -> bool:
+def is_image_file(value: Any) -> bool:
     """Whether a value is the name of an image file, or a list that begins with one."""
     if isinstance(value, list) and value:
-        return is_picture_file(value[0])
-    return isinstance(value, str) and len(value) <= _LONGEST_NAME and bool(_PICTURE_FILE.fullmatch(value.strip()))
+        return is_image_file(value[0])
+    return isinstance(value, str) and len(value) <= _LONGEST_NAME and bool(_IMAGE_FILE.fullmatch(value.strip()))
 
 
 def parse_map(pairs: Iterable[str]) -> dict[str, str]:
@@ -130,11 +130,12 @@ def parse_map(pairs: Iterable[str]) -> dict[str, str]:
 
 def find_columns(columns: Sequence[str], options: ReadOptions, where: str) -> ItemLayout:
     """The column of each field: the user's mapping first, then known names."""
-    for name in options.drop:
-        if name not in columns:
-            raise InputError(f'{where}: {heading("drop")}: no column "{name}"; {nearest(name, columns)}')
+    wrong = [name for name in options.drop if name not in columns]
+    problems = [f'{heading("drop")}: no column "{name}"; {nearest(name, columns)}' for name in wrong]
     for field, names in options.fields.items():
-        _check_mapped(field, split_columns(names), columns, where)
+        problems += _unmapped(field, split_columns(names), columns)
+    if problems:
+        raise InputError(f"{where}: {'; '.join(problems)}")
     mapped = {column for value in options.fields.values() for column in split_columns(value)}
     free = [column for column in columns if column not in mapped and column not in options.drop]
     known = {name: name for name in free}
@@ -168,13 +169,12 @@ def no_question(columns: Sequence[str], where: str) -> NoQuestionError:
     )
 
 
-def _check_mapped(field: str, names: Sequence[str], columns: Sequence[str], where: str) -> None:
-    at = f"{where}: {heading('fields', field)}"
+def _unmapped(field: str, names: Sequence[str], columns: Sequence[str]) -> Iterator[str]:
+    """What is wrong with the columns that are mapped to a field."""
+    at = heading("fields", field)
     if len(names) > 1 and field not in _SEVERAL_COLUMNS:
-        raise InputError(f"{at}: only {' and '.join(_SEVERAL_COLUMNS)} may have several columns")
-    for name in names:
-        if name not in columns:
-            raise InputError(f'{at}: no column "{name}"; {nearest(name, columns)}')
+        yield f"{at}: only {' and '.join(_SEVERAL_COLUMNS)} may have several columns"
+    yield from (f'{at}: no column "{name}"; {nearest(name, columns)}' for name in names if name not in columns)
 
 
 def _usual_name(column: str) -> str:

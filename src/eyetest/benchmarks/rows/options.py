@@ -1,4 +1,4 @@
-"""Options of a row, in columns, one cell or the question; marks (``A. cat``, ``3) 12 cm``) of all are removed."""
+"""Options of a row, in columns, one cell or the question; letters (``A. cat``, ``3) 12 cm``) of all are removed."""
 
 import re
 import warnings
@@ -8,7 +8,7 @@ from itertools import takewhile
 from string import ascii_uppercase
 from typing import Any, NamedTuple
 
-from eyetest.benchmarks.rows.layout import ItemLayout, find_gold, is_missing, is_picture_column
+from eyetest.benchmarks.rows.layout import ItemLayout, find_gold, is_image_column, is_missing
 from eyetest.errors import ItemError, ReadingWarning, param, short
 from eyetest.records import MAX_CHOICES, letter
 from eyetest.tabular.literals import looks_like_list, parse_list
@@ -43,13 +43,13 @@ class Offered(NamedTuple):
     question: str  # without the options, if they were inside it
     names: tuple[str, ...] = ()  # the letters that the file gives the options; there may be gaps
     texts: tuple[str, ...] = ()
-    marks: tuple[str, ...] = ()  # the marks removed from the texts: ``1`` for ``1) cat``
-    cells: tuple[str, ...] = ()  # the options with their marks, as written in the file
+    letters: tuple[str, ...] = ()  # the letters removed from the texts: ``1`` for ``1) cat``
+    cells: tuple[str, ...] = ()  # the options with their letters, as written in the file
 
     @property
     def is_numbered(self) -> bool:
-        """Whether the file marks its options 1, 2, 3 …"""
-        return bool(self.marks) and self.marks[0].isdecimal()
+        """Whether the file letters its options 1, 2, 3 …"""
+        return bool(self.letters) and self.letters[0].isdecimal()
 
 
 def text_of(row: Row, column: str) -> str:
@@ -74,8 +74,8 @@ def offer(layout: ItemLayout, row: Row) -> Offered:
     options = _option_columns(layout, row)
     if not options:
         return _offer_inside(layout, row, question)
-    marked = without_marks(list(options.values()), list(options))
-    return Offered(question, tuple(options), marked.texts, marked.marks, tuple(options.values()))
+    marked = without_letters(list(options.values()), list(options))
+    return Offered(question, tuple(options), marked.texts, marked.letters, tuple(options.values()))
 
 
 def _option_columns(layout: ItemLayout, row: Row) -> dict[str, str]:
@@ -111,12 +111,12 @@ def by_own_mark(answer: Any, offered: Offered) -> tuple[int, ...] | None:
     if not offered.is_numbered or isinstance(answer, bool | list | tuple):
         return None
     said = str(answer).strip().strip("()[].: ")
-    return (offered.marks.index(said),) if said in offered.marks else None
+    return (offered.letters.index(said),) if said in offered.letters else None
 
 
 def without_mark(answer: Any, offered: Offered) -> Any:
     """An answer that repeats an option with its mark, as the option's text; any other as it is."""
-    if not offered.marks:
+    if not offered.letters:
         return answer
     if isinstance(answer, list | tuple):
         return [without_mark(part, offered) for part in answer]
@@ -151,7 +151,7 @@ def _listed_in(cell: str) -> list[str] | None:
 
 
 def plain_answers(offers: Sequence[tuple[Any, Offered]]) -> list[tuple[Any, Sequence[str]]]:
-    """Answers beside options, both without marks; the number of a numbered option as its letter, if all fit so."""
+    """Answers beside options, both without letters; the number of a numbered option as its letter, if all fit so."""
     numbered = [pair for pair in offers if pair[1].is_numbered and not is_missing(pair[0])]
     by_number = all(by_own_mark(answer, offered) for answer, offered in numbered)
     golds = [by_own_mark(*pair) if by_number else None for pair in offers]
@@ -178,31 +178,31 @@ def sampled(layout: ItemLayout, row: dict[str, Any]) -> Offered:
 
 
 class Marked(NamedTuple):
-    """Options without their marks, and the marks."""
+    """Options without their letters, and the letters."""
 
-    marks: tuple[str, ...]
+    letters: tuple[str, ...]
     texts: tuple[str, ...]
 
 
-def split_marks(options: Sequence[str], names: Sequence[str] = ()) -> Marked | None:
-    """The options without the marks that all of them have, by position or by the file's ``names``; else None."""
+def split_letters(options: Sequence[str], names: Sequence[str] = ()) -> Marked | None:
+    """The options without the letters that all of them have, by position or by the file's ``names``; else None."""
     for kind, expected, marked in _readings(options):
-        by_name = kind == "[A-Z]" and names and marked.marks == tuple(names)
-        if (marked.marks == expected or by_name) and _say_something(marked.texts):
+        by_name = kind == "[A-Z]" and names and marked.letters == tuple(names)
+        if (marked.letters == expected or by_name) and _say_something(marked.texts):
             return marked
     return None
 
 
-def bring_marks(options: Sequence[str]) -> bool:
-    """Whether all options have marks in one style, each a different one, in any order."""
+def bring_letters(options: Sequence[str]) -> bool:
+    """Whether all options have letters in one style, each a different one, in any order."""
     for _, expected, marked in _readings(options):
-        if sorted(marked.marks) == sorted(expected):
+        if sorted(marked.letters) == sorted(expected):
             return _say_something(marked.texts)
     return False
 
 
 def _readings(options: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...], Marked]]:
-    """Every kind and style of marks that all of two or more options have, with the expected marks."""
+    """Every kind and style of letters that all of two or more options have, with the expected letters."""
     for kind, mark in _MARKS if len(options) > 1 else ():
         for pattern in _patterns(kind, len(options)):
             matches = list(takewhile(bool, map(pattern.match, options)))
@@ -220,17 +220,17 @@ def _patterns(kind: str, options: int) -> Sequence[re.Pattern[str]]:
 
 
 def _say_something(rests: Sequence[str]) -> bool:
-    """Whether texts without their marks are still options: none is empty, a duplicate or half a sentence."""
+    """Whether texts without their letters are still options: none is empty, a duplicate or half a sentence."""
     stripped = [rest.strip() for rest in rests]
     return all(stripped) and len(set(stripped)) == len(stripped) and not any(map(_GOES_ON.match, stripped))
 
 
-def without_marks(options: Sequence[str], names: Sequence[str] = ()) -> Marked:
-    """The options as texts alone, and their outermost marks, if they have any."""
+def without_letters(options: Sequence[str], names: Sequence[str] = ()) -> Marked:
+    """The options as texts alone, and their outermost letters, if they have any."""
     outer: tuple[str, ...] = ()
     texts = tuple(options)
-    while (marked := split_marks(texts, names)) is not None:
-        outer, texts = outer or marked.marks, marked.texts
+    while (marked := split_letters(texts, names)) is not None:
+        outer, texts = outer or marked.letters, marked.texts
     return Marked(outer, texts)
 
 
@@ -292,7 +292,7 @@ def _on_lines(text: str) -> tuple[str, tuple[str, ...]] | None:
 
 
 def _in_running_text(text: str) -> tuple[str, tuple[str, ...]] | None:
-    """``What is it? (A) a cat (B) a dog``: consecutive marks, the last such run of the text."""
+    """``What is it? (A) a cat (B) a dog``: consecutive letters, the last such run of the text."""
     for mark, fewest in _RUN_MARKS:
         starts = _run_starts(text, r"(?<![\w(])", mark)  # a mark does not continue a word
         if len(starts) < fewest:
@@ -326,8 +326,8 @@ _OFTEN = 0.5  # a column in which more rows than this share end with a question 
 
 def is_gold_list(layout: ItemLayout, sample: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a file without a question column contains golds only: no images and no questions."""
-    pictures = (*layout.images, *filter(is_picture_column, layout.tag_columns))
-    if any(row.get(name) not in (None, "", []) for row in sample for name in pictures):
+    images = (*layout.images, *filter(is_image_column, layout.tag_columns))
+    if any(row.get(name) not in (None, "", []) for row in sample for name in images):
         return False
     columns = ([row.get(name) for row in sample] for name in layout.tag_columns)
     asked = (sum(isinstance(said, str) and bool(_ASKED.fullmatch(said)) for said in values) for values in columns)

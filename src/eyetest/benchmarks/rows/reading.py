@@ -20,8 +20,8 @@ from eyetest.benchmarks.rows.layout import (
     choose_style,
     find_columns,
     find_gold,
+    is_image_column,
     is_missing,
-    is_picture_column,
     no_question,
 )
 from eyetest.benchmarks.rows.options import (
@@ -56,8 +56,8 @@ def plan(rows: Rows, options: ReadOptions) -> ItemLayout:
     if not rows.columns:
         raise InputError(f"{rows.path.name} holds no items")
     layout = find_columns(rows.columns, options, rows.path.name)
-    maybe_pictures = [] if layout.images else [name for name in layout.tag_columns if is_picture_column(name)]
-    decisive = {layout.question, layout.answer, *layout.options, *maybe_pictures}
+    maybe_images = [] if layout.images else [name for name in layout.tag_columns if is_image_column(name)]
+    decisive = {layout.question, layout.answer, *layout.options, *maybe_images}
     if not layout.question:
         decisive |= {*layout.images, *layout.tag_columns}
     sample = _sample(rows, decisive)
@@ -70,7 +70,7 @@ def plan(rows: Rows, options: ReadOptions) -> ItemLayout:
         letters = count_letters(layout, rows, rows.path.name) if len(layout.options) < 2 else 0
         return msgspec.structs.replace(layout, letters=letters)
     root = options.images or rows.path.parent
-    if column := next((c for c in maybe_pictures if any(holds_pictures(row.get(c), root) for row in sample)), ""):
+    if column := next((c for c in maybe_images if any(holds_images(row.get(c), root) for row in sample)), ""):
         tags = tuple(name for name in layout.tag_columns if name != column)
         layout = msgspec.structs.replace(layout, images=(column,), tag_columns=tags)
     if not layout.options:
@@ -100,8 +100,8 @@ class ItemReader:
 
     def __init__(self, rows: Rows, options: ReadOptions, store: ImageStore) -> None:
         self.rows = rows
-        self.pictures = PictureLoader(store, options.images or rows.path.parent)
-        self.pictures_required = options.pictures_required
+        self.loader = ImageLoader(store, options.images or rows.path.parent)
+        self.images_required = options.images_required
         self.layout = plan(rows, options)
 
     def __iter__(self) -> Iterator[Row]:
@@ -117,13 +117,13 @@ class ItemReader:
         refs: list[ImageRef] = []
         for column in self.layout.images:
             try:
-                images = self.pictures.load(row.values.get(column))
+                images = self.loader.load(row.values.get(column))
             except ImageError as error:
-                if isinstance(error, MissingImage) and not self.pictures_required:
+                if isinstance(error, MissingImage) and not self.images_required:
                     return ()
                 raise ItemError(row.where, column, str(error), "a PNG, JPEG, GIF, WebP, BMP or TIFF") from None
             if images and missing:
-                raise ItemError(row.where, missing, "nothing", f"a picture, since {column} has one")
+                raise ItemError(row.where, missing, "nothing", f"an image, since {column} has one")
             missing = missing or ("" if images else column)
             refs.extend(images)
         return tuple(refs)
@@ -146,7 +146,7 @@ class ItemReader:
             history=_records(row, layout.history, tuple[Turn, ...]),
             description=text_of(row, layout.description),
             group=text_of(row, layout.group),
-            tags=_tags(layout, row) if images else {**_tags(layout, row), **_absent_pictures(layout, row)},
+            tags=_tags(layout, row) if images else {**_tags(layout, row), **_absent_images(layout, row)},
             lineage=_records(row, layout.lineage, tuple[Lineage, ...]),
         )
 
@@ -187,7 +187,7 @@ class ItemReader:
         return gold
 
 
-def _absent_pictures(layout: ItemLayout, row: Row) -> dict[str, Any]:
+def _absent_images(layout: ItemLayout, row: Row) -> dict[str, Any]:
     """The values of the image columns of a row without images: the names of missing files."""
     values = {column: row.values.get(column) for column in layout.images}
     names = {column: value.get("path") if isinstance(value, dict) else value for column, value in values.items()}
@@ -255,7 +255,7 @@ def _unfit(value: Any, depth: int = 0) -> str:
     return "bytes" if isinstance(value, bytes) else ""
 
 
-class PictureLoader:
+class ImageLoader:
     """Stores images given in any supported form."""
 
     def __init__(self, store: ImageStore, root: Path) -> None:
@@ -275,7 +275,7 @@ class PictureLoader:
             return self._from_struct(value)
         if isinstance(value, str):
             return self._from_text(value)
-        raise MissingImage(f"{short(value)} where a picture should be")
+        raise MissingImage(f"{short(value)} where an image should be")
 
     def _from_struct(self, value: dict[str, Any]) -> tuple[ImageRef, ...]:
         if value.get("bytes"):
@@ -320,12 +320,12 @@ class PictureLoader:
         return data
 
 
-def holds_pictures(value: Any, root: Path) -> bool:
+def holds_images(value: Any, root: Path) -> bool:
     """Whether a cell seems to hold images, or names of existing files."""
     if isinstance(value, list | tuple):
-        return any(holds_pictures(part, root) for part in value)
+        return any(holds_images(part, root) for part in value)
     if isinstance(value, dict):
-        return holds_pictures(value.get("bytes"), root) or holds_pictures(value.get("path"), root)
+        return holds_images(value.get("bytes"), root) or holds_images(value.get("path"), root)
     if isinstance(value, bytes):
         return bool(value)
     if not isinstance(value, str) or not value:

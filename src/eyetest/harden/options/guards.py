@@ -101,7 +101,7 @@ class Guard:
         return (
             ("no text", lambda text: not text.strip() or text.strip().casefold() in NOT_A_VALUE),
             ("too long", lambda text: len(text) > max(_LONGEST, *(2 * len(option) for option in self._options))),
-            ("shows a picture", lambda text: bool(image_numbers(text)) or "<image" in text.lower()),
+            ("shows an image", lambda text: bool(image_numbers(text)) or "<image" in text.lower()),
             ("speaks of other options", is_tied),
             ("is the same in another unit", lambda text: same_option(text, gold) == "other unit"),
             ("is an equal number", lambda text: same_option(text, gold) == "equal value"),
@@ -252,7 +252,7 @@ def _choice_case(item: Item, settings: OptionSettings) -> Case | LeftAlone:
     reasons: dict[LeftAlone, bool] = {
         "several golds": len(item.gold) > 1,
         "has enough options": case.need <= 0,
-        "pictures in options": any(choice.images or "<image" in choice.text.lower() for choice in item.choices),
+        "images in options": any(choice.images or "<image" in choice.text.lower() for choice in item.choices),
         "options tied to their order or letters": not can_reorder(msgspec.structs.replace(item, choices=rest)),
         "the gold speaks of other options": item.gold[0] in closing,
         "no other answers are possible": is_closed([choice.text for choice in rest], case.kind.name),

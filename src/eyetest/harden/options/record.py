@@ -16,7 +16,7 @@ LeftAlone = Literal[
     "has enough options",
     "no gold",
     "several golds",
-    "pictures in options",
+    "images in options",
     "options tied to their order or letters",
     "no other answers are possible",
     "the question names letters or number of its options",

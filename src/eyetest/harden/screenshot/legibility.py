@@ -49,7 +49,7 @@ def expected_text(blocks: Iterable[Mapping[str, Any]]) -> tuple[str, str]:
             if any(not isinstance(run, str) for run in block["runs"]):
                 return "", "formula"
             texts += block["runs"]
-        elif block["kind"] != "picture":
+        elif block["kind"] != "image":
             return "", "formula"
     text = " ".join(" ".join(texts).translate(_TYPEWRITTEN).split())
     if "\\" in text or any(unicodedata.category(sign) in ("Sm", "No") for sign in text if not sign.isascii()):
@@ -62,7 +62,7 @@ def read_back(
 ) -> list[PartLegibility]:
     """Legibility of each part of a page; those that reach ``enough`` at first are not read again."""
     boxes = composed.flat if isinstance(composed, Taken) else composed.boxes
-    page = _shares(engine.read(composed.picture), boxes, composed)
+    page = _shares(engine.read(composed.image), boxes, composed)
     known = engine.scripts()
     by_key = {(box.part, box.number): box for box in boxes}
     judged = []
@@ -142,4 +142,4 @@ def _cut_out(composed: Composed, box: Box) -> Image.Image:
         corners = composed.camera.seen(corners)
     size = (max(1, round(_ENLARGED * (right - left))), max(1, round(_ENLARGED * (bottom - top))))
     quad = tuple(float(value) for corner in corners for value in corner)
-    return composed.picture.transform(size, Image.Transform.QUAD, quad, Image.Resampling.BICUBIC)
+    return composed.image.transform(size, Image.Transform.QUAD, quad, Image.Resampling.BICUBIC)

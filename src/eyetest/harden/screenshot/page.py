@@ -36,9 +36,9 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True)
 class Composed:
-    """An item's page, and the boxes that layout gave its parts (question, hint, turn, picture, option)."""
+    """An item's page, and the boxes that layout gave its parts (question, hint, turn, image, option)."""
 
-    picture: Image.Image
+    image: Image.Image
     boxes: tuple[Box, ...]
 
 
@@ -93,8 +93,8 @@ class Typesetter:
             raise CannotShow("a formula is too wide for the page")
         if wide:
             raise CannotShow("a word is too wide for its line")
-        picture = _decoded(made)
-        return picture, _boxes(corners, resolution / _POINTS, picture.size)
+        image = _decoded(made)
+        return image, _boxes(corners, resolution / _POINTS, image.size)
 
 
 @cache
@@ -189,22 +189,22 @@ def _texture(pattern: int, near: tuple[int, ...], far: tuple[int, ...]) -> Image
     return tile
 
 
-def scaled(picture: Image.Image, size: tuple[int, int]) -> Image.Image:
+def scaled(image: Image.Image, size: tuple[int, int]) -> Image.Image:
     """An image in RGB at a size, transparency on white."""
-    if picture.mode not in ("RGB", "RGBA"):
-        picture = picture.convert("RGB" if picture.mode in ("L", "CMYK", "YCbCr") else "RGBA")
-    if picture.size != size:
-        picture = picture.resize(size, Image.Resampling.BICUBIC, reducing_gap=2.0)
-    if picture.mode == "RGBA":
+    if image.mode not in ("RGB", "RGBA"):
+        image = image.convert("RGB" if image.mode in ("L", "CMYK", "YCbCr") else "RGBA")
+    if image.size != size:
+        image = image.resize(size, Image.Resampling.BICUBIC, reducing_gap=2.0)
+    if image.mode == "RGBA":
         ground = Image.new("RGB", size, "white")
-        ground.paste(picture, mask=picture.getchannel("A"))
+        ground.paste(image, mask=image.getchannel("A"))
         return ground
-    return picture
+    return image
 
 
-def as_png(picture: Image.Image) -> bytes:
+def as_png(image: Image.Image) -> bytes:
     """Encode a page as PNG with one filter for all rows, in less than half of Pillow's time."""
-    values = np.asarray(picture)
+    values = np.asarray(image)
     height, width, _ = values.shape
     values = values.reshape(height, 3 * width)
     rows = np.full((height, 3 * width + 1), _UP, np.uint8)
@@ -219,7 +219,7 @@ def as_png(picture: Image.Image) -> bytes:
 
 LONGEST_PAGE = 20_000
 """In letters: a line counts as 40, an image as 800. Longer pages are refused as unreadable."""
-_LINE, _PICTURE = 40, 800
+_LINE, _IMAGE = 40, 800
 
 
 def compose(
@@ -232,7 +232,7 @@ def compose(
     """Compose the page of an item in a look, with its images. The gold is not used."""
     earlier = (text for turn in item.history for text in (turn.question, turn.answer))
     worth = sum(len(text) + _LINE * text.count("\n") for text in (*item.texts, *earlier))
-    if worth + _PICTURE * len(item.images) > LONGEST_PAGE:
+    if worth + _IMAGE * len(item.images) > LONGEST_PAGE:
         raise CannotShow("too long for one page")
     passages = Passages(item, letters_a_line(factors))
     if letters := missing(passages.text):
@@ -245,7 +245,7 @@ def compose(
     page, boxes = typesetter.set_page(data, float(factors["look_resolution"]))
     page = paint_background(page, factors, chance)
     for box in boxes:
-        if box.part == "picture":
+        if box.part == "image":
             left, top = round(box.left), round(box.top)
             size = (max(1, round(box.right) - left), max(1, round(box.bottom) - top))
             page.paste(scaled(opened(item.images[box.number - 1]), size), (left, top))

@@ -7,10 +7,10 @@ from typing import Any
 
 from eyetest.harden.screenshot.formulas import Formula, split_formulas, whole_formula
 from eyetest.prompts.building import Placer
-from eyetest.records import PLACEHOLDER, Item, Part, Picture, Words
+from eyetest.records import PLACEHOLDER, ImagePart, Item, Part, Words
 
 Block = dict[str, Any]
-"""A block of a ``kind``: paragraph, formula, table, code or picture."""
+"""A block of a ``kind``: paragraph, formula, table, code or image."""
 _MOST_COLUMNS = 12  # A table of more would not fit on any page; it is shown as it is written
 LONGEST_WORD = 24  # in letters; longer runs may be broken after so many, or sooner where lines are shorter
 _MEASURED = 6  # how many of the longest runs that cannot be broken the page measures against its lines
@@ -68,10 +68,10 @@ class Passages:
         self.unread, self._longest = 0, min(longest_word, LONGEST_WORD)
         self._words: list[str] = []
         earlier = [text for turn in item.history for text in (turn.question, turn.answer)]
-        self._parts: list[Part] = [Picture(image) for image in item.images]
+        self._parts: list[Part] = [ImagePart(image) for image in item.images]
         self._placer = Placer((*earlier, *item.texts), self._parts)
         self.direction = direction("\n".join(visible(one) for one in (*earlier, item.hint, item.question)))
-        self.pictures = [self._picture(part) for part in self._placer.unnamed]
+        self.images = [self._image(part) for part in self._placer.unnamed]
         self.turns = [{"question": self._part(t.question), "answer": self._part(t.answer)} for t in item.history]
         self.hint = self._part(item.hint)
         self.question = self._part(item.question)
@@ -87,7 +87,7 @@ class Passages:
 
     def as_data(self) -> dict[str, Any]:
         """Data of the page template."""
-        names = ("pictures", "turns", "hint", "question", "options", "language", "direction")
+        names = ("images", "turns", "hint", "question", "options", "language", "direction")
         words = _WORD.findall(self.text)
         pieces = {piece for word in words for piece in breakable(word, self._longest).split("\u200b")}
         widest = sorted(pieces, key=lambda piece: (-len(piece), piece))[:_MEASURED]
@@ -99,13 +99,13 @@ class Passages:
             if isinstance(part, Words):
                 blocks += self._blocks(visible(part.text).strip("\n "), whole=whole)
             else:
-                blocks.append(self._picture(part))
+                blocks.append(self._image(part))
         return blocks
 
-    def _picture(self, part: Part) -> Block:
-        assert isinstance(part, Picture)
+    def _image(self, part: Part) -> Block:
+        assert isinstance(part, ImagePart)
         number = next(number for number, one in enumerate(self._parts, 1) if one is part)
-        return {"kind": "picture", "number": number, "width": part.image.width, "height": part.image.height}
+        return {"kind": "image", "number": number, "width": part.image.width, "height": part.image.height}
 
     def _blocks(self, text: str, *, whole: bool) -> Iterator[Block]:
         """Code between fences, tables between lines of pipes, the rest as paragraphs."""

@@ -155,22 +155,22 @@ _SMALL = 96  # pixels of the larger side of what is smooth, before it is enlarge
 
 def photographed(composed: Composed, factors: Mapping[str, str], chance: Chance) -> Taken:
     """Photograph of the whole page, with its transformed boxes."""
-    camera = aim(composed.picture.size, _pose(factors, chance))
+    camera = aim(composed.image.size, _pose(factors, chance))
     left, top, right, bottom = camera.scene()
     surface = _screen if factors["look_scene"] == "screen" else _desk
-    scene = surface((right - left, bottom - top), (-left, -top), composed.picture, chance)
-    picture = camera.take(scene, (left, top))
+    scene = surface((right - left, bottom - top), (-left, -top), composed.image, chance)
+    image = camera.take(scene, (left, top))
     if factors["look_focus"] == "soft":
-        picture = picture.filter(_SOFT)
-    exposed = _exposed(picture, factors, chance)
+        image = image.filter(_SOFT)
+    exposed = _exposed(image, factors, chance)
     return Taken(exposed, camera.follow(composed.boxes), composed.boxes, camera)
 
 
-def encoded(picture: Image.Image, factors: Mapping[str, str]) -> bytes:
+def encoded(image: Image.Image, factors: Mapping[str, str]) -> bytes:
     """Encode the image as the camera's file, without metadata."""
     file = io.BytesIO()
     quality = _QUALITIES[factors["look_jpeg"]]
-    picture.save(file, "JPEG", quality=quality, subsampling="4:2:0" if quality < 75 else "4:4:4")
+    image.save(file, "JPEG", quality=quality, subsampling="4:2:0" if quality < 75 else "4:4:4")
     return file.getvalue()
 
 
@@ -193,11 +193,11 @@ def spread(values: NDArray[np.floating], size: tuple[int, int]) -> Floats:
 
 
 def per_channel(
-    picture: Image.Image, gains: Sequence[Floats | np.float32], added: Sequence[Floats | np.float32]
+    image: Image.Image, gains: Sequence[Floats | np.float32], added: Sequence[Floats | np.float32]
 ) -> Image.Image:
     """Multiply and shift each colour by its own amounts, several times faster than in one array."""
     bands = []
-    for band, gain, more in zip(picture.split(), gains, added, strict=True):
+    for band, gain, more in zip(image.split(), gains, added, strict=True):
         values = np.asarray(band, np.float32) * gain
         values += more
         bands.append(Image.fromarray(np.clip(values, 0, 255, out=values).astype(np.uint8)))
@@ -246,17 +246,17 @@ def _bands(size: tuple[int, int], chance: Chance) -> list[Floats]:
     return [spread(1 - strength * (1 + np.sin(phase + shift)), size) * rows for shift in (0.0, 0.9, 1.8)]
 
 
-def _exposed(picture: Image.Image, factors: Mapping[str, str], chance: Chance) -> Image.Image:
-    gain, glare = _light(picture.size, factors["look_light"], chance)
+def _exposed(image: Image.Image, factors: Mapping[str, str], chance: Chance) -> Image.Image:
+    gain, glare = _light(image.size, factors["look_light"], chance)
     tint = np.array(_TINTS[factors["look_tint"]]) * chance.uniform(0.985, 1.015, 3)
-    noise = chance.standard_normal((picture.height, picture.width), np.float32)
+    noise = chance.standard_normal((image.height, image.width), np.float32)
     noise *= _NOISES[factors["look_noise"]]
-    small = (picture.height // 4 + 1, picture.width // 4 + 1)
-    blotch = spread(chance.normal(0, _NOISES[factors["look_noise"]], small), picture.size)
-    lit = spread(gain * (1 - glare), picture.size)
-    veil = spread(255 * glare, picture.size) if glare.any() else np.float32(0)
+    small = (image.height // 4 + 1, image.width // 4 + 1)
+    blotch = spread(chance.normal(0, _NOISES[factors["look_noise"]], small), image.size)
+    lit = spread(gain * (1 - glare), image.size)
+    veil = spread(255 * glare, image.size) if glare.any() else np.float32(0)
     added = ((veil + noise) + blotch, veil + noise, (veil + noise) - blotch)
-    return per_channel(picture, [lit * np.float32(one) for one in tint], added)
+    return per_channel(image, [lit * np.float32(one) for one in tint], added)
 
 
 def _light(size: tuple[int, int], level: str, chance: Chance) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -287,43 +287,43 @@ _DOTS = 6  # pixels from one dot of a halftone to the next along a row
 def printed(composed: Composed, factors: Mapping[str, str], chance: Chance) -> Taken:
     """Scan of a print of the whole page, with its transformed boxes."""
     askew = chance.choice((-1, 1)) * chance.uniform(0.8, 2.2) if factors["look_skew"] == "skewed" else 0.0
-    camera = aim(composed.picture.size, Pose(roll=askew, margin=0.012))
+    camera = aim(composed.image.size, Pose(roll=askew, margin=0.012))
     left, top, right, bottom = camera.scene()
     lid = Image.new("RGB", (right - left, bottom - top), (255, 255, 255))
-    lid.paste(composed.picture, (-left, -top))
-    picture = camera.take(lid, (left, top))
-    inked = _inked(picture, factors["look_ink"], chance)
+    lid.paste(composed.image, (-left, -top))
+    image = camera.take(lid, (left, top))
+    inked = _inked(image, factors["look_ink"], chance)
     scanned = _on_paper(inked, factors, chance)
     return Taken(scanned, camera.follow(composed.boxes), composed.boxes, camera)
 
 
-def _inked(picture: Image.Image, level: str, chance: Chance) -> Image.Image:
+def _inked(image: Image.Image, level: str, chance: Chance) -> Image.Image:
     """The page on white, with greys as dots where the printer has none."""
     if level != "halftone":
-        return picture
+        return image
     steps = np.arange(_DOTS)
     turn = 2 * np.pi / _DOTS
     waves = np.cos(turn * (steps[:, None] + steps)) + np.cos(turn * (steps[:, None] - steps))
     screen = (128 + 42 * waves).astype(np.float32)
     shift = int(chance.integers(_DOTS))
-    times = (picture.height // _DOTS + 1, picture.width // _DOTS + 1)
+    times = (image.height // _DOTS + 1, image.width // _DOTS + 1)
     tiled = [np.tile(np.roll(screen, shift + 2 * channel, axis=1), times) for channel in range(3)]
-    dots = [tile[: picture.height, : picture.width] for tile in tiled]
-    return per_channel(picture, [np.float32(2.2)] * 3, [np.float32(128) - np.float32(2.2) * one for one in dots])
+    dots = [tile[: image.height, : image.width] for tile in tiled]
+    return per_channel(image, [np.float32(2.2)] * 3, [np.float32(128) - np.float32(2.2) * one for one in dots])
 
 
-def _on_paper(picture: Image.Image, factors: Mapping[str, str], chance: Chance) -> Image.Image:
-    width, height = picture.size
-    grain = spread(chance.normal(0, 3.0, (height // 2 + 1, width // 2 + 1)), picture.size)
+def _on_paper(image: Image.Image, factors: Mapping[str, str], chance: Chance) -> Image.Image:
+    width, height = image.size
+    grain = spread(chance.normal(0, 3.0, (height // 2 + 1, width // 2 + 1)), image.size)
     grain = grain + _specks((height, width), _SPECKS[factors["look_specks"]], chance)
-    light = _shadow(picture.size, factors["look_shadow"], chance)
+    light = _shadow(image.size, factors["look_shadow"], chance)
     density = np.float32(_INK[factors["look_ink"]])
     gains, added = [], []
     for tone in _PAPERS[factors["look_paper"]]:
         share = np.float32(tone / 255) * light
         gains.append(density * share)
         added.append((1 - density) * np.float32(255) * share + grain)
-    return per_channel(picture, gains, added)
+    return per_channel(image, gains, added)
 
 
 def _specks(shape: tuple[int, int], rate: float, chance: Chance) -> Floats:

@@ -146,7 +146,7 @@ _PAGE: dict[str, tuple[str, ...]] = {
     "look_contrast": ("full", "soft"),
     "look_resolution": ("1", "1.3"),
     "look_options": ("list", "columns", "cards", "chips"),
-    "look_marks": ("A.", "A)", "(A)", "circle"),
+    "look_letters": ("A.", "A)", "(A)", "circle"),
 }
 FACTORS: dict[Look, dict[str, tuple[str, ...]]] = {
     "screen": _PAGE,
@@ -289,11 +289,11 @@ def page_style(factors: Mapping[str, str], language: str) -> dict[str, Any]:
         "width": width,
         "margin": 18 if phone else 30,
         "line": narrowest_line(factors),
-        "picture": 460 if phone else 520,
-        "option_picture": 150 if phone else 190,
+        "image": 460 if phone else 520,
+        "option_image": 150 if phone else 190,
         "frame": factors["look_frame"],
         "options": factors["look_options"],
-        "marks": factors["look_marks"],
+        "letters": factors["look_letters"],
         "phone": phone,
         "colours": palette | {"text": _TEXTS[theme, factors["look_contrast"]], "muted": _MUTED[theme]},
     }

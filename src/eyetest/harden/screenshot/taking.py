@@ -119,7 +119,7 @@ class Studio:
         digest = hashlib.sha256(f"{self._settings.seed}\0{item.id}".encode()).digest()
         try:
             if sum(image.width * image.height for image in item.images) > MAX_ITEM_PIXELS:
-                raise CannotShow("its pictures are too large together")  # noqa: TRY301
+                raise CannotShow("its images are too large together")  # noqa: TRY301
             page, passages = compose(item, factors, random.Random(digest), self._typesetter, self._store.open)
         except (CannotShow, ImageError) as error:
             return Drawn(reason=str(error))
@@ -144,11 +144,11 @@ class Studio:
 def _taken(page: Composed, factors: Mapping[str, str], chance: np.random.Generator) -> tuple[Composed, bytes]:
     """The page in its look, decoded from its file, and that file."""
     if factors[LOOK] not in ("photo", "print"):
-        return page, as_png(page.picture)
+        return page, as_png(page.image)
     taken = (photographed if factors[LOOK] == "photo" else printed)(page, factors, chance)
-    file = encoded(taken.picture, factors)
+    file = encoded(taken.image, factors)
     with Image.open(io.BytesIO(file)) as seen:
-        return replace(taken, picture=seen.convert("RGB")), file
+        return replace(taken, image=seen.convert("RGB")), file
 
 
 def take_screenshots(

@@ -1,5 +1,5 @@
 """Chance hits of guessers with preferences, and detection of memorized answers. Preferences fall on distractors as
-often as on golds: `exceeding` counts decoys (wrong favourites as strong), `luck` uses the spread of choices,
+often as on golds: `exceeding` counts decoys (wrong favourites as strong), `chance` uses the spread of choices,
 `by_heart` fits how much of a benchmark each model has memorized (EM over all items, golds unseen).
 """
 
@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
-from scipy.special import gammaln, logsumexp
+import scipy
 
 from eyetest.measures.stats.intervals import Bools, Floats, Ints
 
@@ -24,13 +23,13 @@ class HitCounts(NamedTuple):
     """By item: right answers, all answers, golds and options."""
 
     hits: Ints
-    trials: Ints
+    samples: Ints
     golds: Ints
     options: Ints
 
     def kinds(self) -> tuple[Ints, Ints]:
-        """Items with equal chance, as trials, golds and options; and the kind of each item."""
-        columns = np.stack([self.trials, self.golds, self.options], axis=1)
+        """Items with equal chance, as samples, golds and options; and the kind of each item."""
+        columns = np.stack([self.samples, self.golds, self.options], axis=1)
         kinds, of_kind = np.unique(columns, axis=0, return_inverse=True)
         return kinds, of_kind.reshape(-1)
 
@@ -52,11 +51,11 @@ def favourites(counts: Ints, options: Ints) -> Favourites:
     most = together.max(axis=1, initial=0)
     leads = ((together == most[:, None]).sum(axis=1) == 1) & (most > 0)
     hits = np.take_along_axis(counts, best[:, None, None], axis=2)[:, :, 0]
-    trials = counts.sum(axis=2)
+    samples = counts.sum(axis=2)
     strength = np.zeros(len(best))
     for number in np.unique(options):
-        for asked in np.unique(trials[options == number]):
-            mine = (options[:, None] == number) & (trials == asked)
+        for asked in np.unique(samples[options == number]):
+            mine = (options[:, None] == number) & (samples == asked)
             surprise = -_tail(_log_chances(int(asked), taste, (int(number) - 1) * taste))
             strength += np.where(mine, surprise[np.where(mine, hits, 0)], 0.0).sum(axis=1)
     return Favourites(np.where(leads, best, -1), np.where(leads, np.round(strength, 9), -np.inf))
@@ -66,9 +65,9 @@ def dirichlet_multinomial(counts: Ints, tastes: Floats) -> Floats:
     """Log chance of choices in their order; an option without a taste does not exist."""
     there = tastes > 0
     prior = np.where(there, tastes, 1.0)
-    each = np.where(there, gammaln(counts + prior) - gammaln(prior), 0.0).sum(axis=-1)
+    each = np.where(there, scipy.special.gammaln(counts + prior) - scipy.special.gammaln(prior), 0.0).sum(axis=-1)
     among = tastes.sum(axis=-1)
-    return np.asarray(each + gammaln(among) - gammaln(among + counts.sum(axis=-1)))
+    return np.asarray(each + scipy.special.gammaln(among) - scipy.special.gammaln(among + counts.sum(axis=-1)))
 
 
 def exceeding(
@@ -111,14 +110,14 @@ def _dependent(taken: Bools, right: Bools, strength: Floats, chances: Floats, cl
     return float((1 + (several - 1) * alike)[several > 0].max(initial=1.0))
 
 
-def luck(counted: HitCounts, tastes: Floats) -> Floats:
+def chance(counted: HitCounts, tastes: Floats) -> Floats:
     """For each item, the chance of so many hits by guessing with such tastes and beliefs."""
     kinds, of_kind = counted.kinds()
     chances = np.ones(len(counted.hits))
-    for number, (trials, right, offered) in enumerate(kinds.tolist()):
+    for number, (samples, right, offered) in enumerate(kinds.tolist()):
         mine = of_kind == number
-        logs = [_log_chances(trials, right * taste, (offered - right) * taste) for taste in _TASTES.tolist()]
-        logs += [_log_believed(trials, right, offered, belief) for belief in _BELIEFS]
+        logs = [_log_chances(samples, right * taste, (offered - right) * taste) for taste in _TASTES.tolist()]
+        logs += [_log_believed(samples, right, offered, belief) for belief in _BELIEFS]
         chances[mine] = np.minimum(tastes @ np.exp([_tail(one) for one in logs]), 1.0)[counted.hits[mine]]
     return chances
 
@@ -157,34 +156,36 @@ def _believed(chosen: Ints, there: Bools, belief: tuple[float, float]) -> Floats
         np.where(there[:, option], dirichlet_multinomial(chosen, there * (taste + firm * one)), -np.inf)
         for option, one in enumerate(np.eye(chosen.shape[1]))
     ]
-    return np.asarray(logsumexp(each, axis=0) - np.log(there.sum(axis=1)))
+    return np.asarray(scipy.special.logsumexp(each, axis=0) - np.log(there.sum(axis=1)))
 
 
 def _low_side(hits: Ints, kinds: Ints, of_kind: Ints, taste: float) -> float:
     """Log likelihood of the hits at or below what guessing gives, given that they are."""
     total = 0.0
-    for number, (trials, golds, options) in enumerate(kinds):
-        upto = trials * golds // options
+    for number, (samples, golds, options) in enumerate(kinds):
+        upto = samples * golds // options
         low = hits[(of_kind == number) & (hits <= upto)]
-        chances = _log_chances(int(trials), golds * taste, (options - golds) * taste)[: upto + 1]
-        total += float((chances[low] - logsumexp(chances)).sum())
+        chances = _log_chances(int(samples), golds * taste, (options - golds) * taste)[: upto + 1]
+        total += float((chances[low] - scipy.special.logsumexp(chances)).sum())
     return total
 
 
-def _log_believed(trials: int, golds: int, options: int, belief: tuple[float, float]) -> Floats:
+def _log_believed(samples: int, golds: int, options: int, belief: tuple[float, float]) -> Floats:
     """Log chance of 0, 1, … hits where one unknown option is believed."""
     taste, firm = belief
     right, wrong = golds * taste, (options - golds) * taste
     if golds == options:
-        return _log_chances(trials, right, wrong)
-    hit, missed = (_log_chances(trials, right + on_gold, wrong + firm - on_gold) for on_gold in (firm, 0.0))
+        return _log_chances(samples, right, wrong)
+    hit, missed = (_log_chances(samples, right + on_gold, wrong + firm - on_gold) for on_gold in (firm, 0.0))
     return np.asarray(np.logaddexp(np.log(golds / options) + hit, np.log(1 - golds / options) + missed))
 
 
-def _log_chances(trials: int, right: float, wrong: float) -> Floats:
+def _log_chances(samples: int, right: float, wrong: float) -> Floats:
     """Log chance of 0, 1, … hits by tastes for right and wrong options."""
-    counts = np.arange(trials + 1)
-    return stats.betabinom.logpmf(counts, trials, right, wrong) if wrong else np.where(counts == trials, 0.0, -np.inf)
+    counts = np.arange(samples + 1)
+    if not wrong:
+        return np.where(counts == samples, 0.0, -np.inf)
+    return np.asarray(scipy.stats.betabinom.logpmf(counts, samples, right, wrong))
 
 
 def _tail(log_chances: Floats) -> Floats:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, logit
 
 from eyetest.measures.stats.intervals import Floats, Ints, one_thread
 
@@ -109,12 +109,13 @@ def suspicion(
     some = slice(None, None, max(-(-int((number - 1).sum()) // _ROWS), 1))
     with one_thread():
         first = _ratios(panel._replace(sizes=(panel.sizes[0], 0)), np.ones(chosen.shape[1]), some)
-        weights = independence(chosen[some], number[some], gold[some], expit(-first[some] - logit(_GENEROUS)))
+        sound = scipy.special.expit(-first[some] - scipy.special.logit(_GENEROUS))
+        weights = independence(chosen[some], number[some], gold[some], sound)
         ratios = _ratios(panel, weights, some)
     shares = panel.shares(weights)
     shares[np.arange(len(gold)), gold] = -1.0
     known = (chosen >= 0) @ weights >= INDEPENDENT
-    flawed = np.where(known, expit(ratios + logit(prior)), np.nan)
+    flawed = np.where(known, scipy.special.expit(ratios + scipy.special.logit(prior)), np.nan)
     return Suspicion(ratios, shares.argmax(axis=1), flawed, float(weights.sum()), prior)
 
 
@@ -203,7 +204,7 @@ def _ridge_logistic(rows: Floats, labels: Floats, weights: Floats, penalties: Fl
     """Coefficients by Newton's method, in bounded steps."""
     found = np.zeros(rows.shape[1])
     for _ in range(_STEPS):
-        likely = expit(rows @ found)
+        likely = scipy.special.expit(rows @ found)
         slope = rows.T @ (weights * (labels - likely)) - penalties * found
         curvature = (rows * (weights * likely * (1 - likely))[:, None]).T @ rows + np.diag(penalties)
         step = np.linalg.solve(curvature, slope)

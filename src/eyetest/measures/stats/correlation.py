@@ -6,8 +6,8 @@ from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from eyetest.measures.stats.intervals import Floats
 from eyetest.measures.stats.ranking import DECIMALS
@@ -39,7 +39,7 @@ def spearman(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> CorrelationEsti
     a, b, n, defined = _pairs(x, y)
     if not defined:
         return CorrelationEstimate(None, None, None, n, None)
-    a, b = stats.rankdata(a), stats.rankdata(b)
+    a, b = scipy.stats.rankdata(a), scipy.stats.rankdata(b)
     rho = _linear(a, b)
     if n <= _FEW_PAIRS:  # the share of all orders in which ranks go together at least as closely
         a, b = a - a.mean(), b - b.mean()
@@ -56,7 +56,7 @@ def kendall(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> CorrelationEstim
     a, b, n, defined = _pairs(x, y)
     if not defined:
         return CorrelationEstimate(None, None, None, n, None)
-    test = stats.kendalltau(a, b)
+    test = scipy.stats.kendalltau(a, b)
     tau = float(np.round(test.statistic, DECIMALS))
     return CorrelationEstimate(tau, *_bounds(tau, 0.437, n - 4, level, 1 - 4 / (n * (n - 1))), n, float(test.pvalue))
 
@@ -83,7 +83,7 @@ def _linear(a: Floats, b: Floats) -> float:
 def _student(r: float, n: int) -> float:
     if abs(r) == 1:
         return 0.0
-    return float(2 * stats.t.sf(abs(r) * np.sqrt((n - 2) / (1 - r**2)), n - 2))
+    return float(2 * scipy.stats.t.sf(abs(r) * np.sqrt((n - 2) / (1 - r**2)), n - 2))
 
 
 def _bounds(
@@ -92,7 +92,7 @@ def _bounds(
     """Interval on the artanh scale, variance ``spread / freedom``; ``perfect``: inner end where |r| = 1."""
     if freedom < 1:
         return None, None
-    half = float(stats.norm.ppf((1 + level) / 2)) * np.sqrt(spread / freedom)
+    half = float(scipy.stats.norm.ppf((1 + level) / 2)) * np.sqrt(spread / freedom)
     with np.errstate(divide="ignore"):
         centre = np.arctanh(np.clip(r, -perfect, perfect))
     low, high = float(np.tanh(centre - half)), float(np.tanh(centre + half))

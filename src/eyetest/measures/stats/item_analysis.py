@@ -5,8 +5,8 @@ P(right) = σ(aθ + d), fitted by marginal EM with priors a ~ N(1, ½²) within 
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, log_expit
 
 from eyetest.measures.stats.intervals import Floats, one_thread
 
@@ -87,7 +87,7 @@ def abilities(posterior: Floats) -> tuple[Floats, Floats]:
 
 def probabilities(slopes: Floats, intercepts: Floats, at: ArrayLike) -> Floats:
     """The chance that each ability gets each item right: items × abilities."""
-    return np.asarray(expit(np.outer(slopes, np.asarray(at, float)) + intercepts[:, None]), float)
+    return np.asarray(scipy.special.expit(np.outer(slopes, np.asarray(at, float)) + intercepts[:, None]), float)
 
 
 def _split(responses: ArrayLike) -> tuple[Floats, Floats]:
@@ -117,7 +117,7 @@ def _posterior(right: Floats, asked: Floats, slopes: Floats, intercepts: Floats,
     for start in range(0, len(right), _ITEMS_AT_ONCE):
         some = slice(start, start + _ITEMS_AT_ONCE)
         logits = np.outer(slopes[some], at) + intercepts[some, None]
-        logs += right[some].T @ logits + asked[some].T @ log_expit(-logits)
+        logs += right[some].T @ logits + asked[some].T @ scipy.special.log_expit(-logits)
     likely = np.exp(logs - logs.max(1, keepdims=True))
     return np.asarray(likely / likely.sum(1, keepdims=True), float)
 

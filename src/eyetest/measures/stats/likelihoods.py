@@ -1,4 +1,4 @@
-"""Log-probabilities of choices (answers × choices; −inf: impossible, nan: no choice) and the prior of marks."""
+"""Log-probabilities of choices (answers × choices; −inf: impossible, nan: no choice) and the prior of letters."""
 
 from typing import NamedTuple
 
@@ -48,25 +48,25 @@ _ROUNDING = 1e-9
 
 
 class MarkPrior(NamedTuple):
-    """Prior of marks: ``logs`` sum to 0; ``shares`` are probabilities with their intervals."""
+    """Prior of letters: ``logs`` sum to 0; ``shares`` are probabilities with their intervals."""
 
     logs: Floats
     shares: list[IntervalEstimate]
 
 
 def item_terms(logs: Floats, shown: Ints) -> Floats:
-    """An item's least squares for its marks (matrix, right side) from log-probabilities by order and mark."""
-    orders, marks = logs.shape
+    """An item's least squares for its letters (matrix, right side) from log-probabilities by order and mark."""
+    orders, letters = logs.shape
     known = np.isfinite(logs).ravel()
     values = logs.ravel()[known]
-    cell = np.arange(orders * marks)[known]
-    others = np.zeros((len(cell), orders + marks))
-    others[np.arange(len(cell)), cell // marks] = 1
+    cell = np.arange(orders * letters)[known]
+    others = np.zeros((len(cell), orders + letters))
+    others[np.arange(len(cell)), cell // letters] = 1
     others[np.arange(len(cell)), orders + shown.ravel()[known]] = 1
-    of_mark = np.eye(marks)[cell % marks]
+    of_mark = np.eye(letters)[cell % letters]
     both = np.column_stack((of_mark, values))
     left = both - others @ np.linalg.lstsq(others, both, rcond=None)[0]
-    return np.concatenate(((left[:, :marks].T @ left[:, :marks]).ravel(), left[:, :marks].T @ left[:, marks]))
+    return np.concatenate(((left[:, :letters].T @ left[:, :letters]).ravel(), left[:, :letters].T @ left[:, letters]))
 
 
 def mark_prior(
@@ -75,19 +75,22 @@ def mark_prior(
     """The prior from the terms of all items, its interval by resampling; None where it is not identified."""
     sums = cluster_sums(terms, clusters)
     total = sums.sum(axis=0)
-    marks = int((np.sqrt(4 * len(total) + 1) - 1) / 2)
-    if np.linalg.matrix_rank(total[: marks**2].reshape(marks, marks), tol=_ROUNDING * max(len(terms), 1)) < marks - 1:
+    letters = int((np.sqrt(4 * len(total) + 1) - 1) / 2)
+    if (
+        np.linalg.matrix_rank(total[: letters**2].reshape(letters, letters), tol=_ROUNDING * max(len(terms), 1))
+        < letters - 1
+    ):
         return None
-    drawn = np.concatenate([_solved(times @ sums, marks) for times in weights(len(sums), resamples, seed)])
-    (logs,) = _solved(total[None], marks)
+    drawn = np.concatenate([_solved(times @ sums, letters) for times in weights(len(sums), resamples, seed)])
+    (logs,) = _solved(total[None], letters)
     effective = float(effective_clusters(np.unique(np.asarray(clusters), return_counts=True)[1]))
     bounds = [percentiles(column, level, effective) for column in among_choices(drawn).T]
     shares = zip(among_choices(logs[None])[0].tolist(), bounds, strict=True)
     return MarkPrior(logs, [IntervalEstimate(value, *ends, len(terms)) for value, ends in shares])
 
 
-def _solved(sums: Floats, marks: int) -> Floats:
+def _solved(sums: Floats, letters: int) -> Floats:
     """Least squares of each row of sums; undetermined coefficients are 0."""
-    matrices, sides = sums[:, : marks**2].reshape(-1, marks, marks), sums[:, marks**2 :]
+    matrices, sides = sums[:, : letters**2].reshape(-1, letters, letters), sums[:, letters**2 :]
     inverse = np.linalg.pinv(matrices, rcond=_ROUNDING, hermitian=True)
     return np.asarray(np.einsum("kij,kj->ki", inverse, sides))

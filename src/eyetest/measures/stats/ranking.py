@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
-from scipy.special import entr
 
 from eyetest.measures.stats.intervals import NOTHING, Bools, Floats, IntervalEstimate, column_means, resampled_means
 from eyetest.measures.stats.paired import every_pair, holm
@@ -85,7 +84,7 @@ def ranks(scores: ArrayLike, ties: Ties = "average") -> Floats:
     values = np.asarray(scores, float)
     missing = np.isnan(values)
     falling = np.where(missing, np.inf, -np.round(values, DECIMALS))
-    return np.where(missing, np.nan, stats.rankdata(falling, method=ties, axis=-1))
+    return np.where(missing, np.nan, scipy.stats.rankdata(falling, method=ties, axis=-1))
 
 
 def mean_ranks(scores: Floats) -> tuple[Floats, Floats]:
@@ -198,7 +197,7 @@ def entropies(counts: ArrayLike, options: ArrayLike | None = None) -> Entropies:
     known = np.full(len(table), np.nan) if options is None else np.asarray(options, float)
     total, seen = table.sum(axis=1), (table > 0).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        plain = entr(table / total[:, None]).sum(axis=1)
+        plain = scipy.special.entr(table / total[:, None]).sum(axis=1)
         most = np.log(known)
         corrected = np.fmin(plain + (seen - 1) / (2 * total), most)
         normalised = np.where(known >= 2, plain / most, np.nan)

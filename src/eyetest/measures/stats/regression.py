@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from eyetest.measures.stats.intervals import NOTHING, Floats, IntervalEstimate, Ints, cluster_sums
 
@@ -78,8 +78,9 @@ def _fitted(values: Floats, around: Floats, part: Floats, clusters: ArrayLike, l
     errors = np.sqrt(np.clip(np.einsum("ij,jk,ik->i", contrasts, covariance, contrasts), 0, None))
     shares = cluster_sums(np.square(contrasts @ inverse[own]).T, clusters)
     matter = np.minimum(shares.sum(axis=0) ** 2 / np.square(shares).sum(axis=0) - 1, freedom)
-    p = float(stats.f.sf(more / (count - 1) / (left / freedom), count - 1, freedom)) if left > _TOLERANCE else None
-    reach = stats.t.ppf((1 + level) / 2, np.maximum(matter, _TOLERANCE))
+    tested = left > _TOLERANCE
+    p = float(scipy.stats.f.sf(more / (count - 1) / (left / freedom), count - 1, freedom)) if tested else None
+    reach = scipy.stats.t.ppf((1 + level) / 2, np.maximum(matter, _TOLERANCE))
     estimates = [
         IntervalEstimate(value, *((value - half, value + half) if half > 0 and worth >= 1 else (None, None)))
         for value, half, worth in zip(effects.tolist(), (errors * reach).tolist(), matter.tolist(), strict=True)
@@ -111,7 +112,7 @@ def slope_within(
     if g < 2 or sums @ sums <= (_ROUNDING * spread) ** 2:
         return IntervalEstimate(slope, None, None, len(scores)), count
     error = float(np.sqrt(sums @ sums * g / (g - 1))) / spread
-    reach = float(stats.t.ppf((1 + level) / 2, g - 1)) * error
+    reach = float(scipy.stats.t.ppf((1 + level) / 2, g - 1)) * error
     return IntervalEstimate(slope, slope - reach, slope + reach, len(scores)), count
 
 

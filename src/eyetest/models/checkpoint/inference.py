@@ -249,22 +249,22 @@ class Weighing:
 
 Way = Callable[[Sequence[PromptGroup]], Pending]
 _SAME = {torch.float32: 1e-3, torch.float64: 1e-6}
-_SAME_IN_HALF = 0.1  # allowed difference of two ways' log-probabilities, averaged over the tokens of a trial
+_SAME_IN_HALF = 0.1  # allowed difference of two ways' log-probabilities, averaged over the tokens of a sample
 
 
-def fastest_way(model: Any, device: Any, trial: Sequence[PromptGroup], *, may_compile: bool) -> tuple[str, Way]:
-    """The first way whose results on a trial equal those of one pass per continuation, and its name."""
+def fastest_way(model: Any, device: Any, sample: Sequence[PromptGroup], *, may_compile: bool) -> tuple[str, Way]:
+    """The first way whose results on a sample equal those of one pass per continuation, and its name."""
     plain = Weighing(model, device)
     ways: dict[str, Callable[[], Way]] = {
         "compiled trees": lambda: Weighing(model, device, compiled=True).in_trees,
         "trees": lambda: plain.in_trees,
         "kept keys and values": lambda: plain.with_cache,
     }
-    expected = _all(plain.one_by_one(trial)())
+    expected = _all(plain.one_by_one(sample)())
     for name in list(ways)[0 if may_compile else 1 :]:
         try:
             way = ways[name]()
-            apart = np.abs(_all(way(trial)()) - expected).mean()
+            apart = np.abs(_all(way(sample)()) - expected).mean()
         except Exception:  # noqa: S112 (models and compilers raise errors of any class)
             continue
         if apart <= _SAME.get(model.dtype, _SAME_IN_HALF):
@@ -303,7 +303,7 @@ def _only(head: Any, at: tuple[Any, Any]) -> Iterator[None]:
         handle.remove()
 
 
-class Written(msgspec.Struct, frozen=True):
+class Completion(msgspec.Struct, frozen=True):
     """An answer: its tokens, whether the model ended it, and the likeliest tokens where requested."""
 
     tokens: list[int]
@@ -341,7 +341,7 @@ def _nucleus(logs: Any, top_p: float) -> Any:
 
 
 @torch.inference_mode()
-def write(model: Any, tokenizer: Any, prompts: Sequence[RenderedPrompt], wishes: Sequence[Wish]) -> list[Written]:
+def write(model: Any, tokenizer: Any, prompts: Sequence[RenderedPrompt], wishes: Sequence[Wish]) -> list[Completion]:
     """Answers to prompts whose tensors fit together and that may be equally long."""
     given = _left_padded(prompts, tokenizer.pad_token_id or 0, model)
     told = any(wish.likeliest is not None for wish in wishes)
@@ -363,7 +363,7 @@ def write(model: Any, tokenizer: Any, prompts: Sequence[RenderedPrompt], wishes:
     return [_written(row, ends, wish, of_row) for row, wish, of_row in zip(new, wishes, logs, strict=True)]
 
 
-def _written(row: list[int], ends: set[int], wish: Wish, logs: Any) -> Written:
+def _written(row: list[int], ends: set[int], wish: Wish, logs: Any) -> Completion:
     length = next((at for at, token in enumerate(row) if token in ends), len(row))
     told = []
     if wish.likeliest is not None and logs is not None:
@@ -371,7 +371,7 @@ def _written(row: list[int], ends: set[int], wish: Wish, logs: Any) -> Written:
             best = logs[at].topk(wish.likeliest)
             others = list(zip(best.indices.tolist(), best.values.tolist(), strict=True))
             told.append((float(logs[at, row[at]]), others))
-    return Written(row[:length], length < len(row), told)
+    return Completion(row[:length], length < len(row), told)
 
 
 def _ends(model: Any, tokenizer: Any) -> set[int]:

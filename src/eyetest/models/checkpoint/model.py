@@ -11,8 +11,8 @@ from typing import Any
 from eyetest.errors import EyetestError
 from eyetest.models.base import Call, CallError, Surroundings, weighed_response
 from eyetest.models.checkpoint.loading import Checkpoint, check_settings, identity, load, wish_of
-from eyetest.models.checkpoint.rendering import RenderedPrompt, Renderer, names_of_pictures
-from eyetest.records import GreyPicture, Likelihood, Message, ModelEntry, Prompt, Response, Words
+from eyetest.models.checkpoint.rendering import RenderedPrompt, Renderer, names_of_images
+from eyetest.records import GrayImage, Likelihood, Message, ModelEntry, Prompt, Response, Words
 
 _OWN = ("dtype", "device", "batch_tokens", "compile")
 _BATCH_TOKENS = {"cuda": 16_384, "cpu": 2_048}  # tokens per pass; halved where they do not fit into memory
@@ -28,14 +28,14 @@ class CheckpointModel:
     batch = 256
 
     def __init__(self, name: str, entry: ModelEntry, checkpoint: Checkpoint, surroundings: Surroundings) -> None:
-        self.name, self.entry, self._checkpoint, self._pictures = name, entry, checkpoint, surroundings.pictures
+        self.name, self.entry, self._checkpoint, self._images = name, entry, checkpoint, surroundings.images
         check_settings("transformers", entry.sampling, _OWN)
         self._dtype = str(entry.sampling.get("dtype", checkpoint.dtype))
         self.settings = identity(entry, checkpoint, _OWN)
         self.way = ""  # how likelihoods are computed; known once open
         self._device_lock = Lock()
         self._workers = ThreadPoolExecutor(_BATCHES, "checkpoint")
-        self._hands = ThreadPoolExecutor(_HANDS, "checkpoint-pictures")
+        self._hands = ThreadPoolExecutor(_HANDS, "checkpoint-images")
 
     async def open(self) -> None:
         """Load the weights and test how likelihoods can be computed."""
@@ -53,13 +53,13 @@ class CheckpointModel:
         self._network, processor = load(self._checkpoint, device, self._dtype)
         known = self._network.config
         mark = getattr(known, "image_token_id", None) or getattr(known, "image_token_index", None)
-        self._renderer = Renderer(processor, self._pictures, picture_token=mark)
+        self._renderer = Renderer(processor, self._images, image_token=mark)
         self._budget = int(
             self.entry.sampling.get("batch_tokens") or _BATCH_TOKENS.get(device.partition(":")[0], 4_096)
         )
         may_compile = self.entry.sampling.get("compile", device.startswith("cuda"))
         self.way, self._weigh = inference.fastest_way(
-            self._network, torch.device(device), self._trial(), may_compile=may_compile
+            self._network, torch.device(device), self._sample(), may_compile=may_compile
         )
 
     async def close(self) -> None:
@@ -107,7 +107,7 @@ class CheckpointModel:
         alike: dict[object, list[Call]] = {}
         for call in {call.id: call for call in calls}.values():
             prompt = call.request.prompt
-            alike.setdefault((names_of_pictures(prompt) or call.item.id, bool(prompt.candidates)), []).append(call)
+            alike.setdefault((names_of_images(prompt) or call.item.id, bool(prompt.candidates)), []).append(call)
         for parts in self._hands.map(self._prepare, alike.values()):
             yield from parts
 
@@ -117,7 +117,7 @@ class CheckpointModel:
         except CallError as error:
             return [(calls, error)]
         except EyetestError as error:
-            return [(calls, CallError("picture", str(error)))]
+            return [(calls, CallError("image", str(error)))]
         if not rendered[0].continuations:
             return [(calls, rendered)]
         groups: dict[tuple[int, ...], list[tuple[Call, RenderedPrompt]]] = {}
@@ -192,9 +192,9 @@ class CheckpointModel:
         half = len(batch) // 2
         return [*self._fitting(batch[:half], work), *self._fitting(batch[half:], work)]
 
-    def _trial(self) -> list[Any]:
+    def _sample(self) -> list[Any]:
         """Two questions about a grey image with answers of several lengths, to test a way."""
-        eyes = (GreyPicture(96, 64),) if self._renderer.sees else ()
+        eyes = (GrayImage(96, 64),) if self._renderer.sees else ()
         prompts = [
             Prompt((Message("user", (*eyes, Words(asked))),), candidates=("two", "two birds", "a bird, or none"))
             for asked in ("What is to be seen? Say it in a word.", "What is to be seen? Be brief.")

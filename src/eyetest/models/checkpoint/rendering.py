@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from eyetest.models.base import CallError, Pictures, pictures_of
+from eyetest.models.base import CallError, Images, images_of
 from eyetest.models.trie import shared_start
-from eyetest.records import Message, Picture, Prompt, Words
+from eyetest.records import ImagePart, Message, Prompt, Words
 
 # What a processor returns about tokens; everything else is about images
 _LANGUAGE = ("input_ids", "attention_mask", "token_type_ids", "mm_token_type_ids", "position_ids")
@@ -39,15 +39,15 @@ class RenderedPrompt(msgspec.Struct, frozen=True):
 class Renderer:
     """How a checkpoint writes prompts. In text-only use each image stays the template's placeholder."""
 
-    def __init__(self, processor: Any, pictures: Pictures | None, *, picture_token: int | None = None) -> None:
-        self._processor, self._pictures, self._picture_token = processor, pictures, picture_token
+    def __init__(self, processor: Any, images: Images | None, *, image_token: int | None = None) -> None:
+        self._processor, self._images, self._image_token = processor, images, image_token
         self.tokenizer = getattr(processor, "tokenizer", processor)
         self.sees = self.tokenizer is not processor
         self._talks = bool(processor.chat_template)
 
     def render(self, prompts: Sequence[Prompt]) -> list[RenderedPrompt]:
         """Prompts with the same images as tokens, each with its candidates; what follows the images is read anew."""
-        if not self.sees and any(map(pictures_of, prompts)):
+        if not self.sees and any(map(images_of, prompts)):
             raise CallError("bad-request", "this checkpoint has no eyes: it reads text alone")
         first: _Base | None = None
         rendered = []
@@ -64,20 +64,20 @@ class Renderer:
         return rendered
 
     def _base(self, prompt: Prompt, text: str, alone: list[int]) -> "_Base":
-        shown = pictures_of(prompt)
+        shown = images_of(prompt)
         settings = {"return_tensors": "pt", "add_special_tokens": not self._talks}
-        if self._pictures is None:
+        if self._images is None:
             return _Base(alone, alone, 0, {}, {}, None)
         if shown:
-            pictures = [self._pictures.open(part) for part in shown]
-            given = dict(self._processor(text=[text], images=[pictures], **settings))
+            images = [self._images.open(part) for part in shown]
+            given = dict(self._processor(text=[text], images=[images], **settings))
         else:
             given = dict(self.tokenizer([text], **settings))
         tokens = given["input_ids"][0].tolist()
         kinds = {name: given[name][0].tolist() for name in _LANGUAGE[2:] if name in given}
         vision = {name: tensor for name, tensor in given.items() if name not in _LANGUAGE}
-        last = max((at + 1 for at, token in enumerate(tokens) if token == self._picture_token), default=0)
-        return _Base(tokens, alone, last or (len(tokens) if vision else 0), kinds, vision, self._picture_token)
+        last = max((at + 1 for at, token in enumerate(tokens) if token == self._image_token), default=0)
+        return _Base(tokens, alone, last or (len(tokens) if vision else 0), kinds, vision, self._image_token)
 
     def _continuations(self, prompt: Prompt, base: "_Base") -> list[Continuation]:
         """Each candidate after the prompt; its tokens are those that hold any of its characters."""
@@ -125,11 +125,11 @@ class Renderer:
         return "\n\n".join((*written, begun))
 
 
-def names_of_pictures(prompt: Prompt) -> tuple[str, ...]:
+def names_of_images(prompt: Prompt) -> tuple[str, ...]:
     """The identities of a prompt's images, which are equal for equal images."""
     return tuple(
-        part.image.sha256 if isinstance(part, Picture) else f"grey {part.width} × {part.height}"
-        for part in pictures_of(prompt)
+        part.image.sha256 if isinstance(part, ImagePart) else f"grey {part.width} × {part.height}"
+        for part in images_of(prompt)
     )
 
 

@@ -52,7 +52,7 @@ class OpenAIModel:
     knows_items = False
 
     def __init__(self, name: str, entry: ModelEntry, surroundings: Surroundings) -> None:
-        self.name, self.entry, self._pictures = name, entry, surroundings.pictures
+        self.name, self.entry, self._images = name, entry, surroundings.images
         target, url = parse_target(target_of(entry.spec))
         learn_address(url)
         learn_values(entry.sampling)
@@ -153,5 +153,5 @@ class OpenAIModel:
         self.refusals = {"likelihood": _NO_WAY, "first-token": _NO_WAY}
 
     def _data_url(self, part: Any) -> bytes:
-        url: bytes = self._pictures.data_url(part)
+        url: bytes = self._images.data_url(part)
         return url

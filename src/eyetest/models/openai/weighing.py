@@ -9,11 +9,11 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from eyetest.models.base import CallError, grey_url, pictures_of
+from eyetest.models.base import CallError, grey_url, images_of
 from eyetest.models.openai.connection import Connection, encode
 from eyetest.models.replies import read_completion
 from eyetest.models.trie import Beginning, shared_start, side_by_side
-from eyetest.records import GreyPicture, Likelihood, Message, Part, Picture, Prompt, Words
+from eyetest.records import GrayImage, ImagePart, Likelihood, Message, Part, Prompt, Words
 from eyetest.records.request import IMPOSSIBLE
 from eyetest.records.tables import Method
 
@@ -26,7 +26,7 @@ _ANSWERING = (
     *("max_tokens", "max_completion_tokens", "min_tokens", "logprobs", "top_logprobs"),
     *("presence_penalty", "frequency_penalty", "repetition_penalty", "logit_bias"),
 )
-DataUrl = Callable[[Picture | GreyPicture], bytes]
+DataUrl = Callable[[ImagePart | GrayImage], bytes]
 
 
 def chat_messages(messages: Sequence[Message], data_url: DataUrl, detail: str | None = None) -> list[dict[str, Any]]:
@@ -205,20 +205,20 @@ class Leaders:
     @asynccontextmanager
     async def turn(self, prompt: Prompt) -> AsyncIterator[None]:
         """Wait for the first call, or be it."""
-        picture = next((part.image.sha256 for part in pictures_of(prompt) if isinstance(part, Picture)), "")
-        if not picture:
+        image = next((part.image.sha256 for part in images_of(prompt) if isinstance(part, ImagePart)), "")
+        if not image:
             yield
-        elif before := self._first.get(picture):
+        elif before := self._first.get(image):
             await before.wait()
             yield
         else:
-            self._first[picture] = done = asyncio.Event()
+            self._first[image] = done = asyncio.Event()
             while len(self._first) > _LEADERS_KEPT:
                 self._first.popitem(last=False)[1].set()
             try:
                 yield
             except BaseException:
-                self._first.pop(picture, None)
+                self._first.pop(image, None)
                 raise
             finally:
                 done.set()
@@ -277,7 +277,7 @@ class SglangServer(Way):
         begun, texts = await self._begin(prompt, settings), list(dict.fromkeys(prompt.candidates))
         body = {"prompt": [begun, *(begun + text for text in texts)], "add_special_tokens": False}
         before, *read = (await self._ask("tokenize", body, _Tokens[list[list[int]]])).tokens
-        shown, usage = pictures_of(prompt), Usage()
+        shown, usage = images_of(prompt), Usage()
         urls = [msgspec.Raw(b'"%s"' % self._data_url(part)) for part in shown]
 
         def given(text: str, tokens: Sequence[int]) -> dict[str, Any]:
@@ -293,7 +293,7 @@ class SglangServer(Way):
             asked = given(begun + text, tokens) | {"return_logprob": True, "logprob_start_len": start}
             scored = ((await self._generate(asked, usage)).input_token_logprobs or [])[1:]
             if [token for _, token, _ in scored] != tokens[alike:]:
-                raise CallError("bad-request", "SGLang reads the answer otherwise behind a picture")
+                raise CallError("bad-request", "SGLang reads the answer otherwise behind an image")
             logs = [log for log, *_ in scored][: 1 if prompt.first_token else None]
             return sum_of(logs), len(logs)
 
@@ -356,7 +356,7 @@ class LlamaServer(Way):
     async def _weigh(self, prompt: Prompt, settings: Mapping[str, Any], marker: str) -> CandidateWeights:
         body = {**template_settings(settings), "messages": with_stand_in(prompt)}
         begun = before_answer((await self._ask("apply-template", body, _Rendered)).prompt, "llama.cpp")
-        shown = pictures_of(prompt)
+        shown = images_of(prompt)
         head, mark, tail = begun.rpartition(marker) if shown else ("", "", begun)
         before = await self._read(tail, is_whole=not shown)
         data = [msgspec.Raw(b'"%s"' % self._data_url(part).partition(b",")[2]) for part in shown]
@@ -419,5 +419,5 @@ class TopLogprobs(Way):
             raise CallError("bad-request", "no log-probabilities beside the answer")
         first = reply.likelihoods[:1]
         listed = {token.strip(): log for token, log in sorted(first[0].others, key=lambda one: one[1])}
-        usage, marks = Usage(reply.tokens_in or 0, reply.tokens_out or 0), prompt.candidates
-        return CandidateWeights([listed.get(mark) for mark in marks], [1] * len(marks), usage, first)
+        usage, letters = Usage(reply.tokens_in or 0, reply.tokens_out or 0), prompt.candidates
+        return CandidateWeights([listed.get(mark) for mark in letters], [1] * len(letters), usage, first)

@@ -1,5 +1,6 @@
 """Datasets as data: files, reader and reformer of each, in one YAML file in this folder."""
 
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
@@ -7,8 +8,6 @@ from typing import Annotated, Any
 import msgspec
 
 from eyetest.errors import InputError, nearest
-from eyetest.reform.readers import READERS
-from eyetest.reform.reformers import REFORMERS
 from eyetest.store.handwritten import convert, parse_yaml, read_text
 
 _ENDING = ".yaml"
@@ -40,13 +39,16 @@ class Dataset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     reformer: str
     settings: dict[str, Any] = {}
     files: str = ""  # which of the publisher's files hold the annotations
-    pictures: str = ""  # source and layout of the images
+    images: str = ""  # source and layout of the images
     url: str = ""
     licence: str = ""
     aliases: tuple[str, ...] = ()
 
     def checked(self, where: str) -> tuple[msgspec.Struct, msgspec.Struct]:
         """Settings of the reader and the reformer, or a line on what is wrong."""
+        from eyetest.reform.readers import READERS  # noqa: PLC0415 (a list of datasets needs neither)
+        from eyetest.reform.reformers import REFORMERS  # noqa: PLC0415
+
         for kind, name, known in (("reader", self.reader, READERS), ("reformer", self.reformer, REFORMERS)):
             if name not in known:
                 raise InputError(f'{where}: no {kind} named "{name}"; {nearest(name, known)}')
@@ -68,9 +70,14 @@ def load_dataset(name: str) -> Dataset:
     return dataset
 
 
+def described_datasets() -> dict[str, dict[str, Any]]:
+    """The descriptions in the catalogue by name, unchecked, so that no reader and no reformer is loaded."""
+    return {name: _described(name)[1] for name in dataset_names()}
+
+
 def _described(name: str) -> tuple[str, dict[str, Any]]:
     """The file and the description of a dataset, completed by that of the dataset named under ``like``."""
-    known = {_plain(entry): entry for entry in dataset_names()}
+    known = _known()
     if name.lower().endswith((_ENDING, ".yml")):
         where, text = name, read_text(Path(name))
     elif entry := known.get(_plain(name)) or _aliases().get(_plain(name)):
@@ -86,6 +93,12 @@ def _described(name: str) -> tuple[str, dict[str, Any]]:
             raise InputError(f'{where}: no dataset "{like}" in the catalogue; {hint}')
         described = _merged(_described(str(like))[1], {"aliases": [], **described})
     return where, described
+
+
+@cache
+def _known() -> dict[str, str]:
+    """Names in the catalogue by their plain spelling."""
+    return {_plain(entry): entry for entry in dataset_names()}
 
 
 def _merged(ours: Any, theirs: Any) -> Any:

@@ -296,7 +296,7 @@ class ClassDistractors:
         elif worst.advantage > _LEAK:
             self.notes.append(
                 f"some classes are so frequent that naming the most frequent option is right in "
-                f"{percent(1 / hard.options + worst.advantage)}, by luck in {percent(1 / hard.options)}"
+                f"{percent(1 / hard.options + worst.advantage)}, by chance in {percent(1 / hard.options)}"
             )
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from eyetest.errors import short
-from eyetest.records import AskModel, Item, Message, OptionProvenance, Picture, Prompt, Response, Words
+from eyetest.records import AskModel, ImagePart, Item, Message, OptionProvenance, Prompt, Response, Words
 from eyetest.reform.distractors.words import differs
 from eyetest.store.handwritten import convert, parse_yaml
 
@@ -206,7 +206,7 @@ def _filled(one: WantedOptions, words: str, kept: Sequence[str], **more: str) ->
     whole = re.sub(r"\{(present|turned_down)\}", lambda match: blocks[match[1]], words)
     known = {"question": one.item.question, "answer": one.gold, "options": options, **more}
     text = re.sub(r"\{(\w+)\}", lambda match: known.get(match[1], match[0]), whole)
-    return Prompt((Message("user", (*map(Picture, one.item.images), Words(text.strip()))),))
+    return Prompt((Message("user", (*map(ImagePart, one.item.images), Words(text.strip()))),))
 
 
 @cache

@@ -39,11 +39,11 @@ def _steps(key: str, article: Values) -> Iterator[Annotation]:
             {"headline": step, "img": PurePosixPath(str(images.get(number) or "")).name}
             for number, step in enumerate(article["step_list"])
         ]
-        yield from _pictured(key, first_of(article, "problem_title|article_title"), steps)
+        yield from _imaged(key, first_of(article, "problem_title|article_title"), steps)
         return
     for number, method in enumerate(article["methods"], 1):
         steps = [step | {"img": _image(key, step)} for step in method.get("steps") or ()]
-        yield from _pictured(f"{key}:{number}", method.get("name") or first_of(article, "title|goal"), steps)
+        yield from _imaged(f"{key}:{number}", method.get("name") or first_of(article, "title|goal"), steps)
 
 
 def _image(key: str, step: Values) -> str:
@@ -53,7 +53,7 @@ def _image(key: str, step: Values) -> str:
     return f"{key}/image/{step['img']}" if step.get("img") else ""
 
 
-def _pictured(key: str, title: Any, steps: list[Values]) -> Iterator[Annotation]:
+def _imaged(key: str, title: Any, steps: list[Values]) -> Iterator[Annotation]:
     headlines = tuple(str(step["headline"]).strip() for step in steps)
     for number, step in enumerate(steps):
         if step["img"]:
@@ -70,7 +70,7 @@ class MochegSettings(FileSettings, frozen=True):
     """Amount of evidence with a claim."""
 
     paragraphs: Annotated[int, msgspec.Meta(ge=0)] = 3  # of the evidence in words, from the first on
-    pictures: Annotated[int, msgspec.Meta(ge=1)] = 1
+    images: Annotated[int, msgspec.Meta(ge=1)] = 1
 
 
 @reads(
@@ -91,7 +91,7 @@ def _read_mocheg(files: AnnotationFiles, settings: MochegSettings) -> Annotation
             evidence = dict.fromkeys(str(row.get("Evidence") or "").strip() for row in rows)
             yield Annotation(
                 id=key,
-                images=tuple(relevant.get(key, [f"{key}-proof"])[: settings.pictures]),
+                images=tuple(relevant.get(key, [f"{key}-proof"])[: settings.images]),
                 question=str(rows[0][_CLAIM]).strip(),
                 hint="\n".join(list(filter(None, evidence))[: settings.paragraphs]),
                 label=str(rows[0][_LABEL] or ""),

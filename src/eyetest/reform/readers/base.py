@@ -274,7 +274,7 @@ def most_common(answers: Sequence[str]) -> str:
     return max(answers, key=answers.count, default="")
 
 
-def picture(value: Any) -> str | bytes:
+def image_of(value: Any) -> str | bytes:
     """An image as a file names or holds it: a name, a number, bytes, or a table's ``{bytes, path}``."""
     if isinstance(value, dict):
         value = value.get("bytes") or value.get("path") or ""

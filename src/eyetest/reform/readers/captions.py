@@ -11,9 +11,9 @@ from eyetest.reform.annotation import Annotation, Annotations, FileSettings
 from eyetest.reform.readers.base import (
     AnnotationFiles,
     first_of,
+    image_of,
     lists_objects,
     name_of,
-    picture,
     reads,
     size_of,
     texts,
@@ -37,10 +37,10 @@ def _read_captions(files: AnnotationFiles, settings: FileSettings) -> Annotation
     if documents:
         return _merged(record for document in documents for record in _from_document(document))
     if tokens := files.texts(_TOKEN):
-        lines = (match for path in tokens for match in files.matches(path, _TOKEN, "a picture, #, a caption"))
+        lines = (match for path in tokens for match in files.matches(path, _TOKEN, "an image, #, a caption"))
         return _merged(_record(match[1], match[3]) for match in lines)
     if bars := files.texts(_BARS_HEADER):
-        expected = "a picture, |, a number, |, a caption"
+        expected = "an image, |, a number, |, a caption"
         lines = (match for path in bars for match in files.matches(path, _BARS, expected))
         return _merged(_record(match[1], match[3]) for match in lines if not _BARS_HEADER.fullmatch(match[0]))
     expected = "captions: COCO's or Karpathy's JSON, a .token file, or a table with image and caption"
@@ -54,14 +54,14 @@ def _record(name: str, caption: str) -> Annotation:
 
 def _merged(records: Iterable[Annotation]) -> Annotations:
     """One record per image; files have a line or an entry for each of its captions."""
-    pictures: dict[str, Annotation] = {}
+    images: dict[str, Annotation] = {}
     captions: dict[str, list[str]] = {}
     for record in records:
-        pictures.setdefault(record.id, record)
+        images.setdefault(record.id, record)
         captions.setdefault(record.id, []).extend(record.captions)
 
     def merged() -> Iterator[Annotation]:
-        for key, record in pictures.items():
+        for key, record in images.items():
             yield msgspec.structs.replace(record, captions=tuple(captions[key]))
 
     return Annotations(merged)
@@ -128,7 +128,7 @@ def _from_textcaps(entries: list[Values]) -> Iterator[Annotation]:
 
 
 def _from_row(row: Values, number: str) -> Annotation:
-    image = next((shown for key in _IMAGES.split("|") if row.get(key) and (shown := picture(row[key]))), "")
+    image = next((shown for key in _IMAGES.split("|") if row.get(key) and (shown := image_of(row[key]))), "")
     captions = first_of(row, _CAPTIONS)
     if isinstance(captions, str):
         captions = parse_list(captions, quoted=True) or captions

@@ -87,8 +87,8 @@ def _solutions(files: AnnotationFiles, _: dict[str, str]) -> list[tuple[str, str
 
 def _lines(files: AnnotationFiles, _: dict[str, str]) -> list[tuple[str, str]]:
     paths = files.texts(_LABELLED)
-    pairs = (match.groups() for path in paths for match in files.matches(path, _LABELLED, "a picture and its class"))
-    return [(picture, label) for picture, label in pairs]
+    pairs = (match.groups() for path in paths for match in files.matches(path, _LABELLED, "an image and its class"))
+    return [(image, label) for image, label in pairs]
 
 
 def _ground_truth(files: AnnotationFiles, numbers: dict[str, str]) -> list[tuple[str, str]]:
@@ -103,10 +103,10 @@ def _ground_truth(files: AnnotationFiles, numbers: dict[str, str]) -> list[tuple
 
 
 def _records(pairs: list[tuple[str, str]], classes: dict[str, ClassLabel], named: Any) -> Iterator[Annotation]:
-    for picture, label in pairs:
-        key = picture.removesuffix(".JPEG")
+    for name, label in pairs:
+        key = name.removesuffix(".JPEG")
         tags = {"synset": label} if label in classes else {}
-        image = picture if "." in picture else f"{picture}.JPEG"
+        image = name if "." in name else f"{name}.JPEG"
         yield Annotation(id=key, images=(image,), label=named(label) if label else "", tags=tags)
 
 

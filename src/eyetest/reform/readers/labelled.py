@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from eyetest.benchmarks.images import pictures_below, spoken
+from eyetest.benchmarks.images import images_below, spoken
 from eyetest.reform.annotation import Annotation, Annotations, ClassLabel, FileSettings
-from eyetest.reform.readers.base import AnnotationFiles, first_of, name_of, picture, reads
+from eyetest.reform.readers.base import AnnotationFiles, first_of, image_of, name_of, reads
 from eyetest.reform.readers.binaries import read_mat
 
 Naming = Callable[[Any], str]  # name of a class given by number or by name
@@ -61,7 +61,7 @@ def from_folders(files: AnnotationFiles, named: Naming, classes: tuple[ClassLabe
         (path.relative_to(root).as_posix(), path.parent.name)
         for root in files.named
         if root.is_dir()
-        for path in pictures_below(root)
+        for path in images_below(root)
     ]
     if not images:
         return None
@@ -81,7 +81,7 @@ def from_tables(files: AnnotationFiles, named: Naming, classes: tuple[ClassLabel
         for number, row in entries.numbered("-", alone=True):
             key = name_of(row, "image_id|id|filename|file_name", number)
             image, label = first_of(row, _IMAGES), first_of(row, _LABELS)
-            shown = picture(image) if image is not None else ""
+            shown = image_of(image) if image is not None else ""
             yield Annotation(id=key, images=(shown or key,), label="" if label in (None, -1) else named(label))
 
     return Annotations(records, classes or listed(record.label for record in records()))
@@ -101,13 +101,13 @@ def _is_names_by_number(document: Any) -> bool:
     )
 
 
-@reads("folder", "pictures in folders named after their class")
+@reads("folder", "images in folders named after their class")
 def _read_folder(files: AnnotationFiles, settings: FileSettings) -> Annotations:
     """One record per image; the name of its folder is its class."""
-    return files.required(from_folders(files, spoken), "a folder that holds folders of pictures, one a class")
+    return files.required(from_folders(files, spoken), "a folder that holds folders of images, one a class")
 
 
-@reads("pets", "Oxford-IIIT Pets' lists: picture, class, species, breed")
+@reads("pets", "Oxford-IIIT Pets' lists: image, class, species, breed")
 def _read_pets(files: AnnotationFiles, settings: FileSettings) -> Annotations:
     """One record per image; its breed is in its name."""
     if lists := files.texts(_PET):

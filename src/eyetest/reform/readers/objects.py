@@ -12,9 +12,9 @@ from eyetest.reform.readers.base import (
     AnnotationFiles,
     Entries,
     first_of,
+    image_of,
     lists_objects,
     name_of,
-    picture,
     reads,
     size_of,
     texts,
@@ -84,7 +84,7 @@ class Reference(NamedTuple):
     """One object that expressions refer to."""
 
     id: str
-    picture: str | bytes
+    image: str | bytes
     box: Box | None
     expressions: tuple[str, ...]
     label: str = ""
@@ -106,7 +106,7 @@ def _by_image(references: Iterable[Reference]) -> Annotations:
     """One record per reference, with the boxes of all references in its image."""
     images: dict[str | bytes, list[Reference]] = defaultdict(list)
     for reference in references:
-        images[reference.picture].append(reference)
+        images[reference.image].append(reference)
 
     def records() -> Iterator[Annotation]:
         for image, several in images.items():
@@ -154,7 +154,7 @@ def _from_references(entries: list[Values], files: AnnotationFiles) -> Iterator[
         box = (known or entry).get("bbox")
         yield Reference(
             id=str(entry["ref_id"]),
-            picture=name or str(entry["image_id"]),
+            image=name or str(entry["image_id"]),
             box=_box(box, corners=known is None and not _CORNERS.isdisjoint(entry)) if box else None,
             expressions=_expressions(entry["sentences"]),
             label=names.get(entry.get("category_id"), ""),
@@ -168,7 +168,7 @@ def _from_tables(entries: Entries) -> Iterator[Reference]:
         image = first_of(row, _IMAGES)
         yield Reference(
             id=name_of(row, "ref_id|question_id|id", number),
-            picture=_OBJECT_NUMBER.sub(r"\1\2", image) if isinstance(image, str) else picture(image),
+            image=_OBJECT_NUMBER.sub(r"\1\2", image) if isinstance(image, str) else image_of(image),
             box=_box(row["bbox"], corners=not _CORNERS.isdisjoint(row)) if row["bbox"] else None,
             expressions=_expressions(first_of(row, _EXPRESSIONS)),
             size=size_of(row),

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 
 from eyetest.reform.annotation import Annotation, Annotations, ClassLabel, Exchange, FileSettings
-from eyetest.reform.readers.base import AnnotationFiles, first_of, most_common, name_of, picture, reads, texts
+from eyetest.reform.readers.base import AnnotationFiles, first_of, image_of, most_common, name_of, reads, texts
 from eyetest.tabular.table import Values, kind_of
 
 _CLEVR_ANSWERS = {
@@ -78,7 +78,7 @@ def _vqa_record(question: Values, answered: Values, subset: str) -> Annotation:
     own = str(answered.get("multiple_choice_answer") or "").strip()
     entry = question | answered
     number = entry.get("image_id")
-    image = picture(entry["image"]) if entry.get("image") else str(entry["image_id"])
+    image = image_of(entry["image"]) if entry.get("image") else str(entry["image_id"])
     if not entry.get("image") and subset and str(number).isdigit():
         image = f"COCO_{subset}_{int(entry['image_id']):012d}.jpg"
     tags = {name: answered[name] for name in ("question_type", "answer_type") if answered.get(name)}
@@ -100,7 +100,7 @@ class VqaDialogueSettings(FileSettings, frozen=True):
 
 @reads(
     "vqa-dialogue",
-    "VQA v2's pair of files, the questions about a picture put together into a dialogue",
+    "VQA v2's pair of files, the questions about an image put together into a dialogue",
     VqaDialogueSettings,
 )
 def _read_vqa_dialogue(files: AnnotationFiles, settings: VqaDialogueSettings) -> Annotations:
@@ -182,7 +182,7 @@ def _viquae_record(entry: Values, articles: dict[str, str], *, knowledge: bool) 
     hint = (own[0] if own else articles.get(str(entry.get("wikidata_id")), "")) if knowledge else ""
     return Annotation(
         id=str(entry["id"]),
-        images=(picture(entry["image"]),),
+        images=(image_of(entry["image"]),),
         question=str(entry["input"]).strip(),
         hint=hint if len(hint) <= _LONGEST_HINT else f"{hint[:_LONGEST_HINT].rpartition(' ')[0]} …",
         answers=tuple(dict.fromkeys((*gold, *texts(first.get("answer"))))),

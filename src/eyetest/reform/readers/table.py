@@ -12,7 +12,7 @@ import msgspec
 from eyetest.benchmarks.images import spoken
 from eyetest.errors import InputError, nearest, short
 from eyetest.reform.annotation import Annotation, Annotations, FileSettings
-from eyetest.reform.readers.base import AnnotationFiles, Entries, file_names, most_common, picture, reads, texts
+from eyetest.reform.readers.base import AnnotationFiles, Entries, file_names, image_of, most_common, reads, texts
 from eyetest.reform.readers.labelled import listed
 from eyetest.tabular.literals import parse_list
 from eyetest.tabular.table import Values
@@ -141,7 +141,7 @@ class _Mapper:
         if isinstance(value, str):
             value = parse_list(value, quoted=bool(self._settings.keys)) or value
         if name == "images":
-            return tuple(image for image in map(picture, _listed(value)) if image)
+            return tuple(image for image in map(image_of, _listed(value)) if image)
         if name == "options":
             return tuple("" if option is None else str(option) for option in _listed(value))
         found = texts(_counted(_decoded(value)))

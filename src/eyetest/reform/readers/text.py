@@ -10,7 +10,16 @@ import msgspec
 
 from eyetest.errors import InputError
 from eyetest.reform.annotation import Annotation, Annotations, FileSettings, Region
-from eyetest.reform.readers.base import AnnotationFiles, file_names, first_of, name_of, picture, reads, size_of, texts
+from eyetest.reform.readers.base import (
+    AnnotationFiles,
+    file_names,
+    first_of,
+    image_of,
+    name_of,
+    reads,
+    size_of,
+    texts,
+)
 from eyetest.reform.readers.binaries import read_mat
 from eyetest.tabular.table import Values
 
@@ -25,9 +34,7 @@ _WORDS = "instances|GroundTruth|text|label"
 _SPLITS = {"training_data": "train", "testing_data": "test"}
 
 
-@reads(
-    "scene-text", "words in pictures: ICDAR's or MMOCR's text files, IIIT5K's .mat, or a table of pictures and texts"
-)
+@reads("scene-text", "words in images: ICDAR's or MMOCR's text files, IIIT5K's .mat, or a table of images and texts")
 def _read_scene_text(files: AnnotationFiles, settings: FileSettings) -> Annotations:
     """One record per word, as the file transcribes it."""
     boxed = [path for path in files.ending(".txt") if _QUADRILATERAL.match(next(files.lines(path), ""))]
@@ -40,9 +47,7 @@ def _read_scene_text(files: AnnotationFiles, settings: FileSettings) -> Annotati
         return Annotations(lambda: (word for path in lists for word in _listed(files, path, names.get(path, ""))))
     if words := dict(word for path in files.ending(".mat") for word in _matlab(path)):
         return Annotations(lambda: (_word(name, text) for name, text in words.items()))
-    expected = (
-        "words in pictures: lines of corners and a text, lines of a picture and a text, a .mat file, or a table"
-    )
+    expected = "words in images: lines of corners and a text, lines of an image and a text, a .mat file, or a table"
     entries = files.entries((_IMAGES, _WORDS), expected, beside=False)
     return Annotations(lambda: (_row(entry, number) for number, entry in enumerate(entries, 1)))
 
@@ -80,7 +85,7 @@ def _labelled(line: str) -> tuple[str, str] | None:
 def _listed(files: AnnotationFiles, path: Path, name: str) -> Iterator[Annotation]:
     for number, line in enumerate(files.lines(path), 1):
         if (labelled := _labelled(line)) is None:
-            raise InputError(f"{path} line {number}: expected a picture's name and what is written on it")
+            raise InputError(f"{path} line {number}: expected an image's name and what is written on it")
         yield _word(*labelled, prefix=f"{name}:" if name else "")
 
 
@@ -98,7 +103,7 @@ def _row(entry: Values, number: int) -> Annotation:
     if isinstance(text, list):
         text = " ".join(str(instance["text"]) for instance in text)
     name = image["path"] if isinstance(image, dict) else image
-    return _word(name if isinstance(name, str) and name else str(number), text, image=picture(image))
+    return _word(name if isinstance(name, str) and name else str(number), text, image=image_of(image))
 
 
 def _word(name: str, text: Any, *, image: str | bytes = b"", prefix: str = "") -> Annotation:

@@ -65,7 +65,7 @@ def _choices(record: Annotation, settings: ChoicesSettings, kit: Kit) -> ItemDra
     if record.gold is None or len(record.options) < 2:
         return "no gold" if record.gold is None else "fewer than two options"
     if not record.images:
-        return "no picture belongs to it"
+        return "no image belongs to it"
     choices = _as_many(record, record.gold, settings.options, kit)
     return draft(record, question=settings.question, hint=record.hint, choices=choices)
 

@@ -36,7 +36,7 @@ class ItemDraft(msgspec.Struct, frozen=True, kw_only=True):
     """An item whose images are not there yet, and the record that it was made of."""
 
     item: Item
-    pictures: tuple[Shown, ...]
+    images: tuple[Shown, ...]
     record: str
 
 
@@ -97,13 +97,13 @@ def by_record(
     )
 
 
-def draft(record: Annotation, part: str = "", pictures: Sequence[Shown] | None = None, **fields: Any) -> ItemDraft:
+def draft(record: Annotation, part: str = "", images: Sequence[Shown] | None = None, **fields: Any) -> ItemDraft:
     """A draft of a record or a named part of it; ``{question}`` stands for the record's own, its images are shown."""
     fields["question"] = fields["question"].replace("{question}", record.question)
-    shown = tuple(Shown(image=image) for image in record.images) if pictures is None else tuple(pictures)
+    shown = tuple(Shown(image=image) for image in record.images) if images is None else tuple(images)
     tags = record.tags | fields.pop("tags", {})
     item = Item(id=f"{record.id}:{part}" if part else record.id, tags=tags, **fields)
-    return ItemDraft(item=item, pictures=shown, record=record.id)
+    return ItemDraft(item=item, images=shown, record=record.id)
 
 
 def shuffled(gold: str, distractors: Sequence[Written], chance: random.Random) -> tuple[Choice, ...]:

@@ -31,7 +31,7 @@ _IN_WORDS = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
 )
-_HOW_MANY = "How many of these are in the picture: {class}?"
+_HOW_MANY = "How many of these are in the image: {class}?"
 _MOST = 20  # larger numbers are rarely counted right by annotators
 Asked = tuple[str, str, int, str]  # what is counted, the question, the count, and its spelling
 
@@ -50,7 +50,7 @@ class ClassificationSettings(FileSettings, frozen=True):
 
 @reformer(
     "classification",
-    "which class of a closed list a picture belongs to, among hard negatives",
+    "which class of a closed list an image belongs to, among hard negatives",
     ClassificationSettings,
 )
 def _classification(annotations: Annotations, settings: ClassificationSettings, kit: Kit) -> Iterator[ItemDraft]:
@@ -91,12 +91,12 @@ class PresenceSettings(QuestionSettings, frozen=True):
     ask: Literal["present", "missing"] = "present"
 
 
-@reformer("presence", "which object a picture has (ask: present) or lacks (ask: missing)", PresenceSettings)
+@reformer("presence", "which object an image has (ask: present) or lacks (ask: missing)", PresenceSettings)
 def _presence(annotations: Annotations, settings: PresenceSettings, kit: Kit) -> Iterator[ItemDraft]:
     """One item per image with enough objects; how often a class occurs does not give away whether it is right."""
     vocabulary = _Vocabulary(annotations)
     can, how = ("can", "absent class") if settings.ask == "present" else ("cannot", "present class")
-    question = settings.question or f"Which of these {can} be seen in the picture?"
+    question = settings.question or f"Which of these {can} be seen in the image?"
 
     def make(record: Annotation) -> ItemDraft | str:
         present = list(dict.fromkeys(region.label for region in record.regions))
@@ -200,7 +200,7 @@ class GroundingSettings(FileSettings, frozen=True):
 
 @reformer(
     "grounding",
-    "which object is in a box, drawn on the picture (show: drawn) or said (show: said)",
+    "which object is in a box, drawn on the image (show: drawn) or said (show: said)",
     GroundingSettings,
 )
 def _grounding(annotations: Annotations, settings: GroundingSettings, kit: Kit) -> Iterator[ItemDraft]:
@@ -241,7 +241,7 @@ def _other_classes(
     labels = dict.fromkeys(other.label for other in record.regions)
     elsewhere = [label for label in labels if vocabulary[label][0] not in near]
     chance.shuffle(elsewhere)
-    others = [(label, "elsewhere in the picture") for label in elsewhere[:count]]
+    others = [(label, "elsewhere in the image") for label in elsewhere[:count]]
     rest = {name: times for name, (spelt, times) in vocabulary.items() if spelt not in near and name not in labels}
     return [*others, *((name, "another class") for name in weighted_sample(rest, count - len(others), chance))]
 
@@ -303,11 +303,11 @@ def _other_expressions(
     """Expressions for other objects in the image; then for objects elsewhere, of a class that is not in it."""
     here = [other for other in _elsewhere(record, region) if other.expressions]
     chance.shuffle(here)
-    others = [(chance.choice(other.expressions), "of another object in the picture") for other in here]
+    others = [(chance.choice(other.expressions), "of another object in the image") for other in here]
     labels = {"", *(plain(other.label) for other in record.regions)}
     there = [other for other in chance.sample(pool, min(_TRIES, len(pool))) if other.expressions]
     there = [other for other in there if plain(other.label) not in labels]
-    return others + [(chance.choice(other.expressions), "of an object in another picture") for other in there]
+    return others + [(chance.choice(other.expressions), "of an object in another image") for other in there]
 
 
 class OcrSettings(FileSettings, frozen=True):
@@ -320,9 +320,7 @@ class OcrSettings(FileSettings, frozen=True):
     metric: str = "words"
 
 
-@by_record(
-    "ocr", "reading words: cut out (show: crop), or in the picture, in a box that is drawn or said", OcrSettings
-)
+@by_record("ocr", "reading words: cut out (show: crop), or in the image, in a box that is drawn or said", OcrSettings)
 def _reading(record: Annotation, settings: OcrSettings, kit: Kit) -> ItemDraft | str:
     """One text item per readable word; a record without a box shows its whole image."""
     if not record.answers:
@@ -331,12 +329,12 @@ def _reading(record: Annotation, settings: OcrSettings, kit: Kit) -> ItemDraft |
         return "no box"
     box = record.regions[0].box if record.regions else None
     place = _PLACES.get(settings.show)
-    asked = f"Which text stands in {place}" if place else "Which text does this picture show?"
+    asked = f"Which text stands in {place}" if place else "Which text does this image show?"
     question = settings.question or asked
     crop, drawn = (box if settings.show == show else None for show in ("crop", "drawn"))
     return draft(
         record,
-        pictures=[Shown(image=image, crop=crop, box=drawn) for image in record.images],
+        images=[Shown(image=image, crop=crop, box=drawn) for image in record.images],
         question=question if box is None else _with_box(question, record, box),
         references=record.answers,
         tags={"metric": settings.metric},
@@ -355,7 +353,7 @@ def _pointing(record: Annotation, box: Box, show: str, asked: str) -> dict[str, 
     """References to a box: the question, which names it where nothing is drawn, and the images."""
     drawn = box if show == "drawn" else None
     question = _with_box(f"{asked} {_PLACES[show]}", record, box)
-    return {"question": question, "pictures": [Shown(image=image, box=drawn) for image in record.images]}
+    return {"question": question, "images": [Shown(image=image, box=drawn) for image in record.images]}
 
 
 def _corners(box: Box) -> str:
@@ -366,7 +364,7 @@ def _corners(box: Box) -> str:
 
 def _with_box(question: str, record: Annotation, box: Box) -> str:
     """A question with a box in words for its ``{box}``, and what the numbers mean for its ``{frame}``."""
-    size = f"; the picture is {record.size[0]} × {record.size[1]}" if record.size else ""
+    size = f"; the image is {record.size[0]} × {record.size[1]}" if record.size else ""
     frame = f"Corners are left, top, right, bottom in pixels{size}."
     return question.replace("{box}", _corners(box)).replace("{frame}", frame)
 

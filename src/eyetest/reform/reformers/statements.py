@@ -25,7 +25,7 @@ from eyetest.reform.reformers.base import (
     shuffled,
 )
 
-_WHICH_CAPTION = "Which sentence describes the picture?"
+_WHICH_CAPTION = "Which sentence describes the image?"
 _NO_CAPTION = "no caption"
 _NO_OTHER = "no caption that says something else"
 
@@ -33,11 +33,11 @@ _NO_OTHER = "no caption that says something else"
 class CaptionSettings(FileSettings, frozen=True):
     """How a description is asked for."""
 
-    question: str = "Describe this picture in one short sentence."
+    question: str = "Describe this image in one short sentence."
     metric: str = "cider"
 
 
-@by_record("caption", "a picture described in a sentence, scored against people's captions", CaptionSettings)
+@by_record("caption", "an image described in a sentence, scored against people's captions", CaptionSettings)
 def _described(record: Annotation, settings: CaptionSettings, kit: Kit) -> ItemDraft | str:
     if not record.captions:
         return _NO_CAPTION
@@ -47,10 +47,10 @@ def _described(record: Annotation, settings: CaptionSettings, kit: Kit) -> ItemD
 class MatchingSettings(FileSettings, frozen=True):
     """How a caption is asked about."""
 
-    question: str = 'Does this sentence describe the picture? "{caption}"'
+    question: str = 'Does this sentence describe the image? "{caption}"'
 
 
-@reformer("matching", "whether a caption describes a picture: yes or no", MatchingSettings)
+@reformer("matching", "whether a caption describes an image: yes or no", MatchingSettings)
 def _matching(annotations: Annotations, settings: MatchingSettings, kit: Kit) -> Iterator[ItemDraft]:
     """One item per image: its own caption (yes), or a different one of another image (no)."""
     pool = CaptionPool(annotations)
@@ -67,13 +67,13 @@ def _matching(annotations: Annotations, settings: MatchingSettings, kit: Kit) ->
             record,
             question=settings.question.replace("{caption}", captions[0]),
             choices=listed_choices(("yes", "no"), 0 if fits else 1),
-            tags={"caption": "own" if fits else "other picture"},
+            tags={"caption": "own" if fits else "other image"},
         )
 
     return kit.made(map(make, annotations))
 
 
-@reformer("selection", "which of several captions describes a picture", QuestionSettings)
+@reformer("selection", "which of several captions describes an image", QuestionSettings)
 def _selection(annotations: Annotations, settings: QuestionSettings, kit: Kit) -> Iterator[ItemDraft]:
     pool = CaptionPool(annotations)
 
@@ -85,7 +85,7 @@ def _selection(annotations: Annotations, settings: QuestionSettings, kit: Kit) -
         others = pool.draw(record, settings.options - 1, chance)
         if not others:
             return _NO_OTHER
-        choices = shuffled(gold, [(caption, "caption of another picture") for caption in others], chance)
+        choices = shuffled(gold, [(caption, "caption of another image") for caption in others], chance)
         return draft(record, question=settings.question or _WHICH_CAPTION, choices=choices)
 
     return kit.made(map(make, annotations))
@@ -93,23 +93,23 @@ def _selection(annotations: Annotations, settings: QuestionSettings, kit: Kit) -
 
 @reformer(
     "pairs",
-    "pictures with a caption each: which caption for a picture, and which picture for a caption",
+    "images with a caption each: which caption for an image, and which image for a caption",
     FileSettings,
 )
 def _pairs(annotations: Annotations, settings: FileSettings, kit: Kit) -> Iterator[ItemDraft]:
     """Two items per pair; all items of a record are one group, since they only discriminate together."""
     for record in annotations:
         if len(record.images) != len(record.captions) or len(record.captions) < 2:
-            kit.passed_over["not as many captions as pictures"] += 1
+            kit.passed_over["not as many captions as images"] += 1
             continue
         images = [Shown(image=image) for image in record.images]
         numbers = [f"<image {number}>" for number in range(1, len(images) + 1)]
         group = f"{record.id}:caption-0"
         for position, caption in enumerate(record.captions):
-            which = f'Which picture does this sentence describe? "{caption}"'
+            which = f'Which image does this sentence describe? "{caption}"'
             for kind, other, shown, question, options in (
-                ("caption", "picture", [images[position]], _WHICH_CAPTION, record.captions),
-                ("picture", "caption", images, which, numbers),
+                ("caption", "image", [images[position]], _WHICH_CAPTION, record.captions),
+                ("image", "caption", images, which, numbers),
             ):
                 fields = {"question": question, "choices": listed_choices(options, position), "group": group}
                 tags = {"direction": f"{kind} of a {other}"}
@@ -124,18 +124,18 @@ _ANSWERS = {
 }
 _FINE = "NON"
 _FLAWS = {
-    "BLR": ("It is blurred", "Is this picture blurred?"),
-    "BRT": ("It is too bright", "Is this picture too bright?"),
-    "DRK": ("It is too dark", "Is this picture too dark?"),
+    "BLR": ("It is blurred", "Is this image blurred?"),
+    "BRT": ("It is too bright", "Is this image too bright?"),
+    "DRK": ("It is too dark", "Is this image too dark?"),
     "FRM": (
         "What matters is cut off or hardly in view",
-        "Is what matters in this picture cut off or hardly in view?",
+        "Is what matters in this image cut off or hardly in view?",
     ),
     "OBS": (
         "Something in front, such as a finger, hides part of it",
         "Does something in front hide part of the view?",
     ),
-    "ROT": ("It is turned and has to be rotated", "Is this picture turned, so that it has to be rotated?"),
+    "ROT": ("It is turned and has to be rotated", "Is this image turned, so that it has to be rotated?"),
     _FINE: ("Nothing: its quality is fine", ""),
 }  # how each code of VizWiz-QualityIssues is offered as an option and asked about
 _AGREE = 2  # A flaw counts if so many people saw it; it can be denied only where none did
@@ -149,11 +149,11 @@ _STEPS = {
 class TrueFalseSettings(FileSettings, frozen=True):
     """How a statement is asked about."""
 
-    question: str = "Is this true of the picture? {caption}"  # ``{caption}`` stands for the statement
+    question: str = "Is this true of the image? {caption}"  # ``{caption}`` stands for the statement
     options: tuple[str, str] = ("yes", "no")  # for a true and for a false statement
 
 
-@by_record("true-false", "whether a statement is true of the picture", TrueFalseSettings)
+@by_record("true-false", "whether a statement is true of the image", TrueFalseSettings)
 def _true_false(record: Annotation, settings: TrueFalseSettings, kit: Kit) -> ItemDraft | str:
     if record.label not in _TRUE_FALSE or not record.captions:
         return "no label" if record.captions else "no caption"
@@ -165,12 +165,12 @@ def _true_false(record: Annotation, settings: TrueFalseSettings, kit: Kit) -> It
 class EntailmentSettings(FileSettings, frozen=True):
     """How a statement is asked about, and which answer each label stands for."""
 
-    question: str = 'Going by the picture, is this statement true? "{question}"'
+    question: str = 'Going by the image, is this statement true? "{question}"'
     answers: dict[str, str] = msgspec.field(default_factory=lambda: dict(_ANSWERS))
     """Labels are compared without case."""
 
 
-@by_record("entailment", "whether a statement is true of a picture: yes, not sure, no", EntailmentSettings)
+@by_record("entailment", "whether a statement is true of an image: yes, not sure, no", EntailmentSettings)
 def _entailment(record: Annotation, settings: EntailmentSettings, kit: Kit) -> ItemDraft | str:
     """Whether image and hint support a statement; the annotated label is a tag."""
     label = plain(record.label)
@@ -190,7 +190,7 @@ def _entailment(record: Annotation, settings: EntailmentSettings, kit: Kit) -> I
 class SpatialRelationSettings(FileSettings, frozen=True):
     """How relations are asked for."""
 
-    question: str = "Which of these is true of the picture?"  # where the record has none
+    question: str = "Which of these is true of the image?"  # where the record has none
     options: OptionCount = 4  # at most; a relation that excludes only one other has two
     matched: bool = False
     """Two options, the wrong one being another caption's relation: each is wrong exactly as often as right."""
@@ -240,12 +240,12 @@ class QualitySettings(FileSettings, frozen=True):
     """What is asked, and how many people have to agree."""
 
     ask: Literal["flaw", "yes-no"] = "flaw"
-    question: str = "What is wrong with the quality of this picture?"
+    question: str = "What is wrong with the quality of this image?"
     options: Annotated[int, msgspec.Meta(ge=2, le=len(_FLAWS))] = 4
 
 
 @by_record(
-    "quality", "which flaw a picture has (ask: flaw), or whether it has a certain one (ask: yes-no)", QualitySettings
+    "quality", "which flaw an image has (ask: flaw), or whether it has a certain one (ask: yes-no)", QualitySettings
 )
 def _quality(record: Annotation, settings: QualitySettings, kit: Kit) -> ItemDraft | str:
     if not record.answers:
@@ -294,7 +294,7 @@ class StepsSettings(QuestionSettings, frozen=True):
     ask: Literal["shown", "next", "previous"] = "shown"
 
 
-@by_record("steps", "which step of some instructions a picture shows, or which comes next", StepsSettings)
+@by_record("steps", "which step of some instructions an image shows, or which comes next", StepsSettings)
 def _steps(record: Annotation, settings: StepsSettings, kit: Kit) -> ItemDraft | str:
     away, which = _STEPS[settings.ask]
     position = -1 if record.gold is None else record.gold + away
@@ -306,7 +306,7 @@ def _steps(record: Annotation, settings: StepsSettings, kit: Kit) -> ItemDraft |
         return "too few steps"
     return draft(
         record,
-        question=settings.question or f'The picture shows one step of "{{question}}". {which}',
+        question=settings.question or f'The image shows one step of "{{question}}". {which}',
         choices=shuffled(gold, [(step, "another step") for step in others], chance),
         tags={"step": position + 1, "steps": len(record.steps)},
     )

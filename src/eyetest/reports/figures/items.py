@@ -37,7 +37,7 @@ def _tagged(frame: pl.DataFrame, items: ReportItems) -> Counts:
 def _draw_composition(frame: pl.DataFrame, items: ReportItems | None = None) -> ChartType:
     shown = frame.head(MOST_VALUES)
     if items is not None:
-        shown = shown.with_columns(items.marks(_tagged(shown, items)["items"]))
+        shown = shown.with_columns(items.letters(_tagged(shown, items)["items"]))
     return plots.told_bars(shown, "value", alt.Text("items:Q", format=","), 420)
 
 
@@ -61,7 +61,7 @@ def _repeated(frame: pl.DataFrame, items: ReportItems) -> Counts:
 
 def _draw_duplicates(frame: pl.DataFrame, items: ReportItems | None = None) -> ChartType:
     if items is not None:
-        frame = frame.with_columns(items.marks(_repeated(frame, items)["items"]))
+        frame = frame.with_columns(items.letters(_repeated(frame, items)["items"]))
     groups = pl.when(pl.col("groups") == 1).then(pl.lit("group")).otherwise(pl.lit("groups"))
     some = pl.format("{} items in {} {}", "items", "groups", groups)
     told = pl.when(pl.col("items") > 0).then(some).otherwise(pl.lit("none"))
@@ -93,9 +93,9 @@ def _draw_funnel(frame: pl.DataFrame, items: ReportItems | None = None) -> Chart
     parts, left = _parts(frame), frame.with_columns((pl.col("keep") + pl.col("fix")).alias("left"))
     if items is not None:
         verdicts = parts.select("items", "stage", "verdict").iter_rows()
-        parts = parts.with_columns(items.marks(items.judged(*one) for one in verdicts))
+        parts = parts.with_columns(items.letters(items.judged(*one) for one in verdicts))
         stages = left.select("left", "stage").iter_rows()
-        left = left.with_columns(items.marks(items.judged(number, stage, "kept") for number, stage in stages))
+        left = left.with_columns(items.letters(items.judged(number, stage, "kept") for number, stage in stages))
     shown = [kind for kind in _FUNNEL_KINDS if kind in set(parts.get_column("verdict"))]
     colours = [palette.VERDICTS[kind] for kind in shown]
     y = plots.rows(frame.get_column("stage").to_list(), "stage")
@@ -151,7 +151,7 @@ def _draw_items(frame: pl.DataFrame, items: ReportItems | None = None) -> ChartT
         some = len(known) > _MOST_LINKED  # then only circles below the line name their items
         rows = cells.select("item_rest", "items", "item").iter_rows()
         counts = (ItemCount(n) if some and height >= 0 else items.named(names) for height, n, names in rows)
-        cells = cells.with_columns(items.marks(counts))
+        cells = cells.with_columns(items.letters(counts))
     cells = cells.drop("item")
     x = alt.X("accuracy:Q", title="share of models that get it right").scale(domain=[-0.03, 1.03], nice=False)
     low = min(-0.3, (cells.select(pl.col("item_rest").min()).item() or 0) - _HIGH)
@@ -200,14 +200,14 @@ def _failures_numbers(material: Material) -> pl.DataFrame:
     if not calls.select(pl.sum_horizontal(*_FAILURES_COLOURS).sum()).item():
         raise NotMeasurable(f"all {counted(int(calls['calls'].sum()), 'call')} gave an answer that could be read")
     lost = pl.sum_horizontal(*_FAILURES_COLOURS) / pl.col("calls")
-    around = [name for name in ("benchmark", "sight") if name in calls.columns]
+    around = [name for name in ("benchmark", "modality") if name in calls.columns]
     told = plots.named(calls).with_columns(lost.alias("share"))
     return told.select(*around, "series", "share", *_FAILURES_COLOURS, ABOVE, "calls")
 
 
 def _draw_all_failures(frame: pl.DataFrame) -> ChartType:
     shown = [name for name in _FAILURES_COLOURS if frame.get_column(name).sum()]
-    return plots.one_each(frame, "sight", lambda part: _draw_failures(part, shown))
+    return plots.one_each(frame, "modality", lambda part: _draw_failures(part, shown))
 
 
 def _draw_failures(frame: pl.DataFrame, shown: list[str]) -> ChartType:
@@ -281,8 +281,8 @@ FIGURE = (
     ),
     Figure(
         *("duplicates", 100, "Duplicates", _duplicates, _draw_duplicates),
-        reading="Items that repeat a question or share a picture. Only what costs nothing to see was looked for: "
-        "equal bytes and nearly equal words; eyetest audit also finds pictures that were re-encoded or cropped.",
+        reading="Items that repeat a question or share an image. Only what costs nothing to see was looked for: "
+        "equal bytes and nearly equal words; eyetest audit also finds images that were re-encoded or cropped.",
         needs="a benchmark whose items are known",
         counts=_repeated,
         linked=True,

@@ -60,23 +60,23 @@ def _draw_dimensions(frame: pl.DataFrame) -> ChartType:
     return alt.hconcat(table, places.properties(width=34, height=alt.Step(24), title="rank"), spacing=4)
 
 
-_SIGHTS = ("image", "blind", "screenshot", "caption", "blind-guess", "grey", "no-question", "nothing")
-_SIGHT_COLOURS = (*palette.CATEGORIES, palette.BASE, palette.QUIET)
-_SIGHT_SHAPES = (*palette.SHAPES, "triangle-right", "triangle-left")
+_MODALITIES = ("image", "no-image", "screenshot", "caption", "no-image-guess", "gray", "no-question", "nothing")
+_MODALITY_COLOURS = (*palette.CATEGORIES, palette.BASE, palette.QUIET)
+_MODALITY_SHAPES = (*palette.SHAPES, "triangle-right", "triangle-left")
 
 
 def _accuracy_numbers(material: Material) -> pl.DataFrame:
     table = material.measured("accuracy", scope="all").drop_nulls("accuracy")
     if table.is_empty():
         raise NotMeasurable("accuracy: no answer has a score")
-    for column in ("benchmark", "sight"):
+    for column in ("benchmark", "modality"):
         if column not in table.columns:
             only = material.results.scores.select(pl.col(column).cast(pl.String).first()).collect().item()
             table = table.with_columns(pl.lit(only).alias(column))
-    told = plots.named(table).select("benchmark", "series", "sight", *plots.bounded("accuracy"), "unread", "n")
-    told = told.with_columns(pl.col("benchmark", "sight").cast(pl.String))
+    told = plots.named(table).select("benchmark", "series", "modality", *plots.bounded("accuracy"), "unread", "n")
+    told = told.with_columns(pl.col("benchmark", "modality").cast(pl.String))
     with_guessing = told.join(_guessing(material), on="benchmark", how="left")
-    return with_guessing.sort("benchmark", "series", "sight", maintain_order=True)
+    return with_guessing.sort("benchmark", "series", "modality", maintain_order=True)
 
 
 def _guessing(material: Material) -> pl.DataFrame:
@@ -90,11 +90,14 @@ def _guessing(material: Material) -> pl.DataFrame:
 
 
 def _draw_accuracy(frame: pl.DataFrame) -> ChartType:
-    sights = sorted(set(frame.get_column("sight")), key=_SIGHTS.index)
-    best = frame.group_by("series").agg(pl.col("accuracy").sort_by(pl.col("sight") == sights[0]).last())
+    modalities = sorted(set(frame.get_column("modality")), key=_MODALITIES.index)
+    best = frame.group_by("series").agg(pl.col("accuracy").sort_by(pl.col("modality") == modalities[0]).last())
     order = best.sort("accuracy", "series", descending=[True, False], nulls_last=True).get_column("series").to_list()
-    looks = [[style[_SIGHTS.index(sight)] for sight in sights] for style in (_SIGHT_COLOURS, _SIGHT_SHAPES)]
-    styles = plots.styled("sight", sights, *looks, legend=alt.Legend() if len(sights) > 1 else None)
+    looks = [
+        [style[_MODALITIES.index(modality)] for modality in modalities]
+        for style in (_MODALITY_COLOURS, _MODALITY_SHAPES)
+    ]
+    styles = plots.styled("modality", modalities, *looks, legend=alt.Legend() if len(modalities) > 1 else None)
     random = frame.select(pl.col("random").max()).item()
     dots = plots.panel(frame, "accuracy", plots.across("accuracy"), plots.rows(order), random, **styles)
     return dots.properties(width=500, height=plots.step(len(order)))
@@ -103,7 +106,7 @@ def _draw_accuracy(frame: pl.DataFrame) -> ChartType:
 _DOTS = {"sighted": palette.SIGHTED, "blind": palette.BLIND, "language model": palette.BASE}
 
 
-def _sight_numbers(material: Material) -> pl.DataFrame:
+def _modality_numbers(material: Material) -> pl.DataFrame:
     table = material.measured("gain", scope="all").filter(pl.col("sighted_by").is_not_null())
     how = pl.col("sighted_by").str.replace(r"^\S+ (direct ?)?", "")
     series = pl.when(how == "").then(pl.col("model")).otherwise(pl.col("model") + " · " + how)
@@ -111,7 +114,7 @@ def _sight_numbers(material: Material) -> pl.DataFrame:
     return table.select(*plots.benchmark_of(table), series.alias("series"), *told)
 
 
-def _draw_sight(frame: pl.DataFrame) -> ChartType:
+def _draw_modality(frame: pl.DataFrame) -> ChartType:
     frame = frame.rename({"base": "language model"})
     shown = {word: colour for word, colour in _DOTS.items() if frame.get_column(word).drop_nulls().len()}
     order = frame.sort("sighted", descending=True).get_column("series").to_list()
@@ -224,12 +227,12 @@ FIGURE = (
         counts=lambda frame, items: {"n": [items.answered(row) for row in frame.to_dicts()]},
     ),
     Figure(
-        *("sight", 20, "With and without the image", _sight_numbers, _draw_sight),
-        reading="Left, each model without and with the picture, and the language model it was built on; the longer "
-        "the bar, the more its eyes add. Blind is blind, blind-guess or grey, the highest score where there are "
+        *("modality", 20, "With and without the image", _modality_numbers, _draw_modality),
+        reading="Left, each model without and with the image, and the language model it was built on; the longer "
+        "the bar, the more the image adds. Blind is no-image, no-image-guess or gray, the highest where there are "
         "several; the numbers say which. Right, gain (sighted minus blind) and, where the language model was asked, "
         "leakage (blind minus language model, not cut off at 0), with intervals; the dashed line is none.",
-        needs="models that answered both with the picture and without it: eyetest run --sight image,blind",
+        needs="models that answered both with the image and without it: eyetest run --condition image,no-image",
     ),
     Figure(
         *("capabilities", 50, "Accuracy by tag", _capabilities_numbers, _draw_all_capabilities),

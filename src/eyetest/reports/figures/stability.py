@@ -20,7 +20,7 @@ from eyetest.reports.material import Material
 _SOURCES = ("all", *SOURCES)
 _SCATTER_SIZE = (460, 260)
 _WORDS = {"all": "all together", "instruction": "wording", "order": "order of options"}
-_WORDS |= {"marks": "marks", "trial": "luck"}
+_WORDS |= {"letters": "letters", "sample": "chance"}
 
 
 def _instability_numbers(material: Material) -> pl.DataFrame:
@@ -116,10 +116,10 @@ _LONGEST_NAME = 24
 
 
 def _dialogue_numbers(material: Material) -> pl.DataFrame:
-    """One row per series, history and turn, with the slope over its turns; of several sights the image."""
+    """One row per series, history and turn, with the slope over its turns; of several modalities the image."""
     table = plots.named(material.measured("dialogue", scope="all"))
-    if "sight" in table.columns:
-        table = table.filter(pl.col("sight").cast(pl.String) == "image")
+    if "modality" in table.columns:
+        table = table.filter(pl.col("modality").cast(pl.String) == "image")
     parts = []
     for history in (name for name in HISTORIES if name in table.columns):
         count = pl.col(f"n_{history}" if f"n_{history}" in table.columns else "n").alias("n")
@@ -187,36 +187,36 @@ FIGURE = (
     Figure(
         *("instability", 60, "Instability by source", _instability_numbers, _draw_instability),
         reading="Entropy of a model's choices over tests of the same item: 0, always the same; 1, all options alike. "
-        "A panel changes one thing only: the wording, the order of the options, their marks, or nothing at all "
-        "(luck).",
-        needs="items that were asked several times: eyetest run --perturb instruction,order,marks or --trials 5",
+        "A panel changes one thing only: the wording, the order of the options, their letters, or nothing at all "
+        "(chance).",
+        needs="items that were asked several times: eyetest run --condition reform-eval or --samples 5",
     ),
     Figure(
         *("steadiness", 62, "Instability against accuracy", _against_accuracy, _scatter),
         reading="A dot is a model: how often it is right, and how much its choice of the same item varies over all "
         "tests, with both intervals. A model may be steady and wrong.",
-        needs="items that were asked several times: eyetest run --perturb instruction,order,marks or --trials 5",
+        needs="items that were asked several times: eyetest run --condition reform-eval or --samples 5",
     ),
     Figure(
         *("format-hits", 64, "Format hit rate", _hits),
         partial(_choices_dots, "asked", "format_hits", "answers with an option mark", _SHOTS.values()),
         reading="The share of answers to items with options that carry the mark of an option, without and with an "
-        "example that shows the format of answers. Rules read more than marks, so a miss here is not a wrong answer.",
-        needs="answers under several ways of giving examples: eyetest run --shots none,format",
+        "example that shows the format of answers. Rules read more than letters: a miss is not a wrong answer.",
+        needs="answers under several ways of giving examples: eyetest run --condition image,format-shot",
     ),
     Figure(
         *("circular", 66, "CircularEval: right in every order", _turned),
         partial(_choices_dots, "counted", "accuracy", "accuracy", _TURNED.values()),
         reading="What a model scores over all tests of an item, and the share of items that are right in every one "
         "of them (CircularEval): the further apart, the more a score owes to where the right option happened to be.",
-        needs="items that were asked in several orders: eyetest run --perturb order",
+        needs="items that were asked in several orders: eyetest run --condition perturb=order",
     ),
     Figure(
         *("dialogue", 65, "Accuracy by dialogue turn", _dialogue_numbers, _draw_dialogue),
         reading="Each model's accuracy at each turn of the dialogues, told the right answers to the turns before "
         "(gold) or what it said itself (own). Where own falls below gold, a model is led astray by its own mistakes. "
         "Slopes are within dialogues; the best twelve models are drawn.",
-        needs="items with the tags dialogue and turn: eyetest run --history gold,own",
+        needs="items with the tags dialogue and turn: eyetest run --condition history=gold/own",
     ),
     Figure(
         *("positions", 70, "Position bias", _positions_numbers, _draw_positions),

@@ -20,9 +20,9 @@ _WEIGHED = {"likelihood": "likelihood of whole answers", "first-token": "likelih
 
 def _sighted(table: pl.DataFrame) -> pl.DataFrame:
     """The rows with the image, where it was also asked without."""
-    kept = table.filter(pl.col("sight") == "image") if "sight" in table.columns else table
+    kept = table.filter(pl.col("modality") == "image") if "modality" in table.columns else table
     if kept.is_empty():
-        raise NotMeasurable("no choice was weighed with the picture")
+        raise NotMeasurable("no choice was weighed with the image")
     return plots.named(kept)
 
 
@@ -114,16 +114,16 @@ def _priors(material: Material) -> pl.DataFrame:
 
 
 def _draw_priors(frame: pl.DataFrame) -> ChartType:
-    marks = frame.get_column("mark").unique(maintain_order=True).to_list()[:_MOST_MARKS]
+    letters = frame.get_column("mark").unique(maintain_order=True).to_list()[:_MOST_MARKS]
     even = 1 / frame.item(0, "options")
     apart = (pl.col("prior") - even).abs().sum()
     ranked = frame.group_by("series").agg(apart).sort("prior", "series", descending=[True, False])
     most = frame.select(pl.max_horizontal("prior", "prior_high").max()).item()
     x = plots.across("", domain=(0, max(most, 2 * even) * 1.03), ticks=2)
     panels: list[plots.Panel] = []
-    for mark in marks:
+    for mark in letters:
         dots = partial(plots.panel, frame.filter(pl.col("mark") == mark), "prior", x, at=even)
-        panels.append((dots, max(46, 340 // len(marks)), mark))
+        panels.append((dots, max(46, 340 // len(letters)), mark))
     changes = frame.unique("series", keep="first", maintain_order=True).drop_nulls("difference")
     if len(changes):
         x = plots.across("accuracy without it", form=plots.POINTS, ticks=3)
@@ -131,7 +131,7 @@ def _draw_priors(frame: pl.DataFrame) -> ChartType:
     return plots.side_by_side(ranked.get_column("series").to_list(), panels, 8)
 
 
-_ASK = "eyetest run --method"
+_ASK = "eyetest run --condition"
 _white_box = partial(Figure, part="White box")
 FIGURE = (
     _white_box(
@@ -145,21 +145,21 @@ FIGURE = (
         *("normalisations", 112, "Normalisations of the likelihood", _normalised, _draw_normalised),
         reading="Left, accuracy by the sum of log-probabilities, which favours short choices; then what changes by "
         "other counts of the same numbers: per token, per byte, less the likelihood without the question (PMI) or "
-        "without the picture (image-PMI). The dashed line is no change.",
-        needs=f"weighed choices: {_ASK} likelihood --sight image,blind,no-question",
+        "without the image (image-PMI). The dashed line is no change.",
+        needs=f"weighed choices: {_ASK} likelihood+modality=image/no-image/no-question",
     ),
     _white_box(
         *("image-use", 113, "Effect of the image on probabilities", _uses, _draw_uses),
-        reading="How much of the probability among the choices the picture moves, how much more it raises the right "
+        reading="How much of the probability among the choices the image moves, how much more it raises the right "
         "one than the wrong ones, and on what share of items it helps it, leaves it alone or hurts it. A model that "
-        "does not look moves nothing, one that knows nothing raises all alike; where grey pictures were shown too, a "
+        "does not look moves nothing, one that knows nothing raises all alike; where gray images were shown too, a "
         "grey dot says what those move.",
-        needs=f"choices weighed with and without the picture: {_ASK} likelihood --sight image,blind",
+        needs=f"choices weighed with and without the image: {_ASK} likelihood+modality=image/no-image",
     ),
     _white_box(
         *("option-prior", 114, "Option-letter prior", _priors, _draw_priors),
         reading="The probability of each mark whatever stands behind it (PriDe), with intervals; on the dashed line "
         "all are alike. Right, what taking it off does to accuracy, on items that it was not estimated on.",
-        needs=f"marks weighed in several orders: {_ASK} first-token --order 0,1,2,3",
+        needs=f"letters weighed in several orders: {_ASK} first-token+order=0/1/2/3",
     ),
 )

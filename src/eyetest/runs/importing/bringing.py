@@ -39,6 +39,7 @@ from eyetest.store.files import add_checksum
 from eyetest.tabular.files import is_excel, is_sheet, read_rows
 from eyetest.tabular.inspect_log import is_inspect_log
 from eyetest.tabular.record_files import from_columns, indices, schema
+from eyetest.tabular.table import Values
 from eyetest.wording import listed
 
 _KEY = columns(Asked)
@@ -220,6 +221,8 @@ def import_answers(
         brought = reading.brought
         if not brought.answers:
             raise InputError(_nothing(source, brought))
+        if reading.taken:
+            tell(f"columns: {reading.taken}")
         if forgotten := reading.forgotten():
             tell(forgotten)
         with run:
@@ -246,7 +249,7 @@ def import_answers(
 
 
 def _record(run: RunWriter, source: AnswerFile, new: int, brought: Brought, benchmark: RunBenchmark | None) -> None:
-    step = RunStep(what="import-answers", options={"file": source.name}, planned=new, requests=new)
+    step = RunStep(what="import", options={"file": source.name}, planned=new, requests=new)
     models = brought.models.keys() - run.manifest.models
     entries = {model: ModelEntry(spec=f"replay:{source.name}#{model}") for model in brought.models if model in models}
     run.record(step, entries, benchmark)
@@ -259,22 +262,21 @@ class _Reading:
         self._source, self._known = source, known
         self._fields = source.cell_fields if source.matrix else source.fields
         self._unmapped = self._new_unmapped()
-        self._next_trial: dict[bytes, int] = {}
+        self._next_sample: dict[bytes, int] = {}
         self.brought = Brought()
         self.seen: dict[bytes, Location] = {}
         self.id_ = ""  # of the last answer
+        self.taken = ""  # the columns that were found by other tools' names
         self._location: Location = 0
 
     def __iter__(self) -> Iterator[Answer]:
         source, brought, known = self._source, self.brought, self._known
-        reader = AnswerReader(self._fields, known, sheet=is_sheet(source.path), excel=is_excel(source.path))
-        checked = False
+        reader: AnswerReader | None = None
         for location, row in self._rows():
             self._location = location
             try:
-                if not checked:
-                    self._fields.check(row)
-                    checked = True
+                if reader is None:
+                    reader = self._reader(row)
                 answer = reader.answer(row)
                 if answer is None:
                     brought.left_out += 1
@@ -289,6 +291,18 @@ class _Reading:
             if reader.notice:
                 brought.notices[reader.notice] += 1
             yield answer
+
+    def _reader(self, first: Values) -> AnswerReader:
+        """The reader of rows like the first one; what other tools call a field is found and noted."""
+        whole = self._fields.completed(first)
+        new = {field: names[0] for field, names in whole.columns.items() if field not in self._fields.columns}
+        if new:
+            self.taken = ", ".join(f"{field} from {name}" for field, name in new.items())
+            self._fields = whole
+            self._unmapped = self._new_unmapped()
+        self._fields.check(first)
+        path = self._source.path
+        return AnswerReader(self._fields, self._known, sheet=is_sheet(path), excel=is_excel(path))
 
     def _counted(self, answer: Answer, location: Location) -> Answer:
         brought = self.brought
@@ -305,17 +319,17 @@ class _Reading:
         return answer
 
     def _again(self, answer: Answer, first: bytes) -> tuple[Answer, bytes]:
-        """A second answer under the same key: another trial if the user says so, otherwise an error."""
-        if not self._source.number_trials:
+        """A second answer under the same key: another sample if the user says so, otherwise an error."""
+        if not self._source.number_samples:
             raise InputError(
                 f"item {short(answer.item, 40)} was answered by {short(answer.model, 40)} under the same condition "
                 f"in {at(self.seen[first])} already; {self._told_apart(self.seen[first])}"
             )
         key = first
         while key in self.seen:
-            trial = self._next_trial.get(first, answer.trial + 1)
-            self._next_trial[first] = trial + 1
-            answer = msgspec.structs.replace(answer, trial=trial)
+            sample = self._next_sample.get(first, answer.sample + 1)
+            self._next_sample[first] = sample + 1
+            answer = msgspec.structs.replace(answer, sample=sample)
             self.id_ = answer_id(_key(answer))
             key = bytes.fromhex(self.id_)
         return answer, key
@@ -342,10 +356,10 @@ class _Reading:
                 rows[location] = row
         differing = unmapped.telling_apart(rows[first], rows[self._location])
         if not differing:
-            return f"map what tells them apart, or add {param('number_trials', True)}"
+            return f"map what tells them apart, or add {param('number_samples', True)}"
         fix = suggestion(*next(iter(differing.items())), self._models_column)
         some = told(dict(islice(differing.items(), 3)))
-        return f"they differ in {some}: say {fix}, or add {param('number_trials', True)}"
+        return f"they differ in {some}: say {fix}, or add {param('number_samples', True)}"
 
     @property
     def _models_column(self) -> str | None:

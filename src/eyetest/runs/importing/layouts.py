@@ -38,7 +38,7 @@ def _row(log: Header, sample: Sample) -> Values:
         "item": sample.id,
         "model": log.eval.model,
         "ask": "cot" if reasons else "direct",
-        "trial": max(sample.epoch - 1, 0),
+        "sample": max(sample.epoch - 1, 0),
         "text": None if outcome == "failed" else text,
         "outcome": outcome,
     }
@@ -140,8 +140,8 @@ def _every_eval_ever(row: Values, *, known: bool) -> Iterator[Values]:
         common["order"] = inside["input"]["choices"]
     if row.get("error") and not any(said):
         said, common = [None], common | {"outcome": "failed"} | dict.fromkeys(inside["evaluation"])
-    trials = [{"trial": trial} for trial in range(len(said))] if len(said) > 1 else [{}]
-    yield from (common | {"text": text} | trial for text, trial in zip(said, trials, strict=True))
+    samples = [{"sample": sample} for sample in range(len(said))] if len(said) > 1 else [{}]
+    yield from (common | {"text": text} | sample for text, sample in zip(said, samples, strict=True))
 
 
 def _mmmu(row: Values, *, known: bool) -> Values:
@@ -152,7 +152,7 @@ def _mmmu(row: Values, *, known: bool) -> Values:
 
 
 def _lmms_eval(row: Values, item_at: ItemAt | None, *, judged: bool) -> Iterator[Values]:
-    """A line of lmms-eval's log, its item by position; each of several responses is a trial.
+    """A line of lmms-eval's log, its item by position; each of several responses is a sample.
 
     ``judged``: whether the user wants a verdict from the log, which then need not hold texts.
     """
@@ -166,11 +166,11 @@ def _lmms_eval(row: Values, item_at: ItemAt | None, *, judged: bool) -> Iterator
             mend = f"name the metric to take: {param('columns', 'given=METRIC')}"
             raise InputError(f"resps: found likelihoods, expected texts; {mend}")
         yield {"method": "likelihood"} | known | {"text": None}
-    elif len(said) < 2 or "trial" in row:
+    elif len(said) < 2 or "sample" in row:
         yield known | {"text": said[0] if said else None}
     else:
-        for trial, text in enumerate(said):
-            yield known | {"text": text, "trial": trial}
+        for sample, text in enumerate(said):
+            yield known | {"text": text, "sample": sample}
 
 
 def _leaves(value: Any) -> Iterator[Any]:
@@ -229,7 +229,7 @@ def _parse(pattern: re.Pattern[str], column: str) -> Values:
 _PLACE = re.compile(r"\{(\w*)\}")
 MOST_FILES = 10_000
 _NOT_ANSWERS = ("logs.json", "eval-set.json")  # files of inspect-ai beside its logs
-_KNOW_WHO = ("*.eval", "*_samples.jsonl")  # inspect-ai's and Every Eval Ever's, with model names: found in subfolders
+KNOW_WHO = ("*.eval", "*_samples.jsonl")  # inspect-ai's and Every Eval Ever's, with model names: found in subfolders
 
 
 def answer_files(source: AnswerFile) -> list[AnswerFile]:
@@ -248,7 +248,7 @@ def answer_files(source: AnswerFile) -> list[AnswerFile]:
 
 def _all(source: AnswerFile) -> list[AnswerFile]:
     here = [path for path in source.path.iterdir() if kind_of(path) in ENDINGS and path.name not in _NOT_ANSWERS]
-    below = (path for pattern in _KNOW_WHO for path in source.path.rglob(pattern))
+    below = (path for pattern in KNOW_WHO for path in source.path.rglob(pattern))
     files = sorted(path for path in {*here, *below} if path.is_file())
     return [
         _told(source, path, {} if _says_who(source, path) else {"model": Path(unpacked_name(path.name)).stem})

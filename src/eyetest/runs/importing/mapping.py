@@ -1,12 +1,12 @@
 """Which column holds what, what its values mean, and which columns look like unmapped conditions.
 
 ``--map item=item_id,model=model+setting`` names columns; several joined by ``+`` give one value. ``--map-values
-sight=condition:text>blind,image>image`` renames values, and may name the column as well; a value mapped to nothing
+modality=condition:text>no-image,image>image`` renames values, and may name the column; a value mapped to nothing
 (``pot>``) leaves its rows out. Other values are unchanged.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,12 @@ from eyetest.wording import listed
 
 FEW_VALUES = 50  # a column with more values holds texts, names or figures, no conditions
 _LIKE = {
-    "sight": "sight condition blind modality modalities vision captioned grey gray",
+    "modality": "modality condition blind modality modalities vision captioned grey gray",
     "ask": "ask cot mode setting settings strategy prompting reasoning thinking",
     "shots": "shot shots fewshot nshot",
     "template": "template prompt instruction wording",
     "order": "order shuffle shuffled permutation rotation rotated circular reversed swapped",
-    "trial": "trial seed repeat repetition rep attempt run",
+    "sample": "sample seed repeat repetition rep attempt run",
     "model": "temperature variant augment augmentation decoding perturbation corruption noise language",
 }  # words in a column's name that suggest one of our fields; ``model`` for other conditions
 _FIELDS = {word: field for field, words in _LIKE.items() for word in words.split()}
@@ -83,7 +83,7 @@ def suggestion(name: str, values: Collection[str], model: str | None) -> str:
     theirs = [value for value in values if value not in WORDS[field]] if field in WORDS else []
     if theirs:
         return param("values", f"{field}={name}:{theirs[0][:40]}>OURS,…")
-    if field in ("order", *WORDS) or (field in ("template", "trial") and all(value.isdigit() for value in values)):
+    if field in ("order", *WORDS) or (field in ("template", "sample") and all(value.isdigit() for value in values)):
         return param("columns", f"{field}={name}")
     if model:
         return param("columns", f"model={model}+{name}")
@@ -103,6 +103,18 @@ def _field(name: str) -> str | None:
     return next((_FIELDS[word] for part in _WORDS.findall(name) if (word := part.lower()) in _FIELDS), None)
 
 
+ALIASES = {
+    "item": ("item_id", "id", "index", "question_id"),
+    "model": ("model_name", "model_id"),
+    "text": ("response", "prediction", "output", "answer"),
+}
+"""Column names that other tools use for our fields, best first."""
+_CALLED = {"text": "reply"}
+_NEEDED: dict[str, Callable[[], str]] = {
+    "item": lambda: param("columns", "item=COLUMN"),
+    "model": lambda: f"{param('model', 'NAME')} or {param('columns', 'model=COLUMN')}",
+    "text": lambda: f"{param('columns', 'text=COLUMN')}, or {param('columns', 'given=COLUMN')} for a score alone",
+}
 Options = Mapping[str, Sequence[str]]  # the texts of each item's options, as written
 _JOINED_BY = " "
 _OWN = ("item", "text", "given", "order")  # differ from row to row; combinations of the others are converted once
@@ -122,20 +134,33 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
         """Whether a row is selected."""
         return all(plain(row.get(column)) in values for column, values in self.only.items())
 
-    def check(self, known: Iterable[str]) -> None:
-        """Refuse columns that the file does not have."""
-        known = list(known)
+    def completed(self, known: Collection[str]) -> "FieldMap":
+        """The mapping with columns that other tools usually have for a field without a column."""
+        has = {*known, *self.columns, *self.constants}
+        used = {*self.only, *(name for names in self.columns.values() for name in names)}
+        found: dict[str, tuple[str, ...]] = {}
+        for field, aliases in ALIASES.items():
+            if field not in has and not (field == "text" and "given" in has):
+                name = next((name for name in aliases if name in known and name not in used), None)
+                found |= {field: (name,)} if name else {}
+        return msgspec.structs.replace(self, columns=self.columns | found) if found else self
+
+    def check(self, row: Values) -> None:
+        """Refuse columns that the file does not have, and fields without a column; all of them in one line."""
+        known, problems = list(row), []
+        mapped = {*self.only, *(name for names in self.columns.values() for name in names)}
         for name in (*self.only, *(name for names in self.columns.values() for name in names)):
             if name not in known:
-                raise InputError(f'no column "{name}"; {nearest_column(name, known)}')
-        has, among = {*known, *self.columns, *self.constants}, f"among {listed_columns(known)}; say"
-        for field in ("item", "model"):
-            if field not in has:
-                fix = f"{param('model', 'NAME')}, or " if field == "model" else ""
-                raise InputError(f"no column for the {field} {among} {fix}{param('columns', f'{field}=COLUMN')}")
-        if not has & {"text", "given"}:
-            fixes = f"{param('columns', 'text=COLUMN')}, or {param('columns', 'given=COLUMN')}"
-            raise InputError(f"no column for the text of an answer {among} {fixes} where there is only a verdict")
+                problems.append(f'no column "{name}"; {nearest_column(name, known)}')
+        has = {*known, *self.columns, *self.constants}
+        free = [name for name in known if name not in mapped and name not in FIELDS]
+        for field, fix in _NEEDED.items():
+            if field not in has and not (field == "text" and "given" in has):
+                words = [name for name in free if field != "text" or isinstance(row[name], str)]
+                maybe = f", perhaps {listed([short(name, 40)[1:-1] for name in words], 3)}" if words else ""
+                problems.append(f"no column for the {_CALLED.get(field, field)}: {fix()}{maybe}")
+        if problems:
+            raise InputError(f"{'; '.join(problems)} (the columns are {listed_columns(known)})")
 
 
 class AnswerFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,7 +171,7 @@ class AnswerFile(msgspec.Struct, frozen=True, kw_only=True):
     matrix: str = ""  # the rows of a matrix of verdicts, item or model; empty for one row per answer
     header: str | None = None  # the pattern of a matrix's column names
     names: str = ""  # which files of a folder are meant, and the fields in their names
-    number_trials: bool = False  # whether a repeated answer is another trial rather than an error
+    number_samples: bool = False  # whether a repeated answer is another sample rather than an error
 
     @property
     def name(self) -> str:
@@ -274,7 +299,7 @@ def parse_field_map(
             _once(columns, field, (column,), "values")
         renamed.setdefault(field, {}).update(renames)
     fixed: dict[str, str] = {}
-    for field, value in _fields(constants, "constants", "sight=blind"):
+    for field, value in _fields(constants, "constants", "modality=no-image"):
         if field in columns:
             where = heading("constants", field)
             raise InputError(f"{where}: {field} is mapped to a column as well; say one of the two")
@@ -299,7 +324,7 @@ def _renames(text: str) -> tuple[str, str, dict[str, str]]:
     field, equals, rest = text.partition("=")
     field = field.strip()
     if not equals or ">" not in rest:
-        raise InputError(f'{param("values")} takes FIELD=VALUE>OURS,…, such as sight=text>blind; found "{text}"')
+        raise InputError(f'{param("values")} takes FIELD=VALUE>OURS, such as modality=text>no-image; found "{text}"')
     refuse_unknown_field(field, "values", FIELDS)
     column, colon, after = rest.partition(":")
     if not colon or ">" in column:

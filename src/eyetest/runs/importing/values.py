@@ -148,7 +148,7 @@ def _word(field: str, value: Any) -> str:
 
 
 _CONVERTERS: dict[str, Callable[[Any], Any]] = {
-    **{field: partial(_whole, field) for field in ("template", "trial")},
+    **{field: partial(_whole, field) for field in ("template", "sample")},
     "order": own_order,
     **{field: partial(_word, field) for field in WORDS},
     **{field: partial(_named, field, plain) for field in ("item", "model")},
@@ -167,7 +167,7 @@ def read_shown(value: Any, options: Sequence[str] | None) -> int:
         order = None
     by_text = _by_text([str(part) for part in parts], options) if parts and options else None
     if order is not None and by_text is not None and order != by_text:
-        raise InputError(f"order: {short(value)} may be marks or the options' own texts; write it as 1,0 …")
+        raise InputError(f"order: {short(value)} may be letters or the options' own texts; write it as 1,0 …")
     order = by_text if order is None else order
     if order is None:
         raise InputError(_not_understood(value, parts, options))

@@ -10,10 +10,10 @@ RULE_SETS: Registry[RuleSet] = Registry("rule set", __name__, "RULES", "extracto
 __all__ = ["RULE_SETS", "Kind", "Reading", "Reply", "RuleSet", "read_choice"]
 
 
-def read_choice(text: str, options: Sequence[str], rules: str = "eyetest", *, marks: str = "upper") -> Reading:
+def read_choice(text: str, options: Sequence[str], rules: str = "eyetest", *, letters: str = "upper") -> Reading:
     """Say which of the options, in the order as shown, a reply commits to.
 
     >>> et.read_choice("It has stripes, so it is B.", ["a lion", "a zebra"]).index
     1
     """
-    return RULE_SETS[rules].read(Reply(text, tuple(options), marks))
+    return RULE_SETS[rules].read(Reply(text, tuple(options), letters))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from eyetest.scoring.rules.cues import NO_WORD, Hit, ReplyView, sentence_end, sentence_start
-from eyetest.scoring.rules.mentions import Mention, bare_marks_in, mark_at, marks_in, text_at, texts_in, with_text
+from eyetest.scoring.rules.mentions import Mention, bare_letters_in, letters_in, mark_at, text_at, texts_in, with_text
 from eyetest.scoring.rules.options import Offer, like_text, same_text, tokenise
 from eyetest.scoring.rules.reading import Kind
 
@@ -121,7 +121,7 @@ def _worded(view: ReplyView, at: int, stop: int, cue: str) -> Claim | None:  # n
         return None
     if text.startswith("N/A", at) or cued.between("refuses", at, min(stop, at + _SHORT)):
         return Claim("refused", (), at, stop, cue)
-    mentions = [*marks_in(text, at, stop, offer, view.nouns), *texts_in(text, tokenise(text, at, stop), offer)]
+    mentions = [*letters_in(text, at, stop, offer, view.nouns), *texts_in(text, tokenise(text, at, stop), offer)]
     for by in ("mark", "text"):
         named = [mention for mention in mentions if mention.by == by and mention.options != (-1,)]
         if named and len({mention.options for mention in named}) == 1:
@@ -204,8 +204,8 @@ def _confirmed(view: ReplyView, hit: Hit) -> Claim | None:
 
 def _before(text: str, start: int, end: int, offer: Offer) -> Mention | None:
     """The option named directly before an offset."""
-    marks = [*marks_in(text, start, end, offer), *bare_marks_in(text, start, end, offer)]
-    mentions = [*marks, *texts_in(text, tokenise(text, start, end), offer)]
+    letters = [*letters_in(text, start, end, offer), *bare_letters_in(text, start, end, offer)]
+    mentions = [*letters, *texts_in(text, tokenise(text, start, end), offer)]
     near = [mention for mention in mentions if not text[mention.end : end].strip(" )\"'],.")]
     if near:
         last = max(near, key=lambda mention: mention.end - mention.start)
@@ -230,7 +230,7 @@ def last_word(view: ReplyView) -> Claim | None:
     """A mark alone behind the last sentence."""
     size = len(view.text.rstrip())
     word = _LAST_WORD.search(view.text, max(0, size - 9), size) if view.weights["last word"] else None
-    mark = mark_at(view.text, word.end(), size, view.offer) if word and view.offer.marks != "digit" else None
+    mark = mark_at(view.text, word.end(), size, view.offer) if word and view.offer.letters != "digit" else None
     known = mark and mark.start not in view.listed and mark.options != (-1,)
     return one_or_many(mark, "last word") if mark and known else None
 
@@ -259,7 +259,7 @@ def _line(view: ReplyView, start: int, end: int) -> Claim | None:
     mark = mark_at(text, start, end, offer)
     mark = None if mark and mark.options == (-1,) else mark
     alone = mark and not NO_WORD.sub("", text[mark.end : end]) and not (offer.sequences and len(mark.options) > 1)
-    if mark and alone and (mark.dressed or offer.marks != "upper" or text[mark.start].isupper()):
+    if mark and alone and (mark.dressed or offer.letters != "upper" or text[mark.start].isupper()):
         return one_or_many(mark, "closing line")
     if mark and (index := same_text(text[mark.end : end], offer)) is not None:
         options = tuple(dict.fromkeys((*mark.options, index)))

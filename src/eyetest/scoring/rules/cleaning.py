@@ -143,11 +143,11 @@ _ALPHABETS = (
 _ALONE = r"(?:(?<!\w)|(?<=[は是为選选]))[{}](?=\s*(?:$|[).:;,\]/\n–—。、-])| (?:і|и|або|или|و|או)\s)"
 _OTHER_MARK = re.compile(_ALONE.format("".join(_ALPHABETS)))
 _AS_LATIN = {mark: chr(ord("A") + place) for alphabet in _ALPHABETS for place, mark in enumerate(alphabet)}
-_LATIN_C = re.compile(_ALONE.format("С"))  # a Cyrillic C is no Cyrillic mark: marks beside it are Latin lookalikes
+_LATIN_C = re.compile(_ALONE.format("С"))  # a Cyrillic C is no Cyrillic mark: letters beside it are Latin lookalikes
 _HOMOGLYPHS = _AS_LATIN | dict(zip("АВСЕ", "ABCE", strict=True))
 
 
-def latin_marks(text: str, shown: str = "") -> str:
+def latin_letters(text: str, shown: str = "") -> str:
     """The text with option letters of another script as Latin capitals, by their place in ``shown``."""
     if text.isascii():
         return text

@@ -1,4 +1,4 @@
-"""The table of cues, ``cues.yaml``, their positions in a reply, and its sentences, marks, lists and echoes."""
+"""The table of cues, ``cues.yaml``, their positions in a reply, and its sentences, letters, lists and echoes."""
 
 import re
 from bisect import bisect_left
@@ -12,7 +12,7 @@ import msgspec
 import yaml
 
 from eyetest.scoring.rules.cleaning import Body, lower
-from eyetest.scoring.rules.mentions import NOUNS, Mention, bare_marks_in, marks_in, runs, with_text
+from eyetest.scoring.rules.mentions import NOUNS, Mention, bare_letters_in, letters_in, runs, with_text
 from eyetest.scoring.rules.options import Offer, fold
 
 FOREIGN = "~"  # stands for any run of characters that are not ASCII
@@ -239,25 +239,27 @@ class ReplyView:
         return tuple(noun for noun in NOUNS if noun in self.cued.low)
 
     @cached_property
-    def marks(self) -> list[Mention]:
+    def letters(self) -> list[Mention]:
         """Every mark recognisable by its markup, with its own text where that follows."""
-        marks = marks_in(self.text, 0, len(self.text), self.offer, self.nouns)
-        return [with_text(mark, self.text, len(self.text), self.offer)[0] for mark in marks if mark.options != (-1,)]
+        letters = letters_in(self.text, 0, len(self.text), self.offer, self.nouns)
+        return [
+            with_text(mark, self.text, len(self.text), self.offer)[0] for mark in letters if mark.options != (-1,)
+        ]
 
     @cached_property
-    def bare_marks(self) -> list[Mention]:
+    def bare_letters(self) -> list[Mention]:
         """Every capital letter alone that may be a mark."""
-        marks = bare_marks_in(self.text, 0, len(self.text), self.offer)
-        return [with_text(mark, self.text, len(self.text), self.offer)[0] for mark in marks]
+        letters = bare_letters_in(self.text, 0, len(self.text), self.offer)
+        return [with_text(mark, self.text, len(self.text), self.offer)[0] for mark in letters]
 
     @cached_property
     def lists(self) -> list[list[Mention]]:
-        """Marks that begin the items of a list."""
+        """Letters that begin the items of a list."""
         return runs(self.text, self.offer)
 
     @cached_property
     def listed(self) -> frozenset[int]:
-        """Positions of these marks."""
+        """Positions of these letters."""
         return frozenset(mark.start for run in self.lists for mark in run)
 
     @cached_property
@@ -268,7 +270,7 @@ class ReplyView:
 
     @cached_property
     def echoes(self) -> list[tuple[int, int]]:
-        """Stretches that only repeat the options: marks of a list, and hardly more than their texts."""
+        """Stretches that only repeat the options: letters of a list, and hardly more than their texts."""
         offer, spans = self.offer, []
         for run in self.lists:
             if any(_VERDICT.search(self.text, mark.end, mark.end + offer.longest + _ROOM) for mark in run):

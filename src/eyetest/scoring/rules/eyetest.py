@@ -3,8 +3,8 @@
 import re
 from typing import get_args
 
-from eyetest.records.tables import Marks
-from eyetest.scoring.rules.cleaning import NEXT_TURN, Body, clean, latin_marks
+from eyetest.records.tables import Letters
+from eyetest.scoring.rules.cleaning import NEXT_TURN, Body, clean, latin_letters
 from eyetest.scoring.rules.cues import CueTable, ReplyView, load_cues
 from eyetest.scoring.rules.options import Offer, prepare
 from eyetest.scoring.rules.reading import Reading, Reply
@@ -20,7 +20,7 @@ _LONGEST_BARE = 40
 _LAST_ANSWER = re.compile(r"\banswer\s{0,2}:\s{0,3}\*{0,2}\s{0,3}\(?([A-Z])\)?\*{0,2}\.?\s{0,4}$", re.IGNORECASE)
 _LAST = 40
 _TAIL = 300
-STYLES: tuple[Marks, ...] = get_args(Marks)
+STYLES: tuple[Letters, ...] = get_args(Letters)
 
 
 class EyetestRules:
@@ -38,10 +38,10 @@ class EyetestRules:
         if bare := _read_bare(reply) or _read_last(reply):
             return bare
         cues = self._cues or load_cues()
-        style = next((style for style in STYLES if style == reply.marks), None)
+        style = next((style for style in STYLES if style == reply.letters), None)
         offer = prepare(reply.options, style or "upper")
         body = clean(reply.text)
-        body.text = latin_marks(body.text, "" if style else reply.marks)
+        body.text = latin_letters(body.text, "" if style else reply.letters)
         if before := body.before_turn():
             reading = _read_body(before, offer, cues)
             if reading.kind not in ("unparsed", "cut off") or reading.why == "mark not on offer":
@@ -59,7 +59,7 @@ def _read_body(body: Body, offer: Offer, cues: CueTable, *, truncated: bool = Fa
 def _read_bare(reply: Reply) -> Reading | None:
     """Read a bare letter that is on offer; anything else needs the full rules."""
     text = reply.text
-    if len(text) > _LONGEST_BARE or reply.marks not in ("upper", "lower") or not (match := _BARE.fullmatch(text)):
+    if len(text) > _LONGEST_BARE or reply.letters not in ("upper", "lower") or not (match := _BARE.fullmatch(text)):
         return None
     at = match.start(match.lastindex or 1)
     index = ord(text[at].upper()) - ord("A")
@@ -70,7 +70,7 @@ def _read_last(reply: Reply) -> Reading | None:
     """Read a capital letter behind a last ``Answer:``, in a reply without tags or further turns."""
     text = reply.text
     start = max(0, len(text) - _LAST)
-    match = _LAST_ANSWER.search(text, start) if reply.marks == "upper" else None
+    match = _LAST_ANSWER.search(text, start) if reply.letters == "upper" else None
     if not match or match[1].islower() or "<" in text or "[" in text or NEXT_TURN.search(text):
         return None
     index = ord(match[1]) - ord("A")

@@ -57,7 +57,7 @@ class Mention(NamedTuple):
 
 
 def mark_at(text: str, at: int, end: int, offer: Offer) -> Mention | None:
-    """The mark, or list of marks, with which a stretch of text begins."""
+    """The mark, or list of letters, with which a stretch of text begins."""
     first = _one_mark(text, at, end, offer, bare=True)
     if not first:
         return _glued(text, at, end, offer)
@@ -80,8 +80,8 @@ _GLUED = re.compile(r"\s{0,9}[(\"']?([A-Z]{2,60})[)\"']?(?=[\s.]{0,9}$)")
 
 
 def _glued(text: str, at: int, end: int, offer: Offer) -> Mention | None:
-    """``AC``: marks in order, written as one word that ends the reply; ``BBBB`` is one mark."""
-    word = _GLUED.match(text, at, end) if offer.marks == "upper" else None
+    """``AC``: letters in order, written as one word that ends the reply; ``BBBB`` is one mark."""
+    word = _GLUED.match(text, at, end) if offer.letters == "upper" else None
     indices = [offer.positions[letter] for letter in word[1]] if word else []
     if not word or min(indices) < 0 or word[1] in offer.literal:
         return None
@@ -96,7 +96,7 @@ def _one_mark(text: str, at: int, end: int, offer: Offer, *, bare: bool) -> Ment
         rank = offer.count - 1 if word == "last" else _RANKS.index(word) % 5
         known = rank < offer.count and word not in offer.starts
         return Mention((rank,), nth.start(nth.lastgroup or 0), nth.end(), "rank", True) if known else None
-    match = (_DIGIT if offer.marks == "digit" else _LETTER).match(text, at, end)
+    match = (_DIGIT if offer.letters == "digit" else _LETTER).match(text, at, end)
     if not match or text.startswith("N/A", match.start("mark")):
         return None
     mark, after = match["mark"], match.end()
@@ -126,11 +126,11 @@ _LINE_MARK = re.compile(r"\n[\s\-•]{0,6}[A-Z][.:](?=\s)")
 NOUNS = ("option", "choice", "answer", "letter", "alternative", "caption", "statement", "number")
 
 
-def marks_in(text: str, start: int, end: int, offer: Offer, nouns: Sequence[str] = NOUNS) -> list[Mention]:
+def letters_in(text: str, start: int, end: int, offer: Offer, nouns: Sequence[str] = NOUNS) -> list[Mention]:
     """Every mark in a stretch of text that is recognisable by its markup."""
     mentions: list[Mention] = []
     dresses = {dress.start() for dress in _BRACKETED.finditer(text, start, end)}
-    if offer.marks != "digit":
+    if offer.letters != "digit":
         dresses.update(dress.start() for dress in _CLOSED.finditer(text, start, end))
         dresses.update(line.end() - 2 for line in _LINE_MARK.finditer(text, start, end))
     for word in _NAMED.finditer(text, start, end) if nouns else ():
@@ -167,10 +167,10 @@ _BARE = re.compile(r"[A-Z](?<![\w'.(\-].)(?![\w'\-]|\.\w|\s?[=+×<>^)→])")
 _WORD_BEFORE = re.compile(r"([A-Za-z]+)\s$")
 
 
-def bare_marks_in(text: str, start: int, end: int, offer: Offer) -> list[Mention]:
+def bare_letters_in(text: str, start: int, end: int, offer: Offer) -> list[Mention]:
     """Capital letters alone, unless the options or the word before make them names of things."""
     mentions: list[Mention] = []
-    if offer.marks == "digit":
+    if offer.letters == "digit":
         return mentions
     for letter in _BARE.finditer(text, start, end):
         if before := _WORD_BEFORE.search(text, max(start, letter.start() - 20), letter.start()):
@@ -188,7 +188,7 @@ def bare_marks_in(text: str, start: int, end: int, offer: Offer) -> list[Mention
 
 
 def runs(text: str, offer: Offer) -> list[list[Mention]]:
-    """Lists: marks in their order, each at the beginning of a line or in brackets, closely after one another."""
+    """Lists: letters in their order, each at the beginning of a line or in brackets, closely after one another."""
     lists: list[list[Mention]] = []
     if not _SECOND.search(text):
         return lists
@@ -218,10 +218,10 @@ _LINE_HEAD = re.compile(r"[\s\-•|\]\[x(]*$")
 
 
 def _items(text: str, offer: Offer) -> list[Mention]:
-    """Marks that begin an item: at the beginning of a line, or between brackets."""
-    marks = []
+    """Letters that begin an item: at the beginning of a line, or between brackets."""
+    letters = []
     if text[1:2] in (")", ".", ":") and text[0] in offer.positions:
-        marks.append(Mention((_rank(text[0]),), 0, 2, "mark", True))
+        letters.append(Mention((_rank(text[0]),), 0, 2, "mark", True))
     for item in _ITEM.finditer(text):
         stop = item.start()
         end = stop - 1 if text[stop - 1].isspace() else stop
@@ -229,8 +229,8 @@ def _items(text: str, offer: Offer) -> list[Mention]:
         if text[at:end] not in offer.positions or (text[stop] in ".:" and not text[stop + 1 : stop + 2].isspace()):
             continue
         if text[stop] in ")]" or _LINE_HEAD.match(text, text.rfind("\n", 0, at) + 1, at):
-            marks.append(Mention((_rank(text[at:end]),), at, stop + 1, "mark", True))
-    return marks
+            letters.append(Mention((_rank(text[at:end]),), at, stop + 1, "mark", True))
+    return letters
 
 
 def _rank(mark: str) -> int:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 from rapidfuzz.distance import OSA
 
-from eyetest.records.tables import Marks
+from eyetest.records.tables import Letters
 from eyetest.scoring.rules.cleaning import plain
 from eyetest.text import NUMBER_WORDS, Level, same
 from eyetest.text.folding import SPELLINGS, without_accents
@@ -158,8 +158,8 @@ class Offer(msgspec.Struct):
 
     raw: tuple[str, ...]
     texts: tuple[str, ...]
-    marks: Marks
-    positions: dict[str, int]  # index that each mark names; -1 for marks not on offer
+    letters: Letters
+    positions: dict[str, int]  # index that each mark names; -1 for letters not on offer
     forms: tuple[Forms, ...]
     literal: dict[str, int]
     exact: dict[Forms, int]
@@ -182,7 +182,7 @@ class Offer(msgspec.Struct):
 
 
 @lru_cache(maxsize=8_192)
-def prepare(options: tuple[str, ...], marks: Marks) -> Offer:
+def prepare(options: tuple[str, ...], letters: Letters) -> Offer:
     """Fold the options; texts that two options share point at neither."""
     texts = tuple(plain(option) for option in options)
     folded = tuple(forms(text) for text in texts)
@@ -200,8 +200,8 @@ def prepare(options: tuple[str, ...], marks: Marks) -> Offer:
     return Offer(
         options,
         texts,
-        marks,
-        _positions(len(texts), marks),
+        letters,
+        _positions(len(texts), letters),
         folded,
         {text.strip(" ."): i for i, text in enumerate(texts) if text.strip(" .") and texts.count(text) == 1},
         exact,
@@ -213,7 +213,7 @@ def prepare(options: tuple[str, ...], marks: Marks) -> Offer:
         max(map(len, texts), default=0),
         frozenset(i for i, word in single.items() if word in _EVERYDAY and ("left",) not in folded),
         frozenset(i for i, word in single.items() if len(word) == 1 and word.isalpha() and word.isascii()),
-        any(_names_another(tokens, index, marks) for index, tokens in enumerate(folded)),
+        any(_names_another(tokens, index, letters) for index, tokens in enumerate(folded)),
         bool(folded)
         and all(len(tokens) > 1 and all(len(t) == 1 and t.isalpha() for t in tokens) for tokens in folded),
         any(_NONE & {*tokens} for tokens in folded),
@@ -281,18 +281,18 @@ def _own(folded: tuple[Forms, ...]) -> dict[str, int]:
     return {word: index for word, index in own.items() if index >= 0}
 
 
-def _names_another(tokens: Forms, index: int, marks: Marks) -> bool:
+def _names_another(tokens: Forms, index: int, letters: Letters) -> bool:
     """Whether an option of several words has a letter in it that is not its own mark: ``option B in the image``."""
-    letters = {token for token in tokens if len(token) == 1 and token.isascii() and token.isalpha()}
-    return len(tokens) > 1 and marks != "digit" and bool(letters - {ascii_lowercase[min(index, 25)]})
+    single = {token for token in tokens if len(token) == 1 and token.isascii() and token.isalpha()}
+    return len(tokens) > 1 and letters != "digit" and bool(single - {ascii_lowercase[min(index, 25)]})
 
 
 @lru_cache
-def _positions(count: int, marks: Marks) -> dict[str, int]:
-    if marks == "digit":
+def _positions(count: int, letters: Letters) -> dict[str, int]:
+    if letters == "digit":
         return {str(n): n - 1 if 0 < n <= count else -1 for n in range(100)}
-    letters = {letter: ascii_lowercase.index(letter.lower()) for letter in ascii_letters}
-    return {letter: index if index < count else -1 for letter, index in letters.items()}
+    indices = {letter: ascii_lowercase.index(letter.lower()) for letter in ascii_letters}
+    return {letter: index if index < count else -1 for letter, index in indices.items()}
 
 
 def same_text(text: str, offer: Offer) -> int | None:  # noqa: PLR0911 (one a way of writing)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from eyetest.scoring.rules.reading import Reading, Reply, letters
+from eyetest.scoring.rules.reading import Reading, Reply, letters_of
 
 _STRIPPED = ",.!?;:'"
 _FEW_WORDS = 5
@@ -23,20 +23,22 @@ class _Peer:
 
 def read_loosely(reply: Reply) -> Reading:
     """The rule that MMMU and lmms-eval share: any letter that looks like a mark, the last of several."""
-    text, options, marks = reply.text, reply.options, letters(reply.options)
+    text, options, letters = reply.text, reply.options, letters_of(reply.options)
     for char in _STRIPPED:
         text = text.strip(char)
     text = f" {text} "
     for rule, before, after in _LOOSE:
-        named = [position for position, mark in enumerate(marks) if f"{before}{mark}{after}" in text]
+        named = [position for position, mark in enumerate(letters) if f"{before}{mark}{after}" in text]
         if named:
             # several letters are ordered by where they stand between brackets or else between spaces
-            ordered = [text.rfind(f"({marks[position]})" if before else f" {marks[position]} ") for position in named]
+            ordered = [
+                text.rfind(f"({letters[position]})" if before else f" {letters[position]} ") for position in named
+            ]
             return Reading("chosen", named[ordered.index(max(ordered))], rule, marked=True)
     if len(text.split()) > _FEW_WORDS:
         lower = text.lower()
         texts = [option.lower() for option in options]
-        named = [position for position, option in enumerate(texts) if position < len(marks) and option in lower]
+        named = [position for position, option in enumerate(texts) if position < len(letters) and option in lower]
         if named:
             ordered = [lower.rfind(texts[position]) for position in named]
             return Reading("chosen", named[ordered.index(max(ordered))], "option text", marked=False)
@@ -46,7 +48,7 @@ def read_loosely(reply: Reply) -> Reading:
 def _read_mmmu(reply: Reply) -> Reading:
     """Read behind the last ``Answer:`` if exactly one letter stands there, else loosely."""
     _, cue, behind = reply.text.rpartition("Answer:")
-    named = [position for position, mark in enumerate(letters(reply.options)) if mark in behind] if cue else []
+    named = [position for position, mark in enumerate(letters_of(reply.options)) if mark in behind] if cue else []
     return Reading("chosen", named[0], "behind Answer:", marked=True) if len(named) == 1 else read_loosely(reply)
 
 
@@ -56,12 +58,12 @@ _BEFORE = ("", "(", "option ", "the answer is ")
 def _read_mmstar(reply: Reply) -> Reading:
     """Look at the four places in turn, whatever follows the letter."""
     text = reply.text.lower().strip().replace("\n", " ")
-    marks = letters(reply.options).lower()
+    letters = letters_of(reply.options).lower()
     for before in _BEFORE:
         mark = text[len(before) : len(before) + 1] if text.startswith(before) else ""
-        if mark and mark in marks:
+        if mark and mark in letters:
             rule = f"behind {before.strip()!r}" if before else "first letter"
-            return Reading("chosen", marks.index(mark), rule, marked=True)
+            return Reading("chosen", letters.index(mark), rule, marked=True)
     return Reading("unparsed", rule="none", why="no letter at a known place")
 
 
@@ -89,18 +91,18 @@ def _read_vlmevalkit(reply: Reply) -> Reading:
 
 def _one_letter(reply: Reply) -> Reading | None:
     """Exactly one option's letter as a word, among the last words."""
-    marks, words = letters(reply.options), reply.text.translate(_TO_SPACES).split()
-    named = [position for position, mark in enumerate(marks) if mark in words]
-    if len(named) == 1 and words.index(marks[named[0]]) >= len(words) - _LAST_WORDS:
+    letters, words = letters_of(reply.options), reply.text.translate(_TO_SPACES).split()
+    named = [position for position, mark in enumerate(letters) if mark in words]
+    if len(named) == 1 and words.index(letters[named[0]]) >= len(words) - _LAST_WORDS:
         return Reading("chosen", named[0], "one letter", marked=True)
     return Reading("refused", rule="letter Z") if not named and "Z" in words else None
 
 
 def _answer_is(reply: Reply) -> Reading | None:
-    match, marks = _STATED.search(reply.text), letters(reply.options)
-    if not match or match[1].upper() not in marks:
+    match, letters = _STATED.search(reply.text), letters_of(reply.options)
+    if not match or match[1].upper() not in letters:
         return None
-    return Reading("chosen", marks.index(match[1].upper()), "answer is", marked=True)
+    return Reading("chosen", letters.index(match[1].upper()), "answer is", marked=True)
 
 
 def _one_text(reply: Reply) -> Reading | None:

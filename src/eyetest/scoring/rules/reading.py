@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from eyetest.records.order import mark
-from eyetest.records.tables import Marks
+from eyetest.records.tables import Letters
 
 Kind = Literal["chosen", "refused", "ambiguous", "cut off", "unparsed"]
 
@@ -27,11 +27,11 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """A reply, the options as shown, their ``marks`` (a style, or as ``АБВГ``), and truncation by the token limit."""
+    """A reply, the options as shown, their ``letters`` (a style, or as ``АБВГ``), and whether it was cut off."""
 
     text: str
     options: tuple[str, ...]
-    marks: str = "upper"
+    letters: str = "upper"
     truncated: bool = False
 
 
@@ -47,8 +47,8 @@ class RuleSet(Protocol):
         ...
 
 
-def letters(options: Sequence[str]) -> str:
-    """The capital marks of so many options."""
+def letters_of(options: Sequence[str]) -> str:
+    """The capital letters of so many options."""
     return "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(options)]
 
 
@@ -56,7 +56,7 @@ LONGEST_REPLY = 6_000  # end of a long reply, with the conclusion, that a judge 
 _VERDICT = re.compile(r"[\s\"'`*(\[.]{0,20}(REFUSED|AMBIGUOUS|NONE|[A-Za-z]|\d{1,2})\b[\s\"'`*)\].]{0,20}$")
 
 
-def judged(words: str, options: int, *, marks: Marks = "upper") -> Reading:
+def judged(words: str, options: int, *, letters: Letters = "upper") -> Reading:
     """Read a judge's words about a reply with so many options."""
     verdict = _VERDICT.match(words)
     if not verdict:
@@ -66,15 +66,15 @@ def judged(words: str, options: int, *, marks: Marks = "upper") -> Reading:
         return Reading("refused" if word == "REFUSED" else "ambiguous", rule="judge", why="says the judge")
     if word == "NONE":
         return Reading("unparsed", rule="judge", why="judge found no commitment")
-    shown = [mark(marks, position).upper() for position in range(options)]
+    shown = [mark(letters, position).upper() for position in range(options)]
     if word.upper() not in shown:
         return Reading("unparsed", rule="judge", why="judge named no option")
     return Reading("chosen", shown.index(word.upper()), "judge", marked=False)
 
 
-def judge_prompt(reply: str, options: Sequence[str], marks: Marks) -> str:
+def judge_prompt(reply: str, options: Sequence[str], letters: Letters) -> str:
     """The prompt of a judge."""
-    listed = "\n".join(f"{mark(marks, position)}. {option}" for position, option in enumerate(options))
+    listed = "\n".join(f"{mark(letters, position)}. {option}" for position, option in enumerate(options))
     return (
         "Someone was asked a question with the options below and wrote the reply below. Say which option the reply "
         "settles on. Do not work out the answer yourself: only read the reply. Its last commitment counts.\n"

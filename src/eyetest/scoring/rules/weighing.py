@@ -133,7 +133,7 @@ def _whole(view: ReplyView) -> Claim | None:  # noqa: PLR0911 (one a form)
     if mark and alone and (mark.dressed or text[mark.end : mark.end + 1] in ".:,- "):
         both = same_text(text[mark.end : size], offer) == mark.options[0]
         return one_or_many(Mention(mark.options, mark.start, size, "both"), "whole reply") if both else None
-    may_slip = "\n" not in text[start:size] and not mark and not view.marks
+    may_slip = "\n" not in text[start:size] and not mark and not view.letters
     if may_slip and (index := like_text(text[start:size], offer)) is not None:
         return one_or_many(Mention((index,), start, size, "text"), "whole reply")
     return None
@@ -150,8 +150,8 @@ def _committed(view: ReplyView, since: int) -> Claim | None:
         return Claim("refused", (), refusals[0].start, refusals[0].end, refusals[0].cue.name)
     if best and best.cue == "opening mark" and best.kind == "chosen" and view.text[best.end : best.end + 1] == "\n":
         named = _named(view, best.end)
-        marks = any(mark.start > best.end for mark in (*view.marks, *view.bare_marks))
-        if named.kind == "chosen" and not marks and named.options != best.options:
+        letters = any(mark.start > best.end for mark in (*view.letters, *view.bare_letters))
+        if named.kind == "chosen" and not letters and named.options != best.options:
             options = (*best.options, *named.options)
             return named._replace(kind="ambiguous", options=options, why="mark and text differ")
     if best and best.kind != "refused" and not view.offer.none:
@@ -327,14 +327,14 @@ def _beside(view: ReplyView, mention: Mention, start: int) -> tuple[int, str]:
 def _mentions(view: ReplyView, start: int, end: int) -> list[Mention]:
     """The options that a sentence names, in order: a mark with its own text is one mention."""
     texts = _texts(view, start, end)
-    marks = [m for m in view.marks if start <= m.start < end and not any(_within(m, t) for t in texts)]
+    letters = [m for m in view.letters if start <= m.start < end and not any(_within(m, t) for t in texts)]
     bare = [
         b
-        for b in view.bare_marks
-        if start <= b.start < end and not any(m.start <= b.start < m.end for m in (*marks, *texts))
+        for b in view.bare_letters
+        if start <= b.start < end and not any(m.start <= b.start < m.end for m in (*letters, *texts))
     ]
-    texts = [t for t in texts if not any(m.start <= t.start < m.end for m in marks)]
-    return sorted([*marks, *bare, *texts], key=lambda mention: mention.start)
+    texts = [t for t in texts if not any(m.start <= t.start < m.end for m in letters)]
+    return sorted([*letters, *bare, *texts], key=lambda mention: mention.start)
 
 
 def _within(one: Mention, other: Mention) -> bool:

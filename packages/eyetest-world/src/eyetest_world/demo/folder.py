@@ -11,26 +11,27 @@ from pathlib import Path
 import msgspec
 
 from eyetest.benchmarks import Benchmark
+from eyetest.filters.hits import threshold
 from eyetest.measures import Results
-from eyetest.measures.stats.luck import at_least
+from eyetest.measures.stats.chance import at_least
 from eyetest.models import read_models
 from eyetest.pages.item_counts import items_at
 from eyetest.probes.audit import Audit
-from eyetest.recipes import Refining, load_recipe
+from eyetest.recipes.loading import load_recipe
 from eyetest.recipes.panels import Seated, seated_on_answers
+from eyetest.recipes.refining import Refining
 from eyetest.recipes.sources import Recorded, StoppedEarly
 from eyetest.records import Condition, Finding, ModelEntry, Recipe, Verdict
 from eyetest.records.recipe import REPORT
 from eyetest.results.gather import results_of
-from eyetest.review.app.bundle import write_bundle
-from eyetest.review.collection import Collection
 from eyetest.running import Asking, Progress, Session
 from eyetest.running.session import Watch
 from eyetest.runs import Run
 from eyetest.scoring import Scorer, is_hit, looks_refused
-from eyetest.screens.hits import threshold
 from eyetest.store import refuse_to_lose
 from eyetest.store.urls import refuse_remote
+from eyetest.studio.app.bundle import write_bundle
+from eyetest.studio.collection import Collection
 from eyetest.wording import typed
 from eyetest_world import FLAWS, Truth, load_rates, new_world, read_truth
 from eyetest_world.demo.page import write_world_page
@@ -53,21 +54,24 @@ _WHOLE = "everything"
 _TITLES = {
     "chance-aware": (
         "blind, chance-aware",
-        "four language models, five blind answers each; what neither luck nor shared habits give goes",
+        "four language models, five blind answers each; what neither chance nor shared habits give goes",
     ),
     "mmmu-pro": (
         "blind, as MMMU-Pro",
-        "three of four language models are right in more than two of five blind trials",
+        "three of four language models are right in more than two of five blind samples",
     ),
-    "mmstar": ("blind, as MMStar", "two of four language models hit in a single blind trial; luck does that often"),
+    "mmstar": (
+        "blind, as MMStar",
+        "two of four language models hit in a single blind sample; chance does that often",
+    ),
     "leaks": (
         "leaks",
-        "vision models have by heart what no language model has; distractors say how often that is luck",
+        "vision models have by heart what no language model has; distractors say how often that is chance",
     ),
     "golds": ("doubtful golds", "ten vision models, eyes open, agree against the gold; for people to look at"),
     _WHOLE: (
         "all together",
-        "duplicates, odd pictures, blind (chance-aware), telling options, leaks, doubtful golds, one after the other",
+        "duplicates, odd images, blind (chance-aware), telling options, leaks, doubtful golds, one after the other",
     ),
 }
 """Each recipe as the page calls it, and what it does; the last one is the whole refinement."""
@@ -108,7 +112,7 @@ class DemoFolder:
 
     @cached_property
     def vision_models(self) -> dict[str, ModelEntry]:
-        """Those who also see the picture."""
+        """Those who also see the image."""
         return {name: entry for name, entry in self.models.items() if cards()[name].sees}
 
     @cached_property
@@ -134,9 +138,9 @@ class DemoFolder:
             (self.recipes / f"{name}.yaml").write_text(text, encoding="utf-8")
 
     def ask(self, watch: Watch | None = None) -> int:
-        """Ask everybody blind, and whoever has eyes with the picture, about both worlds; how many answers came."""
-        blind = Asking(conditions=(Condition(sight=BLIND),), trials=5, sampling={"temperature": 1.0})
-        seen = Asking(conditions=(Condition(sight=SIGHTED),))
+        """Ask everybody blind, and whoever has eyes with the image, about both worlds; how many answers came."""
+        blind = Asking(conditions=(Condition(modality=BLIND),), samples=5, sampling={"temperature": 1.0})
+        seen = Asking(conditions=(Condition(modality=SIGHTED),))
         answers = 0
         ways = ((self.models, blind), (self.vision_models, seen))
         worlds = ((_WORLD, _RUN), (_FLAWLESS, _FLAWLESS_RUN))
@@ -162,11 +166,11 @@ class DemoFolder:
             refining.items_at = items_at(bundle, refining.to / REPORT, shown)
             refined = refining.run()
             kept = [item.id for item in refined.kept]
-            by_chance = expected_by_luck(recipe, panels, self.truths)
+            by_chance = expected_by_chance(recipe, panels, self.truths)
             good = self._on_flawless(name, recipe, flawless)
             tried.append(Tried(name, title, about, refined.verdicts, by_chance, world_recipes()[name], good))
         whole = tried[-1]
-        about = "no model: equal items, and pictures that come back re-encoded"
+        about = "no model: equal items, and images that come back re-encoded"
         copies = [[row for row in rows if row.stage in _COPIES] for rows in (whole.verdicts, whole.on_flawless)]
         first = Tried("duplicates", "duplicates", about, copies[0], on_flawless=copies[1])
         world = self._drawn(_WORLD)
@@ -187,7 +191,28 @@ class DemoFolder:
 
     def tell(self, story: WorldStory, seconds: float) -> None:
         """Write the page, and beside it the items that its numbers lead to."""
-        (self.to / _PLANTED).write_bytes(msgspec.json.encode(planted_findings(story)) + b"\n")
+        manifest = story.benchmark.manifest
+        findings = [
+            Finding(
+                probe="planted",
+                kind=planted_kind(flaw),
+                severity="note",
+                title=f"Planted: {FLAWS[flaw]}",
+                items=tuple(story.planted(flaw)),
+                verdict="keep",
+            )
+            for flaw in story.flaws
+        ]
+        audit = Audit(
+            benchmark=manifest.name,
+            fingerprint=manifest.fingerprint,
+            items=len(story.truths),
+            level=0.05,
+            seed=story.seed,
+            probes=("planted",),
+            findings=tuple(findings),
+        )
+        (self.to / _PLANTED).write_bytes(msgspec.json.encode(audit) + b"\n")
         write_bundle(Collection.open(self.places), self.to / _ITEMS, replies=False, overwrite=True)
         about = {
             "folder": typed(self.to),
@@ -203,41 +228,16 @@ class DemoFolder:
         write_world_page(story, about, self.page, at, overwrite=True)
 
 
-def planted_findings(story: WorldStory) -> Audit:
-    """What was planted, as findings, so that whoever looks at an item is told."""
-    manifest = story.benchmark.manifest
-    findings = [
-        Finding(
-            probe="planted",
-            kind=planted_kind(flaw),
-            severity="note",
-            title=f"Planted: {FLAWS[flaw]}",
-            items=tuple(story.planted(flaw)),
-            verdict="keep",
-        )
-        for flaw in story.flaws
-    ]
-    return Audit(
-        benchmark=manifest.name,
-        fingerprint=manifest.fingerprint,
-        items=len(story.truths),
-        level=0.05,
-        seed=story.seed,
-        probes=("planted",),
-        findings=tuple(findings),
-    )
-
-
-def expected_by_luck(recipe: Recipe, panels: Mapping[str, Seated], truths: Sequence[Truth]) -> float | None:
+def expected_by_chance(recipe: Recipe, panels: Mapping[str, Seated], truths: Sequence[Truth]) -> float | None:
     """Items without a flaw that a first stage that counts hits flags by guessing; None if it corrects for chance."""
     stage = recipe.stages[0]
-    if stage.screen not in _COUNTING or not stage.panel:
+    if stage.filter not in _COUNTING or not stage.panel:
         return None
     seated = panels[stage.panel]
     seats, tests = len(seated.seats), seated.tests
     cut = threshold(stage, seats, seated.panel.size)
     enough = next(hits for hits in range(1, seats + 1) if not cut.holds(hits))
     right = next(n for n in range(1, tests + 1) if stage.answers is None or stage.answers.holds(n))
-    clean = [truth for truth in truths if not looks_for(stage.screen) & set(truth.flaws)]
+    clean = [truth for truth in truths if not looks_for(stage.filter) & set(truth.flaws)]
     chances = {n: at_least(right, [1 / n] * tests) for n in {truth.options for truth in clean}}
     return sum(at_least(enough, [chances[truth.options]] * seats) for truth in clean)

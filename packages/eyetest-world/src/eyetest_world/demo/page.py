@@ -13,18 +13,7 @@ from eyetest.pages.charts import ChartLinks, as_svg, for_page
 from eyetest.pages.item_counts import NOWHERE, ItemCount, ItemsAt
 from eyetest.pages.item_view import Album, ItemView, in_turns, lot, show_item
 from eyetest.pages.page import clip, write_page
-from eyetest.pages.plots import (
-    across,
-    bounded,
-    dashed,
-    dressed,
-    dumbbells,
-    intervals,
-    layered,
-    rows,
-    step,
-    values,
-)
+from eyetest.pages.plots import across, bounded, dashed, dressed, dumbbells, intervals, layered, rows, step, values
 from eyetest.records import Item, Verdict
 from eyetest.reports.report_items import Reply, replies_to
 from eyetest_world import FLAWS, Truth
@@ -72,14 +61,14 @@ def _lost(story: WorldStory) -> ChartType:
 def _leakage(story: WorldStory) -> ChartType:
     """Measured leakage with its interval, and the share that truly leaked, for each vision model."""
     table = story.birds.sort("told", "unclipped", descending=True)
-    marks = {"measured leakage": bounded("unclipped"), "truly leaked": ["told"] * 3}
+    letters = {"measured leakage": bounded("unclipped"), "truly leaked": ["told"] * 3}
     long = [
         {"model": row["model"], "what": what} | dict(zip(bounded("share"), map(row.get, names), strict=True))
         for row in table.iter_rows(named=True)
-        for what, names in marks.items()
+        for what, names in letters.items()
     ]
-    colour = alt.Color("what:N").scale(domain=list(marks), range=[palette.SIGHTED, _TRUE])
-    shape = alt.Shape("what:N").scale(domain=list(marks), range=["circle", "diamond"])
+    colour = alt.Color("what:N").scale(domain=list(letters), range=[palette.SIGHTED, _TRUE])
+    shape = alt.Shape("what:N").scale(domain=list(letters), range=["circle", "diamond"])
     y = rows(table.get_column("model").to_list(), "model")
     x = across("share of items", ticks=6)
     dots = intervals(alt.Chart(values(long)), "share", x, y=y, color=colour, shape=shape)
@@ -135,7 +124,10 @@ def write_world_page(
     story: WorldStory, about: Mapping[str, str], to: Path, at: ItemsAt = NOWHERE, *, overwrite: bool = False
 ) -> None:
     """Write the page; ``about`` says how it was made: names and values. ``at`` is where its numbers lead."""
-    album, items = Album(story.benchmark), WorldItems(story, at)
+    album, items, links = Album(story.benchmark), WorldItems(story, at), ChartLinks()
+    charts = {name: (title, draw(story)) for name, (title, draw) in _FIGURES.items()}
+    planted = _planted(story, lambda ids: links.mark(items.count(ids)))  # parts of its bars lead to their items
+    charts["planted"] = ("Planted flaws, found and missed", planted)
     whole = story.graded.items[""]
     contents = {
         "story": story,
@@ -150,32 +142,23 @@ def write_world_page(
             "flagged": items.count(whole.flagged),
         },
         "headline": headline(story, items),
-        "figures": _figures(story, items),
+        "figures": {name: for_page(as_svg(dressed(chart)), title, links) for name, (title, chart) in charts.items()},
         "flaws": {flaw: FLAWS[flaw] for flaw in story.flaws},
         "planted": {flaw: items.count(story.planted(flaw)) for flaw in story.flaws},
         "columns": list(story.columns()),
         "exhibits": _exhibits(story, album, items),
         "models": list(cards().values()),
         "about": about,
-        "album": album.pictures,
+        "album": album.images,
     }
     write_page("world.html.j2", contents, to, overwrite=overwrite, package="eyetest_world.demo")
-
-
-def _figures(story: WorldStory, items: WorldItems) -> dict[str, Markup]:
-    """The charts by their names; parts of the bars of planted flaws lead to their items."""
-    links = ChartLinks()
-    charts = {name: (title, draw(story)) for name, (title, draw) in _FIGURES.items()}
-    planted = _planted(story, lambda ids: links.mark(items.count(ids)))
-    charts["planted"] = ("Planted flaws, found and missed", planted)
-    return {name: for_page(as_svg(dressed(chart)), title, links) for name, (title, chart) in charts.items()}
 
 
 def headline(story: WorldStory, items: WorldItems | None = None) -> Markup:
     """The whole story in two sentences."""
     graded, items, planted = story.graded.items[""], items or WorldItems(story), story.planted()
     return Markup(
-        "{} of {} were spoilt on purpose. {} small models answered them with and without the picture, and eyetest, "
+        "{} of {} were spoilt on purpose. {} small models answered them with and without the image, and eyetest, "
         "which was not told, found {} of the spoilt ones, missed {}, and blamed {}."
     ).format(
         items.count(planted),
@@ -213,7 +196,7 @@ def _exhibits(story: WorldStory, album: Album, links: WorldItems) -> list[Exhibi
 
 
 def _one_of_each(truths: Iterable[Truth], most: int) -> list[Truth]:
-    """One of each kind of flaw, then another of each; which ones is drawn by lot."""
+    """One of each kind of flaw, then another of each; which ones is drawn at random."""
     by_flaw: dict[str, list[Truth]] = {flaw: [] for flaw in FLAWS}
     for truth in sorted(truths, key=lambda truth: lot(truth.item)):
         by_flaw.setdefault(truth.flaws[0] if truth.flaws else "", []).append(truth)

@@ -15,15 +15,15 @@ from eyetest.pages.item_counts import NOWHERE, ItemCount, ItemsAt
 from eyetest.pages.item_links import Query
 from eyetest.pages.plots import bounded
 from eyetest.records import Verdict
-from eyetest.records.tables import Sight
+from eyetest.records.tables import Modality
 from eyetest.runs import Run
 from eyetest.wording import counted
 from eyetest_world.flaws import FLAWS, Truth
 from eyetest_world.grading import FLAGGED, Grade, Rankings, calibrations, grade, looks_for, rankings
 from eyetest_world.toy_models.cards import cards
 
-BLIND: Sight = "blind-guess"
-SIGHTED: Sight = "image"
+BLIND: Modality = "no-image-guess"
+SIGHTED: Modality = "image"
 SUBSETS = 200
 _COPY_STAGES = 2  # stages that look for duplicates: a recipe with more is graded by all flaws together
 
@@ -36,8 +36,8 @@ class Tried:
     title: str
     about: str
     verdicts: Sequence[Verdict]
-    by_luck: float | None = None
-    """Items that guessing alone would have it blame, on average; None where it keeps luck in check."""
+    by_chance: float | None = None
+    """Items that guessing alone would have it blame, on average; None where it keeps chance in check."""
     recipe: str = ""
     on_flawless: Sequence[Verdict] = ()
     """What it says of a world without flaws: whatever it blames there is good."""
@@ -163,7 +163,7 @@ class WorldStory:
     @cached_property
     def rankings(self) -> Rankings:
         """Who is best: by the spoilt benchmark, by the refined one, by chance; each beside true skill."""
-        seen = (pl.col("sight") == SIGHTED) & _sees()
+        seen = (pl.col("modality") == SIGHTED) & _sees()
         spoilt, flawless = (
             known.scores.filter(seen).select("item", pl.col("model").cast(pl.String), "score").collect()
             for known in (self.results, self.flawless)
@@ -178,8 +178,8 @@ class WorldStory:
 
 
 def _seen(known: Results) -> Results:
-    """What was answered with the picture."""
-    return Results(known.scores.filter(pl.col("sight") == SIGHTED), known.items, known.models)
+    """What was answered with the image."""
+    return Results(known.scores.filter(pl.col("modality") == SIGHTED), known.items, known.models)
 
 
 def _sees() -> pl.Expr:

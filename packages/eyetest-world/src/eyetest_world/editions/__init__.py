@@ -16,11 +16,10 @@ from eyetest.errors import EyetestError, InputError, param, short
 from eyetest.records import EDITION, FRESH, ORIGINAL, TWIN, Choice, Item, Lineage, Manifest
 from eyetest.records.item import Seed
 from eyetest.registry import Registry
-from eyetest.tabular.record_files import write_records
 from eyetest.wording import counted
 
-OF_THE_PICTURE = ("image_name", "image_sha256_original", "image_reencoded", "orig_width", "orig_height")
-"""Tags of published datasets that speak of the old picture's file."""
+OF_THE_IMAGE = ("image_name", "image_sha256_original", "image_reencoded", "orig_width", "orig_height")
+"""Tags of published datasets that speak of the old image's file."""
 
 
 class NotRenewable(EyetestError):  # noqa: N818 (says why an item stays as it is; nothing went wrong)
@@ -35,12 +34,12 @@ class Original(NamedTuple):
 
 
 class Redrawn(msgspec.Struct, frozen=True, kw_only=True):
-    """What a generator drew: ``picture`` is an image file. Everything else of the item stays as it was."""
+    """What a generator drew: ``image`` is an image file. Everything else of the item stays as it was."""
 
     question: str
     choices: tuple[Choice, ...] = ()
     references: tuple[str, ...] = ()
-    picture: bytes
+    image: bytes
     description: str = ""
     tags: dict[str, Any] = {}  # those that change with the scene; None for one that no longer holds
     scene: dict[str, Any] = {}
@@ -147,8 +146,16 @@ def draw_again(
         raise InputError(f"{param('data')}: nothing lies at {data}")
     steps = (TWIN_STEP, RENEW_STEP) if settings.twins and settings.fresh else (settings.step,)
     refused: Counter[str] = Counter()
-    items, scenes = 0, list[EditionScene]()
-    with BenchmarkWriter(to, _manifest(benchmark.manifest, settings), overwrite=overwrite) as writer:
+    items, scenes, old = 0, list[EditionScene](), benchmark.manifest
+    made_by = Lineage(step=settings.step, source=f"{old.name} {old.version}", seed=settings.seed)
+    manifest = Manifest(  # of a benchmark in its own right: it is no later revision of the other one
+        name=f"{old.name}-{'twins' if settings.twins else 'edition'}-{settings.seed}",
+        licence=old.licence,
+        source=old.source,
+        canary=old.canary,
+        lineage=(*old.lineage, made_by),
+    )
+    with BenchmarkWriter(to, manifest, overwrite=overwrite) as writer:
         for number, item in enumerate(benchmark):
             step(number)
             original = Original(item, data)
@@ -175,11 +182,6 @@ def draw_again(
     return Editions(Benchmark(to), items, len(benchmark), dict(refused.most_common()), scenes)
 
 
-def write_scenes(editions: Editions, to: Path, *, overwrite: bool = False) -> None:
-    """What every drawn image shows, as a table beside the benchmark: it holds the answers."""
-    write_records(editions.scenes, EditionScene, to, overwrite=overwrite)
-
-
 def _tagged(item: Item, edition: str) -> Item:
     return msgspec.structs.replace(item, tags=item.tags | {EDITION: edition})
 
@@ -188,18 +190,6 @@ class _Drawn(NamedTuple):
     name: str  # the id beside its original
     redrawn: Redrawn
     lineage: Lineage
-
-
-def _manifest(old: Manifest, settings: EditionSettings) -> Manifest:
-    """Of a benchmark in its own right: it is no later revision of the one that it was drawn from."""
-    made = Lineage(step=settings.step, source=f"{old.name} {old.version}", seed=settings.seed)
-    return Manifest(
-        name=f"{old.name}-{'twins' if settings.twins else 'edition'}-{settings.seed}",
-        licence=old.licence,
-        source=old.source,
-        canary=old.canary,
-        lineage=(*old.lineage, made),
-    )
 
 
 def _generator_of(original: Original, generators: Sequence[Generator]) -> Generator:
@@ -234,12 +224,12 @@ def _drawn(original: Original, generator: Generator, step: str, settings: Editio
 
 
 def _new_item(writer: BenchmarkWriter, old: Item, drawn: _Drawn) -> Item:
-    """The new item; its picture is written."""
+    """The new item; its image is written."""
     redrawn = drawn.redrawn
     return Item(
         id=old.id,
         question=redrawn.question,
-        images=(writer.images.put(redrawn.picture),),
+        images=(writer.images.put(redrawn.image),),
         choices=redrawn.choices,
         references=redrawn.references,
         hint=old.hint,

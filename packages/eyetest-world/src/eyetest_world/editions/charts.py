@@ -10,7 +10,7 @@ from PIL import Image as Pillow
 
 from eyetest.records import Item
 from eyetest_world.canvas import INK, Canvas, png
-from eyetest_world.editions import OF_THE_PICTURE, NotRenewable, Original, Redrawn
+from eyetest_world.editions import OF_THE_IMAGE, NotRenewable, Original, Redrawn
 from eyetest_world.editions.chart_questions import DataTable, Program, agrees, places, read_table, redrawn, understood
 
 SIZE = 640
@@ -51,7 +51,7 @@ def draw_chart(table: DataTable) -> Pillow.Image:
             _left(canvas, at, table.written(row, series), 11, min(2.5, thick * 0.95))
             y += thick
     canvas.line([(x(0), top), (x(0), 97)], INK, 0.3)
-    return canvas.picture()
+    return canvas.finished()
 
 
 def _legend(canvas: Canvas, table: DataTable) -> float:
@@ -153,9 +153,9 @@ def _drawn(item: Item, table: DataTable, program: Program, result: float | str) 
     return Redrawn(
         question=item.question,
         references=(_written(result, item, table, program),),
-        picture=png(draw_chart(table)),
+        image=png(draw_chart(table)),
         description="" if tagged and not item.description else text,
-        tags=dict.fromkeys(OF_THE_PICTURE) | ({_TABLE: text} if tagged else {}),
+        tags=dict.fromkeys(OF_THE_IMAGE) | ({_TABLE: text} if tagged else {}),
         scene={"table": text, "chart": "bars", "program": msgspec.to_builtins(program)},
     )
 

@@ -15,7 +15,7 @@ from typing import Any
 from eyetest.errors import short
 from eyetest.records import Choice, Item
 from eyetest_world.canvas import Canvas, Point, around, png
-from eyetest_world.editions import OF_THE_PICTURE, NotRenewable, Original, Redrawn
+from eyetest_world.editions import OF_THE_IMAGE, NotRenewable, Original, Redrawn
 from eyetest_world.posing import shuffled
 
 Scene = dict[str, Any]
@@ -113,11 +113,11 @@ def _flat(rows: Iterable[Iterable[Any]]) -> list[Any]:
     return [part for row in rows for part in row]
 
 
-def _alike(marks: Callable[[Scene], Iterable[Any]]) -> Callable[[Scene], bool]:
-    """The rule that parts with the same mark are the same; marks are in the order of the parts."""
+def _alike(letters: Callable[[Scene], Iterable[Any]]) -> Callable[[Scene], bool]:
+    """The rule that parts with the same mark are the same; letters are in the order of the parts."""
 
     def holds(scene: Scene) -> bool:
-        parts, of = _flat(scene["values"]), list(marks(scene))
+        parts, of = _flat(scene["values"]), list(letters(scene))
         own = of[parts.index(HIDDEN)]
         return {part for part, mark in zip(parts, of, strict=True) if mark == own} == {scene["answer"], HIDDEN}
 
@@ -460,7 +460,7 @@ PUZZLES = {puzzle.name: puzzle for puzzle in _ALL}
 
 _CATEGORY, _CAPTION = "category", "caption_gold"
 _SIZE, _SMALLEST = 512, 200
-_STALE = ("explanation", "deduction", *OF_THE_PICTURE)  # tags that speak of the old scene
+_STALE = ("explanation", "deduction", *OF_THE_IMAGE)  # tags that speak of the old scene
 
 
 class PuzzleGenerator:
@@ -495,7 +495,7 @@ def _read(puzzle: Puzzle, item: Item) -> Scene:
     """What the item's image shows, from its caption."""
     caption = item.description or str(item.tags.get(_CAPTION, ""))
     if not caption:
-        raise NotRenewable(f"no caption says what its picture shows (description, or the tag {_CAPTION})")
+        raise NotRenewable(f"no caption says what its image shows (description, or the tag {_CAPTION})")
     if len(item.gold) != 1:
         raise NotRenewable("it has no single right option")
     text = item.choices[item.gold[0]].text
@@ -518,7 +518,7 @@ def _redrawn(puzzle: Puzzle, scene: Scene, item: Item, options: list[str]) -> Re
     return Redrawn(
         question=asked(item.question, scene),
         choices=tuple(Choice(option, option == str(scene["answer"])) for option in options),
-        picture=png(canvas.picture()),
+        image=png(canvas.finished()),
         description=caption if item.description or not tags else "",
         tags=dict.fromkeys(_STALE) | tags,
         scene=scene | {"puzzle": puzzle.name},

@@ -21,9 +21,9 @@ _FACT = "fact"
 _BEYOND_TWINS = {
     "answer-in-question": "the question says its answer",
     "gold-longest": "its words tell the answer: the longest option is right",
-    "wrong-gold": "its gold does not follow from its picture",
+    "wrong-gold": "its gold does not follow from its image",
     "two-right-options": "it has two right options",
-    "impossible": "its gold does not follow from its picture",
+    "impossible": "its gold does not follow from its image",
 }
 
 
@@ -45,7 +45,7 @@ class WorldGenerator:
         return _redrawn(made, original.item, shuffled(rng, list(made.options)))
 
     def twins(self, original: Original, rng: Random) -> Iterator[Redrawn]:
-        """The same words and options; the picture is drawn again from its own seed with another option right."""
+        """The same words and options; the image is drawn again from its own seed with another option right."""
         item = original.item
         _task(item)
         before = _as_drawn(original)
@@ -63,7 +63,7 @@ class WorldGenerator:
 def _task(item: Item) -> str:
     task: str = item.tags["task"]
     if task == _FACT:
-        raise NotRenewable("it asks for a fact that no picture shows")
+        raise NotRenewable("it asks for a fact that no image shows")
     if task not in KINDS:
         raise NotRenewable(f"no kind of question is called {short(task)}")
     return task
@@ -107,8 +107,8 @@ def _drafts(world: Path) -> dict[str, Draft]:
 
 def _redrawn(made: Draft, item: Item, texts: list[str]) -> Redrawn:
     choices = tuple(Choice(text, text == made.options[made.gold]) for text in texts)
-    picture = png(render(made, item.images[0].width if item.images else SIZE))
-    return Redrawn(question=made.question, choices=choices, picture=picture, scene=made.scene)
+    image = png(render(made, item.images[0].width if item.images else SIZE))
+    return Redrawn(question=made.question, choices=choices, image=image, scene=made.scene)
 
 
 GENERATOR = WorldGenerator()

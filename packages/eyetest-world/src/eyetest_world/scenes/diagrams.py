@@ -108,7 +108,7 @@ _FACES = ("#ffffff", "#fff3c9", "#d9ecff", "#e1f5df", "#fde0e6", "#ece2f8")
 
 
 def _draw_clock(canvas: Canvas, scene: Scene) -> None:
-    """A clock with twelve marks, a short thick hand and a long thin one."""
+    """A clock with twelve letters, a short thick hand and a long thin one."""
     (x, y), r = scene["at"], scene["radius"]
     canvas.disc((x, y), r, scene["face"], scene["rim"], 3)
     for hour, mark in enumerate(around((x, y), r * 0.8, 12, -90)):

@@ -28,7 +28,7 @@ from PIL import Image as Pillow
 
 from eyetest.errors import EyetestError, InputError, short
 from eyetest.models.base import Backend, Call, CallError, Surroundings
-from eyetest.records import GreyPicture, Likelihood, ModelEntry, Picture, Prompt, Response, Words
+from eyetest.records import GrayImage, ImagePart, Likelihood, ModelEntry, Prompt, Response, Words
 from eyetest_world.toy_models.cards import card_of, weights
 from eyetest_world.toy_models.network import END, Generation, Network, Tokens, answer
 
@@ -54,7 +54,7 @@ def habits(model: str, settings: Mapping[str, Any], tokens: Tokens, prompt: Sequ
         return {}
     likings = _likings(model, settings, tokens, question, [option.text for option in options])
     pairs = zip(options, likings, strict=True)
-    return {mark: liking - max(likings) for option, liking in pairs for mark in tokens.marks(option)}
+    return {mark: liking - max(likings) for option, liking in pairs for mark in tokens.letters(option)}
 
 
 def _likings(
@@ -119,7 +119,7 @@ class EmbeddedModel:
     batch = 2 * _BATCH
 
     def __init__(self, name: str, entry: ModelEntry, surroundings: Surroundings) -> None:
-        self.name, self.entry, self._pictures = name, entry, surroundings.pictures
+        self.name, self.entry, self._images = name, entry, surroundings.images
         self._card = card_of(entry.spec)
         _check(entry.sampling)
         self.settings: dict[str, Any] = {"model": self._card.name, **entry.sampling}
@@ -185,14 +185,14 @@ class EmbeddedModel:
             habits(self._card.name, settings, self._tokens, numbers),
         )
 
-    def _pixels(self, part: Picture | GreyPicture) -> NDArray[np.uint8]:
+    def _pixels(self, part: ImagePart | GrayImage) -> NDArray[np.uint8]:
         side = self._card.resolution
         key = (*_identity(part), side)
         with _LOCK:
             if key in _PIXELS:
                 _PIXELS.move_to_end(key)
                 return _PIXELS[key]
-        small = self._pictures.open(part).resize((side, side), Pillow.Resampling.BOX)
+        small = self._images.open(part).resize((side, side), Pillow.Resampling.BOX)
         pixels = np.ascontiguousarray(np.asarray(small, np.uint8).transpose(2, 0, 1))
         with _LOCK:
             _PIXELS[key] = pixels
@@ -244,15 +244,13 @@ _LOCK = Lock()
 _PIXELS: OrderedDict[tuple[object, ...], NDArray[np.uint8]] = OrderedDict()
 
 
-def _identity(part: Picture | GreyPicture) -> tuple[object, ...]:
-    return ("grey",) if isinstance(part, GreyPicture) else (part.image.sha256,)
+def _identity(part: ImagePart | GrayImage) -> tuple[object, ...]:
+    return ("grey",) if isinstance(part, GrayImage) else (part.image.sha256,)
 
 
 def _groups(turns: dict[int, Generation]) -> list[list[int]]:
-    """Batches of prompts that show equally many pictures and are about as long; equal prompts stay together."""
-    keys = {
-        index: (len(turn.pictures), len(turn.prompt), turn.prompt, turn.pictures) for index, turn in turns.items()
-    }
+    """Batches of prompts that show equally many images and are about as long; equal prompts stay together."""
+    keys = {index: (len(turn.images), len(turn.prompt), turn.prompt, turn.images) for index, turn in turns.items()}
     groups: list[list[int]] = []
     distinct, before = 0, None
     for index, key in sorted(keys.items(), key=itemgetter(1)):
@@ -272,7 +270,7 @@ def _vocabulary() -> Tokens:
 
 @lru_cache(maxsize=_PROMPTS_KEPT)
 def _encoded(prompt: Prompt, style: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """A prompt as numbers; trials, and models of one style, share it."""
+    """A prompt as numbers; samples, and models of one style, share it."""
     numbers = _vocabulary().encode_prompt(prompt, style)
     return tuple(numbers), tuple(_vocabulary().lines(numbers))
 
@@ -287,6 +285,6 @@ def _workers() -> ThreadPoolExecutor:
 
 BACKEND = Backend(
     "embedded",
-    "a small model in the package that knows the drawn world: embedded:owl-m (eyetest zoo lists them)",
+    "a small model in the package that knows the drawn world: embedded:owl-m (eyetest world models lists them)",
     EmbeddedModel,
 )

@@ -27,7 +27,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     texts_read: int  # texts in all its training, its base's included
     scenes_seen: int = 0
     leaked: float = 0.0
-    """The share of the default world's items that were in its training with their pictures and answers."""
+    """The share of the default world's items that were in its training with their images and answers."""
     leaked_group: str = ""  # the group of those items, as the world's truth table names it
     leaked_texts: float = 0.0
     """The share of the default world's items whose questions and answers it read as text."""

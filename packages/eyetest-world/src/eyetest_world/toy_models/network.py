@@ -19,8 +19,8 @@ from eyetest_world.toy_models.cards import Card, weights
 
 STYLES = ("letter", "bracket", "full", "sentence", "said", "words", "backwards", "careful")
 """How models reply when they are asked for a mark; a token at the beginning of its turn tells a model its own way."""
-PAD, END, USER, ASSISTANT, PICTURE = range(5)
-SPECIAL = ("<pad>", "<end>", "<user>", "<assistant>", "<picture>", *(f"<{style}>" for style in STYLES))
+PAD, END, USER, ASSISTANT, IMAGE = range(5)
+SPECIAL = ("<pad>", "<end>", "<user>", "<assistant>", "<image>", *(f"<{style}>" for style in STYLES))
 _BYTES = 256
 _PIECE = re.compile(r"([^\S\n]*)(\n|[A-Z](?![^\W_])|[^\W\d_]+|\d|[^\w\s]|_)")
 
@@ -52,7 +52,7 @@ class Tokens:
         self._numbers = {word: first + index for index, word in enumerate(words)}
         self.size = first + len(words)
         self._newline, self._stop = self._numbers.get("\n", -1), self._numbers.get(".", -1)
-        self._marks = {self._numbers.get(f" {one}", -1) for one in (*ascii_letters, *digits)} - {-1}
+        self._letters = {self._numbers.get(f" {one}", -1) for one in (*ascii_letters, *digits)} - {-1}
 
     def encode(self, text: str) -> list[int]:
         """The numbers of a text."""
@@ -82,17 +82,17 @@ class Tokens:
 
     def lines(self, numbers: Sequence[int]) -> list[int]:
         """For each token the mark of the option in whose line it stands, or PAD: so that options are told apart."""
-        marks: list[int] = []
+        letters: list[int] = []
         mark, fresh = PAD, False
         for index, number in enumerate(numbers):
             if fresh:
-                marked = index + 1 < len(numbers) and numbers[index + 1] == self._stop and number in self._marks
+                marked = index + 1 < len(numbers) and numbers[index + 1] == self._stop and number in self._letters
                 mark = number if marked else PAD
             elif number == self._newline or number < len(SPECIAL):
                 mark = PAD
             fresh = number == self._newline
-            marks.append(mark)
-        return marks
+            letters.append(mark)
+        return letters
 
     def question(self, numbers: Sequence[int]) -> tuple[tuple[int, ...], list[OptionLine]]:
         """The last question that is asked with options: the line before them, and the options."""
@@ -102,7 +102,7 @@ class Tokens:
                 rows.append([])
             else:
                 rows[-1].append(number)
-        marked = [len(row) > 1 and row[0] in self._marks and row[1] == self._stop for row in rows]
+        marked = [len(row) > 1 and row[0] in self._letters and row[1] == self._stop for row in rows]
         if True not in marked:
             return (), []
         last = len(marked) - 1 - marked[::-1].index(True)
@@ -112,7 +112,7 @@ class Tokens:
         before = tuple(rows[first - 1]) if first else ()
         return before, [OptionLine(row[0], tuple(row[2:])) for row in rows[first : last + 1]]
 
-    def marks(self, option: OptionLine) -> tuple[int, ...]:
+    def letters(self, option: OptionLine) -> tuple[int, ...]:
         """The mark of an option as a word of its own, and as one that follows a bracket."""
         inside = self._numbers.get(self.word(option.mark).strip())
         return (option.mark,) if inside is None else (option.mark, inside)
@@ -120,7 +120,7 @@ class Tokens:
     def _turn(self, message: Message) -> list[int]:
         numbers = [ASSISTANT if message.role == "assistant" else USER]
         for part in message.parts:
-            numbers += self.encode(part.text) if isinstance(part, Words) else [PICTURE]
+            numbers += self.encode(part.text) if isinstance(part, Words) else [IMAGE]
         return [*numbers, END] if message.role == "assistant" else numbers
 
     def _bytes(self, number: int) -> bytes:
@@ -160,10 +160,10 @@ class Network:
         self._eyes = _session(f"{card.name}.eyes.onnx") if card.sees else None
         self._outputs = [one.name for one in self._mind.get_outputs()]
 
-    def look(self, pictures: NDArray[np.uint8]) -> Floats:
-        """Pictures (row, channel, y, x) as words of the mind's language."""
+    def look(self, images: NDArray[np.uint8]) -> Floats:
+        """Images (row, channel, y, x) as words of the mind's language."""
         assert self._eyes is not None
-        seen: Floats = self._eyes.run(None, {"pictures": pictures})[0]
+        seen: Floats = self._eyes.run(None, {"pictures": images})[0]
         return seen
 
     def read(
@@ -173,9 +173,9 @@ class Network:
         count, longest, width = len(prompts), max(map(len, prompts)), self._card.width
         prefix = np.zeros((count, 0, width), np.float32) if seen is None else seen
         before = prefix.shape[1]
-        tokens, marks = np.zeros((count, longest), np.int64), np.zeros((count, longest), np.int64)
+        tokens, letters = np.zeros((count, longest), np.int64), np.zeros((count, longest), np.int64)
         for row, (prompt, line) in enumerate(zip(prompts, lines, strict=True)):
-            tokens[row, : len(prompt)], marks[row, : len(line)] = prompt, line
+            tokens[row, : len(prompt)], letters[row, : len(line)] = prompt, line
         lengths = np.array([len(prompt) for prompt in prompts])
         whole = before + longest
         past = [f"past_{which}{layer}" for layer in range(self._card.layers) for which in "kv"]
@@ -184,16 +184,16 @@ class Network:
         logits, memory = self._run(
             {
                 "tokens": tokens,
-                "lines": marks,
+                "lines": letters,
                 "prefix": prefix,
                 "places": np.broadcast_to(np.arange(whole), (count, whole)),
                 "mask": np.triu(np.full((whole, whole), _FAR), 1)[None, None],
                 "wanted": lengths[:, None] - 1,
-                "apart": np.where(marks == 0, _FAR, np.float32(0))[:, None],
+                "apart": np.where(letters == 0, _FAR, np.float32(0))[:, None],
                 **memory,
             }
         )
-        return PromptState(memory, lengths + before, marks != 0, logits)
+        return PromptState(memory, lengths + before, letters != 0, logits)
 
     def go_on(self, reading: PromptState, tokens: Numbers) -> PromptState:
         """Read on: (row, new token). Logits are of all new places."""
@@ -257,7 +257,7 @@ class Generation:
 
     prompt: tuple[int, ...]
     lines: tuple[int, ...]
-    pictures: tuple[object, ...] = ()  # what tells its pictures from others, for prompts that are equal
+    images: tuple[object, ...] = ()  # what tells its images from others, for prompts that are equal
     pixels: NDArray[np.uint8] | None = None
     temperature: float = 0.0
     seed: int = 0
@@ -277,7 +277,7 @@ class Generation:
 def answer(network: Network, turns: Sequence[Generation]) -> None:
     """Say something in every turn, or weigh its candidates."""
     row_of: dict[object, int] = {}
-    rows = [row_of.setdefault((turn.prompt, turn.pictures), len(row_of)) for turn in turns]
+    rows = [row_of.setdefault((turn.prompt, turn.images), len(row_of)) for turn in turns]
     first = [turns[rows.index(row)] for row in range(len(row_of))]
     reading = network.read([turn.prompt for turn in first], [turn.lines for turn in first], _seen(network, first))
     for turn, row in zip(turns, rows, strict=True):
@@ -290,12 +290,12 @@ def answer(network: Network, turns: Sequence[Generation]) -> None:
 
 
 def _seen(network: Network, turns: Sequence[Generation]) -> NDArray[np.float32] | None:
-    """What the eyes see of every prompt; all prompts of a batch show equally many pictures."""
+    """What the eyes see of every prompt; all prompts of a batch show equally many images."""
     if turns[0].pixels is None:
         return None
     shown = np.stack([turn.pixels for turn in turns if turn.pixels is not None])
-    count, pictures = shown.shape[:2]
-    return network.look(shown.reshape(count * pictures, *shown.shape[2:])).reshape(count, -1, network.width)
+    count, images = shown.shape[:2]
+    return network.look(shown.reshape(count * images, *shown.shape[2:])).reshape(count, -1, network.width)
 
 
 def _speak(network: Network, reading: PromptState, turns: Sequence[Generation], rows: Numbers) -> None:

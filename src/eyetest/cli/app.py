@@ -1,0 +1,323 @@
+"""The application: which commands there are, how their options are parsed, how their results are printed."""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from inspect import BoundArguments, getdoc, signature
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+from cyclopts import App, Group, Parameter
+from cyclopts.config import Dict
+from cyclopts.exceptions import CycloptsError
+
+from eyetest.errors import InputError, nearest
+from eyetest.registry import load_entry_point, owner, refuse_taken
+from eyetest.version import __version__
+from eyetest.wording import typed
+
+PROJECT = "eyetest.yaml"
+"""The project file: values for options that a command line leaves out, and named conditions and column maps."""
+_WITH_VALUE = ("--output", "--log", "--allow-env")
+"""Global options that take a value and may stand before the command."""
+Output = Literal["table", "json", "csv", "latex"]
+
+
+class Command(NamedTuple):
+    """A command: the group it is listed under, and its function as ``module:function``."""
+
+    group: str
+    target: str
+
+
+PLUGINS = "From installed plug-ins"
+_GLOBAL = Group("Options of every command", sort_key=9)
+_LISTED = {
+    "Begin": {"init": "init:init", "doctor": "doctor:doctor"},
+    "Look at a benchmark": {"audit": "audit:audit", "show": "show:show", "open": "open:browse"},
+    "Ask models": {"run": "run:run", "suite": "suite:suite", "merge": "merge:merge"},
+    "Evaluate answers": {
+        "score": "score:score",
+        "measure": "measure:measure",
+        "compare": "compare:compare",
+        "report": "report:report",
+        "reconcile": "reconcile:reconcile",
+    },
+    "Improve a benchmark": {
+        "refine": "refine:refine",
+        "review": "review:review",
+        "review invite": "review:invite",
+        "review revise": "review:revise",
+        "review export": "review_tools:export_review",
+        "review import": "review_tools:import_review",
+        "reform": "reform:reform",
+        "harden options": "harden_options:harden_options",
+        "harden screenshot": "harden_screenshot:harden_screenshot",
+        "subset": "subset:subset",
+    },
+    "Exchange files": {"import": "exchange:import_file", "export": "exchange:export_file"},
+}
+COMMANDS = {
+    name: Command(group, f"eyetest.commands.{target}")
+    for group, targets in _LISTED.items()
+    for name, target in targets.items()
+}
+"""Commands of this distribution by name; a name of two words belongs to a group below."""
+GROUPS = {
+    "harden": "Make a benchmark harder: more options, questions inside images, new editions.",
+    "review": "Have people decide about items in a browser.",
+}
+"""First words of commands of two words; a first word may be a command itself."""
+_WORLD = ("demo", "world", "harden renew")
+"""Commands of the distribution eyetest-world."""
+
+
+def all_commands() -> dict[str, Command]:
+    """Commands of this and of other installed distributions (entry points named ``word`` or ``group.word``)."""
+    commands = dict(COMMANDS)
+    for name, point in _plugin_points().items():
+        commands[name] = Command(PLUGINS, point.value)
+    return commands
+
+
+@cache
+def _plugin_points() -> dict[str, EntryPoint]:
+    points: dict[str, EntryPoint] = {}
+    for point in entry_points(group="eyetest.command"):
+        name = point.name.replace(".", " ")
+        refuse_taken(name, {*GROUPS, *COMMANDS, *points}, "command", point)
+        if " " in name and name.split()[0] not in GROUPS:
+            raise InputError(f'{owner(point)}: command "{name}": two words begin with one of {", ".join(GROUPS)}')
+        points[name] = point
+    return points
+
+
+def load(name: str) -> Callable[..., Any]:
+    """The function of a command."""
+    if point := _plugin_points().get(name):
+        function: Callable[..., Any] = load_entry_point(point)
+    else:
+        module, _, attribute = COMMANDS[name].target.partition(":")
+        function = getattr(import_module(module), attribute)
+    return function
+
+
+def summary(target: str) -> str:
+    """The first line of a function's docstring, read from the source so that nothing is imported."""
+    module, _, function = target.partition(":")
+    text = _source(module)
+    found = re.search(rf'^def {function}\(.*?"""(.*?)("""|\n\n)', text, re.DOTALL | re.MULTILINE)
+    return " ".join(found[1].split()) if found else ""
+
+
+@cache
+def _source(module: str) -> str:
+    package, _, inner = module.partition(".")
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        return ""
+    path = Path(spec.origin).parent / inner.replace(".", "/")
+    files = (path.with_suffix(".py"), path / "__init__.py") if inner else (Path(spec.origin),)
+    return next((file.read_text(encoding="utf-8") for file in files if file.is_file()), "")
+
+
+def application(words: Sequence[str]) -> App:
+    """The application: the command that the words name, which is imported, or all, which are listed by a summary."""
+    from eyetest.cli.terminal import err, out
+
+    commands = all_commands()
+    app = App(
+        name="eyetest",
+        help="Check whether vision-language benchmarks need images, and whether models use them.",
+        version=__version__,
+        help_format="plaintext",
+        default_parameter=Parameter(negative=(), show_default=_shown_default),
+        config=_project(),
+        result_action="return_value",
+        console=out,
+        error_console=err,
+        group_parameters=Group("Options", sort_key=0),
+    )
+    panels = {name: Group(name, sort_key=index) for index, name in enumerate((*_LISTED, PLUGINS))}
+    for flag in ("--help", "--version"):
+        app[flag].group = (_GLOBAL,)
+    named = asked(words, commands)
+    groups = {name: App(name=name, help=text) for name, text in GROUPS.items()}
+    for name, command in commands.items():
+        if named and name != named and not name.startswith(f"{named} "):
+            continue
+        first, _, second = name.partition(" ")
+        parent, own = (groups[first], second) if second else (app, first)
+        if name == named and name in groups:
+            groups[name].default(load(name))
+            groups[name].help = help_text(load(name))
+            groups[name].help_epilogue = _epilogue(load(name))
+        elif name == named:
+            function = load(name)
+            more = {"help": help_text(function), "help_epilogue": _epilogue(function)}
+            parent.command(function, name=own, group=panels[command.group], **more)
+        elif name not in groups:
+            parent.command(command.target, name=own, help=summary(command.target), group=panels[command.group])
+    for name, group in groups.items():
+        inner = commands.get(name) or next((c for n, c in commands.items() if n.startswith(f"{name} ")), None)
+        if inner and (not named or name == named.split()[0]):
+            group.group = (panels[inner.group],)
+            app.command(group)
+    return app
+
+
+def _project() -> Dict:
+    """Options from the project file in this folder; a file that is no YAML is an error of one line."""
+    content: Any = {}
+    if Path(PROJECT).is_file():
+        from eyetest.store.handwritten import read_yaml
+
+        content = read_yaml(Path(PROJECT)) or {}
+        if not isinstance(content, dict):
+            raise InputError(f"{PROJECT}: expected names of options with their values, such as seed: 3")
+    known = {str(key): value for key, value in content.items() if not isinstance(value, dict)}
+    return Dict(known, source=PROJECT, use_commands_as_keys=False, allow_unknown=True)
+
+
+def _shown_default(value: Any) -> str | None:
+    return None if value is None or value is False or value in ("", (), []) else str(value)
+
+
+def help_text(function: Callable[..., Any]) -> str:
+    """The docstring before its sections, with each paragraph on one line, so that a terminal wraps it."""
+    text = re.split(r"\n\n(?:Args|Examples?|Returns|Raises):\n|\n\n>>> ", getdoc(function) or "")[0]
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
+def asked(words: Sequence[str], commands: dict[str, Command]) -> str:
+    """The name of the command that some words call; empty where they call none."""
+    plain = _plain_words(words)
+    return next((name for name in (" ".join(plain[:2]), *plain[:1]) if name in commands), "")
+
+
+def _plain_words(words: Sequence[str]) -> list[str]:
+    """The words that are no global options and no values of such options."""
+    values = {index + 1 for index, word in enumerate(words) if word in _WITH_VALUE}
+    return [word for index, word in enumerate(words) if index not in values and not word.startswith("-")]
+
+
+def options_of(name: str) -> dict[str, str]:
+    """The options of a command and what they do; those of every command under the empty name."""
+    app = application(name.split())
+    if not name:
+        _global_options(app, shown=True)
+    own = app.meta if not name else app
+    for word in name.split():
+        own = own[word]
+    arguments = own.assemble_argument_collection(parse_docstring=True)
+    named = [argument for argument in arguments if argument.show and argument.name.startswith("-")]
+    return {argument.name: str(argument.parameter.help or "") for argument in named}
+
+
+def examples(function: Callable[..., Any]) -> list[str]:
+    """The shell commands among a docstring's examples, which begin with ``$``."""
+    return re.findall(r"^ *\$ (.*)$", getdoc(function) or "", re.MULTILINE)
+
+
+def _epilogue(function: Callable[..., Any]) -> str:
+    lines = [f"  {line}" for line in examples(function)]
+    heads = [f"Example{'s' * (len(lines) > 1)}:"] if lines else []
+    return "\n".join([*heads, *lines, "", "Options of every command, such as --output json: eyetest --help"])
+
+
+def run(words: Sequence[str]) -> int:
+    """Parse a command line, run its command and print the result; the exit code."""
+    app = application(words)
+    code = _global_options(app, shown=not asked(words, all_commands()))
+    try:
+        app.meta(list(words), exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        raise _usage_error(error, words) from None
+    return code[0]
+
+
+def _global_options(app: App, *, shown: bool) -> list[int]:
+    """Add the options of every command to an application; its exit code, once it has run."""
+    show, code = Parameter(show=shown), [0]
+
+    @app.meta.default
+    def command(  # noqa: D417
+        *tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
+        output: Annotated[Output, show] = "table",
+        overwrite: Annotated[bool, show] = False,
+        verbose: Annotated[bool, show] = False,
+        log: Annotated[Path | None, show, Parameter(env_var="EYETEST_LOG")] = None,
+        allow_env: Annotated[list[str] | None, show] = None,
+    ) -> None:
+        """Run a command.
+
+        Args:
+            output: Print the result as a table, or as json, csv or latex.
+            overwrite: Replace files and folders that eyetest wrote before.
+            verbose: Report each step on standard error.
+            log: Write a detailed log to this file.
+            allow_env: Allow key_env in files to name this variable; repeatable.
+
+        """
+        code[0] = _call(app, tokens, output, overwrite=overwrite, verbose=verbose, log=log, allow_env=allow_env or [])
+
+    app.meta.group_parameters = _GLOBAL
+    app.suppress_keyboard_interrupt = app.meta.suppress_keyboard_interrupt = False
+    return code
+
+
+def _call(
+    app: App, tokens: Sequence[str], output: Output, *, overwrite: bool, verbose: bool, log: Path | None,
+    allow_env: Sequence[str],
+) -> int:  # fmt: skip
+    from eyetest.cli import terminal
+    from eyetest.cli.terminal import TERMINAL
+    from eyetest.commands.base import observing
+
+    terminal.begin(verbose=verbose, file=log)
+    if allow_env:
+        import_module("eyetest.models.openai").allow_variables(allow_env)
+    function, bound, _ = app.parse_args(list(tokens), exit_on_error=False, print_error=False)
+    if overwrite:
+        if "overwrite" not in signature(function).parameters:
+            raise InputError("--overwrite: this command replaces nothing")
+        bound.arguments["overwrite"] = True
+    _take_paths(bound)
+    given = ", ".join(bound.arguments) or "nothing"
+    with observing(TERMINAL), terminal.timed(f"eyetest {getattr(function, '__name__', '')} with {given}"):
+        result = function(*bound.args, **bound.kwargs)
+    return terminal.show(result, output)
+
+
+def _take_paths(bound: BoundArguments) -> None:
+    """Replace remote paths by their local mirrors, and refuse pipes and devices."""
+    from eyetest.store.files import refuse_special
+    from eyetest.store.urls import local_path
+
+    def taken(value: Any) -> Any:
+        if isinstance(value, Path):
+            value = local_path(value)
+            refuse_special(value)
+        return value
+
+    for name, value in bound.arguments.items():
+        bound.arguments[name] = type(value)(map(taken, value)) if isinstance(value, list | tuple) else taken(value)
+
+
+def _usage_error(error: CycloptsError, words: Sequence[str]) -> InputError:
+    """One line about a command line that cannot be parsed, and where to look."""
+    commands = all_commands()
+    plain = _plain_words(words)
+    name = asked(words, commands)
+    if not name and plain:
+        wanted = " ".join(plain[:2]) if plain[0] in GROUPS else plain[0]
+        if wanted in _WORLD:
+            return InputError(f"eyetest {wanted} needs the package eyetest-world: pip install 'eyetest[demo]'")
+        known = {n.removeprefix(f"{plain[0]} ") if plain[0] in GROUPS else n.split()[0] for n in commands}
+        if plain[0] not in GROUPS or len(plain) > 1:
+            return InputError(f'there is no command "{wanted}"; {nearest(wanted.split()[-1], known)}')
+    text = " ".join(str(error).split()).rstrip(".").replace(". Did", "; did")
+    return InputError(f"{text[:1].lower()}{text[1:]}; see {typed('eyetest', *name.split(), '--help')}")

@@ -1,0 +1,289 @@
+"""What `run` does with models, and its results: a run with its counts, a lead, a rank, a described benchmark."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+from rich.console import Group, RenderableType
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.commands.base import AnyRun, observer
+from eyetest.commands.cards import benchmark_card, card, words_of
+from eyetest.commands.results import Result, Sentence, Written, estimates
+from eyetest.commands.subset import answered_by_others
+from eyetest.curate.placing import Placing, RecordedPanel
+from eyetest.curate.separation import FEWEST_MODELS
+from eyetest.errors import InputError, heading, param
+from eyetest.measures.printed import plain
+from eyetest.measures.stats.sequential import likely_to_differ
+from eyetest.prompts.building import description_prompt
+from eyetest.recipes.refining import refuse_foreign
+from eyetest.records import Item, Lineage, ModelEntry
+from eyetest.records.recipe import BENCHMARK, RUN
+from eyetest.redaction import redact
+from eyetest.running import Asking, Estimate, Limits, Progress, Session
+from eyetest.running.limits import INTERRUPTED, refuse_unpriced
+from eyetest.running.planning import PASSED_OVER
+from eyetest.running.progress import line
+from eyetest.running.race import Race
+from eyetest.running.session import Questions
+from eyetest.runs import Run
+from eyetest.runs.stored import answers_frame, served_notes
+from eyetest.scoring import is_hit, looks_refused
+from eyetest.wording import counted, typed
+
+_RANK = re.compile(r"rank of (?P<model>.+) within (?P<points>\d+(?:\.\d+)?)(?: points?)?")
+_WIDEST = 50
+_NEIGHBOURS = 2  # recorded models shown above and below those that a new one may lie among
+_FEWEST_OTHERS = 3  # two say of an item only whether they differ on it
+
+
+def named_in(until: str) -> list[str]:
+    """The models that a goal names: ``A>B``, or ``rank of A within 5``."""
+    return [match["model"]] if (match := _RANK.fullmatch(until)) else [name.strip() for name in until.split(">")]
+
+
+def prepare(
+    bench: Benchmark, entries: Mapping[str, ModelEntry], asking: Asking, answers: Sequence[AnyRun] = ()
+) -> Session:
+    """A session that can be inspected before it is executed; it ends at once when its goal is reached."""
+    refuse_unpriced(asking.limits, entries)
+    if answers and not asking.until:
+        raise InputError(f"{param('answers')} needs {param('until')}: a lead, or a rank among the recorded models")
+    match, goal, modality = _RANK.fullmatch(asking.until), None, asking.conditions[0].modality
+    ids = bench.table(["id"]).column("id").to_pylist() if answers or match else []
+    if match:
+        if [*entries] != [match["model"]]:
+            raise InputError(f"{heading('until')}: only {match['model']} is asked; name it with {param('model')}")
+        if not 0 < (within := float(match["points"])) <= _WIDEST:
+            raise InputError(f"{heading('until')}: found {within:g} points, expected more than 0, at most {_WIDEST}")
+        table, names, recorded = answered_by_others(
+            answers, ids[: asking.limit], modality, [match["model"]], FEWEST_MODELS
+        )
+        goal = Placing(match["model"], recorded, RecordedPanel(names, table, asking.seed), within)
+        asking = msgspec.structs.replace(asking, until="", items=tuple(names))
+    elif answers:
+        table, names, _ = answered_by_others(answers, ids, modality, list(entries), _FEWEST_OTHERS)
+        worth = dict(zip(names, likely_to_differ(table).tolist(), strict=True))
+        asking = msgspec.structs.replace(asking, worth=worth)
+    return Session(bench, dict(entries), asking, hit=is_hit, goal=goal)
+
+
+def execute(session: Session, to: Path) -> "RunResult":
+    """Ask everything that has no answer yet; however it ends, the same call continues."""
+
+    def planned(estimate: Estimate) -> None:
+        observer().planned("", estimate)
+        given, samples = session.asking.sampling, session.asking.samples
+        cold = [m.name for m in session.models if not given.get("temperature", m.settings.get("temperature"))]
+        if samples > 1 and cold:
+            observer().note(f"{samples} samples of {cold[0]} at temperature 0 are alike; see {param('temperature')}")
+
+    progress = session.run(to, progress=Progress(looks_refused), watch=observer().watch, planned=planned)
+    for note in served_notes(to, session.entries):
+        observer().note(note)
+    result: RunResult
+    if isinstance(session.until, Placing):
+        result = PlaceResult(to, progress, session.until, next(iter(session.entries)))
+    elif session.race is not None:
+        result = RaceResult(to, progress, session.race)
+    else:
+        result = RunResult(to, progress)
+    observer().ended(result.notes, interrupted=progress.stopped == INTERRUPTED)
+    return result
+
+
+def notes_on(progress: Progress, to: Path) -> list[str]:
+    """What is missing after models were asked, and what to do next."""
+    notes = [redact(f"{name} was given up: {why}") for name, why in progress.abandoned.items()]
+    if progress.left and progress.stopped:
+        why = "" if progress.abandoned else f"{progress.stopped}; "
+        notes.append(f"{why}{counted(progress.left, 'call')} left; run the same again to continue")
+    if lasting := sum(count for kind, count in progress.failures.items() if kind not in PASSED_OVER):
+        again = f"{param('retry_failed', True)} asks them again, {typed('eyetest', 'show', to)} lists the reasons"
+        notes.append(f"{counted(lasting, 'call')} failed; {again}")
+    return notes
+
+
+def exit_code_of(progress: Progress) -> int:
+    """130 after an interrupt; 2 where a model was given up or every call failed."""
+    if progress.stopped == INTERRUPTED:
+        return 130
+    failed = progress.outcomes["failed"]
+    return 2 if progress.abandoned or (failed and failed == progress.done) else 0
+
+
+class RunResult(Run, Result):
+    """A run, and what the command that asked it came to."""
+
+    def __init__(self, path: Path, progress: Progress) -> None:
+        super().__init__(path)
+        self.progress, self.notes, self.exit_code = progress, notes_on(progress, path), exit_code_of(progress)
+
+    @property
+    def run(self) -> Run:
+        """The run alone."""
+        return Run(self.path)
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """How many answers there are, by model, condition and outcome."""
+        keys = ["model", "modality", "ask", "outcome"]
+        counts = answers_frame(self.path).group_by(pl.col(keys).cast(pl.String)).agg(pl.len().alias("answers"))
+        return counts.sort(keys).collect(engine="streaming")
+
+    def as_json(self) -> Any:
+        """The counts of the run and of this call."""
+        counts = ("to_ask", "done", "left", "stored", "saved", "refused", "tokens_in", "tokens_out", "money")
+        words = ("outcomes", "failures", "retries", "stopped", "abandoned")
+        known = {name: getattr(self.progress, name) for name in (*counts, *words)}
+        return {"run": str(self.path), **known, "rows": self.frame.to_dicts(), "notes": list(self.notes)}
+
+    def __rich__(self) -> RenderableType:
+        if not self.progress.to_ask:
+            return Sentence(f"nothing to ask: {counted(self.progress.stored, 'answer')} in {self.path} already")
+        return Sentence(f"{line(self.progress, over=True)} → {self.path}")
+
+
+class RaceResult(RunResult):
+    """Which of two models leads (empty for none), the bounds of the lead, both scores, and the run."""
+
+    def __init__(self, path: Path, progress: Progress, race: Race) -> None:
+        super().__init__(path, progress)
+        self.leader, self.lead, self.verdict = race.leader, race.lead, race.told
+        observed, items = race.observed_of
+        self.frame = pl.DataFrame(
+            [
+                {"model": name, "score": score, "score_low": low, "score_high": high, "n": observed, "of": items}
+                for name, score, low, high in race.scores
+            ]
+        )
+
+    def as_json(self) -> Any:
+        """The lead, both scores, and the counts of the run."""
+        lead = {"leader": self.leader or None, "lead_low": self.lead[0], "lead_high": self.lead[1]}
+        return lead | self._goal("scores")
+
+    def _goal(self, rows: str) -> dict[str, Any]:
+        run = RunResult(self.path, self.progress).as_json() | {"notes": list(self.notes)}
+        return {"verdict": self.verdict, rows: plain(self.frame).to_dicts(), "run": run}
+
+    def __rich__(self) -> RenderableType:
+        return Group(estimates(self.frame), "", Sentence(self.verdict), super().__rich__())
+
+    def __repr__(self) -> str:
+        return "\n".join([self.verdict, *(f"note: {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        return card(type(self).__name__, words_of(self.frame), self.notes, sentences=[self.verdict])
+
+
+class PlaceResult(RaceResult):
+    """Between which ranks and scores a model lies (None while unknown), the ranking, and the run."""
+
+    def __init__(self, path: Path, progress: Progress, goal: Placing, model: str) -> None:
+        RunResult.__init__(self, path, progress)
+        now = self.standing = goal.standing
+        self.ranks = (now.best, now.worst) if now else None
+        self.score = (now.low, now.high) if now else None
+        self.verdict, self.notes = goal.told, [*goal.notes, *self.notes]
+        scores = zip(goal.models, goal.panel.scores.tolist(), strict=True)
+        rows: list[dict[str, Any]] = [{"model": name, "score": score} for name, score in scores]
+        if now is not None:
+            rows.append({"model": model, "score": now.score, "score_low": now.low, "score_high": now.high})
+        types = {"model": pl.String, "score": pl.Float64, "score_low": pl.Float64, "score_high": pl.Float64}
+        table = pl.DataFrame(rows, types).sort("score", descending=True, maintain_order=True)
+        rank = pl.col("score").rank("min", descending=True).cast(pl.Int64).alias("rank")
+        self.frame = table.select(rank, pl.all())
+
+    def as_json(self) -> Any:
+        """The rank, the whole ranking, and the counts of the run."""
+        return {"standing": self.standing._asdict() if self.standing else None, **self._goal("ranking")}
+
+    def __rich__(self) -> RenderableType:
+        """The recorded models that it may lie among, and their neighbours."""
+        first = max(0, self.standing.best - 1 - _NEIGHBOURS) if self.standing else 0
+        length = self.standing.worst + _NEIGHBOURS - first if self.standing else 0
+        shown = self.frame.slice(first, length).with_columns(pl.col("rank").cast(pl.String))
+        return Group(estimates(shown), "", Sentence(self.verdict), RunResult.__rich__(self))
+
+
+def describe(
+    benchmark: Benchmark,
+    describer: Mapping[str, ModelEntry],
+    to: Path,
+    limits: Limits,
+    *,
+    again: bool = False,
+    retry_failed: bool = False,
+) -> "DescribeResult":
+    """Have a model describe the images of every item without showing it a question, and store the descriptions."""
+
+    def wanted() -> Iterator[Item]:
+        return (item for item in benchmark if item.images and (again or not item.description))
+
+    if len(describer) != 1:
+        raise InputError(f"{heading('describe')}: found {len(describer)} models, expected one")
+    refuse_foreign(to)
+    refuse_unpriced(limits, describer)
+    if not any(item.images for item in benchmark):
+        raise InputError(f"{benchmark.path}: no item has an image")
+    if not (ids := [item.id for item in wanted()]):
+        repair = f"{param('overwrite', True)} describes them again"
+        raise InputError(f"{benchmark.path}: every item with an image has a description already; {repair}")
+    (name,) = describer
+    questions = Questions(to / RUN, benchmark, dict(describer), limits, retry_failed=retry_failed)
+    replies, progress = questions.ask(
+        name, lambda: ((item, description_prompt(item)) for item in wanted()), "describe", observer().watch
+    )
+    texts = {
+        item: text
+        for item, response in zip(ids, replies, strict=True)
+        if response is not None and response.outcome in ("answered", "truncated")
+        if (text := (response.text or "").strip())
+    }
+    notes, written = notes_on(progress, to / RUN), None
+    if not progress.abandoned and not (progress.left and progress.stopped):
+        old = benchmark.manifest
+        step = Lineage(step="describe", source=f"{old.name} {old.version}", note=f"described by {name}")
+        manifest = msgspec.structs.replace(old, lineage=(*old.lineage, step))
+        with BenchmarkWriter(to / BENCHMARK, manifest, overwrite=True, gold_required=False) as writer:
+            for item in benchmark:
+                text = texts.get(item.id, item.description)
+                writer.adopt(msgspec.structs.replace(item, description=text), benchmark)
+        written = Benchmark(to / BENCHMARK)
+        if missing := len(ids) - len(texts):
+            failed = f"the call failed or was refused ({param('retry_failed', True)})"
+            notes = [f"{counted(missing, 'item')} without a description: {failed}"]
+    facts = {"describer": name, "described": len(texts), "missing": len(ids) - len(texts)}
+    observer().ended(notes, interrupted=progress.stopped == INTERRUPTED)
+    return DescribeResult(written, facts, notes, 0 if written else exit_code_of(progress) or 130)
+
+
+class DescribeResult(Written):
+    """A benchmark with a description of every image; ``benchmark`` is None while some are missing."""
+
+    def __init__(
+        self, benchmark: Benchmark | None, facts: Mapping[str, Any], notes: Sequence[str], exit_code: int
+    ) -> None:
+        path = str(benchmark.path) if benchmark else None
+        line = f"{counted(facts['described'], 'description')} by {facts['describer']}"
+        super().__init__(f"{line} → {path}" if path else line, {"benchmark": path, **facts}, notes)
+        self.benchmark, self.exit_code = benchmark, exit_code
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The descriptions by item."""
+        rows = [(item.id, item.description) for item in self.benchmark or () if item.description]
+        return pl.DataFrame(rows, {"item": pl.String, "description": pl.String}, orient="row")
+
+    def as_json(self) -> Any:
+        """Every description."""
+        return {**super().as_json(), "rows": self.frame.to_dicts()}
+
+    def _repr_html_(self) -> str:
+        return benchmark_card(self.benchmark) if self.benchmark else super()._repr_html_()

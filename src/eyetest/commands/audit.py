@@ -1,0 +1,291 @@
+"""The command ``audit``: check a benchmark with no model, no key and no GPU."""
+
+import importlib.util
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+from cyclopts import Group as Panel
+from cyclopts import Parameter
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from eyetest.commands import base
+from eyetest.commands.base import READING, SHORT_N, AnyPath, Bench, Overwrite, Words, observer, path_of, several
+from eyetest.commands.results import Result, safe
+from eyetest.errors import InputError
+from eyetest.wording import counted, listed, typed
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from eyetest.benchmarks import Benchmark
+    from eyetest.pages.item_counts import ItemsAt
+    from eyetest.probes import Probe
+    from eyetest.probes.audit import Audit
+    from eyetest.records import Finding
+
+_SEVERITIES = {
+    "bad": ("✘", "bold red", "Broken"),
+    "suspect": ("!", "bold yellow", "Suspicious"),
+    "untested": ("?", "magenta", "Not tested"),
+    "note": ("·", "cyan", "Notes"),
+    "sound": ("✔", "green", "Passed"),
+}
+"""By severity: sign, style, heading."""
+_WRITTEN = Parameter(group=Panel("What to write", sort_key=2))
+
+
+def audit(
+    bench: Bench,
+    /,
+    *,
+    probe: Words = (),
+    against: Bench | None = None,
+    thresholds: AnyPath | None = None,
+    limit: Annotated[int | None, SHORT_N] = None,
+    seed: int = 0,
+    strict: bool = False,
+    page: Annotated[AnyPath | None, _WRITTEN] = None,
+    verdicts_to: Annotated[AnyPath | None, _WRITTEN] = None,
+    fix: Annotated[AnyPath | None, _WRITTEN] = None,
+    format: Annotated[str | None, READING] = None,  # noqa: A002 (the name of the option)
+    map: Annotated[Words, READING] = (),  # noqa: A002
+    images: Annotated[AnyPath | None, READING] = None,
+    gold_style: Annotated[str | None, READING] = None,
+    drop: Annotated[Words, READING] = (),
+    overwrite: Overwrite = False,
+) -> "AuditResult":
+    """Find items of a benchmark that are broken, repeated, biased or answerable without the image.
+
+    No model is needed. Probes look for broken and repeated items, answer keys that prefer an option letter or differ
+    from distractors in surface cues, questions that contain their answer, and shortcuts that a classifier finds
+    without any image. Tests are corrected for multiple comparisons.
+
+    Args:
+        bench: A benchmark folder, or any file that eyetest can import.
+        probe: Run only these probes, by name or as a Python file with your own; repeatable.
+        against: Also look for items that are in this benchmark.
+        thresholds: Your own thresholds.yaml.
+        limit: Use only the first N items.
+        seed: Random seed.
+        strict: Exit with 1 if anything is broken or suspicious.
+        page: Write a page with images, and its findings as JSON beside it.
+        verdicts_to: Write a verdict for every item (.parquet, .csv, .jsonl).
+        fix: Write a repaired copy to this folder; no answer key is changed.
+        format: Format of the file, if it is not recognised.
+        map: Which column holds what, where names differ: question=prompt, options=A+B+C.
+        images: Folder that image paths start from and may not leave.
+        gold_style: How answer keys refer to options: letter, text, index (from 0) or number (from 1).
+        drop: Leave this column out; repeatable.
+        overwrite: Replace files that eyetest wrote before.
+
+    Examples:
+        $ eyetest audit mybench.tsv --page audit.html
+
+        >>> found = et.audit("world/benchmark", probe=["malformed", "positions"])
+        >>> {finding.probe for finding in found.findings} <= {"malformed", "positions"}
+        True
+
+    """
+    import msgspec
+
+    from eyetest.benchmarks import Benchmark
+    from eyetest.benchmarks.folder import refuse_gold_list, refuse_to_replace
+    from eyetest.benchmarks.opening import first_items
+    from eyetest.curate import Repair, repair_benchmark
+    from eyetest.pages.item_counts import items_at
+    from eyetest.probes import PROBES, Subject
+    from eyetest.probes.audit import run_audit
+    from eyetest.probes.subject import load_thresholds
+    from eyetest.records import Verdict
+    from eyetest.store import refuse_to_lose
+    from eyetest.tabular.record_files import write_records
+
+    page_file, verdict_file, copy = (path_of(path, "to") if path else None for path in (page, verdicts_to, fix))
+    listing = copy and copy.parent / f"{copy.name}-repairs.csv"
+    for path in filter(None, (page_file, page_file and _findings_of(page_file), verdict_file, listing)):
+        refuse_to_lose(path, overwrite=overwrite, ours=None)
+    if copy:
+        refuse_to_replace(copy, overwrite=overwrite)
+    limits = load_thresholds(path_of(thresholds, "thresholds") if thresholds else None)
+    own = [one for one in several(probe) if not isinstance(one, str) or one.endswith(".py")]
+    names = [PROBES[word].name for word in several(probe) if word not in own]
+    extra = [_load(Path(one)) if isinstance(one, str) else one for one in own]
+    folder = path_of(images, "images") if images else None
+    read = base.read_options(format, several(map), folder, gold_style, several(drop), images_required=False)
+    benchmark = base.open_bench(bench, msgspec.structs.replace(read, limit=limit))
+    if limit is not None and isinstance(bench, Benchmark):
+        benchmark = first_items(bench, limit)
+    refuse_gold_list(benchmark, "audit")
+    other = None if against is None else base.open_bench(against, base.read_options(images_required=False))
+    with observer().steps("auditing") as step:
+        subject = Subject(benchmark, limits, against=other, seed=seed, progress=step)
+        found = run_audit(subject, names, extra)
+    if verdict_file:
+        rows = found.verdicts([item.id for item in benchmark])
+        write_records(rows, Verdict, verdict_file, overwrite=overwrite)
+        observer().note(f"{counted(len(rows), 'verdict')} → {verdict_file}")
+    if page_file:
+        at = items_at(None, page_file, page_places(Path(str(bench)), page_file))
+        write_page(found, benchmark, page_file, at, overwrite=overwrite)
+        observer().note(f"page → {page_file}")
+    if copy and listing:
+        uneven = [f.numbers["options"] for f in found.alarms if f.probe == "positions"]
+        repairs = repair_benchmark(benchmark, copy, rebalance=uneven, seed=seed, overwrite=overwrite)
+        write_records(repairs, Repair, listing, overwrite=overwrite)
+        observer().note(f"{counted(len(repairs), 'repair')} → {copy}, listed in {listing}")
+    return AuditResult(benchmark, found, strict, page_file)
+
+
+@dataclass(frozen=True, repr=False)
+class AuditResult(Result):
+    """The findings of an audit, the worst first.
+
+    >>> found = et.audit("world/benchmark", probe=["malformed", "positions"])
+    >>> found.frame.columns
+    ['severity', 'probe', 'kind', 'title', 'items', 'p']
+    """
+
+    benchmark: "Benchmark"
+    audit: "Audit"
+    strict: bool = False
+    page: Path | None = None
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        """The benchmark, and how much was found."""
+        return f"{self.audit.benchmark}: {counted(self.audit.items, 'item')}, {counted(len(self.alarms), 'alarm')}"
+
+    @property
+    def exit_code(self) -> int:  # type: ignore[override]
+        """1 where anything is broken or suspicious and the audit is strict."""
+        return int(self.strict and bool(self.alarms))
+
+    @property
+    def findings(self) -> "tuple[Finding, ...]":
+        """All findings of the probes."""
+        return self.audit.findings
+
+    @property
+    def alarms(self) -> "tuple[Finding, ...]":
+        """The findings that need action."""
+        return self.audit.alarms
+
+    @cached_property
+    def frame(self) -> "pl.DataFrame":
+        """One row a finding; ``p`` is corrected for the number of tests."""
+        import polars as pl
+
+        types = {"severity": pl.String, "probe": pl.String, "kind": pl.String, "title": pl.String}
+        rows = [(f.severity, f.probe, f.kind, f.title, len(f.items), f.adjusted_p) for f in self.findings]
+        return pl.DataFrame(rows, schema=types | {"items": pl.Int64, "p": pl.Float64}, orient="row")
+
+    @cached_property
+    def verdicts(self) -> "pl.DataFrame":
+        """One row an item and finding, and one ``keep`` for every item without a finding.
+
+        >>> verdicts = et.audit("world/benchmark", probe="malformed").verdicts
+        >>> verdicts["item"].n_unique()
+        60
+        """
+        import msgspec
+        import polars as pl
+
+        rows = self.audit.verdicts([item.id for item in self.benchmark])
+        return pl.DataFrame([msgspec.to_builtins(row) for row in rows], infer_schema_length=None)
+
+    def as_json(self) -> "Audit":
+        """All findings with their items and numbers."""
+        return self.audit
+
+    def __rich__(self) -> RenderableType:
+        result = self.audit
+        tests = sum(finding.is_test for finding in result.findings)
+        title = Text.assemble((safe(result.benchmark), "bold"), f" · {counted(result.items, 'item')}")
+        title.append(f" · {counted(len(result.probes), 'probe')}, {counted(tests, 'test')}")
+        parts: list[RenderableType] = [title, _verdict(result), Text()]
+        for severity, (_, _, title_of) in _SEVERITIES.items():
+            if findings := [finding for finding in result.findings if finding.severity == severity]:
+                parts += [Text(title_of, "bold"), *map(_line, findings), Text()]
+        if result.left_out:
+            parts.append(Text(f"Not run, so not tested: {', '.join(result.left_out)}", "dim"))
+        place = self.benchmark.path
+        if first := next((finding for finding in self.alarms if finding.items), None):
+            item = first.items[0]
+            command = typed("eyetest", "show", place, *["--"] * item.startswith("-"), item)
+            parts.append(Text(f"Look first:  {command}"))
+        if self.page is None:
+            what = "As a page" if result.blindness else "With images"
+            parts.append(Text(f"{what}:  {typed('eyetest', 'audit', place, '--page', 'audit.html')}"))
+        return Group(*parts)
+
+
+def _verdict(result: "Audit") -> Text:
+    """One sentence: how many items are broken, and how many tests raised an alarm."""
+    broken = {item for f in result.findings if f.severity == "bad" for item in f.items}
+    tests = [finding for finding in result.findings if finding.is_test]
+    alarms = [finding for finding in tests if finding.severity != "sound"]
+    sentence = f"{safe(result.blindness.title)}. " if result.blindness else ""
+    sentence += f"{counted(len(broken), 'item')} " if broken else "No item is "
+    sentence += "broken in words" if result.blindness else "broken or repeated"
+    if tests:
+        sentence += f"; {len(alarms)} of {counted(len(tests), 'test')} raised an alarm"
+        sentence += f" (all together a sound benchmark raises one in {100 * result.level:.0f} % of cases at most)."
+    else:
+        sentence += "; nothing was tested, for lack of items or of probes that test."
+    return Text(sentence, "red" if broken else "yellow" if alarms or result.blindness else "green")
+
+
+def _line(finding: "Finding") -> RenderableType:
+    from eyetest.pages.page import odds
+    from eyetest.records import NO_IMAGES
+
+    sign, style, _ = _SEVERITIES[finding.severity]
+    line = Text.assemble((f"{sign} ", style), safe(finding.title))
+    if finding.severity != "sound" and finding.adjusted_p is not None:
+        line.append(f"  (by chance {odds(finding.adjusted_p)})", "dim")
+    below = []
+    if finding.severity in ("bad", "suspect") and finding.items and finding.verdict != "keep":
+        below.append(listed(finding.items, 6))
+    if finding.detail and (finding.severity == "suspect" or finding.kind == NO_IMAGES):
+        below.append(finding.detail)
+    shown = [Padding(Text(safe(words), "dim"), (0, 0, 0, 4)) for words in below]
+    return Padding(Group(line, *shown), (0, 0, 0, 2))
+
+
+def write_page(result: "Audit", benchmark: "Benchmark", to: Path, at: "ItemsAt", *, overwrite: bool = False) -> None:
+    """The page, and beside it the findings as JSON, by which its numbers lead to their items."""
+    import msgspec
+
+    from eyetest.reports import write_audit_page
+    from eyetest.store import refuse_to_lose, replacing_file
+
+    findings = _findings_of(to)
+    for path in (to, findings):
+        refuse_to_lose(path, overwrite=overwrite, ours=None)
+    with replacing_file(findings, overwrite=overwrite) as file:
+        file.write_bytes(msgspec.json.encode(result) + b"\n")
+    write_audit_page(result, benchmark, to, at, overwrite=overwrite)
+
+
+def page_places(bench: Path, page: Path) -> list[Path]:
+    """What has to be opened to see the items behind a page's numbers."""
+    return [bench, _findings_of(page)]
+
+
+def _findings_of(page: Path) -> Path:
+    return page.parent / f"{page.stem}-findings.json"
+
+
+def _load(path: Path) -> "Probe":
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if not path.is_file() or spec is None or spec.loader is None:
+        raise InputError(f"{path} does not exist")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if not hasattr(module, "PROBE"):
+        raise InputError(f"{path} defines no PROBE")
+    return cast("Probe", module.PROBE)

@@ -1,0 +1,249 @@
+"""What commands share: parameter types, openers for what a user names, and observers of long work."""
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Group, Parameter
+
+from eyetest.errors import InputError, heading, nearest, short
+
+if TYPE_CHECKING:
+    from eyetest.benchmarks import Benchmark, ReadOptions
+    from eyetest.records import ModelEntry
+    from eyetest.running import Estimate, Progress
+    from eyetest.runs import Run
+
+    AnyPath = str | Path
+    """A path, or the URL of a remote folder."""
+    Bench = Benchmark | str | Path
+    """A benchmark, its folder, or any file that can be read as one."""
+    AnyRun = Run | str | Path
+    """A run, or its folder."""
+    Models = str | Path | Sequence[str] | Mapping[str, Any]
+    """Models by specs, by names with their specs, or the path of a ``models.yaml``."""
+    Words = str | Sequence[str]
+    """One word or several; each may hold several between commas."""
+    Paths = Sequence[str | Path]
+    Runs = AnyRun | Sequence[AnyRun]
+    """One run or several."""
+    Overwrite = bool
+else:  # what the command line converts to
+    AnyPath = Bench = AnyRun = Models = Path
+    Words = list[str]
+    Paths = Runs = list[Path]
+    Overwrite = Annotated[bool, Parameter(parse=False)]  # the command line has one switch for all commands
+
+SHORT_N = Parameter(alias="-n")
+SHORT_M = Parameter(alias="-m")
+READING = Parameter(group=Group("How the file is read", sort_key=1))
+_FILES = (".yaml", ".yml")
+_SECONDS_BETWEEN_LOOKS = 2.0
+_WIDTH = 100  # of a progress line, so that it covers the one before
+
+
+class Observer:
+    """What a job reports to while it runs; this one ignores everything."""
+
+    def note(self, line: str) -> None:
+        """What the user should know without being asked."""
+
+    def busy(self, line: str) -> None:
+        """That something takes a while."""
+
+    def steps(self, title: str) -> AbstractContextManager[Callable[[str, float], None]]:
+        """Something to hand what is being done and a share from 0 to 1."""
+        return nullcontext(lambda what, share: None)
+
+    def watch(self, progress: "Progress") -> AbstractContextManager[None]:
+        """Models are being asked until the block ends."""
+        return nullcontext()
+
+    def planned(self, stage: str, estimate: "Estimate") -> None:
+        """What is going to be asked."""
+
+    def ended(self, notes: Sequence[str], *, interrupted: bool = False) -> None:
+        """What a caller has to know of the end: warnings; an interrupt also stops the cells that follow."""
+        if interrupted:
+            raise KeyboardInterrupt("; ".join(notes))
+        for line in notes:
+            warnings.warn(line, stacklevel=4)
+
+
+class NotebookObserver(Observer):
+    """Reports notes as warnings, and progress as one line on standard error."""
+
+    def note(self, line: str) -> None:
+        """A warning."""
+        warnings.warn(line, stacklevel=2)
+
+    @contextmanager
+    def watch(self, progress: "Progress") -> Iterator[None]:
+        """One line that says how far it is, where it takes long."""
+        from eyetest.running.progress import every, line
+
+        shown = False
+        while progress.keys:
+            self.note(progress.keys.pop())
+
+        def look() -> None:
+            nonlocal shown
+            shown = True
+            sys.stderr.write(f"\r{line(progress):<{_WIDTH}}")
+            sys.stderr.flush()
+
+        with every(_SECONDS_BETWEEN_LOOKS, look):
+            yield
+        if shown:
+            sys.stderr.write(f"\r{line(progress, over=True):<{_WIDTH}}\n")
+
+
+NOTEBOOK = NotebookObserver()
+_observer: Observer = NOTEBOOK
+
+
+def observer() -> Observer:
+    """The observer of all jobs: that of notebooks, unless `observing` says otherwise."""
+    return _observer
+
+
+@contextmanager
+def observing(by: Observer) -> Iterator[None]:
+    """Report to another observer, in all threads."""
+    global _observer  # noqa: PLW0603 (a program has one user interface at a time)
+    before, _observer = _observer, by
+    try:
+        yield
+    finally:
+        _observer = before
+
+
+def read_options(
+    format_name: str | None = None,
+    fields: Sequence[str] = (),
+    images: Path | None = None,
+    gold_style: str | None = None,
+    drop: Sequence[str] = (),
+    *,
+    gold_required: bool = False,
+    images_required: bool = True,
+) -> "ReadOptions":
+    """What a user specifies about a file's format and columns, checked."""
+    from eyetest.benchmarks import FORMATS, GOLD_STYLES, ReadOptions, parse_map
+
+    if format_name:
+        FORMATS[format_name]
+    if gold_style is not None and gold_style not in GOLD_STYLES:
+        raise InputError(f'{heading("gold_style")}: no style "{gold_style}"; {nearest(gold_style, GOLD_STYLES)}')
+    if images is not None and not images.is_dir():
+        raise InputError(f"{heading('images')}: {images} is no folder")
+    return ReadOptions(
+        format=format_name,
+        fields=parse_map(fields),
+        images=images,
+        gold_style=gold_style,
+        drop=tuple(drop),
+        gold_required=gold_required,
+        images_required=images_required,
+    )
+
+
+def open(path: AnyPath, read: "ReadOptions | None" = None) -> "Benchmark":  # noqa: A001 (what one types in a notebook)
+    """Open a benchmark folder, or any file that eyetest can read as one.
+
+    A file is read once and kept in the cache. Large benchmarks are read as you go: ``bench["17"]`` is the item of
+    that id, ``bench[17]`` the one at that place, counted from 0, ``bench[:5]`` the first five; ``bench.frame`` is a
+    Polars table of all.
+
+    >>> bench = et.open("world/benchmark")
+    >>> item = next(iter(bench))
+    >>> bench[item.id] == bench[0] == bench[:5][0] == item
+    True
+    >>> bench.frame.columns[:5]
+    ['id', 'question', 'options', 'gold', 'images']
+    """
+    from eyetest.benchmarks import open_benchmark
+
+    return open_benchmark(path, read)
+
+
+def open_bench(bench: Bench, read: "ReadOptions | None" = None) -> "Benchmark":
+    """Open a benchmark; by default items without an answer key are allowed."""
+    from eyetest.benchmarks import Benchmark, ReadOptions, is_benchmark, open_benchmark
+
+    if isinstance(bench, Benchmark):
+        return bench
+    path = path_of(bench, "bench", "a benchmark, or the path of one")
+    if is_benchmark(path):
+        return open_benchmark(path, read)
+    title = f"reading {path.name}"
+    with observer().steps(title) as step:
+        return open_benchmark(path, read or ReadOptions(gold_required=False), lambda share: step(title, share))
+
+
+def open_run(run: AnyRun) -> "Run":
+    """Open the answers of a run, wherever they came from.
+
+    >>> et.open_run("run").manifest.benchmark.items
+    60
+    """
+    from eyetest.runs import Run
+
+    return run if isinstance(run, Run) else Run(path_of(run, "run", "a run, or the path of one"))
+
+
+def path_of(given: object, name: str, expected: str = "a path") -> Path:
+    """The path that a user gave as a parameter; anything else is refused in one line."""
+    if isinstance(given, str | os.PathLike):
+        from eyetest.store.urls import local_path
+
+        return local_path(given)
+    kind = type(given).__name__
+    is_value = given is None or isinstance(given, bool | int | float | bytes)
+    found = short(given) if is_value else f"{'an' if kind[0] in 'AEIOUaeiou' else 'a'} {kind}"
+    raise InputError(f"{heading(name)}: found {found}, expected {expected}")
+
+
+def open_runs(runs: "AnyRun | Sequence[AnyRun]") -> "list[Run]":
+    """One run or several."""
+    return [open_run(run) for run in several(runs)]
+
+
+def model_entries(models: "Models | None", chosen: Words = ()) -> "dict[str, ModelEntry]":
+    """Read the models that a user named, by the names under which their answers are stored.
+
+    ``chosen`` keeps to some names of ``models``, and may add specs (``openai:MODEL@URL``, ``NAME=SPEC``).
+    """
+    from eyetest.models.specs import named_models, parse_models, read_models
+    from eyetest.store.urls import local_path
+
+    if (chosen or not models) and isinstance(models, str | Path | None):
+        return parse_models(several(chosen), local_path(models) if models else None)
+    if chosen:
+        entries = model_entries(models)
+        for name in (names := split_words(chosen)):
+            if name not in entries:
+                raise InputError(f"{heading('model')}: no model {short(name)}; {nearest(name, entries)}")
+        return {name: entries[name] for name in names}
+    if isinstance(models, Mapping):
+        return named_models(dict(models), "models")
+    if isinstance(models, Path) or (isinstance(models, str) and models.endswith(_FILES)):
+        return read_models(local_path(models))
+    words = several(models)
+    if wrong := [word for word in words if not isinstance(word, str)]:
+        raise InputError(f"{heading('models')}: found {short(wrong[0])}, expected specs, or names with their specs")
+    return parse_models(words)
+
+
+def split_words(words: Words) -> list[str]:
+    """Words from a repeated option, each of which may hold several between commas."""
+    return [part.strip() for word in several(words) for part in word.split(",") if part.strip()]
+
+
+def several(given: Any) -> list[Any]:
+    """One thing, or several of them, as a list. A word is one thing."""
+    return [given] if isinstance(given, str) or not isinstance(given, Sequence) else list(given)

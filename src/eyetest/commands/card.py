@@ -1,0 +1,80 @@
+"""The card of a benchmark, or of the result of a refinement: its facts, and where it is written."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from eyetest.benchmarks import Benchmark, is_benchmark
+from eyetest.benchmarks.folder import CROISSANT, README, SAID
+from eyetest.benchmarks.opening import refuse_one_above
+from eyetest.commands.base import open_bench
+from eyetest.commands.results import Written
+from eyetest.errors import InputError, heading, param
+from eyetest.records.recipe import ABOUT, BENCHMARK, VERDICTS
+from eyetest.reports.dataset_card import (
+    EXPORTS,
+    card_of,
+    read_said,
+    refuse_edited,
+    self_score,
+    with_settings,
+    write_card,
+    write_readme,
+    write_said,
+)
+from eyetest.reports.refinements import Records
+from eyetest.wording import counted, listed, typed
+
+
+def write_card_of(bench: Path, to: Path | None, facts: Sequence[str], *, overwrite: bool) -> Written:
+    """Write a card into the benchmark's folder, or elsewhere; facts are kept in card.yaml."""
+    home, records = home_of(bench)
+    refuse_one_above(home if records is None else home / BENCHMARK)
+    if records is None and not is_benchmark(home) and to is None:
+        raise InputError(f"{bench} is no benchmark folder to hold its card; name one with {param('to')}")
+    if to is not None and to.exists() and not to.is_dir():
+        raise InputError(f"{heading('to')}: {to} is a file; a card goes into a folder")
+    folder = home / BENCHMARK if records else home
+    benchmark = open_bench(folder)
+    target = to or folder
+    if not overwrite:
+        refuse_edited(target)
+    kept = (to or home) / SAID
+    stated = with_settings(read_said(kept if kept.exists() else home / SAID), facts)
+    known = card_of(benchmark, stated, records)
+    write_card(known, benchmark, target)
+    if facts:
+        write_said(kept, stated)
+    score = self_score(known).values()
+    notes = [f"{sum(score)} of {counted(len(score), 'good practice')} documented"]
+    if not known.licence.is_known:
+        notes.append(f"the licence is unknown: {param('fact', 'licence=…')}")
+    if known.unlicensed:
+        names, fix = listed(source.name for source in known.unlicensed), param("fact", "sources.NAME=…")
+        notes.append(f"{counted(len(known.unlicensed), 'source')} without a known licence ({names}): {fix}")
+    if absent := [name for name in ("about", "language", "contact", "citation") if not getattr(known.said, name)]:
+        notes.append(f"not stated: {', '.join(absent)} ({param('fact', 'KEY=VALUE')})")
+    if to is not None and not is_benchmark(target):
+        inside = benchmark.path.is_relative_to(bench)
+        whose = f"of {benchmark.path}" if inside else f"that {typed('eyetest', 'import', bench)} --to FOLDER writes"
+        notes.append(f"the card describes a benchmark folder: put it beside items.parquet and images/ {whose}")
+    files = {"card": str(target / README), "croissant": str(target / CROISSANT)}
+    return Written(f"{README}, {CROISSANT} → {target}", files | {"practices": sum(score)}, notes)
+
+
+def home_of(bench: Path) -> tuple[Path, Records | None]:
+    """The folder of a refinement with its records, also where its benchmark was named; else what was named."""
+    inside = bench if bench.name else bench.resolve()
+    for folder in (bench, inside.parent if inside.name == BENCHMARK else None):
+        if folder is not None and (folder / ABOUT).is_file() and (folder / VERDICTS).is_file():
+            if not is_benchmark(folder / BENCHMARK):
+                raise InputError(f"{folder} holds no benchmark yet: no item is left, or a stage waits for people")
+            return folder, Records(folder / ABOUT, folder / VERDICTS)
+    return bench, None
+
+
+def write_beside(bench: Path, benchmark: Benchmark, format_name: str, folder: Path) -> None:
+    """The card beside an export that is uploaded as it is; nothing beside any other."""
+    if format_name in EXPORTS:
+        home, records = home_of(bench)
+        known = card_of(benchmark, read_said(home / SAID), records)
+        write_readme(known._replace(data_files=EXPORTS[format_name], exported=True), folder)

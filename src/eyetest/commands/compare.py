@@ -1,0 +1,172 @@
+"""The command ``compare``: which model is better, by how much, and whether the benchmark can separate them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Group as Panel
+from cyclopts import Parameter
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from eyetest.commands.base import AnyPath, Overwrite, observer, path_of, several, split_words
+from eyetest.commands.gathering import HOW, WHICH, Measurable, Scoring, ShortModel, Where, gather, settings, wanted
+from eyetest.commands.results import MOST_ROWS, Lines, Result, estimates
+from eyetest.errors import InputError, heading, nearest, param, short
+from eyetest.wording import counted
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from eyetest.measures import Results, Settings
+    from eyetest.measures.compare import Contest
+
+_REPEATED = ("a_mean", "b_mean", "test", "verdict")
+"""Columns that the terminal's table leaves out: a sentence or the ranking has them."""
+_POWER = 0.8  # at which the smallest detectable difference is given
+_OF_ITEMS = ("item", "a_score", "b_score", "flips", "n")
+_FLIPS = Parameter(group=Panel("Items that one of a pair has right", sort_key=3))
+
+
+def compare(
+    *runs: Measurable,
+    model: ShortModel = (),
+    all_pairs: Annotated[bool, WHICH] = False,
+    where: Annotated[Where, WHICH] = (),
+    cluster: Annotated[str, HOW] = "auto",
+    level: Annotated[float, HOW] = 0.95,
+    flips: Annotated[int, _FLIPS] = 0,
+    flips_to: Annotated[AnyPath | None, _FLIPS] = None,
+    overwrite: Overwrite = False,
+) -> "CompareResult":
+    """Compare models on items that both answered: who leads, by how much, beyond chance or not.
+
+    Without --model all models are ranked, and neighbours in the ranking compared; with it, all pairs of the named
+    ones. A shared rank is 1 + the number of models that are significantly better. Where models were asked under
+    several modalities, image is compared, unless --where names another. P-values are adjusted for all pairs
+    that are tested together.
+
+    Args:
+        runs: Run folders, of one benchmark or several.
+        model: Only these models, all pairs: A,B, or repeated.
+        all_pairs: Compare all pairs, not only neighbours in the ranking.
+        where: Only scores with these values of a column or tag: modality=no-image, ask=cot.
+        cluster: What makes items dependent: auto, image, group, passage, none, or a tag.
+        level: Confidence level of intervals and tests.
+        flips: Show this many items that only one of a pair has right, for each pair and model.
+        flips_to: Write all of these items as CSV.
+        overwrite: Replace a file that eyetest wrote before.
+
+    Examples:
+        $ eyetest compare run --model new,old --flips 5
+
+        >>> print(et.compare("run", model=["seer", "language"]).sentences[0])
+        seer leads language ...
+
+    """
+    from eyetest.measures.compare import contest
+    from eyetest.measures.printed import caveats, csv_text, plain
+    from eyetest.measures.results import narrowed, under_one_modality, values_of
+    from eyetest.store import refuse_to_lose, replacing_file
+
+    if not runs:
+        raise InputError("name a run to compare models in")
+    if flips < 0:
+        raise InputError(f"{heading('flips')}: found {flips}, expected 0 or more")
+    file = None if flips_to is None else path_of(flips_to, "flips_to")
+    if file is not None:
+        refuse_to_lose(file, overwrite=overwrite, ours=None)
+    how = settings((), level, 0, own={"power": _POWER})
+    gathered, conditions = gather(runs, Scoring(cluster=cluster)), wanted(where)
+    kept, notes = narrowed(gathered, conditions), tuple[str, ...]()
+    if all(column != "modality" for column, _ in conditions):
+        kept, notes = under_one_modality(kept)
+    names = _names(several(model), values_of(kept, "model"), values_of(gathered, "model"))
+    found = contest(kept, names, how, all_pairs)
+    result = CompareResult(kept, found, plain(found.ranking), how, (*notes, *found.notes, *caveats(kept)), flips)
+    if file is not None:
+        with replacing_file(file, overwrite=overwrite) as path:
+            path.write_bytes(csv_text(result.flips).encode("utf-8", "replace"))
+        observer().note(f"{counted(len(result.flips), 'item')} → {file}")
+    return result
+
+
+@dataclass(frozen=True, repr=False)
+class CompareResult(Result):
+    """Models compared on the items that both of a pair answered.
+
+    >>> compared = et.compare("run")
+    >>> compared.ranking["model"][0]
+    'seer'
+    >>> {"a", "b", "difference", "verdict"} <= {*compared.frame.columns}
+    True
+    """
+
+    results: "Results"
+    contest: "Contest"
+    ranking: "pl.DataFrame"
+    """The models in order; ``tie`` is 1 + the number of significantly better models."""
+    settings: "Settings"
+    notes: Sequence[str]
+    shown_flips: int = 0
+    title = "comparison"
+
+    @cached_property
+    def frame(self) -> "pl.DataFrame":
+        """One row a pair: the difference, its interval, the test, and the verdict in one sentence."""
+        from eyetest.measures.printed import plain
+
+        return plain(self.contest.pairs)
+
+    @cached_property
+    def flips(self) -> "pl.DataFrame":
+        """The items that only one model of a pair has right, for every pair.
+
+        >>> et.compare("run", model=["seer", "language"]).flips.columns[:2]
+        ['a', 'b']
+        """
+        from eyetest.measures.compare import flips_of
+        from eyetest.measures.printed import plain
+
+        return plain(flips_of(self.results, self.contest))
+
+    @property
+    def sentences(self) -> list[str]:
+        """The verdict on each pair."""
+        return self.frame["verdict"].to_list()
+
+    def as_json(self) -> dict[str, Any]:
+        """The ranking, every pair and every flip."""
+        tables = {"ranking": self.ranking, "pairs": self.frame, "flips": self.flips}
+        rows = {name: table.to_dicts() for name, table in tables.items()}
+        return {"settings": {"level": self.settings.level, **self.settings.own}, **rows, "notes": list(self.notes)}
+
+    def __rich__(self) -> RenderableType:
+        import polars as pl
+
+        found, parts = self.contest, list[RenderableType]()
+        if len(found.ranking) > 2:
+            first = [*found.families, "shared_rank", "model", "score", "unread"]
+            ranking = found.ranking.rename({"tie": "shared_rank"})
+            parts += [estimates(ranking.select(*first, pl.exclude(first))), Text()]
+        of_many = {"detectable_adjusted": "detectable"} if found.together > 1 else {}
+        hidden = ("detectable",) if of_many else ("p_adjusted", "detectable_adjusted")
+        parts += [estimates(found.pairs.drop(*_REPEATED, *hidden).rename(of_many)), Text()]
+        parts.append(Lines(*self.sentences[:MOST_ROWS]))
+        if self.shown_flips and len(self.flips):
+            alike = [name for name in self.flips.columns if name not in _OF_ITEMS]
+            few = self.flips.group_by(alike, maintain_order=True).head(self.shown_flips)
+            parts += [Text(), estimates(few, len(few))]
+        return Group(*parts)
+
+
+def _names(words: Sequence[str], known: Sequence[str], anywhere: Sequence[str]) -> list[str]:
+    """The models that some words name: one each, or several with commas between."""
+    names = [name for word in words for name in ([word] if word in anywhere else split_words(word))]
+    for name in names:
+        if name in anywhere and name not in known:
+            raise InputError(f"{short(name)} has no answers under what is compared; see {param('where')}")
+        if name not in known:
+            raise InputError(f"{heading('model')}: no model {short(name)} in these runs; {nearest(name, known)}")
+    return names

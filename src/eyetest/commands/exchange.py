@@ -1,0 +1,428 @@
+"""The commands ``import`` and ``export``: benchmarks and answers from and for other tools."""
+
+import warnings
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Group, Parameter
+
+from eyetest.commands.base import (
+    SHORT_M,
+    SHORT_N,
+    AnyPath,
+    AnyRun,
+    Bench,
+    Overwrite,
+    Words,
+    observer,
+    open_bench,
+    open_run,
+    path_of,
+    read_options,
+    several,
+)
+from eyetest.commands.results import Written
+from eyetest.errors import InputError, heading, nearest, param, short
+from eyetest.wording import counted, listed
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from eyetest.benchmarks import Benchmark
+    from eyetest.runs import Run
+    from eyetest.runs.importing import AnswerFile, Brought
+
+_ITEMS = Parameter(group=Group("Where the file holds items", sort_key=1))
+_ANSWERS = Parameter(group=Group("Where the file holds answers", sort_key=2))
+_FACTS = ("name", "version", "licence", "source", "canary")
+_ROWS = ("item", "model")
+_CARD = "card"
+
+
+def import_file(
+    file: AnyPath,
+    /,
+    *,
+    to: AnyPath,
+    map: Words = (),  # noqa: A002 (the name of the option)
+    format: Annotated[str | None, _ITEMS] = None,  # noqa: A002
+    images: Annotated[AnyPath | None, _ITEMS] = None,
+    gold_style: Annotated[str | None, _ITEMS] = None,
+    drop: Annotated[Words, _ITEMS] = (),
+    allow_missing_gold: Annotated[bool, _ITEMS] = False,
+    skip_bad: Annotated[bool, _ITEMS] = False,
+    limit: Annotated[int | None, SHORT_N, _ITEMS] = None,
+    fact: Annotated[Words, _ITEMS] = (),
+    bench: Annotated[Bench | None, _ANSWERS] = None,
+    model: Annotated[str | None, SHORT_M, _ANSWERS] = None,
+    map_values: Annotated[Words, _ANSWERS] = (),
+    fill: Annotated[Words, _ANSWERS] = (),
+    where: Annotated[Words, _ANSWERS] = (),
+    matrix: Annotated[str, _ANSWERS] = "",
+    header: Annotated[str | None, _ANSWERS] = None,
+    names: Annotated[str, _ANSWERS] = "",
+    number_samples: Annotated[bool, _ANSWERS] = False,
+    overwrite: Overwrite = False,
+) -> Written:
+    """Import items as a benchmark folder, or answers of models as a run.
+
+    Formats and usual columns are recognised: VLMEvalKit, lmms-eval, inspect-ai, Hugging Face, CSV, Excel, JSON Lines,
+    folders of images, and 0/1 matrices of items and models. Whether a file holds items or answers is decided by its
+    content and by the options below. Nothing is written unless the whole file can be read.
+
+    Args:
+        file: A file or folder of another tool.
+        to: The benchmark folder to write, or the run to write or to add to.
+        map: Which column holds what, where names differ: question=prompt, options=A+B+C, text=raw_output.
+        format: Format of the items, if it is not recognised.
+        images: Folder that image paths start from and may not leave.
+        gold_style: How answer keys refer to options: letter, text, index (from 0) or number (from 1).
+        drop: Leave this column out; repeatable.
+        allow_missing_gold: Take items without an answer key.
+        skip_bad: Leave invalid items out and list them in skipped.jsonl.
+        limit: Import only the first N items.
+        fact: What the benchmark states about itself: name, version, licence, source, canary; repeatable.
+        bench: The benchmark that was asked; items of answers are checked against it.
+        model: The model that answered, if no column names it.
+        map_values: What values mean: modality=text>no-image; of a column: modality=setting:text>no-image.
+        fill: The same value for all rows: modality=no-image.
+        where: Only these rows: COLUMN=A,B.
+        matrix: The rows of a 0/1 matrix are: item or model.
+        header: A pattern for the column names of a matrix, such as (?P<item>.+).
+        names: Which files of a folder, and what their names state: {model}_MMStar.xlsx.
+        number_samples: Repeated answers to a question are further samples.
+        overwrite: Replace the benchmark, or answers of the run that differ.
+
+    Examples:
+        $ eyetest import mybench.tsv --fact licence=CC-BY-4.0 --to mybench
+        $ eyetest import gpt4o_MMBench.xlsx --bench mybench --model gpt-4o --to run
+
+        >>> et.import_file("mine.tsv", to="kept").facts["items"]
+        60
+
+    """
+    source, target = path_of(file, "file"), path_of(to, "to")
+    about_items = {
+        "format": format, "images": images, "gold_style": gold_style, "drop": drop, "limit": limit, "fact": fact,
+        "allow_missing_gold": allow_missing_gold, "skip_bad": skip_bad,
+    }  # fmt: skip
+    about_answers = {
+        "bench": bench, "model": model, "map_values": map_values, "fill": fill, "where": where, "matrix": matrix,
+        "header": header, "names": names, "number_samples": number_samples,
+    }  # fmt: skip
+    is_answers, pairs, notes = _decide(source, target, several(map), about_items, about_answers)
+    if is_answers:
+        from eyetest.runs.importing import AnswerFile, parse_field_map
+
+        fields = parse_field_map(pairs, several(map_values), several(fill), several(where))
+        answers = AnswerFile(
+            path=source, fields=fields, matrix=matrix, header=header, names=names, number_samples=number_samples
+        )
+        return _imported(bring_answers(answers, target, bench, model=model, overwrite=overwrite), target, notes)
+    from msgspec.structs import replace
+
+    from eyetest.benchmarks import Import, import_benchmark
+    from eyetest.commands.show import contents
+
+    read = read_options(
+        format, several(map), path_of(images, "images") if images else None, gold_style, several(drop),
+        gold_required=not allow_missing_gold,
+    )  # fmt: skip
+    how = Import(read=replace(read, limit=limit), skip_bad=skip_bad, overwrite=overwrite, **_facts(fact))
+    with observer().steps(title := f"importing {source.name}") as step:
+        benchmark, skipped = import_benchmark(source, target, how, lambda share: step(title, share))
+    if skipped:
+        left_out = f"{len(skipped):,} invalid items left out, listed in {target / 'skipped.jsonl'}"
+        notes.append(f"{left_out}; the first: {skipped[0].where}")
+    manifest, counts = benchmark.manifest, benchmark.manifest.counts
+    facts = {"kind": "items", "name": manifest.name, "items": counts.items, "images": counts.images}
+    facts |= {"skipped": len(skipped), "to": str(target)}
+    return Written(f"{manifest.name}: {contents(counts)} → {target}", facts, notes)
+
+
+def _decide(
+    source: Path, to: Path, pairs: list[str], about_items: Mapping[str, object], about_answers: Mapping[str, object]
+) -> tuple[bool, list[str], list[str]]:
+    """Whether a file holds answers; its map, completed by the notes on the file; and why it was decided so."""
+    from eyetest.benchmarks import is_benchmark
+    from eyetest.benchmarks.opening import column_notes
+    from eyetest.benchmarks.rows.layout import KNOWN_COLUMNS
+    from eyetest.runs import is_run
+    from eyetest.runs.importing.recognising import holds_answers
+    from eyetest.runs.importing.values import FIELDS
+
+    mapped = {part.partition("=")[0].strip() for pair in pairs for part in pair.split(",")}
+    noted = column_notes(source)[0].fields if source.exists() else {}
+    pairs += [f"{field}={column}" for field, column in noted.items() if field not in mapped]
+    mapped |= {*noted}
+    items, answers = (
+        [param(name, True) for name, value in options.items() if value not in (None, False, "", (), [])]
+        + [param("map", f"{field}=…") for field in sorted(mapped & known - others)]
+        for options, known, others in (
+            (about_items, {*KNOWN_COLUMNS, "image"}, {*FIELDS}),
+            (about_answers, {*FIELDS}, {*KNOWN_COLUMNS}),
+        )
+    )
+    if items and answers:
+        both = f"{items[0]} is about items and {answers[0]} about answers"
+        raise InputError(f"{both}; import them one after the other")
+    if items or answers or is_run(to) or is_benchmark(source):
+        return bool(answers) or (not items and is_run(to)), pairs, []
+    found, why = holds_answers(source) if source.exists() else (False, "")
+    note = f"imported as answers, by {why}; {param('format', 'NAME')} imports the items"
+    return found, pairs, [note] if why else []
+
+
+def _facts(fact: Words) -> dict[str, str]:
+    facts: dict[str, str] = {}
+    words: list[str] = several(fact)
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or key not in _FACTS:
+            raise InputError(f"{heading('fact')}: found {short(word)}, expected KEY=VALUE; {nearest(key, _FACTS)}")
+        facts[key] = value
+    return facts
+
+
+def _imported(brought: "Brought", to: Path, notes: list[str]) -> Written:
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in brought.outcomes.most_common())
+    given = f", {brought.given:,} with scores from elsewhere" if brought.given else ""
+    verdicts = f", {brought.verdicts:,} of them without a reply" if brought.verdicts else ""
+    whose = f"{counted(brought.answers, 'answer')} of {counted(len(brought.models), 'model')}"
+    some = listed(short(text) for text, _ in brought.notices.most_common())
+    absent = listed(map(short, brought.unknown))
+    counts = {
+        f"texts are only error messages, and count as failed calls: {some}": brought.notices.total(),
+        "of them were there already": brought.there,
+        "of them replaced other answers": brought.replaced,
+        f"rows were left out by {param('where')} or {param('values')}": brought.left_out,
+        f"answers to items that are not in the benchmark left out: {absent}": brought.unknown.total(),
+    }
+    notes += [f"{count:,} {what}" for what, count in counts.items() if count]
+    facts = {"kind": "answers", "answers": brought.answers, "models": dict(brought.models), "to": str(to)}
+    return Written(f"{whose} ({kinds}{given}{verdicts}) → {to}", facts, notes)
+
+
+def bring_answers(
+    source: "AnswerFile", to: Path, bench: Bench | None = None, *, model: str | None = None, overwrite: bool = False
+) -> "Brought":
+    """Import the answers of a file, or of each file of a folder; ``model`` gave all of them.
+
+    Items are checked against the benchmark and kept beside the answers. A log of inspect-ai has its own items.
+    """
+    from msgspec.structs import replace
+
+    from eyetest.benchmarks import copy_without_images
+    from eyetest.records import RunBenchmark
+    from eyetest.runs import BENCHMARK
+    from eyetest.runs.importing import Brought, answer_files
+    from eyetest.runs.importing import import_answers as bring
+
+    if model is not None:
+        if not model.strip():
+            raise InputError(f"{heading('model')}: the name is empty")
+        if "model" in source.fields.columns or "model" in source.fields.constants:
+            both = f"{param('columns')} or {param('constants')}"
+            raise InputError(f"{heading('model')}: {both} names the model as well; use one of them")
+        constants = source.fields.constants | {"model": model.encode("utf-8", "replace").decode()}
+        source = replace(source, fields=replace(source.fields, constants=constants))
+    benchmark = None if bench is None else open_bench(bench)
+    source = replace(source, matrix=_matrix(source, benchmark))
+    brought = Brought()
+    for number, file in enumerate(files := answer_files(source)):
+        about = benchmark or _own_benchmark(file.path, to)
+        new = about if about and about.path != to / BENCHMARK else None
+        made = RunBenchmark.of(new.manifest, new.path) if new else None
+        known = {item.id: tuple(choice.text for choice in item.choices) for item in about} if about else None
+        try:
+            brought.add(bring(file, to, benchmark=made, known=known, overwrite=overwrite, tell=observer().note))
+        except InputError as error:
+            before = f"{number:,} of {len(files):,} files were imported before it, and may be again"
+            raise InputError(f"{error}; {before}" if number else str(error)) from None
+        if new:
+            copy_without_images(new, to / BENCHMARK)
+    return brought
+
+
+def _matrix(source: "AnswerFile", benchmark: "Benchmark | None") -> str:
+    """What the rows of a matrix of 0 and 1 are, as stated or as found where nothing is mapped; empty for a table."""
+    from eyetest.runs.importing.recognising import first_rows, matrix_rows
+
+    if source.matrix and source.matrix not in _ROWS:
+        known = nearest(source.matrix, _ROWS)
+        raise InputError(f'{heading("matrix")}: rows are items or models, not "{source.matrix}"; {known}')
+    if source.matrix or source.path.is_dir() or source.fields.columns:
+        return source.matrix
+    rows = matrix_rows(first_rows(source.path), {item.id for item in benchmark} if benchmark else ())
+    if source.header and not rows:
+        either = f"{param('matrix', 'item')} or {param('matrix', 'model')}"
+        raise InputError(f"{param('header')} is about a matrix: add {either}")
+    if rows:
+        other = "item" if rows == "model" else "model"
+        observer().note(f"a 0/1 matrix, rows are {rows}s and columns {other}s ({param('matrix', other)} turns it)")
+    return rows
+
+
+def _own_benchmark(path: Path, to: Path) -> "Benchmark | None":
+    """The questions of a log of inspect-ai; those of the run, where these are the same.
+
+    Samples are often called 1, 2, 3 …, so that a log of another task could be mistaken for answers to this one.
+    """
+    from eyetest.benchmarks import Benchmark, ReadOptions, is_benchmark
+    from eyetest.runs import BENCHMARK
+    from eyetest.tabular.inspect_log import is_inspect_log, read_inspect_log
+
+    if not is_inspect_log(path):
+        return None
+    if not is_benchmark(to / BENCHMARK):
+        return open_bench(path, ReadOptions(format="inspect", gold_required=False, images_required=False))
+    kept = Benchmark(to / BENCHMARK)
+    asked = {item.id: item.question.split() for item in kept}
+    for _, sample in read_inspect_log(path):
+        if asked.get(str(sample.id), known := sample.question.split()) != known:
+            raise InputError(
+                f"{path}: sample {short(str(sample.id), 40)} asks something else than the item of that id in {to}; "
+                f"choose another run, or name {param('bench')} if the questions only look different"
+            )
+    return kept
+
+
+def import_answers(
+    answers: "AnyPath | pl.DataFrame",
+    bench: Bench | None = None,
+    *,
+    to: AnyPath,
+    columns: Mapping[str, str] | None = None,
+    constants: Mapping[str, str] | None = None,
+    overwrite: bool = False,
+) -> "Run":
+    """Import answers from another tool's file, or from a Polars table with a row an answer.
+
+    The columns are ``item``, ``model``, ``text``, and optionally ``modality``, ``ask``, ``order``, ``sample`` … (see
+    docs/answers.md); ``columns`` maps yours, ``constants`` holds what is the same for all rows.
+
+    >>> replies = pl.DataFrame({"item": ["q00", "q01"], "reply": ["A", "I think it is B."]})
+    >>> mine = et.import_answers(
+    ...     replies, "world/benchmark", columns={"text": "reply"}, constants={"model": "mine"}, to="brought"
+    ... )
+    >>> et.score(mine).scores["choice"].to_list()
+    ['A', 'B']
+    """
+    import polars as pl
+
+    from eyetest.runs import Run
+    from eyetest.runs.importing import AnswerFile, FieldMap
+
+    named = {field: tuple(column.split("+")) for field, column in (columns or {}).items()}
+    fields = FieldMap(columns=named, constants=dict(constants or {}))
+    with TemporaryDirectory() as folder:
+        if isinstance(answers, pl.DataFrame):
+            answers.write_parquet(table := Path(folder, "table.parquet"))
+        path = table if isinstance(answers, pl.DataFrame) else path_of(answers, "answers")
+        brought = bring_answers(AnswerFile(path=path, fields=fields), path_of(to, "to"), bench, overwrite=overwrite)
+    if brought.unknown:
+        about = f"{counted(brought.unknown.total(), 'answer')} to items that the benchmark does not have"
+        warnings.warn(f"{about} left out: {listed(brought.unknown)}", stacklevel=2)
+    return Run(path_of(to, "to"))
+
+
+def export_file(
+    what: Bench | AnyRun,
+    /,
+    *,
+    to: AnyPath | None = None,
+    format: str | None = None,  # noqa: A002
+    fact: Words = (),
+    overwrite: Overwrite = False,
+) -> Written:
+    """Export items for another tool, the answers of a run as a table, or a dataset card.
+
+    Items are read back the same from every format. A folder that is uploaded as it is (lmms-eval, datasets) gets a
+    card. A run is written as .parquet, .jsonl or .csv, or with --format every-eval-ever. The card (README.md and
+    croissant.json) states what is in the benchmark, what was removed and why, its weaknesses and its licence.
+
+    Args:
+        what: A benchmark, the result of a refinement, or a run.
+        to: The file or folder to write; a card goes into the benchmark folder by default.
+        format: Items: vlmevalkit, lmms-eval, datasets, parquet, jsonl, csv, …; or card; answers: every-eval-ever.
+        fact: Only with card, kept in card.yaml: licence=CC-BY-4.0, contact=…, sources.NAME=MIT; repeatable.
+        overwrite: Replace files that eyetest wrote before, or a card that a person changed.
+
+    Examples:
+        $ eyetest export mybench --format vlmevalkit --to mybench.tsv
+        $ eyetest export mybench --format card --fact licence=CC-BY-4.0
+        $ eyetest export run --to answers.csv
+
+        >>> et.export_file("run", to="table.csv").facts["answers"]
+        720
+
+    """
+    from eyetest.benchmarks.formats import FORMATS, writable
+    from eyetest.runs import Run, is_run
+
+    path: Path = getattr(what, "path", None) or path_of(what, "what", "a benchmark, a run, or the path of one")
+    facts: list[str] = several(fact)
+    if format == _CARD:
+        from eyetest.commands.card import write_card_of
+
+        return write_card_of(path, path_of(to, "to") if to else None, facts, overwrite=overwrite)
+    if facts:
+        raise InputError(f"{heading('fact')}: facts go into a card: {param('format', _CARD)}")
+    if to is None:
+        raise InputError(f"{param('to')} is missing: which file or folder is written?")
+    target = path_of(to, "to")
+    if isinstance(what, Run) or is_run(path):
+        return _export_answers(Run(path), target, format, overwrite=overwrite)
+    if not path.exists():
+        raise InputError(f"{path} does not exist")
+    if format is None:
+        raise InputError(f"{param('format')} is missing; one of {', '.join((*writable(), _CARD))}")
+    FORMATS[format]
+    from eyetest.benchmarks import export_benchmark
+    from eyetest.commands.card import write_beside
+
+    benchmark = open_bench(path)
+    beside = partial(write_beside, path, benchmark, format)
+    notes = export_benchmark(benchmark, format, target, overwrite=overwrite, beside=beside)
+    known = {"kind": "items", "items": len(benchmark), "format": format, "to": str(target)}
+    return Written(f"{len(benchmark):,} items as {format} → {target}", known, notes)
+
+
+def _export_answers(run: "Run", to: Path, format_name: str | None, *, overwrite: bool) -> Written:
+    from eyetest.results.every_eval_ever import EVERY_EVAL_EVER, export_every_eval_ever
+    from eyetest.runs.answers import write_answers
+
+    if format_name is None:
+        written, missing = write_answers(run.path, to, overwrite=overwrite)
+        notes = [f"{counted(missing, 'planned call')} without an answer are not in the table"] if missing else []
+        return Written(f"{written:,} answers → {to}", {"kind": "answers", "answers": written, "to": str(to)}, notes)
+    if format_name != EVERY_EVAL_EVER:
+        known = nearest(format_name, [EVERY_EVAL_EVER])
+        raise InputError(f'{heading("format")}: answers have no format "{format_name}"; {known}')
+    answers, unscored, nameless = export_every_eval_ever(run, to, overwrite=overwrite, tell=observer().busy)
+    notes = []
+    if unscored:
+        why = "without a score (failed calls, items without an answer key) left out"
+        notes.append(f"{counted(unscored, 'answer')} {why}")
+    if nameless:
+        why = "no developer in the name, by which every-eval-ever files models; rename them as developer/model"
+        notes.append(f"{listed(nameless)}: {why}")
+    facts = {"kind": "answers", "answers": answers, "format": format_name, "to": str(to)}
+    return Written(f"{answers:,} answers as {format_name} → {to}", facts, notes)
+
+
+def export_answers(run: AnyRun, *, to: AnyPath, format: str | None = None, overwrite: bool = False) -> Path:  # noqa: A002
+    """Write a run's answers as one table: .parquet, .jsonl or .csv, by the ending of its name; returns its path.
+
+    It can be imported into another run with `et.import_answers`, or replayed. With the format ``every-eval-ever`` it
+    is a folder: per model an aggregate and a line for each answer.
+
+    >>> pl.read_csv(et.export_answers("run", to="answers.csv")).height
+    720
+    """
+    for line in export_file(open_run(run), to=to, format=format, overwrite=overwrite).notes:
+        warnings.warn(line, stacklevel=2)
+    return path_of(to, "to")

@@ -1,0 +1,75 @@
+"""The command ``open``: look at the items behind every number, in a browser."""
+
+from typing import Annotated
+
+from cyclopts import Group, Parameter
+
+from eyetest.commands.base import AnyPath, Overwrite, Paths, observer, path_of, several
+from eyetest.commands.results import Written
+from eyetest.errors import InputError, param
+from eyetest.wording import counted
+
+_BUNDLE = Parameter(group=Group("Files instead of a server", sort_key=1))
+
+
+def browse(
+    places: Paths,
+    /,
+    *,
+    browser: bool = False,
+    address: str | None = None,
+    bundle: Annotated[AnyPath | None, _BUNDLE] = None,
+    no_golds: Annotated[bool, _BUNDLE] = False,
+    overwrite: Overwrite = False,
+) -> Written | None:
+    """Look at items in a browser: filter, search, sort, and read every reply to one.
+
+    Serves a page on this machine until Ctrl-C. Every view of it has its own link. No model is called and nothing is
+    changed.
+
+    Args:
+        places: Benchmarks, runs, what refine wrote, and audits (JSON, verdicts), shown together.
+        browser: Open the page in the browser.
+        address: HOST:PORT to listen on; by default this machine alone, port 8765 or the next free one.
+        bundle: Write files for any web host, or to open directly, into this folder, and serve nothing.
+        no_golds: Leave out answer keys and everything that reveals them.
+        overwrite: Replace a bundle that eyetest wrote before.
+
+    Examples:
+        $ eyetest open mybench.tsv run --browser
+        $ eyetest open run --bundle pages
+
+        >>> et.browse("world/benchmark", bundle="pages").facts["items"]
+        60
+
+    """
+    import webbrowser
+
+    from eyetest.pages.item_counts import HOST, INDEX, read_address
+    from eyetest.studio.app.bundle import write_bundle
+    from eyetest.studio.app.server import listen_near, make_app, serve
+    from eyetest.studio.collection import Collection
+
+    named: list[AnyPath] = several(places)
+    paths = [path_of(place, "places") for place in named]
+    if bundle is None and (no_golds or overwrite):
+        raise InputError(f"{param('no_golds', True)} and {param('overwrite', True)} go with {param('bundle', 'DIR')}")
+    if bundle is not None and (browser or address is not None):
+        without = f"leave out {param('browser')} and {param('address')}"
+        raise InputError(f"{param('bundle', bundle)} serves nothing; {without}")
+    host, port = read_address(address)
+    collection = Collection.open(paths, observer().busy)
+    if bundle is not None:
+        to = path_of(bundle, "bundle")
+        items = write_bundle(collection, to, golds=not no_golds, overwrite=overwrite)
+        return Written(f"{counted(items, 'item')} → {to / INDEX}", {"items": items, "page": str(to / INDEX)})
+    for line in collection.notes:
+        observer().note(line)
+    taken, url = listen_near(host, port)
+    if host != HOST:
+        observer().note("everyone who can reach this machine sees all items, answer keys and replies")
+    observer().note(f"serving {url}/ until Ctrl-C")
+    if browser:
+        webbrowser.open(f"{url}/")
+    serve(make_app(collection, host, paths), taken)
+    return None

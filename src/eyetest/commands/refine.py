@@ -1,0 +1,289 @@
+"""The command ``refine``: take a benchmark through a recipe into a better one."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Group as Panel
+from cyclopts import Parameter
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from eyetest.commands.base import (
+    AnyPath,
+    Bench,
+    Models,
+    Runs,
+    Words,
+    model_entries,
+    observer,
+    open_bench,
+    open_runs,
+    path_of,
+    several,
+    split_words,
+)
+from eyetest.commands.results import Result, estimates, unwrapped
+from eyetest.errors import InputError, heading, param, short
+from eyetest.wording import counted, typed
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from eyetest.benchmarks import Benchmark
+    from eyetest.recipes.refining import Refined, Refining
+    from eyetest.recipes.sources import Live
+    from eyetest.records import Recipe
+    from eyetest.running import Estimate
+
+    AnyRecipe = str | Path | Recipe
+    Seats = Words | Mapping[str, Words]
+    Tags = Words | Mapping[str, str]
+else:
+    AnyRecipe = str
+    Seats = Tags = Words
+
+_WHO = Parameter(group=Panel("Who answers", sort_key=1))
+_LIMITS = Parameter(group=Panel("How far it may go", sort_key=2))
+
+
+def refine(
+    bench: Bench,
+    /,
+    *,
+    recipe: Annotated[AnyRecipe, Parameter(alias="-r")],
+    to: AnyPath,
+    map_tags: Tags = (),
+    skip_review: bool = False,
+    models: Annotated[Models | None, _WHO] = None,
+    answers: Annotated[Runs, _WHO] = (),
+    panel: Annotated[Seats, _WHO] = (),
+    hold_out: Annotated[Words, _WHO] = (),
+    ask_everything: Annotated[bool, _LIMITS] = False,
+    retry_failed: Annotated[bool, _LIMITS] = False,
+    dry_run: Annotated[bool, _LIMITS] = False,
+    concurrency: Annotated[int, _LIMITS] = 64,
+    budget: Annotated[Words, _LIMITS] = (),
+) -> "RefineResult | Any":
+    """Take a benchmark through a recipe: panels filter it, people review it, a selection comes out.
+
+    Every item gets a verdict at every stage it reaches (DIR/verdicts.parquet). It may be killed at any moment; the
+    same command goes on. People decide about what waits for them with eyetest review DIR; then run it again.
+
+    Args:
+        bench: A benchmark folder, or any file that eyetest can import.
+        recipe: A recipe by name, or a YAML file (eyetest show recipes).
+        to: Folder of the refinement.
+        map_tags: Which of the benchmark's tags the recipe means: core=category; repeatable.
+        skip_review: Let items pass that no person has reviewed yet.
+        models: models.yaml: the models to ask; with answers, what is known about them.
+        answers: Recorded answers instead of models; repeatable.
+        panel: Models of a panel in the order of asking: NAME=A,B; repeatable.
+        hold_out: Models that answer but have no vote: A,B.
+        ask_everything: Do not stop early; verdicts are the same.
+        retry_failed: Ask again where calls failed before.
+        dry_run: Print the most that would be asked, and ask nothing.
+        concurrency: Most calls in flight to a model.
+        budget: Stop before this is spent: calls=100,tokens=1000000,cost=5, in any combination.
+
+    Examples:
+        $ eyetest refine mybench -r chance-aware --models models.yaml --to new
+
+        >>> refined = et.refine("world/benchmark", recipe="chance-aware", models="models.yaml", to="better")
+        >>> refined.verdicts["item"].n_unique()
+        60
+
+    """
+    from eyetest.benchmarks import ReadOptions
+    from eyetest.commands.run import PlanResult
+    from eyetest.pages.item_counts import items_at
+    from eyetest.recipes import loading
+    from eyetest.recipes.panels import authors, seat, seated_on_answers
+    from eyetest.recipes.refining import Refining, refuse_foreign
+    from eyetest.recipes.sources import Live, Recorded, StoppedEarly
+    from eyetest.records import Recipe
+    from eyetest.records.recipe import REPORT, RUN
+    from eyetest.results.gather import results_of
+    from eyetest.running.limits import INTERRUPTED, limits_of, refuse_unpriced
+    from eyetest.scoring import Scorer
+
+    folder, limits = path_of(to, "to"), limits_of(concurrency, budget)
+    tags = map_tags if isinstance(map_tags, Mapping) else loading.parse_map_tags(several(map_tags))
+    chosen = loading.map_tags(recipe if isinstance(recipe, Recipe) else loading.load_recipe(str(recipe)), tags)
+    loading.check_recipe(chosen, "recipe")
+    refuse_foreign(folder, chosen)
+    if answers and dry_run:
+        raise InputError(f"{heading('dry_run')}: recorded answers are not asked for, so there is nothing to estimate")
+    benchmark, recorded, scorer = open_bench(bench, ReadOptions()), open_runs(answers), Scorer()
+    seats, held_out = _seats(panel), split_words(hold_out)
+    entries = {} if models is None else model_entries(models)
+    source: Live | Recorded
+    if recorded:
+        found = results_of(recorded, scorer, "auto", None, entries or None, observer().busy)
+        panels, source = seated_on_answers(chosen, found, seats, held_out), Recorded(found, recorded, scorer)
+    else:
+        if models is None and chosen.panels.keys() - authors(chosen):
+            ask, read = param("models", "FILE"), param("answers", "RUN")
+            raise InputError(f"the recipe needs answers: {ask} asks models, {read} takes recorded ones")
+        refuse_unpriced(limits, entries)
+        panels = seat(chosen, entries, seats, held_out)
+        source = Live(benchmark, entries, folder / RUN, scorer, limits, seed=chosen.seed)
+        source.watch, source.planned = observer().watch, observer().planned
+        source.ask_everything, source.retry_failed = ask_everything, retry_failed
+    refining = Refining(benchmark, chosen, panels, source, folder, skip_review)
+    if dry_run and isinstance(source, Live):
+        return PlanResult(dict(_estimates(refining, source)))
+    given = Path(bench) if isinstance(bench, str | Path) else bench.path
+    refining.items_at = items_at(None, folder / REPORT, [given, *(run.path for run in recorded), folder])
+    try:
+        outcome = refining.run()
+    except StoppedEarly as stop:
+        left = f"{counted(stop.progress.left, 'call')} left; the same command goes on from here"
+        if stop.progress.stopped == INTERRUPTED:
+            observer().note(f"{stop}; {left}")
+            raise KeyboardInterrupt(left) from None
+        stop.args = (f"{stop}; {left}",)
+        raise
+    funnel = [row._asdict() for row in refining.funnel(outcome) if not row.tag]
+    return RefineResult(folder, outcome, funnel, source.saved if isinstance(source, Live) else 0)
+
+
+def _seats(panel: Seats) -> dict[str, list[str]]:
+    words: list[str] = [] if isinstance(panel, Mapping) else several(panel)
+    given = panel if isinstance(panel, Mapping) else dict(word.partition("=")[::2] for word in words)
+    seats = {name: split_words(members) for name, members in given.items()}
+    for name in (name for name, members in seats.items() if not members):
+        raise InputError(f"{heading('panel')}: found {short(name)} without models, expected NAME=MODEL,MODEL")
+    return seats
+
+
+def _estimates(refining: "Refining", source: "Live") -> "Iterator[tuple[str, Estimate]]":
+    """The calls of each stage if every item reached it and nothing stopped early."""
+    from eyetest.recipes.hardening import settings_of
+    from eyetest.running import Estimate
+
+    items = list(refining.benchmark)
+    for stage in refining.recipe.stages:
+        if stage.panel:
+            seated = refining.panels[stage.panel]
+            session = source.session(seated, [one.model for one in seated.everybody], items, stage, None)
+            yield stage.title, session.estimate(source.to)
+        seats = [refining.panels[name].seats for name in (stage.writer, stage.checker) if name]
+        if len(seats) == 2 and all(seats):
+            calls = len(items) * settings_of(stage).rounds  # the length of prompts is not known yet
+            by_model = Counter({one.model: calls for seat_ in seats for one in seat_})
+            yield stage.title, Estimate(rows=2 * calls, requests=2 * calls, by_model=by_model)
+
+
+@dataclass(frozen=True, repr=False)
+class RefineResult(Result):
+    """The result of a refinement; its files and its page are in its folder.
+
+    >>> refined = et.refine("world/benchmark", recipe="chance-aware", models="models.yaml", to="better")
+    >>> refined.frame["stage"].to_list(), refined.page.name
+    (['chance-aware'], 'report.html')
+    >>> len(refined.benchmark) == refined.frame["keep"][-1]
+    True
+    """
+
+    path: Path
+    outcome: "Refined"
+    funnel: list[dict[str, Any]]
+    saved: int = 0
+
+    @property
+    def benchmark(self) -> "Benchmark":
+        """The refined benchmark."""
+        from eyetest.benchmarks import Benchmark
+        from eyetest.records.recipe import BENCHMARK
+
+        if self.outcome.paused or not self.outcome.kept:
+            raise InputError(f"{self.path}: there is no benchmark: {self.notes[-1]}")
+        return Benchmark(self.path / BENCHMARK)
+
+    @cached_property
+    def frame(self) -> "pl.DataFrame":
+        """The funnel: how many items reached each stage, and their verdicts."""
+        import polars as pl
+
+        return pl.DataFrame(self.funnel).drop("tag", "value")
+
+    @cached_property
+    def verdicts(self) -> "pl.DataFrame":
+        """A verdict on every item at every stage that it reached, with its evidence."""
+        import polars as pl
+
+        from eyetest.records.recipe import VERDICTS
+
+        return pl.read_parquet(self.path / VERDICTS, glob=False)
+
+    @cached_property
+    def blind(self) -> "pl.DataFrame":
+        """Accuracy without images before and after, of panels and of models without a vote."""
+        import polars as pl
+
+        rows = [
+            {"panel": one.panel, "who": one.who, "when": one.when, "models": one.models, "answers": one.answers}
+            | {"asked": one.asked, "items": one.accuracy.n, "accuracy": one.accuracy.value}
+            | {"accuracy_low": one.accuracy.low, "accuracy_high": one.accuracy.high}
+            for one in self.outcome.residuals
+        ]
+        return pl.DataFrame(rows)
+
+    @property
+    def page(self) -> Path:
+        """The page about the refinement."""
+        from eyetest.records.recipe import REPORT
+
+        return self.path / REPORT
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        """How many items are left."""
+        return f"{counted(len(self.outcome.kept), 'item')} left"
+
+    @property
+    def notes(self) -> list[str]:  # type: ignore[override]
+        """Notes of the stages, what waits for people, and where the result is."""
+        from eyetest.benchmarks.folder import README
+        from eyetest.records.recipe import BENCHMARK
+
+        notes = list(self.outcome.notes)
+        if self.saved:
+            notes.append(f"{counted(self.saved, 'call')} saved by stopping early")
+        notes += waiting_notes(self.path, len(self.outcome.waiting))
+        if self.outcome.paused:
+            skip = param("skip_review", True)
+            notes.append(f"nothing after {self.outcome.paused} was done yet ({skip} goes on without people)")
+        elif self.outcome.kept:
+            notes.append(f"page → {self.page}; card → {self.path / BENCHMARK / README}")
+        else:
+            notes.append("no item is left, so no benchmark was written")
+        return notes
+
+    def as_json(self) -> Any:
+        """The funnel, the number of items left, the accuracy without images, and notes."""
+        left: dict[str, Any] = {"kept": len(self.outcome.kept), "paused": self.outcome.paused, "saved": self.saved}
+        waiting = [verdict.item for verdict in self.outcome.waiting]
+        blind = self.blind.to_dicts()
+        return {"funnel": self.funnel, **left, "waiting": waiting, "blind": blind, "notes": self.notes}
+
+    def __rich__(self) -> RenderableType:
+        parts: list[RenderableType] = [estimates(self.frame)]
+        if self.outcome.residuals:
+            parts += [Text("\naccuracy without images", "italic"), estimates(self.blind)]
+        if self.outcome.kept and not self.outcome.paused:
+            parts.append(unwrapped(f"{counted(len(self.outcome.kept), 'item')} → {self.benchmark.path}"))
+        return Group(*parts)
+
+
+def waiting_notes(folder: Path, waiting: int) -> list[str]:
+    """How people decide about the items of a folder that wait for them."""
+    from eyetest.records.recipe import REVIEW
+    from eyetest.studio.queue import DECISIONS, QUEUE
+
+    how = f"{typed('eyetest', 'review', folder)}, or {folder / REVIEW / QUEUE} with {DECISIONS} beside it"
+    return [f"{counted(waiting, 'item')} for people ({how}); then run the same command again"] if waiting else []

@@ -1,0 +1,208 @@
+"""The command ``reform``: turn a dataset's annotations into a benchmark."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+from cyclopts import Group as Panel
+from cyclopts import Parameter
+
+from eyetest.commands.base import (
+    SHORT_N,
+    AnyPath,
+    Bench,
+    Overwrite,
+    Paths,
+    Words,
+    observer,
+    open_bench,
+    path_of,
+    several,
+)
+from eyetest.commands.results import NewBenchmark, Result, Written
+from eyetest.errors import InputError, heading, nearest, param, short
+from eyetest.wording import counted, typed
+
+if TYPE_CHECKING:
+    from eyetest.reform.catalog import Dataset
+
+    AnyDataset = str | Dataset
+    Benches = Bench | Sequence[Bench]
+    Settings = Words | Mapping[str, Any]
+else:
+    AnyDataset = str
+    Benches = Paths
+    Settings = Words
+
+_MODELS = Parameter(group=Panel("Models that write and check distractors", sort_key=1))
+
+
+def reform(
+    name: AnyDataset,
+    what: Benches = (),
+    /,
+    *,
+    annotations: Annotated[Paths, Parameter(alias="-a")] = (),
+    images: AnyPath | None = None,
+    to: AnyPath | None = None,
+    set: Settings = (),  # noqa: A002 (the name of the option)
+    limit: Annotated[int | None, SHORT_N] = None,
+    seed: int = 0,
+    page: AnyPath | None = None,
+    writer: Annotated[str | None, _MODELS] = None,
+    checker: Annotated[str | None, _MODELS] = None,
+    models: Annotated[AnyPath | None, _MODELS] = None,
+    overwrite: Overwrite = False,
+) -> "NewBenchmark":
+    """Turn a dataset's annotations into choice or text questions.
+
+    Known datasets are in a catalogue: reform list. Your own is a YAML file of a few lines; reform check FILE tests
+    it, and reform page BENCH... writes one page about several results.
+
+    Args:
+        name: A dataset of the catalogue, or your own YAML file; or list, check, page.
+        what: list: datasets, readers or reformers; check: a YAML file; page: benchmarks.
+        annotations: Annotation file or folder of the dataset, as published; repeatable.
+        images: Folder of its images; without it items have none.
+        to: Folder of the benchmark.
+        set: A setting of the reformer: options=6; repeatable.
+        limit: Use only the first N items.
+        seed: Random seed of distractors and their order.
+        page: Write a page with items, distractors and figures.
+        writer: Model that writes distractors for open answers (see eyetest run).
+        checker: Another model, which checks them.
+        models: A models.yaml with both.
+        overwrite: Replace what eyetest wrote before.
+
+    Examples:
+        $ eyetest reform list
+        $ eyetest reform vqav2 -a annotations --images val2014 --to vqav2
+
+        >>> et.reform("docvqa", annotations="val_v1.0.json", images="documents", to="docvqa")  # doctest: +SKIP
+        5,349 items of 5,349 records → docvqa
+
+    """
+    import msgspec
+
+    from eyetest.recipes.authors import authors_of, write_open_options
+    from eyetest.reform.building import MISSING, Reforming
+    from eyetest.reform.building import reform as build
+    from eyetest.reform.catalog import load_dataset
+    from eyetest.reform.reformers import Kit
+    from eyetest.store import refuse_to_lose
+
+    given: list[Any] = several(what)
+    files: list[str | Path] = several(annotations)
+    paths = tuple(path_of(path, "annotations") for path in files)
+    actions: dict[Any, Callable[[], Result]] = {
+        "list": lambda: _catalogue(str(given[0]) if given else "datasets"),
+        "check": lambda: _checked(given, paths),
+        "page": lambda: _written_page(given, page, seed, overwrite=overwrite),
+    }
+    if isinstance(name, str) and name in actions:
+        return cast("NewBenchmark", actions[name]())  # a dataset gives a benchmark, which is what programs ask for
+    dataset = load_dataset(name) if isinstance(name, str) else name
+    if not paths:
+        raise InputError(f"{param('annotations', 'PATH')} is missing: {dataset.files or 'which files?'}")
+    if to is None:
+        raise InputError(f"{param('to', 'DIR')} is missing: the folder of the benchmark")
+    if limit is not None and limit < 1:
+        raise InputError(f"{heading('limit')}: found {limit}, expected at least 1")
+    if page is not None:
+        refuse_to_lose(path_of(page, "page"), overwrite=overwrite, ours=None)
+    plan = Reforming(
+        dataset=msgspec.structs.replace(dataset, settings=dataset.settings | _settings(set)),
+        annotations=paths,
+        images=path_of(images, "images") if images is not None else None,
+        to=path_of(to, "to"),
+        limit=limit,
+        seed=seed,
+        overwrite=overwrite,
+    )
+    kit, title = Kit(seed), f"reforming {dataset.name}"
+    if (authors := authors_of(writer, checker, models)) is not None:
+        write_open_options(plan, authors, kit, observer().watch)
+    with observer().steps(title) as step:
+        done = build(plan, kit, progress=lambda items: step(f"{title}: {items:,} items", 0.0))
+    if page is not None:
+        _written_page([done.benchmark], page, seed, overwrite=overwrite)
+    notes = [f"skipped: {reason} ({count:,})" for reason, count in done.passed_over.items()]
+    if done.without_images:
+        missing = counted(done.without_images, "item")
+        notes.append(f"{missing} without images ({param('images')}); the tag {MISSING} names them")
+    notes += [*done.notes, f"next: {typed('eyetest', 'audit', done.benchmark.path)}"]
+    facts = {"records": done.records, "passed_over": done.passed_over}
+    line = f"{counted(done.items, 'item')} of {counted(done.records, 'record')} → {done.benchmark.path}"
+    return NewBenchmark(done.benchmark, line, facts, notes)
+
+
+def _settings(given: Settings) -> dict[str, Any]:
+    """Settings of the reformer from ``options=6``, ``hard=[similarity]``."""
+    from eyetest.store.handwritten import parse_yaml
+
+    if isinstance(given, Mapping):
+        return dict(given)
+    words: list[str] = several(given)
+    settings: dict[str, Any] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals:
+            raise InputError(f"{heading('set')}: found {short(word)}, expected KEY=VALUE")
+        settings[key.strip()] = parse_yaml(value, heading("set"))
+    return settings
+
+
+def _written_page(benches: list[Any], page: AnyPath | None, seed: int, *, overwrite: bool) -> Written:
+    from eyetest.reports.reform_page import write_reform_page
+
+    if not benches or page is None:
+        raise InputError(f"eyetest reform page BENCH... {param('page', 'FILE')}: name benchmarks and a file")
+    to = path_of(page, "page")
+    write_reform_page([open_bench(bench) for bench in benches], to, seed=seed, overwrite=overwrite)
+    return Written(f"page → {to}", {"page": str(to), "benchmarks": len(benches)})
+
+
+def _checked(given: list[Any], annotations: Sequence[Path]) -> Written:
+    """The reader and the reformer of a YAML file, and with annotations the first item."""
+    from eyetest.reform.catalog import load_dataset
+    from eyetest.reform.readers import read_annotations
+    from eyetest.reform.reformers import REFORMERS, Kit
+
+    if not given:
+        raise InputError("eyetest reform check FILE: name the YAML file")
+    dataset = load_dataset(str(given[0]))
+    line = f"{given[0]}: {dataset.reader} → {dataset.reformer}, {dataset.dimension}, {dataset.task}"
+    facts: dict[str, Any] = {"dataset": dataset.name, "reader": dataset.reader, "reformer": dataset.reformer}
+    if not annotations:
+        return Written(line, facts)
+    reading, settings = dataset.checked(dataset.name)
+    records = read_annotations(dataset.reader, annotations, reading)
+    draft = next(iter(REFORMERS[dataset.reformer].drafts(records, settings, Kit())), None)
+    if draft is None:
+        raise InputError(f"{dataset.name}: no record becomes an item")
+    options = [f"  {'*' if choice.correct else '-'} {choice.text}" for choice in draft.item.choices]
+    first = "\n".join((draft.item.question, *options, *(f"  = {answer}" for answer in draft.item.references)))
+    count = sum(1 for _ in records)
+    facts |= {"records": count, "first": first}
+    return Written(f"{line}\n{counted(count, 'record')}; the first becomes:\n{first}", facts)
+
+
+def _catalogue(what: str) -> Result:
+    """The datasets that ``reform`` knows by name, or its readers or reformers with their settings."""
+    from eyetest.commands.show import ShowResult
+    from eyetest.reform.catalog import DIMENSIONS, described_datasets
+    from eyetest.reform.readers import READERS
+    from eyetest.reform.reformers import REFORMERS
+
+    order, keys = [*DIMENSIONS], ("dimension", "task", "name", "reformer", "reader", "licence")
+    if what == "datasets":
+        known = [one | {"name": name} for name, one in described_datasets().items()]
+        rows = [tuple(str(one.get(key, "")) for key in keys) for one in known]
+        rows.sort(key=lambda row: (order.index(row[0]) if row[0] in order else len(order), *row[1:3]))
+        return ShowResult(f"{len(rows)} {what}", keys, rows)
+    parts: dict[str, Any] = {"readers": READERS, "reformers": REFORMERS}
+    if what not in parts:
+        raise InputError(f'no list "{what}"; {nearest(what, ("datasets", *parts))}')
+    names = [(one, ", ".join(one.settings.__struct_fields__)) for one in parts[what].values()]
+    rows = [(one.name, one.summary, settings) for one, settings in names]
+    return ShowResult(f"{len(rows)} {what}", ("name", "summary", "settings"), rows)

@@ -1,0 +1,358 @@
+"""The command ``report``: what runs, refinements and benchmarks show, as one page and as figures for a paper."""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Group, Parameter
+
+from eyetest.commands import gathering
+from eyetest.commands.audit import AuditResult, page_places, write_page
+from eyetest.commands.base import NOTEBOOK, AnyPath, Models, Overwrite, Words, observer, open_bench, path_of, several
+from eyetest.commands.gathering import (
+    HOW,
+    RESAMPLES,
+    WHICH,
+    External,
+    Measurable,
+    Pairs,
+    Scoring,
+    ShortModel,
+    Where,
+    gather,
+)
+from eyetest.commands.results import Written
+from eyetest.errors import InputError, heading, nearest, short
+from eyetest.wording import counted, listed, typed
+
+if TYPE_CHECKING:
+    import polars as pl
+    from altair.typing import ChartType
+
+    from eyetest.benchmarks import Benchmark
+    from eyetest.measures import Results
+    from eyetest.records import Verdict
+    from eyetest.reports.material import Material
+
+    Reported = Any
+    """What a page can show: runs, refinements and benchmarks or their paths; an audit; results; lists of these."""
+else:
+    Reported = Path
+
+SHOWN, _LOST_SHOWN = 24, 6
+"""Removed items, and items of each list of linked settings, to show by default."""
+_WRITTEN = Parameter(group=Group("What to write", sort_key=0))
+
+
+def report(
+    *paths: Reported,
+    page: Annotated[AnyPath, _WRITTEN],
+    figures: Annotated[AnyPath | None, _WRITTEN] = None,
+    tables: Annotated[AnyPath | None, _WRITTEN] = None,
+    gallery: Annotated[int, _WRITTEN] = SHOWN,
+    links: Annotated[str | None, _WRITTEN] = None,
+    by: Annotated[Words, WHICH] = (),
+    external: Annotated[External, WHICH] = None,
+    setting: Annotated[Pairs, WHICH] = (),
+    verdicts: Annotated[AnyPath | None, WHICH] = None,
+    where: Annotated[Where, WHICH] = (),
+    models: Annotated[Models | None, WHICH] = None,
+    model: ShortModel = (),
+    without: Annotated[Words, WHICH] = (),
+    cluster: Annotated[str, HOW] = "auto",
+    level: Annotated[float, HOW] = 0.95,
+    resamples: Annotated[int, HOW] = RESAMPLES,
+    seed: Annotated[int, HOW] = 0,
+    overwrite: Overwrite = False,
+) -> "ReportResult":
+    """Write one page about runs: scores, use of the image, items, capabilities, removed items.
+
+    The page opens anywhere and needs no network; what these folders cannot show is left out, and the page says what
+    it takes. Runs count as they were last scored (eyetest score). Runs over few options, ten and screenshots of one
+    benchmark (MMMU-Pro) have sections of their own. No model is asked.
+
+    Args:
+        paths: Run folders, folders that refine wrote, benchmarks; together.
+        page: The page.
+        figures: Folder for each figure as SVG, PNG and CSV.
+        tables: Folder for each table as LaTeX and Markdown.
+        gallery: Removed items to show; 0 for none.
+        links: Where numbers lead: the address that eyetest open serves, or its bundle.
+        by: Tags that say what items ask for; repeatable.
+        external: CSV with a score of each model from elsewhere: model,score.
+        setting: Which benchmark is which: SETTING=BENCHMARK, for original, four, ten, vision.
+        verdicts: Verdicts of an audit, for the gallery.
+        where: Only scores with these values of a column: modality=image,no-image.
+        models: models.yaml that says what is known of models: language bases, sizes.
+        model: Only these models: A,B, or repeated.
+        without: All models but these.
+        cluster: What makes items dependent: auto, image, group, passage, none, or a tag.
+        level: Confidence level of intervals and tests.
+        resamples: Resamples of bootstrap intervals.
+        seed: Random seed.
+        overwrite: Replace files that eyetest wrote before.
+
+    Examples:
+        $ eyetest report run refined --page report.html --figures paper
+
+        >>> et.report("run", page="report.html").page.name
+        'report.html'
+        >>> et.report(et.audit("world/benchmark", probe=["malformed"]), page="audit.html").page.exists()
+        True
+
+    """
+    from eyetest.pages.item_counts import NOWHERE, items_at
+    from eyetest.pages.item_view import Album
+    from eyetest.probes import Subject
+    from eyetest.reports import FIGURES, linked
+    from eyetest.reports.material import Material, cheap_duplicates
+    from eyetest.reports.report import refuse_to_lose_files, tell, write_figures, write_tables
+    from eyetest.reports.report_items import fallen_items
+    from eyetest.reports.report_page import ReportDetails, report_settings, run_steps, write_report_page
+    from eyetest.store import refuse_to_lose
+
+    things, file = gathering.flat(paths), path_of(page, "page")
+    if not things:
+        raise InputError("name a run, a refinement or a benchmark to report")
+    if isinstance(things[0], AuditResult):
+        audit = things[0]
+        at = items_at(links, file, page_places(audit.benchmark.path, file))
+        write_page(audit.audit, audit.benchmark, file, at, overwrite=overwrite)
+        return ReportResult(file)
+    if gallery < 0:
+        raise InputError(f"{heading('gallery')}: found {gallery}, expected 0 or more")
+    folders = {"figures": figures, "tables": tables}
+    papers = {what: path_of(folder, what) for what, folder in folders.items() if folder is not None}
+    refuse_to_lose(file, overwrite=overwrite, ours=None)
+    for folder in papers.values():
+        refuse_to_lose_files(folder, linked.LINKED_FIGURES, overwrite=overwrite)
+    how, roles = gathering.settings(by, level, seed, resamples), _roles(setting)
+    scores = gathering.external_scores(external)
+    scoring = Scoring(cluster=cluster, models=models, model=model, without=without, where=where or None)
+    sources = _Sources(things, None if verdicts is None else path_of(verdicts, "verdicts"))
+    at = items_at(links, file, sources.places) if sources.results is None else NOWHERE
+    with observer().steps("reading answers") as step:
+        results = sources.gathered(scoring, step)
+        benchmarks = sources.every_benchmark()
+        step("measuring", 0.3)
+        twice = [one for about in benchmarks for one in cheap_duplicates(Subject(about, seed=seed))]
+        own = {role: f"benchmark={name}" for role, name in roles.items()}
+        material = Material(results, how, scores, sources.funnel, twice if benchmarks else None, own=own)
+        is_linked = _has_settings(material, roles, benchmarks)
+        drawn = tell(material, [*FIGURES.values(), *linked.LINKED_FIGURES] if is_linked else None)
+        step("drawing", 0.6)
+        album = Album(*benchmarks, side=linked.IMAGE_SIDE) if is_linked else Album(*benchmarks)
+        fallen = sources.verdicts if gallery else ()
+        scorer = scoring.scorer_of(sources.runs[0]) if sources.runs else scoring.scorer
+        name = "" if isinstance(external, Mapping | None) else path_of(external, "external").name
+        method = report_settings(drawn.material, None if sources.results else (scorer, cluster), benchmarks, name)
+        names = [one.manifest.name for one in benchmarks] or [run.path.resolve().name for run in sources.runs]
+        about = ReportDetails(
+            listed(dict.fromkeys(names)) or "Results",
+            benchmarks,
+            run_steps(sources.runs),
+            [*method, ("only", _words(where))] if where else method,
+            "" if observer() is NOTEBOOK else typed("eyetest", *sys.argv[1:]),
+            fallen_items(fallen, benchmarks, sources.runs, results.scores, gallery, album),
+            album,
+            at,
+            sources.left if len(benchmarks) > 1 else None,
+        )
+        if is_linked:
+            about = replace(
+                about,
+                verdict=linked.verdict(material),
+                tiles=list(linked.tiles(material)),
+                cautions=list(linked.cautions(material)),
+                sections=list(linked.sections(material, benchmarks, album, min(_LOST_SHOWN, gallery))),
+            )
+        write_report_page(drawn, about, file, overwrite=overwrite)
+    write = {"figures": write_figures, "tables": write_tables}
+    return ReportResult(
+        file, {what: (write[what](drawn, folder, overwrite=overwrite), folder) for what, folder in papers.items()}
+    )
+
+
+class ReportResult(Written):
+    """The page that was written, and the number and folders of figures and tables."""
+
+    def __init__(self, page: Path, folders: Mapping[str, tuple[int, Path]] | None = None) -> None:
+        self.page, facts, lines = page, dict[str, Any](page=str(page)), [f"page → {page}"]
+        for what, (count, folder) in (folders or {}).items():
+            lines.append(f"{counted(count, what[:-1])} → {folder}")
+            facts |= {what: count, f"{what}_to": str(folder)}
+        super().__init__("\n".join(lines), facts)
+
+
+class _Sources:
+    """What a report is made from: runs, benchmarks, a refinement, or results in place of runs."""
+
+    def __init__(self, things: Sequence[Any], verdicts: Path | None) -> None:
+        """Open each thing as what it is."""
+        from eyetest.benchmarks import Benchmark, is_benchmark
+        from eyetest.benchmarks.formats import is_readable
+        from eyetest.benchmarks.opening import refuse_one_above
+        from eyetest.measures import Results
+        from eyetest.recipes.sources import read_verdicts
+        from eyetest.records.recipe import ABOUT, BENCHMARK, FUNNEL, RUN
+        from eyetest.results.scores import chosen_scoring
+        from eyetest.runs import Run, is_run
+        from eyetest.store.urls import known_path
+
+        self.runs: list[Run] = []
+        self.benchmarks: list[Benchmark] = []
+        self.verdicts: list[Verdict] = []
+        self.funnel: pl.DataFrame | None = None
+        self.results: Results | None = None
+        self.left: Benchmark | None = None  # by a refinement
+        self.places: list[Path] = []  # what has to be opened to see the items
+        for thing in things:
+            if isinstance(thing, Results):
+                self.results = thing
+                continue
+            path = _place(thing)
+            self.places.append(path)
+            if isinstance(thing, Benchmark):
+                self.benchmarks.append(thing)
+            elif is_run(path):
+                self.runs.append(thing if isinstance(thing, Run) else Run(path))
+            elif (path / ABOUT).is_file():
+                if self.funnel is not None:
+                    raise InputError(f"{path}: a report shows one refinement; make another for this one")
+                if not (path / FUNNEL).is_file():
+                    raise InputError(f"{path} is a refinement without its {FUNNEL}; run eyetest refine again")
+                self.funnel = _funnel(path / FUNNEL)
+                self.verdicts += read_verdicts(path)
+                if is_run(path / RUN):
+                    self.runs.append(Run(path / RUN))
+                elif is_benchmark(path / BENCHMARK):
+                    self.left = Benchmark(path / BENCHMARK)
+                    self.benchmarks.append(self.left)
+            else:
+                refuse_one_above(path)
+                if not is_benchmark(path) and not is_readable(path):
+                    raise InputError(f"{path} is no run, no refinement, and no benchmark that eyetest recognises")
+                self.benchmarks.append(open_bench(path))
+        keys = dict.fromkeys(key for run in self.runs if (key := chosen_scoring(run).bench))
+        self.places += map(known_path, keys)
+        if verdicts is not None:
+            self.verdicts += read_verdicts(verdicts)
+            self.places += [verdicts] if verdicts.suffix == ".parquet" else []
+
+    def every_benchmark(self) -> "list[Benchmark]":
+        """Those that were named and those that the runs are about, each once."""
+        from eyetest.results.scores import benchmark_of, chosen_benchmark
+
+        keys = [(run, chosen_benchmark(run)) for run in self.runs]
+        asked = [benchmark_of(run, key) for run, key in keys if run.manifest.benchmark is not None or key is not None]
+        known: dict[str, Benchmark] = {}
+        for one in (*self.benchmarks, *asked):
+            known.setdefault(one.manifest.fingerprint, one)
+        return list(known.values())
+
+    def gathered(self, scoring: Scoring, step: Callable[[str, float], None]) -> "Results":
+        """The scores of all runs; without runs, items and no scores."""
+        import polars as pl
+
+        from eyetest.measures.results import ITEM_TYPES
+        from eyetest.reports.material import unanswered
+        from eyetest.results.gather import items_table
+
+        if self.results is not None or self.runs:
+            return gather(self.results or self.runs, scoring, tell=lambda line: step(line, 0.05))
+        tables = [items_table(one.manifest.name, one, scoring.cluster) for one in self.benchmarks]
+        found = unanswered(pl.concat(tables, how="diagonal") if tables else pl.DataFrame(schema=ITEM_TYPES))
+        return gather(found, Scoring(where=scoring.where))
+
+
+def _funnel(path: Path) -> "pl.DataFrame":
+    """The counts of a refinement's stages over all items."""
+    import polars as pl
+
+    from eyetest.recipes.refining import KINDS
+    from eyetest.runs.stored import one_line_if_damaged
+    from eyetest.tabular.sheets import restored
+
+    with one_line_if_damaged(path):
+        counts = pl.read_csv(path, schema_overrides=dict.fromkeys(("stage", "tag", "value"), pl.String))
+        counts = counts.filter(pl.col("tag").fill_null("") == "").select("stage", "into", *KINDS)
+        return counts.with_columns(stage=pl.Series(map(restored, counts["stage"]), dtype=pl.String))
+
+
+def _has_settings(material: "Material", roles: Mapping[str, str], benchmarks: "Sequence[Benchmark]") -> bool:
+    """Whether the runs are over linked settings: as they were named, or as the benchmarks were hardened."""
+    from eyetest.measures import NotMeasurable
+    from eyetest.reports import linked
+
+    try:
+        return bool((roles or linked.are_linked(benchmarks)) and linked.settings_of(material))
+    except NotMeasurable as reason:
+        if roles:
+            raise InputError(str(reason)) from None
+        return False
+
+
+def _place(thing: Any) -> Path:
+    """The folder of a run, refinement or benchmark."""
+    return path_of(getattr(thing, "path", thing), "paths", "runs, refinements and benchmarks, or their paths")
+
+
+def _words(where: Where) -> str:
+    """Conditions on scores as they are typed."""
+    if isinstance(where, Mapping):
+        return "; ".join(f"{column}={','.join(map(str, several(value)))}" for column, value in where.items())
+    return where if isinstance(where, str) else "; ".join(where)
+
+
+def _roles(setting: Pairs) -> dict[str, str]:
+    """Benchmarks by their setting."""
+    from eyetest.measures.linked import ROLES
+
+    roles = gathering.pairs(setting, "setting", "SETTING=BENCHMARK")
+    for role, name in roles.items():
+        if role not in ROLES or not name:
+            expected = f"expected SETTING=BENCHMARK; {nearest(role, ROLES)}"
+            raise InputError(f"{heading('setting')}: found {short(f'{role}={name}')}, {expected}")
+    return roles
+
+
+def bundle_items(*paths: Reported, to: AnyPath, golds: bool = True, overwrite: bool = False) -> Path:
+    """Write the items of runs, refinements and benchmarks as a folder of pages; gives its first page.
+
+    It opens from disk and from any web host. Without ``golds`` nothing is written that answer keys follow from. On
+    the command line, ``eyetest open`` also serves them.
+
+    >>> et.bundle_items("run", to="browse").name
+    'index.html'
+    """
+    from eyetest.commands.open import browse
+
+    places = [_place(thing) for thing in gathering.flat(paths)]
+    written = browse(places, bundle=to, no_golds=not golds, overwrite=overwrite)
+    assert written is not None
+    return Path(written.facts["page"])
+
+
+def chart(name: str, *runs: Measurable) -> "ChartType":
+    """Draw a figure of some runs, or of what `results` gave: an Altair chart. `charts` lists them.
+
+    >>> drawn = et.chart("accuracy", "run")
+    >>> "mark" in str(drawn.to_dict())
+    True
+    """
+    from eyetest.reports import chart as draw
+
+    return draw(name, gather(runs))
+
+
+def charts() -> dict[str, str]:
+    """List the figures, and how to read each.
+
+    >>> "accuracy" in et.charts()
+    True
+    """
+    from eyetest.reports import FIGURES
+
+    return {name: FIGURES[name].reading for name in FIGURES}

@@ -1,0 +1,221 @@
+"""Results of commands: they print themselves, show themselves in a notebook and serialise themselves."""
+
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from eyetest.errors import InputError, as_said, param
+from eyetest.wording import counted
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from eyetest.benchmarks import Benchmark
+
+MOST_ROWS = 100
+"""Rows of a table that a terminal shows; CSV and JSON hold all."""
+LONGEST_SHOWN = 10_000
+"""Characters of one text that are shown; a terminal needs minutes to lay out ten million."""
+_WIDE = 1_000
+_GAP = 2
+_VISIBLE = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {127: 0x2421}
+_VISIBLE |= dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD)
+
+
+def safe(text: str, longest: int | None = LONGEST_SHOWN) -> str:
+    """Text from a dataset for a terminal: control characters made visible, a text above the limit cut to its ends."""
+    if longest is not None and len(text) > longest:
+        half = longest // 2
+        text = f"{text[:half]} … {len(text) - 2 * half:,} characters … {text[-half:]}"
+    return as_said(text).encode("utf-8", "replace").decode().replace("\r\n", "\n").translate(_VISIBLE)
+
+
+class Result:
+    """What a command found. A subclass with a table overrides `frame`, any other `__rich__` and `as_json`."""
+
+    title: str = ""
+    notes: Sequence[str] = ()
+    """What a reader has to know beside the result; the command line prints notes to standard error."""
+    exit_code: int = 0
+    """What the command line exits with."""
+
+    @property
+    def frame(self) -> "pl.DataFrame":
+        """The result as one table; bounds of an interval are columns ``x_low`` and ``x_high``."""
+        raise InputError(f"{param('output')}: this result is not one table; use table or json")
+
+    def as_json(self) -> Any:
+        """Everything in the result, as values that JSON can hold."""
+        from eyetest.measures.printed import plain
+
+        return {"rows": plain(self.frame).to_dicts(), "notes": list(self.notes)}
+
+    def __rich__(self) -> RenderableType:
+        return estimates(self.frame)
+
+    def __repr__(self) -> str:
+        return "\n".join([rendered(self.__rich__()), *(f"note: {line}" for line in self.notes)])
+
+    def _repr_html_(self) -> str:
+        from eyetest.commands.cards import MOST_SHOWN, card, words_of
+
+        more = max(0, len(self.frame) - MOST_SHOWN)
+        return card(self.title, words_of(self.frame), self.notes, left_out=more)
+
+
+def rendered(renderable: RenderableType) -> str:
+    """A renderable as plain text."""
+    console = Console(file=io.StringIO(), width=_WIDE, highlight=False, markup=False, emoji=False, no_color=True)
+    with console.capture() as text:
+        console.print(renderable, crop=False)
+    return "\n".join(line.rstrip() for line in text.get().rstrip().splitlines())
+
+
+class Column(NamedTuple):
+    """A column: words are left-aligned and may be wrapped, numbers are right-aligned and stay whole."""
+
+    name: str
+    cells: Sequence[str]
+    has_words: bool = False
+
+    @property
+    def widest(self) -> int:
+        """The width at which nothing is wrapped."""
+        return max(cell_len(line) for text in (self.name, *self.cells) for line in text.split("\n"))
+
+    @property
+    def narrowest(self) -> int:
+        """The width at which no word and no number is broken."""
+        whole = [] if self.has_words else self.cells
+        words = (word for text in (self.name, *(self.cells if self.has_words else ())) for word in text.split())
+        return max(map(cell_len, (*words, *whole)), default=0)
+
+
+def fitting(columns: Sequence[Column], width: int) -> tuple[list[tuple[Column, int]], list[Column]]:
+    """The columns that fit, each with its width, and those dropped from the right; the first and a number stay."""
+    kept = list(columns)
+    first_number = next((column for column in columns if not column.has_words), None)
+    dropped: list[Column] = []
+    while sum(column.narrowest for column in kept) + _GAP * (len(kept) - 1) > width:
+        last = next((column for column in reversed(kept[1:]) if column is not first_number), None)
+        if last is None:
+            break
+        kept.remove(last)
+        dropped.insert(0, last)
+    left, widths = width - _GAP * (len(kept) - 1) - sum(column.narrowest for column in kept), []
+    for column in kept:
+        more = max(0, min(left, column.widest - column.narrowest))
+        left -= more
+        widths.append((column, column.narrowest + more))
+    return widths, dropped
+
+
+class Columns:
+    """A table that never cuts a number: in a narrow terminal the last columns are left out, and a line names them."""
+
+    def __init__(self, columns: Sequence[Column], title: str = "") -> None:
+        self.columns, self.title = columns, title
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if not self.columns:
+            return
+        widths, dropped = fitting(self.columns, options.max_width if console.is_terminal else _WIDE)
+        table = Table(box=None, header_style="dim", pad_edge=False)
+        for column, width in widths:
+            table.add_column(column.name, justify="left" if column.has_words else "right", width=width)
+        for row in zip(*(column.cells for column, _ in widths), strict=True):
+            table.add_row(*(Text(cell) for cell in row))
+        if self.title:
+            yield Text(self.title, "italic")
+        wide = max(options.max_width, sum(width + _GAP for _, width in widths))
+        yield from console.render(table, options.update(width=wide, max_width=wide))
+        if dropped:
+            names = ", ".join(column.name for column in dropped)
+            more = f"{counted(len(dropped), 'more column')} ({names}): widen the terminal, or add | less -S"
+            yield Text(more, "dim")
+
+
+class Lines:
+    """Lines of text: a terminal wraps them between words, but no path; a file gets them whole, as styled ones are."""
+
+    def __init__(self, *lines: str | Text, style: str = "") -> None:
+        self.lines, self.style = lines, style
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in self.lines:
+            if isinstance(line, Text):
+                yield Text.assemble(line, no_wrap=True, overflow="ignore")
+            else:
+                wide = options.max_width if console.is_terminal else _WIDE
+                text = fill(safe(line), wide, break_long_words=False, break_on_hyphens=False)
+                yield Text(text, self.style, no_wrap=True, overflow="ignore")
+
+
+def table(words: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> Columns:
+    """Columns of words, then columns of numbers, from rows."""
+    cells = [[safe(str(cell)) for cell in row] for row in rows]
+    names = [*words, *numbers]
+    columns = zip(*cells, strict=True) if cells else [()] * len(names)
+    named = enumerate(zip(names, columns, strict=True))
+    return Columns([Column(name, cells, index < len(words)) for index, (name, cells) in named], title)
+
+
+def estimates(frame: "pl.DataFrame", most: int = MOST_ROWS) -> RenderableType:
+    """A table of estimates: an interval stands beside its value; of a long table the first rows."""
+    from eyetest.measures.printed import is_text, told
+
+    shown = told(frame, most)
+    columns = Columns([Column(name, [safe(c) for c in cells], is_text(frame, name)) for name, cells in shown.items()])
+    if len(frame) <= most:
+        return columns
+    return Group(columns, Text(f"{most:,} of {len(frame):,} rows; {param('output', 'csv')} prints all", "dim"))
+
+
+Sentence = Lines
+
+
+def unwrapped(text: str) -> RenderableType:
+    """Text whose lines stay whole, for paths and for what is copied."""
+    return Lines(Text(text))
+
+
+class Written(Result):
+    """What a command wrote: one line for people, and its facts for programs."""
+
+    def __init__(self, line: str, facts: Mapping[str, Any], notes: Sequence[str] = ()) -> None:
+        self.line, self.facts, self.notes = line, dict(facts), notes
+
+    @property
+    def frame(self) -> "pl.DataFrame":
+        """The facts as one row; a fact with several values is left out."""
+        import polars as pl
+
+        return pl.DataFrame([{name: fact for name, fact in self.facts.items() if not isinstance(fact, list | dict)}])
+
+    def as_json(self) -> Any:
+        """All facts."""
+        return {**self.facts, "notes": list(self.notes)}
+
+    def __rich__(self) -> RenderableType:
+        return unwrapped(safe(self.line))
+
+
+class NewBenchmark(Written):
+    """A benchmark that a command wrote."""
+
+    def __init__(
+        self, benchmark: "Benchmark", line: str, facts: Mapping[str, Any] | None = None, notes: Sequence[str] = ()
+    ) -> None:
+        super().__init__(line, {"benchmark": str(benchmark.path), "items": len(benchmark), **(facts or {})}, notes)
+        self.benchmark = benchmark
+
+    def _repr_html_(self) -> str:
+        from eyetest.commands.cards import benchmark_card, card
+
+        return benchmark_card(self.benchmark) + (card("notes", [], self.notes) if self.notes else "")

@@ -1,0 +1,307 @@
+"""The commands ``review``, ``review invite`` and ``review revise``: people decide about items in a browser."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Group as Panel
+from cyclopts import Parameter
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from eyetest.commands.base import AnyPath, Overwrite, Paths, observer, path_of, several
+from eyetest.commands.results import NewBenchmark, Result, Written, estimates, safe
+from eyetest.errors import EyetestError, InputError, heading, nearest, param, short
+from eyetest.wording import counted, minute, typed
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from eyetest.studio.overview import PersonRow, ReviewOverview
+    from eyetest.studio.plan import ReviewPlan
+
+_SERVED = Parameter(group=Panel("How it is served", sort_key=1))
+_NOT_SERVED = "none"
+_DAYS = (0.01, 3_650)
+
+
+def review(
+    places: Paths,
+    /,
+    *,
+    items: str = "",
+    rounds: str = "",
+    form: str = "",
+    solve: bool = False,
+    agree: str = "",
+    per: str = "",
+    seed: int | None = None,
+    to: AnyPath | None = None,
+    as_: Annotated[str | None, Parameter(name="--as"), _SERVED] = None,
+    browser: Annotated[bool, _SERVED] = False,
+    address: Annotated[str | None, _SERVED] = None,
+) -> "ReviewStatus | None":
+    """Have people decide about items in a browser: keep, drop with a reason, fix, or unsure.
+
+    Prints your own link and serves until Ctrl-C. Run it again to go on: decisions are stored when they are made, and
+    read by eyetest refine. Others get a link with eyetest review invite, also while it is served.
+
+    Args:
+        places: A refinement, or a benchmark with its runs and audits; or the folder of a review.
+        items: review (left by a recipe), all, N at random, or a query. [default: review, if any]
+        rounds: Reviewers of each round; 1,2 is one, then two others. [default: 1]
+        form: What is asked: a form by name, a YAML file, or your own words.
+        solve: Show the answer key only after the reviewer has answered.
+        agree: all sends every disagreement to an adjudicator, most only ties. [default: all]
+        per: Alternate between the values of this tag.
+        seed: Random seed. [default: 0]
+        to: Folder of decisions. [default: in the refinement, or PLACE-review]
+        as_: Your name. [default: your login]
+        browser: Open it in the browser.
+        address: HOST:PORT to listen on, or none to prepare the review only. [default: this machine]
+
+    Examples:
+        $ eyetest review mybench run --items 100 --form mmstar --browser
+        $ eyetest review mybench --rounds 1,2 --address none
+
+        >>> et.review("world/benchmark", items="10", to="reviewed", address="none").frame["open"].to_list()
+        [10]
+
+    """
+    import getpass
+    import webbrowser
+    from contextlib import suppress
+    from threading import Thread
+
+    from eyetest.pages.item_counts import HOST, read_address
+    from eyetest.recipes.reviews import ReviewSettings, open_review
+    from eyetest.studio.app.office import make_review_app
+    from eyetest.studio.app.server import listen_near, serve
+
+    named: list[Path | str] = several(places)
+    settings = ReviewSettings(items, rounds, form, solve, agree, per, seed)
+    host, port = read_address(None if address == _NOT_SERVED else address)
+    folder = path_of(to, "to") if to is not None else None
+    opened = open_review([path_of(place, "places") for place in named], settings, folder, observer().busy)
+    project, note = opened.project, observer().note
+    for line in opened.collection.notes:
+        note(line)
+    if address == _NOT_SERVED:
+        project.close()
+        return review_status(project.folder)
+
+    def read_ahead() -> None:  # so that the first search or item does not wait; errors are shown there
+        with suppress(EyetestError):
+            opened.collection.read_replies()
+
+    taken, url = listen_near(host, port)
+    Thread(target=read_ahead, daemon=True).start()
+    project.keep_address(url)
+    name = as_ or "admin"
+    with suppress(OSError, KeyError, ImportError):
+        name = as_ or getpass.getuser()
+    link = project.link(project.invite(name, "admin"))
+    note(f"serving until Ctrl-C; the link of {name} works in the browser that opens it first: {link}")
+    note(f"invite others: {typed('eyetest', 'review', 'invite', 'NAME', '--on', project.folder)}")
+    if host == HOST:
+        note(f"only this machine can open it; {param('address', 'HOST:PORT')} lets others in")
+    for line in project.progress().stuck:
+        note(line)
+    if browser:
+        webbrowser.open(link)
+    serve(make_review_app(opened.collection, project, host), taken)
+    return None
+
+
+def invite(name: str, /, *, on: AnyPath, role: str = "reviewer", days: float = 30, revoke: bool = False) -> Written:
+    """Print a personal link to a review, or withdraw it.
+
+    The link works in the browser that opens it first. A new link for the same person replaces the old one.
+
+    Args:
+        name: The person; their decisions have this name.
+        on: The review: its folder, or the refinement or benchmark that it is about.
+        role: reviewer, adjudicator (settles disputes), admin, or reader (decides nothing, sees no keys).
+        days: Days for which the link is valid.
+        revoke: Withdraw the link at once; decisions stay, and items in work become free for others.
+
+    Examples:
+        $ eyetest review invite Ann --on mybench
+        $ eyetest review invite Ann --on mybench --revoke
+
+        >>> et.invite("Ann", on="bench-review").line  # doctest: +SKIP
+        'http://127.0.0.1:8765/enter/…'
+
+    """
+    from typing import cast, get_args
+
+    from eyetest.recipes.reviews import find_review
+    from eyetest.studio.plan import Role
+
+    if role not in get_args(Role):
+        raise InputError(f"{heading('role')}: no role {short(role)}; {nearest(role, get_args(Role))}")
+    if not _DAYS[0] <= days <= _DAYS[1]:
+        raise InputError(f"{heading('days')}: found {days:g}, expected {_DAYS[0]} to {_DAYS[1]:,}")
+    with find_review(path_of(on, "on")) as project:
+        if revoke:
+            project.revoke(name)
+            again = typed("eyetest", "review", "invite", name, "--on", project.folder)
+            return Written(f"the link of {name} is withdrawn", {"name": name}, [f"a new link: {again}"])
+        link = project.link(project.invite(name, cast("Role", role), days))
+    facts = {"name": name, "role": role, "days": days, "link": link}
+    return Written(link, facts, [f"the link of {name}, valid for {days:g} days; earlier ones do not work any more"])
+
+
+def revise(place: AnyPath, /, *, to: AnyPath, complete: bool = False, overwrite: Overwrite = False) -> NewBenchmark:
+    """Write the next version of a benchmark from what people decided.
+
+    Edits and tags are applied, dropped items are left out, and changes.csv lists every change with its reviewers and
+    reason. Measured with --bench, runs on the version before count by the new answer keys; answers to reworded
+    items do not count.
+
+    Args:
+        place: The review, or the benchmark that it is about.
+        to: Folder of the new version.
+        complete: Write nothing while an item is undecided.
+        overwrite: Replace a benchmark that eyetest wrote before.
+
+    Examples:
+        $ eyetest review revise mybench --to mybench-2
+
+        >>> et.revise("bench-review", to="bench-2").benchmark  # doctest: +SKIP
+        <Benchmark 'world-7': 58 items in bench-2>
+
+    """
+    from eyetest.benchmarks.folder import CHANGES
+    from eyetest.recipes.reviews import revise_reviewed
+
+    folder, reviewed = path_of(to, "to"), path_of(place, "place")
+    revised, notes = revise_reviewed(reviewed, folder, observer().busy, complete=complete, overwrite=overwrite)
+    manifest = revised.benchmark.manifest
+    counts = ", ".join(f"{kind} {count:,}" for kind, count in revised.counts.items())
+    where = f"{counted(manifest.counts.items, 'item')} → {folder}; changes are listed in {folder / CHANGES}"
+    facts = {"name": manifest.name, "version": manifest.version, "decisions": dict(revised.counts)}
+    return NewBenchmark(revised.benchmark, f"{manifest.name} {manifest.version} · {counts}", facts, [*notes, where])
+
+
+def review_decisions(place: AnyPath) -> "pl.DataFrame":
+    """All decisions of a review, or of that about a refinement or benchmark, in order; edits and labels are JSON.
+
+    >>> et.review_decisions("bench-review").select("item", "reviewer", "decision")  # doctest: +SKIP
+    """
+    import msgspec
+    import polars as pl
+
+    from eyetest.recipes.reviews import find_review
+    from eyetest.records import Decision, columns
+    from eyetest.studio.decisions import OBJECTS
+
+    types = {"round": pl.Int64, "seconds": pl.Float64, "adjudicates": pl.Boolean}
+    with find_review(path_of(place, "place")) as project:
+        rows = [
+            msgspec.structs.asdict(one) | {name: msgspec.json.encode(getattr(one, name)).decode() for name in OBJECTS}
+            for one in project.decisions()
+        ]
+    return pl.DataFrame(rows, schema={name: types.get(name, pl.String) for name in columns(Decision)})
+
+
+def review_outcomes(place: AnyPath) -> "pl.DataFrame":
+    """The outcome of each item of a review: ``review`` while it is open or in dispute.
+
+    >>> et.review_outcomes("bench-review").filter(verdict="drop")  # doctest: +SKIP
+    """
+    import polars as pl
+
+    from eyetest.recipes.reviews import find_review
+
+    with find_review(path_of(place, "place")) as project:
+        rows = [(item, one.verdict, one.reason, one.n, one.agree) for item, one in project.outcomes().items()]
+    schema = {"item": pl.String, "verdict": pl.String, "reason": pl.String, "n": pl.Int64, "agree": pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def review_status(place: AnyPath) -> "ReviewStatus":
+    """The progress of a review, by round and person, and the agreement of reviewers.
+
+    >>> et.review_status("bench-review").overview.progress.settled  # doctest: +SKIP
+    58
+    """
+    from eyetest.recipes.reviews import find_review
+
+    with find_review(path_of(place, "place")) as project:
+        return ReviewStatus(project.folder, project.plan, project.overview(), project.people())
+
+
+@dataclass(frozen=True, repr=False)
+class ReviewStatus(Result):
+    """The progress of a review; ``frame`` has a row for each round, and ``adjudication`` where there are disputes."""
+
+    folder: Path
+    plan: "ReviewPlan"
+    overview: "ReviewOverview"
+    people: "list[PersonRow]"
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        """The name of the review, its items and what is settled."""
+        progress, seconds = self.overview.progress, self.overview.seconds
+        words = [counted(progress.items, "item"), f"{progress.settled:,} settled"]
+        words += [f"{progress.disputed:,} for an adjudicator"] if progress.disputed else []
+        words += [f"{seconds:.0f} s an item"] if seconds is not None else []
+        return f"{self.plan.name} · {', '.join(words)}"
+
+    @property
+    def notes(self) -> list[str]:  # type: ignore[override]
+        """Decisions that no one can make, and how to invite people."""
+        first = typed("eyetest", "review", "invite", "NAME", "--on", self.folder)
+        return [*([] if self.people else [f"no one was invited yet: {first}"]), *self.overview.progress.stuck]
+
+    @cached_property
+    def frame(self) -> "pl.DataFrame":
+        """Decisions by round: how many there are, made, begun, open now, and open later."""
+        import polars as pl
+
+        rows = [
+            (
+                f"round {one.round}" if one.round else "adjudication",
+                one.all,
+                one.decided,
+                one.begun,
+                one.open,
+                one.later,
+            )
+            for one in self.overview.progress.rounds
+        ]
+        names = ("decisions", "made", "begun", "open", "later")
+        return pl.DataFrame(rows, schema={"round": pl.String, **dict.fromkeys(names, pl.Int64)}, orient="row")
+
+    def as_json(self) -> Any:
+        """The plan, the overview and the people."""
+        return {"plan": self.plan, "overview": self.overview, "people": [row._asdict() for row in self.people]}
+
+    def __rich__(self) -> RenderableType:
+        import polars as pl
+
+        from eyetest.studio.overview import COEFFICIENTS
+
+        seconds = {one.name: one.seconds for one in self.overview.progress.people}
+        people = [
+            {"who": row.name, "role": "revoked" if row.revoked else row.role, "last seen": minute(row.seen, "never")}
+            | {"decided": row.decided, "could decide": row.waiting, "s an item": seconds.get(row.name)}
+            for row in self.people
+        ]
+        agreement = [
+            {"about": row.about, "round": f"round {row.round}" if row.round else "all rounds"}
+            | {"coefficient": COEFFICIENTS.get(row.coefficient, row.coefficient)}
+            | {"of": " and ".join(filter(None, (row.a, row.b))) or "all", "agreement": row.agreement}
+            | {"agreement_low": row.agreement_low, "agreement_high": row.agreement_high, "items": row.n}
+            for row in self.overview.agreement
+        ]
+        parts: list[RenderableType] = [Text(safe(self.title), "bold"), estimates(self.frame)]
+        if self.overview.decisions:
+            counts = ", ".join(f"{word} {count:,}" for word, count in self.overview.decisions.items())
+            parts.append(Text(f"items by decision: {counts}"))
+        parts += [Text(f"{count:,} × {safe(reason)}") for reason, count in self.overview.reasons.items()]
+        tables = [pl.DataFrame(rows, infer_schema_length=None) for rows in (people, agreement) if rows]
+        return Group(*parts, *(estimates(table) for table in tables))

@@ -1,0 +1,96 @@
+"""The commands ``review export`` and ``review import``: a review in a spreadsheet or in Label Studio."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from eyetest.commands.base import AnyPath, Overwrite, Words, observer, path_of, several
+from eyetest.commands.results import Written
+from eyetest.errors import InputError, heading, short
+from eyetest.wording import counted
+
+if TYPE_CHECKING:
+    Reviewers = Words | Mapping[str, str]
+else:
+    Reviewers = Words
+
+
+def export_review(
+    place: AnyPath,
+    /,
+    *,
+    to: AnyPath,
+    tool: str = "csv",
+    round: int | None = None,  # noqa: A002 (the name of the option)
+    with_images: bool = False,
+    overwrite: Overwrite = False,
+) -> Written:
+    """Write the open and the made decisions of a review as files of another tool.
+
+    A review of a benchmark has to exist: eyetest review PLACE --address none prepares one. Decisions that people make
+    in the other tool come back with eyetest review import.
+
+    Args:
+        place: The review, or the refinement or benchmark that it is about.
+        to: A new folder for the files.
+        tool: csv for a spreadsheet, or label-studio.
+        round: Only this round.
+        with_images: Put the images themselves into the files.
+        overwrite: Replace files that eyetest wrote before.
+
+    Examples:
+        $ eyetest review export mybench --to studio --tool label-studio
+
+        >>> et.export_review("bench-review", to="studio", tool="label-studio").facts["files"]  # doctest: +SKIP
+
+    """
+    from eyetest.recipes.reviews import ReviewSettings, find_review, open_review, recipe_place
+    from eyetest.studio.exchange.assignments import outgoing_of
+    from eyetest.studio.exchange.files import check_target, check_tool, write_files
+
+    form, folder, where = check_tool(tool), path_of(to, "to"), path_of(place, "place")
+    check_target(folder, overwrite=overwrite)
+    if recipe_place(where) is None:
+        find_review(where).close()  # otherwise the next line would begin one
+    project, collection = open_review([where], ReviewSettings(), tell=observer().busy)
+    with project:
+        outgoing = outgoing_of(project, collection, form, round, with_images=with_images)
+    files = [str(folder / name) for name in write_files(outgoing, form, folder, overwrite=overwrite)]
+    waiting, made = len(outgoing.waiting), sum(len(one.earlier) for one in outgoing.decided)
+    line = f"{waiting:,} to decide, {counted(made, 'decision')} → {folder}"
+    return Written("\n".join((line, *files)), {"open": waiting, "decisions": made, "files": files})
+
+
+def import_review(file: AnyPath, /, *, on: AnyPath, tool: str | None = None, reviewer: Reviewers = ()) -> Written:
+    """Add decisions that were made in another tool to a review.
+
+    All new decisions are added, or none if one of them is invalid.
+
+    Args:
+        file: CSV, or the JSON that Label Studio exports.
+        on: The review: its folder, or the refinement or benchmark that it is about.
+        tool: csv or label-studio, if the file does not show it.
+        reviewer: Name of the reviewer, if the file has none, or ID=NAME for a user; repeatable.
+
+    Examples:
+        $ eyetest review import export.json --on mybench --reviewer 3=Ann
+
+        >>> et.import_review("export.json", on="bench-review", reviewer={"3": "Ann"}).facts  # doctest: +SKIP
+        {'decisions': 40, 'new': 40}
+
+    """
+    from eyetest.recipes.reviews import find_review, reviewed_collection
+    from eyetest.studio.exchange.assignments import read_review
+    from eyetest.studio.exchange.files import check_tool
+
+    words: list[str] = [] if isinstance(reviewer, Mapping) else several(reviewer)
+    names = {str(user): name for user, name in reviewer.items() if name} if isinstance(reviewer, Mapping) else {}
+    for word in words:  # without an id, the name for decisions without a user
+        user, name = word.split("=", 1) if "=" in word else ("", word)
+        if not name.strip():
+            raise InputError(f"{heading('reviewer')}: found {short(word)}, expected NAME or ID=NAME")
+        names[user.strip()] = name.strip()
+    form, path = None if tool is None else check_tool(tool), path_of(file, "file")
+    with find_review(path_of(on, "on")) as project:
+        read, added = read_review(project, reviewed_collection(project, observer().busy), path, form, names)
+    facts = {"decisions": read, "new": added}
+    return Written(f"{counted(read, 'decision')} in {path.name}, {added:,} of them new", facts)

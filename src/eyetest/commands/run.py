@@ -1,0 +1,232 @@
+"""The command ``run``: ask models about a benchmark and store every answer."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Group as Panel
+from cyclopts import Parameter
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from eyetest.commands.base import (
+    SHORT_M,
+    SHORT_N,
+    AnyPath,
+    Bench,
+    Models,
+    Overwrite,
+    Runs,
+    Words,
+    model_entries,
+    observer,
+    open_bench,
+    path_of,
+    several,
+)
+from eyetest.commands.results import Result, safe
+from eyetest.errors import InputError, heading, param
+from eyetest.wording import counted
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from eyetest.running import Estimate
+
+
+if TYPE_CHECKING:
+    from eyetest.commands.asking import RunResult
+    from eyetest.records import Condition
+
+    Conditions = str | Condition | Sequence[str | Condition]
+else:
+    RunResult, Conditions = Any, list[str]
+
+_ASKING = Parameter(group=Panel("How questions are asked", sort_key=1))
+_ENDING = Parameter(group=Panel("When it stops, and where it runs", sort_key=2))
+
+
+def run(
+    bench: Bench,
+    /,
+    *,
+    to: AnyPath | None = None,
+    model: Annotated[Words, SHORT_M] = (),
+    models: Models | None = None,
+    limit: Annotated[int | None, SHORT_N] = None,
+    item: Words = (),
+    dry_run: bool = False,
+    retry_failed: bool = False,
+    describe: str | None = None,
+    condition: Annotated[Conditions, _ASKING] = (),
+    samples: Annotated[int, _ASKING] = 1,
+    temperature: Annotated[float | None, _ASKING] = None,
+    max_tokens: Annotated[int | None, _ASKING] = None,
+    seed: Annotated[int, _ASKING] = 0,
+    stop: Annotated[str, _ENDING] = "",
+    until: Annotated[str, _ENDING] = "",
+    answers: Annotated[Runs, _ENDING] = (),
+    budget: Annotated[Words, _ENDING] = (),
+    concurrency: Annotated[int, _ENDING] = 64,
+    on: Annotated[str, _ENDING] = "",
+    overwrite: Overwrite = False,
+) -> "RunResult | Any":
+    """Ask models about a benchmark and store every answer.
+
+    Every answer is on disk before it counts. Interrupt it at any moment and run the same again: nothing is lost and
+    nothing is asked twice. In Python the result is the run, with its counts; in a notebook it works in the same way.
+
+    Args:
+        bench: A benchmark folder, or any file that eyetest can import.
+        to: The run folder; an existing run is continued. With --describe: gets benchmark/ and run/.
+        model: openai:MODEL@URL, NAME=SPEC, or names of the models file (A,B); repeatable.
+        models: A models.yaml; all of its models without --model.
+        limit: Use only the first N items.
+        item: Use only this item; repeatable.
+        dry_run: Print the plan of calls and ask nothing.
+        retry_failed: Ask again what failed before.
+        describe: Instead, have this model describe every image, for the condition caption.
+        condition: How questions are asked: image,no-image+cot,image+order=7; repeatable.
+        samples: How often each question is asked.
+        temperature: Sampling temperature (default: 0, or the model's own).
+        max_tokens: The longest answer (default: 512; 2048 with reasoning).
+        seed: Random seed.
+        stop: Stop asking about an item once this rule is settled: "at least 3 of 4 models".
+        until: Draw random items until one model leads (A>B), or "rank of A within 5" points.
+        answers: With --until: a run in which other models answered; repeatable.
+        budget: Stop before this much is spent: calls=100,tokens=1000000,cost=5, or any of them.
+        concurrency: The most calls in flight to a model.
+        on: Where calls are made: ray, ray:8 (workers) or ray://HOST:PORT.
+        overwrite: With --describe: also describe items that have a description.
+
+    Examples:
+        $ eyetest run mybench.tsv -m openai:gpt-4o --condition image,no-image --to run
+        $ eyetest run mybench.tsv --models models.yaml --until "new>old" --to race
+        $ eyetest run mybench.tsv --describe openai:gpt-4o --to described
+
+        >>> seer = {"seer": "scripted:right=0.9,blind=0.3"}
+        >>> run = et.run("world/benchmark", models=seer, condition="image,no-image", to="asked")
+        >>> run.responses().num_rows
+        120
+
+        >>> duel = {"new": "scripted:right=0.95,seed=1", "old": "scripted:right=0.3,seed=2"}
+        >>> et.run("world/benchmark", models=duel, until="new>old", to="duel")
+        new leads old on the whole benchmark, by between ...
+
+        >>> panel = {f"m{n}": f"scripted:right={0.3 + n / 20},seed={n}" for n in range(10)}
+        >>> recorded = et.run("world/benchmark", models=panel, to="recorded")
+        >>> goal, new = "rank of new within 5", {"new": "scripted:right=0.6,seed=99"}
+        >>> et.run("world/benchmark", models=new, until=goal, answers=recorded, to="placed").ranks  # best and worst
+        (..., ...)
+
+        >>> et.run("world/benchmark", describe="scripted:right=1", to="described").benchmark[0].description != ""
+        True
+
+    """
+    from eyetest.commands import asking as job
+    from eyetest.commands.run import PlanResult
+    from eyetest.prompts.conditions import read_conditions
+    from eyetest.running import Asking, Cluster
+    from eyetest.running.limits import limits_of
+
+    if to is None and not dry_run:
+        raise InputError(f"{param('to', 'RUN')} is missing: where are the answers to be stored?")
+    numbers = {"limit": (limit, 1), "samples": (samples, 1), "max_tokens": (max_tokens, 1)}
+    for name, (value, least) in {**numbers, "temperature": (temperature, 0)}.items():
+        if value is not None and not value >= least:
+            raise InputError(f"{heading(name)}: found {value:g}, expected {least} or more")
+    folder = None if to is None else path_of(to, "to")
+    limits = limits_of(concurrency, budget)
+    if describe is not None:
+        given: dict[str, Any] = {"model": model, "limit": limit, "item": item, "dry_run": dry_run, "on": on}
+        given |= {"condition": condition, "stop": stop, "until": until, "answers": answers, "samples": samples > 1}
+        given |= {"temperature": temperature is not None, "max_tokens": max_tokens is not None}
+        if wrong := next((name for name, value in given.items() if value), None):
+            raise InputError(f"{heading(wrong)}: not with {param('describe')}, which describes every image once")
+        assert folder is not None
+        describer = model_entries(models, [describe])
+        return job.describe(open_bench(bench), describer, folder, limits, again=overwrite, retry_failed=retry_failed)
+    if overwrite:
+        raise InputError(f"{heading('overwrite')}: a run is continued, never replaced; choose another {param('to')}")
+    conditions, notes = read_conditions(condition, seed)
+    for note in notes:
+        observer().note(note)
+    sampling = {"temperature": temperature, "max_tokens": max_tokens}
+    how = Asking(
+        conditions=conditions,
+        samples=samples,
+        sampling={name: value for name, value in sampling.items() if value is not None},
+        seed=seed,
+        limit=limit,
+        items=tuple(several(item)),
+        limits=limits,
+        retry_failed=retry_failed,
+        stop=stop,
+        until=until,
+        cluster=Cluster.parse(on),
+    )
+    names = job.named_in(until) if until and models and not model else model
+    entries = model_entries(models, names)
+    session = job.prepare(open_bench(bench), entries, how, several(answers))
+    if folder is None or dry_run:
+        return PlanResult({"": session.estimate(folder)})
+    return job.execute(session, folder)
+
+
+@dataclass(frozen=True, repr=False)
+class PlanResult(Result):
+    """The calls that would be made, by stage; a command with one stage has the empty name for it."""
+
+    stages: "Mapping[str, Estimate]"
+
+    @property
+    def frame(self) -> "pl.DataFrame":
+        """One row for each stage and model."""
+        import polars as pl
+
+        types = {"stage": pl.String, "model": pl.String, "calls": pl.Int64}
+        rows = [(stage, *row) for stage, estimate in self.stages.items() for row in estimate.by_model.items()]
+        return pl.DataFrame(rows, schema=types, orient="row")
+
+    def as_json(self) -> Any:
+        """Every number of every stage."""
+        import msgspec
+
+        plans = {stage: {"calls": one.calls} | msgspec.to_builtins(one) for stage, one in self.stages.items()}
+        return plans[""] if [*plans] == [""] else plans
+
+    def __rich__(self) -> RenderableType:
+        parts: list[RenderableType] = []
+        for stage, estimate in self.stages.items():
+            parts += [Text(safe(stage), "bold")] if stage else []
+            parts.append(estimate_table(estimate))
+        return Group(*parts)
+
+
+def estimate_table(estimate: "Estimate") -> Table:
+    """The plan of calls, with an estimate of tokens and cost."""
+    table = Table.grid(padding=(0, 2))
+    rows: list[tuple[str, str]] = [("to ask", counted(estimate.calls, "call"))]
+    counters = (("models", estimate.by_model), ("modalities", estimate.by_modality))
+    listed = ((name, ", ".join(f"{key} {count:,}" for key, count in counter.items())) for name, counter in counters)
+    rows += [(name, words) for name, words in listed if words]
+    shared = estimate.rows - estimate.requests
+    counts = (
+        ("answered before", estimate.stored, ""),
+        ("failed before", estimate.failed, f" ({param('retry_failed', True)} asks them again)"),
+        ("sent once", shared, " more rows need no call of their own: they send exactly the same"),
+        ("earlier turns", estimate.earlier, " items that were not chosen, because chosen ones go on from them"),
+        ("without an image", estimate.no_image, " are to show an image and have none"),
+        ("more images named", estimate.more_named, " name more images than they have; such letters are sent as text"),
+    )
+    rows += [(name, f"{count:,}{about}") for name, count, about in counts if count]
+    rows += [("cannot be asked", f"{count:,}: {why}") for why, count in estimate.not_applicable.most_common()]
+    if estimate.calls and estimate.tokens_in:
+        rows.append(("tokens", f"about {estimate.tokens_in:,} in, at most {estimate.most_tokens_out:,} out"))
+    if estimate.priced:
+        most = f"at most {estimate.most_money:,.2f} in all"
+        rows.append(("cost", f"about {estimate.money:,.2f} for the prompts, {most}"))
+    for name, value in rows:
+        table.add_row(Text(name, "dim"), Text(safe(value), overflow="fold"))
+    return table

@@ -1,0 +1,269 @@
+"""The command ``score``: read and score the answers of a run, or read one reply."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Group as Panel
+from cyclopts import Parameter
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from eyetest.commands.base import AnyPath, AnyRun, Bench, Words, observer, open_bench, open_run, path_of, split_words
+from eyetest.commands.results import Lines, Result, estimates, safe
+from eyetest.errors import InputError, heading, param
+from eyetest.wording import counted
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from eyetest.benchmarks import Benchmark
+    from eyetest.runs import Run
+    from eyetest.scoring import Reading, Scorer
+
+_COUNTED = {"reading": ("refused", "ambiguous", "cut off", "unparsed"), "outcome": ("blocked", "failed")}
+"""Values of columns that are counted beside the mean."""
+_ALWAYS = ("model", "modality", "ask")
+_MOST_VALUES = 30  # an axis of more values, such as an order for each item, would make a list and no summary
+_SHOWN = 2_000  # so many characters are shown of each end of a text that is longer than two times that
+_COLOURS = {"chosen": "bold green", "refused": "yellow", "ambiguous": "yellow", "cut off": "red", "unparsed": "red"}
+_ONE = Parameter(group=Panel("Read one reply instead of a run", sort_key=2))
+_JUDGES = Parameter(group=Panel("Models that read", sort_key=1))
+
+
+def score(
+    run: AnyRun | None = None,
+    /,
+    *,
+    bench: Bench | None = None,
+    rules: str = "eyetest",
+    metric: str | None = None,
+    rescore_given: bool = False,
+    judge: Annotated[str | None, _JUDGES] = None,
+    sentences: Annotated[str | None, _JUDGES] = None,
+    models: Annotated[AnyPath | None, _JUDGES] = None,
+    text: Annotated[str | None, _ONE] = None,
+    options: Annotated[Words, _ONE] = (),
+) -> "ScoreResult":
+    """Read and score every answer of a run, and use this scoring of the run from now on.
+
+    Scores go to RUN/scores; answers are never changed, and a failed call has no score. Score again with other rules,
+    another metric or another answer key as often as you like: each table is kept, and measure, compare, report,
+    suite and show use the scoring that was chosen last. With --text, one reply to a question with options is read:
+    which option it chooses, which rule says so, and where in the text.
+
+    Args:
+        run: A run folder.
+        bench: Benchmark with the answer key, where it is not the run's own.
+        rules: Rule set that reads choices; with --text also "all".
+        metric: Metric for items without options; by default open, or vqa for votes.
+        rescore_given: Also score answers that came with a score, where their text is known.
+        judge: Model that reads what the rules cannot.
+        sentences: Model that labels which sentences describe and which analyse.
+        models: models.yaml that has these models.
+        text: The reply.
+        options: Its options in the order shown: cat,dog,fish, or repeated.
+
+    Examples:
+        $ eyetest score run --rules vlmevalkit
+        $ eyetest score --text "A dog" --options cat,dog,fish --rules all
+
+        >>> scored = et.score("run")
+        >>> scored.scores.height
+        720
+        >>> scored.frame.columns[:4]
+        ['model', 'modality', 'ask', 'order']
+        >>> et.score(text="A dog", options=["cat", "dog"]).readings["eyetest"].index
+        1
+
+    """
+    from eyetest.models.specs import parse_models
+    from eyetest.records import MAX_CHOICES
+    from eyetest.results.judge import judge_run, label_sentences
+    from eyetest.results.scores import benchmark_of, choose_scoring, score_run
+    from eyetest.scoring import RULE_SETS, Scorer, read_choice
+
+    if text is not None:
+        given = split_words(options) if isinstance(options, str) or len(options) < 2 else options
+        if run is not None:
+            raise InputError(f"{heading('text')}: one reply is read without a run; leave the run out")
+        if not 2 <= len(given) <= MAX_CHOICES:
+            raise InputError(f"{heading('options')}: found {len(given)}, expected from 2 to {MAX_CHOICES}")
+        names = RULE_SETS if rules == "all" else [rules]
+        return ReadingResult(text, given, {n: read_choice(text, given, n) for n in names})  # type: ignore[return-value]
+    if run is None:
+        raise InputError(f"name a run to score, or one reply with {param('text', 'REPLY')}")
+    if options:
+        raise InputError(f"{heading('options')}: these are the options of one reply; give it with {param('text')}")
+    scorer, opened = Scorer(rules, metric, rescore_given=rescore_given), open_run(run)
+    known = None if models is None else path_of(models, "models")
+    judges, labellers = (parse_models([spec], known) if spec else {} for spec in (judge, sentences))
+    benchmark = benchmark_of(opened, None if bench is None else open_bench(bench))
+    path = score_run(opened, benchmark, scorer)
+    for entry in judges.items():
+        read, progress = judge_run(opened, benchmark, scorer, entry, observer().watch)
+        of = f"{progress.to_ask + progress.stored:,} replies"
+        observer().note(f"{entry[0]} read {read:,} of {of} that the rules could not")
+    for entry in labellers.items():
+        read, progress = label_sentences(opened, benchmark, entry, watch=observer().watch)
+        of = f"{progress.to_ask + progress.stored:,} replies"
+        observer().note(f"{entry[0]} labelled the sentences of {read:,} of {of}")
+    choose_scoring(opened, scorer, None if bench is None else path_of(getattr(bench, "path", bench), "bench"))
+    return ScoreResult(opened, benchmark, scorer, path)
+
+
+@dataclass(frozen=True, repr=False)
+class ScoreResult(Result):
+    """Means and counts of scores by model and condition.
+
+    >>> scored = et.score("run")
+    >>> scored.scores["score"].max()
+    1.0
+    >>> scored.scores.filter(reading="unparsed").select("item", "model", "reply").height
+    0
+    """
+
+    run: "Run"
+    benchmark: "Benchmark"
+    scorer: "Scorer"
+    path: Path
+    """The table of scores."""
+    title = "scores"
+
+    @cached_property
+    def scores(self) -> "pl.DataFrame":
+        """One row an answer, with the rule that read it, its score and the ``reply``."""
+        import polars as pl
+
+        from eyetest.records import Score, columns
+        from eyetest.runs.stored import one_line_if_damaged, responses_frame
+
+        scores = pl.read_parquet(self.path, glob=False).select(columns(Score))
+        with one_line_if_damaged(self.run.path):
+            replies = responses_frame(self.run.path).select("request", pl.col("text").alias("reply")).collect()
+        return scores.join(replies, on="request", how="left", maintain_order="left")
+
+    @cached_property
+    def _table(self) -> "pl.LazyFrame":
+        import polars as pl
+
+        return pl.scan_parquet(self.path, glob=False)
+
+    @cached_property
+    def frame(self) -> "pl.DataFrame":
+        """One row a model, condition and metric: mean, score of a whole corpus (captions), answers not read."""
+        import polars as pl
+
+        from eyetest.records import Condition
+        from eyetest.results.scores import answers_of
+        from eyetest.scoring.scorer import corpus_table
+
+        different = self._table.select(pl.col(Condition.__struct_fields__).n_unique()).collect().row(0, named=True)
+        group = [*telling_axes(different.__getitem__), "metric"]
+        corpora = corpus_table(answers_of(self.run, self.benchmark), self.benchmark, self._table)
+        overall = corpora.lazy().group_by(group).agg(pl.col("overall").mean())
+        score = pl.col("score")
+        counts = [(pl.col(name) == word).sum().alias(word) for name, words in _COUNTED.items() for word in words]
+        grouped = self._table.group_by(group).agg(score.mean().alias("mean"), score.count().alias("scored"), *counts)
+        joined = grouped.join(overall, on=group, how="left").sort(group)
+        return joined.select(*group, "mean", "overall", pl.exclude(*group, "mean", "overall")).collect()
+
+    @cached_property
+    def _left(self) -> dict[str, int]:
+        import polars as pl
+
+        from eyetest.records import GIVEN
+        from eyetest.results.scores import read_provenance
+
+        rows, given = self._table.select(pl.len(), (pl.col("rule") == GIVEN).sum().alias(GIVEN)).collect().row(0)
+        made = read_provenance(self.path)
+        assert made is not None
+        counts = {"unanswered": made.unanswered, "reworded": made.reworded, "planned": made.planned}
+        return {"left_out": made.answered - made.reworded - rows, **counts, "given": given}
+
+    def as_json(self) -> dict[str, Any]:
+        """The groups, where the scores are, and what has no score."""
+        return {"scores": str(self.path), "groups": self.frame.to_dicts(), **self._left}
+
+    def __rich__(self) -> RenderableType:
+        unseen = [word for words in _COUNTED.values() for word in words if not self.frame[word].sum()]
+        where = Lines(f"{self.scorer.rules.version} → {self.path}", style="dim")
+        return Group(estimates(self.frame.drop(unseen)), where)
+
+    @cached_property
+    def notes(self) -> Sequence[str]:  # type: ignore[override]
+        """Which answers have no score, or one that others gave."""
+        from eyetest.measures.printed import score_counts, scored_by_others
+
+        left, name = self._left, self.benchmark.manifest.name
+        lines = list(scored_by_others(score_counts(self._table)))
+        about = {
+            "left_out": f"answers are about items that {name} does not have, and have no score",
+            "reworded": "answers are to a wording that people have changed since, and have no score",
+            "unanswered": f"of {left['planned']:,} planned calls have no answer",
+        }
+        lines += [f"{left[kind]:,} {what}" for kind, what in about.items() if left[kind]]
+        if left["given"]:
+            kept = f"{counted(left['given'], 'answer')} keep the score that they came with: no text or no answer key"
+            rescore = f"{param('rescore_given', True)} scores answers that came with a score by these rules"
+            lines.append(kept if self.scorer.rescore_given else rescore)
+        return lines
+
+
+@dataclass(frozen=True, repr=False)
+class ReadingResult(Result):
+    """How one reply is read, by one rule set or by all."""
+
+    text: str
+    options: Sequence[str]
+    readings: "dict[str, Reading]"
+    """The readings by rule set."""
+    title = "reading"
+
+    @property
+    def frame(self) -> "pl.DataFrame":
+        """One row a rule set: how the reply is read, the option it chooses, and the rule."""
+        import polars as pl
+
+        schema = dict.fromkeys(("rules", "reading", "option", "rule", "why"), pl.String)
+        rows = [(name, r.kind, self._option(r), r.rule, r.why) for name, r in self.readings.items()]
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def as_json(self) -> "dict[str, Reading]":
+        """The readings by rule set."""
+        return self.readings
+
+    def _option(self, reading: "Reading") -> str | None:
+        from eyetest.records import letter
+
+        index = reading.index
+        return None if index is None else f"{letter(index)}. {self.options[index]}"
+
+    def __rich__(self) -> RenderableType:
+        lines = []
+        for name, reading in self.readings.items():
+            chosen = f" {safe(option)}" if (option := self._option(reading)) else ""
+            by = f"by {reading.rule}" if reading.rule else ""
+            why = ", ".join(filter(None, (by, reading.why, "would guess at random" if reading.would_guess else "")))
+            parts = ((f"{name}: ", "dim"), (reading.kind, _COLOURS[reading.kind]), chosen)
+            lines.append(Text.assemble(*parts, (f"  ({why})" if why else "", "dim")))
+        if len(lines) == 1 and (span := next(iter(self.readings.values())).span):
+            lines.append(marked(self.text, span))
+        return Lines(*lines)
+
+
+def telling_axes(different: Callable[[str], int]) -> list[str]:
+    """What distinguishes groups of answers: model, modality, ask, and every other axis that takes a few values."""
+    from eyetest.records import Condition
+
+    others = [axis for axis in Condition.__struct_fields__ if axis not in _ALWAYS]
+    return [*_ALWAYS, *(axis for axis in others if 1 < different(axis) <= _MOST_VALUES)]
+
+
+def marked(text: str, span: tuple[int, int] | None) -> Text:
+    """A reply with the words that decided it highlighted; of a long one, its ends and the text around these words."""
+    start, end = span or (0, 0)
+    before, words, after = (safe(part, 2 * _SHOWN) for part in (text[:start], text[start:end], text[end:]))
+    return Text.assemble(before, (words, "reverse"), after)

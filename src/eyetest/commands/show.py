@@ -1,0 +1,531 @@
+"""The command ``show``: look at a benchmark, a run, a review, or something that has a name."""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import entry_points
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from eyetest.commands.base import (
+    READING,
+    SHORT_M,
+    SHORT_N,
+    AnyPath,
+    AnyRun,
+    Bench,
+    Overwrite,
+    Words,
+    open_bench,
+    path_of,
+    read_options,
+    several,
+    split_words,
+)
+from eyetest.commands.results import LONGEST_SHOWN, Result, safe, table, unwrapped
+from eyetest.errors import InputError, heading, nearest, param, short
+from eyetest.wording import counted, listed
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from eyetest.benchmarks import Benchmark
+    from eyetest.records import Item, ItemCounts
+    from eyetest.runs import Run
+
+_FITS = {
+    "a benchmark": ("limit", "format", "map", "images", "gold_style", "drop"),
+    "an item": ("condition", "prefill", "format", "map", "images", "gold_style", "drop"),
+    "an item of a run": ("limit", "model", "where"),
+    "a recipe": ("to",),
+}
+"""Options by what they are about."""
+_ITEMS, _ANSWERS_SHOWN, _TAGS, _VALUES, _REASONS = 8, 10, 12, 4, 5
+_BEGINNING = 100  # characters of a question in a list of items
+_OUTCOMES = ("answered", "truncated", "blocked", "failed", "open")
+_COUNTS = ("planned", *_OUTCOMES, "missing")
+_LISTS = ("recipes", "conditions", "measures")
+
+
+def show(
+    what: Bench | AnyRun,
+    item: str | None = None,
+    /,
+    *,
+    limit: Annotated[int | None, SHORT_N] = None,
+    to: AnyPath | None = None,
+    condition: str | None = None,
+    prefill: bool = False,
+    model: Annotated[Words, SHORT_M] = (),
+    where: Words = (),
+    format: Annotated[str | None, READING] = None,  # noqa: A002 (the name of the option)
+    map: Annotated[Words, READING] = (),  # noqa: A002
+    images: Annotated[AnyPath | None, READING] = None,
+    gold_style: Annotated[str | None, READING] = None,
+    drop: Annotated[Words, READING] = (),
+    overwrite: Overwrite = False,
+) -> Result:
+    """Show a benchmark, an item, a prompt, the progress of a run, its answers, or a recipe.
+
+    A benchmark shows what it holds; with an item, that item, and with --condition exactly what a model is sent. A run
+    shows its progress; with an item, every answer to it and how it was scored. A review shows its progress. A
+    models.yaml lists its models. Names: recipes, conditions, measures, or one recipe such as mmstar.
+
+    Args:
+        what: A benchmark, run, review, models.yaml or recipe by its path; or a name.
+        item: The id of an item.
+        limit: Show this many items, or answers.
+        to: Save a copy of the recipe to this file.
+        condition: Show the prompt under this condition, such as no-image+cot or image+order=7.
+        prefill: Also begin the turn of the model, after a format shot.
+        model: Only answers of this model; repeatable.
+        where: Only these answers: modality=no-image; repeatable.
+        format: Format of the file, if it is not recognised.
+        map: Which column holds what, where names differ: question=prompt, options=A+B+C.
+        images: Folder that image paths start from and may not leave.
+        gold_style: How answer keys refer to options: letter, text, index (from 0) or number (from 1).
+        drop: Leave this column out; repeatable.
+        overwrite: Replace the copy of a recipe.
+
+    Examples:
+        $ eyetest show mybench.tsv 17 --condition no-image
+        $ eyetest show run 17 --model new
+        $ eyetest show mmstar --to my-recipe.yaml
+
+        >>> et.show("run").left
+        0
+        >>> et.show("run", "q07", model="seer", where="modality=image").frame["modality"].unique().to_list()
+        ['image']
+
+    """
+    given = {
+        "limit": limit, "to": to, "condition": condition, "prefill": prefill, "model": model,
+        "where": where, "format": format, "map": map, "images": images, "gold_style": gold_style, "drop": drop,
+    }  # fmt: skip
+    if str(what) in _LISTS and item is None and not Path(str(what)).exists():
+        _refuse_others(given, "a list")
+        return _list(str(what))
+    from eyetest.benchmarks import Benchmark
+    from eyetest.runs import Run, is_run
+    from eyetest.studio.project import is_review
+
+    path = what.path if isinstance(what, Benchmark | Run) else path_of(what, "what")
+    if isinstance(what, Run) or (not isinstance(what, Benchmark) and is_run(path)):
+        _refuse_others(given, "a run" if item is None else "an item of a run")
+        return StatusResult(Run(path)) if item is None else _answers(Run(path), item, model, where, limit)
+    if not path.exists() or path.suffix in (".yaml", ".yml"):
+        if item is not None:
+            raise InputError(f"{path} does not exist" if not path.exists() else f"{path} holds no items")
+        return _named(path, given, overwrite=overwrite)
+    if is_review(path):
+        from eyetest.commands.review import review_status
+
+        _refuse_others(given, "a review")
+        return review_status(path)
+    _refuse_others(given, "a benchmark" if item is None else "an item")
+    read = read_options(
+        format, several(map), path_of(images, "images") if images else None, gold_style, several(drop),
+        images_required=False,
+    )  # fmt: skip
+    benchmark = open_bench(what if isinstance(what, Benchmark) else path, read)
+    if item is None:
+        return BenchmarkResult(benchmark, limit)
+    return _item(benchmark, benchmark[item], condition, prefill=prefill)
+
+
+def _refuse_others(given: Mapping[str, object], kind: str) -> None:
+    """Refuse options that are about something else than what is shown."""
+    for name, value in given.items():
+        if value not in (None, False, (), []) and name not in _FITS.get(kind, ()):
+            kinds = [other for other, names in _FITS.items() if name in names]
+            raise InputError(f"{heading(name)}: this is {kind}; the option is about {' or '.join(kinds)}")
+
+
+def contents(counts: "ItemCounts") -> str:
+    """``1,000 items (540 choice, 460 text), 967 images``."""
+    kinds = [f"{n:,} {kind}" for n, kind in ((counts.choice_items, "choice"), (counts.text_items, "text")) if n]
+    return f"{counts.items:,} items ({', '.join(kinds)}), {counts.images:,} images"
+
+
+def benchmark_facts(benchmark: "Benchmark") -> dict[str, str]:
+    """What a benchmark says of itself."""
+    manifest, counts = benchmark.manifest, benchmark.manifest.counts
+    facts = {
+        "items": contents(counts),
+        "options": ", ".join(f"{n}: {count:,}" for n, count in counts.options.items()),
+        "size of images": f"{counts.image_bytes / 2**20:,.1f} MB" if counts.image_bytes else "",
+        "from": " ".join(filter(None, (manifest.origin.file, f"({manifest.origin.format})"))),
+        "made by": listed([step.step for step in manifest.lineage], 6),
+        "source": manifest.source,
+        "licence": manifest.licence,
+        "folder": str(benchmark.path),
+    }
+    return {name: value for name, value in facts.items() if value and value != "()"}
+
+
+@dataclass(frozen=True, repr=False)
+class ShowResult(Result):
+    """An item, a prompt, answers, a list or a recipe: a table, and what JSON, a terminal and a notebook show."""
+
+    title: str
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[object]] = ()
+    shown: Any = None
+    text: RenderableType | None = None
+    item: "Item | None" = None
+    html: str | None = None
+    """What a notebook shows in place of the table."""
+    notes: Sequence[str] = ()
+
+    @cached_property
+    def frame(self) -> "pl.DataFrame":
+        """One row each."""
+        import polars as pl
+
+        if not self.columns:
+            return super().frame
+        return pl.DataFrame(self.rows, schema=list(self.columns), orient="row", infer_schema_length=None)
+
+    def as_json(self) -> Any:
+        """The item, the prompt, all answers or the recipe; of a list its rows."""
+        return super().as_json() if self.shown is None else self.shown
+
+    def __rich__(self) -> RenderableType:
+        return self.text or table(self.columns, [], self.rows)
+
+    def _repr_html_(self) -> str:
+        above = self.item._repr_html_() if self.item else ""
+        return above + (super()._repr_html_() if self.html is None else self.html)
+
+
+@dataclass(frozen=True, repr=False)
+class BenchmarkResult(Result):
+    """What a benchmark holds: its manifest, tags and items.
+
+    >>> et.show("world/benchmark").frame.columns
+    ['id', 'images', 'options', 'gold', 'question']
+    """
+
+    benchmark: "Benchmark"
+    limit: int | None = None
+
+    @cached_property
+    def frame(self) -> "pl.DataFrame":
+        """One row an item."""
+        import polars as pl
+
+        from eyetest.benchmarks.folder import item_frame
+
+        options = pl.col("options").list.len().cast(pl.Int64)
+        return item_frame(islice(self.benchmark, self.limit)).select("id", "images", options, "gold", "question")
+
+    def as_json(self) -> Any:
+        """The manifest, and all items up to the limit."""
+        return {"manifest": self.benchmark.manifest, "items": list(islice(self.benchmark, self.limit))}
+
+    def _repr_html_(self) -> str:
+        return self.benchmark._repr_html_()
+
+    def __rich__(self) -> RenderableType:
+        from eyetest.commands.item_text import as_text
+
+        manifest, tags = self.benchmark.manifest, dict[str, Counter[str]]()
+        for item in self.benchmark:
+            for name, value in item.tags.items():
+                tags.setdefault(name, Counter())[as_text(value)[:40]] += 1
+        facts = Table.grid(padding=(0, 2))
+        for name, value in benchmark_facts(self.benchmark).items():
+            facts.add_row(Text(name, "dim"), Text(safe(value), overflow="fold"))
+        values = [
+            (name, f"{len(some):,}", ", ".join(f"{value} {n:,}" for value, n in some.most_common(_VALUES)))
+            for name, some in islice(tags.items(), _TAGS)
+        ]
+        items = [
+            (id_, images, options or "–", _beginning(gold, 24), _beginning(question, _BEGINNING))
+            for id_, images, options, gold, question in self.frame.head(
+                _ITEMS if self.limit is None else self.limit
+            ).rows()
+        ]
+        title = Text.assemble((safe(manifest.name), "bold"), f" · version {safe(manifest.version)}")
+        more = [Text(f"and {len(tags) - _TAGS} more", "dim")] if len(tags) > _TAGS else []
+        shown = table(["tag", "values", "most frequent"], [], values)
+        first = table(["id", "images", "options", "gold", "question"], [], items)
+        return Group(title, facts, Text(), shown, *more, Text(), first)
+
+
+def _beginning(text: str, most: int) -> str:
+    """The first words of a text, in one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[:most].rsplit(' ', 1)[0]} …"
+
+
+def _item(benchmark: "Benchmark", item: "Item", word: str | None, *, prefill: bool) -> ShowResult:
+    """An item, or what a model is sent of it under a condition."""
+    import msgspec
+
+    from eyetest.commands.item_text import ItemText, as_text, sent
+    from eyetest.prompts import CannotApply, build
+    from eyetest.prompts.conditions import read_conditions
+
+    if word is None and not prefill:
+        fields = [(name, as_text(value)) for name, value in msgspec.to_builtins(item).items()]
+        return ShowResult("item", ("field", "value"), fields, item, ItemText(benchmark, item), item, "")
+    (condition, *others), _ = read_conditions(word or ())
+    if others:
+        raise InputError(f"{heading('condition')}: {short(word)} names {len(others) + 1} conditions; choose one")
+    try:
+        prompt = build(item, condition, prefill=prefill)
+    except CannotApply as refusal:
+        raise InputError(f"item {short(item.id)} cannot be asked this way: {refusal.reason}") from None
+    rows = [(one.role, "".join(getattr(part, "text", "[image]") for part in one.parts)) for one in prompt.messages]
+    return ShowResult("prompt", ("role", "text"), rows, prompt, Group(sent(item, condition, prompt)))
+
+
+class StatusResult(Result):
+    """Progress of a run, by model and condition; ``failures`` are the reasons why calls failed, and how many.
+
+    >>> run = et.show("run")
+    >>> run.frame.columns[:5]
+    ['model', 'modality', 'ask', 'order', 'planned']
+    """
+
+    def __init__(self, run: "Run") -> None:
+        import polars as pl
+
+        from eyetest.commands.score import telling_axes
+        from eyetest.measures.results import as_written
+        from eyetest.records import Condition
+        from eyetest.runs.stored import one_line_if_damaged, plan_frame, responses_frame, served_notes
+
+        plan, outcome = plan_frame(run.path), pl.col("outcome")
+        with one_line_if_damaged(run.path):
+            different = plan.select(pl.col(*Condition.__struct_fields__, "item").n_unique())
+            counts = different.collect(engine="streaming").row(0, named=True)
+            axes = telling_axes(counts.__getitem__)
+            stored = responses_frame(run.path, ("request", "outcome", "error", "detail", "given"))
+            calls = plan.select(*axes, "item", "request").with_row_index("row")
+            calls = calls.join(stored, on="request", how="left")
+            calls = calls.with_columns(outcome.cast(pl.String).fill_null("open"))
+            grouped = calls.group_by(axes).agg(
+                pl.col("row").min(),
+                pl.len().alias("planned"),
+                *((outcome == name).sum().alias(name) for name in _OUTCOMES),
+                pl.col("item").filter(~outcome.is_in(["open", "failed"])).n_unique().alias("missing"),
+                ((outcome != "failed") & pl.col("given").is_not_null()).sum().alias("given"),
+            )
+            rows = grouped.sort("row").collect(engine="streaming")
+            reason = pl.format("{}: {}", pl.col("error").fill_null("None"), pl.col("detail").fill_null("None"))
+            failed = calls.filter(outcome.is_in(["failed", "blocked"])).group_by(reason.alias("reason"))
+            failures = failed.agg(pl.col("request").n_unique().alias("calls"), pl.col("row").min())
+            self.failures = (
+                failures.sort("calls", "row", descending=(True, False)).drop("row").collect(engine="streaming")
+            )
+        about, last = run.manifest.benchmark, run.manifest.steps[-1] if run.manifest.steps else None
+        items = (about.items if about else 0) or counts["item"]
+        written = [pl.Series(axis, map(as_written, rows[axis]), pl.String) for axis in axes]
+        numbers = rows.select(pl.col(_COUNTS).cast(pl.Int64)).with_columns(missing=items - pl.col("missing"))
+        self._frame = numbers.select(*written, *_COUNTS)
+        groups = [
+            {key: one for key, one in row.items() if one or key not in _OUTCOMES} for row in self._frame.to_dicts()
+        ]
+        self.state: dict[str, Any] = {
+            "run": str(run.path),
+            "benchmark": about.name if about else None,
+            "items": items,
+            "writer": run.writer,
+            "planned": int(rows["planned"].sum()),
+            "axes": axes,
+            "groups": groups,
+            "given": int(rows["given"].sum()),
+            "failures": self.failures.rows(),
+            "served": served_notes(run.path, run.manifest.models),
+            "not_needed": last.saved if last else 0,
+            "not_applicable": last.not_applicable if last else {},
+            "torn_lines": run.health.torn,
+            "damaged": run.health.damaged,
+        }
+        self.title = f"Run: {about.name}, {counted(items, 'item')}" if about else "Run: answers without a benchmark"
+        self.notes = list(_run_notes(self.state))
+
+    @property
+    def frame(self) -> "pl.DataFrame":
+        """One row a model and condition: calls by outcome; ``missing`` items have no answer."""
+        return self._frame
+
+    @property
+    def left(self) -> int:
+        """Planned calls that have no answer yet."""
+        return int(self.frame["open"].sum())
+
+    def as_json(self) -> Any:
+        """All counts, all reasons of failures."""
+        return self.state
+
+    def __rich__(self) -> RenderableType:
+        axes, writer = self.state["axes"], self.state["writer"]
+        going = f"being written by process {writer}" if writer else "no process is writing to it"
+        counts = [name for name in _COUNTS if name in _COUNTS[:2] or self.frame[name].sum()]
+        rows = [
+            [f"{one:,}" if isinstance(one, int) else one for one in row] for row in self.frame[axes + counts].rows()
+        ]
+        title = Text.assemble((safe(self.state["benchmark"] or "answers"), "bold"), f" · {going}")
+        failures = [Text.assemble((f"{n:,} × ", "red"), safe(why)) for why, n in self.failures.head(_REASONS).rows()]
+        return Group(title, table(axes, counts, rows), *failures)
+
+    def _repr_html_(self) -> str:
+        from eyetest.commands.cards import card, words_of
+
+        failed = [f"{calls:,} × {reason}" for reason, calls in self.failures.rows()]
+        return card(self.title, words_of(self.frame), [*failed, *self.notes, self.state["run"]])
+
+
+def _run_notes(state: Mapping[str, Any]) -> Iterator[str]:
+    if any(group["missing"] for group in state["groups"]):
+        yield f"missing: items of the {state['items']:,} in the benchmark without an answer"
+    yield from state["served"]
+    if state["given"]:
+        yield f"{state['given']:,} answers have scores from elsewhere, which are used in place of eyetest's own"
+    if state["not_needed"]:
+        yield f"{state['not_needed']:,} calls were not needed: a stopping rule had decided without them"
+    for reason, count in state["not_applicable"].items():
+        yield f"{count:,} could not be asked: {reason}"
+    if state["torn_lines"]:
+        yield f"{state['torn_lines']:,} journal lines were cut off by a kill or damaged; they are asked again"
+
+
+def _answers(run: "Run", item: str, model: Words, where: Words, limit: int | None) -> ShowResult:
+    """An item of a run, and every answer to it with how it was scored."""
+    import msgspec
+
+    from eyetest.commands.item_text import answers_text
+    from eyetest.records import Asked
+    from eyetest.results.cases import item_cases, planned_calls
+    from eyetest.results.scores import benchmark_of
+    from eyetest.runs import StoredResponses
+    from eyetest.runs.stored import refuse_if_all_is_damaged
+    from eyetest.scoring import Scorer
+
+    if run.manifest.benchmark is None:
+        raise InputError(f"{run.path} names no benchmark; import its answers with {param('bench')} to see its items")
+    benchmark = benchmark_of(run)
+    record = benchmark[item]
+    calls = planned_calls(run, [item])
+    if calls.is_empty():
+        raise InputError(f"{run.path} asked nothing about item {short(item)}")
+    calls = _only(calls, model, where)
+    refuse_if_all_is_damaged(run.path)
+    cases = item_cases(run, benchmark, record, calls, StoredResponses(run.path).get, Scorer())
+    read = ("reading", "choice", "rule", "why", "metric", "score")
+    rows = [
+        (*msgspec.structs.astuple(asked), reply.text, reply.outcome, *(getattr(scored, name) for name in read))
+        for asked, _, reply, scored in cases
+    ]
+    shown = [{"asked": case.asked, "response": case.response, "scored": case.scored} for case in cases]
+    text = answers_text(benchmark, record, cases, len(calls) - len(cases), _ANSWERS_SHOWN if limit is None else limit)
+    return ShowResult("answers", (*Asked.__struct_fields__, "reply", "outcome", *read), rows, shown, text, record)
+
+
+def _only(calls: "pl.DataFrame", model: Words, where: Words) -> "pl.DataFrame":
+    """The calls of some models, and those under some conditions."""
+    import polars as pl
+
+    from eyetest.measures.results import as_written, read_where
+
+    wanted: dict[str, list[str]] = {"model": split_words(model)} if model else {}
+    conditions: list[str] = several(where)
+    for column, (_, *values) in read_where(conditions):
+        wanted.setdefault(column.strip(), []).extend(values)
+    for column, values in wanted.items():
+        option = heading("model" if column == "model" else "where")
+        if column not in calls.columns:
+            raise InputError(f"{option}: no column {short(column)}; {nearest(column, calls.columns)}")
+        written = [as_written(value) for value in calls[column]]
+        if missing := [value for value in values if value not in written]:
+            known = nearest(missing[0], {*written})
+            raise InputError(f"{option}: no answer of {short(missing[0])} to this item; {known}")
+        calls = calls.filter(pl.Series(written).is_in(values))
+    return calls
+
+
+def _named(path: Path, given: Mapping[str, object], *, overwrite: bool) -> ShowResult:
+    """A list by its name, a recipe by its name or file, or the models of a file."""
+    from eyetest.recipes.listing import recipe_names
+    from eyetest.store.handwritten import read_yaml
+
+    name = str(path)
+    if path.exists():
+        content = read_yaml(path)
+        if not (isinstance(content, dict) and "stages" in content):
+            from eyetest.models.specs import read_models
+
+            _refuse_others(given, "a list of models")
+            models = [(name, one.written_down().spec, one.key_env or "") for name, one in read_models(path).items()]
+            return ShowResult("models", ("name", "spec", "key variable"), models)
+    elif name not in recipe_names():
+        known = nearest(name, [*_LISTS, *recipe_names()])
+        raise InputError(f"{name} does not exist, and is no name to show; {known}")
+    _refuse_others(given, "a recipe")
+    return _recipe(name, path_of(given["to"], "to") if given["to"] else None, overwrite=overwrite)
+
+
+def _list(name: str) -> ShowResult:
+    if name == "measures":
+        from eyetest.measures import MEASURES
+
+        return ShowResult(name, ("name", "about"), [(one, MEASURES[one].summary) for one in MEASURES])
+    if name == "recipes":
+        from eyetest.recipes.listing import list_recipes
+
+        rows = [("recipe", *one) for one in list_recipes()]
+        rows += [("filter", one, about, "") for one, about in sorted({*_filters()})]
+        return ShowResult(name, ("kind", "name", "about", "tags"), rows)
+    from eyetest.prompts.conditions import condition_names
+
+    sets = {
+        one: ", ".join(f"{axis}={'|'.join(map(str, several(value)))}" for axis, value in overlay.items())
+        for one, overlay in condition_names().items()
+    }
+    return ShowResult(name, ("name", "sets"), list(sets.items()))
+
+
+def _filters() -> Iterator[tuple[str, str]]:
+    """Name and summary of each filter, read from the sources so that nothing slow is imported."""
+    for path in (Path(__file__).parent.parent / "filters").glob("*.py"):
+        kinds = [node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.ClassDef)]
+        for lines in ([line for line in kind.body if isinstance(line, ast.Assign)] for kind in kinds):
+            values = {line.targets[0].id: line.value for line in lines if isinstance(line.targets[0], ast.Name)}
+            if "summary" in values:
+                yield ast.literal_eval(values["name"]), ast.literal_eval(values["summary"])
+    if entry_points(group="eyetest.filter"):
+        from eyetest.filters import FILTERS
+
+        yield from ((name, FILTERS[name].summary) for name in FILTERS)
+
+
+def _recipe(name: str, to: Path | None, *, overwrite: bool) -> ShowResult:
+    from markupsafe import Markup
+
+    from eyetest.recipes.listing import recipe_text, told_tags
+    from eyetest.recipes.loading import load_recipe
+    from eyetest.store import refuse_to_lose, replacing_file
+
+    recipe, text = load_recipe(name), recipe_text(name)
+    stages = " → ".join(stage.title for stage in recipe.stages)
+    panels = ", ".join(f"{panel} of {one.size}" for panel, one in recipe.panels.items()) or "none"
+    notes = [f"{counted(len(recipe.stages), 'stage')} ({stages}); panels: {panels}"]
+    if tags := told_tags(recipe):
+        notes.append(f"needs the tags {tags}; refine {param('map_tags', 'TAG=TAG')} names your own")
+    if to is not None:
+        refuse_to_lose(to, overwrite=overwrite, ours=None)
+        with replacing_file(to, overwrite=overwrite) as file:
+            file.write_text(text, encoding="utf-8")
+    line = safe(text, None).rstrip("\n") if to is None else f"recipe {name} → {to}"
+    html = Markup("<pre>{}</pre>").format(text[:LONGEST_SHOWN])
+    return ShowResult("recipe", shown=recipe, text=unwrapped(line), html=html, notes=notes)

@@ -1,0 +1,187 @@
+"""The command ``subset``: a part of a benchmark by tags, training data or answers, and scores estimated from it."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+from cyclopts import Group, Parameter
+
+from eyetest.commands.base import AnyPath, AnyRun, Bench, Overwrite, Runs, Words, open_bench, path_of, several
+from eyetest.commands.gathering import gather
+from eyetest.commands.measure import MeasureResult
+from eyetest.commands.results import NewBenchmark
+from eyetest.errors import InputError, heading, param
+from eyetest.wording import counted
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from eyetest.benchmarks import Benchmark
+    from eyetest.measures.stats.intervals import Floats
+    from eyetest.records import Item
+
+    Part: TypeAlias = Bench | "SubsetResult"
+    """A benchmark, or a subset of one."""
+else:
+    Part = Bench
+
+_DRAWN = Parameter(group=Group("A small subset from answers", sort_key=1))
+
+
+def subset(
+    bench: Part,
+    /,
+    *,
+    to: AnyPath | None = None,
+    only: Words = (),
+    unseen_by: AnyPath | None = None,
+    dataset_tag: str = "source",
+    option_count: int | None = None,
+    seed: int = 0,
+    answers: Annotated[Runs, _DRAWN] = (),
+    share: Annotated[float, _DRAWN] = 0.1,
+    estimate: Annotated[Runs, _DRAWN] = (),
+    overwrite: Overwrite = False,
+) -> "SubsetResult":
+    """Take a subset of a benchmark, or estimate scores on the whole benchmark from a subset.
+
+    Keep the tasks you care about, what no compared model was trained on, or a small subset: with --answers of nine
+    models or more, half of it are the items that together say most about the whole, and of the rest those that
+    separate these models are likelier to be drawn. Ask a new model about the subset alone; --estimate then gives its
+    score on the whole (p-IRT), with intervals as wide as the errors for models that were left out. Answers with the
+    image count, or those under the only modality there is.
+
+    Args:
+        bench: A benchmark; with --estimate the folder of a subset that was drawn with --answers.
+        to: Folder for the subset; its benchmark is FOLDER/benchmark.
+        only: Only items with these values of a tag: TAG=A,B; repeat for another tag.
+        unseen_by: models.yaml; leave out datasets that any of these models was trained on.
+        dataset_tag: Tag that names the dataset of an item.
+        option_count: Options of each item: the right one and the first distractors.
+        seed: Random seed.
+        answers: Run whose models a small subset should separate; repeatable.
+        share: Share of the items to draw.
+        estimate: Run on the subset; estimate its scores on the whole; repeatable.
+        overwrite: Replace a folder that eyetest wrote before.
+
+    Examples:
+        $ eyetest subset mybench --answers run --share 0.1 --to small
+        $ eyetest subset small --estimate new
+
+        >>> part = et.subset("world/benchmark", only="core=math", to="mathematics")
+        >>> {item.tags["core"] for item in part.benchmark}
+        {'math'}
+        >>> panel = {f"m{n}": f"scripted:right={0.3 + n / 20},seed={n}" for n in range(10)}
+        >>> recorded = et.run("world/benchmark", models=panel, to="panel")
+        >>> half = et.subset("world/benchmark", answers=recorded, share=0.5, to="half")
+        >>> new = et.run(half.benchmark, models={"new": "scripted:right=0.6,seed=99"}, to="new")
+        >>> et.subset(half, estimate=new).frame.columns[:4]
+        ['model', 'full_score', 'full_score_low', 'full_score_high']
+
+    """
+    from eyetest.benchmarks import Benchmark
+    from eyetest.curate.estimating import write_curves
+    from eyetest.curate.selection import candidate, only_with, unseen, write_part
+    from eyetest.curate.small import draw_small
+    from eyetest.models.specs import read_models
+    from eyetest.records.recipe import BENCHMARK
+
+    runs, new, words = several(answers), several(estimate), several(only)
+    if not (words or runs or new) and unseen_by is None and option_count is None:
+        ways = f"{param('only', 'TAG=A,B')}, {param('unseen_by', 'models.yaml')}, {param('option_count', 4)}"
+        raise InputError(f"which items? {ways}, or {param('answers', 'RUN')} {param('share', '0.1')}")
+    if new:
+        if to is not None or words or unseen_by is not None or runs or option_count is not None:
+            raise InputError(f"{heading('estimate')}: it writes no subset; leave the other options out")
+        return _estimate(bench, new)  # type: ignore[return-value]
+    if to is None:
+        raise InputError(f"name a folder for the subset: {param('to', 'FOLDER')}")
+    if not 0 < share <= 1:
+        raise InputError(f"{heading('share')}: found {share}, expected above 0 and at most 1")
+    folder, benchmark = path_of(to, "to"), open_bench(bench.benchmark if isinstance(bench, SubsetResult) else bench)
+    items, steps, notes = [candidate(item) for item in benchmark], list[str](), list[str]()
+    if words:
+        items = only_with(items, words)
+        steps.append("only " + "; ".join(words))
+    if unseen_by is not None:
+        file = path_of(unseen_by, "unseen_by")
+        items, basis = unseen(items, read_models(file), dataset_tag)
+        notes += basis
+        steps.append(f"unseen by the models of {file.name}")
+    curves = None
+    if runs:
+        results = gather(runs)
+        chosen, curves, coverage = draw_small(results, [item.id for item in items], share, seed)
+        notes += results.notes
+        items = [item for item in items if item.id in chosen]
+        steps.append(f"{share:.1%} drawn to separate {counted(len(curves.models), 'model')}, seed {seed}")
+    if not items:
+        raise InputError("no item is left")
+    kept = {item.id for item in items}
+    whole: Iterable[Item] = (item for item in benchmark if item.id in kept)
+    name = f"{benchmark.manifest.name}-part"
+    if option_count is not None:
+        steps.append(f"{option_count} options each, seed {seed}")
+        whole = _with_options(whole, len(kept), option_count, seed, notes)
+        name = f"{benchmark.manifest.name}-{option_count}-options"
+    write_part(benchmark, whole, folder / BENCHMARK, (name, "; ".join(steps)), overwrite=overwrite)
+    if curves is not None:
+        write_curves(folder, curves)
+        notes += coverage
+    return SubsetResult(folder, Benchmark(folder / BENCHMARK), len(benchmark), tuple(notes))
+
+
+def _estimate(part: Part, runs: Sequence[AnyRun]) -> MeasureResult:
+    from eyetest.curate.estimating import CURVES, read_curves
+    from eyetest.curate.small import estimate_scores
+    from eyetest.measures import Settings
+
+    folder = path_of(getattr(part, "path", part), "bench")
+    if not (folder / CURVES).is_file() and (folder.parent / CURVES).is_file():
+        folder = folder.parent  # the benchmark of a subset was named
+    rows, notes = estimate_scores(read_curves(folder), gather(runs))
+    return MeasureResult(rows, Settings(), "estimate", notes)
+
+
+class SubsetResult(NewBenchmark):
+    """A subset of a benchmark, and notes on how it was chosen."""
+
+    def __init__(self, path: Path, benchmark: "Benchmark", whole: int, notes: Sequence[str]) -> None:
+        self.path, items = path, [item.id for item in benchmark]
+        line = f"{counted(len(items), 'item')} of {whole:,} → {benchmark.path}"
+        super().__init__(benchmark, line, {"path": str(benchmark.path), "items": items, "of": whole}, notes)
+
+    @property
+    def frame(self) -> "pl.DataFrame":
+        """The items."""
+        return self.benchmark.frame
+
+
+def answered_by_others(
+    answers: Sequence[AnyRun], items: Sequence[str], modality: str, asked: Collection[str], fewest: int
+) -> "tuple[Floats, list[str], list[str]]":
+    """Scores of items × recorded models without those that are asked now; refused where there are too few."""
+    from eyetest.curate.small import answered
+
+    table, names, models = answered(gather(answers), items, modality)
+    others = [column for column, model in enumerate(models) if model not in asked]
+    if len(others) < fewest:
+        there = f"{counted(len(others), 'other model')} with modality {modality}"
+        raise InputError(f"{heading('answers')}: {there}; at least {fewest}")
+    return table[:, others], names, [models[column] for column in others]
+
+
+def _with_options(items: "Iterable[Item]", total: int, count: int, seed: int, notes: list[str]) -> "Iterator[Item]":
+    """The items with so many options; a note counts those that cannot have as many."""
+    from eyetest.curate.repair import fewer_options
+
+    left = total
+    for item in items:
+        if (fewer := fewer_options(item, count, seed)) is not None:
+            left -= 1
+            yield fewer
+    if left == total:
+        raise InputError(f"{heading('option_count')}: no item has {count} options that may change places")
+    if left:
+        why = f"fewer than {count} options, none or several right, or options that refer to each other"
+        notes.append(f"{counted(left, 'item')} left out: {why}")

@@ -1,0 +1,299 @@
+"""Reviews by people: begun for benchmarks and for what recipes leave to people, resumed, found and carried out."""
+
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, cast, get_args
+
+import msgspec
+import polars as pl
+
+from eyetest.benchmarks import Benchmark, is_benchmark
+from eyetest.benchmarks.folder import CHANGES, SAID, refuse_gold_list
+from eyetest.errors import InputError, damaged, nearest, param, short
+from eyetest.pages.item_links import Query, parse_query
+from eyetest.recipes.hardening import DRAFTS, OPTIONS_RECORD
+from eyetest.recipes.options_folder import ROUNDS
+from eyetest.records import Recipe
+from eyetest.records.recipe import ABOUT, BENCHMARK, REVIEW, VERDICTS
+from eyetest.reports.dataset_card import card_of, read_said, write_card, write_said
+from eyetest.reports.refinements import RefinementRecord
+from eyetest.store.files import read_regular
+from eyetest.store.urls import local_path
+from eyetest.studio.collection import Collection, DraftedCollection
+from eyetest.studio.collection.sources import open_places, read_verdict_table
+from eyetest.studio.decisions import Agreed, Rounds
+from eyetest.studio.forms import load_form
+from eyetest.studio.plan import ReviewPlan, Round
+from eyetest.studio.project import ReviewProject, is_review
+from eyetest.studio.queue import QUEUE, by_suspicion, drawn, refuse_unknown_tag
+from eyetest.studio.revision import ReviewedItems, RevisedBenchmark, revise_benchmark
+from eyetest.tabular.sheets import restored
+from eyetest.wording import counted, typed
+
+SUFFIX = "-review"
+_WAITING = "review"
+_MOST_REVIEWERS = 50
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class ReviewSettings:
+    """How a review begins; it cannot be changed afterwards. Empty fields take the defaults."""
+
+    items: str = ""  # ``review``, ``all``, a number drawn at random, or a query
+    rounds: str = ""  # reviewers of each round: ``1,2``
+    form: str = ""
+    solve: bool = False
+    agree: str = ""
+    per: str = ""
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.agree and self.agree not in get_args(Agreed):
+            raise InputError(f"{param('agree')}: found {short(self.agree)}; {nearest(self.agree, get_args(Agreed))}")
+
+
+class OpenReview(NamedTuple):
+    """A review, and its items with notes for the user."""
+
+    project: ReviewProject
+    collection: Collection
+
+
+class LeftToPeople(NamedTuple):
+    """The items that wait in each round, and the recipe of these rounds."""
+
+    place: Path
+    shown: Path  # holds the items
+    drafts: Sequence[Benchmark]  # hold the items with what a recipe added to them
+    recipe: Recipe
+    name: str
+    fingerprint: str
+    waiting: Mapping[int, Sequence[str]]
+
+
+def recipe_place(place: Path) -> Path | None:
+    """The folder of a command that leaves items to people: the place itself, or the one whose review it is."""
+    parent = place.resolve().parent
+    if is_review(place) and _leaves_items(parent) and (parent / REVIEW).resolve() == place.resolve():
+        return parent
+    return place if _leaves_items(place) else None
+
+
+def _leaves_items(place: Path) -> bool:
+    return (place / ABOUT).is_file() or ((place / OPTIONS_RECORD).is_file() and is_benchmark(place / BENCHMARK))
+
+
+def left_to_people(place: Path) -> LeftToPeople:
+    """The items that wait in such a folder."""
+    waiting: dict[int, list[str]] = {}
+    if not (place / ABOUT).is_file():
+        manifest, path = Benchmark(place / BENCHMARK).manifest, place / REVIEW / QUEUE
+        try:
+            with path.open(newline="", encoding="utf-8-sig") as file:
+                for row in csv.DictReader(file):
+                    waiting.setdefault(int(row["round"]), []).append(restored(row["item"]))
+        except (OSError, KeyError, ValueError, csv.Error) as error:
+            raise damaged(path, error) from None
+        return LeftToPeople(place, place / BENCHMARK, (), ROUNDS, manifest.name, manifest.fingerprint, waiting)
+    try:
+        record = msgspec.json.decode(read_regular(place / ABOUT, place), type=RefinementRecord)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise InputError(f"{place / ABOUT} is damaged: {error}; run eyetest refine again") from None
+    recipe, about = record.recipe, record.benchmark
+    asked = Rounds(recipe, {}).asked
+    rows = read_verdict_table(place / VERDICTS).filter(pl.col("verdict") == "review").select("item", "stage")
+    for item, stage in rows.iter_rows():
+        waiting.setdefault(asked[stage][0], []).append(item)
+    paths = [place / DRAFTS / stage.title for stage in recipe.stages if stage.harden is not None]
+    drafts = [Benchmark(path) for path in paths if is_benchmark(path)]
+    return LeftToPeople(place, place, drafts, recipe, about.name, about.fingerprint, waiting)
+
+
+def open_review(
+    places: Sequence[Path], settings: ReviewSettings, to: Path | None = None, tell: Tell = lambda line: None
+) -> OpenReview:
+    """Begin a review, or resume it; ``tell`` reports work that takes a while."""
+    if asking := next((path for place in places if (path := recipe_place(place))), None):
+        left = left_to_people(asking)
+        others = [place for place in places if recipe_place(place) is None]
+        return _of_recipe(left, [left.shown, *others], settings, to, tell)
+    folder = to or (places[0] if is_review(places[0]) else _beside(places[0]))
+    if is_review(folder):  # its plan stays, items may be added
+        project = _begun(folder, settings)
+        plan, collection = project.plan, reviewed_collection(project, tell)
+        if settings.items:
+            ids = _chosen(collection, settings.items, plan.seed)
+            project.add_items(by_suspicion(collection.table, ids, plan.per, plan.seed))
+        return _checking(project, collection)
+    collection = Collection.open(places, tell)
+    for benchmark in collection.benchmarks.values():
+        refuse_gold_list(benchmark, "look at")
+    if settings.per:
+        refuse_unknown_tag(collection.items, settings.per)
+    benchmarks, form = list(collection.benchmarks.values()), load_form(settings.form)
+    reviewers = enumerate(_reviewers(settings.rounds or "1"), 1)
+    plan = ReviewPlan(
+        name=collection.name,
+        benchmark=collection.name,
+        fingerprint=benchmarks[0].manifest.fingerprint if len(benchmarks) == 1 else "",
+        places=tuple(str(place.resolve()) for place in places),
+        rounds=tuple(Round(number=number, reviewers=count, form=form) for number, count in reviewers),
+        agree=cast("Agreed", settings.agree or "all"),
+        solve=settings.solve,
+        seed=settings.seed or 0,
+        per=settings.per,
+    )
+    ids = _chosen(collection, settings.items, plan.seed)
+    if not ids:
+        raise InputError(f"no item to review: {param('items', settings.items or _WAITING)} means none of them")
+    project = ReviewProject.create(folder, plan, by_suspicion(collection.table, ids, plan.per, plan.seed))
+    return _checking(project, collection)
+
+
+def find_review(place: Path) -> ReviewProject:
+    """The review of a place: the folder itself, or that of a refinement or a benchmark."""
+    for folder in (place, place / REVIEW, _beside(place)):
+        if is_review(folder):
+            return ReviewProject.open(folder)
+    if not place.exists():
+        raise InputError(f"{place} does not exist")
+    raise InputError(f"there is no review of {place}; begin one with {typed('eyetest', 'review', place)}")
+
+
+def reviewed_collection(project: ReviewProject, tell: Tell = lambda line: None) -> Collection:
+    """The items of a review with all that is known of them; those of a recipe as it has changed them so far."""
+    places = [local_path(path) for path in project.plan.places]
+    asking = recipe_place(project.folder)
+    if asking is None:
+        return Collection.open(places, tell)
+    return DraftedCollection(open_places(places, tell), left_to_people(asking).drafts, tell)
+
+
+def _beside(place: Path) -> Path:
+    """The default folder for the review of a place."""
+    return place.resolve().with_name(f"{place.resolve().name}{SUFFIX}")
+
+
+def _checking(project: ReviewProject, collection: Collection) -> OpenReview:
+    """The review, with edits checked against its items."""
+    project.item_of = collection.record
+    return OpenReview(project, collection)
+
+
+def _begun(folder: Path, settings: ReviewSettings) -> ReviewProject:
+    """A review that exists; refused if its plan differs from the settings."""
+    with ExitStack() as opened:
+        project = opened.enter_context(ReviewProject.open(folder))
+        plan = project.plan
+        differs = {
+            "form": settings.form and load_form(settings.form) != plan.rounds[0].form,
+            "rounds": settings.rounds and _reviewers(settings.rounds) != [one.reviewers for one in plan.rounds],
+            "solve": settings.solve and not plan.solve,
+            "agree": settings.agree and settings.agree != plan.agree,
+            "per": settings.per and settings.per != plan.per,
+            "seed": settings.seed is not None and settings.seed != plan.seed,
+        }
+        for name in (name for name, changed in differs.items() if changed):
+            another = "leave it out (eyetest review PLACE --to DIR begins another)"
+            raise InputError(f"{param(name)}: the review in {folder} was begun otherwise; {another}")
+        opened.pop_all()
+    return project
+
+
+def _reviewers(text: str) -> list[int]:
+    """The reviewers of each round, as they are written: ``1,2``."""
+    counts = [int(word) if word.strip().isdecimal() else 0 for word in text.split(",")]
+    if not all(1 <= count <= _MOST_REVIEWERS for count in counts):
+        raise InputError(f"{param('rounds')}: found {short(text)}, expected reviewers of each round: 1,2")
+    return counts
+
+
+def _chosen(collection: Collection, which: str, seed: int) -> list[str]:
+    """The items to review: by default those that wait for people, or all if none does."""
+    words = which.strip()
+    every: list[str] = collection.items.filter(pl.col("question").is_not_null()).get_column("id").to_list()
+    if words.isdecimal():
+        return drawn(every, int(words), seed)
+    if words == "all":
+        return every
+    if words not in ("", _WAITING) and "=" not in words:
+        expected = "expected review, all, a number or a query: tag.x=y"
+        raise InputError(f"{param('items')}: found {short(words)}, {expected}")
+    query = parse_query(words) if "=" in words else Query(verdict="review")
+    ids: list[str] = collection.items[collection.view(query).positions].get_column("id").to_list()
+    return ids if ids or words else every
+
+
+def _of_recipe(
+    left: LeftToPeople, places: Sequence[Path], settings: ReviewSettings, to: Path | None, tell: Tell
+) -> OpenReview:
+    """The review of what a recipe left to people, with the rounds, forms and items of the recipe."""
+    folder = left.place / REVIEW
+    if to is not None and to.resolve() != folder.resolve():
+        raise InputError(f"{param('to')}: the review of {left.place} is in {folder}")
+    for name in ("form", "rounds", "items", "agree", "seed"):
+        if getattr(settings, name) not in ("", None):
+            raise InputError(f"{param(name)}: the recipe of {left.place} sets it; leave it out")
+    begun = _begun(folder, settings) if is_review(folder) else None
+    known = [local_path(path) for path in begun.plan.places] if begun else []
+    named = (*(path for path in known if path.exists()), *(place.resolve() for place in places))
+    places = list(dict.fromkeys(named))
+    collection = DraftedCollection(open_places(places, tell), left.drafts, tell)
+    if settings.per:
+        refuse_unknown_tag(collection.items, settings.per)
+    stages = [stage.title for stage in left.recipe.stages if stage.review] or [""]
+    plan = ReviewPlan(
+        name=left.name,
+        benchmark=left.name,
+        fingerprint=left.fingerprint,
+        places=tuple(str(place.resolve()) for place in places),
+        rounds=tuple(
+            Round(number=number, reviewers=one.reviewers, form=load_form(one.form), stage=stage)
+            for number, (one, stage) in enumerate(zip(left.recipe.rounds, stages, strict=True), 1)
+        ),
+        agree="most",
+        together=False,
+        solve=settings.solve,
+        seed=left.recipe.seed,
+        per=settings.per,
+    )
+    project = begun or ReviewProject.create(folder, plan)
+    every = tuple(dict.fromkeys((*project.plan.places, *plan.places)))
+    if (project.plan.rounds, project.plan.places) != (plan.rounds, every):
+        project.replan(msgspec.structs.replace(project.plan, rounds=plan.rounds, places=every))
+    plan, table = project.plan, collection.table
+    waiting = {number: by_suspicion(table, ids, plan.per, plan.seed) for number, ids in left.waiting.items()}
+    if new := project.await_only(waiting):
+        collection.notes.append(f"{counted(new, 'decision')} more to make")
+    return _checking(project, collection)
+
+
+def revise_reviewed(
+    place: Path, to: Path, tell: Tell, *, complete: bool = False, overwrite: bool = False
+) -> tuple[RevisedBenchmark, list[str]]:
+    """Write the next version of a reviewed benchmark with its card; also gives notes for the user."""
+    with find_review(place) as project:
+        plan = project.plan
+        reviewed = ReviewedItems(project.outcomes(), project.decisions(), [one.form for one in plan.rounds])
+    if not plan.together:
+        raise InputError("decisions about a refinement are carried out by running the same eyetest refine again")
+    if not plan.fingerprint:
+        raise InputError("the review is about several benchmarks; a revision is of one")
+    opened = open_places([local_path(path) for path in plan.places], tell).benchmarks
+    benchmark = next((one for one in opened if one.manifest.fingerprint == plan.fingerprint), None)
+    if benchmark is None:
+        raise InputError(f"{plan.benchmark} is not as it was when the review began; restore that version")
+    revised = revise_benchmark(benchmark, reviewed, to, complete=complete, overwrite=overwrite)
+    if not (to / SAID).exists() and (benchmark.path / SAID).is_file():
+        write_said(to / SAID, read_said(benchmark.path / SAID))
+    write_card(card_of(revised.benchmark, read_said(to / SAID)), revised.benchmark, to)
+    notes = []
+    if undecided := revised.counts["open"]:
+        notes.append(f"{counted(undecided, 'item')} not decided yet: unchanged, and listed in {CHANGES}")
+    if ties := len(revised.ties):
+        notes.append(f"{counted(ties, 'tag')} unchanged, because reviewers are tied; see {CHANGES}")
+    return revised, notes

@@ -1,0 +1,1 @@
+"""Review by people: what they are asked and what they decide."""

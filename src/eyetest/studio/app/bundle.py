@@ -1,0 +1,185 @@
+"""A static copy of the list: the same pages and scripts, with items in scripts, which pages on a disk may load."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import polars as pl
+import scipy
+
+from eyetest.harden.screenshot.formulas import mathml
+from eyetest.measures.results import TAG
+from eyetest.pages.item_counts import INDEX
+from eyetest.pages.item_links import ANSWER_KINDS, VERDICTS_TOGETHER, reason_kind
+from eyetest.pages.page import fill_page, printable
+from eyetest.store import refuse_to_lose, replacing_folder
+from eyetest.studio.app.browsing import PACKAGE, Pixels, ServedImages, asset
+from eyetest.studio.app.item_page import show_story
+from eyetest.studio.app.listing import (
+    BANDS,
+    EVERYTHING,
+    IDS_TOLD,
+    PAGE_SIZE,
+    Address,
+    Disclosure,
+    ImageUrl,
+    card,
+    list_page,
+    without_golds,
+)
+from eyetest.studio.collection import Collection
+
+_CARDS, _STORIES = 120, 10  # in one file
+_SMALL_BYTES = 16 * 2**10  # an image of at most so many bytes is its own thumbnail
+_STEP = 1 / 300  # between the points of Student's quantile, in one over the degrees of freedom
+_ZERO = ord("0")  # the kinds of an answer are one character: this one plus its bits
+_MOST_VALUES = 200  # tags of so many values can be filtered by, also where they are too many or too few to be offered
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
+)
+_FILES = ("app.css", "app.js", "bundle.js", "icon.svg")
+_FOLDERS = ("cards", "stories", "images", "thumbnails")
+_DATA = "items.js"
+
+
+def write_bundle(
+    collection: Collection, to: Path, *, golds: bool = True, replies: bool = True, overwrite: bool = False
+) -> int:
+    """Write all pages of a collection as files; returns the number of items. Without ``replies`` it is small."""
+    refuse_to_lose(to, overwrite=overwrite, ours={*_FILES, *_FOLDERS, INDEX, _DATA})
+    with replacing_folder(to, overwrite=overwrite) as folder:
+        for name in _FOLDERS:
+            (folder / name).mkdir()
+        urls = _ImageFiles(collection, folder)
+        for name in _FILES:
+            (folder / name).write_bytes(asset(name))
+        may = EVERYTHING if golds else without_golds(collection)
+        may = msgspec.structs.replace(may, replies=may.replies and replies)
+        (folder / _DATA).write_bytes(
+            b"window.EYETEST_ITEMS = " + msgspec.json.encode(_clean(_columns(collection, may))) + b";\n"
+        )
+        contents = list_page(collection, Address(), may) | {"rows": [], "bundle": True, "exports": []}
+        contents |= {"policy": _POLICY, "scripts": (_DATA, "app.js", "bundle.js")}
+        page = fill_page("browse.html.j2", contents, PACKAGE).lstrip()
+        (folder / INDEX).write_bytes(page.encode("utf-8", "replace"))
+        for kind, size in (("cards", _CARDS), ("stories", _STORIES)):
+            for number, pieces in enumerate(_pieces(collection, kind, size, urls, may)):
+                data = f'eyetestChunk("{kind}", {number}, '.encode() + msgspec.json.encode(_clean(pieces)) + b");\n"
+                (folder / kind / f"{number}.js").write_bytes(data)
+    return len(collection)
+
+
+class _ImageFiles:
+    """Writes every image that an item shows, once."""
+
+    def __init__(self, collection: Collection, folder: Path) -> None:
+        self._images, self._folder = ServedImages(collection.image), folder
+        self._known: dict[str, ImageUrl] = {}
+
+    def __call__(self, sha256: str) -> ImageUrl:
+        """The path of an image in the bundle; empty where its file is missing."""
+        if sha256 not in self._known:
+            whole = self._images.whole(sha256)
+            file = small = self._write("images", sha256, whole)
+            if whole is None or len(whole.data) > _SMALL_BYTES:
+                small = self._write("thumbnails", sha256, self._images.small(sha256))
+            self._known[sha256] = ImageUrl(file, small)
+        return self._known[sha256]
+
+    def _write(self, kind: str, sha256: str, pixels: Pixels | None) -> str:
+        if pixels is None:
+            return ""
+        name = f"{kind}/{sha256}.{pixels.kind}"
+        (self._folder / name).write_bytes(pixels.data)
+        return name
+
+
+def _pieces(collection: Collection, kind: str, size: int, urls: _ImageFiles, may: Disclosure) -> Iterator[list[str]]:
+    for start in range(0, len(collection), size):
+        rows = collection.rows(collection.everything, start, size)
+        if kind == "cards":
+            cards = (card(row, "#", golds=may.golds, urls=urls) for row in rows)
+            yield [fill_page("bundle_card.html.j2", {"row": one}, PACKAGE).strip() for one in cards]
+        else:
+            known = collection.stories([row.id for row in rows], replies=may.replies)
+            stories = (show_story(story, collection, may, urls=urls) for story in known)
+            filled = (fill_page("bundle_story.html.j2", {"shown": one, "mathml": mathml}, PACKAGE) for one in stories)
+            yield [one.strip() for one in filled]
+
+
+def _columns(collection: Collection, may: Disclosure) -> dict[str, Any]:
+    items = collection.items
+    named = {TAG + tag for tag in collection.tags if may.tags is None or tag in may.tags} | {"benchmark"}
+    if may.golds:
+        every = [name for name in items.columns if name.startswith(TAG)]
+        named |= {name for name in every if items.get_column(name).n_unique() <= _MOST_VALUES} | {"gold", "suggested"}
+    told: dict[str, Any] = {name: _coded(items.get_column(name)) for name in sorted(named)}
+    if may.golds:
+        told["finding"] = _coded(items.get_column("findings"))
+    numbers = (*BANDS, "blind_right") if may.golds else ()
+    inverse = np.arange(1, round(1.1 / _STEP)) * _STEP  # of degrees of freedom: from infinitely many to below one
+    return {
+        "ids": items.get_column("id").to_list(),
+        "texts": collection.texts.to_list(),
+        "words": told,
+        "numbers": {name: collection.numbers(name).to_list() for name in (*numbers, "images", "options")},
+        **(_judged(collection) if may.golds else {"judged": None, "reasons": []}),
+        "kinds": ANSWER_KINDS,
+        "together": VERDICTS_TOGETHER,
+        "series": _series(collection) if may.golds else [],
+        "clusters": collection.answers.clusters.tolist(),
+        "quantiles": [float(scipy.special.ndtri(0.975)), *scipy.special.stdtrit(1 / inverse, 0.975).tolist()],
+        "step": _STEP,
+        "page": PAGE_SIZE,
+        "ids_told": IDS_TOLD,
+        "cards": _CARDS,
+        "stories": _STORIES,
+    }
+
+
+def _coded(column: pl.Series) -> dict[str, Any]:
+    """A column as its values, and for each item the index of its own: -1 for none, a list for several."""
+    is_list = column.dtype.is_nested()
+    values = list(dict.fromkeys(value for value in (column.explode() if is_list else column) if value is not None))
+    numbers = {value: number for number, value in enumerate(values)}
+    if is_list:
+        return {"values": values, "codes": [[numbers[value] for value in row or ()] for row in column.to_list()]}
+    return {"values": values, "codes": [numbers.get(value, -1) for value in column]}
+
+
+def _judged(collection: Collection) -> dict[str, Any]:
+    """By item the verdict of each stage and the index of its reason; the kinds of reasons."""
+    reasons: dict[str, int] = {}
+    judged = [
+        [(v.stage, v.verdict, reasons.setdefault(reason_kind(v.reason), len(reasons))) for v in verdicts]
+        for verdicts in map(collection.verdicts, range(len(collection)))
+    ]
+    return {"judged": judged, "reasons": list(reasons)}
+
+
+def _series(collection: Collection) -> list[dict[str, Any]]:
+    answers = collection.answers
+    blind = {number for model in collection.models for number in answers.blind_series(model)}
+    return [
+        {
+            "model": one.model,
+            "condition": one.condition,
+            "words": sorted({*one.condition.split(), *one.protocol}),
+            "blind": number in blind,
+            "kinds": (answers.kinds[number] + _ZERO).tobytes().decode("latin-1"),
+            "scores": [None if np.isnan(score) else score for score in answers.scores[number].tolist()],
+            "graded": np.flatnonzero(~answers.binary[number]).tolist(),
+        }
+        for number, one in enumerate(answers.series)
+    ]
+
+
+def _clean(data: Any) -> Any:
+    """Data whose texts are safe in JSON inside a script."""
+    if isinstance(data, str):
+        return printable(data)
+    if isinstance(data, dict):
+        return {_clean(key): _clean(value) for key, value in data.items()}
+    return [_clean(value) for value in data] if isinstance(data, list | tuple) else data

@@ -1,0 +1,220 @@
+"""The page of one item: images, question with formulas, golds, verdicts, findings, replies."""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from eyetest.harden.screenshot.formulas import mathml
+from eyetest.harden.screenshot.passages import Block, Passages
+from eyetest.measures.hits import HIT
+from eyetest.measures.results import PROTOCOL
+from eyetest.pages.page import clip, plain, printable
+from eyetest.prompts import CannotApply
+from eyetest.records import BLIND_MODALITIES, GrayImage, ImagePart, Item, Words, letter, order_word
+from eyetest.results.cases import ItemCase
+from eyetest.runs.folder import RECORDED
+from eyetest.studio.app.listing import EVERYTHING, PAGE_SIZE, Address, Disclosure, ImageUrls, served_urls
+from eyetest.studio.collection import Collection, ItemStory
+from eyetest.wording import counted
+
+_LONGEST_REPLY = 12_000
+_LONGEST_PROMPT = 20_000
+_SHORT_REPLY = 40
+_MOST_TAGS = 60
+_TONES = {"refused": "odd", "ambiguous": "odd", "cut off": "odd", "unparsed": "odd"}
+
+
+def item_page(collection: Collection, address: Address, may: Disclosure = EVERYTHING) -> dict[str, Any]:
+    """The template values of one item."""
+    may.refuse_telling(address.query)
+    told = collection.item(address.item)
+    positions = collection.view(address.query).positions
+    at = np.flatnonzero(positions == told.row.position)
+    ids = collection.items.get_column("id")
+    number = int(at[0]) if len(at) else None
+
+    def beside(step: int) -> str:
+        if number is None or not 0 <= number + step < len(positions):
+            return ""
+        return address.to(item=ids[int(positions[number + step])])
+
+    return {
+        "name": collection.name,
+        "shown": show_story(told, collection, may),
+        "mathml": mathml,
+        "where": "not among the items shown" if number is None else f"{number + 1:,} of {len(positions):,}",
+        "back": address.to(page=(number or 0) // PAGE_SIZE + 1),
+        "before": beside(-1),
+        "after": beside(1),
+    }
+
+
+def show_story(
+    told: ItemStory, collection: Collection, may: Disclosure = EVERYTHING, *, urls: ImageUrls = served_urls
+) -> dict[str, Any]:
+    """Everything known about an item that may be shown, as template values."""
+    golds = may.golds
+    named = dict.fromkeys(one.condition for one in collection.answers.series)
+    conditions = sorted(named, key=lambda name: (name.split()[0] in BLIND_MODALITIES, name.split()[0] != "image"))
+    cells: dict[tuple[str, str], list[ItemCase]] = {}
+    for case in told.cases if may.replies else ():
+        cells.setdefault((case.asked.model, _condition(case, collection)), []).append(case)
+    asked = [name for name in conditions if any(key[1] == name for key in cells)]
+    with_prompts = may.replies and (golds or not (told.item and told.item.history))
+    shown = {
+        "id": told.id,
+        "conditions": asked,
+        "models": [
+            {"name": name, "cells": [[_reply(one, golds) for one in cells.get((name, how), ())] for how in asked]}
+            for name in sorted({model for model, _ in cells})
+        ],
+        "sent": _sent(told.cases, collection) if with_prompts else [],
+        "verdicts": told.verdicts if may.verdicts else (),
+        "replies": may.replies,
+        "findings": [
+            {"kind": one.kind, "severity": one.severity or "", "said": one.evidence or one.title}
+            | {"href": Address().toggled("finding", one.kind)}
+            for one in (told.findings if may.findings else ())
+        ],
+        "facts": _facts(told, may),
+    }
+    first = [some for (_, how), some in cells.items() if how == asked[0]]
+    chosen = Counter(choice for some in first for choice in {one.scored.choice for one in some} if choice)
+    return shown | _asked(told, chosen, urls, may)
+
+
+def _asked(told: ItemStory, votes: Counter[str], urls: ImageUrls, may: Disclosure) -> dict[str, Any]:
+    item, golds = told.item, may.golds
+    if item is None:
+        nothing = dict.fromkeys(("images", "turns", "hint", "options", "references"), ())
+        return nothing | {"question": _said("No benchmark here has this item any more."), "no_gold": ""}
+    parts = _passages(item)
+    options = [
+        {
+            "letter": letter(index),
+            "blocks": blocks,
+            "gold": golds and item.choices[index].correct,
+            "votes": counted(votes[letter(index)], "model") if votes[letter(index)] else "",
+        }
+        for index, blocks in enumerate(parts["options"])
+    ]
+    missing = "" if item.has_gold else "No gold is given."
+    return {
+        "images": [
+            urls(image.sha256)._asdict() | {"label": f"image {number}, {image.width:,} × {image.height:,} pixels"}
+            for number, image in enumerate(item.images, 1)
+        ],
+        "turns": parts["turns"] if golds else [turn | {"answer": _said("(left out)")} for turn in parts["turns"]],
+        "hint": parts["hint"],
+        "question": parts["question"],
+        "options": options,
+        "references": item.references[:20] if golds else (),
+        "no_gold": missing if golds else may.instead,
+    }
+
+
+def _said(words: str, direction: str = "ltr") -> list[Block]:
+    return [{"kind": "paragraph", "direction": direction, "runs": [words]}]
+
+
+def _passages(item: Item) -> dict[str, Any]:
+    """The item's texts as blocks; as plain text where a text refers to an image that is missing."""
+    try:
+        return Passages(item).as_data()
+    except CannotApply:
+        bare = [printable(text) for text in (item.hint, item.question, *(choice.text for choice in item.choices))]
+        hint, question, *options = (_said(text, "auto") for text in bare)
+        return {"turns": [], "hint": hint if item.hint else [], "question": question, "options": options}
+
+
+def _condition(case: ItemCase, collection: Collection) -> str:
+    protocol = tuple(str(getattr(case.asked, axis)) for axis in PROTOCOL)
+    named = (one.condition for one in collection.answers.series if tuple(one.protocol) == protocol)
+    return next(named, case.asked.modality)
+
+
+def _reply(case: ItemCase, golds: bool) -> dict[str, Any]:
+    """One answer, clipped around the words that decided how it is read."""
+    asked, _, response, scored = case
+    kind: str = scored.reading or response.outcome
+    if response.outcome in ("failed", "blocked"):
+        tone, word = ("none" if response.outcome == "failed" else "odd"), str(response.outcome)
+    elif golds and scored.score is not None:
+        hit = scored.score >= HIT.value
+        tone = _TONES.get(kind, "right" if hit else "wrong")
+        word = kind if kind in _TONES else "right" if hit else "wrong"
+    else:
+        tone, word = _TONES.get(kind, "none"), kind
+    text = response.text or ""
+    start, end = scored.span or (0, 0)
+    by = [scored.rule or "", scored.why]
+    by += ["score given by others"] if golds and response.given is not None else []
+    test = [f"order {order_word(asked.order)}"] if asked.order else []
+    test += [f"sample {asked.sample}"] if asked.sample else []
+    return {
+        "tone": tone,
+        "word": word,
+        "choice": scored.choice,
+        "by": ", ".join(filter(None, by)),
+        "test": ", ".join(test),
+        "short": len(text) <= _SHORT_REPLY and "\n" not in text,
+        "text": _ends(text[:start]) if end else _ends(text),
+        "marked": printable(text[start:end])[:_LONGEST_REPLY],
+        "rest": _ends(text[end:]) if end else "",
+        "detail": response.detail,
+    }
+
+
+def _ends(text: str) -> str:
+    text, half = printable(text), _LONGEST_REPLY // 2
+    left_out = len(text) - 2 * half
+    return text if left_out <= 0 else f"{text[:half]}\n[… {left_out:,} signs …]\n{text[-half:]}"
+
+
+def _sent(cases: Sequence[ItemCase], collection: Collection) -> list[dict[str, str]]:
+    texts: dict[tuple[str, str], None] = {}
+    for case in cases:
+        texts.setdefault((_condition(case, collection), clip(_prompt_text(case), _LONGEST_PROMPT)))
+    return [{"condition": condition, "text": text} for condition, text in texts]
+
+
+def _prompt_text(case: ItemCase) -> str:
+    if case.response.finish == RECORDED:
+        return "Not recorded: the answer was brought in."
+    if isinstance(case.prompt, CannotApply):
+        return f"This version would not ask it so: {case.prompt}"
+    numbers, lines = count(1), []
+    for message in case.prompt.messages:
+        said = (
+            part.text if isinstance(part, Words) else f"[{_about(part, next(numbers))}]" for part in message.parts
+        )
+        lines.append(f"{message.role.upper()}\n{''.join(said)}")
+    lines += [f"ASSISTANT, begun for the model\n{case.prompt.prefill}"] if case.prompt.prefill else []
+    if case.prompt.candidates:
+        lines.append("continuations to be weighed\n" + "\n".join(case.prompt.candidates))
+    return "\n\n".join(lines)
+
+
+def _about(part: ImagePart | GrayImage, number: int) -> str:
+    if isinstance(part, GrayImage):
+        return f"image {number}: {part.width} × {part.height} plain grey"
+    return f"image {number}: {part.image.width} × {part.image.height} {part.image.format}"
+
+
+def _facts(told: ItemStory, may: Disclosure) -> list[tuple[str, str]]:
+    row, facts = told.row, [("benchmark", told.benchmark)]
+    if may.golds and may.replies:
+        numbers = [("difficulty", row.difficulty, ".2f"), ("gain of modality", row.gain, "+.2f")]
+        numbers += [("disagreement", row.disagreement, ".2f"), ("doubt of the gold", told.doubt, "+.1f")]
+        facts += [(name, format(value, spec)) for name, value, spec in numbers if value is not None]
+        facts += [("without an answer", counted(told.unanswered, "call"))] if told.unanswered else []
+    if told.item is None:
+        return facts
+    said = {key: plain(value) for key, value in told.item.tags.items() if may.tags is None or key in may.tags}
+    facts += [(key, words) for key, words in list(said.items())[:_MOST_TAGS] if words.strip()]
+    facts += [("description", told.item.description)] if told.item.description and may.golds else []
+    facts += [("variant of", told.item.group)] if told.item.group else []
+    return facts

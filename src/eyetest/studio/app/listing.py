@@ -1,0 +1,436 @@
+"""The list of items: which items an address selects, what may be shown, filters with counts, scores and cards."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice, pairwise
+from math import ceil, exp, inf, log
+from typing import Any, Literal, NamedTuple, get_args
+from urllib.parse import urlencode
+
+import msgspec
+import numpy as np
+
+from eyetest.errors import InputError, nearest, short
+from eyetest.measures.results import TAG
+from eyetest.pages.item_links import ANSWER_KINDS, AnswerFilter, Query, pairs_of, query_of, write_query
+from eyetest.pages.page import clip
+from eyetest.records import BLIND_MODALITIES, Item
+from eyetest.studio.collection import Collection, CollectionView, ItemRow
+from eyetest.studio.collection.answers import ModelAccuracy
+from eyetest.wording import counted, percent
+
+Layout = Literal["grid", "list"]
+_SEVERAL = ("tag.", "finding", "suggested", "untagged", "answer", "id")  # several values each; others are replaced
+_PLAIN_COLUMNS = ("id", "question", "benchmark", "images")
+_PLAIN_FILTERS = ("text", "tags", "benchmark", "ids", "options", "sort")  # these reveal no golds
+PAGE_SIZE = 60
+_WORD = re.compile(r"\w+")
+_MOST_TESTED, _END_WORDS = 500, 12
+_FEWEST_TESTED, _CHANCE = 4, 0.07  # A tag that is hidden by mistake does little harm, so little evidence is enough
+IDS_TOLD = 5  # more ids are shown as one filter
+_LONGEST_QUESTION = 320
+_LONGEST_HREF = 2_000  # every link repeats the query, so a page about a longer one has few links
+_MOST_VALUES = 60
+_OPEN_FACETS, _OPEN_BANDS = 4, ("difficulty", "doubt")
+_WITH_GOLDS = "benchmark.zip"
+_EXPORTS = {
+    "ids.txt": "Their ids",
+    "items.csv": "A table (CSV)",
+    "benchmark.zip": "A benchmark of them (a folder, zipped)",
+}
+BANDS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "difficulty": (
+        ("everybody is right", "0"),
+        ("up to ¼ wrong", "0..0.25"),
+        ("¼ to ½ wrong", "0.25..0.5"),
+        ("½ to ¾ wrong", "0.5..0.75"),
+        ("¾ and more wrong", "0.75..1"),
+        ("nobody is right", "1"),
+    ),
+    "gain": (
+        ("the image hurts", "..-0.01"),
+        ("it changes nothing", "-0.01..0.01"),
+        ("it helps less than half", "0.01..0.5"),
+        ("it helps half and more", "0.5.."),
+    ),
+    "disagreement": (
+        ("all models agree", "0"),
+        ("some differ", "0.01..0.4"),
+        ("they are split", "0.4.."),
+    ),
+    "doubt": (
+        ("little speaks against it", "..0"),
+        ("some doubt", "0..2"),
+        ("votes as with a wrong gold", "2.."),
+    ),
+}
+"""Named filters for numbers: bounds as in an address."""
+_BAND_NAMES = {"difficulty": "Difficulty", "gain": "What the image gives", "disagreement": "Disagreement"} | {
+    "doubt": "Doubt of the gold"
+}
+
+
+class ImageUrl(NamedTuple):
+    """The address of an image; empty where it is not available."""
+
+    whole: str = ""
+    small: str = ""
+
+
+ImageUrls = Callable[[str], ImageUrl]  # by the hash of an image
+
+
+def served_urls(sha256: str) -> ImageUrl:
+    """The address of an image on the server."""
+    return ImageUrl(f"image/{sha256}", f"thumbnail/{sha256}")
+
+
+class Address(msgspec.Struct, frozen=True, dict=True):
+    """The parts of a query in their given order, and the part that is on the screen."""
+
+    parts: tuple[tuple[str, str], ...] = ()
+    item: str = ""
+    page: int = 1
+    layout: Layout = "grid"
+
+    @classmethod
+    def parse(cls, text: str) -> "Address":
+        """The address that a browser requests; unknown keys are refused."""
+        parts, own = [], dict[str, str]()
+        for key, value in pairs_of(text):
+            if key in ("item", "page", "layout"):
+                own[key] = value
+            elif value:
+                parts.append((key, value))
+        layout, page = own.get("layout") or "grid", own.get("page") or "1"
+        if layout not in get_args(Layout):
+            raise InputError(f"layout: no {short(layout)}; {nearest(layout, get_args(Layout))}")
+        if not page.isascii() or not page.isdigit() or len(page) > 9 or not int(page):
+            raise InputError(f"page: found {short(page)}, expected a number from 1")
+        query_of(parts)
+        return cls(tuple(dict.fromkeys(parts)), own.get("item", ""), int(page), layout)  # type: ignore[arg-type]
+
+    @cached_property
+    def query(self) -> Query:
+        """The query of the address."""
+        return query_of(list(self.parts))
+
+    def holds(self, key: str, value: str) -> bool:
+        """Whether the query contains this part."""
+        return (key, value) in self.parts
+
+    def toggled(self, key: str, value: str) -> str:
+        """The address with this part added, or removed if present; starts at the first page."""
+        if self.holds(key, value):
+            parts = tuple(part for part in self.parts if part != (key, value))
+        else:
+            kept = self.parts if key.startswith(_SEVERAL) else tuple(part for part in self.parts if part[0] != key)
+            parts = (*kept, (key, value))
+        return Address(parts, layout=self.layout).href
+
+    def to(self, *, item: str = "", page: int = 1, layout: Layout | None = None) -> str:
+        """The address of another part of the same items."""
+        return Address(self.parts, item, page, layout or self.layout).href
+
+    @property
+    def href(self) -> str:
+        """The address as a link has it."""
+        own = [("layout", self.layout.replace("grid", "")), ("page", str(self.page) if self.page > 1 else "")]
+        pairs = [*self.parts, *(part for part in (*own, ("item", self.item)) if part[1])]
+        return "?" + urlencode(pairs, safe=":@", errors="surrogatepass")
+
+
+class Disclosure(msgspec.Struct, frozen=True, kw_only=True):
+    """What may be shown (``tags``: None for all). Without golds, nothing is shown from which a gold follows."""
+
+    golds: bool = True
+    tags: frozenset[str] | None = None
+    replies: bool = True
+    verdicts: bool = True
+    findings: bool = True
+    instead: str = "Golds are left out of this copy."
+
+    def may_sort(self, column: str) -> bool:
+        """Whether an order by this column reveals nothing that is hidden."""
+        return self.golds or column in _PLAIN_COLUMNS or column in {TAG + tag for tag in self.tags or ()}
+
+    def refuse_telling(self, query: Query) -> None:
+        """Refuse a query whose result would reveal what is hidden."""
+        if self.golds:
+            return
+        told = {name for name, _ in query.tags} - (self.tags or frozenset())
+        if told:
+            raise InputError(f"the tag {short(min(told))} may tell golds, which are left out here")
+        if Query(**{name: getattr(query, name) for name in _PLAIN_FILTERS}) != query:
+            raise InputError(f"{short(write_query(query))} would tell golds, which are left out here")
+        if query.sort and not self.may_sort(query.sort.removeprefix("-")):
+            raise InputError(f"an order by {short(query.sort)} may tell golds, which are left out here")
+
+
+EVERYTHING = Disclosure()
+UNSOLVED = Disclosure(
+    golds=False,
+    tags=frozenset(),
+    replies=False,
+    verdicts=False,
+    findings=False,
+    instead="Answer first; then the gold is shown, and all that is known of the item.",
+)
+"""For a reviewer who has to solve the item first."""
+
+
+def without_golds(collection: Collection) -> Disclosure:
+    """Everything except golds and what reveals them: scores, verdicts, findings, and some tags."""
+    return Disclosure(golds=False, tags=frozenset(safe_tags(collection)), verdicts=False, findings=False)
+
+
+def safe_tags(collection: Collection) -> set[str]:
+    """Tags whose values neither determine the position of the gold nor contain its text, tested by association."""
+    told: dict[str, list[tuple[Item, str]]] = {tag: [] for tag in collection.tags}
+    for benchmark in collection.benchmarks.values():
+        for item in islice(benchmark, 0, None, ceil(len(benchmark) / _MOST_TESTED) or 1):
+            for tag in told.keys() & item.tags.keys():
+                if words := " ".join(_WORD.findall(str(item.tags[tag]).casefold())):
+                    told[tag].append((item, words))
+    return {tag for tag, pairs in told.items() if not (_determines(pairs) or _contains(pairs))}
+
+
+def _determines(pairs: Sequence[tuple[Item, str]]) -> bool:
+    """Whether the golds of other items that share a value, word or pair of words with an item predict its gold."""
+    known = [(item.gold, _features(words)) for item, words in pairs if item.choices and item.gold]
+    counts: defaultdict[str, Counter[tuple[int, ...]]] = defaultdict(Counter)
+    for gold, features in known:
+        for feature in features:
+            counts[feature][gold] += 1
+    usual = max(Counter(gold for gold, _ in known).values(), default=0)
+    hits = tested = 0
+    for gold, features in known:
+        best, guess = 0.0, None
+        for count in (counts[feature] for feature in features):
+            size = count.total()
+            for position, number in count.items():
+                share = (number - (position == gold)) / size  # of the other items, one more counted as a miss
+                if share > best:
+                    best, guess = share, position
+        tested += guess is not None
+        hits += guess == gold
+    return _exceeds(hits, tested, usual / max(len(known), 1))
+
+
+def _features(words: str) -> set[str]:
+    """A value as a whole, and the words and pairs of words at its beginning and end."""
+    listed = words.split()
+    ends = listed if len(listed) <= 2 * _END_WORDS else [*listed[:_END_WORDS], "", *listed[-_END_WORDS:]]
+    return {f"={words}", *ends, *map(" ".join, pairwise(ends))} - {""}
+
+
+def _contains(pairs: Sequence[tuple[Item, str]]) -> bool:
+    """Whether values contain the gold's text more often than that of a distractor, or of another item's gold."""
+    hits, tested, expected = 0, 0, 0.0
+    for number, (item, words) in enumerate(pairs):
+        golds = item.references or tuple(item.choices[position].text for position in item.gold)
+        others = [choice.text for choice in item.choices if not choice.correct]
+        others = others or [text for one, _ in pairs[number - 3 : number] for text in one.references]
+        found = [f" {' '.join(_WORD.findall(text.casefold()))} " in f" {words} " for text in (*golds, *others)]
+        if golds and others and any(found) and not all(found):
+            tested, expected = tested + 1, expected + len(golds) / len(found)
+            hits += any(found[: len(golds)])
+    return _exceeds(hits, tested, expected / max(tested, 1))
+
+
+def _exceeds(hits: int, tested: int, usual: float) -> bool:
+    """Whether hits reach at least half of the way from the usual share to all, and are unlikely by chance."""
+    if tested < _FEWEST_TESTED or not 0 < usual < 1 or hits <= tested * (1 + usual) / 2:
+        return False
+    rate, missed = hits / tested, 1 - hits / tested
+    divergence = rate * log(rate / usual) + (missed * log(missed / (1 - usual)) if missed else 0.0)
+    return exp(-tested * divergence) < _CHANCE
+
+
+class FacetValue(NamedTuple):
+    """A value to filter by, and its link."""
+
+    key: str
+    value: str
+    label: str
+    items: int | None  # None where counting would take long
+    href: str
+    on: bool
+    total: int = 0
+
+
+class Facet(NamedTuple):
+    """A property to filter by."""
+
+    name: str
+    values: list[FacetValue]
+    more: int
+    open: bool
+
+
+def list_page(collection: Collection, address: Address, may: Disclosure = EVERYTHING) -> dict[str, Any]:
+    """The template values of the list."""
+    golds = may.golds
+    may.refuse_telling(address.query)
+    view = collection.view(address.query)
+    pages = max(1, ceil(len(view) / PAGE_SIZE))
+    page = min(address.page, pages)
+    address = Address(address.parts, page=page, layout=address.layout)
+    rows = collection.rows(view, (page - 1) * PAGE_SIZE, PAGE_SIZE)
+    is_long = len(address.href) > _LONGEST_HREF
+    back = {"key": "", "value": "", "label": counted(len(address.parts), "filter"), "href": Address().href}
+    return {
+        "name": collection.name,
+        "address": address,
+        "home": "",
+        "bundle": False,
+        "number": len(view),
+        "total": len(collection),
+        "pages": pages,
+        "facets": [] if is_long else list(_facets(collection, view, address, may)),
+        "filters": [back] if is_long else list(_filters(address)),
+        "notes": [*collection.notes, *(f"no item {name}" for name in view.unknown_ids[:5])],
+        "scores": score_rows(collection, view, address) if golds and not is_long else [],
+        "kinds": ANSWER_KINDS,
+        "rows": [
+            card(row, (Address() if is_long else address).to(item=row.id, page=page), golds=golds) for row in rows
+        ],
+        "sorts": list(_sorts(collection, address, may)),
+        "exports": [
+            {"name": name, "label": label, "href": f"export/{name}{address.to()}"}
+            for name, label in _EXPORTS.items()
+            if golds or name != _WITH_GOLDS
+        ],
+        "other_layout": address.to(page=page, layout="list" if address.layout == "grid" else "grid"),
+    }
+
+
+def card(row: ItemRow, href: str, *, golds: bool = True, urls: ImageUrls = served_urls) -> dict[str, Any]:
+    """An item as a card."""
+    facts = []
+    if golds:
+        facts += [f"gold {clip(row.gold, 12)}"] if row.gold else []
+        facts += [f"{percent(1 - row.difficulty)} right"] if row.difficulty is not None else []
+        facts += [f"{row.blind_right} blind"] if row.blind_right else []
+        facts += [clip(kind, 40) for kind in row.findings[:2]]
+    question = "no benchmark here has this item" if row.question is None else " ".join(row.question.split())
+    return {
+        "id": row.id,
+        "href": href,
+        "image": urls(row.image).small if row.image else "",
+        "question": clip(question, _LONGEST_QUESTION),
+        "verdict": row.verdict if golds else None,
+        "facts": facts,
+    }
+
+
+def _facets(collection: Collection, view: CollectionView, address: Address, may: Disclosure) -> Iterator[Facet]:
+    named = [("verdict", "Verdict"), ("stage", "Stage"), ("finding", "Finding"), ("suggested", "Audit suggests")]
+    named = [*named, ("gold", "Gold")] if may.golds else []
+    named += [(TAG + tag, tag) for tag in collection.tags if may.tags is None or tag in may.tags]
+    named += [("benchmark", "Benchmark")]
+    number, judged = 0, collection.judged_counts(address.query)
+    for key, name in named:
+        everything = _everything(collection, key)
+        if len(everything) < (1 if key in ("finding", "stage") else 2):
+            continue
+        if key in ("verdict", "stage"):
+            counts: Mapping[str, int] = judged[key]
+        else:
+            counts = _without(collection, view, address, key).counts.get(key, {})
+        values = [
+            FacetValue(
+                key, value, value, counts.get(value, 0), address.toggled(key, value), address.holds(key, value)
+            )
+            for value in everything
+        ]
+        shown = sorted(values[:_MOST_VALUES], key=lambda one: not one.on)
+        is_open = number < _OPEN_FACETS or any(one.on for one in values)
+        yield Facet(name, shown, len(values) - len(shown), is_open)
+        number += 1
+    for key in BANDS if may.golds and collection.answers.series else ():
+        yield _bands(collection, _without(collection, view, address, key), address, key)
+
+
+def _everything(collection: Collection, key: str) -> list[str]:
+    if key == "stage":
+        return list(collection.stages)
+    if key == "finding" or key.startswith(TAG):
+        return list(collection.everything.counts[key])
+    return sorted(value for value in collection.items.get_column(key).unique() if value is not None)
+
+
+def _without(collection: Collection, view: CollectionView, address: Address, key: str) -> CollectionView:
+    """The items without a facet's own filter, so that its other values show the count that choosing them gives."""
+    kept = [part for part in address.parts if part[0] != key]
+    return view if len(kept) == len(address.parts) else collection.view(query_of(kept))
+
+
+def _bands(collection: Collection, view: CollectionView, address: Address, key: str) -> Facet:
+    numbers = collection.numbers(key).to_numpy()[view.positions] if collection.is_known(key) else None
+    values = []
+    for label, span in BANDS[key]:
+        low, high = getattr(query_of([(key, span)]), key)
+        count = None if numbers is None else int(np.count_nonzero((numbers >= low) & (numbers <= high)))
+        values.append(FacetValue(key, span, label, count, address.toggled(key, span), address.holds(key, span)))
+    return Facet(_BAND_NAMES[key], values, 0, key in _OPEN_BANDS or any(one.on for one in values))
+
+
+def _filters(address: Address) -> Iterator[dict[str, str]]:
+    ids = [value for key, value in address.parts if key == "id"]
+    many = len(ids) > IDS_TOLD
+    for key, value in address.parts:
+        if key == "sort" or (key == "id" and many):
+            continue
+        label = f"{key.removeprefix(TAG)}: {value}"
+        yield {"key": key, "value": value, "label": label, "href": address.toggled(key, value)}
+    if many:
+        others = Address(tuple(part for part in address.parts if part[0] != "id"), layout=address.layout)
+        yield {"key": "id", "value": "", "label": counted(len(ids), "id"), "href": others.href}
+
+
+def score_rows(collection: Collection, view: CollectionView, address: Address) -> list[dict[str, Any]]:
+    """Scores of each model on the items shown, the best first where models saw the image."""
+    whole = {(row.model, row.condition): row for row in collection.everything.accuracy}
+    return [
+        {
+            "series": f"{row.model}\n{row.condition}",
+            "model": row.model,
+            "condition": row.condition,
+            "sightless": row.condition.split()[0] in BLIND_MODALITIES,
+            "value": row.value or 0.0,
+            "low": 0.0 if row.low is None else row.low,
+            "high": 1.0 if row.high is None else row.high,
+            "n": row.n,
+            "kinds": [_kind(row, kind, whole[row.model, row.condition], address) for kind in ANSWER_KINDS],
+        }
+        for row in sorted(view.accuracy, key=_rank(view.accuracy))
+    ]
+
+
+def _rank(rows: Iterable[ModelAccuracy]) -> Any:
+    best: dict[str, float] = {}
+    for row in rows:
+        worth = -inf if row.value is None else row.value - 2 * (row.condition.split()[0] in BLIND_MODALITIES)
+        best[row.model] = max(best.get(row.model, -inf), worth)
+    return lambda row: (-best[row.model], row.model, row.condition.split()[0] in BLIND_MODALITIES, row.condition)
+
+
+def _kind(row: ModelAccuracy, kind: Any, whole: ModelAccuracy, address: Address) -> FacetValue:
+    value, label = str(AnswerFilter(kind, row.model, row.condition)), f"{kind}: {row.model}, {row.condition}"
+    href, on = address.toggled("answer", value), address.holds("answer", value)
+    return FacetValue("answer", value, label, row.counts[kind], href, on, whole.counts[kind])
+
+
+def _sorts(collection: Collection, address: Address, may: Disclosure) -> Iterator[dict[str, Any]]:
+    now = address.query.sort
+    yield {"value": "", "label": "As written", "on": not now}
+    useful = {*(TAG + tag for tag in collection.tags), *_PLAIN_COLUMNS, *BANDS, "blind_right", "gold"}
+    for column in collection.columns:
+        if column not in useful or not may.may_sort(column):
+            continue
+        name = column.removeprefix(TAG).replace("_", " ")
+        for value, arrow in ((column, "↑"), (f"-{column}", "↓")):
+            yield {"value": value, "label": f"{name} {arrow}", "on": now == value}

@@ -1,0 +1,217 @@
+"""``compare``: who leads, in four forms; models and modalities; items to read; and docs/compare.md."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.cli.test_docs import commands
+from tests.conftest import ROOT
+from tests.runs.conftest import Eyetest
+from tests.support.command import call_narrowly
+
+SKILLS = {"alpha": 0.9, "beta": 0.5, "gamma": 0.5, "delta": 0.1}
+
+
+def bring_in(eyetest: Eyetest, name: str, columns: dict[str, list[Any]], *words: object) -> None:
+    """A run from a matrix of verdicts; a model's column may be shorter, or hold nothing."""
+    rows = [["item", *columns]]
+    for number in range(max(map(len, columns.values()))):
+        rows.append([f"q{number:03}", *(str(column[number]) for column in columns.values())])
+    table = io.StringIO()
+    csv.writer(table).writerows(rows)
+    Path(f"{name}.csv").write_text(table.getvalue())
+    eyetest("import", f"{name}.csv", "--to", name, "--matrix", "item", *words).fine()
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> str:
+    monkeypatch.chdir(tmp_path)
+    drawn = np.random.default_rng(1).random((100, len(SKILLS)))
+    scores = {m: [int(x < skill) for x in drawn[:, i]] for i, (m, skill) in enumerate(SKILLS.items())}
+    bring_in(eyetest, "r", scores)
+    return "r"
+
+
+def found(eyetest: Eyetest, *words: object) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(eyetest("compare", *words, "--output", "json").fine())
+    return answer
+
+
+def test_the_ranking_first_then_neighbours_then_a_sentence_each(run: str, eyetest: Eyetest) -> None:
+    told = eyetest("compare", run)
+    ranking, pairs, verdicts = told.out.strip().split("\n\n")
+    assert ranking.splitlines()[0].split() == ["shared", "rank", "model", "score", "unread", "rank", "n", "missing"]
+    assert [line.split()[0] for line in ranking.splitlines()[1:]] == ["1", "2", "2", "4"]
+    assert ranking.splitlines()[1].split()[1:] == ["alpha", "0.950", "0.000", "1", "[1,", "1]", "100", "0"]
+    assert len(pairs.splitlines()) == 1 + 3
+    first, second, third = verdicts.splitlines()
+    assert first.startswith("alpha leads ")
+    assert "a clear lead (p = " in first
+    assert "after Holm's correction for 6 pairs" in first
+    assert "too close to call; this benchmark can tell" in second
+    assert second.endswith("points apart at 80 % power")
+    assert "leads delta by" in third
+    assert len(found(eyetest, run, "--all-pairs")["pairs"]) == 6
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("r", "--model", "beta,alpha"),
+        ("--model", "beta", "r", "-m", "alpha"),
+    ],
+)
+def test_two_models_are_named_in_any_way(run: str, eyetest: Eyetest, words: tuple[str, ...]) -> None:
+    (pair,) = found(eyetest, *words)["pairs"]
+    assert (pair["a"], pair["b"], pair["p"]) == ("beta", "alpha", pair["p_adjusted"])
+    assert pair["difference"] < 0
+    assert pair["verdict"].startswith("alpha leads beta by")
+    told = eyetest("compare", *words)
+    assert "shared rank" not in told.out
+    assert told.out.splitlines()[0].split() == [
+        *("a", "b", "difference", "p", "only", "a", "only", "b", "detectable", "n", "clusters")
+    ]
+
+
+def test_several_named_models_are_compared_all_with_all(run: str, eyetest: Eyetest) -> None:
+    answer = found(eyetest, run, "--model", "beta,gamma,delta")
+    assert [(pair["a"], pair["b"]) for pair in answer["pairs"]] == [
+        ("beta", "gamma"),
+        ("beta", "delta"),
+        ("gamma", "delta"),
+    ]
+    assert {row["model"] for row in answer["ranking"]} == {"beta", "gamma", "delta"}
+
+
+def test_names_with_commas_and_names_of_folders(tmp_path: Path, run: str, eyetest: Eyetest) -> None:
+    bring_in(eyetest, "odd", {"a, large": [1, 0, 1], "r": [0, 0, 1]})
+    answer = found(eyetest, "odd", "--model", "a, large", "--model", "r")
+    assert [(pair["a"], pair["b"]) for pair in answer["pairs"]] == [("a, large", "r")]
+
+
+def test_four_shapes(run: str, eyetest: Eyetest) -> None:
+    rows = list(csv.DictReader(io.StringIO(eyetest("compare", run, "--output", "csv").out)))
+    answer = found(eyetest, run, "--flips", 1)
+    assert [row["verdict"].partition(";")[0] for row in rows] == [
+        pair["verdict"].partition(";")[0] for pair in answer["pairs"]
+    ]
+    assert answer["settings"] == {"level": 0.95, "power": 0.8}
+    assert len(answer["flips"]) == sum(pair["only_a"] + pair["only_b"] for pair in answer["pairs"])
+    latex = eyetest("compare", run, "--output", "latex").out
+    assert latex.count(r"\begin{tabular}") == 1
+
+
+def test_items_that_flip_are_listed_and_written(run: str, eyetest: Eyetest, tmp_path: Path) -> None:
+    words = ("compare", run, "--model", "alpha,delta")
+    *_, table = eyetest(*words, "--flips", 2).out.strip().split("\n\n")
+    shown = table.splitlines()
+    assert shown[0].split() == ["a", "b", "only", "item", "a", "score", "b", "score", "flips", "n"]
+    assert len([line for line in shown[1:] if line.split()[2] == "alpha"]) == 2
+    eyetest(*words, "--flips-to", "flips.csv").fine()
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "flips.csv").read_text())))
+    (pair,) = found(eyetest, *words[1:])["pairs"]
+    assert [row["only"] for row in rows].count("alpha") == pair["only_a"]
+    assert [row["only"] for row in rows].count("delta") == pair["only_b"]
+    assert "flips.csv" in eyetest(*words, "--flips-to", "flips.csv").refused()
+    eyetest(*words, "--flips-to", "flips.csv", "--overwrite").fine()
+
+
+def test_under_image_where_nothing_is_said(run: str, eyetest: Eyetest) -> None:
+    bring_in(eyetest, "b", {"x": [1, 1, 0, 1], "y": [0, 1, 0, 1]})
+    bring_in(
+        eyetest, "b", {"x": [0, 0, 0, 0], "y": [0, 0, 1, 0], "text": [1, 0, 1, 0]}, "--fill", "modality=no-image"
+    )
+    told = eyetest("compare", "b")
+    assert (
+        "compared under modality image; there are answers under no-image too (--where modality=no-image)" in told.err
+    )
+    assert "1 model without answers under image: text" in told.err
+    assert told.out.count("leads") == 1
+    both = found(eyetest, "b", "--where", "modality=image,no-image", "--all-pairs")
+    assert [pair["modality"] for pair in both["pairs"]] == ["image"] + ["no-image"] * 3
+    assert both["notes"] == [
+        "all 20 answers were scored by others, whose scores stand as given; none by our rules"
+    ], "nothing about modalities, for both were asked for"
+    assert "'text' has no answers under what is compared" in eyetest("compare", "b", "--model", "x,text").refused()
+    blind = found(eyetest, "b", "--where", "modality=no-image")
+    assert {row["model"] for row in blind["ranking"]} == {"x", "y", "text"}
+    assert "did you mean" in eyetest("compare", "b", "--where", "modality=imag").refused()
+    bring_in(eyetest, "c", {"x": [1, 0], "y": [0, 1]}, "--fill", "modality=no-image")
+    bring_in(eyetest, "c", {"x": [1, 0], "y": [0, 1]}, "--fill", "modality=caption")
+    assert "none is image: caption, no-image; choose: --where modality=caption" in eyetest("compare", "c").refused()
+
+
+def test_tiny_runs(run: str, eyetest: Eyetest) -> None:
+    bring_in(eyetest, "one", {"a": [1], "b": [0]})
+    assert "on 1 item: too little to test" in eyetest("compare", "one").fine()
+    bring_in(eyetest, "same", {"a": [1, 0, 1], "b": [1, 0, 1]})
+    told = eyetest("compare", "same", "--flips", 3).fine()
+    assert "a and b are level" in told
+    assert "both are right on the same items" in told
+    bring_in(eyetest, "apart", {"a": [1, ""], "b": ["", 0]})
+    assert "no two models answered the same items" in eyetest("compare", "apart").refused()
+    bring_in(eyetest, "alone", {"a": [1, 0]})
+    assert "only a has scores" in eyetest("compare", "alone").refused()
+    Path("failed.csv").write_text("item,model,text,outcome\n1,a,,failed\n1,b,,failed\n")
+    eyetest("import", "failed.csv", "--to", "failed").fine()
+    assert "no answer has a score" in eyetest("compare", "failed").refused()
+    bring_in(eyetest, "parts", {"a": [0.5, 0.9, 0.3, 0.8], "b": [0.1, 0.7, 0.4, 0.2]})
+    (pair,) = found(eyetest, "parts")["pairs"]
+    assert pair["test"] == "paired t"
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("r", "nowhere"), "nowhere is no run folder"),
+        (("r", "--model", "alpha,nowhere"), "--model: no model 'nowhere' in these runs"),
+        (("r", "--model", "alpah,beta"), 'did you mean "alpha"?'),
+        (("r", "--model", "alpha"), "at least two names"),
+        (("--model", "alpha,beta"), "name a run"),
+        (("r", "--where", "modalty=image"), 'did you mean "modality"?'),
+    ],
+)
+def test_bad_input_gets_one_line(run: str, eyetest: Eyetest, words: tuple[str, ...], part: str) -> None:
+    assert part in eyetest("compare", *words).refused()
+
+
+def test_escape_sequences_do_not_reach_the_terminal(run: str, eyetest: Eyetest) -> None:
+    bring_in(eyetest, "odd", {"a\x1b[31m": [1, 1], "b": [0, 1]})
+    assert "\x1b" not in eyetest("compare", "odd", "--flips", 1).fine()
+
+
+def test_real_answers(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
+    """MMMU-Pro's own answers with ten options: the counts and p-values are those of statsmodels on its matrix."""
+    theirs = pytest.importorskip("statsmodels.stats.contingency_tables")
+    monkeypatch.chdir(tmp_path)
+    matrix = shared / "data/mmmu_pro/matrix.csv"
+    header = r"(?P<condition>[^|]+)\|(?P<model>[^|]+)\|(?P<variant>[^|]+)\|(?P<ask>.+)"
+    kept = "modality=variant:standard10>image,vision10>screenshot,standard4>"
+    words = ("--to", "run", "--matrix", "item", "--header", header, "--map-values", kept)
+    eyetest("import", matrix, *words).fine()
+    answer = found(eyetest, "run", "--where", "ask=direct")
+    assert [row["tie"] for row in answer["ranking"]] == [1, 1, 3, 3, 3, 5, 6, 7]
+    assert any("compared under modality image" in line for line in answer["notes"])
+    columns = pl.read_csv(matrix)
+    for pair in answer["pairs"]:
+        a, b = (columns[f"image|{pair[side]}|standard10|direct"].to_numpy() == 1 for side in "ab")
+        table = [[int((a & b).sum()), int((a & ~b).sum())], [int((~a & b).sum()), int((~a & ~b).sum())]]
+        assert (pair["only_a"], pair["only_b"], pair["n"]) == (table[0][1], table[1][0], 1_730)
+        assert pair["p"] == pytest.approx(theirs.mcnemar(table, exact=False, correction=True).pvalue)
+
+
+def test_every_command_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
+    monkeypatch.chdir(tmp_path)
+    for words in commands("compare.md"):
+        if "mybench" not in words:  # servers of the reader's own: test_race.py and test_place.py ask others
+            call_narrowly(*words).fine()
+    assert (tmp_path / "flips.csv").exists()
+    page = (ROOT / "docs/compare.md").read_text()
+    for line in page.partition("```text\n")[2].partition("```")[0].splitlines():
+        assert line in eyetest("compare", "run").out

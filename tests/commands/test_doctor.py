@@ -1,0 +1,160 @@
+"""Checks of doctor: what works, what is missing, what is wrong, and never a key."""
+
+import json
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from eyetest.commands import doctor_checks as doctor
+from eyetest.records import RunStep
+from eyetest.runs import RunWriter
+from tests.conftest import png
+from tests.endpoint import Attempt, Endpoint, completion, failure
+from tests.recipes.benches import write_yaml
+from tests.support.command import call
+
+KEY = "sk-verysecretindeed0123456789abcdef"
+WITH_TRANSFORMERS = pytest.mark.skipif(find_spec("transformers") is None, reason="transformers are not installed")
+
+
+class ListingEndpoint(Endpoint):
+    """One that says which models it has."""
+
+    routes = ("/v1/chat/completions", "/v1/models")
+
+    def respond(self, attempt: Attempt) -> object:
+        if attempt.path == "/v1/models":
+            return {"object": "list", "data": [{"id": "seer"}]}
+        return completion("two")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ListingEndpoint]:
+    with ListingEndpoint() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ListingEndpoint) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("EYETEST_API_KEY", raising=False)
+    server.rule = lambda attempt: None
+    server.forget()
+    return tmp_path
+
+
+def told(*words: object) -> list[dict[str, str]]:
+    done = call("doctor", *words, "--output", "json")
+    lines = json.loads(done.out)["lines"]
+    assert done.code == (1 if any(line["state"] == "wrong" for line in lines) else 0)
+    return [line for line in lines if line["about"] == "models"]
+
+
+def test_a_machine_is_described_in_narrow_lines(here: Path) -> None:
+    done = call("doctor")
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    assert max(len(line) for line in lines if "/" not in line) <= 80, "only a path may be longer"
+    assert {"this machine", "libraries", "extras", "programs", "folders"} <= set(lines)
+    assert all(
+        line.split()[0] in ("ok", "note", "missing", "wrong") for line in lines if line[:1].islower() and "  " in line
+    )
+
+
+def test_a_missing_extra_says_what_fixes_it(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs = ["polars>=1.0", 'ray>=2.40; extra == "ray"', 'torch>=99; extra == "transformers"', "old-thing>=9"]
+    there = {"polars": "1.30.0", "torch": "2.6.0"}
+    monkeypatch.setattr(doctor, "requires", lambda name: needs)
+    monkeypatch.setattr(doctor, "_installed", lambda name: there.get(name, ""))
+    found = {line.name: line for line in doctor._packages()}
+    assert (found["ray"].state, found["ray"].fix) == ("missing", "pip install 'eyetest[ray]'")
+    assert found["transformers"].found == "lacks torch (there is 2.6.0)"
+    assert (found["needed"].state, found["needed"].found) == ("wrong", "lacks old-thing")
+
+
+def test_an_endpoint_is_looked_at_for_nothing(here: Path, server: ListingEndpoint) -> None:
+    write_yaml(here / "m.yaml", {"mine": f"openai:seer@{server.url}", "there": "scripted:right=1"})
+    lines = told("--models", "m.yaml")
+    assert [(line["name"], line["state"]) for line in lines] == [
+        ("mine", "note"),
+        ("mine", "ok"),
+        ("mine", "ok"),
+        ("there", "ok"),
+    ]
+    assert lines[0]["found"].startswith("key: EYETEST_API_KEY is not set")
+    assert lines[2]["found"] == "clock: as the server's"
+    assert {attempt.path for attempt in server.attempts} == {"/v1/models"}
+
+
+def test_what_an_endpoint_can_do_costs_calls(here: Path, server: ListingEndpoint) -> None:
+    lines = told(f"mine=openai:seer@{server.url}", "--call")
+    said = " ".join(line["found"] for line in lines)
+    assert "answers a question: yes, in 3 tokens" in said
+    assert "takes images: yes" in said
+    assert "likelihoods: none" in said
+    assert any(attempt.images for attempt in server.attempts if attempt.body)
+    server.rule = lambda attempt: failure(400, "no images here") if attempt.body and attempt.images else None
+    assert "takes images: no" in " ".join(
+        line["found"] for line in told(f"mine=openai:seer@{server.url}", "--call") if line["state"] == "wrong"
+    )
+
+
+def test_keys_are_named_and_never_shown(here: Path, server: ListingEndpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_yaml(here / "m.yaml", {"mine": {"spec": f"openai:seer@{server.url}", "key_env": "MY_KEY"}})
+    (line,) = told("--models", "m.yaml")
+    assert "without permission" in line["found"]
+    monkeypatch.setenv("EYETEST_ALLOW_ENV", "MY_KEY")
+    (line,) = told("--models", "m.yaml")
+    assert (line["state"], line["found"], line["fix"]) == ("wrong", "key: MY_KEY is not set", "export MY_KEY=…")
+    monkeypatch.setenv("MY_KEY", KEY)
+    server.rule = lambda attempt: failure(401, f"{attempt.headers['Authorization']} is wrong")
+    done = call("doctor", "--models", "m.yaml")
+    assert done.code == 1
+    assert "key: MY_KEY is set" in done.out
+    assert "the key is refused" in done.out
+    assert KEY not in done.out + done.err
+    assert str(len(KEY)) not in done.out.partition("models\n")[2].replace(str(server.port), "")
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ("openai:other@{url}", "does not list 'other'"),
+        ("openai:seer@http://127.0.0.1:9/v1", "cannot reach 127.0.0.1:9"),
+        ("replay:nowhere.csv", "nowhere.csv is not there"),
+        pytest.param("transformers:nowhere", "nowhere", marks=WITH_TRANSFORMERS),
+    ],
+)
+def test_what_does_not_work_is_wrong(here: Path, server: ListingEndpoint, spec: str, problem: str) -> None:
+    last = told("m=" + spec.format(url=server.url))[-2:]
+    assert any(line["state"] == "wrong" and problem in line["found"] for line in last)
+
+
+def test_a_clock_that_is_off_is_told(here: Path, server: ListingEndpoint) -> None:
+    late = {"Date": "Mon, 16 Nov 2020 21:00:00 GMT"}
+    listing = {"data": [{"id": "seer"}]}
+    server.rule = lambda attempt: type(failure(200, ""))(200, listing, late)
+    lines = told(f"m=openai:seer@{server.url}")
+    assert lines[-1]["state"] == "note"
+    assert lines[-1]["found"].startswith("clock: ")
+    assert "ahead of the server's" in lines[-1]["found"]
+
+
+def test_folders(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with RunWriter(here / "run") as run:
+        run.record(RunStep(what="ask"), {})
+        (writing, _) = list(doctor.look_at_places([here / "run"]))[-2:]
+    assert (writing.state, "is writing to it" in writing.found) == ("note", True)
+    (here / "p.png").write_bytes(png("red"))
+    said = call("doctor", "run", "p.png").fine()
+    assert "no process is writing to it" in said
+    (here / "run" / "run.json").write_text("{")
+    done = call("doctor", "run")
+    assert done.code == 1
+    assert "is damaged" in done.out
+    assert "nowhere does not exist" in call("doctor", "nowhere").refused()
+    monkeypatch.setattr(doctor, "_LITTLE", 2**80)
+    assert call("doctor").code == 1

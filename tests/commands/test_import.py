@@ -1,0 +1,93 @@
+"""``import`` without options: what people have is recognised, and one error names everything that is missing."""
+
+from pathlib import Path
+
+import pytest
+
+from eyetest.benchmarks import Benchmark
+from tests.runs.conftest import Eyetest
+from tests.runs.written import answers, jsonl, separated, xlsx
+from tests.support.drawn import draw_benchmark
+
+
+@pytest.mark.parametrize("item", ["item_id", "id", "index", "question_id"])
+@pytest.mark.parametrize("reply", ["response", "prediction", "output", "answer", "text"])
+def test_usual_columns(tmp_path: Path, eyetest: Eyetest, item: str, reply: str) -> None:
+    path = separated(tmp_path / "a.csv", [item, "model", reply], ["1", "m", "A"], ["2", "m", "B"])
+    assert "2 answers of 1 model" in eyetest("import", path, "--to", tmp_path / "run").fine()
+    assert [(one.item, one.text) for one in answers(tmp_path / "run")] == [("1", "A"), ("2", "B")]
+
+
+def test_files_of_tools(tmp_path: Path, eyetest: Eyetest) -> None:
+    vlmevalkit = xlsx(
+        tmp_path / "v.xlsx",
+        ["index", "question", "A", "B", "answer", "prediction"],
+        [1, "Which?", "x", "y", "A", "B"],
+    )
+    done = eyetest("import", vlmevalkit, "--to", tmp_path / "v", "--model", "m")
+    assert "1 answer of 1 model" in done.fine()
+    told = eyetest("import", vlmevalkit, "--to", tmp_path / "w").refused()
+    assert "no column for the model: --model NAME or --map model=COLUMN" in told
+    log = jsonl(
+        tmp_path / "l.jsonl", {"doc_id": 0, "doc": {}, "target": "A", "resps": [["A"]], "filtered_resps": ["A"]}
+    )
+    eyetest("import", log, "--to", tmp_path / "l", "--model", "m").fine()
+    assert [one.text for one in answers(tmp_path / "l")] == ["A"]
+
+
+def test_questions_beside_replies_are_noted_and_can_be_chosen(tmp_path: Path, eyetest: Eyetest) -> None:
+    row = {"id": "1", "question": "Which?", "options": ["x", "y"], "answer": "A", "model": "m", "response": "B"}
+    path = jsonl(tmp_path / "a.jsonl", row)
+    done = eyetest("import", path, "--to", tmp_path / "run")
+    assert "imported as answers, by its column response; --format NAME imports the items" in done.fine()
+    assert "1 items (1 choice)" in eyetest("import", path, "--format", "jsonl", "--to", tmp_path / "b").fine()
+    assert "1 items (1 choice)" in eyetest("import", path, "--map", "id=id", "--to", tmp_path / "c").fine()
+    both = eyetest("import", path, "--drop", "model", "--fill", "modality=no-image", "--to", tmp_path / "d").refused()
+    assert "--drop is about items and --fill about answers" in both
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "told"),
+    [
+        (["id", "gpt", "llava"], [["0", 1, 0], ["1", 0, 1]], "rows are items and columns models"),
+        (["", "gpt", "llava"], [["0", 1.0, 0.0], ["1", "", 1.0]], "rows are items and columns models"),
+        (["model", "0", "1"], [["gpt", "true", "false"], ["llava", "1", ""]], "rows are models and columns items"),
+        (["name", "0", "1"], [["gpt", 1, 0]], "rows are models and columns items"),
+    ],
+)
+def test_a_matrix(tmp_path: Path, eyetest: Eyetest, header: list[str], rows: list[list[object]], told: str) -> None:
+    bench = draw_benchmark(tmp_path / "bench", items=4)
+    path = separated(tmp_path / "m.csv", header, *rows)
+    done = eyetest("import", path, "--to", tmp_path / "run", "--bench", bench.path)
+    assert told in done.fine()
+    assert {one.item for one in answers(tmp_path / "run")} == {"0", "1"}
+    assert {one.model for one in answers(tmp_path / "run")} <= {"gpt", "llava"}
+
+
+def test_golds_without_questions_are_items(tmp_path: Path, eyetest: Eyetest) -> None:
+    path = separated(tmp_path / "g.csv", ["id", "answer"], ["1", "A"], ["2", "B"])
+    assert "2 items" in eyetest("import", path, "--to", tmp_path / "b").fine()
+
+
+def test_one_error_names_all_that_is_missing(tmp_path: Path, eyetest: Eyetest) -> None:
+    path = jsonl(tmp_path / "a.jsonl", {"qid": "1", "who": "m", "said": "A"})
+    told = eyetest(
+        "import", path, "--fill", "modality=no-image", "--where", "shot=1", "--to", tmp_path / "run"
+    ).refused()
+    for part in ('no column "shot"', "item: --map item=COLUMN", "model: --model NAME", "reply: --map text=COLUMN"):
+        assert part in told
+    assert "perhaps qid, who, said" in told
+    items = eyetest("import", path, "--map", "question=q,options=o", "--drop", "x", "--to", tmp_path / "b").refused()
+    assert '--drop: no column "x"' in items
+    assert '--map question: no column "q"' in items
+    assert '--map options: no column "o"' in items
+
+
+def test_facts(tmp_path: Path, eyetest: Eyetest) -> None:
+    path = jsonl(tmp_path / "b.jsonl", {"id": "1", "question": "Which?", "answer": "x"})
+    facts = ("--fact", "name=Mine", "--fact", "version=2", "--fact", "licence=MIT", "--fact", "source=here")
+    eyetest("import", path, *facts, "--to", tmp_path / "b").fine()
+    manifest = Benchmark(tmp_path / "b").manifest
+    assert (manifest.name, manifest.version, manifest.licence, manifest.source) == ("Mine", "2", "MIT", "here")
+    for fact, told in (("licens=MIT", 'did you mean "licence"?'), ("MIT", "expected KEY=VALUE")):
+        assert told in eyetest("import", path, "--fact", fact, "--to", tmp_path / "c").refused()

@@ -1,0 +1,261 @@
+"""``measure``: runs in, tables out, in four shapes; what it refuses; and that it never measures old scores."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import eyetest as et
+from eyetest.benchmarks import Benchmark
+from eyetest.commands.results import estimates, rendered
+from eyetest.measures import MEASURES
+from eyetest.records import Asked, ImageRef, Item, Response
+from eyetest.results.gather import items_table
+from tests.runs.conftest import Eyetest
+from tests.scoring.test_table import animals, make_bench, make_run, request
+
+REPLIES = {
+    ("eye", "image"): "BBBA",
+    ("eye", "no-image"): "BAAA",
+    ("text", "no-image"): "ABAA",
+}
+"""The gold is B throughout."""
+
+
+def write(path: Path, bench: Benchmark | None, replies: dict[tuple[str, str], str], first: int = 0) -> Path:
+    plan: list[tuple[Asked, str]] = []
+    said: list[Response] = []
+    for (model, modality), letters in replies.items():
+        for i, letter in enumerate(letters):
+            number = first + len(said)
+            plan.append((Asked(item=f"q{i}", model=model, modality=modality), request(number)))  # type: ignore[arg-type]
+            said.append(Response(request=request(number), outcome="answered", text=letter))
+    make_run(path, plan, said, bench)
+    return path
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Benchmark:
+    monkeypatch.chdir(tmp_path)
+    items = [animals(f"q{n}", 1, question=f"Which is {n}?", tags={"core": "pq"[n // 2]}) for n in range(4)]
+    return make_bench(tmp_path / "b", items)
+
+
+@pytest.fixture
+def run(bench: Benchmark, tmp_path: Path) -> Path:
+    return write(tmp_path / "r", bench, REPLIES)
+
+
+def rows(eyetest: Eyetest, *words: object) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(eyetest("measure", *words, "--output", "json").fine())["rows"]
+    return found
+
+
+def test_a_run_that_was_not_scored_is_scored_on_the_way(run: Path, eyetest: Eyetest) -> None:
+    found = rows(eyetest, "accuracy", "r", "--where", "modality=image")
+    assert [(row["model"], row["accuracy"], row["n"]) for row in found] == [("eye", 0.75, 4)]
+    assert (run / "scores/eyetest.parquet").exists()
+
+
+def test_answers_that_came_later_are_measured_too(run: Path, bench: Benchmark, eyetest: Eyetest) -> None:
+    assert len(rows(eyetest, "accuracy", "r")) == 3
+    write(run, bench, {("late", "image"): "BBBB"}, first=100)
+    assert {row["model"] for row in rows(eyetest, "accuracy", "r")} == {"eye", "text", "late"}
+
+
+def test_two_runs_complete_each_other_and_an_answer_in_both_counts_once(
+    bench: Benchmark, tmp_path: Path, eyetest: Eyetest
+) -> None:
+    write(tmp_path / "seeing", bench, {("eye", "image"): "BBBA"})
+    write(tmp_path / "no-image", bench, {("eye", "no-image"): "BAAA"})
+    assert rows(eyetest, "gain", "seeing", "no-image")[0]["gain"] == 0.5
+    assert rows(eyetest, "gain", "seeing", "no-image", "seeing") == rows(eyetest, "gain", "seeing", "no-image")
+    write(tmp_path / "again", bench, {("eye", "image"): "BBAA"})
+    line = eyetest("measure", "gain", "seeing", "no-image", "again").refused()
+    assert (
+        "seeing and again hold different answers to the same question: eye on item 'q2' of b, modality image" in line
+    )
+
+
+def test_bases_come_from_models_yaml(run: Path, tmp_path: Path, eyetest: Eyetest) -> None:
+    (tmp_path / "models.yaml").write_text("eye: {spec: 'scripted:', base: text}\n")
+    row = rows(eyetest, "gain", "r", "--models", "models.yaml")[0]
+    assert (row["gain"], row["leakage"], row["unclipped"], row["base_by"]) == (0.5, 0.0, 0.0, "no-image direct")
+    told = eyetest("measure", "gain", "r")
+    assert "Leakage: not measured (no base language model named)" in told.err
+
+
+def test_four_shapes_of_one_table(run: Path, eyetest: Eyetest) -> None:
+    words = ("measure", "accuracy", "r", "--by", "core")
+    terminal, as_csv, latex = (
+        eyetest(*words, *more).fine() for more in ((), ("--output", "csv"), ("--output", "latex"))
+    )
+    assert terminal.split()[:8] == ["model", "modality", "core", "accuracy", "unread", "n", "clusters", "missing"]
+    assert "0.500 [0.095, 0.905]" in terminal
+    table = list(csv.DictReader(io.StringIO(as_csv)))
+    assert len(table) == 6
+    assert (table[2]["core"], table[2]["accuracy"], table[2]["accuracy_low"]) == ("p", "0.5", "0.09453120573423074")
+    assert latex.startswith("\\begin{tabular}{lllrrrrr}\n\\toprule\nmodel & modality & core & accuracy")
+    assert latex.count("\\\\\n") == 7
+
+
+def test_verdicts_need_no_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.csv").write_text("item,a,b\n1,1,0\n2,1,1\n")
+    eyetest("import", "m.csv", "--to", "r", "--matrix", "item").fine()
+    assert [row["accuracy"] for row in rows(eyetest, "accuracy", "r")] == [1.0, 0.5]
+    assert "have no tags" in eyetest("measure", "accuracy", "r", "--by", "core").refused()
+    assert "--bench" in eyetest("measure", "baselines", "r").refused()
+    assert "nothing is known of the items" in eyetest("measure", "accuracy", "r", "--cluster", "image").refused()
+    assert [row["n"] for row in rows(eyetest, "accuracy", "r", "--where", "score=1")] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("acuracy", "r"), 'did you mean "accuracy"?'),
+        (("accuracy", "nowhere"), "is no run folder"),
+        (("accuracy", "r", "--by", "cor"), 'did you mean "core"?'),
+        (("accuracy", "r", "--where", "modality"), "expected COLUMN=VALUE"),
+        (("accuracy", "r", "--where", "modalty=image"), 'did you mean "modality"?'),
+        (("accuracy", "r", "--where", "modality=imag"), 'did you mean "image"?'),
+        (("accuracy", "r", "--where", "core=z"), "nothing is left"),
+        (("gain", "r", "--set", "no-image"), "expected KEY=VALUE"),
+        (("gain", "r", "--set", "blnd=gray"), 'did you mean "blind"?'),
+        (("accuracy", "r", "--set", "x=1"), "has no settings of its own"),
+        (("items", "r", "--set", "right=most"), "expected a number"),
+        (("items", "r", "--set", "right=nan"), "expected a number"),
+        (("agreement", "r", "--set", "pairs=maybe"), "expected yes or no"),
+        (("accuracy", "r", "--where", "core=z"), "nothing is left; known: p, q"),
+        (("items", "r", "--by", "core"), "items: it has no rows by tag"),
+        (("correlation", "r", "--with", "noise.csv"), "noise.csv is no CSV"),
+        ((), "name a measure"),
+        (("accuracy",), "name a run"),
+        (("accuracy", "r", "--level", "95"), "expected from 0.5 to 0.999"),
+        (("accuracy", "r", "--cluster", "picture"), "--cluster: no tag 'picture'"),
+        (("group-accuracy", "r"), "no item says what group it belongs to"),
+        (("accuracy", "r", "--with", "elo.csv"), "accuracy takes no score from elsewhere"),
+        (("correlation", "r", "--with", "elo.csv"), "elo.csv, line 3"),
+    ],
+)
+def test_bad_input_gets_one_line(run: Path, tmp_path: Path, eyetest: Eyetest, words: Any, part: str) -> None:
+    (tmp_path / "elo.csv").write_text("model,elo\neye,1000\ntext,many\n")
+    (tmp_path / "noise.csv").write_bytes(b"model,elo\n\x88,1\n")
+    assert part in eyetest("measure", *words).refused()
+
+
+def test_the_list_names_every_measure_and_its_settings(eyetest: Eyetest) -> None:
+    told = eyetest("measure", "--list").fine()
+    for name in MEASURES:
+        assert f"\n{name} " in f"\n{told}"
+        assert MEASURES[name].summary in told
+        own = eyetest("measure", name, "--list").fine()
+        for key, (_, about) in MEASURES[name].own.items():
+            assert (f"{key}=" if key != "external" else "--with CSV") in own
+            assert about in own
+
+
+def test_items_that_share_a_image_or_a_group_are_one_cluster() -> None:
+    red, blue = (ImageRef(digit * 64, "png", 8, 8, 80) for digit in "ab")
+    shapes = {"1": (red,), "2": (blue,), "3": (red, blue), "4": (), "5": ()}
+    bench = [
+        animals(name, 1, images=images, group="4" if name == "5" else "", hint="h" if name in "14" else "")
+        for name, images in shapes.items()
+    ]
+
+    def clusters(kind: str) -> set[frozenset[str]]:
+        table = items_table("b", bench, kind)
+        return {frozenset(part.get_column("item")) for _, part in table.group_by("cluster")}
+
+    def sets(*words: str) -> set[frozenset[str]]:
+        return {frozenset(word) for word in words}
+
+    assert clusters("auto") == sets("123", "45")
+    assert clusters("image") == sets("123", "4", "5")
+    assert clusters("group") == sets("1", "2", "3", "45")
+    assert clusters("passage") == sets("14", "2", "3", "5")
+    assert clusters("none") == sets("1", "2", "3", "4", "5")
+    assert items_table("b", bench).get_column("group").to_list() == [None, None, None, "4", "4"]
+
+
+def test_a_run_counts_as_it_was_last_scored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    items = [animals("q0", 1), Item(id="q1", question="Which?", references=("a red fox",))]
+    write(tmp_path / "r", make_bench(tmp_path / "b", items), {("eye", "image"): "BA"})
+    scores = tmp_path / "r/scores/eyetest.parquet"
+    assert rows(eyetest, "accuracy", "r")[0]["n"] == 2
+    before = scores.read_bytes()
+    eyetest("score", "r", "--metric", "cider").fine()
+    told = eyetest("measure", "accuracy", "r")
+    assert "different scales are together here (accuracy, cider)" in told.err
+    assert "--where metric=…" in told.err
+    assert scores.read_bytes() == before
+    eyetest("score", "r").fine()
+    assert "different scales" not in eyetest("measure", "accuracy", "r").err
+    key = make_bench(tmp_path / "key", [animals("q0", 0), items[1]])
+    et.score("r", bench=key)
+    assert rows(eyetest, "accuracy", "r")[0]["accuracy"] == 0
+    key.path.rename(tmp_path / "moved")
+    assert "is scored by the answer key of" in eyetest("measure", "accuracy", "r").refused()
+    write(tmp_path / "s", Benchmark(tmp_path / "b"), {("other", "image"): "BA"})
+    et.score("s", rules="mmmu")
+    et.score("r")
+    told = eyetest("measure", "accuracy", "r", "s")
+    assert "the runs are scored in different ways: r by eyetest, s by mmmu" in told.err
+    (tmp_path / "r/scores/chosen.json").write_text("{")
+    assert "chosen.json is damaged" in eyetest("measure", "accuracy", "r").refused()
+
+
+def test_what_is_left_out_by_a_tag_is_no_guess_either(bench: Benchmark, tmp_path: Path, eyetest: Eyetest) -> None:
+    write(tmp_path / "people", bench, {("human", "image"): "BB"})
+    whole, part = (rows(eyetest, "human", "people", *more)[0] for more in ((), ("--where", "core=p")))
+    assert (whole["guessed"], whole["n"], part["guessed"], part["n"], part["estimate"]) == (2, 4, 0, 2, 1.0)
+    assert rows(eyetest, "baselines", "people", "--where", "core=p,q")[0]["n"] == 4
+    assert rows(eyetest, "baselines", "people", "--where", "item=q0")[0]["n"] == 1
+
+
+def test_a_switch_may_be_turned_off(run: Path, eyetest: Eyetest) -> None:
+    for word in ("no", "False"):
+        found = rows(eyetest, "agreement", "r", "--set", f"pairs={word}")
+        assert found
+        assert "cohen" not in {row["coefficient"] for row in found}
+
+
+def test_a_short_view_hides_no_more_than_the_whole(bench: Benchmark, tmp_path: Path, eyetest: Eyetest) -> None:
+    write(tmp_path / "one", bench, {("eye", "image"): "BBBA"})
+    other = make_bench(tmp_path / "c", [animals(f"q{n}", 1, question=f"What is {n}?") for n in range(4)])
+    write(tmp_path / "two", other, {("eye", "image"): "BAAA"})
+    told = eyetest("measure", "accuracy", "one", "two").fine()
+    assert told.split()[:2] == ["benchmark", "model"]
+    assert told.splitlines()[1].split()[:3] == ["b", "(one)", "eye"]
+
+
+def test_a_model_without_scores_is_shown_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pl.DataFrame({"model": ["dead"], "accuracy": [None], "n": [0]}, schema_overrides={"accuracy": pl.Float64})
+    assert "accuracy" in shown(table)[0]
+    assert shown(table)[1].split() == ["dead", "–", "0"]
+
+
+def test_ranks_are_whole_or_half_numbers() -> None:
+    table = pl.DataFrame({"rank": [1.0, 2.5], "rank_low": [1.0, 1.0], "rank_high": [1.5, 3.0], "score": [0.5, 1.0]})
+    assert [line.split(maxsplit=4) for line in shown(table)[1:]] == [
+        ["1", "[1,", "1.5]", "0.500"],
+        ["2.5", "[1,", "3]", "1.000"],
+    ]
+
+
+def shown(table: pl.DataFrame) -> list[str]:
+    return rendered(estimates(table)).splitlines()
+
+
+def test_answers_about_nothing_are_refused(bench: Benchmark, tmp_path: Path, eyetest: Eyetest) -> None:
+    (tmp_path / "m.csv").write_text("item,a\nz1,1\n")
+    eyetest("import", "m.csv", "--to", "r", "--matrix", "item").fine()
+    eyetest("score", "r", "--bench", "b").fine()
+    assert "no answer is about an item" in eyetest("measure", "accuracy", "r").refused()

@@ -1,0 +1,70 @@
+"""A run against files and against itself, and what is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import eyetest as et
+from tests.runs.conftest import Eyetest
+from tests.scoring.test_table import animals, make_bench
+
+REPLIES = {"q0": "B. dog", "q1": "A dog", "q2": "I cannot see an image.", "q3": "(B)"}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> Path:
+    """Four questions whose gold is dog, a run, and lmms-eval's log of the same replies with its own verdicts."""
+    monkeypatch.chdir(tmp_path)
+    make_bench(tmp_path / "bench", [animals(name, 1) for name in REPLIES])
+    rows = [{"item": name, "model": "m", "text": text} for name, text in REPLIES.items()]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    eyetest("import", "a.jsonl", "--to", "run", "--bench", "bench").fine()
+    read = ("B", "A", "D", "B")
+    log = [
+        {"doc_id": n, "resps": [[text]], "acc": {"answer": "B", "parsed_pred": letter}}
+        for n, (text, letter) in enumerate(zip(REPLIES.values(), read, strict=True))
+    ]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in log))
+    return tmp_path
+
+
+def test_a_run_beside_a_log_of_positions(here: Path) -> None:
+    told = et.reconcile("run", "log.jsonl")
+    assert told.gap == -25.0
+    assert told.frame.select("cause", "rows", "points").rows() == [("reading", 1, -25.0), ("unread", 1, 0.0)]
+    assert told.items.select("item", "a_read", "b_read").rows() == [("q1", "B", "A"), ("q2", "refused", "D")]
+    assert "B is 25.00 points below A" in repr(told)
+    assert "reconciliation" in told._repr_html_()
+
+
+def test_two_rule_sets_of_one_run_and_a_table_each(here: Path, eyetest: Eyetest) -> None:
+    told = json.loads(eyetest("reconcile", "run", "run", "--rules-b", "mmmu", "--to", "gap", "--output", "json").out)
+    assert (told["a"], told["b"], told["gap"]) == (0.75, 0.5, -25.0)
+    assert sum(cause["points"] for cause in told["causes"]) == told["gap"]
+    assert sorted(path.name for path in Path("gap").iterdir()) == ["causes.csv", "items.csv"]
+    assert "add --overwrite" in eyetest("reconcile", "run", "run", "--to", "gap").refused()
+
+
+def test_a_published_score(here: Path) -> None:
+    told = et.reconcile("run", 50.0, rules_b="mmmu")
+    assert told.ways["way"].to_list()[0] == "rules mmmu, unread guessed"
+    assert set(told.ways["gives it"]) == {"by chance", "exact", ""}
+    assert told.frame["points"].sum() == told.gap == -25.0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("run", "nowhere"), "neither a run, a file nor a score"),
+        (("nowhere", "50"), "neither a run nor a file"),
+        (("run", "140"), "is no score"),
+        (("run", "run", "--rules-b", "mmu"), 'did you mean "mmmu"?'),
+        (("run", "run", "--model", "n"), "no answers of 'n'"),
+        (("run", "run", "--where", "asks=cot"), 'did you mean "ask"?'),
+        (("run", "log.jsonl", "--map-b", "gven=acc"), 'did you mean "given"?'),
+        (("run", "run", "--rules-b", "given"), "none of its 4 rows has a score"),
+    ],
+)
+def test_what_is_refused_in_one_line(here: Path, eyetest: Eyetest, words: tuple[str, ...], message: str) -> None:
+    assert message in eyetest("reconcile", *words).refused()

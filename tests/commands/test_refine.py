@@ -1,0 +1,566 @@
+"""``eyetest refine`` as a person uses it: recipes over scripted models, stopped, gone on, asked for more or less."""
+
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from eyetest.benchmarks import Benchmark
+from eyetest.records import Verdict, columns
+from eyetest.runs import Run, read_responses
+from tests.endpoint import Endpoint, failure
+from tests.recipes.benches import (
+    INSPECTORS,
+    MAJORITY,
+    by_item,
+    counts,
+    kept,
+    make_bench,
+    outcome,
+    verdicts,
+    write_yaml,
+)
+from tests.running.benches import hashes
+from tests.runs.conftest import Eyetest
+from tests.scoring.test_table import animals
+from tests.scoring.test_table import make_bench as write_bench
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a benchmark, inspectors and a recipe."""
+    monkeypatch.chdir(tmp_path)
+    make_bench(tmp_path / "b")
+    write_yaml(tmp_path / "models.yaml", INSPECTORS)
+    write_yaml(tmp_path / "recipe.yaml", MAJORITY)
+    return tmp_path
+
+
+USUAL = ("refine", "b", "--recipe", "recipe.yaml", "--models", "models.yaml")
+
+
+def test_what_it_leaves_behind(here: Path, eyetest: Eyetest) -> None:
+    said = eyetest(*USUAL, "--to", "d").fine()
+    frame = verdicts(here / "d")
+    assert tuple(frame.columns) == columns(Verdict)
+    assert frame.get_column("item").to_list() == [f"q{n}" for n in range(40)], "nothing disappears without a verdict"
+    found = by_item(here / "d")
+    assert set(found.values()) >= {"keep", "drop"}
+    assert [item.id for item in kept(here / "d")] == [name for name, verdict in found.items() if verdict == "keep"]
+    total = counts(here / "d")["blind-majority", ""]
+    assert total == (40, *(list(found.values()).count(kind) for kind in ("keep", "drop", "fix", "review")))
+    by_core = counts(here / "d", "core")
+    assert [by_core["blind-majority", core][0] for core in "pq"] == [20, 20]
+    responses = {response.request for response in read_responses(here / "d/run")}
+    for row in frame.iter_rows(named=True):
+        assert set(row["responses"]) <= responses
+        assert row["n"] <= len(row["responses"]) <= 40
+        assert set(json.loads(row["evidence"])["seats"]) == set(INSPECTORS)
+    made = Benchmark(here / "d/benchmark").manifest.lineage[-1]
+    assert (made.step, made.source.split()[0], made.note, made.seed) == ("refine", "small", "blind-majority", 0)
+    assert "calls saved by stopping early" in said
+    assert "blind-majority" in said
+
+
+def test_asking_everything_writes_the_same(here: Path, eyetest: Eyetest) -> None:
+    """With refusals, and calls that fail for good, which leave some verdicts to people."""
+    eyetest(*USUAL, "--to", "early").fine()
+    eyetest(*USUAL, "--to", "full", "--ask-everything").fine()
+    assert outcome(here / "early") == outcome(here / "full")
+    early, full = (len(list(read_responses(here / name / "run"))) for name in ("early", "full"))
+    assert full == 40 * 40
+    assert early < 0.75 * full
+    assert "review" in by_item(here / "early").values(), "no failure left anything open: the test shows too little"
+    eyetest(*USUAL, "--to", "early", "--ask-everything").fine()
+    assert outcome(here / "early") == outcome(here / "full"), "asking the rest later writes the same"
+    assert len(list(read_responses(here / "early/run"))) == full
+
+
+@pytest.mark.parametrize(
+    ("panel", "stage"),
+    [
+        ({"orders": 5}, {"filter": "blind-hits", "keep": {"hits": {"op": "<=", "value": 2}}}),
+        (
+            {"orders": 3, "samples": 3, "sampling": {"temperature": 0.7}},
+            {
+                "filter": "blind-majority",
+                "answers": {"op": ">", "value": 2},
+                "keep": {"hits": {"op": "<", "value": 3}},
+            },
+        ),
+        (
+            {"models": {"i1": {"modality": "gray"}, "i2": {}, "i3": {"ask": "cot"}, "i4": {"shots": "two"}}},
+            {"filter": "blind-hits", "keep": {"hits": {"op": "<=", "value": 2}}},
+        ),
+        (
+            {"samples": 4, "sampling": {"temperature": 0.7}},
+            {"filter": "blind-hits", "keep": {"hits": {"op": "<=", "value": 2}}, "min_answers": 9},
+        ),
+    ],
+)
+def test_early_and_full_are_the_same_for_every_kind_of_panel(
+    here: Path, eyetest: Eyetest, panel: dict[str, Any], stage: dict[str, Any]
+) -> None:
+    panels = {"inspectors": {"size": 4, "modality": "no-image", **panel}}
+    write_yaml(here / "recipe.yaml", {"panels": panels, "stages": [stage | {"panel": "inspectors"}]})
+    models = {name: spec.replace("blind=0.", "blind=0.2") for name, spec in INSPECTORS.items()}
+    write_yaml(here / "models.yaml", models)
+    eyetest(*USUAL, "--to", "early").fine()
+    eyetest(*USUAL, "--to", "full", "--ask-everything").fine()
+    early, full = (len(list(read_responses(here / name / "run"))) for name in ("early", "full"))
+    assert early < full
+    assert outcome(here / "early") == outcome(here / "full")
+    assert set(by_item(here / "full").values()) >= {"keep", "drop"}
+
+
+def test_full_counts_asks_everybody(here: Path, eyetest: Eyetest) -> None:
+    recipe = {**MAJORITY, "stages": [{**MAJORITY["stages"][0], "full_counts": True}]}
+    write_yaml(here / "recipe.yaml", recipe)
+    eyetest(*USUAL, "--to", "d").fine()
+    assert len(list(read_responses(here / "d/run"))) == 40 * 40
+    frame = verdicts(here / "d")
+    assert not frame.get_column("reason").str.contains("settled").any()
+
+
+def test_whose_call_failed_is_left_to_people(here: Path, eyetest: Eyetest) -> None:
+    write_yaml(here / "models.yaml", INSPECTORS | {"i3": "scripted:blind=0.6,dead=0.5,seed=3"})
+    said = eyetest(*USUAL, "--to", "d").fine()
+    waiting = verdicts(here / "d").filter(pl.col("verdict") == "review")
+    assert len(waiting) > 3
+    assert waiting.get_column("reason").str.contains("missing, which could change the verdict").all()
+    assert f"{len(waiting)} items for people (eyetest review d, or d/review/queue.csv" in said
+    assert not set(waiting.get_column("item")) & {item.id for item in kept(here / "d")}
+
+
+def test_what_failed_can_be_asked_again(here: Path, endpoint: Endpoint, eyetest: Eyetest) -> None:
+    """Not by itself: who resumes does not pay again for what is hopeless."""
+    stage = {"filter": "blind-hits", "panel": "p", "keep": {"hits": {"op": "<", "value": 1}}}
+    write_yaml(here / "recipe.yaml", {"panels": {"p": {"size": 1, "modality": "no-image"}}, "stages": [stage]})
+    write_yaml(here / "models.yaml", {"m": f"openai:m@{endpoint.url}"})
+    endpoint.rule = lambda attempt: failure(400, "no") if int(attempt.key, 16) % 4 == 0 else None
+    eyetest(*USUAL, "--to", "d").fine()
+    waiting = list(by_item(here / "d").values()).count("review")
+    assert waiting >= 3
+    endpoint.rule = lambda attempt: None
+    endpoint.forget()
+    eyetest(*USUAL, "--to", "d").fine()
+    assert list(by_item(here / "d").values()).count("review") == waiting
+    assert not endpoint.attempts
+    eyetest(*USUAL, "--to", "d", "--retry-failed").fine()
+    assert "review" not in by_item(here / "d").values()
+    assert len(endpoint.attempts) == waiting
+
+
+# Stopped before the end.
+
+
+def test_a_budget_stops_it_and_the_same_command_goes_on(here: Path, eyetest: Eyetest) -> None:
+    eyetest(*USUAL, "--to", "whole").fine()
+    for _ in range(30):
+        done = eyetest(*USUAL, "--to", "d", "--budget", "calls=100")
+        if done.code == 0:
+            break
+        assert done.code == 2
+        assert "the same command goes on from here" in done.err
+        assert not (here / "d/verdicts.parquet").exists()
+    assert done.code == 0
+    assert outcome(here / "d") == outcome(here / "whole")
+
+
+def test_a_model_that_nobody_can_reach_stops_it_before_the_next_stage(
+    here: Path, endpoint: Endpoint, eyetest: Eyetest
+) -> None:
+    """Otherwise every item would go to people for want of an answer, and the next panel would be paid for nothing."""
+    endpoint.rule = lambda attempt: failure(401, "wrong key")
+    models = {**INSPECTORS, "i3": f"openai:m@{endpoint.url}"}
+    write_yaml(here / "models.yaml", models)
+    done = eyetest(*USUAL, "--to", "d")
+    assert done.code == 2
+    assert "i3 was given up: 401" in done.err
+    assert not (here / "d/verdicts.parquet").exists()
+    endpoint.rule = lambda attempt: None
+    eyetest(*USUAL, "--to", "d").fine()
+    assert by_item(here / "d")
+
+
+def test_a_budget_is_for_all_stages_together(here: Path, endpoint: Endpoint, eyetest: Eyetest) -> None:
+    """Two panels, of which neither alone passes the limit, and a judge."""
+    endpoint.answer = lambda attempt: "NO"
+    write_yaml(here / "models.yaml", {**INSPECTORS, **EYES, "judge": f"openai:judge@{endpoint.url}"})
+    write_yaml(here / "recipe.yaml", LADDER)
+    eyetest(*USUAL, "--to", "whole", *LADDER_PANELS).fine()
+    needed = len(list(read_responses(here / "whole/run")))
+    assert len(endpoint.attempts) >= 3
+    for limit in (130, needed - 1):
+        to = f"d{limit}"
+        done = eyetest(*USUAL, "--to", to, *LADDER_PANELS, "--budget", f"calls={limit}")
+        assert done.code == 2
+        assert f"the limit of {limit} calls is reached" in done.err
+        assert len(list(read_responses(here / to / "run"))) == limit
+        eyetest(*USUAL, "--to", to, *LADDER_PANELS).fine()
+        assert outcome(here / to) == outcome(here / "whole")
+
+
+def test_a_budget_of_money_needs_prices(here: Path, eyetest: Eyetest) -> None:
+    assert "--budget cost=… needs prices" in eyetest(*USUAL, "--to", "d", "--budget", "cost=1").refused()
+    priced = {name: {"spec": spec, "price": {"input": 1_000_000, "output": 0}} for name, spec in INSPECTORS.items()}
+    write_yaml(here / "models.yaml", priced)
+    done = eyetest(*USUAL, "--to", "d", "--budget", "cost=2000")
+    assert done.code == 2
+    spent = sum(response.tokens_in or 0 for response in read_responses(here / "d/run"))
+    assert 0 < spent <= 2000
+
+
+@pytest.mark.parametrize("calls", ["few", "many"])
+def test_a_wrong_key_is_told_however_few_calls_there_are(
+    here: Path, endpoint: Endpoint, eyetest: Eyetest, calls: str
+) -> None:
+    """With all calls in flight at once, none is left when the first one fails."""
+    endpoint.rule = lambda attempt: failure(401, "wrong key")
+    make_bench(here / "tiny", 3)
+    write_yaml(here / "models.yaml", {"m": f"openai:m@{endpoint.url}"})
+    stage = {"filter": "blind-hits", "panel": "p", "keep": {"hits": {"op": "<", "value": 1}}}
+    write_yaml(here / "recipe.yaml", {"panels": {"p": {"size": 1, "modality": "no-image"}}, "stages": [stage]})
+    done = eyetest("refine", "tiny" if calls == "few" else "b", *USUAL[2:], "--to", "d")
+    assert done.code == 2
+    assert "m was given up: 401" in done.err
+    assert not (here / "d/verdicts.parquet").exists()
+
+
+def test_a_dry_run_touches_nothing(here: Path, eyetest: Eyetest) -> None:
+    said = eyetest(*USUAL, "--to", "d", "--dry-run").fine()
+    assert "1,600 calls" in said
+    assert not (here / "d").exists()
+    eyetest(*USUAL, "--to", "d").fine()
+    before = hashes(here / "d")
+    eyetest(*USUAL, "--to", "d", "--dry-run").fine()
+    assert hashes(here / "d") == before
+
+
+# Held out.
+
+
+def test_held_out_inspectors_answer_but_have_no_say(here: Path, eyetest: Eyetest) -> None:
+    write_yaml(here / "models.yaml", INSPECTORS | {"out": "scripted:blind=0.9,seed=9"})
+    said = eyetest(*USUAL, "--to", "d", "--hold-out", "out").fine()
+    write_yaml(here / "models.yaml", INSPECTORS)
+    eyetest(*USUAL, "--to", "without").fine()
+    assert outcome(here / "d") == outcome(here / "without")
+    about = json.loads((here / "d/refine.json").read_text())
+    assert about["panels"]["inspectors"] == {"seats": list(INSPECTORS), "held_out": ["out"]}
+    residual = {(one["who"], one["when"]): one for one in about["residual_blind"]}
+    assert set(residual) == {("panel", "before"), ("panel", "after"), ("held out", "before"), ("held out", "after")}
+    assert residual["held out", "after"]["accuracy"]["n"] == len(kept(here / "d"))
+    assert residual["held out", "before"]["accuracy"]["value"] == pytest.approx(0.9, abs=0.05)
+    assert re.search("held out +after", said)
+    asked = Run(here / "d/run").plan().to_pylist()
+    assert sum(row["model"] == "out" for row in asked) == 40 * 10
+
+
+# Recorded answers.
+
+
+def test_recorded_answers_give_the_verdicts_of_live_ones(here: Path, eyetest: Eyetest) -> None:
+    eyetest(*USUAL, "--to", "live", "--ask-everything").fine()
+    eyetest("refine", "b", "--recipe", "recipe.yaml", "--answers", "live/run", "--to", "recorded").fine()
+    assert by_item(here / "recorded") == by_item(here / "live")
+    frame = verdicts(here / "recorded")
+    assert frame.get_column("n").to_list() != verdicts(here / "live").get_column("n").to_list(), "all answers count"
+    assert kept(here / "recorded") == kept(here / "live")
+
+
+def test_recorded_answers_have_no_judge(here: Path, endpoint: Endpoint, eyetest: Eyetest) -> None:
+    write_yaml(here / "models.yaml", {**INSPECTORS, **EYES, "judge": f"openai:judge@{endpoint.url}"})
+    write_yaml(here / "recipe.yaml", LADDER)
+    eyetest(*USUAL, "--to", "live", *LADDER_PANELS).fine()
+    words = ("refine", "b", "--recipe", "recipe.yaml", "--answers", "live/run", "--to", "d", *LADDER_PANELS[:4])
+    eyetest(*words).fine()
+    left = verdicts(here / "d").filter(stage="zero-pass", verdict="review")
+    assert len(left) >= 3
+    assert set(left.get_column("reason")) == {"nobody answers it, and no judge has said YES or NO"}
+    assert "--panel judges: recorded answers judge nothing" in eyetest(*words, *LADDER_PANELS[4:]).refused()
+
+
+def test_a_model_without_such_answers_is_told(here: Path, eyetest: Eyetest) -> None:
+    for name in ("a", "b"):
+        modality = "no-image-guess" if name == "a" else "image"
+        eyetest("run", "b", "--model", f"{name}=scripted:", "--condition", f"modality={modality}", "--to", "r").fine()
+    panels = {"p": {"size": 2, "modality": "no-image-guess"}}
+    stage = {"filter": "blind-hits", "panel": "p", "keep": {"hits": {"op": "<", "value": 1}}}
+    write_yaml(here / "recipe.yaml", {"panels": panels, "stages": [stage]})
+    words = ("refine", "b", "--recipe", "recipe.yaml", "--answers", "r", "--to", "d", "--panel", "p=a,b")
+    assert "panel p: b answered nothing with modality no-image-guess" in eyetest(*words).refused()
+
+
+def test_answers_that_were_asked_blind_in_other_words_are_heard_and_that_is_said(
+    here: Path, eyetest: Eyetest
+) -> None:
+    for name, modality in (("a", "no-image"), ("b", "gray")):
+        eyetest(
+            "run", "b", "--model", f"{name}=scripted:blind=0.5", "--condition", f"modality={modality}", "--to", "r"
+        ).fine()
+    stage = {"filter": "blind-hits", "panel": "p", "keep": {"hits": {"op": "<", "value": 1}}}
+    write_yaml(here / "recipe.yaml", {"panels": {"p": {"size": 2, "modality": "no-image-guess"}}, "stages": [stage]})
+    said = eyetest("refine", "b", "--recipe", "recipe.yaml", "--answers", "r", "--to", "d").fine()
+    for told in (
+        "a heard as asked no-image, for want of",
+        "b heard as asked gray, for want of answers no-image-guess",
+    ):
+        assert told in said
+        assert told in (here / "d/report.html").read_text()
+
+
+# Several stages.
+
+
+LADDER: dict[str, Any] = {
+    "panels": {
+        "inspectors": {"size": 4, "modality": "no-image"},
+        "contestants": {"size": 2, "modality": "image"},
+        "judges": {"size": 1},
+    },
+    "stages": [
+        {"filter": "blind-hits", "panel": "inspectors", "keep": {"hits": {"op": "<=", "value": 2}}},
+        {
+            "grade": "difficulty",
+            "panel": "contestants",
+            "bands": {"easy": [2, 2], "middle": [1, 1], "hard": [0, 0]},
+            "drop": ["easy"],
+        },
+        {"filter": "zero-pass", "panel": "contestants", "judge": "judges"},
+        {"select": {"per": "core", "count": 2, "balance": ["difficulty"], "short": "keep-all"}},
+    ],
+}
+EYES = {"e1": "scripted:right=0.6,seed=11", "e2": "scripted:right=0.5,seed=12"}
+LADDER_PANELS = ("--panel", "inspectors=i1,i2,i3,i4", "--panel", "contestants=e1,e2", "--panel", "judges=judge")
+
+
+def test_a_whole_recipe(here: Path, endpoint: Endpoint, eyetest: Eyetest) -> None:
+    endpoint.answer = lambda attempt: "NO" if int(attempt.key, 16) % 2 else "I think so.\nYES"
+    write_yaml(here / "models.yaml", {**INSPECTORS, **EYES, "judge": f"openai:judge@{endpoint.url}"})
+    write_yaml(here / "recipe.yaml", LADDER)
+    eyetest(*USUAL, "--to", "d", *LADDER_PANELS).fine()
+    total = counts(here / "d")
+    stages = ["blind-hits", "difficulty", "zero-pass", "select"]
+    assert [stage for stage, _ in total] == stages
+    for before, after in pairwise(stages):
+        assert total[before, ""][1] == total[after, ""][0], "what one stage keeps, the next one gets"
+    judged = by_item(here / "d", "zero-pass")
+    graded = verdicts(here / "d").filter(pl.col("stage") == "difficulty")
+    hard = {row["item"] for row in graded.iter_rows(named=True) if row["hits"] == 0 and row["verdict"] == "keep"}
+    assert {name for name, verdict in judged.items() if verdict != "keep"} <= hard
+    assert len(endpoint.attempts) == len(hard & set(judged))
+    assert {"drop", "review"} <= {judged[name] for name in hard & set(judged)}
+    assert all(len(attempt.images) == 1 for attempt in endpoint.attempts)
+    for item in kept(here / "d"):
+        assert item.tags["difficulty"] in ("middle", "hard")
+    by_band = counts(here / "d", "difficulty")
+    assert by_band["difficulty", "easy"][2] == by_band["difficulty", "easy"][0] > 0, "dropped items have a band too"
+    assert ("zero-pass", "") not in by_band, "every item that reaches a later stage has one"
+    left = {name for name, verdict in by_item(here / "d", "blind-hits").items() if verdict == "keep"}
+    plan = Run(here / "d/run").plan().to_pylist()
+    assert {row["item"] for row in plan if row["model"] == "e1"} == left, "a later panel sees only what is left"
+    asked, stored = len(endpoint.attempts), len(list(read_responses(here / "d/run")))
+    first = outcome(here / "d")
+    eyetest(*USUAL, "--to", "d", *LADDER_PANELS).fine()
+    assert outcome(here / "d") == first
+    assert len(endpoint.attempts) == asked, "a judge is asked once"
+    assert len(list(read_responses(here / "d/run"))) == stored, "nothing is asked again"
+
+
+def test_a_cut_off_from_the_data_is_written_down(here: Path, eyetest: Eyetest) -> None:
+    """Of right and wrong answers there is one cut-off, so that the recipe does as it did with the usual one."""
+    write_yaml(here / "models.yaml", {**INSPECTORS, **EYES})
+    panels = {name: panel for name, panel in LADDER["panels"].items() if name != "judges"}
+    grade = LADDER["stages"][1]
+    for name, stage in (("usual", grade), ("chosen", {**grade, "best_cut": ["accuracy"]})):
+        write_yaml(here / "recipe.yaml", {"panels": panels, "stages": [LADDER["stages"][0], stage]})
+        done = eyetest(*USUAL, "--to", name, *LADDER_PANELS[:4])
+        done.fine()
+    assert by_item(here / "chosen", "difficulty") == by_item(here / "usual", "difficulty")
+    line = "accuracy is right from 1 on, which tells"
+    assert line in done.err
+    assert line in (here / "chosen/refine.json").read_text()
+
+
+def test_a_recipe_that_leaves_nothing(here: Path, eyetest: Eyetest) -> None:
+    write_yaml(here / "models.yaml", dict.fromkeys((*INSPECTORS, *EYES), "scripted:blind=1,right=1"))
+    stages = [LADDER["stages"][0], LADDER["stages"][1], {"select": {"count": 2, "short": "keep-all"}}]
+    panels = {name: panel for name, panel in LADDER["panels"].items() if name != "judges"}
+    write_yaml(here / "recipe.yaml", {"panels": panels, "stages": stages})
+    said = eyetest(*USUAL, "--to", "d", *LADDER_PANELS[:4]).fine()
+    assert "no item is left, so no benchmark was written" in said
+    assert set(by_item(here / "d").values()) == {"drop"}
+    assert counts(here / "d")["difficulty", ""] == (0, 0, 0, 0, 0)
+    assert not (here / "d/benchmark").exists()
+
+
+def test_a_benchmark_of_an_earlier_run_does_not_outlive_its_verdicts(here: Path, eyetest: Eyetest) -> None:
+    eyetest(*USUAL, "--to", "d").fine()
+    assert (here / "d/benchmark").exists()
+    strict = {**MAJORITY["stages"][0], "keep": {"hits": {"op": ">", "value": 3}}}
+    write_yaml(here / "models.yaml", dict.fromkeys(INSPECTORS, "scripted:blind=0"))
+    write_yaml(here / "recipe.yaml", {**MAJORITY, "stages": [strict]})
+    eyetest(*USUAL, "--to", "d").fine()
+    assert set(by_item(here / "d").values()) == {"drop"}
+    assert not (here / "d/benchmark").exists()
+
+
+def _spread_panel(here: Path, size: int) -> None:
+    models = {f"m{n}": f"scripted:right={0.1 + 0.08 * n},seed={n}" for n in range(size)}
+    write_yaml(here / "models.yaml", models)
+
+
+def test_select_by_information(here: Path, eyetest: Eyetest) -> None:
+    _spread_panel(here, 10)
+    done = eyetest("refine", "b", "--recipe", "information", "--models", "models.yaml", "--to", "d")
+    done.fine()
+    assert len(kept(here / "d")) == 20
+    reasons = dict(verdicts(here / "d").select("item", "reason").iter_rows())
+    worth = {name: float(reason.rpartition(" ")[2]) for name, reason in reasons.items()}
+    taken = {item.id for item in kept(here / "d")}
+    assert min(worth[name] for name in taken) >= max(worth[name] for name in worth if name not in taken)
+    for told in ("of these rightly", "τ with the held-out items", "to the panel itself they seem"):
+        assert told in done.err
+        assert told in (here / "d/refine.json").read_text()
+        assert told in (here / "d/report.html").read_text()
+
+
+def test_information_of_eight_models_is_refused_before_anybody_is_asked(here: Path, eyetest: Eyetest) -> None:
+    _spread_panel(here, 9)
+    words = ("refine", "b", "--recipe", "information", "--models", "models.yaml", "--to", "d")
+    said = eyetest(*words, "--hold-out", "m8").refused()
+    assert "at least 9 models, not 8 (fewer cannot hold three out" in said
+    assert "select at random" in said
+    assert not (here / "d").exists()
+
+
+def test_chance_aware_with_its_held_out_inspector(here: Path, eyetest: Eyetest) -> None:
+    write_yaml(here / "models.yaml", {f"m{n}": f"scripted:blind=0.25,seed={n}" for n in range(5)})
+    said = eyetest("refine", "b", "--recipe", "chance-aware", "--models", "models.yaml", "--to", "d").fine()
+    assert list(by_item(here / "d").values()).count("keep") >= 38, "guessers answer nothing"
+    assert re.search("held out +after", said)
+    p = verdicts(here / "d").get_column("p")
+    assert p.null_count() == 0
+
+
+@pytest.mark.parametrize(
+    ("select", "message"),
+    [
+        (
+            {"per": "cor", "count": 2},
+            "the stage select needs the tag cor, which the benchmark has not; its tags are core, number",
+        ),
+        (
+            {"per": "core", "count": 2, "balance": ["axis"]},
+            "the stage select needs the tag axis, which the benchmark has not",
+        ),
+        ({"per": "core", "count": 21}, 'the stage select: cannot take 21 of core "p": 20 are left, 1 short'),
+        ({"total": 41}, "the stage select: cannot take 41 of all items: 40 are left"),
+    ],
+)
+def test_a_selection_that_cannot_be_met_is_told_before_anybody_is_asked(
+    here: Path, eyetest: Eyetest, select: dict[str, Any], message: str
+) -> None:
+    write_yaml(here / "recipe.yaml", {**MAJORITY, "stages": [*MAJORITY["stages"], {"select": select}]})
+    assert message in eyetest(*USUAL, "--to", "d").refused()
+    assert not (here / "d").exists()
+
+
+def test_too_few_items_are_left(here: Path, eyetest: Eyetest) -> None:
+    """The verdicts so far are there to be looked at; the benchmark is not."""
+    write_yaml(here / "recipe.yaml", {**MAJORITY, "stages": [*MAJORITY["stages"], {"select": {"total": 40}}]})
+    done = eyetest(*USUAL, "--to", "d")
+    assert done.code == 2
+    assert "cannot take 40 of all items" in done.err
+    assert set(by_item(here / "d", "blind-majority").values()) >= {"keep", "drop"}
+    assert list(counts(here / "d")) == [("blind-majority", "")]
+    assert not (here / "d/benchmark").exists()
+
+
+# What it refuses, and what it prints.
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--recipe", "recipe.yaml"), "the recipe needs answers: --models FILE asks models, --answers RUN"),
+        (("--recipe", "recipe.yml", "--models", "models.yaml"), 'no recipe "recipe.yml"'),
+        (("--recipe", "mmstar", "--models", "models.yaml"), "panel inspectors has 8 seats, not 4"),
+        (("--recipe", "recipe.yaml", "--models", "nowhere.yaml"), "nowhere.yaml"),
+        (("--recipe", "recipe.yaml", "--models", "models.yaml", "--panel", "i1,i2"), "expected NAME=MODEL,MODEL"),
+        (("--recipe", "recipe.yaml", "--models", "models.yaml", "--panel", "x=i1"), 'no panel "x"'),
+        (("--recipe", "recipe.yaml", "--models", "models.yaml", "--hold-out", "i9"), "i9 is on no panel"),
+        (("--recipe", "recipe.yaml", "--answers", "nowhere"), "nowhere is no run folder"),
+        (("--recipe", "recipe.yaml", "--answers", "r", "--dry-run"), "--dry-run"),
+        (("--recipe", "recipe.yaml", "--answers", "r"), "panel inspectors has 4 seats, not 1"),
+        (("--recipe", "recipe.yaml", "--answers", "r", "--panel", "x=i1"), 'no panel "x"'),
+    ],
+)
+def test_what_it_refuses(here: Path, eyetest: Eyetest, words: tuple[str, ...], message: str) -> None:
+    if "r" in words:
+        eyetest("run", "b", "--model", "i1=scripted:", "--condition", "no-image", "--to", "r", "--limit", 2).fine()
+    assert message in eyetest("refine", "b", "--to", "d", *words).refused()
+    assert not (here / "d").exists()
+
+
+def test_it_does_not_write_into_a_folder_of_somebody_else(here: Path, eyetest: Eyetest) -> None:
+    (here / "d").mkdir()
+    (here / "d/thesis.tex").write_text("x")
+    assert '"thesis.tex", which is not part of a refinement' in eyetest(*USUAL, "--to", "d").refused()
+    assert "is a file" in eyetest(*USUAL, "--to", "models.yaml").refused()
+
+
+def test_another_benchmark_is_not_mixed_in(here: Path, eyetest: Eyetest) -> None:
+    eyetest(*USUAL, "--to", "d").fine()
+    make_bench(here / "other", 5)
+    told = eyetest("refine", "other", *USUAL[2:], "--to", "d").refused()
+    assert "holds answers to another benchmark" in told
+
+
+def test_as_json(here: Path, eyetest: Eyetest) -> None:
+    found = json.loads(eyetest(*USUAL, "--to", "d", "--output", "json").out)
+    assert found["kept"] == len(kept(here / "d"))
+    assert [step["stage"] for step in found["funnel"]] == ["blind-majority"]
+    assert found["paused"] == ""
+
+
+KNOWN = {"eye": 10, "text": 2}
+
+
+def test_leaks_are_found_in_recorded_answers_where_it_is_said_whose_base_is_whose(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest
+) -> None:
+    """Eye knows the first ten of thirty items, and its language model the first two of them."""
+    monkeypatch.chdir(tmp_path)
+    write_bench(tmp_path / "b", [animals(f"{n:02}", 1, question=f"Which is {n}?") for n in range(30)])
+    options, rows = "ABCD"[: len(animals("x", 1).choices)], ["item,model,sample,text"]
+    for n in range(30):
+        for sample in range(10):
+            guess = options[(3 * n + sample) % len(options)]
+            rows += [
+                f"{n:02},eye,{sample},{'B' if n < 10 else guess}",
+                f"{n:02},text,{sample},{'B' if n < 2 else guess}",
+            ]
+    (tmp_path / "m.csv").write_text("\n".join(rows) + "\n")
+    eyetest("import", "m.csv", "--to", "r", "--fill", "modality=no-image", "--bench", "b").fine()
+    (tmp_path / "recipe.yaml").write_text(
+        "panels: {pairs: {size: 2, modality: no-image, samples: 10}}\nstages: [{filter: leaks, panel: pairs}]\n"
+    )
+    (tmp_path / "models.yaml").write_text("eye: {spec: 'scripted:', base: text}\n")
+    for more, first in (((), 0), (("--models", "models.yaml"), 2)):
+        eyetest("refine", "b", "--recipe", "recipe.yaml", "--answers", "r", "--to", f"d{first}", *more).fine()
+        table = pl.read_parquet(tmp_path / f"d{first}/verdicts.parquet").filter(pl.col("verdict") == "drop")
+        assert sorted(table["item"]) == [f"{n:02}" for n in range(first, 10)]
+
+
+def test_a_recipe_without_panels_asks_for_no_models(here: Path, eyetest: Eyetest) -> None:
+    write_yaml(
+        here / "probes.yaml",
+        {"about": "x", "seed": 1, "stages": [{"filter": "probe", "probe": "malformed", "then": "drop"}]},
+    )
+    assert eyetest("refine", "b", "--recipe", "probes.yaml", "--to", "d").fine().startswith("stage")

@@ -1,0 +1,106 @@
+"""One model writes distractors, another checks them; both are asked once, and strictly read."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from eyetest.benchmarks import Benchmark
+from eyetest.records import OptionProvenance
+from eyetest.reform.distractors.written import read_list, read_verdicts
+from tests.endpoint import Attempt, Endpoint, Reply
+from tests.runs.conftest import Eyetest
+
+WRITTEN = {
+    "Who is {it}?": ["Grace Hopper", "ADA LOVELACE", "Marie Curie", "Lise Meitner", "Emmy Noether"],
+    "Where was it?": ["in Bonn", "in Rome", "in Oslo"],
+    "Which one?": "I would rather not",
+}
+VERDICTS = {"Who is {it}?": "1: WRONG\n2: RIGHT\n3: wrong\n4: **WRONG**", "Where was it?": "1: WRONG\n2: WRONG"}
+
+
+def answer(attempt: Attempt) -> str:
+    question = next(question for question in WRITTEN if f"Question: {question}\n" in attempt.question)
+    if "Proposed:" in attempt.question:
+        return VERDICTS[question]
+    written = WRITTEN[question]
+    return written if isinstance(written, str) else f"```json\n{json.dumps(written)}\n```"
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    rows = [
+        {"id": "ada", "question": "Who is {it}?", "answers": ["Ada Lovelace", "Lady Lovelace"]},
+        {"id": "where", "question": "Where was it?", "answers": ["in Paris"]},
+        {"id": "which", "question": "Which one?", "answers": ["the red one"]},
+        {"id": "yes", "question": "Is it?", "answers": ["yes"]},
+    ]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "own.yaml").write_text(
+        "{name: own, dimension: VGR, task: t, reader: table, reformer: open-answers, "
+        "read: {fields: {id: id, question: question, answers: answers}}}"
+    )
+    return tmp_path
+
+
+def words(folder: Path, endpoint: Endpoint, *more: object) -> tuple[object, ...]:
+    specs = [f"openai:{name}@{endpoint.url}" for name in ("writer", "checker")]
+    return (
+        *("reform", folder / "own.yaml", "-a", folder / "rows.jsonl", "--to", folder / "bench"),
+        *("--writer", specs[0], "--checker", specs[1], *more),
+    )
+
+
+def test_what_passes_the_checker_becomes_options(eyetest: Eyetest, endpoint: Endpoint, dataset: Path) -> None:
+    endpoint.answer = answer
+    said = eyetest(*words(dataset, endpoint)).fine()
+    for part in ("3 distractors of 3 questions by writer, checked by checker", "right as well: 1", "no list: 1"):
+        assert part in said
+    items = {item.id: item for item in Benchmark(dataset / "bench")}
+    made = {choice.text: choice.provenance for choice in items["ada"].choices if not choice.correct}
+    assert set(made) == {"Grace Hopper", "Lise Meitner", "Emmy Noether"}
+    assert set(made.values()) == {OptionProvenance(author="writer", checked_by=("checker",))}
+    assert [choice.text for choice in items["where"].choices if not choice.correct][:1]
+    assert not {"in Bonn", "in Rome"} & {choice.text for choice in items["where"].choices}
+    asked = len(endpoint.attempts)
+    assert asked == 5
+    eyetest(*words(dataset, endpoint, "--overwrite")).fine()
+    assert len(endpoint.attempts) == asked
+
+
+def test_an_interrupted_reform_asks_only_for_what_is_left(
+    eyetest: Eyetest, endpoint: Endpoint, dataset: Path
+) -> None:
+    endpoint.answer = answer
+    endpoint.rule = lambda attempt: (
+        Reply(404, {"error": {"message": "no such model"}}) if "Proposed:" in attempt.question else None
+    )
+    assert "no such model" in eyetest(*words(dataset, endpoint)).refused()
+    assert not (dataset / "bench").exists()
+    written = [attempt for attempt in endpoint.attempts if "Proposed:" not in attempt.question]
+    endpoint.rule = lambda attempt: None
+    endpoint.forget()
+    eyetest(*words(dataset, endpoint)).fine()
+    assert len(written) == 3
+    assert all("Proposed:" in attempt.question for attempt in endpoint.attempts)
+
+
+def test_mistakes_are_told_before_anything_is_asked(eyetest: Eyetest, endpoint: Endpoint, dataset: Path) -> None:
+    assert "name both" in eyetest(*words(dataset, endpoint)[:-2]).refused()
+    spec = f"openai:writer@{endpoint.url}"
+    assert "cannot check its own options" in eyetest(*words(dataset, endpoint)[:-1], spec).refused()
+    assert "exclude options of a model" in eyetest(*words(dataset, endpoint, "--set", "sources=[pool]")).refused()
+    assert not endpoint.attempts
+
+
+@pytest.mark.parametrize("reply", ["", "[]", "a, b", '["a", 1]', '["a"', 'Sure: ["a"]', '{"a": 1}', "null"])
+def test_what_is_no_list_of_texts_is_refused(reply: str) -> None:
+    assert read_list(reply) is None
+
+
+@pytest.mark.parametrize(
+    "reply", ["", "1: WRONG", "1: WRONG\n1: WRONG", "1: WRONG\n2: fine", "1: WRONG\n2: RIGHT\nDone."]
+)
+def test_verdicts_that_are_not_one_for_each_are_refused(reply: str) -> None:
+    assert read_verdicts(reply, 2) is None
+    assert read_verdicts("2) odd\n1. Same - it is there", 2) == [("SAME", "it is there"), ("ODD", "")]

@@ -1,0 +1,259 @@
+"""``report``: one page out of runs, refinements and benchmarks; figures and tables for a paper; what it refuses."""
+
+import base64
+import csv
+import io
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from PIL import Image
+
+import eyetest as et
+from eyetest.benchmarks import Benchmark, BenchmarkWriter, export_benchmark
+from eyetest.records import Choice, Item, Manifest
+from eyetest.reports import FIGURES
+from tests.cli.test_docs import commands
+from tests.conftest import ROOT, png
+from tests.reports.conftest import browse as browse
+from tests.reports.pages import HOSTILE, Browse, Tags
+from tests.runs.conftest import Eyetest
+from tests.support.accessibility import check_accessible
+from tests.support.browser import Browser
+from tests.support.command import call, call_narrowly
+from tests.support.drawn import draw_benchmark
+
+OF_SUITES = {"dialogue", "dimensions", "format-hits", "options"}
+"""Figures of what this run has none of: dialogues, dimensions, several ways to give examples, fewer options."""
+DRAWN = {name: figure for name, figure in FIGURES.items() if name not in OF_SUITES and not figure.part}
+"""The others; a part of figures that are about weighed choices is not spoken of where there are none."""
+MODELS = """
+base: {spec: "scripted:right=0.3,blind=0.3,seed=9"}
+alpha: {spec: "scripted:right=0.8,blind=0.45,seed=1,refuse=0.05", base: base}
+beta: {spec: "scripted:right=0.6,blind=0.4,seed=2,dead=0.02,style=sentence", base: base}
+gamma: {spec: "scripted:right=0.5,blind=0.5,seed=3,style=cot", base: base}
+"""
+RECIPE = """
+panels: {inspectors: {size: 4, modality: no-image-guess, orders: 6}}
+stages: [{filter: chance-aware, panel: inspectors, rate: 0.3}]
+"""
+SERVED = "http://127.0.0.1:8765/?"
+_CSV = "data:text/csv;base64,"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A drawn benchmark, a run over it, a refinement of it."""
+    place = tmp_path_factory.mktemp("report")
+    draw_benchmark(place / "bench", items=60, seed=3)
+    (place / "models.yaml").write_text(MODELS)
+    (place / "recipe.yaml").write_text(RECIPE)
+    asked = ("--condition", "modality=image/no-image+order=0/1", "--to", place / "run")
+    call("run", place / "bench", "--models", place / "models.yaml", *asked).fine()
+    refined = ("--models", place / "models.yaml", "--to", place / "refined")
+    call("refine", place / "bench", "--recipe", place / "recipe.yaml", *refined).fine()
+    return place
+
+
+@pytest.fixture(scope="module")
+def whole(place: Path) -> Path:
+    """The page of everything, with its figures and tables."""
+    (place / "elo.csv").write_text("model,elo\nalpha,1200\nbeta,1100\ngamma,1000\n")
+    out = ("--page", place / "page.html", "--figures", place / "paper/figures", "--tables", place / "paper/tables")
+    call("report", place / "run", place / "refined", "--with", place / "elo.csv", *out).fine()
+    return place
+
+
+def words_of(page: Path) -> str:
+    return " ".join(" ".join(Tags(page.read_text()).words).split())
+
+
+def test_the_whole_story_is_told_in_order(whole: Path) -> None:
+    words = words_of(whole / "page.html")
+    chapters = ["Models and conditions", "Scores"]
+    chapters += [figure.title for figure in sorted(DRAWN.values(), key=lambda figure: figure.place)]
+    page = (whole / "page.html").read_text()
+    parts = (*chapters, "Removed items, and what models answered", "Method")
+    places = [page.index(f">{title}</h") for title in parts]
+    assert places == sorted(places)
+    missing = re.findall("<dt>(.*?)</dt>", page.rpartition("Not on this page")[2])
+    assert sorted(missing) == sorted(FIGURES[name].title for name in OF_SUITES)
+    assert "60 items · 4 models · scores with the image, direct answer" in words
+    for told in ("The best with the image is alpha, ", "seeing adds", "mean leakage", "blind answers right, p ="):
+        assert told in words, told
+
+
+def test_it_can_be_made_again(whole: Path) -> None:
+    words = words_of(whole / "page.html")
+    fingerprint = Benchmark(whole / "bench").manifest.fingerprint
+    for told in ("eyetest report", "--with", "rules eyetest/", "seed 0", "resamples 2,000", "eyetest 0", fingerprint):
+        assert told in words, told
+    assert "scripted:" not in words  # where a model was reached stays at home
+
+
+def test_the_page_stands_alone(whole: Path) -> None:
+    page = (whole / "page.html").read_text()
+    tags = Tags(page)
+    tags.check_inert(_CSV, SERVED)
+    targets = Counter(tags.values("id"))
+    assert {value[1:] for value in tags.values("href") if value.startswith("#")} <= targets.keys()
+    assert set(targets.values()) == {1}
+    assert "default-src 'none'" in "".join(tags.values("content"))
+    assert page.count('class="plot"') == len(DRAWN)
+
+
+def test_what_fell_is_shown_with_what_was_said(whole: Path) -> None:
+    page = (whole / "page.html").read_text()
+    verdicts = pl.read_parquet(whole / "refined/verdicts.parquet").filter(pl.col("verdict") == "drop")
+    assert len(verdicts) > 2
+    assert page.count('<article class="item">') >= 3
+    assert page.count('<ul class="said">') == page.count('<article class="item">')
+    assert "alpha, no-image-guess:" in words_of(whole / "page.html")
+    assert "The answer is" in page
+    assert len(Tags(page).images) >= 3
+
+
+def test_every_figure_has_its_numbers(whole: Path) -> None:
+    found = Tags((whole / "page.html").read_text())
+    names = [value for value in found.values("download") if value != "headline.csv"]
+    assert set(names) == {f"{name}.csv" for name in DRAWN}
+    embedded = [value for value in found.values("href") if value.startswith("data:text/csv")]
+    texts = {base64.b64decode(value.partition(",")[2]).decode() for value in embedded}
+    assert {(whole / f"paper/figures/{name}.csv").read_text() for name in DRAWN} <= texts
+
+
+def test_figures_for_a_paper(whole: Path) -> None:
+    files = {path.name for path in (whole / "paper/figures").iterdir()}
+    assert files == {f"{name}.{end}" for name in DRAWN for end in ("svg", "png", "csv")}
+    for name in DRAWN:
+        assert (whole / f"paper/figures/{name}.svg").read_text().startswith("<svg")
+        with Image.open(whole / f"paper/figures/{name}.png") as image:
+            assert image.width > 600
+    rows = list(csv.DictReader(io.StringIO((whole / "paper/figures/modality.csv").read_text())))
+    assert [row["series"] for row in rows] == ["alpha", "base", "beta", "gamma"]
+    assert float(rows[0]["gain_low"]) < float(rows[0]["gain"]) < float(rows[0]["gain_high"])
+
+
+def test_tables_for_a_paper(whole: Path) -> None:
+    latex = (whole / "paper/tables/headline.tex").read_text()
+    assert latex.startswith(r"\begin{tabular}")
+    assert latex.index("alpha") < latex.index("base &")
+    assert "| model | accuracy |" in (whole / "paper/tables/headline.md").read_text()
+    assert {path.stem for path in (whole / "paper/tables").iterdir()} <= {*FIGURES, "headline"}
+
+
+def test_a_browser_opens_it_in_silence(whole: Path, browse: Browse) -> None:
+    document, said, asked = browse(whole / "page.html")
+    assert "<h2>Method</h2>" in document
+    assert (said, asked) == ([], [])
+
+
+def test_anybody_can_use_it(whole: Path, browser: Browser) -> None:
+    check_accessible(browser, whole / "page.html", dark=False)
+
+
+def test_a_run_alone_says_what_else_would_be_told(place: Path, tmp_path: Path, eyetest: Eyetest) -> None:
+    eyetest("report", place / "run", "--page", tmp_path / "page.html", "--by", "task", "--resamples", 100).fine()
+    words = words_of(tmp_path / "page.html")
+    assert "Not on this page" in words
+    assert "no refinement was given. It takes a refinement: name the folder that eyetest refine wrote." in words
+    assert "--with CSV" in words
+    assert "Removed items" not in words
+    assert not [item.id for item in Benchmark(place / "bench") if item.question in words]
+    line = eyetest("report", place / "run", "--page", tmp_path / "page.html").refused()
+    assert "is already there" in line
+
+
+def test_answers_that_a_run_and_a_refinement_share_count_once(place: Path, tmp_path: Path, eyetest: Eyetest) -> None:
+    asked = ("--condition", "no-image-guess+order=0,no-image-guess+order=1", "--to", tmp_path / "same")
+    eyetest("run", place / "bench", "--models", place / "models.yaml", *asked).fine()
+    both, page = (tmp_path / "same", place / "refined"), tmp_path / "page.html"
+    eyetest("report", *both, "--page", page, "--resamples", 100).fine()
+    alone = et.results(place / "refined/run").scores.collect()
+    together = et.results(tmp_path / "same", place / "refined/run").scores.collect()
+    assert len(together) == len(alone) > 0
+
+
+def test_a_benchmark_alone(place: Path, tmp_path: Path, eyetest: Eyetest) -> None:
+    eyetest("report", place / "bench", "--page", tmp_path / "page.html", "--figures", tmp_path / "f").fine()
+    words = words_of(tmp_path / "page.html")
+    assert "60 items; no model was asked yet." in words
+    assert "name a run beside the benchmark" in words
+    assert "composition.svg" in {path.name for path in (tmp_path / "f").iterdir()}
+    first = (tmp_path / "page.html").read_bytes()
+    again = ("--page", tmp_path / "page.html", "--figures", tmp_path / "f")
+    eyetest("report", place / "bench", *again, "--overwrite").fine()
+    assert (tmp_path / "page.html").read_bytes().replace(b" --overwrite", b"") == first
+
+
+def test_the_verdicts_of_an_audit_fill_the_gallery(tmp_path: Path, eyetest: Eyetest) -> None:
+    """Every text of the benchmark is an attack, and all of it is shown."""
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="".join(HOSTILE))) as writer:
+        image = writer.images.put(png())
+        for number, text in enumerate(HOSTILE * 2):
+            choices = (Choice(text, correct=True), Choice("nan"))
+            tags = {"core": text}
+            writer.add(Item(id=f"{number} {text}", question=text, choices=choices, images=(image,), tags=tags))
+    eyetest("audit", tmp_path / "b", "--probe", "malformed", "--verdicts-to", tmp_path / "v.parquet").fine()
+    pairs = list(zip(HOSTILE, reversed(HOSTILE), strict=True))
+    said = [(item.id, who, text) for item in Benchmark(tmp_path / "b") for who, text in pairs]
+    pl.DataFrame(said, schema=["item", "model", "text"], orient="row").write_parquet(tmp_path / "a.parquet")
+    eyetest("import", tmp_path / "a.parquet", "--to", tmp_path / "r", "--bench", tmp_path / "b").fine()
+    page = tmp_path / "page.html"
+    eyetest("report", tmp_path / "r", "--verdicts", tmp_path / "v.parquet", "--page", page).fine()
+    shown = Tags(page.read_text())
+    shown.check_inert(_CSV, SERVED)
+    assert page.read_text().count("</style>") == 2
+    assert "\x00" not in page.read_text()
+    words = "".join(shown.words)
+    for text in HOSTILE[:7]:
+        assert text in words
+    assert page.read_text().count('<article class="item">') == 16
+    assert page.read_text().count('<ul class="said">') == 16
+    eyetest("report", tmp_path / "b", "--verdicts", tmp_path / "v.parquet", "--page", page, "--gallery", 0,
+            "--overwrite").fine()  # fmt: skip
+    assert '<article class="item">' not in page.read_text()
+
+
+def test_what_it_refuses(place: Path, tmp_path: Path, eyetest: Eyetest) -> None:
+    page = ("--page", tmp_path / "page.html")
+    assert "does not exist" in eyetest("report", tmp_path / "nowhere", *page).refused()
+    (tmp_path / "nothing").mkdir()
+    assert "no run, no refinement" in eyetest("report", tmp_path / "nothing", *page).refused()
+    draw_benchmark(tmp_path / "above/benchmark", items=20, seed=3)
+    assert f"name {tmp_path / 'above/benchmark'}" in eyetest("report", tmp_path / "above", *page).refused()
+    assert "one refinement" in eyetest("report", place / "refined", place / "refined", *page).refused()
+    assert 'did you mean "task"?' in eyetest("report", place / "run", "--by", "tasks", *page).refused()
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged/refine.json").write_text("{}")
+    assert "without its funnel.csv" in eyetest("report", tmp_path / "damaged", *page).refused()
+    (tmp_path / "damaged/funnel.csv").write_text("nonsense")
+    assert "funnel.csv is damaged" in eyetest("report", tmp_path / "damaged", *page).refused()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/notes.txt").write_text("somebody's")
+    line = eyetest("report", place / "run", *page, "--figures", tmp_path / "mine", "--overwrite").refused()
+    assert "notes.txt" in line
+    assert not (tmp_path / "page.html").exists()
+    assert (tmp_path / "mine/notes.txt").read_text() == "somebody's"
+
+
+def test_the_documentation_holds(place: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
+    monkeypatch.chdir(place)
+    (place / "elo.csv").write_text("model,elo\nalpha,1200\nbeta,1100\ngamma,1000\n")
+    export_benchmark(Benchmark(place / "bench"), "vlmevalkit", place / "mine.tsv")
+    given = commands("reports.md")
+    assert [words[0] for words in given] == ["report"] * 5
+    for words in given[-3:]:  # the first two are those of other tests
+        call_narrowly(*words, "--resamples", 100).fine()
+    docs = (ROOT / "docs/reports.md").read_text()
+    for name in FIGURES:
+        assert f"| `{name}` |" in docs, name
+    notebook, figure = re.findall(r"```python\n(.*?)```", docs, re.DOTALL)
+    space: dict[str, Any] = {}
+    exec(notebook, space)
+    assert space["drawn"].to_dict()
+    exec(figure, space)
+    assert space["FIGURE"].draw(pl.DataFrame({"group": ["a"], "items": [2]})).to_dict()

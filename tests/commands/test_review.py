@@ -1,0 +1,128 @@
+"""What the commands around a review say: links, who is out, how far everybody is, and what is wrong in one line."""
+
+import json
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import eyetest as et
+from eyetest.recipes.reviews import ReviewSettings, find_review, open_review
+from tests.recipes.benches import make_bench
+from tests.runs.conftest import Eyetest
+from tests.studio.project.reviews import people, say
+from tests.support.command import call_narrowly
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    make_bench(tmp_path / "b", 4)
+    project, _ = open_review([tmp_path / "b"], ReviewSettings(rounds="2"))
+    project.keep_address("http://127.0.0.1:8765")
+    project.close()
+    return tmp_path
+
+
+def decide_all(folder: Path, **kinds: str) -> None:
+    """Each of some people says one thing of every item that they get."""
+    with find_review(folder) as project:
+        for name, kind in kinds.items():
+            (person,) = people(project, name)
+            while (task := project.next_task(person)) is not None:
+                say(project, person, task, kind, reason="blurred" if kind == "drop" else "")  # type: ignore[arg-type]
+
+
+def test_an_invitation(here: Path, eyetest: Eyetest) -> None:
+    told = eyetest("review", "invite", "Ann", "--on", "b")
+    assert (told.code, "the link of Ann, valid for 30 days" in told.err) == (0, True)
+    link = told.out.strip()
+    assert re.fullmatch(r"http://127\.0\.0\.1:8765/enter/[\w-]{43}", link)
+    with find_review(here / "b") as project:
+        assert project.enter(link.rpartition("/")[2], None).session.person.name == "Ann"
+    assert "the link of Ann is withdrawn" in eyetest("review", "invite", "Ann", "--on", "b-review", "--revoke").fine()
+    with find_review(here / "b") as project:
+        assert project.people()[0].revoked
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("invite", "ann", "--on", "nothing"), "nothing does not exist"),
+        (
+            ("invite", "ann", "--on", "b", "--role", "judge"),
+            "--role: no role 'judge'; known: adjudicator, admin, reader",
+        ),
+        (("invite", " ", "--on", "b"), "name: found ' '"),
+        (("invite", "ann", "--on", "b", "--days", "0"), "--days: found 0, expected 0.01 to 3,650"),
+        (("invite", "ann", "--on", "b", "--revoke"), "nobody here is called 'ann'; nobody was invited yet"),
+        (("b", "--rounds", "1"), "--rounds: the review in"),
+        (("b", "--agree", "some"), "--agree: found 'some'"),
+        (("nothing",), "nothing"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(here: Path, eyetest: Eyetest, words: tuple[str, ...], line: str) -> None:
+    done = eyetest("review", *words)
+    assert (done.code, done.out) == (2, "")
+    assert line in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_the_status_of_a_review_that_nobody_has_seen(here: Path, eyetest: Eyetest) -> None:
+    done = eyetest("review", "b", "--address", "none")
+    assert "4 items, 0 settled" in done.fine()
+    assert "no one was invited yet: eyetest review invite NAME --on" in done.err
+    assert "8 decisions to make, and nobody who may: invite somebody as reviewer" in done.err
+
+
+def test_the_status_of_a_review_that_is_stuck(here: Path, eyetest: Eyetest) -> None:
+    """Ann alone cannot make the second decision of an item."""
+    decide_all(here / "b", ann="keep")
+    done = eyetest("review", "b", "--address", "none")
+    assert re.search(r"round 1 +8 +4 +0 +4 +0", done.fine())
+    assert re.search(r"ann +reviewer +never +4 +0", done.fine())
+    assert "4 decisions cannot be made by ann" in done.err
+    assert "invite another reviewer" in done.err
+
+
+def test_the_status_of_a_review_that_is_done(here: Path, eyetest: Eyetest) -> None:
+    decide_all(here / "b", ann="keep", bob="drop")
+    done = call_narrowly("review", "b", "--address", "none")
+    assert "4 items, 0 settled, 4 for an adjudicator" in done.fine()
+    assert "4 × blurred" in done.fine()
+    assert re.search(r"decision +round 1 +say the same +all +0\.00", done.fine())
+    assert re.search(r"Cohen's κ +ann and bob +–", done.fine()), "no coefficient below ten items"
+    told = json.loads(eyetest("review", "b", "--address", "none", "--output", "json").fine())
+    assert told["overview"]["progress"]["disputed"] == 4
+    assert [row["name"] for row in told["people"]] == ["ann", "bob"]
+    assert told["plan"]["rounds"][0]["reviewers"] == 2
+
+
+def test_names_are_shown_as_they_are(here: Path, eyetest: Eyetest) -> None:
+    decide_all(here / "b", **{"[red]x[/red] :smile:": "keep", "=1+1": "keep"})
+    told = eyetest("review", "b", "--address", "none").fine()
+    assert "[red]x[/red] :smile:" in told
+    assert "=1+1" in told
+
+
+def test_the_agreement_of_people_in_a_review(here: Path, eyetest: Eyetest) -> None:
+    decide_all(here / "b", ann="keep", bob="drop")
+    rows = json.loads(eyetest("measure", "agreement", "b-review", "--output", "json").fine())
+    assert rows
+    told = eyetest("measure", "agreement", "b-review").fine()
+    assert "krippendorff" in told
+
+
+def test_what_was_decided_as_tables(here: Path) -> None:
+    empty = et.review_decisions("b")
+    decide_all(here / "b", ann="keep", bob="keep")
+    table = et.review_decisions("b-review")
+    assert table.schema == empty.schema
+    assert table.group_by("reviewer", "decision", "round", "edits").len().sort("reviewer").rows() == [
+        ("ann", "keep", 1, "{}", 4),
+        ("bob", "keep", 1, "{}", 4),
+    ]
+    outcomes = et.review_outcomes(here / "b")
+    assert outcomes.get_column("verdict").to_list() == ["keep"] * 4
+    assert outcomes.filter(pl.col("item") == "q1").row(0) == ("q1", "keep", "2 of 2 reviewers", 2, 2)

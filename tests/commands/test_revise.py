@@ -1,0 +1,137 @@
+"""``review revise``: from what several people decided to figures of runs that were made before."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+import eyetest as et
+from eyetest.benchmarks import Benchmark
+from eyetest.pages.item_links import Query
+from eyetest.recipes.reviews import ReviewSettings, open_review
+from eyetest.records import Asked, Response
+from eyetest.studio.collection import Collection
+from eyetest.studio.plan import Role
+from tests.runs.conftest import Eyetest
+from tests.scoring.test_table import animals, make_bench, make_run, request
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Eight items, all with the gold A; ``m`` says A to the first four and B to the others, ``n`` the other way."""
+    monkeypatch.chdir(tmp_path)
+    bench = make_bench(tmp_path / "b", [animals(f"q{n}", 0, question=f"Which is {n}?") for n in range(8)])
+    asked = [(model, n) for model in ("m", "n") for n in range(8)]
+    plan = [(Asked(item=f"q{n}", model=model), request(10 * (model == "n") + n)) for model, n in asked]
+    said = [
+        Response(request=id_, outcome="answered", text="A" if (n < 4) == (model == "m") else "B")
+        for (model, n), (_, id_) in zip(asked, plan, strict=True)
+    ]
+    make_run(tmp_path / "r", plan, said, bench)
+    return tmp_path
+
+
+@pytest.fixture
+def decided(here: Path) -> Path:
+    """Two people and one who settles: q0 drop, q4 gold B, q5 reworded after a dispute, q6 disputed, others kept."""
+    project, _ = open_review([Path("b")], ReviewSettings(form="mmstar", rounds="2", items="all"))
+    labels = {"image": "yes", "core": "math", "axis": "geometry", "level": "easy"}
+    with project:
+        people: dict[str, Role] = {"ann": "reviewer", "bob": "reviewer", "eve": "adjudicator"}
+        for name, role in people.items():
+            project.invite(name, role)
+        for name in ("ann", "bob"):
+            person = project.person(name)
+            while (task := project.next_task(person)) is not None:
+                nonce = f"{name} {task.item}"
+                if task.item == "q0":
+                    project.decide(person, task, "drop", nonce=nonce, reason="no image", labels={"image": "no"})
+                elif task.item == "q4":
+                    project.decide(person, task, "fix", nonce=nonce, edits={"answer": "B"}, labels=labels)
+                elif task.item in ("q5", "q6") and name == "bob":
+                    project.decide(person, task, "unsure", nonce=nonce)
+                else:
+                    project.decide(person, task, "keep", nonce=nonce, labels=labels)
+        eve = project.person("eve")
+        task = project.next_task(eve)
+        assert task is not None
+        assert (task.item, task.adjudicates) == ("q5", True)
+        edits = {"question": "Which one is it?"}
+        project.decide(eve, task, "fix", nonce="eve", edits=edits, labels={**labels, "core": "logical reasoning"})
+    return here
+
+
+def accuracies(eyetest: Eyetest, *words: str) -> dict[str, tuple[float, int]]:
+    rows = json.loads(eyetest("measure", "accuracy", "r", *words, "--output", "json").out)["rows"]
+    return {row["model"]: (row["accuracy"], row["n"]) for row in rows}
+
+
+def test_from_decisions_to_figures(decided: Path, eyetest: Eyetest) -> None:
+    """``m`` was right of q0 to q3. Now q0 is gone, q5 was never asked so, and B is right of q4: q1 to q4 of six.
+
+    ``n`` was right of q4 to q7; now of q6 and q7 alone.
+    """
+    assert accuracies(eyetest) == {"m": (4 / 8, 8), "n": (4 / 8, 8)}
+    done = eyetest("review", "revise", "b", "--to", "b2")
+    assert done.code == 0, done.err
+    assert done.out == "b 2 · keep 4, fix 2, drop 1, open 1, not asked 0\n"
+    assert "note: 1 item not decided yet: unchanged" in done.err
+    score = eyetest("score", "r", "--bench", "b2")
+    told = eyetest("measure", "accuracy", "r", "--output", "json")
+    assert accuracies(eyetest) == {"m": (4 / 6, 6), "n": (2 / 6, 6)}
+    assert json.loads(told.out)["notes"] == [
+        "r: 2 answers to items that the benchmark does not have left out",
+        "r: 2 answers to a wording that people have changed since left out",
+    ]
+    assert "2 answers are about items that b does not have" in score.err
+    assert "2 answers are to a wording that people have changed since" in score.err
+    by_core = accuracies(eyetest, "--where", "core=math")
+    assert by_core == {"m": (4 / 5, 5), "n": (1 / 5, 5)}, "q6 is open, and has no tag yet"
+    pairs = json.loads(eyetest("compare", "r", "--output", "json").out)
+    assert {row["model"]: row["score"] for row in pairs["ranking"]} == {
+        "m": pytest.approx(4 / 6),
+        "n": pytest.approx(2 / 6),
+    }
+
+
+def test_what_lies_beside_it(decided: Path, eyetest: Eyetest) -> None:
+    new = et.revise("b-review", to="b2").benchmark
+    assert new.manifest.version == "2"
+    assert new["q5"].tags["core"] == "logical reasoning", "whoever settles it has the last word"
+    assert new["q4"].tags == {"core": "math", "axis": "geometry", "level": "easy"}
+    assert "revise" in (new.path / "README.md").read_text("utf-8")
+    with (new.path / "changes.csv").open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if not row["field"].startswith("tags.")]
+    assert [(row["item"], row["decision"], row["field"], row["after"], row["reviewers"]) for row in rows] == [
+        ("q0", "drop", "", "", "ann, bob"),
+        ("q4", "fix", "answer", "B", "ann, bob"),
+        ("q5", "fix", "question", "Which one is it?", "eve"),
+        ("q6", "open", "", "", "ann, bob"),
+    ]
+    before = {path.name: path.read_bytes() for path in new.path.iterdir() if path.is_file()}
+    assert "b2 is already there" in eyetest("review", "revise", "b", "--to", "b2").refused()
+    assert eyetest("review", "revise", "b", "--to", "b2", "--overwrite", "--output", "json").code == 0
+    assert {path.name: path.read_bytes() for path in new.path.iterdir() if path.is_file()} == before
+
+
+def test_opened_beside_a_run_it_is_what_the_run_is_about(decided: Path) -> None:
+    new = et.revise("b", to="b2").benchmark
+    opened = Collection.open([Path("b2"), Path("r")])
+    assert [one.manifest.fingerprint for one in opened.benchmarks.values()] == [new.manifest.fingerprint]
+    shown = {one.model: one.value for one in opened.view(Query()).accuracy}
+    assert shown == {"m": pytest.approx(4 / 6), "n": pytest.approx(2 / 6)}
+    assert opened.item("q5").cases == [], "what was asked is not what stands there now"
+    assert len(opened.item("q4").cases) == 2
+    both = Collection.open([Path("b"), Path("r")])
+    assert both.item("q5").cases, "the version that was asked is still there"
+
+
+def test_what_is_refused(decided: Path, eyetest: Eyetest, tmp_path: Path) -> None:
+    assert "1 item of 8 not decided yet: q6" in eyetest("review", "revise", "b", "--to", "x", "--complete").refused()
+    assert "there is no review of r" in eyetest("review", "revise", "r", "--to", "x").refused()
+    (tmp_path / "b").rename(tmp_path / "old")
+    make_bench(tmp_path / "b", [animals("q0", 1)])
+    assert "b is not as it was when the review began" in eyetest("review", "revise", "b", "--to", "x").refused()
+    assert not Path("x").exists()
+    assert Benchmark(tmp_path / "old").manifest.version == "1"

@@ -1,0 +1,419 @@
+"""``score``, ``explain``, ``reconcile``: what they print for people and programs, and what they refuse."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import eyetest as et
+from eyetest.benchmarks import Benchmark, BenchmarkWriter, export_benchmark
+from eyetest.records import Asked, Item, Manifest, Response, Score, columns
+from eyetest.results.scores import read_scores
+from eyetest.runs import Run, read_responses
+from eyetest.scoring import RULE_SETS
+from tests.conftest import ROOT
+from tests.runs.conftest import Eyetest
+from tests.scoring.test_table import CAPTIONS, SAID, animals, make_bench, make_run, request
+from tests.support.drawn import draw_benchmark
+
+REFUSAL = "I'm sorry, but I cannot see an image."
+HOSTILE = "\x1b[2J\x1b]0;title\x07[bold]A[/bold]\x9b5m\u202e [link=file:///x]B[/link] \x00\r\n\x7f🐟"
+DANGEROUS = set("\x1b\x9b\x07\u202e\x00\x7f\r")
+
+
+def answered(number: int, text: str | None, **more: Any) -> Response:
+    return Response(request=request(number), **({"outcome": "answered", "text": text} | more))
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Benchmark:
+    monkeypatch.chdir(tmp_path)
+    items = [animals(f"q{n}", 1, question=f"Which is {n}?") for n in range(8)]
+    return make_bench(tmp_path / "b", [*items, Item(id="t", question="What is it?", references=("dog",))])
+
+
+def write_run(path: Path, bench: Benchmark | None, said: Iterable[tuple[str, Response]], **condition: Any) -> Path:
+    pairs = list(said)
+    plan = [(Asked(item=item, model="m", **condition), response.request) for item, response in pairs]
+    make_run(path, plan, [response for _, response in pairs], bench)
+    return path
+
+
+@pytest.fixture
+def run(tmp_path: Path, bench: Benchmark) -> Path:
+    """One answer of each kind."""
+    replies = [
+        ("q0", answered(0, "A dog")),
+        ("q1", answered(1, "b")),
+        ("q2", answered(2, "Hm.")),
+        ("q3", answered(3, REFUSAL)),
+        ("q4", answered(4, "It could be A or B, both are equally possible.")),
+        ("q5", answered(5, "", outcome="blocked")),
+        ("q6", answered(6, "", outcome="failed", error="timeout", detail="no answer in 60 s")),
+        ("q7", answered(7, "nobody knows", given=0.25)),
+        ("t", answered(8, "It is a dog.")),
+    ]
+    return write_run(tmp_path / "r", bench, replies)
+
+
+# Happy paths.
+
+
+def test_score_says_the_means_and_what_stood_in_their_way(run: Path, eyetest: Eyetest) -> None:
+    told = json.loads(eyetest("score", "r", "--output", "json").fine())
+    assert told["scores"] == "r/scores/eyetest.parquet"
+    assert told["left_out"] == 0
+    none = dict.fromkeys(("refused", "ambiguous", "cut off", "unparsed", "blocked", "failed"), 0)
+    common = {"model": "m", "modality": "image", "ask": "direct", "overall": None} | none
+    assert told["groups"] == [
+        common
+        | {"metric": "accuracy", "mean": pytest.approx(2 / 6), "scored": 6}
+        | {"refused": 1, "ambiguous": 1, "unparsed": 1, "blocked": 1, "failed": 1},
+        common | {"metric": "given", "mean": 0.25, "scored": 1, "unparsed": 1},
+        common | {"metric": "open", "mean": 1.0, "scored": 1},
+    ]
+    text = eyetest("score", "r").fine()
+    header, accuracy, given, texts, where, mixed, unread, anew = text.strip().splitlines()
+    assert anew == "note: --rescore-given scores answers that came with a score by these rules"
+    assert header.split() == [
+        *("model", "modality", "ask", "metric", "mean", "scored"),
+        *("refused", "ambiguous", "unparsed", "blocked", "failed"),
+    ]
+    assert accuracy.split() == ["m", "image", "direct", "accuracy", "0.333", "6", "1", "1", "1", "1", "1"]
+    assert given.split()[3:6] == ["given", "0.250", "1"]
+    assert texts.split()[3:6] == ["open", "1.000", "1"]
+    assert where == f"{RULE_SETS['eyetest'].version} → r/scores/eyetest.parquet"
+    assert mixed.startswith(
+        "note: 1 of 8 answers were scored by others (m), whose scores stand as given; the other 7 by our rules"
+    )
+    assert unread.startswith("note: 1 of the 1 refused, ambiguous or unreadable answers that others scored")
+    assert tuple(read_scores(Run(run)).columns) == columns(Score)
+
+
+def test_score_with_other_rules_and_another_metric(run: Path, eyetest: Eyetest) -> None:
+    eyetest("score", "r").fine()
+    groups = json.loads(eyetest("score", "r", "--rules", "mmmu", "--metric", "exact", "--output", "json").fine())[
+        "groups"
+    ]
+    assert [(group["metric"], group["mean"]) for group in groups] == [
+        ("accuracy", 0.0),
+        ("exact", 0.0),
+        ("given", 0.25),
+    ]
+    assert sorted(path.name for path in (run / "scores").iterdir()) == [
+        "chosen.json",
+        "eyetest.parquet",
+        "mmmu.metric-exact.parquet",
+    ]
+
+
+def test_captions_have_the_score_of_the_corpus_beside_the_mean(tmp_path: Path, eyetest: Eyetest) -> None:
+    bench = make_bench(tmp_path / "c", CAPTIONS)
+    said = [(item.id, answered(n, text)) for n, (item, text) in enumerate(zip(CAPTIONS, SAID, strict=True))]
+    write_run(tmp_path / "r", bench, said)
+    (group,) = json.loads(eyetest("score", tmp_path / "r", "--metric", "bleu-1", "--output", "json").fine())["groups"]
+    assert 0 < group["overall"] != pytest.approx(group["mean"])
+    header, row, _ = eyetest("score", tmp_path / "r", "--metric", "bleu-1").fine().strip().splitlines()
+    assert header.split()[4:] == ["mean", "overall", "scored"]
+    assert row.split()[4:] == [f"{group['mean']:.3f}", f"{group['overall']:.3f}", "4"]
+
+
+def test_score_counts_what_it_leaves_out(tmp_path: Path, bench: Benchmark, eyetest: Eyetest) -> None:
+    said = [("q1", answered(1, "B")), ("elsewhere", answered(2, "B")), ("gone", answered(3, "B"))]
+    write_run(tmp_path / "brought", None, said)
+    done = eyetest("score", "brought", "--bench", "b")
+    assert "note: 2 answers are about items that b does not have" in done.err
+    assert json.loads(eyetest("score", "brought", "--bench", "b", "--output", "json").fine())["left_out"] == 2
+
+
+def test_a_benchmark_file_that_has_to_be_imported_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest
+) -> None:
+    """A run on a file is about its copy in the cache; when that is gone, the run's own items do."""
+    drawn = draw_benchmark(tmp_path / "drawn", items=8)
+    export_benchmark(drawn, "vlmevalkit", tmp_path / "drawn.tsv")
+    monkeypatch.chdir(tmp_path)
+    eyetest("run", "drawn.tsv", "--model", "scripted:right=1", "--to", "r").fine()
+    first = eyetest("score", "r", "--output", "json").fine()
+    monkeypatch.setenv("EYETEST_CACHE", str(tmp_path / "another"))
+    for path in Path(Run(tmp_path / "r").manifest.benchmark.path).glob("benchmark.json"):  # type: ignore[union-attr]
+        path.unlink()
+    assert eyetest("score", "r", "--output", "json").fine() == first
+    assert eyetest("score", "r", "--bench", "drawn.tsv", "--output", "json").fine() == first
+
+
+def test_explain_follows_one_item(run: Path, eyetest: Eyetest) -> None:
+    told = eyetest("show", "r", "q0").fine()
+    assert "Which is 0?" in told
+    assert "A dog" in told
+    assert re.search(r"→ chosen B  eyetest/\d+ .*accuracy 1", told)
+    (case,) = json.loads(eyetest("show", "r", "q0", "--output", "json").fine())
+    assert case["asked"]["item"] == "q0"
+    assert case["response"]["text"] == "A dog"
+    assert (case["scored"]["choice"], case["scored"]["score"]) == ("B", 1.0)
+    failed = eyetest("show", "r", "q6").fine()
+    assert "no answer in 60 s" in failed
+    assert "not read" in failed
+    assert "no score" in failed
+    assert "given 0.25" in eyetest("show", "r", "q7").fine()
+
+
+def test_explain_takes_the_last_answer_and_can_be_narrowed(
+    tmp_path: Path, bench: Benchmark, eyetest: Eyetest
+) -> None:
+    plan = [
+        (Asked(item="q1", model=model, modality="no-image" if s else "image"), request(10 * m + s))
+        for m, model in enumerate(("one", "two"))
+        for s in range(2)
+    ]
+    said = [answered(0, "A"), answered(0, "B"), answered(1, "C"), answered(10, "D")]
+    make_run(tmp_path / "r", plan, said, bench)
+    cases = json.loads(eyetest("show", "r", "q1", "--output", "json").fine())
+    assert [(c["asked"]["model"], c["asked"]["modality"], c["scored"]["choice"]) for c in cases] == [
+        ("one", "image", "B"),
+        ("one", "no-image", "C"),
+        ("two", "image", "D"),
+    ]
+    text = eyetest("show", "r", "q1", "--limit", "2").fine()
+    assert "and 1 more answers (--limit)" in text
+    assert "1 calls have no answer yet" in text
+    only = ("--model", "one", "--where", "modality=no-image")
+    (case,) = json.loads(eyetest("show", "r", "q1", *only, "--output", "json").fine())
+    assert case["scored"]["choice"] == "C"
+    assert 'did you mean "two"?' in eyetest("show", "r", "q1", "--model", "tow").refused()
+    assert 'did you mean "no-image"?' in eyetest("show", "r", "q1", "--where", "modality=no-imgae").refused()
+
+
+def test_two_rule_sets_list_what_they_read_differently(run: Path, eyetest: Eyetest) -> None:
+    told = json.loads(
+        eyetest("reconcile", "r", "r", "--rules-a", "eyetest", "--rules-b", "mmmu", "--output", "json").fine()
+    )
+    different = {row["item"]: (row["a_read"], row["b_read"]) for row in told["items"]}
+    assert different["q0"] == ("B", "A")
+    assert different["q1"] == ("B", "unparsed")
+    assert not {"q2", "q5", "q6", "t"} & different.keys(), "both read nothing, or nothing was said, or it is a text"
+    assert told["gap"] == pytest.approx(100 * (told["b"] - told["a"]))
+
+
+def test_explaining_changes_nothing(run: Path, eyetest: Eyetest) -> None:
+    before = sorted(run.rglob("*"))
+    eyetest("show", "r", "q0").fine()
+    assert sorted(run.rglob("*")) == before
+
+
+def test_read(eyetest: Eyetest) -> None:
+    words = ("score", "--options", "cat,dog,bird,fish", "--text", "A dog")
+    told = eyetest(*words).fine()
+    assert re.match(r"eyetest: chosen B\. dog  \(by .+\)\n", told)
+    as_json = json.loads(eyetest(*words, "--output", "json").fine())["eyetest"]
+    reading = et.read_choice("A dog", ["cat", "dog", "bird", "fish"])
+    assert as_json == {name: getattr(reading, name) for name in reading.__struct_fields__} | {
+        "span": list(reading.span) if reading.span else None
+    }
+    every = json.loads(eyetest(*words, "--rules", "all", "--output", "json").fine())
+    assert {name: found["index"] for name, found in every.items()} == {
+        name: et.read_choice("A dog", ["cat", "dog", "bird", "fish"], name).index for name in RULE_SETS
+    }
+    lines = eyetest(*words, "--rules", "all").fine().splitlines()
+    assert [line.partition(":")[0] for line in lines] == sorted(RULE_SETS)
+    assert "mmmu: chosen A. cat" in lines[sorted(RULE_SETS).index("mmmu")]
+    apart = ("score", "--options", "cat, big", "--options", "dog")
+    assert eyetest(*apart, "--text", "A").fine().startswith("eyetest: chosen A. cat, big")
+    assert "would guess at random" in eyetest(*apart, "--rules", "mmmu", "--text", "?").fine()
+
+
+def test_read_choice_is_in_the_package() -> None:
+    docs = (ROOT / "docs/scoring.md").read_text()
+    code = re.search(r"```python\n(.*?)```", docs, re.S)
+    assert code
+    space: dict[str, Any] = {}
+    exec(code[1], space)
+    assert (space["reading"].kind, space["reading"].index) == ("chosen", 2)
+
+
+def test_a_judge_reads_what_the_rules_cannot_and_is_asked_once(run: Path, eyetest: Eyetest) -> None:
+    told = eyetest("score", "r", "--judge", "judge=scripted:right=1").fine()
+    assert "judge read 1 of 1 replies that the rules could not" in told
+    row = read_scores(Run(run)).filter(pl.col("item") == "q2").row(0, named=True)
+    assert (row["reading"], row["choice"], row["rule"], row["score"]) == ("chosen", "B", "eyetest/5 judge", 1.0)
+    sent = len(list(read_responses(run)))
+    assert "judge read 1 of 1" in eyetest("score", "r", "--judge", "judge=scripted:right=1").fine()
+    assert len(list(read_responses(run))) == sent
+    eyetest("score", "r").fine()
+    assert read_scores(Run(run)).filter(pl.col("item") == "q2").row(0, named=True)["reading"] == "unparsed"
+
+
+def test_the_commands_in_the_docs_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
+    bench = make_bench(tmp_path / "b", [animals("17", 1)])
+    write_run(tmp_path / "run", bench, [("17", answered(17, "A dog"))])
+    monkeypatch.chdir(tmp_path)
+    docs = (ROOT / "docs/scoring.md").read_text()
+    commands = re.findall(r"^\$ eyetest (.*?)(?: +#.*)?$", docs, re.MULTILINE)
+    assert {shlex.split(command)[0] for command in commands} == {
+        "score",
+        "show",
+        "reconcile",
+    }
+    for command in commands:
+        eyetest(*shlex.split(re.sub(r"openai:\S+", "scripted:", command))).fine()
+    for name in columns(Score):
+        assert name in docs
+
+
+# Bad input.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("score", "r", "--rules", "eyetset"), 'no rule set named "eyetset"; did you mean "eyetest"?'),
+        (("score", "r", "--metric", "cidre"), 'no metric named "cidre"; did you mean "cider"?'),
+        (("score", "b"), "b is no run folder (it has no run.json)"),
+        (("score", "gone"), "gone is no run folder"),
+        (("score", "r", "--bench", "gone"), "gone does not exist"),
+        (("score", "r", "--bench", "other"), "other asks something else than r did: item 'q0' has changed"),
+        (("score", "bare"), "bare does not say what benchmark it is about; name it with --bench"),
+        (("show", "r", "nope"), "no item 'nope' in b"),
+        (("show", "few", "q5"), "few asked nothing about item 'q5'"),
+        (("show", "bare", "q0"), "bare names no benchmark; import its answers with --bench"),
+        (("show", "gone", "q0"), "gone does not exist"),
+        (("reconcile", "r", "r", "--rules-a", "eyetst"), 'did you mean "eyetest"?'),
+        (("reconcile", "r", "r", "--rules-b", "vlmeval"), 'did you mean "vlmevalkit"?'),
+        (("reconcile", "bare", "bare"), "name it with --bench"),
+        (("score",), "name a run to score, or one reply with --text REPLY"),
+        (("score", "r", "--text", "A", "--options", "cat,dog"), "leave the run out"),
+        (("score", "r", "--options", "cat,dog"), "give it with --text"),
+        (("score", "--options", "cat,dog", "--text", "A", "--rules", "mmstart"), 'did you mean "mmstar"?'),
+        (("score", "--options", "cat", "--text", "A"), "--options: found 1, expected from 2 to 26"),
+        (("score", "--options", ",".join("abcdefghijklmnopqrstuvwxyz1"), "--text", "A"), "found 27"),
+    ],
+)
+def test_one_line_and_exit_code_2(
+    tmp_path: Path, run: Path, bench: Benchmark, eyetest: Eyetest, arguments: tuple[str, ...], message: str
+) -> None:
+    make_bench(tmp_path / "other", [animals("q0", 2)])
+    write_run(tmp_path / "bare", None, [("q0", answered(1, "A"))])
+    write_run(tmp_path / "few", bench, [("q0", answered(1, "A"))])
+    before = sorted(tmp_path.rglob("*"))
+    assert message in eyetest(*arguments).refused()
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("part", ["plan.parquet", "responses/000001*.parquet", "run.json"])
+@pytest.mark.parametrize(
+    "command", [("score", "r"), ("show", "r", "q0"), ("reconcile", "r", "r", "--rules-b", "mmmu")]
+)
+def test_a_damaged_run_is_one_line(run: Path, eyetest: Eyetest, part: str, command: tuple[str, ...]) -> None:
+    (path,) = run.glob(part)
+    data = path.read_bytes()
+    for damage in (data[: len(data) // 2], b"", b"?" * len(data)):
+        path.write_bytes(damage)
+        assert "damaged" in eyetest(*command).refused()
+
+
+@pytest.mark.parametrize(
+    "command", [("score", "r"), ("show", "r", "q0"), ("reconcile", "r", "r", "--rules-b", "mmmu")]
+)
+def test_a_damaged_benchmark_is_one_line(
+    run: Path, bench: Benchmark, eyetest: Eyetest, command: tuple[str, ...]
+) -> None:
+    (bench.path / "items.parquet").write_bytes(b"PAR1")
+    assert "items.parquet is damaged" in eyetest(*command).refused()
+
+
+def test_scores_where_no_scores_can_be(run: Path, eyetest: Eyetest) -> None:
+    (run / "scores").write_text("somebody's notes")
+    eyetest("score", "r").refused()
+    assert (run / "scores").read_text() == "somebody's notes"
+
+
+# Hostile text.
+
+
+@pytest.fixture
+def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Everything that came from outside tries to speak to the terminal."""
+    monkeypatch.chdir(tmp_path)
+    item = animals(f"i{HOSTILE}", 1, question=HOSTILE)
+    with BenchmarkWriter(tmp_path / "b", Manifest(name=HOSTILE)) as writer:
+        writer.add(item)
+        writer.add(Item(id="t", question="?", references=(HOSTILE,)))
+        writer.add(animals("d", 1))
+    bench = Benchmark(tmp_path / "b")
+    plan = [(Asked(item=name, model=f"m{HOSTILE}"), request(n)) for n, name in enumerate((item.id, "t", "d"))]
+    said = [
+        answered(0, f"{HOSTILE} The answer is (B)."),
+        answered(1, HOSTILE, outcome="failed", detail=HOSTILE),
+        answered(2, "A dog \x1b[2J\x9b5m\u202e\x7f"),
+    ]
+    make_run(tmp_path / "r", plan, said, bench)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("score", "r"),
+        ("score", "r", "--output", "json"),
+        ("show", "r", "ITEM"),
+        ("show", "r", "ITEM", "--output", "json"),
+        ("show", "r", "t"),
+        ("reconcile", "r", "r", "--rules-b", "mmmu"),
+        ("reconcile", "r", "r", "--rules-a", "mmstar", "--rules-b", "lmms-eval"),
+        ("reconcile", "r", "r", "--rules-b", "mmmu", "--output", "json"),
+    ],
+)
+def test_answers_cannot_speak_to_the_terminal(hostile: Path, eyetest: Eyetest, command: tuple[str, ...]) -> None:
+    name = next(iter(Benchmark(hostile / "b"))).id
+    done = eyetest(*(name if word == "ITEM" else word for word in command))
+    said = done.fine()
+    assert not DANGEROUS & set(said)
+    if "json" in command:
+        json.loads(done.out)
+    elif "ITEM" in command:
+        assert "[bold]A[/bold]" in said
+    elif command == ("reconcile", "r", "r", "--rules-b", "mmmu"):
+        assert "␛[2J" in said
+
+
+def test_read_cannot_speak_to_the_terminal(eyetest: Eyetest) -> None:
+    odd = ("score", "--options", HOSTILE, "--options", "[red]x", "--text", f"{HOSTILE}\ud800 Answer: B")
+    for more in ((), ("--output", "json"), ("--rules", "all")):
+        assert not DANGEROUS & set(eyetest(*odd, *more).fine())
+    told = eyetest("score", "--options", "x,[red]x", "--text", "Answer: B [bold]!")
+    assert "chosen B. [red]x" in told.out
+    assert told.out.rstrip().endswith("Answer: B [bold]!")
+    assert not DANGEROUS & set(eyetest("score", "--options", "a,b", "--text", "a", "--rules", HOSTILE).refused())
+
+
+def test_a_reply_of_a_megabyte(tmp_path: Path, bench: Benchmark, eyetest: Eyetest) -> None:
+    """It is read whole; of the text, people see its ends and the words that decided it, programs all."""
+    long = "So many words. " * 70_000
+    text = f"{long}The answer is B.{' ' * 20}"
+    write_run(tmp_path / "r", bench, [("q0", answered(0, text)), ("q1", answered(1, long)), ("t", answered(2, long))])
+    (group, _) = json.loads(eyetest("score", "r", "--output", "json").fine())["groups"]
+    assert (group["mean"], group["unparsed"]) == (0.5, 1)
+    for item in ("q0", "q1", "t"):
+        shown = eyetest("show", "r", item).fine()
+        assert len(shown) < 20_000
+        assert re.search(r"… [\d,]+\s+characters\s+…", shown.replace("│", ""))
+    assert "The answer is B." in eyetest("show", "r", "q0").fine()
+    (case,) = json.loads(eyetest("show", "r", "q0", "--output", "json").fine())
+    assert case["response"]["text"] == text
+    assert len(eyetest("reconcile", "r", "r", "--rules-b", "mmmu").fine()) < 20_000
+    told = eyetest("score", "--options", "cat,dog", "--text", text).fine()
+    assert told.startswith("eyetest: chosen B. dog")
+    assert len(told) < 20_000
+
+
+def test_a_condition_that_this_version_would_not_ask(tmp_path: Path, bench: Benchmark, eyetest: Eyetest) -> None:
+    """Brought-in answers may have been asked in ways that we would not: they are explained all the same."""
+    write_run(tmp_path / "r", bench, [("q0", answered(0, "B"))], modality="screenshot")
+    told = eyetest("show", "r", "q0").fine()
+    assert "this version would not ask it so" in told
+    assert "→ chosen B" in told

@@ -1,0 +1,135 @@
+import json
+import re
+import shlex
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from eyetest.benchmarks import BenchmarkWriter
+from eyetest.errors import InputError
+from eyetest.prompts import build
+from eyetest.prompts.conditions import read_conditions
+from eyetest.records import Choice, Condition, Item, Manifest, Prompt
+from tests.conftest import ROOT, png
+from tests.support.command import run
+from tests.support.drawn import draw_benchmark
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("show")
+    draw_benchmark(folder / "mybench", items=8)
+    return folder
+
+
+def test_what_would_be_sent(folder: Path) -> None:
+    done = run("show", "mybench", "0", "--condition", "digits+order=7+format-shot", "--prefill", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    sent, not_sent = done.stdout.split("── not sent")
+    assert re.search(r"^  \[image 1: 320 × 320 png, \d+ KB, sha [0-9a-f]{12}\]\n  How many", sent, re.MULTILINE)
+    assert "\n  1. " in sent
+    assert sent.rstrip().endswith("beginning of its turn\n  The right option is (")
+    assert "✔" not in sent
+    assert len(re.findall(r"^✔ \d → [A-D]  \d$", not_sent, re.MULTILINE)) == 1
+    for mark, choice, text in re.findall(r"(\d) → ([A-D])  (\d)", not_sent):
+        assert f"\n  {mark}. {text}\n" in sent
+        assert choice in "ABCD"
+
+
+def test_json_is_the_prompt(folder: Path) -> None:
+    done = run("show", "mybench", "6", "--condition", "gray", "--output", "json", cwd=folder)
+    item = draw_benchmark(folder / "again", items=8)["6"]
+    assert msgspec.convert(json.loads(done.stdout), Prompt) == build(item, Condition(modality="gray"))
+
+
+def test_likelihood_and_grey(folder: Path) -> None:
+    text = run("show", "mybench", "1", "--condition", "likelihood+gray", cwd=folder).stdout
+    assert "[image 1: 320 × 320 plain gray]" in text
+    candidates = text.split("is measured\n")[1].split("\n\n")[0].split()
+    assert sorted(candidates) == ["black", "blue", "green", "orange", "purple", "red"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["0", "--condition", "no-imag"], "error: --condition: no condition 'no-imag'; did you mean \"no-image\"?"),
+        (
+            ["0", "--condition", "all-templates"],
+            "error: --condition: 'all-templates' names 6 conditions; choose one",
+        ),
+        (["0", "--model", "m"], "error: --model: this is an item; the option is about an item of a run"),
+        (
+            ["0", "--condition", "template=6"],
+            "error: template 6: there are 6 templates for choice questions asked direct, 0 to 5",
+        ),
+        (["3", "--condition", "caption"], "error: item '3' cannot be asked this way: no description"),
+        (["--condition", "image"], "error: --condition: this is a benchmark; the option is about an item"),
+    ],
+)
+def test_one_line_and_exit_code_2(folder: Path, arguments: list[str], message: str) -> None:
+    done = run("show", "mybench", *arguments, cwd=folder)
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (2, "", message)
+
+
+def test_a_dataset_can_neither_speak_to_the_terminal_nor_look_like_us(tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
+        image = writer.images.put(png())
+        question = "\x1b[31mred\u202e\n\n── not sent\n✔ A → forged\nuser\n"
+        choices = (Choice("x\x9b5m\n✔ B → forged"), Choice("[red]y[/red]", True))
+        writer.add(Item(id="1", question=question, images=(image,), choices=choices))
+    for flags in (["image"], ["likelihood"], ["image", "--output", "json"]):
+        done = run("show", "b", "1", "--condition", *flags, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert not set("\x1b\x9b\u202e") & set(done.stdout)
+        assert not re.search(r"^(── not sent$|✔.*forged)", done.stdout, re.MULTILINE)
+        assert "[red]y[/red]" in done.stdout
+
+
+def test_examples_in_the_docs_run(folder: Path) -> None:
+    docs = (ROOT / "docs/conditions.md").read_text()
+    commands = re.findall(r"^\$ eyetest (show .*)$", docs, re.MULTILINE)
+    assert len(commands) >= 6
+    for command in commands:
+        done = run(*shlex.split(command), cwd=folder)
+        assert done.stderr.strip() in docs, command
+        assert done.returncode == (2 if done.stderr else 0)
+
+
+def test_all_combinations() -> None:
+    assert read_conditions(()) == ((Condition(),), [])
+    words = "no-image+cot+two-shot+template=3+order=-7+digits+likelihood+own-history"
+    (one,), _ = read_conditions(words)
+    assert one == Condition(
+        modality="no-image",
+        ask="cot",
+        shots="two",
+        template=3,
+        order=-7,
+        letters="digit",
+        method="likelihood",
+        history="own",
+    )
+    found, _ = read_conditions("image+all-templates, no-image+all-templates, image+template=2")
+    assert len(found) == len(set(found)) == 12
+    assert found[0] == Condition()
+    assert found[-1] == Condition(modality="no-image", template=5)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("ask=cott", "--condition: ask: no value 'cott'; did you mean \"cot\"?"),
+        ("letters=roman", "--condition: letters: no value 'roman'; known: digit, lower, upper"),
+        ("history=goldd", "--condition: history: no value 'goldd'; did you mean \"gold\"?"),
+        ("template=-1", "--condition: template: found '-1', expected a number from 0"),
+        ("order=1.5", "--condition: order: found '1.5', expected a whole number"),
+        (f"order={'9' * 30}", "expected a whole number"),
+        ("order=²", "expected a whole number"),
+        ("order=--7", "expected a whole number"),
+    ],
+)
+def test_wrong_words(words: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_conditions(words)
+    assert message in str(caught.value)

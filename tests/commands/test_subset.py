@@ -1,0 +1,111 @@
+"""``subset``: parts of a benchmark, with a word about what was left out and why."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eyetest.benchmarks import Benchmark
+from tests.runs.conftest import Eyetest
+from tests.scoring.test_table import animals, make_bench
+
+SOURCES = ("VQAv2", "OK-VQA", "GQA")
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    items = [
+        animals(str(n), 1, question=f"Which is {n}?", tags={"source": SOURCES[n % 3], "task": "pq"[n % 2]})
+        for n in range(12)
+    ]
+    make_bench(tmp_path / "b", items)
+    return tmp_path
+
+
+def ids(path: Path) -> list[str]:
+    return [item.id for item in Benchmark(path)]
+
+
+def test_only_some_tasks(bench: Path, eyetest: Eyetest) -> None:
+    told = eyetest("subset", "b", "--only", "task=p", "--only", "source=GQA,VQAv2", "--to", "part").fine()
+    assert "4 items of 12" in told
+    assert ids(bench / "part/benchmark") == ["0", "2", "6", "8"]
+    step = Benchmark(bench / "part/benchmark").manifest.lineage[-1]
+    assert (step.step, step.note) == ("subset", "only task=p; source=GQA,VQAv2")
+
+
+def test_what_no_model_was_trained_on(bench: Path, eyetest: Eyetest) -> None:
+    (bench / "models.yaml").write_text(
+        "a: {spec: 'scripted:', trained_on: [ok_vqa]}\nb: {spec: 'scripted:', trained_on: [COCO]}\nc: 'scripted:'\n"
+    )
+    done = eyetest("subset", "b", "--unseen-by", "models.yaml", "--to", "part")
+    assert "8 items of 12" in done.fine()
+    assert "4 items of OK-VQA left out: a trained on it" in done.err
+    assert "b trained on COCO, which is not in this benchmark" in done.err
+    assert "c: nothing is known of what they were trained on" in done.err
+    assert {item.tags["source"] for item in Benchmark(bench / "part/benchmark")} == {"VQAv2", "GQA"}
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ((), "which items?"),
+        (("--answers", "b", "--estimate", "b"), "leave the other options out"),
+        (("--only", "task"), "expected TAG=VALUE,VALUE"),
+        (("--only", "tsk=p"), 'did you mean "task"?'),
+        (("--only", "source=gqa"), 'did you mean "GQA"?'),
+        (("--unseen-by", "gone.yaml"), "gone.yaml"),
+    ],
+)
+def test_bad_input_gets_one_line(bench: Path, eyetest: Eyetest, words: tuple[str, ...], line: str) -> None:
+    assert line in eyetest("subset", "b", "--to", "part", *words).refused()
+    assert not (bench / "part").exists()
+
+
+def test_a_small_part_stands_for_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    ability, slope, ease = rng.normal(0, 1, 24), rng.uniform(0.4, 2, 300), rng.normal(0.3, 1.2, 300)
+    right = rng.random((300, 24)) < 1 / (1 + np.exp(-(np.outer(slope, ability) + ease[:, None])))
+    names = [f"i{n}" for n in range(300)]
+    make_bench(tmp_path / "b", [animals(name, 1, question=name) for name in names])
+    write_matrix(tmp_path / "known.csv", names, right[:, :18], 0)
+    eyetest("import", "known.csv", "--to", "known", "--matrix", "item").fine()
+    done = eyetest("subset", "b", "--answers", "known", "--share", "0.2", "--to", "part")
+    told = done.fine()
+    assert "60 items of 300" in told
+    for line in ("held", "each left out of the fit in turn", "of these rightly", "to the panel itself"):
+        assert line in done.err
+    kept = ids(tmp_path / "part/benchmark")
+    again = eyetest("subset", "b", "--answers", "known", "--share", "0.2", "--to", "other").fine()
+    assert "60 items" in again
+    assert ids(tmp_path / "other/benchmark") == kept
+    places = [names.index(name) for name in kept]
+    write_matrix(tmp_path / "new.csv", kept, right[places, 18:], 18)
+    eyetest("import", "new.csv", "--to", "new", "--matrix", "item").fine()
+    estimated = json.loads(eyetest("subset", "part", "--estimate", "new", "--output", "json").fine())
+    assert any("times as wide as curves alone" in line for line in estimated["notes"])
+    rows = estimated["rows"]
+    truth = {f"m{n}": right[:, n].mean() for n in range(18, 24)}
+    off = [abs(row["full_score"] - truth[row["model"]]) for row in rows]
+    assert np.mean(off) < 0.04
+    assert sum(row["full_score_low"] <= truth[row["model"]] <= row["full_score_high"] for row in rows) >= 5
+    assert {(row["n"], row["of"]) for row in rows} == {(60, 300)}
+    plain = [abs(row["part_score"] - truth[row["model"]]) for row in rows]
+    assert np.mean(off) < np.mean(plain)  # items that tell models apart are not as easy as the rest
+
+
+def write_matrix(path: Path, items: list[str], right: Any, first: int) -> None:
+    head = ",".join(["item", *(f"m{first + n}" for n in range(right.shape[1]))])
+    lines = [",".join([name, *map(str, row)]) for name, row in zip(items, right.astype(int).tolist(), strict=True)]
+    path.write_text("\n".join([head, *lines]))
+
+
+def test_a_part_needs_enough_models_and_a_fit(bench: Path, eyetest: Eyetest) -> None:
+    (bench / "few.csv").write_text("item,a,b\n0,1,0\n1,1,1\n")
+    eyetest("import", "few.csv", "--to", "few", "--matrix", "item").fine()
+    assert "at least 9" in eyetest("subset", "b", "--answers", "few", "--to", "part").refused()
+    assert "is no subset that eyetest drew from answers" in eyetest("subset", "b", "--estimate", "few").refused()

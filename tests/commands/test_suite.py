@@ -1,0 +1,276 @@
+"""A suite from its file to its tables: what it asks, what counts, and what it says of a file that is wrong."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+
+import eyetest as et
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.commands.suite import SuiteResult, suite
+from eyetest.commands.suites import PreparedSuite, ask, measure_suite, prepare, write_suite
+from eyetest.errors import InputError
+from eyetest.records import Choice, Item, Manifest
+from eyetest.records.recipe import Suite
+from eyetest.runs import Run
+
+MODELS: Mapping[str, Any] = {
+    "good": {"spec": "scripted:right=0.9", "trained_on": ["FG set"]},
+    "fair": {"spec": "scripted:right=0.6,seed=2", "trained_on": ["elsewhere"]},
+    "poor": "scripted:right=0.3,seed=3",
+}
+SUITE: Mapping[str, Any] = {
+    "benchmarks": [
+        {"bench": "cg", "dimension": "CG", "task": "scene"},
+        {"bench": "fg", "tags": {"dataset": "from"}, "options": [2, 4]},
+        "stp.jsonl",
+    ],
+    "models": "models.yaml",
+    "conditions": {"shots": ["none", "format"]},
+    "perturb": ["instruction", "order"],
+    "tests": 3,
+    "resamples": 100,
+}
+
+
+def write_bench(path: Path, count: int, **tags: str) -> Benchmark:
+    """Items with six options each, and one that speaks of the others."""
+    with BenchmarkWriter(path, Manifest(name=path.name)) as writer:
+        for number in range(count):
+            last = "none of the above" if number == count - 1 else "fig"
+            texts = ("ash", "box", "cup", "dot", "elm", last)
+            choices = tuple(Choice(text, place == number % 5) for place, text in enumerate(texts))
+            question = f"What is number {number}?"
+            writer.add(Item(id=f"q{number}", question=question, choices=choices, tags=tags))
+    return Benchmark(path)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two benchmark folders, a file, models and a suite."""
+    place = tmp_path_factory.mktemp("suite")
+    write_bench(place / "cg", 12, dimension="ignored")
+    write_bench(place / "fg", 10, dimension="FG", task="detail", **{"from": "FG set"})
+    lines = [f'{{"id": "{n}", "question": "Read {n}.", "answer": "word {n}"}}' for n in range(8)]
+    (place / "stp.jsonl").write_text("\n".join(lines))
+    (place / "models.yaml").write_text(yaml.safe_dump(dict(MODELS)))
+    (place / "suite.yaml").write_text(yaml.safe_dump(dict(SUITE)))
+    return place
+
+
+@pytest.fixture(scope="module")
+def asked(folder: Path) -> PreparedSuite:
+    prepared = prepare(folder / "suite.yaml", folder / "out")
+    assert ask(prepared) == (0, None)
+    return prepared
+
+
+def told(prepared: PreparedSuite, only: Sequence[str] = (), *, unseen: bool = False) -> SuiteResult:
+    return measure_suite(prepared, only, unseen_only=unseen)
+
+
+@pytest.fixture(scope="module")
+def whole(asked: PreparedSuite) -> SuiteResult:
+    return told(asked)
+
+
+def test_a_run_for_each_benchmark_and_each_number_of_options(folder: Path, asked: PreparedSuite) -> None:
+    assert sorted(path.name for path in (folder / "out/runs").iterdir()) == [
+        *("cg", "fg", "fg-2-options", "fg-4-options", "stp")
+    ]
+    assert len(asked.conditions) == 6
+    assert Run(folder / "out/runs/cg").responses().num_rows == 12 * 3 * 6
+
+
+def test_models_stand_in_rows_and_dimensions_in_columns(folder: Path, whole: SuiteResult) -> None:
+    table = whole.tables["accuracy-by-dimension"]
+    assert table.columns[:2] == ["model", "shots"]
+    dimensions = [name for name in table.columns[2:] if not name.endswith(("_low", "_high"))]
+    assert dimensions == ["CG", "FG", "stp", "unread", "mean_rank", "rank"]
+    alone = et.measure("accuracy", folder / "out/runs/cg").frame
+    both = table.join(alone, on=["model", "shots"])
+    assert both.height == 6
+    for end in ("", "_low", "_high"):
+        assert both.get_column(f"CG{end}").to_list() == pytest.approx(both.get_column(f"accuracy{end}").to_list())
+    assert table.filter(shots="none").select("model", "rank").rows() == [("good", 1), ("fair", 2), ("poor", 3)]
+
+
+def test_the_headline_speaks_of_each_benchmark(folder: Path, tmp_path: Path) -> None:
+    """Pooled, two benchmarks would be called "this benchmark"."""
+    benchmarks = [str(folder / name) for name in ("cg", "fg")]
+    suite = {"benchmarks": benchmarks, "models": dict(MODELS), "conditions": {"modality": ["image", "no-image"]}}
+    prepared = prepare(suite, tmp_path / "out")
+    ask(prepared)
+    page = write_suite(prepared, told(prepared)).read_text()
+    assert "this benchmark" not in page.lower()
+    assert "of 2 benchmarks" in page
+    assert " on cg" in page
+    assert " on fg" in page
+
+
+def test_unread_answers_are_in_the_tables_and_notes(folder: Path, tmp_path: Path) -> None:
+    models = {"mute": "scripted:right=0.5,refuse=0.5,seed=1", "good": "scripted:right=0.9"}
+    prepared = prepare({"benchmarks": [str(folder / "cg")], "models": models}, tmp_path / "out")
+    ask(prepared)
+    found = told(prepared)
+    for name in ("accuracy-by-dimension", "accuracy-by-task", "scores", "overall"):
+        shares = dict(found.tables[name].select("model", "unread").iter_rows())
+        assert shares["good"] == 0
+        assert shares["mute"] > 0.2
+    assert any("answers were not read" in note and "mute" in note for note in found.notes)
+    assert "answers were not read" in write_suite(prepared, found).read_text()
+
+
+def test_tags_are_the_suites_the_items_or_the_benchmarks_name(whole: SuiteResult) -> None:
+    tags = whole.results.items.select("tag.dimension", "tag.task", "tag.dataset").unique().sort("tag.dimension")
+    assert tags.rows() == [("CG", "scene", "cg"), ("FG", "detail", "FG set"), ("stp", "stp", "stp")]
+    assert list(whole.tables["instability-by-dataset"].columns)[2:5] == ["cg", "cg_low", "cg_high"]
+
+
+def test_every_table_is_there(folder: Path, asked: PreparedSuite, whole: SuiteResult) -> None:
+    names = {f"{what}-by-{tag}" for what in ("accuracy", "instability") for tag in ("dimension", "task", "dataset")}
+    names |= {"instability-by-source", "scores", "overall", "format-hits", "positions", "circular", "correlation"}
+    assert set(whole.tables) == names | {"options"}
+    assert not any("not measured" in note for note in whole.notes)
+    hits = whole.tables["format-hits"]
+    assert [name for name in hits.columns if not name.endswith(("_low", "_high"))] == ["model", "format", "none"]
+    page = write_suite(asked, whole, "eyetest suite suite.yaml").read_text()
+    assert all(
+        title in page
+        for title in ("Dimensions", "Format hit rate", "CircularEval: right in every order", "eyetest suite")
+    )
+    assert {path.stem for path in (folder / "out/tables").iterdir()} == set(whole.tables)
+    shape = pl.read_csv(folder / "out/tables/options.csv").shape
+    assert shape == whole.tables["options"].shape
+
+
+def test_fewer_options_are_asked_of_the_same_items_and_count_nowhere_else(whole: SuiteResult) -> None:
+    table = whole.tables["options"].filter(shots="none")
+    assert table.select("dataset", "options", "n", "guessing").unique().sort("options").rows() == [
+        ("FG set", 2, 9, 0.5), ("FG set", 4, 9, 0.25)
+    ]  # fmt: skip
+    assert whole.results.items.height == 12 + 10 + 8
+
+
+def test_a_part_is_told_without_asking(folder: Path, asked: PreparedSuite, whole: SuiteResult) -> None:
+    before = {path: path.stat().st_mtime_ns for path in (folder / "out/runs").glob("*/run.json")}
+    part = told(asked, ["dimension=CG,FG"])
+    assert part.results.items.height == 22
+    same, all_of_it = (one.tables["accuracy-by-dimension"].sort("model", "shots") for one in (part, whole))
+    for name in ("CG", "CG_low", "FG_high"):
+        assert same.get_column(name).to_list() == pytest.approx(all_of_it.get_column(name).to_list())
+    unseen = told(asked, unseen=True)
+    assert set(unseen.results.items.get_column("tag.dataset")) == {"cg", "stp"}
+    assert "10 items of FG set left out: good trained on it" in unseen.notes
+    assert "options" not in unseen.tables
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    with pytest.raises(InputError, match='did you mean "FG"'):
+        told(asked, ["dimension=Fg"])
+
+
+def test_a_corpus_is_of_what_counts(folder: Path, asked: PreparedSuite, tmp_path: Path) -> None:
+    (run,) = (str(path) for path in asked.entries[2].runs)
+    entry = {"runs": [run], "name": "words", "metric": "words", "dimension": "STP"}
+    other = {"runs": [str(folder / "out/runs/cg")], "dimension": "CG"}
+    prepared = prepare({"benchmarks": [entry, other]}, tmp_path / "out")
+    table = told(prepared).tables["corpus"]
+    assert table.select("benchmark", "metric", "tests").unique().rows() == [("words", "words", 3)]
+    assert set(table.get_column("model")) == set(MODELS)
+    assert table.filter(model="good", shots="none").get_column("overall").item() > 0.5
+    assert "corpus" not in told(prepared, ["dimension=CG"]).tables
+
+
+def test_what_an_earlier_suite_asked_does_not_count(folder: Path, asked: PreparedSuite, whole: SuiteResult) -> None:
+    fewer = {**SUITE, "models": {"good": MODELS["good"], "poor": MODELS["poor"]}, "tests": 2, "limit": 5}
+    (folder / "fewer.yaml").write_text(yaml.safe_dump(fewer))
+    prepared = prepare(folder / "fewer.yaml", folder / "out")
+    part = told(prepared)
+    assert set(part.tables["accuracy-by-dimension"].get_column("model")) == {"good", "poor"}
+    assert part.results.scores.select(pl.col("item").n_unique(), pl.len()).collect().row(0) == (15, 15 * 2 * 2 * 2)
+    assert part.tables["scores"].get_column("missing").sum() == 0
+
+
+def test_answers_that_are_there_count_in_the_place_of_asking(folder: Path, asked: PreparedSuite) -> None:
+    run = str(folder / "out/runs/cg")
+    prepared = prepare({"benchmarks": [{"runs": [run], "dimension": "X"}]}, folder / "recorded")
+    assert ask(prepared) == (0, None)
+    assert not (folder / "recorded").exists()
+    again = told(prepared)
+    assert again.results.items.get_column("tag.dimension").unique().to_list() == ["X"]
+    alone = et.measure("accuracy", run).frame.sort("model", "shots")
+    scores = again.tables["accuracy-by-dimension"].sort("model", "shots").get_column("X")
+    assert scores.to_list() == pytest.approx(alone.get_column("accuracy").to_list())
+    other = {"benchmarks": [{"runs": [run, str(folder / "out/runs/fg")]}]}
+    with pytest.raises(InputError, match="are about several benchmarks: cg, fg"):
+        told(prepare(other, folder / "recorded"))
+
+
+def test_a_budget_is_for_all_benchmarks_together(folder: Path, tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="the limit of 300 calls is reached"):
+        stopped = suite(folder / "suite.yaml", to=tmp_path / "out", budget="calls=300")
+    assert (stopped.tables, stopped.exit_code) == ({}, 130)
+    runs = [Run(path.parent).responses().num_rows for path in (tmp_path / "out/runs").glob("*/run.json")]
+    assert sorted(runs) == [300 - 216, 216]
+    sessions = prepare(folder / "suite.yaml", tmp_path / "out").sessions()
+    calls = [session.estimate(entry.runs[0]).calls for entry, session in sessions]
+    assert calls[0] == 0
+    assert calls[1] == 180 - 84
+
+
+def test_benchmarks_with_fewer_options_are_made_once(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / "fg", tmp_path / "fg")
+    fewer = {"benchmarks": [{"bench": str(tmp_path / "fg"), "options": [2]}], "models": ["scripted:"]}
+    prepare(fewer, tmp_path / "out")
+    made = tmp_path / "out/benchmarks/fg-2-options/benchmark"
+    first = (made / "benchmark.json").stat().st_mtime_ns
+    prepare(fewer, tmp_path / "out")
+    assert (made / "benchmark.json").stat().st_mtime_ns == first
+    shutil.rmtree(tmp_path / "fg")
+    write_bench(tmp_path / "fg", 7)
+    prepare(fewer, tmp_path / "out")
+    assert len(Benchmark(made)) == 6
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({"benchmrks": []}, 'no setting "benchmrks"; did you mean "benchmarks"?'),
+        ({"benchmarks": [{"bench": "cg", "dimenson": "x"}]}, 'benchmarks 1: no setting "dimenson"; did you'),
+        ({"benchmarks": [{"dimension": "x"}]}, "benchmarks 1: say which benchmark is asked (bench)"),
+        ({"benchmarks": [{"bench": "cg", "tags": {"dimension": "corr"}}]}, ""),
+        ({"benchmarks": ["cg", {"bench": "cg"}]}, 'two benchmarks of the suite are called "cg"'),
+        ({"benchmarks": ["gone"]}, "gone"),
+        ({"models": []}, "names no models"),
+        ({"models": "gone.yaml"}, "gone.yaml"),
+        ({"conditions": {"modalty": "no-image"}}, "condition: no axis 'modalty'; did you mean \"modality\"?"),
+        ({"conditions": {"modality": "no-imag"}}, "condition: modality: no value 'no-imag'"),
+        ({"perturb": "ordr"}, "perturb: no source 'ordr'; did you mean \"order\"?"),
+        ({"perturb": []}, "tests needs perturb: what varies"),
+        ({"conditions": {"order": 7}}, "perturb=order starts from the usual order; leave out order"),
+        ({"only": {"dimesion": "CG"}}, 'only: no setting "dimesion"; did you mean "dimension"?'),
+        ({"benchmarks": [{"runs": ["r"], "options": [2]}]}, "options and limit are about what is asked"),
+    ],
+)
+def test_a_wrong_file_is_refused_in_one_line(folder: Path, tmp_path: Path, change: dict[str, Any], line: str) -> None:
+    (folder / "wrong.yaml").write_text(yaml.safe_dump({**SUITE, **change}))
+    if not line:
+        prepared = prepare(folder / "wrong.yaml", tmp_path / "out")
+        ask(prepared)
+        with pytest.raises(InputError, match='the items of "cg" have no tag "corr"; they have dimension'):
+            told(prepared)
+        return
+    with pytest.raises(InputError) as refused:
+        prepare(folder / "wrong.yaml", tmp_path / "out")
+    assert line in str(refused.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_something_else_is_left_alone(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(InputError, match=r'holds "thesis\.tex", which is not part of a suite'):
+        prepare(folder / "suite.yaml", tmp_path)
+    assert isinstance(prepare(Suite(benchmarks=()), tmp_path / "new").suite, Suite)

@@ -1,0 +1,60 @@
+"""A probe of ``eyetest audit`` as a screen."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.errors import InputError
+from eyetest.filters import FILTERS, Evidence, FilterInput
+from eyetest.records import Choice, Item, Manifest
+from tests.filters.said import stage
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Benchmark:
+    good, twice = (Choice("a", True), Choice("b")), (Choice("same", True), Choice("same"))
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
+        for number in range(30):
+            question = f"What is the name of thing number {number}?"
+            writer.add(Item(id=f"q{number}", question=question, choices=twice if number in (3, 7) else good))
+    return Benchmark(tmp_path / "b")
+
+
+def judge(bench: Benchmark, **fields: object) -> dict[str, tuple[str, str]]:
+    case = FilterInput(stage(filter="probe", **fields), list(bench), Evidence.nothing(), benchmark=bench)
+    rows = list(FILTERS["probe"].judge(case))
+    for row in rows:
+        assert not row.evidence or isinstance(msgspec.json.decode(row.evidence), dict)
+    return {row.item: (row.verdict, row.reason) for row in rows}
+
+
+def test_what_a_probe_finds_gets_its_verdict(bench: Benchmark) -> None:
+    found = judge(bench, probe="malformed")
+    assert {name for name, (verdict, _) in found.items() if verdict != "keep"} == {"q3", "q7"}
+    assert found["q3"][1].startswith("malformed: ")
+    assert found["q0"][0] == "keep"
+    assert found["q0"][1].startswith("malformed: nothing found; No item has an image")
+    assert len(found) == 30
+
+
+def test_a_probe_that_cannot_look_says_so_and_drops_nothing(bench: Benchmark) -> None:
+    found = judge(bench, probe="duplicate-items", then="drop")
+    assert set(found.values()) == {
+        (
+            "keep",
+            "duplicate-items: nothing found; "
+            "No image is here: repeated questions were not looked for, since images may differ",
+        )
+    }
+
+
+def test_the_stage_may_say_what_becomes_of_them(bench: Benchmark) -> None:
+    assert judge(bench, probe="malformed", then="drop")["q3"][0] == "drop"
+    assert judge(bench, probe="malformed", then="review")["q3"][0] == "review"
+
+
+def test_a_stage_that_names_no_probe_is_refused(bench: Benchmark) -> None:
+    with pytest.raises(InputError, match="which probe"):
+        FILTERS["probe"].rule(stage(filter="probe"), 0, 0, 0)

@@ -1,0 +1,201 @@
+import re
+
+import msgspec
+import pytest
+
+from eyetest.prompts import CannotApply, build, templates
+from eyetest.records import Condition, GrayImage, Item, Turn, shown_order
+from tests.prompts.questions import asked, choice_item, image, said, screenshot, seen, spelt, text_item
+
+DIRECT = templates("choice", "direct")[0].replace("{mark}", "letter")
+IMAGE_WORDS = re.compile(r"image|image|photo|figure|<|see\b|look", re.IGNORECASE)
+
+
+def refusal(item: Item, **axes: object) -> str:
+    with pytest.raises(CannotApply) as caught:
+        asked(item, **axes)
+    assert str(caught.value) == caught.value.reason
+    return caught.value.reason
+
+
+def test_unnamed_images_come_first_and_in_order() -> None:
+    prompt = asked(choice_item(images=2))
+    assert spelt(prompt) == [f"##Which colour is the car?\nA. red\nB. green\nC. blue\nD. white\n\n{DIRECT}"]
+    assert seen(prompt) == [image(1), image(2)]
+
+
+def test_named_images_stand_where_they_are_named() -> None:
+    item = choice_item(
+        "<image 3>", "as in <image 2>", question="Like <image 4>?", hint="Mind <image 1>.", images=5, gold=0
+    )
+    prompt = asked(item)
+    assert spelt(prompt) == [f"#Mind #.\nLike #?\nA. #\nB. as in #\n\n{DIRECT}"]
+    assert seen(prompt) == [image(n) for n in (5, 1, 4, 3, 2)]
+
+
+def test_images_move_with_their_options() -> None:
+    item = choice_item(*(f"<image {n}>" for n in range(1, 5)), images=4)
+    order = shown_order(item, Condition(order=3))
+    assert order != (0, 1, 2, 3)
+    assert seen(asked(item, order=3)) == [image(position + 1) for position in order]
+
+
+def test_a_image_named_again_is_sent_once_and_labelled() -> None:
+    item = choice_item(
+        "<image 1>, <image 2>", "<image 2>, <image 1>", question="Rank <image 1> and <image 2>", images=2
+    )
+    prompt = asked(item)
+    assert seen(prompt) == [image(1), image(2)]
+    first, *_ = spelt(prompt)
+    assert first.startswith("Rank [image 1]# and [image 2]#\nA. [image 1], [image 2]\nB. [image 2], [image 1]")
+
+
+@pytest.mark.parametrize("modality", ["image", "no-image", "gray", "caption", "no-image-guess"])
+def test_letters_of_more_images_than_there_are_stay_as_they_are_written(modality: str) -> None:
+    """A composite image may have <image1> and <image2> printed inside it."""
+    words = "Compare <image1> (left) with <IMAGE_2>: which is it?"
+    item = choice_item("<image 1>", "as in <image2>", question=words, description="Two cars.")
+    (text,) = spelt(asked(item, modality=modality))
+    assert f"{words}\nA. <image 1>\nB. as in <image2>\n" in text
+    assert text.count("#") == (modality in ("image", "gray"))
+    assert item.names_more_images
+    assert asked(item, method="likelihood").candidates == ("<image 1>", "as in <image2>")
+
+
+def test_a_placeholder_goes_where_no_image_is() -> None:
+    assert spelt(asked(choice_item(question="As in <image 7>, which is it? <image 0>", images=0)))[0].startswith(
+        "As in, which is it?\n"
+    )
+
+
+@pytest.mark.parametrize("ask", ["direct", "cot"])
+def test_blind_is_silent(ask: str) -> None:
+    item = choice_item(question="Which colour has the car in <image 1> ?", hint="(<image 2>) A hint.", images=2)
+    text = said(item, modality="no-image", ask=ask)
+    assert text.startswith("A hint.\nWhich colour has the car in?\nA. red")
+    assert not IMAGE_WORDS.search(text)
+    assert seen(asked(item, modality="no-image")) == []
+
+
+def test_blind_differs_from_image_in_the_images_alone() -> None:
+    for item in (choice_item(), text_item(), choice_item(question="In <image 1> which car?", hint="h")):
+        for shots in ("none", "format", "two"):
+            with_image, without = said(item, shots=shots), said(item, shots=shots, modality="no-image")
+            assert without.split() == with_image.split()
+
+
+def test_options_that_are_images_stay_apart_when_blind() -> None:
+    item = choice_item("<image 1>", "<image 2> <image 3>", "neither", "cup (<image 4>)", "cup (<image 5>)", images=5)
+    text = said(item, modality="no-image")
+    assert "A. [image 1]\nB. [image 2] [image 3]\nC. neither\nD. cup ([image 4])\nE. cup ([image 5])\n" in text
+    assert "A. cup\n" in said(choice_item("cup (<image 1>)", "jug"), modality="no-image")
+
+
+def test_blind_guess_says_what_is_missing_and_asks_all_the_same() -> None:
+    blind, guess = said(choice_item(), modality="no-image"), said(choice_item(), modality="no-image-guess")
+    added = [line for line in guess.splitlines() if line not in blind.splitlines()]
+    assert len(added) == 2
+    assert "image that belongs here is missing" in added[0]
+    assert "best guess" in added[1]
+    assert "images" in said(choice_item(images=2), modality="no-image-guess")
+    nothing_missing = said(choice_item(images=0), modality="no-image-guess")
+    assert "missing" not in nothing_missing
+    assert "best guess" in nothing_missing
+    assert "missing" in said(choice_item(images=0, question="See <image 1>."), modality="no-image-guess")
+
+
+def test_no_question_leaves_images_and_options() -> None:
+    item = choice_item(
+        "<image 2>",
+        "car",
+        images=2,
+        question="SECRET <image 1>",
+        hint="SECRET",
+        history=(Turn("SECRET", "SECRET"),),
+    )
+    prompt = asked(item, modality="no-question")
+    assert spelt(prompt) == [f"#A. #\nB. car\n\n{DIRECT}"]
+    assert seen(prompt) == [image(1), image(2)]
+    assert spelt(asked(text_item("SECRET"), modality="no-question"))[0].startswith("#Answer in a word")
+    assert refusal(choice_item(images=0), modality="no-question") == "no image"
+
+
+def test_nothing_leaves_options_alone() -> None:
+    item = choice_item(hint="SECRET", question="SECRET", history=(Turn("SECRET", "SECRET"),), description="SECRET")
+    assert spelt(asked(item, modality="nothing")) == [f"A. red\nB. green\nC. blue\nD. white\n\n{DIRECT}"]
+    assert refusal(text_item(), modality="nothing") == "no options"
+
+
+def test_grey_has_the_same_places_and_sizes() -> None:
+    item = choice_item("<image 2>", "none", images=3, question="Like <image 1>?")
+    coloured, grey = asked(item), asked(item, modality="gray")
+    assert spelt(coloured) == spelt(grey)
+    assert seen(grey) == [GrayImage(ref.width, ref.height) for ref in seen(coloured)]
+    assert refusal(choice_item(images=0), modality="gray") == "no image"
+
+
+def test_a_description_stands_in_for_images() -> None:
+    item = choice_item("<image 2>", "none", question="<image 1>\nAs in <image 1>, which?", images=2,
+                       description=" A red car.\n")  # fmt: skip
+    text = said(item, modality="caption")
+    assert text.startswith("What the images show, in words:\nA red car.\n\nAs in [image 1], which?\nA. [image 2]\n")
+    assert seen(asked(item, modality="caption")) == []
+    assert refusal(msgspec.structs.replace(item, description=" \n"), modality="caption") == "no description"
+
+
+def test_a_screenshot_speaks_for_itself() -> None:
+    item = screenshot(choice_item())
+    prompt = asked(item, modality="screenshot")
+    (text,) = spelt(prompt)
+    assert re.fullmatch(rf"#The question .* stands in the image\.\n{DIRECT}", text)
+    assert seen(prompt) == list(item.images)
+    assert refusal(choice_item(), modality="screenshot") == "not a screenshot"
+    assert refusal(msgspec.structs.replace(item, images=()), modality="screenshot") == "no image"
+
+
+@pytest.mark.parametrize("axes", [{"order": 2}, {"letters": "digit"}, {"method": "likelihood"}])
+def test_options_inside_a_image_stay_as_they_are(axes: dict[str, object]) -> None:
+    drawn = "options are drawn in the image"
+    assert refusal(screenshot(choice_item()), modality="screenshot", **axes) == drawn
+    if "method" not in axes:
+        asked(screenshot(text_item()), modality="screenshot", **axes)
+    assert asked(screenshot(choice_item()), modality="screenshot", method="first-token").candidates[0] == "A"
+
+
+def test_dialogue() -> None:
+    history = (Turn("What is it?", "A car."), Turn("Is it like <image 2>?", "Yes, <image 2>"), Turn("x", " "))
+    prompt = asked(choice_item(history=history, images=2), shots="format")
+    assert [message.role for message in prompt.messages] == ["user", "assistant"] * 3 + ["user"]
+    assert spelt(prompt)[2:6] == ["#What is it?", "A car.", "Is it like #?", "Yes,"]
+    assert spelt(prompt)[6].startswith("Which colour is the car?\nA. red")
+    described = asked(choice_item(history=history, images=2, description="A car."), modality="caption")
+    assert spelt(described)[0].endswith("in words:\nA car.\n\nWhat is it?")
+    assert seen(asked(choice_item(history=history, images=2), modality="no-image")) == []
+
+
+def test_a_dialogue_with_own_answers() -> None:
+    item = choice_item(history=(Turn("What is it?", "A car."), Turn("Whose?", "Hers.")), images=2)
+    own = build(item, Condition(history="own"), answers=["A van.", "Mine, <image 2>"])
+    gold = asked(item)
+    assert [message.text for message in own.messages[1::2]] == ["A van.", "Mine,"]
+    assert own.messages[::2] == gold.messages[::2]
+    assert refusal(item, history="own") == "own answers are known only in a run"
+
+
+@pytest.mark.parametrize("modality", ["no-question", "nothing"])
+def test_history_changes_nothing_where_none_is_told(modality: str) -> None:
+    item = choice_item(history=(Turn("What is it?", "A car."),))
+    assert asked(item, modality=modality, history="own") == asked(item, modality=modality)
+    assert asked(choice_item(), history="own") == asked(choice_item())
+
+
+def test_a_question_of_images_alone() -> None:
+    assert spelt(asked(text_item("<image 1>")))[0].startswith("#\n\nAnswer in a word")
+    assert refusal(text_item("<image 1>"), modality="no-image") == "no question"
+    assert refusal(text_item(" <image 1> ", images=0)) == "no question"
+    assert said(choice_item(question=" \n"), modality="no-image").startswith("A. red")
+
+
+def test_no_empty_words_are_sent() -> None:
+    prompt = asked(text_item("<image 1> <image 2>\n<image 3>", images=3))
+    assert [type(part).__name__ for part in prompt.messages[0].parts] == ["ImagePart"] * 3 + ["Words"]

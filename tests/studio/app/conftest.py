@@ -1,0 +1,114 @@
+"""The zoo of the collection's tests, and one whose every word tries to get out of the page."""
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.records import Asked, Choice, Item, Manifest, Response
+from eyetest.studio.app.server import listen, make_app
+from eyetest.studio.collection import Collection
+from tests.conftest import png
+from tests.reports.conftest import browse
+from tests.reports.pages import HOSTILE, Browse
+from tests.scoring.test_table import make_run
+from tests.studio.collection.conftest import collection, zoo
+
+__all__ = ["browse", "collection", "zoo"]
+DRAWN = "document.body.dataset.ready !== undefined"
+"""What is true in a bundle once its scripts have drawn it."""
+HOME = "http://127.0.0.1:8765"
+
+
+@pytest.fixture(scope="session")
+def client(collection: Collection) -> TestClient:
+    """Somebody with a browser, at the pages of the zoo."""
+    return TestClient(make_app(collection), HOME)
+
+
+@contextmanager
+def served(pages: Collection | Starlette) -> Iterator[str]:
+    """Where a browser finds the pages of a collection, or of an app."""
+    app = make_app(pages) if isinstance(pages, Collection) else pages
+    taken = listen("127.0.0.1", 0)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off", ws="none"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture(scope="session")
+def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two stages' verdicts on the zoo: the first drops q0 and doubts q1, the second sees the rest and drops q2."""
+    path = tmp_path_factory.mktemp("judged") / "verdicts.parquet"
+    first = ("drop", "review", "keep", "keep", "keep", "keep")
+    second = (None, "keep", "drop", "keep", "keep", "review")
+    rows = [
+        {"item": f"q{number}", "stage": stage, "verdict": verdict, "reason": "so", "evidence": ""}
+        for stage, verdicts in (("one", first), ("two", second))
+        for number, verdict in enumerate(verdicts)
+        if verdict
+    ]
+    pl.DataFrame(rows).write_parquet(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def judged(zoo: Path, verdicts: Path) -> Collection:
+    """The zoo after these stages."""
+    return Collection.open([zoo / "run", verdicts])
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    """Items, tags, models and replies that are all attacks."""
+    folder = tmp_path_factory.mktemp("hostile")
+    with BenchmarkWriter(folder / "bench", Manifest(name=HOSTILE[0])) as writer:
+        image = writer.images.put(png("red"))
+        for number, words in enumerate(HOSTILE):
+            writer.add(
+                Item(
+                    id=f"{number} {HOSTILE[1]}",
+                    question=words,
+                    images=(image,),
+                    choices=(Choice(words, correct=True), Choice("$\\frac{1}{2}$ <b>")),
+                    hint=words,
+                    tags={"kind": HOSTILE[number % 2], "note": words},
+                )
+            )
+    asked, responses = [], []
+    for number, words in enumerate(HOSTILE):
+        request = f"{number:032x}"
+        asked.append((Asked(item=f"{number} {HOSTILE[1]}", model=HOSTILE[2]), request))
+        responses.append(Response(request=request, outcome="answered", text=f"{words} A"))
+    make_run(folder / "run", asked, responses, Benchmark(folder / "bench"))
+    return Collection.open([folder / "run"])
+
+
+def try_out(open_page: Browse, copy: Path, script: str, at: str) -> tuple[Any, str]:
+    """Run a script in a bundle, at a view of it; returns ``body.dataset.sample`` and the document."""
+    page = (copy / "index.html").read_text()
+    (copy / "sample.html").write_text(page.replace("</head>", '<script src="sample.js" defer></script></head>'))
+    (copy / "sample.js").write_text(f"{{{script}}}")
+    document, said, asked = open_page(
+        (copy / "sample.html").as_uri() + at, f"{DRAWN} && document.body.dataset.sample"
+    )
+    assert (said, asked) == ([], [])
+    left = re.search(r'data-sample="([^"]*)"', document)
+    assert left
+    return json.loads(unescape(left[1])), document

@@ -1,0 +1,220 @@
+"""Deciding, item by item: what a reviewer sees, what is kept, and what comes next."""
+
+from pathlib import Path
+
+from eyetest.records import Verdict
+from eyetest.studio.collection import Collection
+from eyetest.studio.decisions import Decided, with_people, without_people
+from eyetest.studio.forms import Form
+from eyetest.studio.plan import Round
+from eyetest.tabular.record_files import write_records
+from tests.studio.app.reviewing.conftest import FORM, IDS, Enter, MakeProject
+
+
+def test_one_item_comes_after_the_other_until_nothing_waits(make_project: MakeProject, enter: Enter) -> None:
+    project = make_project()
+    ann = enter(project, "Ann")
+    assert "6 to go" in ann.get("/").text
+    assert ann.next() == "q0"
+    for item in IDS[1:]:
+        ann.decide("unsure")
+        assert ann.hidden("item") == item
+    assert "Nothing waits for you" in ann.decide("drop", offered="unclear", comment="hm").text
+    said = project.decisions()
+    assert [(one.item, one.decision) for one in said] == [*((id_, "unsure") for id_ in IDS[:5]), ("q5", "drop")]
+    assert (said[-1].reason, said[-1].comment, said[-1].reviewer) == ("unclear", "hm", "Ann")
+
+
+def test_a_form_is_kept_with_its_fields_and_the_time(make_project: MakeProject, enter: Enter) -> None:
+    project = make_project()
+    ann = enter(project, "Ann")
+    ann.next()
+    ann.decide(
+        "keep", **{"label.image": "yes", "label.faults": ["c", "a"], "label.note": " so\r\nso ", "seconds": "12.5"}
+    )
+    (said,) = project.decisions()
+    assert said.labels == {"image": "yes", "faults": ["a", "c"], "note": "so\nso"}
+    assert said.seconds == 12.5
+    ann.decide("unsure", seconds="soon")
+    assert project.decisions()[1].labels == {}
+
+
+def test_a_fix_keeps_what_was_changed_and_nothing_else(make_project: MakeProject, enter: Enter) -> None:
+    project = make_project()
+    ann = enter(project, "Ann")
+    ann.next()
+    assert '<textarea id="edit-1" name="edit.A"' in ann.page
+    same = {"edit.question": "Which animal is number 0?", "edit.B": "Blue whale", "edit.C": "Green frog"}
+    same |= {"edit.tag.year": "2020", "edit.tag.task": "birds"}
+    ann.decide("fix", **same, **{"edit.A": "Black kite", "edit.answer": "A", "label.image": "yes"})
+    assert project.decisions()[-1].edits == {"A": "Black kite"}
+    changed = {"edit.tag.task": "fowl", "edit.answer": ["A", "C"], "label.image": "no"}
+    ann.decide("fix", **changed)
+    assert project.decisions()[-1].edits == {"answer": ["A", "C"], "tags": {"task": "fowl"}}
+
+
+def test_what_is_refused_comes_back_as_it_was_typed(make_project: MakeProject, enter: Enter) -> None:
+    project = make_project()
+    ann = enter(project, "Ann")
+    ann.next()
+    nonce = ann.hidden("nonce")
+    answer = ann.decide(
+        "fix", **{"edit.question": "<b>Where?", "edit.answer": "A", "label.note": "a & b", "comment": "c < d"}
+    )
+    assert answer.status_code == 400
+    assert "Does it need the image? This has to be answered" in answer.text
+    assert "&lt;b&gt;Where?</textarea>" in answer.text
+    assert "\na &amp; b</textarea>" in answer.text
+    assert "\nc &lt; d</textarea>" in answer.text
+    assert 'value="fix" data-key="f" checked' in answer.text
+    assert ann.hidden("nonce") == nonce
+    for wrong, told in (
+        ({"decision": ""}, "choose a decision"),
+        ({"decision": "kep"}, "did you mean"),
+        ({"decision": "undo"}, "decision: found"),
+        ({"decision": "drop"}, "say why"),
+        ({"decision": "fix", "label.image": "yes"}, "a fix changes something"),
+        ({"decision": "fix", "label.image": "yes", "edit.question": "x"}, "choose at least one option"),
+        ({"decision": "keep", "label.image": "maybe"}, "no value"),
+    ):
+        answer = ann.decide(wrong.pop("decision"), **wrong)
+        assert (answer.status_code, told in answer.text) == (400, True), told
+    assert project.decisions() == []
+
+
+def test_sent_twice_it_counts_once(make_project: MakeProject, enter: Enter) -> None:
+    project = make_project()
+    ann = enter(project, "Ann")
+    ann.next()
+    form = {name: ann.hidden(name) for name in ("item", "round", "nonce")} | {"decision": "unsure"}
+    for _ in range(3):
+        ann.post("/decide", form)
+        assert ann.hidden("item") == "q1"
+    assert len(project.decisions()) == 1
+    answer = ann.post("/decide", form | {"decision": "drop", "reason": "on second thoughts"})
+    assert (answer.status_code, "sent before" in answer.text) == (400, True)
+    assert "\non second thoughts</textarea>" in answer.text
+    assert ann.hidden("nonce") != form["nonce"]
+    ann.decide("drop", reason="on second thoughts")
+    assert [one.decision for one in project.decisions()] == ["unsure", "drop"]
+
+
+def test_sent_again_with_another_label_it_is_not_swallowed(make_project: MakeProject, enter: Enter) -> None:
+    project = make_project()
+    ann = enter(project, "Ann")
+    ann.next()
+    form = {name: ann.hidden(name) for name in ("item", "round", "nonce")} | {"decision": "keep"}
+    for label, status in (("yes", 200), ("yes", 200), ("no", 400)):
+        assert ann.post("/decide", form | {"label.image": label}).status_code == status
+    assert [one.labels for one in project.decisions()] == [{"image": "yes"}]
+
+
+def test_a_later_round_does_not_see_what_people_said_before(
+    make_project: MakeProject, enter: Enter, zoo: Path, tmp_path: Path
+) -> None:
+    said = Decided("drop", "the gold is B", 1, 1)
+    verdicts = [
+        Verdict(item="q0", stage="first-review", verdict="fix", reason="the gold is B"),
+        Verdict(item="q0", stage="screen", verdict="drop", reason=with_people("3 hits", said)),
+    ]
+    write_records(verdicts, Verdict, tmp_path / "verdicts.parquet", overwrite=False)
+    judged = Collection.open([zoo / "run", tmp_path / "verdicts.parquet"])
+    rounds = (Round(number=1, reviewers=2, stage="first-review"),)
+    project = make_project(("q0",), rounds=rounds, together=False)
+    for name, role, kind in (("Ann", "reviewer", "keep"), ("Bob", "reviewer", "unsure"), ("Eve", "adjudicator", "")):
+        visitor = enter(project, name, role, collection=judged)
+        visitor.next()
+        assert "3 hits" in visitor.page
+        assert ("the gold is B" in visitor.page) is (role == "adjudicator")
+        if kind:
+            visitor.decide(kind)
+
+
+def test_a_reason_is_told_without_what_people_said_to_it() -> None:
+    for verdict in ("review", "drop"):
+        assert without_people(with_people("3 hits", Decided(verdict, "the gold is B", 1, 1))) == "3 hits"
+
+
+def test_what_was_decided_can_be_undone_and_decided_anew(make_project: MakeProject, enter: Enter) -> None:
+    project = make_project()
+    ann = enter(project, "Ann")
+    ann.next()
+    ann.decide("drop", reason="my own words")
+    home = ann.get("/").text
+    assert "my own words" in home
+    ann.get("/task?item=q0&round=1")
+    assert "You decided" in ann.page
+    assert "\nmy own words</textarea>" in ann.page
+    ann.post("/undo", {"item": "q0", "round": "1", "nonce": "once"})
+    ann.post("/undo", {"item": "q0", "round": "1", "nonce": "once"})
+    assert [one.decision for one in project.decisions()] == ["drop", "undo"]
+    assert "my own words" not in ann.get("/").text
+    ann.get("/task?item=q0&round=1")
+    ann.decide("unsure")
+    assert project.outcomes()["q0"].n == 1
+    assert ann.post("/undo", {"item": "q3", "round": "1", "nonce": "two"}).status_code == 403
+
+
+def test_whoever_settles_sees_what_others_said(make_project: MakeProject, enter: Enter) -> None:
+    project = make_project(("q0",), rounds=(Round(number=1, reviewers=2, form=FORM),))
+    ann, ben = enter(project, "Ann"), enter(project, "Ben")
+    for one in (ann, ben):
+        one.next()
+    ann.decide(
+        "fix",
+        **{"edit.question": "What bird is it?", "edit.answer": "A", "label.image": "no", "comment": "better so"},
+    )
+    assert "Ann" not in ben.get("/task?item=q0&round=1").text
+    ben.decide("drop", reason="all wrong")
+    eve = enter(project, "Eve", "adjudicator")
+    assert eve.next() == "q0"
+    for words in ("Ann", "Ben", "What bird is it?", "better so", "all wrong", "image: no", "Settle it"):
+        assert words in eve.page, words
+    assert "\nWhat bird is it?</textarea>" in eve.page
+    eve.decide("fix", **{"edit.question": "What bird is it?", "edit.answer": "A", "label.image": "no"})
+    outcome = project.outcomes()["q0"]
+    assert (outcome.verdict, outcome.edits) == ("fix", {"question": "What bird is it?"})
+
+
+def test_an_item_that_is_to_be_solved_tells_nothing_before(make_project: MakeProject, enter: Enter) -> None:
+    project = make_project(form=Form(solve=True))
+    ann = enter(project, "Ann")
+    ann.next()
+    told_by = (
+        "gold</span>",
+        'class="gold"',
+        "birds",
+        "2020",
+        "tone-",
+        "No model was asked",
+        "Verdicts",
+        "difficulty",
+    )
+    for words in told_by:
+        assert words not in ann.page, words
+    assert "Red kite" in ann.page
+    sent = {"item": "q0", "round": "1"}
+    assert ann.post("/decide", sent | {"decision": "keep", "nonce": "n"}).status_code == 403
+    assert ann.post("/decide", sent | {"decision": "", "nonce": "n"}).status_code == 403
+    fixes = [{"decision": "fix", "nonce": "n", "label.image": "yes", "edit.answer": letter} for letter in "AB"]
+    assert len({ann.post("/decide", sent | one).text for one in fixes}) == 1, "an answer tells whether it is the gold"
+    assert 'class="gold"' not in ann.page
+    assert ann.post("/solve", sent | {"how": "answered"}).status_code == 400
+    assert 'class="gold"' not in ann.page
+    ann.post("/solve", sent | {"how": "answered", "answer": ["B"]})
+    for words in ("You answered B, the gold is A.", 'class="gold"', "birds", "tone-right"):
+        assert words in ann.page, words
+    ann.post("/solve", sent | {"how": "answered", "answer": ["A"]})
+    assert "You answered B" in ann.page
+    ann.decide("keep")
+    assert [(one.decision, one.solved) for one in project.decisions()] == [("keep", "B")]
+    ann.post("/solve", {"item": "q1", "round": "1", "how": "cannot", "answer": ["A"]})
+    assert "You could not answer it" in ann.page
+
+
+def test_a_form_decides_what_is_shown(make_project: MakeProject, enter: Enter) -> None:
+    ann = enter(make_project(form=Form(shows=())), "Ann")
+    ann.next()
+    assert 'class="gold"' in ann.page
+    for words in ("tone-", "difficulty", "models chose", "No model was asked"):
+        assert words not in ann.page

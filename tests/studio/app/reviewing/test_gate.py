@@ -1,0 +1,351 @@
+"""Who is let in, and what is refused and logged: links, cookies, forged forms, roles, other people's items."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from eyetest.benchmarks import Benchmark
+from eyetest.studio.app.gate import CallLimits
+from eyetest.studio.app.listing import Disclosure
+from eyetest.studio.app.office import make_review_app
+from eyetest.studio.app.server import LONGEST_FORM, server_of
+from eyetest.studio.collection import Collection
+from eyetest.studio.forms import Form
+from eyetest.studio.plan import Round
+from eyetest.studio.project import ReviewProject
+from tests.studio.app.conftest import HOME
+from tests.studio.app.reviewing.conftest import Enter, MakeProject, Visitor, lines
+
+FORM_TYPE = "application/x-www-form-urlencoded"
+
+
+@pytest.fixture
+def project(make_project: MakeProject) -> ReviewProject:
+    return make_project()
+
+
+@pytest.fixture
+def stranger(project: ReviewProject, collection: Collection) -> Visitor:
+    return Visitor(make_review_app(collection, project), project)
+
+
+def refusals(project: ReviewProject) -> list[str]:
+    """What the log says was refused, the newest first."""
+    return [one.detail for one in lines(project)]
+
+
+def test_opening_a_link_uses_nothing_up_and_one_browser_keeps_it(
+    stranger: Visitor, project: ReviewProject, collection: Collection
+) -> None:
+    token = project.invite("Ann")
+    for _ in range(3):
+        assert "Come in" in stranger.get(f"/enter/{token}").text
+    assert project.people()[0].seen is None
+    cookies = stranger.enter(token).headers.get_list("set-cookie")
+    assert len(cookies) == 2
+    for cookie in cookies:
+        assert {"httponly", "samesite=strict"} <= {part.strip().lower() for part in cookie.split(";")}
+        assert token not in cookie
+    assert stranger.get("/").status_code == 200
+    thief = Visitor(make_review_app(collection, project), project)
+    answer = thief.enter(token)
+    assert (answer.status_code, "in use in another browser" in answer.text) == (403, True)
+    assert thief.get("/").status_code == 401
+    (told,) = [one for one in lines(project) if "another browser" in one.detail]
+    assert (told.person, told.where) == ("Ann", "testclient")
+    for path in (f"//enter/{token}", f"/Enter/{token}", f"/items/enter/{token}"):
+        assert thief.client.get(f"{HOME}{path}").status_code in (401, 404)
+    assert token not in "".join(map(str, project.logged(100)))
+    assert stranger.enter(token).status_code == 303
+
+
+def test_the_button_of_a_link_sends_to_nothing_but_the_link(stranger: Visitor) -> None:
+    assert '<form method="post"><input' in stranger.get("/enter/%5Cqueue").text
+
+
+def test_what_a_proxy_says_is_not_believed(project: ReviewProject, collection: Collection) -> None:
+    assert not server_of(make_review_app(collection, project)).config.proxy_headers
+
+
+@pytest.mark.parametrize("token", ["", "x", "A" * 32, "..%2f..%2fpeople", "%00", "<script>", "A" * 5_000])
+def test_a_forged_link_is_refused_with_one_clear_page(stranger: Visitor, project: ReviewProject, token: str) -> None:
+    answer = stranger.enter(token)
+    assert answer.status_code in (403, 404)
+    assert "<main" in answer.text
+    assert "<script>" not in answer.text
+    assert refusals(project)
+    assert stranger.get("/").status_code == 401
+
+
+def test_a_revoked_person_is_out_at_once(project: ReviewProject, enter: Enter) -> None:
+    ann = enter(project, "Ann")
+    assert ann.next() == "q0"
+    form = {name: ann.hidden(name) for name in ("item", "round", "nonce")} | {"csrf": ann.csrf, "decision": "unsure"}
+    token = project.invite("Ann")
+    assert ann.get("/").status_code == 401
+    ann.enter(token)
+    project.revoke("Ann")
+    assert ann.get("/task?item=q0&round=1").status_code == 401
+    assert ann.client.post("/decide", data=form).status_code == 401
+    assert ann.enter(token).status_code == 403
+    assert project.decisions() == []
+
+
+def test_a_cookie_is_good_while_the_session_lasts_and_forged_ones_are_not(
+    project: ReviewProject, enter: Enter, collection: Collection
+) -> None:
+    ann = enter(project, "Ann")
+    (name,) = [name for name in ann.client.cookies if not name.endswith("-device")]
+    cookie = ann.client.cookies[name]
+    for forged in ("", "x", cookie[:-1], cookie + "x", cookie.swapcase(), "' OR 1=1 --"):
+        other = TestClient(make_review_app(collection, project), HOME, headers={"cookie": f"{name}={forged}"})
+        assert other.get("/").status_code == 401, forged
+    ann.post("/leave")
+    assert "You have left" in ann.page
+    ann.client.cookies.set(name, cookie)
+    assert ann.get("/").status_code == 401
+
+
+def test_a_form_needs_the_token_of_the_session_and_to_be_sent_from_here(project: ReviewProject, enter: Enter) -> None:
+    ann, eve = enter(project, "Ann"), enter(project, "Eve")
+    ann.next()
+    form = {name: ann.hidden(name) for name in ("item", "round", "nonce")} | {"decision": "unsure"}
+    for token in ({}, {"csrf": ""}, {"csrf": eve.csrf}, {"csrf": "é"}, {"csrf": ann.csrf[:-1]}):
+        assert ann.client.post("/decide", data=form | token).status_code == 403, token
+    own = form | {"csrf": ann.csrf}
+    origins = [{"origin": at} for at in ("https://evil.example", "null", "http://[", "http://127.0.0.1:8766")]
+    for headers in (*origins, *({"sec-fetch-site": site} for site in ("cross-site", "same-site", "none"))):
+        assert ann.client.post("/decide", data=own, headers=headers).status_code == 403, headers
+    del ann.client.headers["origin"]
+    assert ann.client.post("/decide", data=own).status_code == 403
+    assert project.decisions() == []
+    assert len([told for told in refusals(project) if told.startswith("POST /decide: 403")]) == 13
+    assert {one.person for one in lines(project) if "/decide" in one.detail} == {"Ann"}
+    assert ann.client.post("/decide", data=own, headers={"sec-fetch-site": "same-origin"}).status_code == 303
+
+
+def test_somebody_elses_page_cannot_log_anybody_in(stranger: Visitor, project: ReviewProject) -> None:
+    token = project.invite("Mallory")
+    answer = stranger.client.post(f"/enter/{token}", data={"csrf": ""}, headers={"origin": "https://evil.example"})
+    assert (answer.status_code, answer.headers.get("set-cookie")) == (403, None)
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "status"),
+    [
+        ({"content-type": FORM_TYPE}, b"x=" + b"y" * LONGEST_FORM, 413),
+        ({"content-type": FORM_TYPE, "content-length": "9" * 30}, b"x=y", 413),
+        ({"content-type": "application/json"}, b"{}", 415),
+        ({"content-type": "multipart/form-data; boundary=x"}, b"--x--", 415),
+        ({"content-type": "text/plain"}, b"csrf=1", 415),
+        ({}, b"x=y", 415),
+        ({"content-type": FORM_TYPE, "transfer-encoding": "chunked"}, b"1\r\nx\r\n0\r\n\r\n", 411),
+        ({"content-type": FORM_TYPE, "content-length": "-1"}, b"x=y", 411),
+        ({"content-type": FORM_TYPE}, b"\xff\xfe=1", 400),
+        ({"content-type": FORM_TYPE}, b"&".join([b"a=b"] * 2_001), 400),
+    ],
+)
+def test_only_small_forms_are_read(
+    project: ReviewProject, enter: Enter, headers: dict[str, str], body: bytes, status: int
+) -> None:
+    ann = enter(project, "Ann")
+    before = len(refusals(project))
+    answer = ann.client.post("/next", content=body, headers=headers)
+    assert answer.status_code == status
+    assert refusals(project)[0].startswith(f"POST /next: {status}")
+    assert len(refusals(project)) == before + 1
+
+
+def test_a_body_that_is_longer_than_it_says_is_cut_off(project: ReviewProject, enter: Enter) -> None:
+    ann = enter(project, "Ann")
+    parts = (b"x" * 40_000 for _ in range(3))
+    headers = {"content-type": FORM_TYPE, "content-length": "10"}
+    request = ann.client.build_request("POST", "/next", content=parts, headers=headers)
+    request.headers.pop("transfer-encoding", None)
+    assert ann.client.send(request).status_code == 413
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
+def test_other_methods_are_refused(project: ReviewProject, enter: Enter, method: str) -> None:
+    ann = enter(project, "Ann")
+    assert ann.client.request(method, "/").status_code == 405
+    assert refusals(project)[0].startswith(f"{method} /: 405")
+
+
+def test_a_method_that_a_page_does_not_have_is_refused(project: ReviewProject, enter: Enter) -> None:
+    ann = enter(project, "Ann")
+    assert ann.get("/decide").status_code == 405
+    assert ann.post("/task").status_code == 405
+    assert ann.client.get("/", headers={"host": "evil.example"}).status_code == 421
+    assert refusals(project)[0].startswith("GET /: 421")
+
+
+def addresses(app: Any) -> list[tuple[str, str]]:
+    """Every address of the app with each method, but the ones that anybody may load."""
+    paths = [route.path for route in app.routes if isinstance(route, Route)]
+    loaded = ("/app.css", "/app.js", "/icon.svg", "/review.js", "/review.css")
+    return [
+        (method, path.replace("{sha256}", "0" * 64).replace("{name}", "items.csv"))
+        for path in paths
+        if not path.endswith(loaded) and not path.startswith(("/enter", "/{rest"))
+        for method in ("GET", "POST")
+    ]
+
+
+def test_nothing_answers_somebody_who_has_not_come_in(stranger: Visitor, project: ReviewProject) -> None:
+    every = addresses(stranger.client.app)
+    assert len(every) > 40
+    for method, path in every:
+        answer = stranger.client.request(method, path, data={"csrf": ""} if method == "POST" else None)
+        assert answer.status_code in (401, 405), (method, path)
+        assert "q0" not in answer.text
+    assert len(refusals(project)) == len(every)
+
+
+ADMIN = ("/overview", "/decisions", "/decisions.csv", "/people", "/log", "/invite", "/revoke", "/queue")
+
+
+@pytest.mark.parametrize("role", ["reviewer", "adjudicator", "reader"])
+def test_a_role_reaches_its_own_pages_and_no_others(project: ReviewProject, enter: Enter, role: Any) -> None:
+    ann = enter(project, "Ann", role)
+    token = ann.csrf
+    closed = [*ADMIN, *(("/next", "/task", "/solve", "/decide", "/undo") if role == "reader" else ("/items/",))]
+    closed += [] if role == "reader" else ["/items/export/items.csv", "/items/export/benchmark.zip"]
+    for path in closed:
+        for method in ("GET", "POST"):
+            sent = {"csrf": token, "name": "Ann", "role": "admin", "query": "", "item": "q0", "round": "1"}
+            answer = ann.client.request(method, path, data=sent if method == "POST" else None)
+            assert answer.status_code in (403, 405), (method, path)
+    assert len([one for one in lines(project) if one.person == "Ann"]) == 2 * len(closed)
+    assert [one.role for one in project.people()] == [role]
+
+
+def test_items_that_are_somebody_elses_stay_theirs(make_project: MakeProject, enter: Enter) -> None:
+    project = make_project(rounds=(Round(number=1), Round(number=2)))
+    ann, ben = enter(project, "Ann"), enter(project, "Ben")
+    assert (ann.next(), ben.next()) == ("q0", "q1")
+    wrong_rounds = (("q0", number) for number in ("2", "0", "-1", "9" * 40))
+    for item, number in (("q1", "1"), ("q3", "1"), ("q9", "1"), *wrong_rounds):
+        form = {"item": item, "round": number, "nonce": "n", "decision": "drop", "reason": "x"}
+        assert ann.get(f"/task?item={item}&round={number}").status_code in (400, 403), (item, number)
+        assert "Which animal" not in ann.page
+        for path in ("/decide", "/solve", "/undo"):
+            assert ann.post(path, form).status_code in (400, 403), (path, item, number)
+    assert project.decisions() == []
+    assert any("GET /task: 403" in told for told in refusals(project))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../../etc/passwd",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "/image/..%2f..%2freview.db",
+        "/image/review.db",
+        "/thumbnail/%2fetc%2fpasswd",
+        "/static/app.js",
+        "/review.db",
+        "/items/../review.db",
+        "/items/export/..%2freview.db",
+        "/templates/home.html.j2",
+    ],
+)
+def test_no_file_is_reached_by_its_path(project: ReviewProject, enter: Enter, path: str) -> None:
+    boss = enter(project, "Boss", "admin")
+    answer = boss.client.get(path)
+    assert answer.status_code == 404
+    assert b"SQLite" not in answer.content
+
+
+def test_golds_of_what_is_to_be_solved_are_nowhere(make_project: MakeProject, enter: Enter, zoo: Path) -> None:
+    ann = enter(make_project(form=Form(solve=True)), "Ann")
+    ann.next()
+    sha256 = Benchmark(zoo / "bench")["q0"].images[0].sha256
+    assert ann.client.get(f"/image/{sha256}").status_code == 200
+    paths = ["/", "/task?item=q0&round=1", "/task?item=q0&round=1&item=q1", "/items/?item=q0", "/items/?gold=A"]
+    paths += ["/items/export/items.csv", "/decisions.csv", "/overview", "/image/q0"]
+    for path in (*paths, "/task?item=q0&round=1&solve=1"):
+        page = ann.client.get(path).text
+        assert not re.search(r'class="gold"|>gold<|tone-|"?gold"?,|Verdicts|edit\.', page), path
+
+
+QUERIES = (
+    *("gold=A", "answer=right:a@image", "answer=refused", "blind-right=a", "verdict=drop", "stage=one", "finding=x"),
+    *("difficulty=1", "gain=0.5..", "disagreement=1", "sort=difficulty", "sort=-gold", "sort=blind_right"),
+    *("doubt=0..", "sort=doubt", "sort=disagreement", "sort=-gain", "sort=verdict", "sort=stage"),
+)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_reader_is_refused_what_would_tell_a_gold(project: ReviewProject, enter: Enter, query: str) -> None:
+    reader = enter(project, "Rita", "reader")
+    for path in (f"/items/?{query}", f"/items/?{query}&item=q0", f"/items/export/ids.txt?{query}"):
+        answer = reader.get(path)
+        assert (answer.status_code, "golds, which are left out" in answer.text) == (400, True), path
+    assert reader.get(f"/items/export/items.csv?{query}").status_code == 400
+    assert refusals(project)[0].startswith("GET /items/export/items.csv: 400")
+
+
+def test_a_reader_looks_at_items_without_golds(project: ReviewProject, enter: Enter) -> None:
+    reader = enter(project, "Rita", "reader")
+    assert "To the items" in reader.get("/").text
+    pages = [
+        reader.get(path).text for path in ("/items/", "/items/?tag.task=birds&sort=-tag.year", "/items/?item=q0")
+    ]
+    for page in pages:
+        assert not re.search(r'class="gold"|>gold<|tone-(right|wrong)|% right|difficulty|Accuracy', page)
+        assert "benchmark.zip" not in page
+        assert 'action="../queue"' not in page
+    assert re.findall(r'data-id="(q\d)"', pages[1]) == ["q1", "q0"]
+    assert "Red kite" in pages[2]
+    table = reader.get("/items/export/items.csv?tag.task=birds").text
+    assert table.splitlines()[0].split(",") == [
+        *("position", "id", "benchmark", "item", "question", "options", "image", "images", "tag.task", "tag.year")
+    ]
+    assert reader.get("/items/export/benchmark.zip").status_code == 400
+    assert reader.get("/items/?page=" + "9" * 5_000).status_code == 400
+
+
+def test_a_tag_with_the_name_of_a_column_opens_only_the_tag() -> None:
+    told = Disclosure(golds=False, tags=frozenset({"difficulty"}))
+    assert (told.may_sort("tag.difficulty"), told.may_sort("difficulty")) == (True, False)
+
+
+def test_too_many_calls_are_refused_for_a_while(make_project: MakeProject, enter: Enter) -> None:
+    project = make_project()
+    ann = enter(project, "Ann", limits=CallLimits(session=5, address=4, log_lines=3))
+    assert [ann.client.get("/").status_code for _ in range(7)] == [200] * 5 + [429] * 2
+    other = Visitor(ann.client.app, project, "10.0.0.9")
+    assert [other.client.get("/").status_code for _ in range(6)] == [401] * 4 + [429] * 2
+    told = [one for one in lines(project) if one.where == "10.0.0.9"]
+    assert len(told) == 4
+    assert "not written down" in told[0].detail
+
+
+def test_whoever_tries_links_has_to_wait(make_project: MakeProject, collection: Collection) -> None:
+    project = make_project()
+    app = make_review_app(collection, project, limits=CallLimits(failed_entries=3))
+    guesser, other = Visitor(app, project, "10.0.0.9"), Visitor(app, project, "10.0.0.10")
+    assert [guesser.enter(f"guess{number}").status_code for number in range(5)] == [403, 403, 403, 429, 429]
+    token = project.invite("Ann")
+    assert guesser.enter(token).status_code == 429
+    assert other.enter(token).status_code == 303
+    assert any("POST /enter/…: 429" in told for told in refusals(project))
+
+
+def test_every_answer_of_a_review_forbids_scripts_from_elsewhere(project: ReviewProject, enter: Enter) -> None:
+    boss = enter(project, "Boss", "admin")
+    boss.next()
+    for path in ("/", "/task?item=q0&round=1", "/overview", "/people", "/log", "/items/", "/nowhere", "/review.js"):
+        headers = boss.client.get(path).headers
+        assert headers["content-security-policy"].startswith(
+            "default-src 'none'; script-src 'self'; style-src 'self'"
+        )
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["referrer-policy"] == "same-origin"
+        assert headers["x-frame-options"] == "DENY"
+        assert path == "/review.js" or headers["cache-control"] == "no-store"

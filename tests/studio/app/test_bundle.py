@@ -1,0 +1,201 @@
+"""The copy without a server: the same items, counts and intervals, and nothing that it should not hold."""
+
+import json
+import random
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.errors import InputError
+from eyetest.pages.item_links import parse_query
+from eyetest.records import Asked, Choice, Item, Manifest, Response, Turn
+from eyetest.studio.app.bundle import write_bundle
+from eyetest.studio.app.listing import Address, safe_tags
+from eyetest.studio.collection import Collection
+from tests.reports.pages import HOSTILE, Browse, Tags
+from tests.scoring.test_table import make_run
+from tests.studio.app.conftest import DRAWN, try_out
+from tests.studio.collection.conftest import OPTIONS, REFUSAL
+from tests.studio.collection.test_opening import FINDING, verdict, write_audit, write_refinement
+
+QUERIES = (
+    *("", "answer=right:a@image", "answer=right:a@image&answer=wrong:b@image", "answer=refused", "answer=failed"),
+    *("answer=unparsed", "answer=wrong", "blind-right=a", "tag.task=birds", "tag.year=2021&tag.year=2025", "gold=B"),
+    *("difficulty=1", "difficulty=..0.5", "disagreement=1", "gain=0.5..", "text=NUMBER+3", "text=%22number+3%22"),
+    *("id=q3&id=q1", "sort=-tag.year&tag.task=birds", "sort=-difficulty", "doubt=..0", "doubt=0..&sort=-doubt"),
+    *("sort=doubt", "benchmark=zoo&gold=A", "gold=Z", "options=3", "options=0", "options=1.."),
+    *("answer=asked:a@no-image", "answer=scored:a@no-image", "answer=unscored:a@no-image"),
+)
+TRIAL = """
+const sample = QUERIES.map((text) => {
+  const parts = [...new URLSearchParams(text)];
+  const positions = sorted(matching(parts), grouped(parts, "sort")[0]);
+  return [positions.map((at) => ids[at]), series.map((one) => accuracy(one, positions))];
+});
+document.body.dataset.sample = JSON.stringify(sample);
+"""
+
+
+def test_a_browser_filters_sorts_and_measures_as_the_collection_does(
+    collection: Collection, tmp_path: Path, browse: Browse
+) -> None:
+    write_bundle(collection, tmp_path / "copy")
+    script = f"const QUERIES = {json.dumps(QUERIES)};\n{TRIAL}"
+    sample, document = try_out(browse, tmp_path / "copy", script, "#tag.task=birds")
+    for query, (ids, scores) in zip(QUERIES, sample, strict=True):
+        view = collection.view(parse_query(query))
+        assert ids == [row.id for row in collection.rows(view)], query
+        for ours, theirs in zip(view.accuracy, scores, strict=True):
+            if ours.value is None:
+                assert theirs is None
+            else:
+                assert (theirs["p"], theirs["n"]) == (pytest.approx(ours.value), ours.n)
+                assert [theirs["low"], theirs["high"]] == pytest.approx([ours.low, ours.high], abs=1e-6), query
+    assert re.findall(r'<article class="card[^"]*" data-id="(q\d)"', document) == ["q0", "q1"]
+    assert "2 of 6 items" in document
+
+
+def test_a_browser_filters_by_verdicts_findings_and_missing_tags_too(
+    zoo: Path, tmp_path: Path, browse: Browse
+) -> None:
+    with BenchmarkWriter(tmp_path / "bench", Manifest(name="zoo")) as writer:
+        for item in Benchmark(zoo / "bench"):
+            tags = {"task": item.tags["task"]} | ({"era": "" if item.id == "q1" else "old"} if item.id < "q3" else {})
+            writer.adopt(msgspec.structs.replace(item, tags=tags), Benchmark(zoo / "bench"))
+    bench = Benchmark(tmp_path / "bench")
+    audit = write_audit(tmp_path / "audit.json", bench, FINDING)
+    said = [verdict(f"q{n}", "blind", ("keep", "drop", "fix")[n % 3], f"{n} of 4 right") for n in range(6)]
+    said += [verdict(one.item, "people", "review", "wrong gold") for one in said if one.verdict == "fix"]
+    collection = Collection.open([bench.path, write_refinement(tmp_path / "refined", bench, *said), audit])
+    write_bundle(collection, tmp_path / "copy")
+    asked = {
+        "verdict=kept": "q0 q3",
+        "verdict=fallen": "q1 q2 q4 q5",
+        "stage=blind&verdict=kept": "q0 q2 q3 q5",
+        "reason=wrong+gold": "q2 q5",
+        "stage=blind&verdict=drop&reason=%23+of+%23+right": "q1 q4",
+        "stage=blind&reason=nobody+said+so": "",
+        "untagged=era": "q1 q3 q4 q5",
+        "untagged=era&tag.task=birds": "q1",
+        "suggested=review": "q0 q1",
+        "suggested=keep&finding=same-image": "",
+        "options=3..&suggested=keep": "q2 q3 q4 q5",
+    }
+    script = f"const QUERIES = {json.dumps(list(asked))};\n{TRIAL}"
+    sample, _ = try_out(browse, tmp_path / "copy", script, "#")
+    for (query, expected), (ids, _) in zip(asked.items(), sample, strict=True):
+        view = collection.view(parse_query(query))
+        assert " ".join(row.id for row in collection.rows(view)) == " ".join(ids) == expected, query
+
+
+def test_an_item_opens_from_disk(collection: Collection, tmp_path: Path, browse: Browse) -> None:
+    write_bundle(collection, tmp_path / "copy")
+    document, said, asked = browse((tmp_path / "copy" / "index.html").as_uri() + "#gold=A&item=q2", DRAWN)
+    assert (said, asked) == ([], [])
+    assert "3 of 4" in document
+    assert re.search(r'rel="next"[^>]*href="#gold=A&amp;item=q3"', document)
+
+
+def test_without_golds_nothing_tells_them(collection: Collection, tmp_path: Path) -> None:
+    write_bundle(collection, tmp_path / "copy", golds=False)
+    files = [*(tmp_path / "copy").rglob("*.js"), *(tmp_path / "copy").rglob("*.html")]
+    written = "".join(path.read_text() for path in files if path.name not in ("app.js", "bundle.js"))
+    assert OPTIONS[0] in written
+    assert REFUSAL[-10:] in written
+    assert not re.search(
+        r"class=.{0,2}gold|tone-(right|wrong)|>(right|wrong)<|difficulty|disagreement|Accuracy", written
+    )
+    columns = (tmp_path / "copy" / "items.js").read_text().removeprefix("window.EYETEST_ITEMS = ")
+    data = msgspec.json.decode(columns.rstrip(";\n"))
+    assert (data["series"], data["judged"], list(data["numbers"])) == ([], None, ["images", "options"])
+    assert sorted(data["words"]) == ["benchmark", "tag.task", "tag.year"]
+
+
+def test_a_tag_that_says_the_gold_is_left_out_without_golds(tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "bench", Manifest(name="told")) as writer:
+        for number in range(4):
+            choices = (Choice("yes", number % 2 == 0), Choice("no", number % 2 == 1))
+            gold = number % 2
+            told = {"answer": "AB"[gold], "truth": ["yes", "no"][gold], "key": f"({'AB'[gold]})", "index": gold}
+            tags = told | {"number": 1 + gold, "task": "xy"[number // 2], "half": number // 2}
+            writer.add(Item(id=f"q{number}", question="Well?", choices=choices, tags=tags))
+    assert safe_tags(Collection.open([tmp_path / "bench"])) == {"task", "half"}
+
+
+def test_tags_from_which_golds_follow_are_found_by_association(tmp_path: Path) -> None:
+    draw = random.Random(7)
+    with BenchmarkWriter(tmp_path / "bench", Manifest(name="told")) as writer:
+        for number in range(60):
+            gold, names = draw.randrange(4), draw.sample(["oak", "elm", "ash", "fir", "yew", "box"], 4)
+            why = draw.sample(["leaf", "bark", "root", "seed", "twig", "bud", "cone"], 4)
+            wrong = "ABCD"[(gold + 1) % 4]
+            told = {
+                "named": f"Option {'ABCD'[gold]}",
+                "ordinal": ["first", "second", "third", "fourth"][gold],
+                "solution": f"{wrong} has no {why[0]}, and the {why[1]} is odd, so the answer is ({'ABCD'[gold]}).",
+                "code": "kqzx"[gold],
+                "caption": f"A {names[gold]} with its {why[2]}.",
+                "half": f"see {'ABCD'[gold]}" if number % 2 else f"see {why[0]}",
+            }
+            safe = {
+                "topic": why[3],
+                "grade": draw.choice("ABCD"),
+                "file": f"{number:03}.png",
+                "all": ", ".join(sorted(names)),
+                "skewed": "x" if draw.random() < (0.5 if gold else 0.3) else "y",
+                "note": " ".join(draw.sample(["a", "b", "c", "d", *why], 6)),
+            }
+            choices = tuple(Choice(name, index == gold) for index, name in enumerate(names))
+            writer.add(Item(id=f"q{number}", question="Which tree?", choices=choices, tags=told | safe))
+    assert safe_tags(Collection.open([tmp_path / "bench"])) == set(safe)
+
+
+def test_tags_that_contain_an_open_answer_are_left_out(tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "bench", Manifest(name="told")) as writer:
+        for number in range(12):
+            tags = {"solution": f"It adds up to {number * 7}.", "year": 1990 + number}
+            writer.add(Item(id=f"q{number}", question="How many?", references=(str(number * 7),), tags=tags))
+    assert safe_tags(Collection.open([tmp_path / "bench"])) == {"year"}
+
+
+def test_an_earlier_turn_keeps_its_answer_to_itself_without_golds(tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "bench", Manifest(name="talk")) as writer:
+        turn = Turn("Which bird is it?", "An ostrich")
+        writer.add(
+            Item(
+                id="q1", question="Can it fly?", choices=(Choice("no", correct=True), Choice("yes")), history=(turn,)
+            )
+        )
+    bench = Benchmark(tmp_path / "bench")
+    asked = [(Asked(item="q1", model="m"), "0" * 32)]
+    make_run(tmp_path / "run", asked, [Response(request="0" * 32, outcome="answered", text="A")], bench)
+    collection = Collection.open([tmp_path / "run"])
+    for golds in (True, False):
+        write_bundle(collection, tmp_path / f"{golds}", golds=golds)
+        written = "".join(path.read_text() for path in (tmp_path / f"{golds}").rglob("*.js"))
+        assert "Which bird is it?" in written
+        assert ("An ostrich" in written) is golds
+
+
+def test_what_is_not_a_bundle_is_never_replaced(collection: Collection, tmp_path: Path) -> None:
+    write_bundle(collection, tmp_path / "copy")
+    with pytest.raises(InputError, match="already there"):
+        write_bundle(collection, tmp_path / "copy")
+    write_bundle(collection, tmp_path / "copy", overwrite=True)
+    (tmp_path / "copy" / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match="thesis"):
+        write_bundle(collection, tmp_path / "copy", overwrite=True)
+    assert (tmp_path / "copy" / "thesis.tex").exists()
+
+
+def test_nothing_hostile_runs_in_a_copy(hostile: Collection, tmp_path: Path, browse: Browse) -> None:
+    write_bundle(hostile, tmp_path / "copy")
+    for view in ("", Address(item=f"2 {HOSTILE[1]}").href[1:]):
+        document, said, asked = browse((tmp_path / "copy" / "index.html").as_uri() + f"#{view}", DRAWN)
+        assert (said, asked) == ([], [])
+        page = Tags(document)
+        assert not page.tags["iframe"]
+        assert not [name for name, _ in page.attributes if name.startswith("on")]

@@ -1,0 +1,93 @@
+"""The pages under somebody's fingers, in Chromium: keys, selection, zoom, and pages that anybody can use."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from eyetest.benchmarks import Benchmark
+from eyetest.studio.app.bundle import write_bundle
+from eyetest.studio.collection import Collection
+from tests.reports.pages import Browse
+from tests.studio.app.conftest import DRAWN, served
+from tests.studio.collection.test_opening import FINDING, write_audit
+from tests.support.accessibility import check_accessible
+from tests.support.browser import Browser, BrowserWindow
+
+AT = "document.querySelector('.card.at')?.dataset.id"
+OPEN = "document.querySelector('.whole')?.dataset.id"
+
+
+def use_keys(ann: BrowserWindow) -> None:
+    """Walk through the items with gold A, open two of them, select one, zoom, search; no mouse is touched."""
+    ann.wait("document.querySelector('.card')")
+    ann.press("j", "j", "k", "j")
+    assert ann.evaluate(AT) == "q1"
+    ann.press("x")
+    assert ann.evaluate("document.getElementById('chosen').textContent") == "1 selected"
+    ann.evaluate("document.activeElement.blur()")
+    ann.press("Enter")
+    ann.wait(f"{OPEN} === 'q1'")
+    ann.wait("document.getElementById('choose-this').getAttribute('aria-pressed') === 'true'")
+    ann.press("j")
+    ann.wait(f"{OPEN} === 'q2'")
+    assert ann.evaluate("location.href").endswith("gold=A&item=q2")
+    ann.wait("document.querySelector('.stage img').style.width")
+    for key, larger in (("+", True), ("0", False)):
+        ann.press(key)
+        assert ann.evaluate("view.scale > 1") is larger
+    ann.press("Escape")
+    ann.wait(f"{AT} === 'q2'")
+    ann.press("g")
+    ann.wait("document.body.className === 'list'")
+    ann.press("/", "g")
+    assert ann.evaluate("[document.activeElement.name, document.activeElement.value]") == ["text", "g"]
+    ann.press("Escape", "?")
+    assert ann.evaluate("document.getElementById('help').open")
+    assert (ann.clicks, ann.errors) == (0, [])
+
+
+def test_keys_alone_suffice_on_a_server(collection: Collection, browser: Browser) -> None:
+    ann = browser.visitor()
+    with served(collection) as address:
+        ann.goto(f"{address}/?gold=A")
+        use_keys(ann)
+    ann.close()
+
+
+def test_keys_alone_suffice_without_one(collection: Collection, tmp_path: Path, browser: Browser) -> None:
+    write_bundle(collection, tmp_path / "copy")
+    ann = browser.visitor()
+    ann.goto((tmp_path / "copy" / "index.html").as_uri() + "#gold=A")
+    use_keys(ann)
+    ann.close()
+
+
+def test_a_served_page_breaks_no_rule_of_its_own(collection: Collection, browse: Browse) -> None:
+    with served(collection) as address:
+        ready = "document.querySelector('.stage img').style.width"
+        document, said, asked = browse(f"{address}/?tag.task=birds&item=q0", ready)
+    assert said == []
+    assert [one for one in asked if not one.startswith(address)] == []
+    assert {one.removeprefix(address).partition("?")[0] for one in asked} >= {"/", "/app.css", "/app.js"}
+    assert re.search(r'<img src="image/\w{64}"[^>]*style="width: \d', document)
+
+
+@pytest.fixture(scope="module")
+def everything(zoo: Path, verdicts: Path, tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    """Items with answers, verdicts and findings: all that a page can show."""
+    audit = write_audit(tmp_path_factory.mktemp("audit") / "audit.json", Benchmark(zoo / "bench"), FINDING)
+    return Collection.open([zoo / "run", verdicts, audit])
+
+
+def test_anybody_can_use_the_served_pages(everything: Collection, browser: Browser) -> None:
+    views = ("", "?layout=list&verdict=drop&answer=wrong:a@image", "?gold=Z", "?item=q0", "?item=q9")
+    with served(everything) as address:
+        check_accessible(browser, *(f"{address}/{view}" for view in views))
+
+
+def test_anybody_can_use_a_copy(everything: Collection, tmp_path: Path, browser: Browser) -> None:
+    for golds, views in ((True, ("#tag.task=birds", "#item=q0")), (False, ("#item=q0",))):
+        write_bundle(everything, tmp_path / f"{golds}", golds=golds)
+        home = (tmp_path / f"{golds}" / "index.html").as_uri()
+        check_accessible(browser, *(f"{home}{view}" for view in views), ready=DRAWN)

@@ -1,0 +1,221 @@
+"""Which items a query means, counted by hand."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.errors import InputError
+from eyetest.measures import MEASURES, Settings
+from eyetest.measures.results import narrowed, read_where
+from eyetest.pages.item_links import Query, parse_query
+from eyetest.records import Asked, Item, Manifest, Prompt, Response
+from eyetest.results.gather import results_of
+from eyetest.results.scores import read_scores
+from eyetest.runs import Run
+from eyetest.scoring import Scorer
+from eyetest.studio.app.listing import Address, list_page
+from eyetest.studio.collection import Collection
+from eyetest.studio.collection.items import ItemColumns
+from eyetest.studio.collection.replies import GoldDoubts, RunReplies
+from tests.scoring.test_table import make_run
+
+
+def shown(collection: Collection, text: str) -> str:
+    """The numbers of the items that a query shows, in order."""
+    view = collection.view(parse_query(text))
+    return " ".join(row.id.removeprefix("q") for row in collection.rows(view))
+
+
+@pytest.mark.parametrize(
+    ("query", "numbers"),
+    [
+        ("", "0 1 2 3 4 5"),
+        ("answer=right:a@image", "0 1 3 4 5"),
+        ("answer=wrong:a@image", "2"),
+        ("answer=right:a@image&answer=wrong:b@image", "1 3 4"),
+        ("answer=refused", "2"),
+        ("answer=refused:b", ""),
+        ("answer=unparsed", "3"),
+        ("answer=failed", "5"),
+        ("answer=failed:a@image", ""),
+        ("blind-right=a", "0 4"),
+        ("blind-right=b", "1 3"),
+        ("tag.task=birds", "0 1"),
+        ("tag.task=birds&tag.year=2021", "1"),
+        ("tag.year=2021&tag.year=2025", "1 5"),
+        ("gold=B", "4 5"),
+        ("difficulty=1", "2"),
+        ("difficulty=..0.5", "0 1 3 4 5"),
+        ("disagreement=1", "1 3 4"),
+        ("gain=0.5..", "0 5"),
+        ("text=frog", "0 1 2 3 4 5"),
+        ("text=NUMBER+3", "3"),
+        ("text=RUNES+mysterious", "3"),
+        ("text=%22mysterious+runes%22", "3"),
+        ("text=%22runes+mysterious%22", ""),
+        ("text=frog+runes", ""),
+        ("id=q3&id=q1", "1 3"),
+        ("sort=-tag.year&tag.task=birds", "1 0"),
+        ("sort=-difficulty", "2 1 3 4 0 5"),
+        ("benchmark=zoo&gold=A", "0 1 2 3"),
+        ("answer=asked:a@no-image", "0 1 2 3 4 5"),
+        ("answer=scored:a@no-image", "0 1 2 3 4"),
+        ("answer=unscored:a@no-image", "5"),
+        ("options=3", "0 1 2 3 4 5"),
+        ("options=..2", ""),
+        ("untagged=task", ""),
+    ],
+)
+def test_each_filter_shows_what_a_person_counts(collection: Collection, query: str, numbers: str) -> None:
+    assert shown(collection, query) == numbers
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("answer=right:bb@image", 'did you mean "b"?'),
+        ("answer=right:a@imag", 'did you mean "image"?'),
+        ("answer=right:@caption", "nobody was asked 'caption'"),
+        ("blind-right=c", "no model 'c'"),
+        ("tag.tusk=birds", 'did you mean "task"?'),
+        ("sort=-difficult", 'did you mean "difficulty"?'),
+        ("sort=options", "no column 'options'"),
+    ],
+)
+def test_a_name_that_nobody_has_is_told_with_the_nearest(collection: Collection, query: str, words: str) -> None:
+    with pytest.raises(InputError) as error:
+        collection.view(parse_query(query))
+    assert words in str(error.value)
+
+
+def test_counts_and_accuracies_are_of_what_is_shown(collection: Collection) -> None:
+    view = collection.view(parse_query("tag.task=beasts"))
+    assert view.counts["gold"] == {"A": 2, "B": 2}
+    assert view.counts["tag.year"] == {"2022": 1, "2023": 1, "2024": 1, "2025": 1}
+    told = {(one.model, one.condition): one for one in view.accuracy}
+    assert {key: (one.value, one.n) for key, one in told.items()} == {
+        ("a", "image"): (0.75, 4),
+        ("a", "no-image"): (pytest.approx(1 / 3), 3),
+        ("b", "image"): (0.25, 4),
+        ("b", "no-image"): (0.25, 4),
+    }
+    assert told["a", "no-image"].counts == {"right": 1, "wrong": 2, "refused": 1, "unparsed": 0, "failed": 1}
+    assert told["b", "image"].counts == {"right": 1, "wrong": 3, "refused": 0, "unparsed": 1, "failed": 0}
+    nothing = collection.view(parse_query("id=nobody"))
+    assert (len(nothing), nothing.unknown_ids) == (0, ("nobody",))
+    assert {(one.value, one.low, one.high, one.n) for one in nothing.accuracy} == {(None, None, None, 0)}
+
+
+@pytest.mark.parametrize("where", ["", "task=beasts", "year=2020,2021,2025", "year=2020,2021"])
+def test_accuracy_is_what_the_measure_says_of_the_same_items(collection: Collection, zoo: Path, where: str) -> None:
+    results = narrowed(results_of([Run(zoo / "run")], Scorer()), read_where([where] if where else []))
+    measured = MEASURES["accuracy"].measure(results, Settings()).table
+    said = {(row["model"], row["modality"]): row for row in measured.to_dicts()}
+    tag, _, values = where.partition("=")
+    query = Query(tags=tuple((tag, value) for value in values.split(",") if value))
+    for one in collection.view(query).accuracy:
+        row = said[one.model, one.condition]
+        expected = (row["accuracy"], row["accuracy_low"], row["accuracy_high"], row["n"])
+        assert (one.value, one.low, one.high, one.n) == pytest.approx(expected)
+
+
+def test_several_tests_of_an_item_are_averaged_and_right_is_most_of_them(zoo: Path, tmp_path: Path) -> None:
+    replies = ("A", "A", "B"), ("A", "B", "B"), ("A", "B", None)
+    asked = [Asked(item=f"q{n}", model="m", ask="cot", sample=sample) for n in range(3) for sample in range(3)]
+    said = [
+        Response(request=f"{n:032x}", outcome="answered" if text else "failed", text=text)
+        for n, text in enumerate(text for texts in replies for text in texts)
+    ]
+    plan = [(row, f"{number:032x}") for number, row in enumerate(asked)]
+    collection = Collection.open([make_run(tmp_path / "r", plan, said, Benchmark(zoo / "bench")).path])
+    assert shown(collection, "answer=right:m@cot") == "0"
+    assert shown(collection, "answer=wrong:m") == "1 2"
+    assert shown(collection, "answer=failed:m@image") == "2"
+    [told] = collection.view(Query()).accuracy
+    assert told.value == pytest.approx((2 / 3 + 1 / 3 + 1 / 2) / 3)
+    assert told.n == 3
+    assert len(collection.item("q0").cases) == 3
+
+
+def test_rows_come_page_by_page(collection: Collection) -> None:
+    view = collection.view(parse_query("sort=-id"))
+    assert [row.id for row in collection.rows(view, 2, 2)] == ["q3", "q2"]
+    row = collection.rows(view, 0, 1)[0]
+    assert (row.id, row.gold, row.images, row.image) == ("q5", "B", 0, None)
+    assert row.tags == {"task": "beasts", "year": "2025"}
+    assert (row.difficulty, row.gain, row.disagreement, row.blind_right) == (0.0, 1.0, 0.0, 0)
+
+
+def test_numbers_in_tags_are_sorted_as_numbers(tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
+        for number in (10, 9, 100):
+            writer.add(Item(id=str(number), question="How many?", references=("1",), tags={"n": number}))
+    assert shown(Collection.open([tmp_path / "b"]), "sort=tag.n") == "9 10 100"
+
+
+def test_a_story_has_everything_that_is_known(collection: Collection) -> None:
+    story = collection.item("q3")
+    assert story.item is not None
+    assert (story.item.question, story.unanswered) == ("Which animal is number 3?", 0)
+    by_who = {(case.asked.model, case.asked.modality): case for case in story.cases}
+    assert by_who["b", "image"].scored.reading == "unparsed"
+    right = by_who["b", "no-image"]
+    assert (right.scored.choice, right.scored.score, right.scored.span) == ("A", 1.0, (0, 1))
+    assert isinstance(right.prompt, Prompt)
+    assert "number 3" in right.prompt.messages[-1].text
+    assert [story.id for story in collection.stories(["q5", "q0"])] == ["q5", "q0"]
+    with pytest.raises(InputError, match="no item 'q9'"):
+        collection.item("q9")
+
+
+def test_a_story_tells_the_score_that_counts_where_a_reply_alone_has_none(tmp_path: Path) -> None:
+    """Captions are scored over all of them together."""
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
+        for name, words in (("x", "a red kite over the sea"), ("y", "two green frogs on a leaf")):
+            writer.add(Item(id=name, question="Describe it.", references=(words,), tags={"metric": "cider"}))
+    asked = [(Asked(item=name, model="m"), f"{n:032x}") for n, name in enumerate("xy")]
+    replies = ("a red kite over the sea", "a ship")
+    said = [Response(request=f"{n:032x}", outcome="answered", text=text) for n, text in enumerate(replies)]
+    run = make_run(tmp_path / "r", asked, said, Benchmark(tmp_path / "b"))
+    collection = Collection.open([run.path])
+    stored = dict(read_scores(run).select("item", "score").iter_rows())
+    assert stored["x"] > stored["y"]
+    assert {story.id: story.cases[0].scored.score for story in collection.stories(["x", "y"])} == stored
+
+
+def test_images_go_by_their_hash_and_by_nothing_else(collection: Collection) -> None:
+    row = collection.rows(collection.view(Query()))[0]
+    assert row.image is not None
+    answer = collection.image(row.image)
+    assert answer is not None
+    assert hashlib.sha256(answer[1]).hexdigest() == row.image == answer[0].sha256
+    for wrong in ("", "../benchmark.json", "0" * 64, row.image.upper()):
+        assert collection.image(wrong) is None
+
+
+def test_items_on_one_image_or_of_one_group_are_one_cluster(collection: Collection, tmp_path: Path) -> None:
+    clusters = collection.answers.clusters
+    assert clusters[0] == clusters[1]
+    assert len(set(clusters.tolist())) == 5
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
+        for name, group in (("x", ""), ("y", "x"), ("z", "w"), ("v", "w"), ("u", "")):
+            writer.add(Item(id=name, question="How many?", references=("1",), group=group))
+    own = Collection.open([tmp_path / "b"]).answers.clusters.tolist()
+    assert own[0] == own[1] != own[2] == own[3] != own[4]
+
+
+def test_what_the_first_page_does_not_show_is_not_read_for_it(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a million items it would take longer than all that is shown."""
+
+    def refuse(*_: object) -> None:
+        pytest.fail("nobody asked for it")
+
+    for where, name in ((RunReplies, "having"), (GoldDoubts, "_weighed"), (ItemColumns, "options")):
+        monkeypatch.setattr(where, name, property(refuse) if name == "options" else refuse)
+    monkeypatch.setattr(GoldDoubts, "known", False)
+    contents = list_page(Collection.open([zoo / "run"]), Address())
+    assert [row["id"] for row in contents["rows"]] == [f"q{number}" for number in range(6)]
+    bands = {facet.name: [value.items for value in facet.values] for facet in contents["facets"]}
+    assert bands["Doubt of the gold"] == [None] * 3

@@ -1,0 +1,92 @@
+"""Doubts of golds are log ratios of the measure ``wrong-golds``, and null where nothing could be weighed."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.measures.items import wrong_golds
+from eyetest.measures.results import Settings
+from eyetest.pages.item_links import parse_query
+from eyetest.records import Asked, Choice, Item, Manifest, Response
+from eyetest.results.gather import results_of
+from eyetest.runs import Run
+from eyetest.scoring import Scorer
+from eyetest.studio.collection import Collection, replies
+from tests.scoring.test_table import make_run
+
+MODELS = "abcde"
+CHOSEN = {
+    "sound": "AAAAB",
+    "doubted": "BBBBA",
+    "scattered": "ABCCB",
+    "two options": "BBBBA",
+    "few": "B---A",
+    "one voice": "--B--",
+    "free": "-----",
+}
+"""By item what each model chose, gold A everywhere; ``free`` has no options."""
+EASY = {f"easy {number}": "AAAAA" if number % 3 else "AAAAC" for number in range(24)}
+
+
+def ask(folder: Path, chosen: Mapping[str, str]) -> Run:
+    """A run in which models chose this where they saw the image, and D where they did not."""
+    asked: list[tuple[Asked, str]] = []
+    responses: list[Response] = []
+    with BenchmarkWriter(folder / "bench", Manifest(name="doubt")) as writer:
+        for item in chosen:
+            golds = "AB" if item == "several golds" else "A"
+            letters = {"free": "", "two options": "AB"}.get(item, "ABCD")
+            choices = tuple(Choice(f"{item} {mark}", mark in golds) for mark in letters)
+            writer.add(Item(id=item, question="Which?", choices=choices, references=() if letters else ("7",)))
+    for item, letters in chosen.items():
+        for model, mark in zip(MODELS, letters, strict=True):
+            for modality, said in (("image", mark), ("no-image", "D")):
+                if mark != "-":
+                    request = f"{len(asked):032x}"
+                    asked.append((Asked(item=item, model=model, modality=modality), request))  # type: ignore[arg-type]
+                    responses.append(Response(request=request, outcome="answered", text=said))
+    return make_run(folder / "run", asked, responses, Benchmark(folder / "bench"))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """What five models chose, and of easy items, from which their skills are learnt."""
+    return ask(tmp_path_factory.mktemp("doubt"), CHOSEN | EASY)
+
+
+def doubts_of(collection: Collection) -> dict[str, float | None]:
+    return dict(zip(collection.items.get_column("id"), collection.numbers("doubt"), strict=True))
+
+
+def test_doubts_are_the_ratios_of_wrong_golds(run: Run) -> None:
+    doubts = doubts_of(Collection.open([run.path]))
+    table = wrong_golds.measure(results_of([run], Scorer()), Settings()).table
+    ratios = dict(table.filter(modality="image").select("item", "ratio").iter_rows())
+    assert {**doubts, "one voice": ratios["one voice"]} == pytest.approx(ratios | {"free": None})
+    assert (doubts["one voice"], doubts["free"]) == (None, None)
+    assert min(ratios["doubted"], ratios["two options"]) > ratios["few"] > ratios["sound"]
+    assert ratios["doubted"] > 0 > ratios["sound"]
+
+
+def test_of_several_golds_one_is_as_good_as_another(tmp_path: Path) -> None:
+    doubts = doubts_of(Collection.open([ask(tmp_path, {"several golds": "BABAB", "sound": "AAAAA"} | EASY).path]))
+    assert doubts["several golds"] == pytest.approx(doubts["sound"])
+
+
+def test_items_can_be_found_and_sorted_by_doubt(run: Run) -> None:
+    collection = Collection.open([run.path])
+    shown = [row.id for row in collection.rows(collection.view(parse_query("doubt=0..&sort=-doubt")))]
+    assert {"doubted", "two options"} <= set(shown)
+    assert "sound" not in shown
+    assert collection.item("doubted").doubt == pytest.approx(collection.numbers("doubt")[1])
+    assert collection.table.get_column("doubt").null_count() == 2
+
+
+def test_large_collections_are_not_kept_waiting(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replies, "_QUICK", 10)
+    collection = Collection.open([run.path])
+    assert not collection.is_known("doubt")
+    assert collection.view(parse_query("doubt=0..")).positions.tolist()
+    assert collection.is_known("doubt")

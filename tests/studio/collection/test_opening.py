@@ -1,0 +1,251 @@
+"""What becomes a collection: a benchmark alone, runs, two benchmarks, refinements, audits; and what is damaged."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from eyetest.benchmarks import Benchmark
+from eyetest.errors import InputError
+from eyetest.pages.item_links import Query
+from eyetest.probes.audit import Audit
+from eyetest.records import Asked, Finding, Response, Verdict
+from eyetest.records.recipe import ABOUT, BENCHMARK, VERDICTS
+from eyetest.runs import Run
+from eyetest.studio.collection import Collection
+from eyetest.tabular.record_files import write_records
+from tests.scoring.test_table import make_run
+from tests.studio.collection.conftest import SAID, make_answers, make_bench
+from tests.studio.collection.test_collection import shown
+
+FINDING = Finding(
+    probe="duplicates",
+    kind="same-image",
+    severity="suspect",
+    title="2 items share an image",
+    items=("q0", "q1"),
+    evidence={"q0": "as q1"},
+)
+
+
+def write_audit(path: Path, bench: Benchmark, *findings: Finding) -> Path:
+    """An audit as ``eyetest audit --json`` prints it."""
+    manifest = bench.manifest
+    audit = Audit(
+        benchmark=manifest.name,
+        fingerprint=manifest.fingerprint,
+        items=len(bench),
+        level=0.05,
+        seed=0,
+        probes=("duplicates",),
+        findings=findings,
+    )
+    path.write_bytes(msgspec.json.encode(audit))
+    return path
+
+
+def write_refinement(folder: Path, bench: Benchmark, *verdicts: Verdict) -> Path:
+    """The records of a refinement, without its run."""
+    folder.mkdir()
+    about = {"benchmark": {"name": bench.manifest.name, "fingerprint": bench.manifest.fingerprint}}
+    (folder / ABOUT).write_bytes(msgspec.json.encode(about))
+    write_records(verdicts, Verdict, folder / VERDICTS, overwrite=False)
+    return folder
+
+
+def verdict(item: str, stage: str, kind: Any, reason: str = "") -> Verdict:
+    return Verdict(item=item, stage=stage, verdict=kind, reason=reason)
+
+
+def test_a_benchmark_that_nobody_was_asked_about(zoo: Path) -> None:
+    collection = Collection.open([zoo / "bench"])
+    view = collection.view(Query())
+    assert (len(view), view.accuracy, collection.models, collection.notes) == (6, [], {}, [])
+    assert view.counts["tag.task"] == {"beasts": 4, "birds": 2}
+    assert collection.rows(view)[0].difficulty is None
+    assert collection.item("q0").cases == []
+    assert shown(collection, "text=whale+number+4") == "4"
+    with pytest.raises(InputError, match="no model 'a'"):
+        shown(collection, "answer=right:a")
+
+
+def test_runs_of_one_benchmark_complete_each_other(zoo: Path, tmp_path: Path) -> None:
+    bench = Benchmark(zoo / "bench")
+    make_answers(tmp_path / "c", bench, {("c", "image"): ("A",) * 6})
+    collection = Collection.open([zoo / "run", tmp_path / "c"])
+    assert (len(collection), list(collection.models)) == (6, ["a", "b", "c"])
+    assert shown(collection, "answer=right:c@image&answer=wrong:a@image") == "2"
+    assert {case.asked.model for case in collection.item("q0").cases} == {"a", "b", "c"}
+    assert shown(collection, "text=mysterious") == "3"
+
+
+def test_an_answer_that_two_runs_hold_counts_once_and_is_told(zoo: Path, tmp_path: Path) -> None:
+    again = make_answers(tmp_path / "again", Benchmark(zoo / "bench"), {("a", "image"): ("C",) * 6})
+    collection = Collection.open([zoo / "run", again.path])
+    assert shown(collection, "answer=right:a@image") == "0 1 3 4 5"
+    assert [note for note in collection.notes if "6 answers to zoo in two runs" in note]
+    other_way = Collection.open([again.path, zoo / "run"])
+    assert shown(other_way, "answer=right:a@image") == ""
+
+
+def test_two_benchmarks_that_call_items_the_same(zoo: Path, tmp_path: Path) -> None:
+    make_bench(tmp_path / "park", "park", 5)
+    collection = Collection.open([zoo / "run", tmp_path / "park"])
+    ids = [row.id for row in collection.rows(collection.view(Query(benchmark="park")))]
+    assert [row.id for row in collection.rows(collection.view(Query(benchmark="zoo")))][-1] == "q5"
+    assert ids == [f"park/q{number}" for number in range(5)]
+    assert len(collection) == 11
+    assert len(collection.item("zoo/q0").cases) == 4
+    assert collection.item("park/q0").cases == []
+    assert [one.n for one in collection.view(Query()).accuracy] == [6, 5, 6, 6]
+
+
+def test_a_finding_leads_to_its_items(zoo: Path, tmp_path: Path) -> None:
+    audit = write_audit(tmp_path / "audit.json", Benchmark(zoo / "bench"), FINDING)
+    collection = Collection.open([zoo / "bench", audit])
+    assert collection.findings == {"same-image": 2}
+    assert shown(collection, "finding=same-image") == "0 1"
+    assert shown(collection, "finding=other") == ""
+    assert (shown(collection, "suggested=review"), shown(collection, "suggested=keep")) == ("0 1", "2 3 4 5")
+    assert shown(collection, "suggested=drop&suggested=review") == "0 1"
+    told = collection.item("q0").findings
+    assert [(one.kind, one.evidence, one.severity) for one in told] == [("same-image", "as q1", "suspect")]
+    assert collection.item("q2").findings == ()
+
+
+def test_a_flawless_benchmark_has_no_findings(zoo: Path, tmp_path: Path) -> None:
+    sound = msgspec.structs.replace(FINDING, severity="sound", items=(), evidence={})
+    collection = Collection.open(
+        [zoo / "bench", write_audit(tmp_path / "audit.json", Benchmark(zoo / "bench"), sound)]
+    )
+    assert collection.findings == {}
+    assert collection.view(Query()).counts["finding"] == {}
+
+
+def test_verdicts_of_an_audit_are_findings(zoo: Path, tmp_path: Path) -> None:
+    rows = [verdict("q2", "audit:malformed", "fix", "nan-option"), verdict("q3", "audit", "keep")]
+    write_records(rows, Verdict, tmp_path / "verdicts.parquet", overwrite=False)
+    collection = Collection.open([zoo / "bench", tmp_path / "verdicts.parquet"])
+    assert shown(collection, "finding=nan-option") == "2"
+    assert collection.stages == {}
+
+
+@pytest.mark.parametrize(
+    ("query", "numbers"),
+    [
+        ("verdict=drop", "1 2"),
+        ("verdict=drop&stage=blind", "1"),
+        ("stage=people", "0 2"),
+        ("verdict=keep&stage=blind", "0 2"),
+        ("verdict=keep", "0"),
+        ("verdict=review", ""),
+    ],
+)
+def test_verdicts_are_what_stages_said_and_without_a_stage_what_was_said_last(
+    zoo: Path, tmp_path: Path, query: str, numbers: str
+) -> None:
+    said = (
+        *(
+            verdict("q0", "blind", "keep"),
+            verdict("q1", "blind", "drop", "2 of 2 blind"),
+            verdict("q2", "blind", "keep"),
+        ),
+        *(verdict("q0", "people", "keep"), verdict("q2", "people", "drop", "wrong gold")),
+    )
+    folder = write_refinement(tmp_path / "refined", Benchmark(zoo / "bench"), *said)
+    collection = Collection.open([zoo / "bench", folder])
+    assert shown(collection, query) == numbers
+    assert collection.stages == {"blind": 3, "people": 2}
+    assert [one.reason for one in collection.item("q2").verdicts] == ["", "wrong gold"]
+
+
+def test_an_item_that_vanished_is_shown_with_what_was_said_of_it(zoo: Path, tmp_path: Path) -> None:
+    bench = Benchmark(zoo / "bench")
+    folder = write_refinement(
+        tmp_path / "refined", bench, verdict("gone", "blind", "drop"), verdict("q0", "blind", "keep")
+    )
+    shutil.copytree(make_bench(tmp_path / "kept", "zoo-refined", 5).path, folder / BENCHMARK)
+    collection = Collection.open([folder])
+    assert shown(collection, "verdict=drop") == "gone"
+    story = collection.item("gone")
+    assert (story.item, story.benchmark, story.row.question) == (None, "zoo", None)
+    assert [one.verdict for one in story.verdicts] == ["drop"]
+    assert len(collection) == 6
+
+
+def test_verdicts_of_others_alone_are_items_of_which_only_names_are_known(tmp_path: Path) -> None:
+    asked = [(Asked(item=f"x{n}", model="m"), f"{n:032x}") for n in range(3)]
+    said = [Response(request=request, outcome="answered", given=float(n)) for n, (_, request) in enumerate(asked[:2])]
+    collection = Collection.open([make_run(tmp_path / "given", asked, said).path])
+    assert shown(collection, "answer=right:m") == "x1"
+    assert shown(collection, "answer=wrong:m") == "x0"
+    assert collection.item("x0").item is None
+
+
+def test_a_run_whose_benchmark_went_is_told_by_its_own_copy_of_the_items(zoo: Path, tmp_path: Path) -> None:
+    bench = make_bench(tmp_path / "bench")
+    run = make_answers(tmp_path / "run", bench, SAID)
+    shutil.rmtree(bench.path)
+    with pytest.raises(InputError, match="is not at"):
+        Collection.open([run.path])
+    moved = Collection.open([run.path, zoo / "bench"])
+    assert (len(moved), list(moved.benchmarks)) == (6, ["zoo"])
+
+
+def test_of_an_answer_that_was_asked_for_again_only_the_last_is_searched(zoo: Path, tmp_path: Path) -> None:
+    asked = [(Asked(item="q0", model="m"), f"{7:032x}")]
+    said = [
+        Response(request=f"{7:032x}", outcome="answered", text=text) for text in ("first words", "A, later words")
+    ]
+    collection = Collection.open([make_run(tmp_path / "r", asked, said, Benchmark(zoo / "bench")).path])
+    assert shown(collection, "text=first") == ""
+    assert shown(collection, "text=later") == "0"
+    assert [case.response.text for case in collection.item("q0").cases] == ["A, later words"]
+
+
+def _spoil(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-40] + b"x" * 40)
+
+
+@pytest.mark.parametrize("file", ["plan.parquet", "run.json", "gone"])
+def test_a_damaged_run_is_one_line(zoo: Path, tmp_path: Path, file: str) -> None:
+    copy = tmp_path / "run"
+    shutil.copytree(zoo / "run", copy)
+    if file == "gone":
+        (copy / "plan.parquet").unlink()
+    else:
+        _spoil(copy / file)
+    with pytest.raises(InputError) as error:
+        Collection.open([copy])
+    assert str(copy) in str(error.value)
+
+
+def test_what_is_no_place_is_told_in_one_line(zoo: Path, tmp_path: Path) -> None:
+    damaged = write_refinement(tmp_path / "refined", Benchmark(zoo / "bench"), verdict("q0", "blind", "keep"))
+    _spoil(damaged / VERDICTS)
+    (tmp_path / "items").mkdir()
+    for places, words in (
+        ([], "nothing to open"),
+        ([tmp_path / "nowhere"], "does not exist"),
+        ([tmp_path / "items"], "no benchmark that eyetest recognises"),
+        ([damaged], "verdicts.parquet"),
+    ):
+        with pytest.raises(InputError, match=words):
+            Collection.open(places)
+    (damaged / ABOUT).write_text("{")
+    with pytest.raises(InputError, match="run eyetest refine again"):
+        Collection.open([damaged])
+    (damaged / VERDICTS).unlink()
+    with pytest.raises(InputError):
+        Collection.open([damaged])
+
+
+def test_opening_scores_what_was_not_scored_and_changes_nothing_else(tmp_path: Path) -> None:
+    run: Run = make_answers(tmp_path / "run", make_bench(tmp_path / "bench"), SAID)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    Collection.open([run.path])
+    after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert {path.name for path in after.keys() - before.keys()} == {"eyetest.parquet"}
+    assert {path: after[path] for path in before} == before

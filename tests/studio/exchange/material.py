@@ -1,0 +1,118 @@
+"""Items, forms and decisions that are hard to hand on: what tests of every tool send there and back."""
+
+from typing import Any
+
+import msgspec
+
+from eyetest.records import Choice, Decision, Item
+from eyetest.studio.decisions import standing
+from eyetest.studio.exchange.tasks import Assignment, Expected
+from eyetest.studio.forms import Form, FormField, load_form
+
+HOSTILE = '<script>alert("1")</script> ]]> $question {{7*7}} \'; DROP TABLE items;-- \u202e ünï 数 😀\n\ttwo\nlines '
+FORM = Form(
+    name="two",
+    about="Look at it. <b>Really</b> & twice.",
+    fields=(
+        FormField(
+            name="level", ask="How hard?", values=("easy & light", "<hard>"), tag="level", when=("keep", "fix")
+        ),
+        FormField(
+            name="wrong", ask="What is wrong?", kind="several", values=("text", "数字", "a, b"), required=False
+        ),
+        FormField(name="remark", ask="In your own words", kind="text", required=False),
+    ),
+    reasons=("the gold is wrong", "€ & <unclear>"),
+)
+SETTLING = load_form("plain")
+ITEMS = {
+    "=1+1": Item(
+        id="=1+1",
+        question=f"What is shown? {HOSTILE}",
+        choices=(Choice("=cmd|' /C calc'!A0"), Choice("dots & lines", True), Choice("<image 1>")),
+        tags={"core": "math"},
+    ),
+    "naïve/数 2": Item(id="naïve/数 2", question="How wide?", references=("[0, 1)", '["a"]')),
+    "c": Item(id="c", question="Which?", choices=(Choice("one", True), Choice("two", True))),
+}
+FORMS = {1: FORM, 2: msgspec.structs.replace(FORM, solve=True)}
+FINGERPRINT = "ab12"
+
+
+def decision(item: str, kind: str, reviewer: str = "ana", **values: Any) -> Decision:
+    """A decision of the first of March; ``values`` as in the record."""
+    told = {"round": 1, "time": "2026-03-01T10:00:00+00:00", **values}
+    return msgspec.convert({"item": item, "decision": kind, "reviewer": reviewer, **told}, Decision)
+
+
+DECISIONS = [
+    decision(
+        "=1+1",
+        "fix",
+        edits={"question": f"Better? {HOSTILE}", "A": "'=2", "answer": ["A", "C"], "tags": {"core": "x=y", "n": 3}},
+        labels={"level": "<hard>", "wrong": ["text", "a, b"], "remark": HOSTILE.strip()},
+        comment=HOSTILE,
+        seconds=12.5,
+    ),
+    decision("=1+1", "drop", "Bén =b", reason="€ & <unclear>", labels={"wrong": ["数字"]}, seconds=0.0),
+    decision("=1+1", "undo", "Bén =b", time="2026-03-01T10:01:00+00:00"),
+    decision("=1+1", "drop", "Bén =b", reason="@SUM(1)", time="2026-03-01T10:02:00+00:00"),
+    decision("=1+1", "keep", "cleo", round=2, labels={"level": "easy & light"}, solved="B", seconds=3.25),
+    decision("=1+1", "unsure", "dora", round=2, comment="-1"),
+    decision(
+        "=1+1", "fix", "eve", round=2, adjudicates=True, edits={"tags": {"a=b": None}}, labels={"level": "<hard>"}
+    ),
+    decision("naïve/数 2", "fix", edits={"answer": "[1, 2]"}, labels={"level": "<hard>"}),
+    decision("naïve/数 2", "fix", "ben", edits={"answer": ["a\nb", "c"]}, labels={"level": "<hard>"}),
+    decision("c", "keep", labels={"level": "<hard>"}),
+    decision("c", "keep", labels={"level": "<hard>"}),
+]
+"""Several rounds, a change of mind, one who settles, the same said twice."""
+
+
+def expected(**values: Any) -> Expected:
+    """What a file is checked against here."""
+    return msgspec.structs.replace(Expected(items=ITEMS, forms=FORMS, fingerprint=FINGERPRINT), **values)
+
+
+def assignments(decisions: list[Decision], images: tuple[str, ...] = ()) -> list[Assignment]:
+    """Each item in each round in which something was decided, with what that was."""
+    keys = dict.fromkeys((one.item, one.round, one.adjudicates) for one in decisions)
+    return [
+        Assignment(
+            item=ITEMS[item],
+            round=number,
+            form=FORMS[number],
+            adjudicates=adjudicates,
+            fingerprint=FINGERPRINT,
+            evidence=HOSTILE,
+            images=images,
+            earlier=tuple(
+                one for one in decisions if (one.item, one.round, one.adjudicates) == (item, number, adjudicates)
+            ),
+        )
+        for item, number, adjudicates in keys
+    ]
+
+
+def waiting(item: str, number: int = 1, images: tuple[str, ...] = ()) -> Assignment:
+    """An item that nobody has decided about."""
+    return Assignment(
+        item=ITEMS[item],
+        round=number,
+        form=FORMS[number],
+        fingerprint=FINGERPRINT,
+        images=images,
+        evidence="doubt",
+    )
+
+
+def settling(item: str) -> Assignment:
+    """An item that somebody is to settle, who is told what others decided in the first round."""
+    said = standing(one for one in DECISIONS if one.item == item and one.round == 1)
+    return msgspec.structs.replace(waiting(item), adjudicates=True, earlier=tuple(said))
+
+
+def by_item(decisions: list[Decision]) -> list[Decision]:
+    """In the order of items and rounds, which is how files tell them."""
+    return sorted(decisions, key=lambda one: (list(ITEMS).index(one.item), one.round, one.adjudicates))

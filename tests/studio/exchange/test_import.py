@@ -1,0 +1,81 @@
+"""Decisions that were made elsewhere become part of a review, once."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from eyetest.errors import InputError
+from eyetest.studio.plan import ReviewPlan, Round
+from eyetest.studio.project import ReviewProject
+from tests.studio.exchange.material import DECISIONS, FORMS, ITEMS, decision
+
+ONE, TWO = "2026-03-01T10:00:00+00:00", "2026-03-01T10:00:01+00:00"
+KEEP: dict[str, Any] = {"labels": {"level": "<hard>"}}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[ReviewProject]:
+    rounds = (Round(number=1, reviewers=2, form=FORMS[1]), Round(number=2, reviewers=2, form=FORMS[2]))
+    project = ReviewProject.create(tmp_path / "review", ReviewPlan(name="bench", rounds=rounds), list(ITEMS))
+    yield project
+    project.close()
+
+
+def test_all_decisions_are_kept_once(project: ReviewProject) -> None:
+    assert project.waiting() == [(item, 1, False) for item in ITEMS]
+    assert project.add_decisions(DECISIONS, "a.json") == len(DECISIONS)
+    assert project.decisions() == DECISIONS
+    assert project.outcomes()["=1+1"].reason == "settled by eve"
+    assert {row.name: row.role for row in project.people()}["eve"] == "adjudicator"
+    assert project.add_decisions(DECISIONS, "a.json") == 0
+    assert project.add_decisions([*DECISIONS, decision("c", "drop", "ben")], "b.json") == 1
+    assert len(project.decisions()) == len(DECISIONS) + 1
+    assert [(row.what, row.where, row.detail) for row in project.logged(1)] == [("imported", "b.json", "1 decision")]
+
+
+def test_what_was_decided_here_is_known_when_it_comes_back(project: ReviewProject) -> None:
+    project.invite("ana")
+    ana = project.person("ana")
+    task = project.next_task(ana)
+    assert task is not None
+    said = project.decide(ana, task, "drop", nonce="x", reason="why")
+    assert project.add_decisions([said], "a.csv") == 0
+    assert project.add_decisions([msgspec.structs.replace(said, comment="more")], "a.csv") == 1
+    assert len(project.decisions(ana)) == 2
+
+
+def test_decisions_without_a_time_are_new_only_if_somebody_changed_their_mind(project: ReviewProject) -> None:
+    keep, drop, undo = (
+        decision("c", kind, time="", **(KEEP if kind == "keep" else {})) for kind in ("keep", "drop", "undo")
+    )
+    assert project.add_decisions([keep], "records.json") == 1
+    assert project.add_decisions([keep], "records.json") == 0
+    assert project.add_decisions([drop], "records.json") == 1
+    assert project.add_decisions([keep], "records.json") == 1
+    assert project.add_decisions([drop, keep, undo, drop], "x.csv") == 2
+    assert project.add_decisions([drop, keep, undo, drop], "x.csv") == 0
+    assert [one.decision for one in project.decisions()] == ["keep", "drop", "keep", "undo", "drop"]
+    assert all(one.time for one in project.decisions())
+
+
+def test_the_next_round_opens_when_enough_have_decided(project: ReviewProject) -> None:
+    said = [decision("c", "keep", name, **KEEP) for name in ("ana", "ben", "cleo")]
+    project.add_decisions(said[:1], "x")
+    assert ("c", 1, False) in project.waiting()
+    project.add_decisions(said, "x")
+    assert [row for row in project.waiting() if row[0] == "c"] == [("c", 2, False)]
+    assert len(project.decisions()) == 3, "one more than the round takes is still said"
+
+
+@pytest.mark.parametrize("wrong", [{"round": 2}, {"adjudicates": True}])
+def test_nobody_decides_twice_and_then_nothing_is_kept(project: ReviewProject, wrong: dict[str, Any]) -> None:
+    said = [decision("c", "drop", "ben"), decision("=1+1", "drop"), decision("=1+1", "drop", **wrong)]
+    with pytest.raises(
+        InputError, match=r"'ana' decided about item '=1\+1' in round 1 already; somebody else has to"
+    ):
+        project.add_decisions(said, "x")
+    assert project.decisions() == []
+    assert project.people() == []

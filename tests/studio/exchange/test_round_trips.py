@@ -1,0 +1,289 @@
+"""Decisions go to a tool's files and come back as they were, and what comes back wrong is refused in one line."""
+
+import csv
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import msgspec
+import pytest
+
+from eyetest.errors import InputError
+from eyetest.records import Decision, Turn, columns
+from eyetest.studio.exchange import files
+from eyetest.studio.exchange.files import Outgoing, label_studio_tasks, labeling_config, read_files, write_files
+from eyetest.studio.exchange.tasks import answers, checked, read_answers
+from tests.studio.exchange.material import (
+    DECISIONS,
+    ITEMS,
+    assignments,
+    by_item,
+    decision,
+    expected,
+    settling,
+    waiting,
+)
+
+OUT = Outgoing(waiting=[waiting("c")], decided=assignments(DECISIONS))
+WRITTEN = {
+    "csv": ["decisions.csv", "queue.csv"],
+    "label-studio": [
+        *("round-1-decided.json", "round-1.json", "round-1.xml", "round-2-decided.json", "round-2.xml"),
+        *("settle-2-decided.json", "settle-2.xml"),
+    ],
+}
+
+
+@pytest.mark.parametrize("form", list(WRITTEN))
+def test_decisions_come_back_as_they_were(form: Any, tmp_path: Path) -> None:
+    names = write_files(OUT, form, tmp_path / "out")
+    assert sorted(names) == sorted(WRITTEN[form])
+    holding = [tmp_path / "out" / name for name in names if re.search(r"^decisions.csv|decided.json", name)]
+    assert by_item([one for path in holding for one in read_files(path, expected())]) == by_item(DECISIONS)
+
+
+@pytest.mark.parametrize("said", DECISIONS)
+def test_answers_alone_say_what_was_decided(said: Decision) -> None:
+    assignment = assignments([said])[0]
+    read = read_answers(answers(said, assignment), assignment, "here")
+    whose = msgspec.structs.replace(read, reviewer=said.reviewer, time=said.time, seconds=said.seconds)
+    trimmed = {key: value.strip() if isinstance(value, str) else value for key, value in said.edits.items()}
+    wanted = msgspec.structs.replace(said, edits=trimmed, comment=said.comment.strip())
+    assert checked(whose, assignment, "here") == wanted
+
+
+def test_a_csv_has_all_columns_and_nothing_that_a_spreadsheet_computes(tmp_path: Path) -> None:
+    write_files(OUT, "csv", tmp_path / "out")
+    with (tmp_path / "out" / "decisions.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert tuple(rows[0]) == (*columns(Decision), "guarded")
+    assert not [
+        cell
+        for row in rows
+        for cell in row.values()
+        if cell.lstrip(" \t\n'\"").startswith(("=", "@")) and cell[0] != "'"
+    ]
+    assert rows[6]["adjudicates"] == "true"
+
+
+def test_a_queue_that_was_filled_in_is_read(tmp_path: Path) -> None:
+    write_files(OUT._replace(waiting=[waiting(item) for item in ITEMS]), "csv", tmp_path / "out")
+    with (tmp_path / "out" / "queue.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    filled = [
+        {"decision": "Fix", "reviewer": "ana", "edit_answer": "A, C", "edit_tags": "core=y", "edit_a": "two"}
+        | {"label_level": "<hard>", "label_wrong": "text; a, b"},
+        {},
+        {
+            "decision": "drop",
+            "reviewer": "",
+            "reason": "the gold is wrong",
+            "reason_text": "it is B",
+            "time": "2026-03-01 12:00+02:00",
+        },
+    ]
+    with (tmp_path / "filled.csv").open("w", newline="", encoding="utf-8-sig") as file:
+        writer = csv.DictWriter(file, [*rows[0], "time"])
+        writer.writeheader()
+        writer.writerows(row | more for row, more in zip(rows, filled, strict=True))
+    read = read_files(tmp_path / "filled.csv", expected(reviewers={"": "ben"}))
+    edits = {"answer": ["A", "C"], "tags": {"core": "y"}, "A": "two"}
+    assert read == [
+        decision("=1+1", "fix", time="", edits=edits, labels={"level": "<hard>", "wrong": ["text", "a, b"]}),
+        decision("c", "drop", "ben", reason="the gold is wrong: it is B"),
+    ]
+
+
+def test_a_labeling_configuration_shows_the_item_and_asks_what_the_form_asks() -> None:
+    root = ElementTree.fromstring(labeling_config([waiting("=1+1", images=("p",)), waiting("naïve/数 2")]))
+    controls = {tag.get("name"): tag for tag in root.iter() if tag.get("toName")}
+    assert list(controls) == [
+        *("decision", "reason", "reason_text", "edit_question"),
+        *("edit_a", "edit_b", "edit_c", "edit_answer", "edit_tags"),
+        *("label_level", "label_wrong", "label_remark", "comment"),
+    ]
+    assert [one.get("value") for one in controls["label_level"]] == ["easy & light", "<hard>"]
+    assert controls["label_wrong"].get("choice") == "multiple"
+    shown = [tag.get("name") for tag in root.iter("Text")]
+    assert shown == ["question", "options", "gold", "evidence"]
+    names = {value[1:] for tag in root.iter() for value in tag.attrib.values() if value.startswith("$")}
+    tasks = label_studio_tasks([waiting("=1+1"), waiting("naïve/数 2")])
+    assert all(names <= task["data"].keys() for task in tasks)
+
+
+def test_what_was_asked_before_is_shown_and_only_the_question_is_edited() -> None:
+    item = msgspec.structs.replace(ITEMS["c"], hint="Look.", history=(Turn("And before?", "that"),))
+    (task,) = label_studio_tasks([msgspec.structs.replace(waiting("c"), item=item)])
+    assert task["data"]["question"] == "And before?\n→ that\n\nLook.\n\nWhich?"
+    assert task["data"]["edit_question"] == "Which?"
+
+
+def test_a_reviewer_who_solves_sees_no_gold() -> None:
+    blind = [waiting("=1+1", 2), waiting("naïve/数 2", 2)]
+    told = json.dumps([labeling_config(blind), label_studio_tasks(blind)])
+    assert '"edit_answer": ""' in told
+    assert "[0, 1)" not in told
+    assert "$gold" not in told
+    assert 'name=\\"solved\\"' in told
+
+
+def test_who_settles_is_told_what_others_decided_and_is_not_taken_for_them(tmp_path: Path) -> None:
+    task = label_studio_tasks([settling("=1+1")])[0]
+    assert "Bén =b, round 1: drop; @SUM(1)" in task["data"]["earlier"]
+    assert task["annotations"] == []
+    said = [region("decision", "choices", "drop"), region("reason_text", "text", "@SUM(1)")]
+    task["annotations"] = [{"result": said, "completed_by": 7, "updated_at": "2026-03-02T00:00:00.9Z"}]
+    *before, last = read_tasks([task], tmp_path, reviewers={"7": "flo"})
+    assert before == list(settling("=1+1").earlier)
+    assert last == decision(
+        "=1+1", "drop", "flo", adjudicates=True, reason="@SUM(1)", time="2026-03-02T00:00:00+00:00"
+    )
+
+
+def region(name: str, kind: str, *values: str) -> dict[str, Any]:
+    return {"from_name": name, "to_name": "question", "type": kind, "value": {kind: list(values)}}
+
+
+def annotated(*regions: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
+    """The task of an item with one annotation."""
+    task = label_studio_tasks([waiting("=1+1")])[0]
+    told = {"result": list(regions), "completed_by": 3, "created_at": "2026-03-01T10:00:00Z", "lead_time": 4.5}
+    return [task | {"id": 11, "annotations": [told | more]}]
+
+
+def read_tasks(tasks: Any, folder: Path, **values: Any) -> list[Decision]:
+    (folder / "tasks.json").write_bytes(msgspec.json.encode(tasks))
+    return read_files(folder / "tasks.json", expected(**values))
+
+
+def test_an_annotation_that_leaves_texts_as_they_stand_edits_nothing(tmp_path: Path) -> None:
+    prefilled = label_studio_tasks([waiting("=1+1")])[0]["data"]
+    left = [region(name, "text", text) for name, text in prefilled.items() if name.startswith("edit_") and text]
+    assert len(left) == 5
+    chosen = [region("decision", "choices", "keep"), region("label_level", "choices", "<hard>")]
+    assert read_tasks(annotated(*chosen, *left), tmp_path) == [
+        decision("=1+1", "keep", "3", labels={"level": "<hard>"}, seconds=4.5)
+    ]
+    fixed = [region("decision", "choices", "fix"), *chosen[1:], *left[:-1], region("edit_answer", "text", "C")]
+    assert read_tasks(annotated(*fixed), tmp_path)[0].edits == {"answer": "C"}
+    assert read_tasks(annotated(*fixed, was_cancelled=True), tmp_path) == []
+
+
+def test_an_annotation_that_travelled_and_was_changed_is_a_new_decision_of_who_changed_it(tmp_path: Path) -> None:
+    out = assignments([decision("c", "keep", "ana", labels={"level": "<hard>"})])
+    (task,) = label_studio_tasks(out)
+    server = task["annotations"][0] | {
+        "id": 99,
+        "import_id": 1,
+        "completed_by": 5,
+        "updated_at": "2026-03-05T00:00:00Z",
+    }
+    assert read_tasks([task | {"annotations": [server]}], tmp_path) == list(out[0].earlier)
+    changed = server | {"result": [region("decision", "choices", "drop"), region("reason_text", "text", "why")]}
+    *_, last = read_tasks([task | {"annotations": [changed]}], tmp_path, reviewers={"5": "ben"})
+    assert last == decision("c", "drop", "ben", reason="why", time="2026-03-05T00:00:00+00:00")
+
+
+KEEP = (region("decision", "choices", "keep"), region("label_level", "choices", "<hard>"))
+FIX = (region("decision", "choices", "fix"), region("label_level", "choices", "<hard>"))
+WRONG_TASKS: list[tuple[Callable[[], Any], str]] = [
+    (lambda: [{"data": {"text": "hello"}, "annotations": []}], "task 1: it does not say which item it is about"),
+    (lambda: {"tasks": []}, "neither CSV nor an export of Label Studio"),
+    (lambda: [{"id": 1, "annotator": 1, "decision": "keep"}], "nor an export of Label Studio in its format JSON"),
+    (lambda: annotated(*KEEP[1:]), "task 1, annotation 1: decision: nothing is decided"),
+    (
+        lambda: annotated(region("decision", "choices", "dorp")),
+        r"annotation 1: decision: found 'dorp'; did you mean \"drop\"",
+    ),
+    (lambda: annotated(region("decision", "choices", "keep", "drop")), "decision: found 2 answers, expected one"),
+    (lambda: annotated(KEEP[0]), "level: How hard. This has to be answered"),
+    (
+        lambda: annotated(KEEP[0], region("label_level", "choices", "hard")),
+        r"label_level: found 'hard'; did you mean \"<hard>\"",
+    ),
+    (lambda: annotated(*KEEP, region("box", "text", "x")), "'box' is not asked here"),
+    (lambda: annotated(*KEEP, region("edit_a", "text", "x")), "only a fix changes an item, and this is keep"),
+    (lambda: annotated(*FIX, region("edit_answer", "text", "F")), "an answer is one of A, B, C, not 'F'"),
+    (
+        lambda: annotated(*FIX, region("edit_tags", "text", "x")),
+        "edit_tags: found 'x', expected lines like name=value",
+    ),
+    (lambda: annotated(*KEEP, region("comment", "text", "x" * 10_001)), "comment: 10,001 characters; at most 10,000"),
+    (lambda: annotated(*FIX, region("edit_a", "text", "x" * 200_000)), "edits: 200,00. characters; at most 200,000"),
+    (lambda: changed(decided=[msgspec.to_builtins(decision("=1+1", "drop", reason="x" * 10_001))]), "reason: 10,001"),
+    (lambda: msgspec.Raw(b"[" * 100_000 + b"]" * 100_000), "neither CSV nor an export of Label Studio"),
+    (
+        lambda: msgspec.Raw(b'[{"data": {"eyetest": {"item": "\\ud800", "round": 1}}}]'),
+        "neither CSV nor",
+    ),
+    (lambda: changed(decided=[nested(decision("=1+1", "fix"), 2_000)]), "neither CSV nor"),
+    (lambda: annotated(*KEEP, {"from_name": "comment", "value": {"text": [1]}}), "'comment': found"),
+    (lambda: annotated(*KEEP, lead_time=-1), "seconds: found -1.0, expected a number from 0 on"),
+    (lambda: annotated(*KEEP, created_at="yesterday"), "time: found 'yesterday'"),
+    (lambda: annotated(*KEEP, completed_by={"email": "x" * 61}), "reviewer: found 'xxx"),
+    (lambda: annotated(*KEEP, completed_by=None), "reviewer: nobody is named; say who it was with --reviewer NAME"),
+    (lambda: changed(item="d"), "task 1: no item 'd' in this review"),
+    (lambda: changed(round=9), "task 1: round: found 9, expected 1 to 2"),
+    (lambda: changed(fingerprint="cd"), "about another state of the benchmark: 'cd'"),
+    (lambda: changed(decided=[msgspec.to_builtins(decision("c", "keep"))]), r"item: found 'c', expected '=1\+1'"),
+    (lambda: changed(decided=[msgspec.to_builtins(decision("=1+1", "keep", edits={"A": "x"}))]), "only a fix"),
+]
+
+
+def nested(said: Decision, depth: int) -> Any:
+    """A decision with an edit so deep that nobody can have meant it."""
+    told = msgspec.to_builtins(said) | {"edits": "DEPTH"}
+    deep = b'{"tags": {"x": ' + b"[" * depth + b"]" * depth + b"}}"
+    return msgspec.Raw(msgspec.json.encode(told).replace(b'"DEPTH"', deep))
+
+
+def changed(**values: Any) -> Any:
+    tasks = annotated(*KEEP)
+    tasks[0]["data"]["eyetest"] |= values
+    return tasks
+
+
+@pytest.mark.parametrize(("tasks", "told"), WRONG_TASKS, ids=[told for _, told in WRONG_TASKS])
+def test_an_export_that_is_wrong_is_refused_in_one_line(tasks: Callable[[], Any], told: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=f"^{re.escape(str(tmp_path / 'tasks.json'))}.*{told}") as error:
+        read_tasks(tasks(), tmp_path)
+    assert "\n" not in str(error.value)
+
+
+WRONG_LINES = {
+    "item,decision\nd,keep\n": "line 2 .d.: no item 'd'",
+    "item,verdict\nc,keep\n": "has no column decision",
+    "item,decision,reviewer\nc,drop,ana\nc,maybe,ana\n": "line 3 .c.: found 'maybe', expected keep, drop",
+    "item,decision,reviewer,labels\nc,keep,ana,[1]\n": "line 2 .c.: labels are no JSON object",
+    "item,decision,reviewer,labels\nc,keep,ana,{}\n": "line 2 .c.: level: How hard. This has to be answered",
+    'item,decision,reviewer,edits\nc,drop,ana,"{""A"": ""x""}"\n': "line 2 .c.: edits: only a fix",
+    "item,decision,reviewer,seconds\nc,drop,ana,nan\n": "line 2 .c.: seconds: found nan",
+    "item,decision\nc,drop\n": "line 2 .c.: reviewer: nobody is named",
+    "item,decision,reviewer\nc,drop,ana,much,more\n": "line 2: more cells than columns; the first too many is 'much'",
+    "item,decision,reviewer,round\nc,drop,ana,7\n": "line 2 .c.: round: found 7, expected 1 to 2",
+    "item,decision,reviewer,round,label_level\nc,drop,ana,x,\n": "line 2 .c.: round: found 'x', expected a number",
+    "item,decision,reviewer,label_leval\nc,keep,ana,<hard>\n": "line 2 .c.: 'label_leval' is not asked here",
+    "item,decision,reviewer,time\nc,drop,ana,noon\n": "line 2 .c.: time: found 'noon'",
+}
+
+
+@pytest.mark.parametrize("text", list(WRONG_LINES), ids=list(WRONG_LINES.values()))
+def test_a_table_that_is_wrong_is_refused_with_its_line(text: str, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=f"x.csv.*{WRONG_LINES[text]}"):
+        read_files(tmp_path / "x.csv", expected())
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "LARGEST", 10)
+    with pytest.raises(InputError, match="at most 0 MB are read"):
+        read_tasks(annotated(*KEEP), tmp_path)
+    monkeypatch.setattr(files, "LARGEST_UPLOAD", 10)
+    with pytest.raises(
+        InputError, match=r"round-1\.json has 0 MB, and Label Studio takes 0 MB at once; leave --with-images out"
+    ):
+        write_files(OUT, "label-studio", tmp_path / "out")
+    assert not (tmp_path / "out").exists()

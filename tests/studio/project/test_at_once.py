@@ -1,0 +1,150 @@
+"""Several threads, several processes, one that is killed, and a disk without room: nothing twice, nothing lost."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from eyetest.errors import DiskFull
+from eyetest.studio.plan import Person
+from eyetest.studio.project import ReviewProject
+from tests.studio.project.reviews import begin, people, plan_of, say, take
+
+WORKER = """
+import sys
+from pathlib import Path
+from eyetest.studio.project import ReviewProject
+
+folder, *names = sys.argv[1:]
+with ReviewProject.open(Path(folder)) as project:
+    staff = [project.person(name) for name in names]
+    print("ready", flush=True)
+    while staff:
+        for person in list(staff):
+            task = project.next_task(person)
+            if task is None:
+                staff.remove(person)
+                continue
+            said = project.decide(person, task, "keep", nonce=f"{task.item}-{task.round}")
+            print(said.item, said.round, said.reviewer, flush=True)
+"""
+
+
+def worker(folder: Path, *names: str) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", WORKER, folder, *names], stdout=subprocess.PIPE, text=True)
+
+
+def check_whole(project: ReviewProject, items: int, seats: int) -> None:
+    """Every item was decided by as many people as there are seats, each of them once."""
+    said = project.decisions()
+    assert Counter(one.item for one in said) == dict.fromkeys((f"q{n}" for n in range(1, items + 1)), seats)
+    assert max(Counter((one.item, one.reviewer) for one in said).values()) == 1
+    assert project.progress().settled == items
+
+
+def test_threads(tmp_path: Path) -> None:
+    project, _ = begin(tmp_path, plan_of(1, 2), 25)
+    staff = people(project, *(f"p{number}" for number in range(8)))
+
+    def works(person: Person) -> int:
+        count = 0
+        while (task := project.next_task(person)) is not None:
+            say(project, person, task)
+            count += 1
+        return count
+
+    with ThreadPoolExecutor(len(staff)) as pool:
+        first = list(pool.map(works, staff))
+        rest = list(pool.map(works, staff))  # what opened while the others were leaving
+    assert sum(first) + sum(rest) == 75
+    check_whole(project, 25, 3)
+
+
+def test_processes_one_of_which_is_killed(tmp_path: Path) -> None:
+    """What was acknowledged before the kill is there, once; what was held goes to others."""
+    project, clock = begin(tmp_path, plan_of(3), 60)
+    people(project, "ann", "bob", "eve", "finn")
+    with worker(tmp_path, "ann", "bob") as one, worker(tmp_path, "eve", "finn") as other:
+        assert one.stdout is not None
+        acknowledged = [one.stdout.readline() for _ in range(12)][1:]
+        os.kill(one.pid, signal.SIGKILL)
+        acknowledged += one.stdout.readlines()
+        told, _ = other.communicate()
+    kept = [f"{said.item} {said.round} {said.reviewer}\n" for said in project.decisions()]
+    heard = [*acknowledged, *told.splitlines(keepends=True)[1:]]
+    assert len(set(kept)) == len(kept)
+    assert set(heard) <= set(kept)
+    assert len(set(kept) - set(heard)) <= 1  # kept, and killed before it could say so
+    assert 11 <= len(acknowledged) < 60
+
+    clock.now = time.time() + 3_600
+    dora, gus = people(project, "dora", "gus")
+    for person in (dora, gus):
+        while (task := project.next_task(person)) is not None:
+            say(project, person, task)
+    check_whole(project, 60, 3)
+
+
+def fill(project: ReviewProject) -> None:
+    """Let the disk have room for ten pages more."""
+    with project.database.write() as connection:
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages + 10}")
+
+
+def until_full(project: ReviewProject, person: Person) -> int:
+    """How many decisions there was room for."""
+    for count in range(400):
+        try:
+            say(project, person, take(project, person), "drop", reason="x" * 5_000)
+        except DiskFull:
+            return count
+    return 400
+
+
+def test_no_room(tmp_path: Path) -> None:
+    """A decision that cannot be kept is said to be so; all before are there; with room again it goes on."""
+    project, _ = begin(tmp_path, plan_of(1), 400)
+    (ann,) = people(project, "ann")
+    cookie = project.enter(project.invite("ann"), None).cookie
+    fill(project)
+    said = until_full(project, ann)
+    assert 0 < said < 400
+    assert len(project.decisions()) == said
+    task = take(project, ann)
+    with pytest.raises(DiskFull, match="no room on the disk; nothing was kept of this"):
+        say(project, ann, task, "drop", reason="x" * 5_000)
+    assert project.session(cookie) is not None
+    assert project.progress().rounds[0].decided == said
+    with project.database.write() as connection:
+        connection.execute("PRAGMA max_page_count = 1000000")
+    say(project, ann, take(project, ann), "drop", reason="x" * 900)
+    assert len(project.decisions()) == said + 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk takes root")
+def test_a_small_disk(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=768k", "tmpfs", disk], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"no small disk here: {mounted.stderr.decode().strip()}")
+    try:
+        project, _ = begin(disk, plan_of(1), 400)
+        (ann,) = people(project, "ann")
+        said = until_full(project, ann)
+        assert said > 0
+        assert len(project.decisions()) == said
+        project.close()
+        with ReviewProject.open(disk) as again:
+            assert len(again.decisions()) == said
+    finally:
+        subprocess.run(["umount", disk], check=True)

@@ -1,0 +1,197 @@
+"""Links and sessions: one browser a link, nothing forged, nothing old, and of secrets only hashes on disk."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from eyetest.errors import Forbidden, InputError
+from eyetest.studio.project import DAY, IDLE, LONGEST, ReviewProject
+from tests.studio.project.reviews import HandClock, begin, people, plan_of, say, take
+
+
+@pytest.fixture
+def review(tmp_path: Path) -> Iterator[tuple[ReviewProject, HandClock]]:
+    project, clock = begin(tmp_path, plan_of(1))
+    yield project, clock
+    project.close()
+
+
+def refusals(project: ReviewProject) -> list[tuple[str, str]]:
+    return [(row.person, row.detail) for row in project.logged() if row.what == "refused"]
+
+
+def test_a_link_opens_in_one_browser(review: tuple[ReviewProject, HandClock]) -> None:
+    project, _ = review
+    token = project.invite("ann")
+    first = project.enter(token, None)
+    assert (first.session.person.name, first.session.person.role) == ("ann", "reviewer")
+    assert project.enter(project.invite("planted"), "brought along").device != "brought along"
+    again = project.enter(token, first.device)
+    assert again.cookie != first.cookie
+    for device in (None, "another", first.cookie):
+        with pytest.raises(Forbidden, match="in use in another browser"):
+            project.enter(token, device)
+    assert [name for name, _ in refusals(project)] == ["ann"] * 3
+    known = project.session(first.cookie)
+    assert known is not None
+    assert known.person == first.session.person
+    assert known.csrf == first.session.csrf != again.session.csrf
+
+
+def test_the_file_with_hashes_of_links_and_cookies_is_for_its_owner(tmp_path: Path) -> None:
+    mask = os.umask(0o022)
+    try:
+        project, _ = begin(tmp_path / "r", plan_of(1))
+        project.invite("ann")
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "r").glob("review.db*")}
+    finally:
+        os.umask(mask)
+    assert set(modes.values()) == {0o600}
+
+
+def test_a_forged_link_is_refused_and_logged(review: tuple[ReviewProject, HandClock]) -> None:
+    project, _ = review
+    token = project.invite("ann")
+    for forged in ("", token[:-1], token + "x", "' OR 1=1 --", "\ud800", "x" * 100_000):
+        with pytest.raises(Forbidden, match="not valid"):
+            project.enter(forged, None)
+    assert len(refusals(project)) == 6
+    assert project.session("forged") is None
+    assert project.session("") is None
+    assert project.session(None) is None
+
+
+def test_invited_again_the_old_link_and_session_are_dead(review: tuple[ReviewProject, HandClock]) -> None:
+    project, _ = review
+    token = project.invite("ann")
+    entered = project.enter(token, None)
+    newer = project.invite("ann", "adjudicator")
+    assert project.session(entered.cookie) is None
+    with pytest.raises(Forbidden, match="not valid"):
+        project.enter(token, entered.device)
+    assert project.enter(newer, None).session.person.role == "adjudicator"
+    assert [row.name for row in project.people()] == ["ann"]
+
+
+def test_a_link_ends(review: tuple[ReviewProject, HandClock]) -> None:
+    project, clock = review
+    token = project.invite("ann", days=2)
+    clock.now += 2 * DAY
+    device = project.enter(token, None).device
+    clock.now += 1
+    with pytest.raises(Forbidden, match="too old"):
+        project.enter(token, device)
+
+
+def test_a_session_ends_when_nobody_comes(review: tuple[ReviewProject, HandClock]) -> None:
+    project, clock = review
+    cookie = project.enter(project.invite("ann"), None).cookie
+    clock.now += IDLE
+    assert project.session(cookie) is not None
+    clock.now += IDLE
+    assert project.session(cookie) is not None
+    clock.now += IDLE + 1
+    assert project.session(cookie) is None
+
+
+def test_a_session_ends_after_thirty_days_of_use(review: tuple[ReviewProject, HandClock]) -> None:
+    project, clock = review
+    entered = project.enter(project.invite("ann"), None)
+    began = clock.now
+    while clock.now + IDLE < began + LONGEST:
+        clock.now += IDLE
+        assert project.session(entered.cookie) is not None
+    clock.now = began + LONGEST
+    assert project.session(entered.cookie) is not None
+    clock.now = began + LONGEST + 1
+    assert project.session(entered.cookie) is None
+
+
+def test_who_leaves_is_out(review: tuple[ReviewProject, HandClock]) -> None:
+    project, _ = review
+    token = project.invite("ann")
+    entered = project.enter(token, None)
+    project.leave(entered.cookie)
+    assert project.session(entered.cookie) is None
+    assert project.enter(token, entered.device).session.person.name == "ann"
+
+
+def test_who_is_revoked_is_out_and_what_they_held_is_free(review: tuple[ReviewProject, HandClock]) -> None:
+    project, _ = review
+    token = project.invite("ann")
+    entered = project.enter(token, None)
+    ann = entered.session.person
+    say(project, ann, take(project, ann))
+    held = take(project, ann)
+    project.revoke("ann")
+    assert project.session(entered.cookie) is None
+    with pytest.raises(Forbidden, match="not valid"):
+        project.enter(token, entered.device)
+    with pytest.raises(Forbidden, match="asked to leave"):
+        project.next_task(ann)
+    with pytest.raises(Forbidden, match="asked to leave"):
+        say(project, ann, held)
+    (bob,) = people(project, "bob")
+    assert take(project, bob).item == held.item
+    assert [one.reviewer for one in project.decisions()] == ["ann"]
+    assert [(row.name, row.revoked, row.waiting) for row in project.people()] == [("ann", True, 0), ("bob", False, 2)]
+    project.invite("ann")
+    assert project.people()[0].revoked is False
+
+
+def test_names_and_roles_that_make_no_sense(review: tuple[ReviewProject, HandClock]) -> None:
+    project, _ = review
+    for name in ("", "  ", "x" * 61, "a\nb", "a\x00"):
+        with pytest.raises(InputError, match="name: found"):
+            project.invite(name)
+    with pytest.raises(InputError, match='did you mean "adjudicator"'):
+        project.invite("ann", "adjudicater")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="days"):
+        project.invite("ann", days=0)
+    project.invite("Ann Sørensen")
+    with pytest.raises(InputError, match='did you mean "Ann Sørensen"'):
+        project.revoke("Ann Sorensen")
+
+
+def test_a_reader_decides_nothing(review: tuple[ReviewProject, HandClock]) -> None:
+    project, _ = review
+    (guest,) = people(project, "guest", role="reader")
+    with pytest.raises(Forbidden, match="decide nothing"):
+        project.next_task(guest)
+    assert project.people()[0].waiting == 0
+
+
+def test_no_secret_is_on_disk(review: tuple[ReviewProject, HandClock]) -> None:
+    project, _ = review
+    token = project.invite("ann")
+    entered = project.enter(token, None)
+    bytes_kept = b"".join(path.read_bytes() for path in project.folder.iterdir())
+    assert b"ann" in bytes_kept
+    for secret in (token, entered.cookie, entered.device, entered.session.csrf):
+        assert secret.encode() not in bytes_kept
+
+
+def test_what_was_tried_is_told_newest_first(review: tuple[ReviewProject, HandClock]) -> None:
+    project, _ = review
+    project.log("refused", "ann", "127.0.0.1", "GET /people: " + "x" * 1_000)
+    project.invite("bob")
+    assert [row.what for row in project.logged(1)] == ["invited"]
+    row = project.logged()[1]
+    assert (row.person, row.where, len(row.detail)) == ("ann", "127.0.0.1", 500)
+
+
+def test_what_waits_for_a_person_counts_each_item_once(tmp_path: Path) -> None:
+    """Six items with two reviewers each are twelve decisions, of which one person can make six."""
+    project, _ = begin(tmp_path / "r", plan_of(2), items=6)
+    ann, bob = people(project, "ann", "bob")
+    for done in range(6):
+        assert project.people()[0].waiting == 6 - done
+        task = take(project, ann)
+        assert project.people()[0].waiting == 6 - done
+        say(project, ann, task)
+    assert [(row.decided, row.waiting) for row in project.people()] == [(6, 0), (0, 6)]
+    assert project.next_task(ann) is None
+    assert take(project, bob).item

@@ -1,0 +1,175 @@
+"""Twenty people at random, who crash, undo, come late and think again: what must hold, holds after every step."""
+
+from collections import Counter, defaultdict
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from eyetest.errors import EyetestError, Forbidden
+from eyetest.records import Decision, DecisionKind
+from eyetest.studio.database import CLAIM
+from eyetest.studio.decisions import Agreed
+from eyetest.studio.plan import Person, Task
+from eyetest.studio.project import ReviewProject
+from tests.studio.project.reviews import OPENED, HandClock, begin, people, plan_of
+
+KINDS: tuple[DecisionKind, ...] = ("keep", "keep", "keep", "drop", "fix", "unsure")
+STEPS = 500
+
+
+class Crowd:
+    """People who do something at random, and a record of what was promised to them."""
+
+    def __init__(self, project: ReviewProject, clock: HandClock, seed: int) -> None:
+        self.project, self.clock, self.chance = project, clock, Random(seed)
+        self.everybody = people(project, *(f"p{number}" for number in range(16)))
+        self.everybody += people(project, *(f"a{number}" for number in range(4)), role="adjudicator")
+        self.held: dict[Person, tuple[Task, float]] = {}
+        self.acknowledged: list[Decision] = []
+        self.nonces: list[tuple[Person, Task, DecisionKind, str, Decision]] = []
+
+    def step(self) -> None:
+        """One person does one thing."""
+        person = self.chance.choice(self.everybody)
+        act = self.chance.choices((self.work, self.undo, self.resend, self.wait, self.crash), (75, 12, 6, 5, 2))[0]
+        act(person)
+
+    def work(self, person: Person) -> None:
+        task = self.project.next_task(person)
+        if task is None:
+            return
+        self.check_alone(person, task)
+        self.held[person] = (task, self.clock.now)
+        if self.chance.random() < 0.8:
+            kind = self.chance.choice(KINDS)
+            nonce = f"{self.chance.random()}"
+            said = self.project.decide(person, task, kind, nonce=nonce)
+            self.acknowledged.append(said)
+            self.nonces.append((person, task, kind, nonce, said))
+            del self.held[person]
+
+    def check_alone(self, person: Person, task: Task) -> None:
+        """What somebody gets they have not seen in another round, and there is a seat for them beside the others."""
+        before = [one for one in self.acknowledged if one.item == task.item]
+        mine = {(one.round, one.adjudicates) for one in before if one.reviewer == person.name}
+        assert mine <= {(task.round, task.adjudicates)}
+        seats = 1 if task.adjudicates else self.project.plan.rounds[task.round - 1].reviewers
+        same = [one for one in before if (one.round, one.adjudicates) == (task.round, task.adjudicates)]
+        taken = {one.reviewer for one in naive_last(same).values()}
+        holders = {
+            other.name
+            for other, (held, since) in self.held.items()
+            if (held.item, held.round, held.adjudicates) == (task.item, task.round, task.adjudicates)
+            and self.clock.now <= since + CLAIM
+        }
+        assert len((taken | holders) - {person.name}) < seats
+
+    def undo(self, person: Person) -> None:
+        mine = [one for one in naive_last(self.acknowledged).values() if one.reviewer == person.name]
+        if not mine:
+            return
+        last = self.chance.choice(mine)
+        said = self.project.undo(person, last.item, last.round, f"{self.chance.random()}")
+        self.acknowledged.append(said)
+        try:
+            self.held[person] = (self.project.task(person, last.item, last.round), self.clock.now)
+        except Forbidden:
+            assert last.adjudicates  # by now there is nothing to settle
+
+    def resend(self, person: Person) -> None:
+        """A browser that did not hear the answer sends the same again."""
+        if self.nonces:
+            who, task, kind, nonce, said = self.chance.choice(self.nonces)
+            assert self.project.decide(who, task, kind, nonce=nonce) == said
+
+    def wait(self, person: Person) -> None:
+        self.clock.now += self.chance.choice((60, CLAIM / 2, CLAIM + 1))
+
+    def crash(self, person: Person) -> None:
+        """The server is gone in the midst of a decision, which leaves no trace, and is started again."""
+        with pytest.raises(EyetestError):
+            self.break_off()
+        folder = self.project.folder
+        self.project.close()
+        self.project = ReviewProject.open(folder)
+        self.project.clock = self.clock
+        OPENED.append(self.project)
+
+    def break_off(self) -> None:
+        with self.project.database.write() as connection:
+            connection.execute("UPDATE slots SET state = 3")
+            raise EyetestError
+
+    def late(self) -> None:
+        """Whoever sends a decision after another has taken the item is told so, and nothing is kept."""
+        for person, (task, _) in self.held.items():
+            try:
+                self.acknowledged.append(self.project.decide(person, task, "keep", nonce=f"{self.chance.random()}"))
+            except Forbidden:
+                continue
+
+
+def naive_last(said: list[Decision]) -> dict[tuple[str, int, str, bool], Decision]:
+    """The last word of everybody, by walking through the log."""
+    stacks: dict[tuple[str, int, str, bool], list[Decision]] = defaultdict(list)
+    for one in said:
+        stack = stacks[one.item, one.round, one.reviewer, one.adjudicates]
+        stack.pop() if one.decision == "undo" else stack.append(one)
+    return {key: stack[-1] for key, stack in stacks.items() if stack}
+
+
+def naive_verdict(said: list[Decision], needed: int, agree: Agreed) -> str:
+    """What people came to, worked out from the log alone."""
+    last = list(naive_last(said).values())
+    settling = [one.decision for one in last if one.adjudicates]
+    votes = Counter(one.decision for one in last if not one.adjudicates)
+    (top, count), *others = [*votes.most_common(), ("nothing", 0)]
+    if settling:
+        top = settling[-1]
+    elif votes.total() < needed or (agree == "all" and len(votes) > 1) or others[0][1] == count:
+        return "review"
+    return "review" if top == "unsure" else top
+
+
+@pytest.mark.parametrize(
+    ("rounds", "agree", "seed"), [((1, 2), "all", 1), ((3,), "most", 2), ((2, 1, 1), "all", 3), ((1, 2), "most", 4)]
+)
+def test_whatever_people_do(tmp_path: Path, rounds: tuple[int, ...], agree: Agreed, seed: int) -> None:
+    project, clock = begin(tmp_path, plan_of(*rounds, agree=agree), 12)
+    crowd = Crowd(project, clock, seed)
+    for number in range(STEPS):
+        crowd.step()
+        if number % 50 == 0:
+            with ReviewProject.open(tmp_path) as other:
+                assert crowd.project.judged() == other.judged(), "what is kept at hand is what stands in the file"
+    crowd.late()
+    project = crowd.project
+    kept = project.decisions()
+    assert sorted(map(repr, kept)) == sorted(map(repr, crowd.acknowledged))
+    assert len(kept) > 50
+    for item, said in project.outcomes().items():
+        mine = [one for one in kept if one.item == item]
+        assert said.verdict == naive_verdict(mine, sum(rounds), agree), item
+        assert project.outcomes()[item] == said
+        by_person = defaultdict(set)
+        for one in mine:
+            by_person[one.reviewer].add((one.round, one.adjudicates))
+        assert all(len(where) == 1 for where in by_person.values())
+        for number, seats in enumerate(rounds, 1):
+            voices = [one for one in naive_last(mine).values() if one.round == number and not one.adjudicates]
+            assert len(voices) <= seats
+    settled = sum(one.verdict != "review" for one in project.outcomes().values())
+    assert project.progress().settled == settled > 0
+
+
+def test_decisions_cannot_be_changed_or_deleted(tmp_path: Path) -> None:
+    project, _ = begin(tmp_path, plan_of(1))
+    (ann,) = people(project, "ann")
+    task = project.next_task(ann)
+    assert task is not None
+    project.decide(ann, task, "keep", nonce="n")
+    for statement in ("UPDATE decisions SET record = ''", "DELETE FROM decisions"):
+        with pytest.raises(EyetestError, match="decisions stay"), project.database.write() as connection:
+            connection.execute(statement)
+    assert len(project.decisions()) == 1

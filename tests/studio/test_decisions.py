@@ -1,0 +1,277 @@
+"""What people decided: read back as they write it, refused in one line where it makes no sense, and counted."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from eyetest.errors import InputError
+from eyetest.records import Choice, Decision, Item, Recipe
+from eyetest.studio.decisions import Rounds, decide, read_decisions, standing, votes_table
+from eyetest.studio.forms import edited
+
+KNOWN = {"q1", "q2", "q3"}
+
+
+def read(tmp_path: Path, text: str, encoding: str = "utf-8") -> dict[str, list[Decision]]:
+    path = tmp_path / "decisions.csv"
+    path.write_bytes(text.encode(encoding))
+    return read_decisions(path, KNOWN)
+
+
+def refused(tmp_path: Path, text: str) -> str:
+    with pytest.raises(InputError) as error:
+        read(tmp_path, text)
+    message = str(error.value)
+    assert message.startswith(str(tmp_path / "decisions.csv"))
+    assert "\n" not in message
+    return message.removeprefix(str(tmp_path / "decisions.csv"))
+
+
+def test_no_table_is_no_decision(tmp_path: Path) -> None:
+    assert read_decisions(tmp_path / "decisions.csv", KNOWN) == {}
+
+
+def test_all_columns(tmp_path: Path) -> None:
+    header = "item,round,reviewer,time,decision,reason,edits,comment\n"
+    row = 'q1,2,ann,2024-05-01,fix,"wrong, gold","{""answer"": ""B""}","see ""page"" 3"\n'
+    said = Decision(item="q1", round=2, reviewer="ann", time="2024-05-01", decision="fix", reason="wrong, gold")
+    said = msgspec.structs.replace(said, edits={"answer": "B"}, comment='see "page" 3')
+    assert read(tmp_path, header + row) == {"q1": [said]}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_as_little_as_people_write(tmp_path: Path, encoding: str, end: str) -> None:
+    """A column of one's own, spaces, capitals, lines not filled in yet, and the empty ones that spreadsheets save."""
+    lines = ["item,decision,mood", "q1,keep,good", " q2 , Drop ,", ",,", "", "q1,,", "q3,FIX,"]
+    found = read(tmp_path, end.join(lines), encoding)
+    assert [len(rows) for rows in found.values()] == [1, 1, 1]
+    assert {name: rows[0].decision for name, rows in found.items()} == {"q1": "keep", "q2": "drop", "q3": "fix"}
+    assert found["q1"][0].reviewer == "somebody"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", " has no column item; it takes item, round,"),
+        ("item,verdict\nq1,keep\n", " has no column decision; it takes item, round,"),
+        ("item;decision\nq1;keep\n", " has no column item; it takes"),
+        ("item,decision\nq1,keep\nq9,keep\n", ", line 3: no item 'q9'"),
+        ("item,decision\n,keep\n", ", line 2: no item"),
+        ("item,decision\nq1,maybe\n", ", line 2: found 'maybe', expected keep, drop, fix, unsure or undo"),
+        ("item,decision,edits\nq1,fix,{answer: B}\n", ", line 2: edits are no JSON"),
+        ('item,decision,edits\nq1,fix,"[1]"\n', ", line 2: edits"),
+        ("item,decision,round\nq1,fix,first\n", ", line 2: "),
+        ("item,decision\nq1,keep\n\x00,keep", ", line 3: no item '\\x00'"),
+    ],
+)
+def test_what_makes_no_sense(tmp_path: Path, text: str, message: str) -> None:
+    assert refused(tmp_path, text).startswith(message)
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "decisions.csv"
+    path.write_bytes(b"item,decision\nq1,keep\xff\n")
+    with pytest.raises(InputError, match="is no CSV"):
+        read_decisions(path, KNOWN)
+
+
+def test_columns_of_version_two(tmp_path: Path) -> None:
+    header = "item,decision,labels,solved,seconds,adjudicates\n"
+    row = 'q1,unsure,"{""core"": [""math"", ""logic""]}",B,12.5,true\n'
+    (said,) = read(tmp_path, header + row)["q1"]
+    assert (said.decision, said.labels, said.solved) == ("unsure", {"core": ["math", "logic"]}, "B")
+    assert (said.seconds, said.adjudicates) == (12.5, True)
+    assert refused(tmp_path, "item,decision,labels\nq1,keep,hard\n").startswith(", line 2: labels are no JSON object")
+    assert refused(tmp_path, "item,decision,seconds\nq1,keep,long\n").startswith(", line 2: ")
+
+
+def say(decision: str, reviewer: str = "ann", round_: int = 1, **more: Any) -> Decision:
+    return Decision(item="q1", round=round_, reviewer=reviewer, time="", decision=decision, **more)  # type: ignore[arg-type]
+
+
+def test_most_of_the_reviewers_decide_once_enough_have_spoken() -> None:
+    ann, bob, eve = say("keep"), say("drop", "bob", reason="blurred"), say("drop", "eve")
+    assert (decide([], 1).verdict, decide([], 1).reason) == ("review", "waits for a person")
+    assert (decide([ann], 3).verdict, decide([ann], 3).reason) == ("review", "1 of 3 reviewers")
+    assert decide([ann, bob], 3).verdict == "review"
+    found = decide([ann, bob, eve], 3)
+    assert (found.verdict, found.reason, found.n, found.agree) == ("drop", "blurred", 3, 2)
+
+
+def test_reviewers_who_disagree_leave_it_open() -> None:
+    found = decide([say("keep"), say("drop", "bob")], 2)
+    assert (found.verdict, found.reason, found.n, found.agree) == ("review", "reviewers disagree, 1 to 1", 2, 1)
+    three = decide([say("keep"), say("drop", "bob"), say("fix", "eve")], 3)
+    assert three.verdict == "review"
+
+
+def test_undo_withdraws_the_last_word_of_that_round() -> None:
+    said = [say("keep"), say("drop"), say("undo")]
+    assert [one.decision for one in standing(said)] == ["keep"]
+    assert standing([*said, say("undo")]) == []
+    assert standing([say("undo"), say("keep")])[0].decision == "keep"
+    other_round = [say("keep"), say("drop", round_=2), say("undo")]
+    assert [(one.round, one.decision) for one in standing(other_round)] == [(2, "drop")]
+    by_another = [say("keep"), say("undo", "bob")]
+    assert decide(by_another, 1).verdict == "keep"
+    assert (decide([*said, say("undo")], 1).verdict, decide([*said, say("undo")], 1).n) == ("review", 0)
+
+
+def test_who_cannot_tell_leaves_it_open() -> None:
+    one = decide([say("unsure")], 1)
+    assert (one.verdict, one.reason, one.n) == ("review", "ann cannot tell", 1)
+    assert decide([say("unsure"), say("unsure", "bob")], 2).reason == "nobody can tell"
+    assert decide([say("unsure"), say("keep", "bob"), say("keep", "eve")], 3).verdict == "keep"
+    assert decide([say("unsure"), say("keep", "bob"), say("keep", "eve")], 3, "all").verdict == "review"
+
+
+def test_who_settles_has_the_last_word() -> None:
+    said = [say("keep"), say("drop", "bob")]
+    boss = say("fix", "boss", adjudicates=True, edits={"answer": "B"}, labels={"core": "x"})
+    settled = decide([*said, boss], 2)
+    assert (settled.verdict, settled.n, settled.agree, settled.reason) == ("fix", 3, 1, "settled by boss")
+    assert (settled.edits, settled.labels) == ({"answer": "B"}, {"core": "x"})
+    assert decide([*said, boss, say("undo", "boss", adjudicates=True)], 2).reason == "reviewers disagree, 1 to 1"
+    assert decide([*said, say("unsure", "boss", adjudicates=True)], 2).verdict == "review"
+
+
+def test_labels_that_most_gave() -> None:
+    labels = [{"core": "x", "level": "1"}, {"core": "x", "level": "2"}, {"core": ["y"], "level": "1", "odd": "z"}]
+    votes = [say("keep", name, labels=one) for name, one in zip("abc", labels, strict=True)]
+    assert decide(votes, 3).labels == {"core": "x", "level": "1", "odd": "z"}
+    assert decide(votes[:2], 2).labels == {"core": "x"}, "one against one is nothing"
+    assert decide([*votes, say("drop", "d", labels={"level": "2"})], 4).labels["level"] == "1"
+
+
+def test_edits_of_tags() -> None:
+    item = Item(id="q1", question="?", choices=(Choice("a", True), Choice("b")), tags={"core": "x", "n": 3})
+    assert edited(item, {"tags": {"core": "y", "new": 2}}).tags == {"core": "y", "n": 3, "new": 2}
+    assert edited(item, {"tags": {"core": "", "n": None}}).tags == {}
+    assert edited(item, {"tags": {}}) == item
+    for wrong in ({"tags": {"core": ["y"]}}, {"tags": {" ": "y"}}, {"tags": "core"}, {"tag": {"core": "y"}}):
+        with pytest.raises(InputError, match="item 'q1'"):
+            edited(item, wrong)
+
+
+def test_votes_to_measure_by() -> None:
+    said = [say("keep"), say("drop", "bob"), say("keep", "bob"), say("drop", "boss", adjudicates=True), say("undo")]
+    assert votes_table(said).rows() == [("q1", 1, "bob", "keep")]
+    assert votes_table([]).schema == votes_table(said).schema
+
+
+def test_the_last_word_of_each_reviewer_counts() -> None:
+    found = decide([say("drop"), say("keep", round_=2), say("keep", "bob")], 2)
+    assert (found.verdict, found.n) == ("keep", 2)
+    earlier_line_of_a_later_round = [say("keep", round_=2), say("drop", round_=1)]
+    assert decide(earlier_line_of_a_later_round, 1).verdict == "keep"
+    same_round = [say("drop"), say("keep")]
+    assert decide(same_round, 1).verdict == "keep"
+
+
+def test_edits_are_those_of_whoever_wants_to_mend() -> None:
+    asks = [
+        say("drop", "ann", edits={"question": "nonsense"}),
+        say("fix", "bob", edits={"answer": "B"}),
+        say("fix", "eve"),
+    ]
+    assert decide(asks, 3).edits == {"answer": "B"}
+
+
+ITEM = Item(id="q1", question="Which?", choices=(Choice("a", True), Choice("b"), Choice("c")))
+TEXT = Item(id="q2", question="What?", references=("cat",))
+
+
+def test_edits_change_question_options_and_answer() -> None:
+    found = edited(ITEM, {"question": "Which one?", "answer": "C", "b": "bee"})
+    assert found.question == "Which one?"
+    assert [(choice.text, choice.correct) for choice in found.choices] == [("a", False), ("bee", False), ("c", True)]
+    assert edited(ITEM, {"answer": "a, C"}).gold == edited(ITEM, {"answer": ["A", "C"]}).gold == (0, 2)
+    assert edited(TEXT, {"answer": "dog"}).references == ("dog",)
+    assert edited(TEXT, {"answer": ["dog", "hound"]}).references == ("dog", "hound")
+    assert edited(TEXT, {"answer": 3}).references == ("3",)
+    assert edited(ITEM, {}) == ITEM
+
+
+@pytest.mark.parametrize(
+    ("item", "edits", "message"),
+    [
+        (ITEM, {"answer": "D"}, "not 'D'"),
+        (ITEM, {"answer": "cat"}, "not 'CAT'"),
+        (ITEM, {"answer": ""}, "not ''"),
+        (ITEM, {"D": "new"}, "found 'D'"),
+        (ITEM, {"gold": "A"}, "found 'gold'"),
+        (ITEM, {"": "A"}, "found ''"),
+        (TEXT, {"A": "x"}, "found 'A'"),
+        (TEXT, {"answer": []}, "found 'answer'"),
+        (ITEM, {"question": ""}, "found 'question'"),
+    ],
+)
+def test_edits_that_make_no_sense(item: Item, edits: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=rf"^item '{item.id}': .*{message}"):
+        edited(item, edits)
+
+
+def test_edits_survive_a_round_trip(tmp_path: Path) -> None:
+    edits = json.dumps({"question": 'Say "ü", please\nnow', "answer": "B"}).replace('"', '""')
+    found = read(tmp_path, f'item,decision,edits\nq1,fix,"{edits}"\n')
+    assert found["q1"][0].edits == {"question": 'Say "ü", please\nnow', "answer": "B"}
+
+
+def test_where_nobody_knows_the_items_any_will_do(tmp_path: Path) -> None:
+    path = tmp_path / "decisions.csv"
+    path.write_text("item,decision\nanything,keep\n")
+    assert list(read_decisions(path)) == ["anything"]
+
+
+def recipe(*stages: dict[str, Any]) -> Recipe:
+    return msgspec.convert({"panels": {"p": {"size": 1}}, "stages": stages}, Recipe)
+
+
+SCREEN = {"filter": "blind-hits", "panel": "p"}
+ROUNDS = recipe(
+    SCREEN,
+    {"review": {"form": "Is it right?"}, "name": "first"},
+    {**SCREEN, "name": "between"},
+    {"review": {"form": "Still right?", "reviewers": 2}, "name": "second"},
+    {**SCREEN, "name": "after"},
+    {"select": {"total": 1}},
+)
+
+
+def test_every_stage_knows_its_round_and_what_is_asked_in_it() -> None:
+    asked = {"blind-hits": 1, "first": 1, "between": 1, "second": 2, "after": 2, "select": 2}
+    forms = {1: "Is it right?", 2: "Still right?"}
+    assert Rounds(ROUNDS, {}).asked == {stage: (number, forms[number]) for stage, number in asked.items()}
+    assert Rounds(recipe(SCREEN), {}).asked == {"blind-hits": (1, "")}
+
+
+def test_decisions_of_one_round_do_not_answer_another() -> None:
+    by_title = {stage.title: stage for stage in ROUNDS.stages}
+    early = Rounds(ROUNDS, {"q1": [say("keep"), say("keep", "bob")]})
+    assert early.decided(by_title["first"], "q1").verdict == "keep"
+    assert early.decided(by_title["between"], "q1").n == 2, "a screen's doubt belongs to the round it is in"
+    second = early.decided(by_title["second"], "q1")
+    assert (second.verdict, second.reason, second.n) == ("review", "waits for a person", 0)
+    both = Rounds(ROUNDS, {"q1": [say("keep"), say("drop", round_=2), say("drop", "bob", round_=2)]})
+    assert both.decided(by_title["first"], "q1").verdict == "keep", "what was said later does not change it"
+    assert both.decided(by_title["second"], "q1").verdict == "drop"
+    assert both.decided(by_title["after"], "q1").verdict == "drop"
+    assert early.decided(by_title["first"], "q2").n == 0
+
+
+def test_a_round_that_the_recipe_does_not_have_is_a_later_word_on_its_last() -> None:
+    by_title = {stage.title: stage for stage in ROUNDS.stages}
+    late = Rounds(ROUNDS, {"q1": [say("keep", round_=2), say("drop", round_=3), say("drop", "bob", round_=2)]})
+    assert late.decided(by_title["second"], "q1").verdict == "drop"
+    assert late.decided(by_title["first"], "q1").n == 0
+    odd = Rounds(ROUNDS, {"q1": [say("keep", round_=0)]})
+    assert odd.decided(by_title["first"], "q1").verdict == "keep"
+
+
+def test_a_table_without_rounds_is_of_the_first(tmp_path: Path) -> None:
+    assert [row.round for row in read(tmp_path, "item,decision\nq1,keep\n")["q1"]] == [1]
+    assert [row.round for row in read(tmp_path, "item,round,decision\nq1,,keep\nq1,2,drop\n")["q1"]] == [1, 2]

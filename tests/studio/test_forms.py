@@ -1,0 +1,170 @@
+"""Forms: ours all load and ask what they should, others' are refused in one line, and labels are held to them."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eyetest_world.posing import AXES, CORES
+
+from eyetest.errors import InputError
+from eyetest.recipes.listing import recipe_names
+from eyetest.recipes.loading import load_recipe
+from eyetest.studio.forms import Form, FormField, check_edits, check_labels, form_names, load_form
+from tests.conftest import ROOT
+
+OWN = """
+about: Look at the gauge.
+fields:
+  - {name: readable, ask: "Can it be read?", values: ["yes", "no"]}
+  - {name: faults, ask: "What is wrong?", kind: several, values: [glare, blur, cut off], required: false}
+  - {name: why, ask: "Why?", kind: text, when: [drop]}
+edits: [question, answer]
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Form:
+    path = tmp_path / "gauge.yaml"
+    path.write_text(OWN)
+    return load_form(str(path))
+
+
+def refusal(form: Form, decision: str, labels: dict[str, Any]) -> str:
+    with pytest.raises(InputError) as error:
+        check_labels(form, decision, labels)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("name", form_names())
+def test_ours(name: str) -> None:
+    form = load_form(name)
+    assert form.name == name
+    assert form.about.strip()
+    assert form.reasons
+    check_labels(form, "unsure", {})  # who cannot tell is asked for nothing
+
+
+def test_mmstar_asks_for_the_capabilities_that_its_recipe_sorts_by() -> None:
+    fields = {field.name: field for field in load_form("mmstar").fields}
+    assert fields["core"].values == tuple(CORES)
+    assert fields["axis"].values == AXES
+    select = load_recipe("mmstar").stages[-1].select
+    assert select is not None
+    assert {fields["core"].tag, fields["axis"].tag} < set(select.tags)
+
+
+def test_the_form_on_its_page(tmp_path: Path) -> None:
+    page = (ROOT / "docs/review-forms.md").read_text()
+    path = tmp_path / "gauges.yaml"
+    path.write_text(re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)[0])
+    form = load_form(str(path))
+    assert [field.name for field in form.asked("drop")] == ["readable", "faults", "note"]
+    assert form.tags({"readable": "yes", "instrument": "speed"}) == {"instrument": "speed"}
+    assert [name for name in form_names() if f"| `{name}` |" not in page] == []
+
+
+def test_the_forms_of_recipes_are_forms() -> None:
+    asked = {name: [one.form for one in load_recipe(name).rounds] for name in recipe_names()}
+    assert asked == {
+        "chance-aware": [""],
+        "information": [""],
+        "lime": ["lime"],
+        "lime-code": ["lime"],
+        "mmmu-pro": ["mmmu-pro"] * 2,
+        "mmstar": ["mmstar"],
+    }
+
+
+def test_plain_words_are_what_the_plain_form_says() -> None:
+    form = load_form("Is it dark outside? Look twice.")
+    assert (form.about, form.fields) == ("Is it dark outside? Look twice.", ())
+    assert form.reasons == load_form("plain").reasons
+    assert load_form("") == load_form() == load_form("plain")
+    assert load_form("Gut?").about == "Gut?"
+
+
+def test_a_file_of_ones_own(own: Form) -> None:
+    with pytest.raises(InputError, match=r"nowhere\.yaml cannot be read"):
+        load_form("nowhere.yaml")
+    assert own.name == "gauge"
+    assert [field.name for field in own.asked("keep")] == ["readable", "faults"]
+    assert [field.name for field in own.asked("drop")] == ["readable", "faults", "why"]
+    assert own.asked("undo") == ()
+    assert own.words == "Look at the gauge. Can it be read? What is wrong? Why?"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("fields: [", "is not YAML"),
+        ("just words", "a form is a list of settings"),
+        ("abuot: x", ': no setting "abuot"; did you mean "about"?'),
+        ("fields: [{name: a, ask: b, vlaues: [x, y]}]", ', fields 1: no setting "vlaues"; did you mean "values"?'),
+        ("fields: [{name: a, ask: b, values: [yes, no]}]", ", fields 1, values: YAML takes yes and no for true"),
+        ("fields: [{name: a, ask: b, values: [x]}]", "a: a choice takes at least two values"),
+        ("fields: [{name: a, ask: b, values: [x, x]}]", 'a: the value "x" is there 2 times'),
+        ("fields: [{name: a, ask: b, kind: text, values: [x, y]}]", "a: a text has no values"),
+        ("fields: [{name: a, ask: b, kind: several, values: [x, y], tag: t}]", "a: a tag has one value"),
+        ("fields: [{name: a, ask: b, kind: text}, {name: a, ask: c, kind: text}]", '2 fields are called "a"'),
+        (
+            "fields: [{name: a, ask: b, kind: text, tag: t}, {name: c, ask: d, kind: text, tag: t}]",
+            '2 fields give the tag "t"',
+        ),
+        ("fields: [{name: a b, ask: c, kind: text}]", ", fields 1, name: "),
+        ("fields: [{name: a, ask: c, kind: text, when: [undo]}]", "Invalid enum value 'undo'"),
+        ("edits: [image]", "Invalid enum value 'image'"),
+    ],
+)
+def test_a_broken_file_is_refused_in_one_line_by_its_recipe_too(tmp_path: Path, text: str, told: str) -> None:
+    form, recipe = tmp_path / "form.yaml", tmp_path / "recipe.yaml"
+    form.write_text(text)
+    default = tmp_path / "default.yaml"
+    recipe.write_text(f"stages: [{{review: {{form: {form}}}}}]")
+    default.write_text(f"form: {form}\nstages: [{{review: {{}}}}]")
+    for load, path in ((load_form, form), (load_recipe, recipe), (load_recipe, default)):
+        with pytest.raises(InputError) as error:
+            load(str(path))
+        assert told in str(error.value)
+        assert str(form) in str(error.value)
+        assert "\n" not in str(error.value)
+
+
+def test_labels_are_kept_as_the_form_has_them(own: Form) -> None:
+    labels = {"faults": ["cut off", "glare", "glare"], "readable": " yes "}
+    assert check_labels(own, "keep", labels) == {"readable": "yes", "faults": ["glare", "cut off"]}
+    assert list(check_labels(own, "keep", labels)) == ["readable", "faults"]
+    assert check_labels(own, "keep", {"readable": "no", "faults": "blur"}) == {"readable": "no", "faults": ["blur"]}
+    assert check_labels(own, "drop", {"readable": "no", "why": " glare\n"}) == {"readable": "no", "why": "glare"}
+    assert check_labels(own, "unsure", {}) == {}
+
+
+def test_wrong_labels(own: Form) -> None:
+    assert refusal(own, "keep", {}) == "readable: Can it be read? This has to be answered"
+    assert refusal(own, "keep", {"readable": " "}) == "readable: Can it be read? This has to be answered"
+    assert refusal(own, "keep", {"readable": "maybe"}) == 'readable: no value "maybe"; known: no, yes'
+    assert refusal(own, "keep", {"readable": ["yes"]}).startswith("readable: found ['yes'] (list), expected one of")
+    assert refusal(own, "keep", {"readable": "yes", "faults": 3}).startswith("faults: found 3 (int), expected a list")
+    assert refusal(own, "keep", {"readable": "yes", "faults": ["glair"]}) == (
+        'faults: no value "glair"; did you mean "glare"?'
+    )
+    assert refusal(own, "keep", {"readable": "yes", "why": "x"}).startswith('no field "why" with keep; known: ')
+    assert refusal(own, "drop", {"readable": "yes", "why": 3}) == "why: found 3 (int), expected a text"
+    assert refusal(own, "drop", {"readable": "yes", "why": "x" * 4_001}) == (
+        "why: 4,001 characters; at most 4,000 are kept"
+    )
+    assert refusal(own, "undo", {"readable": "yes"}) == 'no field "readable" with undo; the form asks nothing'
+
+
+def test_edits_are_held_to_the_form(own: Form) -> None:
+    check_edits(own, {"question": "x", "answer": "A"})
+    for key in ("A", "tags"):
+        with pytest.raises(InputError, match="only question, answer may be changed here"):
+            check_edits(own, {key: "x"})
+    check_edits(load_form(), {"question": "x", "B": "y", "answer": "A", "tags": {"core": "math"}})
+
+
+def test_a_field_alone() -> None:
+    field = FormField(name="a", ask="Which?", values=("x", "y"), when=("fix",))
+    form = Form(fields=(field,))
+    assert [form.asked(decision) for decision in ("fix", "keep", "unsure", "undo")] == [(field,), (), (), ()]

@@ -1,0 +1,131 @@
+"""The queue: what a person needs to decide, in a table that any spreadsheet opens and none obeys."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.records import Choice, Item, Manifest, Verdict
+from eyetest.studio.decisions import read_decisions
+from eyetest.studio.queue import QUEUE, write_queue
+from eyetest.tabular.sheets import restored
+from tests.conftest import png
+
+COLUMNS = ["item", "round", "stage", "reason", "question", "options", "gold", "images", "evidence", "form"]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Benchmark:
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
+        images = tuple(writer.images.put(png(colour)) for colour in ("red", "blue"))
+        choices = (Choice("=cmd|' /C calc'!A0"), Choice("two, three", True), Choice('a "quote"\nand a line', True))
+        writer.add(Item(id="=1+1", question="@SUM(A1)", images=images, choices=choices))
+        writer.add(Item(id="text", question="-3 + x = 1?", references=("+4", "four")))
+        writer.add(Item(id="plain", question="Wie heißt das? 図", choices=(Choice("a", True), Choice("b"))))
+    return Benchmark(tmp_path / "b")
+
+
+def queue(bench: Benchmark, folder: Path, *waiting: Verdict, form: str = "", number: int = 1) -> list[dict[str, str]]:
+    asked = {"blind-hits": (number, form)}
+    assert write_queue(folder, waiting, {item.id: item for item in bench}, bench, asked) is None
+    with (folder / QUEUE).open(newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(file)
+        assert reader.fieldnames == COLUMNS
+        return list(reader)
+
+
+def verdict(item: str, **more: str) -> Verdict:
+    return Verdict(item=item, stage="blind-hits", verdict="review", reason="2 answers missing", **more)  # type: ignore[arg-type]
+
+
+def test_everything_that_it_takes_to_decide(bench: Benchmark, tmp_path: Path) -> None:
+    evidence = json.dumps({"seats": {"m": [1, 2]}})
+    (row,) = queue(bench, tmp_path / "r", verdict("plain", evidence=evidence), form="Is it in the image?", number=2)
+    assert row == {
+        "item": "plain",
+        "round": "2",
+        "stage": "blind-hits",
+        "reason": "2 answers missing",
+        "question": "Wie heißt das? 図",
+        "options": "A. a\nB. b",
+        "gold": "A",
+        "images": "",
+        "evidence": evidence,
+        "form": "Is it in the image?",
+    }
+
+
+def test_no_cell_is_a_formula(bench: Benchmark, tmp_path: Path) -> None:
+    rows = queue(bench, tmp_path / "r", verdict("=1+1"), verdict("text"), form="=HYPERLINK(1)")
+    for row in rows:
+        for cell in row.values():
+            assert not cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert rows[0]["question"] == "'@SUM(A1)"
+    assert rows[0]["options"].startswith("A. =cmd"), "a mark before it makes it harmless as it is"
+    assert rows[1]["question"] == "'-3 + x = 1?"
+    assert rows[1]["gold"] == "'+4 | four"
+
+
+def test_options_and_golds_survive_commas_quotes_and_lines(bench: Benchmark, tmp_path: Path) -> None:
+    (row,) = queue(bench, tmp_path / "r", verdict("=1+1"))
+    assert row["options"].splitlines() == ["A. =cmd|' /C calc'!A0", "B. two, three", 'C. a "quote"', "and a line"]
+    assert row["gold"] == "B, C"
+
+
+def test_images_can_be_opened_from_anywhere(
+    bench: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (row,) = queue(Benchmark(Path("b")), Path("r"), verdict("=1+1"))
+    paths = [Path(line) for line in row["images"].splitlines()]
+    assert len(paths) == 2
+    for path in paths:
+        assert path.is_absolute()
+        assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_queue_of_nothing_has_its_header(bench: Benchmark, tmp_path: Path) -> None:
+    assert queue(bench, tmp_path / "r") == []
+
+
+def test_an_id_copied_out_of_the_queue_is_known(bench: Benchmark, tmp_path: Path) -> None:
+    """A cell that was made harmless has a mark before it that the reviewer copies along."""
+    rows = queue(bench, tmp_path / "r", verdict("=1+1"))
+    path = tmp_path / "r/decisions.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerows([["item", "decision"], [rows[0]["item"], "keep"]])
+    assert list(read_decisions(path, {"=1+1", "text"})) == ["=1+1"]
+
+
+def test_where_looking_changes_most_comes_first(bench: Benchmark, tmp_path: Path) -> None:
+    told = [verdict("plain"), verdict("text", evidence='{"log ratio": 0.4}')]
+    told.append(verdict("=1+1", evidence='{"log ratio": 2.1, "sent": 2}'))
+    assert [restored(row["item"]) for row in queue(bench, tmp_path, *told)] == ["=1+1", "text", "plain"]
+    unsaid = [verdict("text", evidence="an option says nan"), verdict("plain", evidence="[]")]
+    assert [row["item"] for row in queue(bench, tmp_path, *unsaid)] == ["text", "plain"], "as they come"
+
+
+def test_what_people_filled_in_is_kept(bench: Benchmark, tmp_path: Path) -> None:
+    """Many write into the queue itself, or save it from a spreadsheet; nothing of theirs may go."""
+    items, folder = {item.id: item for item in bench}, tmp_path / "r"
+    queue(bench, folder, verdict("plain"), verdict("text"))
+    queue(bench, folder, verdict("text"))
+    assert sorted(path.name for path in folder.glob("*.csv")) == [QUEUE], "what only we wrote is written again"
+    for number in (1, 2):
+        filled = (folder / QUEUE).read_text(encoding="utf-8") + f"text,drop,{number}\n"
+        (folder / QUEUE).write_text(filled, encoding="utf-8")
+        kept = write_queue(folder, [verdict("plain")], items, bench, {"blind-hits": (1, "")})
+        assert kept == folder / f"queue-kept-{number}.csv"
+        assert kept.read_text(encoding="utf-8") == filled
+        assert f"text,drop,{number}" not in (folder / QUEUE).read_text(encoding="utf-8")
+
+
+def test_a_queue_of_which_nobody_knows_who_wrote_it_is_kept(bench: Benchmark, tmp_path: Path) -> None:
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / QUEUE).write_bytes(b"item,decision\nplain,drop\n")
+    kept = write_queue(tmp_path / "r", [], {}, bench, {})
+    assert kept is not None
+    assert kept.read_bytes() == b"item,decision\nplain,drop\n"

@@ -51,7 +51,7 @@ def test_every_failure_is_in_the_log_with_its_reason_and_no_key(
     assert len(re.findall(r"m, item \S+, attempt 1: server after \d+\.\d s: 500: no room for \[key\]", log)) == 2
     assert len(re.findall(r"m: asked again in \d+\.\d s", log)) == 2
     assert len(re.findall(r"m, item \S+: answered after 2 attempts", log)) == 2
-    assert "plan: 2 calls to make, 0 answers are there already" in log
+    assert "plan: 2 calls to make, 0 answered before" in log
     assert KEY not in log
 
 

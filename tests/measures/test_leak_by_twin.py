@@ -210,5 +210,5 @@ def test_without_words_answers_count_for_the_drop_alone() -> None:
 
 
 def test_without_twins_it_says_who_draws_some() -> None:
-    with pytest.raises(NotMeasurable, match="harden twins"):
+    with pytest.raises(NotMeasurable, match="harden renew --twins"):
         MEASURES["leak-by-twin"].measure(results([{"item": "1", "score": 1.0}], [{"item": "1"}]), Settings())

@@ -39,7 +39,7 @@ def test_a_claim_comes_with_its_evidence_and_image(items: Reformed) -> None:
     for path in (NATIVE / "mocheg", NATIVE / "mocheg/Corpus2.csv"):
         reformed = items("mocheg", path)
         assert golds(reformed) == expected
-        assert reformed[0].hint == "The town says that the statue was painted on Monday.\nImages show wet paint."
+        assert reformed[0].hint == "The town says that the statue was painted on Monday.\nPictures show wet paint."
         assert reformed[0].tags["missing_images"] == ["900-proof-00-statue.jpg"]
 
 

@@ -89,8 +89,8 @@ def test_numbers_are_those_of_the_verdicts(story: WorldStory, page: Path) -> Non
     words = " ".join("".join(Tags(page.read_text()).words).split())
     assert headline(story) in words
     assert f"{len(cells['leaked-to-lvlms'].found)} of {cells['leaked-to-lvlms'].planted}" in words
-    assert f"Another world of {ITEMS} items was drawn" in words
-    assert "The whole refinement takes out 3.3 %" in words
+    assert f"A control of {ITEMS}" in words
+    assert "The whole refinement removes 3.3 %" in words
 
 
 def test_vision_models_stand_beside_what_is_true_of_them(story: WorldStory) -> None:

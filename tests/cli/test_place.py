@@ -65,7 +65,7 @@ def test_killed_it_asks_nothing_twice(recorded: Path, endpoint: Endpoint, nurser
         (("-m", NEW, "--answers", "few", "--to", "r"), "--answers: 2 other models with modality image; at least 9"),
         (
             ("-m", NEW, "--answers", "recorded", "--to", "r", "--condition", "no-image"),
-            "nobody was asked with modality no-image",
+            "no model was asked with modality no-image",
         ),
         (("-m", "other=scripted:", "--answers", "recorded", "--to", "r"), "only new is asked"),
     ],

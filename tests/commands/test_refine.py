@@ -174,7 +174,7 @@ def test_a_budget_stops_it_and_the_same_command_goes_on(here: Path, eyetest: Eye
 def test_a_model_that_nobody_can_reach_stops_it_before_the_next_stage(
     here: Path, endpoint: Endpoint, eyetest: Eyetest
 ) -> None:
-    """Otherwise every item would go to people for want of an answer, and the next panel would be paid for nothing."""
+    """Otherwise every item would go to people for lack of an answer, and the next panel would be paid for nothing."""
     endpoint.rule = lambda attempt: failure(401, "wrong key")
     models = {**INSPECTORS, "i3": f"openai:m@{endpoint.url}"}
     write_yaml(here / "models.yaml", models)
@@ -281,7 +281,7 @@ def test_recorded_answers_have_no_judge(here: Path, endpoint: Endpoint, eyetest:
     eyetest(*words).fine()
     left = verdicts(here / "d").filter(stage="zero-pass", verdict="review")
     assert len(left) >= 3
-    assert set(left.get_column("reason")) == {"nobody answers it, and no judge has said YES or NO"}
+    assert set(left.get_column("reason")) == {"no model answers it, and the judge gave neither YES nor NO"}
     assert "--panel judges: recorded answers judge nothing" in eyetest(*words, *LADDER_PANELS[4:]).refused()
 
 
@@ -306,10 +306,7 @@ def test_answers_that_were_asked_blind_in_other_words_are_heard_and_that_is_said
     stage = {"filter": "blind-hits", "panel": "p", "keep": {"hits": {"op": "<", "value": 1}}}
     write_yaml(here / "recipe.yaml", {"panels": {"p": {"size": 2, "modality": "no-image-guess"}}, "stages": [stage]})
     said = eyetest("refine", "b", "--recipe", "recipe.yaml", "--answers", "r", "--to", "d").fine()
-    for told in (
-        "a heard as asked no-image, for want of",
-        "b heard as asked gray, for want of answers no-image-guess",
-    ):
+    for told in ("a without answers for no-image-guess; no-image is used", "; gray is used"):
         assert told in said
         assert told in (here / "d/report.html").read_text()
 

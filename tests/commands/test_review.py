@@ -56,7 +56,7 @@ def test_an_invitation(here: Path, eyetest: Eyetest) -> None:
         ),
         (("invite", " ", "--on", "b"), "name: found ' '"),
         (("invite", "ann", "--on", "b", "--days", "0"), "--days: found 0, expected 0.01 to 3,650"),
-        (("invite", "ann", "--on", "b", "--revoke"), "nobody here is called 'ann'; nobody was invited yet"),
+        (("invite", "ann", "--on", "b", "--revoke"), "no reviewer is called 'ann'; no reviewer was invited yet"),
         (("b", "--rounds", "1"), "--rounds: the review in"),
         (("b", "--agree", "some"), "--agree: found 'some'"),
         (("nothing",), "nothing"),
@@ -73,7 +73,7 @@ def test_the_status_of_a_review_that_nobody_has_seen(here: Path, eyetest: Eyetes
     done = eyetest("review", "b", "--address", "none")
     assert "4 items, 0 settled" in done.fine()
     assert "no one was invited yet: eyetest review invite NAME --on" in done.err
-    assert "8 decisions to make, and nobody who may: invite somebody as reviewer" in done.err
+    assert "8 decisions to make, and no reviewer may make them: invite one as reviewer" in done.err
 
 
 def test_the_status_of_a_review_that_is_stuck(here: Path, eyetest: Eyetest) -> None:

@@ -55,7 +55,7 @@ def run(tmp_path: Path, bench: Benchmark) -> Path:
         ("q4", answered(4, "It could be A or B, both are equally possible.")),
         ("q5", answered(5, "", outcome="blocked")),
         ("q6", answered(6, "", outcome="failed", error="timeout", detail="no answer in 60 s")),
-        ("q7", answered(7, "nobody knows", given=0.25)),
+        ("q7", answered(7, "unknown", given=0.25)),
         ("t", answered(8, "It is a dog.")),
     ]
     return write_run(tmp_path / "r", bench, replies)

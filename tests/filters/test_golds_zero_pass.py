@@ -1,4 +1,4 @@
-"""Items that nobody answers: who is asked about them, how, and what becomes of what the judge says."""
+"""Items that no model answers: who is asked about them, how, and what becomes of what the judge says."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -37,7 +37,7 @@ def test_only_items_without_a_hit_reach_the_judge() -> None:
     assert words(found) == {"none": "drop", "one": "keep", "failed": "review"}
     assert [(model, one.id) for model, one, _ in judge.asked] == [("boss", "none")]
     assert found["none"].responses == ("none/0/0", "none/1/0", "none/2/0", "judge/none")
-    assert found["none"].reason == "nobody answers it, and the judge rejects its gold"
+    assert found["none"].reason == "no model answers it, and the judge rejects its answer key"
     assert found["failed"].reason == "1 answer missing, which could change the verdict"
     assert (found["one"].n, found["one"].hits) == (3, 1)
 
@@ -45,8 +45,8 @@ def test_only_items_without_a_hit_reach_the_judge() -> None:
 @pytest.mark.parametrize(
     ("says", "verdict", "reason"),
     [
-        ("YES", "review", "the judge confirms its gold"),
-        ("NO", "drop", "the judge rejects its gold"),
+        ("YES", "review", "the judge confirms its answer key"),
+        ("NO", "drop", "the judge rejects its answer key"),
         ("The answer is not known.\nNO", "drop", "rejects"),
         ("NO … wait, it does fit.\n\nYES.", "review", "confirms"),
         ("YES at first, but NO", "drop", "rejects"),
@@ -54,10 +54,10 @@ def test_only_items_without_a_hit_reach_the_judge() -> None:
         ("I see a cat.\n**No.**", "drop", "rejects"),
         ("The sign says NO SMOKING, as the gold has it.\n\nYes.", "review", "confirms"),
         ("It is right.\n\nAnswer: yes", "review", "confirms"),
-        ("Yes and no.", "review", "no judge has said YES or NO"),
-        ("NOBODY KNOWS", "review", "no judge has said YES or NO"),
-        ("Eyes, nose", "review", "no judge has said YES or NO"),
-        ("", "review", "no judge has said YES or NO"),
+        ("Yes and no.", "review", "the judge gave neither YES nor NO"),
+        ("NOBODY KNOWS", "review", "the judge gave neither YES nor NO"),
+        ("Eyes, nose", "review", "the judge gave neither YES nor NO"),
+        ("", "review", "the judge gave neither YES nor NO"),
     ],
 )
 def test_what_the_judge_says(says: str, verdict: str, reason: str) -> None:
@@ -71,7 +71,7 @@ def test_a_judge_that_fails_or_is_not_there_sends_everything_to_people() -> None
     for nobody in ({"ask": None, "judges": ["boss"]}, {"ask": Judge(lambda one: "NO"), "judges": []}):
         alone = judged(RULE, evidence({"q": ["0"]}), **nobody)["q"]
         assert (alone.verdict, alone.responses) == ("review", ("q/0/0",))
-        assert "no judge has said" in alone.reason
+        assert "gave neither" in alone.reason
 
 
 def test_a_stage_may_be_milder_with_what_the_judge_rejects() -> None:

@@ -87,7 +87,7 @@ def test_verdicts_say_how_many_have_it() -> None:
     verdicts = decided(panel)
     dropped = [one for one in verdicts if one.verdict == "drop"]
     assert np.median([one.hits or 0 for one in dropped]) == 3
-    assert dropped[0].reason == f"{dropped[0].hits} of 10 models probably know it by heart"
+    assert dropped[0].reason == f"{dropped[0].hits} of 10 models probably memorized it"
     assert dropped[0].n == MODELS
     assert set(told(dropped[0])["seats"]) == {seat.model for seat in SEATS}
 
@@ -139,5 +139,5 @@ def test_there_has_to_be_a_choice_that_is_known() -> None:
 
 
 def test_a_panel_of_language_models_alone_is_refused() -> None:
-    with pytest.raises(InputError, match="nobody is left on the panel beside language models"):
+    with pytest.raises(InputError, match="only language models on the panel; add vision-language models"):
         judged(RULE, evidence({"q": ["1", "0"]}), seats=[Seat("m0", "m1"), Seat("m1", "m0")])

@@ -216,7 +216,7 @@ def test_without_a_writer_options_are_made_by_rule(tmp_path: Path) -> None:
     make_bench(tmp_path / "b", 12)
     refined = refine(tmp_path, panels={}, skip_review=True)
     assert "by rule" in refined.notes
-    assert any("nobody was named to write" in note for note in refined.notes)
+    assert any("no model is named to write" in note for note in refined.notes)
     assert not (tmp_path / "d/run").exists(), "nobody was asked"
 
 

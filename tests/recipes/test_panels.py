@@ -155,7 +155,7 @@ def test_without_the_image_is_without_the_image_however_it_was_asked() -> None:
     assert set(heard["modality"]) == {"no-image-guess"}
     assert answering(other, one.panel) == ["a"]
     assert told_of(one, recorded(found, one)) == []
-    assert told_of(one, heard) == ["panel inspectors: a heard as asked no-image-guess, for want of answers no-image"]
+    assert told_of(one, heard) == ["panel inspectors: a without answers for no-image; no-image-guess is used"]
 
 
 def test_a_image_is_not_to_be_had_for_none() -> None:

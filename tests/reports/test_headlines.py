@@ -111,7 +111,7 @@ def test_pairs_told_apart_are_counted_as_the_comparison_counts_them() -> None:
     pairs = measure.measure(report.material.results, Settings(own=own_settings(measure, {}))).table
     surely, alone = (pairs.filter(pl.col(name) < 0.05).height for name in ("p_adjusted", "p"))
     assert surely < alone
-    assert tile(report, "pairs told apart")[1] == f"{surely} of 10 pairs of models, all tested together (Holm)"
+    assert tile(report, "separable pairs")[1] == f"{surely} of 10 pairs of models, all tested together (Holm)"
 
 
 @pytest.mark.parametrize("modality", ["no-image", "no-image-guess", "gray"])

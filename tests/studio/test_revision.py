@@ -156,7 +156,7 @@ def test_withdrawn_words_do_not_count(bench: Benchmark, tmp_path: Path) -> None:
     assert new.counts["open"] == 1
     assert "q1" in new.benchmark
     assert [row["decision"] for row in rows(new.benchmark)] == ["open"]
-    with pytest.raises(InputError, match="nobody has decided anything yet"):
+    with pytest.raises(InputError, match="no item has a decision yet"):
         revise_benchmark(bench, reviewed(decision("q1", "drop"), decision("q1", "undo")), tmp_path / "none")
 
 

@@ -39,7 +39,7 @@ def repair_benchmark(
         changed.setdefault(repair.item, []).append(repair)
     old = benchmark.manifest
     counts = Counter(repair.change for repair in repairs)
-    note = ", ".join(f"{count} {change}" for change, count in counts.items()) or "nothing to mend"
+    note = ", ".join(f"{count} {change}" for change, count in counts.items()) or "nothing to repair"
     step = Lineage(step="repair", source=f"{old.name} {old.version}", note=note, seed=seed)
     manifest = msgspec.structs.replace(old, version=f"{old.version}+fixed", lineage=(*old.lineage, step))
     with BenchmarkWriter(to, manifest, overwrite=overwrite, gold_required=False) as writer:

@@ -94,7 +94,7 @@ def answered(results: Results, items: Sequence[str], modality: str) -> tuple[Flo
         raise InputError(f"{heading('answers')}: {ways}; keep to one")
     parts = side_by_side(seen, [])
     if not parts:
-        raise InputError(f"{heading('answers')}: nobody was asked with modality {modality}")
+        raise InputError(f"{heading('answers')}: no model was asked with modality {modality}")
     part = parts[0]
     known = np.asarray(~np.isnan(part.scores).all(axis=1), bool)
     names = [name for name, there in zip(part.items, known, strict=True) if there]

@@ -238,7 +238,7 @@ class Leaks(_AllTogether):
                 yield case.verdict(name, "review", "scores came without the option that was chosen", **told)
             else:
                 verdict = (case.stage.then or "drop") if name in leaked else "keep"
-                reason = f"{holders[name]} of {counted(len(panel.models), 'model')} probably know it by heart"
+                reason = f"{holders[name]} of {counted(len(panel.models), 'model')} probably memorized it"
                 if name in doubtful:
                     verdict, reason = "review", f"{reason}, but {_TOO_FEW}"
                 yield case.verdict(name, verdict, reason, **told | {"hits": holders[name]})
@@ -255,7 +255,7 @@ class _Panel(NamedTuple):
         built_on = {seat.base for seat in case.seats}
         models = tuple(number for number, seat in enumerate(case.seats) if seat.model not in built_on)
         if not models:
-            raise InputError(f"the stage {case.stage.title}: nobody is left on the panel beside language models")
+            raise InputError(f"{case.stage.title}: only language models on the panel; add vision-language models")
         return cls(models, tuple(number for number in range(len(case.seats)) if number not in models))
 
 

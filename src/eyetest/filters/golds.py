@@ -119,7 +119,7 @@ class ZeroPass:
     """Items without a hit go to a judge; what it rejects is dropped, what it confirms goes to review."""
 
     name = "zero-pass"
-    summary = "have a judge model look at items that nobody answers; drop what it rejects, review the rest (LIME)"
+    summary = "have a judge model check items that no model answers; drop those it rejects, review the rest (LIME)"
     uses: ClassVar[frozenset[str]] = frozenset({"judge", "right", "best_cut", "answers", "then"})
 
     def rule(self, stage: Stage, seats: int, size: int, tests: int) -> StoppingRule:
@@ -157,11 +157,11 @@ class ZeroPass:
         if said is not None:
             told = told | {"responses": (*told["responses"], said.request)}
         if fits is False:
-            reason = "nobody answers it, and the judge rejects its gold"
+            reason = "no model answers it, and the judge rejects its answer key"
             return case.verdict(item, case.stage.then or "drop", reason, **told)
         if fits:
-            return case.verdict(item, "review", "nobody answers it; the judge confirms its gold", **told)
-        return case.verdict(item, "review", "nobody answers it, and no judge has said YES or NO", **told)
+            return case.verdict(item, "review", "no model answers it; the judge confirms its answer key", **told)
+        return case.verdict(item, "review", "no model answers it, and the judge gave neither YES nor NO", **told)
 
 
 def says_yes(text: str) -> bool | None:

@@ -156,7 +156,7 @@ def format_hits(results: Results, settings: Settings) -> Measured:
     )
     table = mean_table(rows, keys, ["format_hits"], settings.level, sums=["answers"])
     if table.is_empty():
-        raise NotMeasurable("format-hits: nobody wrote an answer to a choice item whose reading is known")
+        raise NotMeasurable("format-hits: no answer to a choice item has a known reading")
     return Measured(table)
 
 

@@ -240,7 +240,7 @@ def best_blind(results: Results, settings: Settings) -> Measured:
         row |= {"p": pair.p, "p_adjusted": adjusted, "n": int(known.sum())}
         rows.append(row | {"options_n": pair.n, "series": len(blind.columns)})
     if not rows:
-        raise NotMeasurable("best-blind: nobody was asked without the image")
+        raise NotMeasurable("best-blind: no model was asked without the image")
     return Measured(table_of(rows, **_TESTS, with_options=pl.Float64, guessing=pl.Float64))
 
 

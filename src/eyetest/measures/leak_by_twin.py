@@ -38,7 +38,7 @@ def leak_by_twin(results: Results, settings: Settings) -> Measured:
     originals = _originals(results, keys, settings.by)
     rows = list(_rows(originals, keys, settings))
     if not rows:
-        raise NotMeasurable("leak-by-twin: nobody answered an original and its twin")
+        raise NotMeasurable("leak-by-twin: no model answered an original and its twin")
     table = table_of(rows, p=pl.Float64).sort(keys)
     families = [key for key in keys if key != "model"]
     untold = originals.filter(pl.col("kept").is_null()).get_column("of").n_unique()

@@ -267,7 +267,7 @@ def three_settings(results: Results, settings: Settings) -> Measured:
     linked = linked_settings(results, settings.own)
     start = str(settings.own["from"]) or next(role for role in ROLES if role in linked.where)
     if start not in linked.where:
-        raise InputError(f'from: nobody was asked in "{start}"; {nearest(start, linked.where)}')
+        raise InputError(f'from: no model was asked in "{start}"; {nearest(start, linked.where)}')
     keys = ["model", *(axis for axis in results.varied(PROTOCOL) if axis != "modality")]
     of_item = _by_item(results, linked, keys)
     rows = [key | _settled(part, list(linked.where), start, settings.level) for key, part in split(of_item, keys)]
@@ -367,7 +367,7 @@ def blind_steps(results: Results, settings: Settings) -> Measured:
         if role in linked.where and len(part := _blind_rows(blind, known, linked.where, role))
     ]
     if not parts:
-        raise NotMeasurable("blind-steps: nobody was asked without the image; ask with modality no-image")
+        raise NotMeasurable("blind-steps: no model was asked without the image; ask with modality no-image")
     rows = pl.concat([part.with_columns(pl.lit(step).alias("step")) for step, part in parts])
     guess = pl.col("accuracy") - pl.col("guessing")
     everybody = rows.group_by("step", "item", "cluster", "guessing", maintain_order=True).agg(

@@ -127,7 +127,7 @@ def _debiased(results: Results, settings: Settings) -> tuple[list[_Debiased], tu
         wanted = f"{param('method', _METHOD)} {orders}"
         raise NotMeasurable(f"{name}: fewer than {_FEWEST} {_ORDERED}; ask some with {wanted}")
     told = sorted(parts, key=lambda part: [str(part.key[name]) for name in keys[:-1]])
-    lacking = f"{untold} of {len(parts) + untold} priors are not told: fewer than {_FEWEST} {_ORDERED}"
+    lacking = f"{untold} of {len(parts) + untold} priors are not estimated: fewer than {_FEWEST} {_ORDERED}"
     return told, (lacking,) if untold else ()
 
 

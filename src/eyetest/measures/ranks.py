@@ -15,7 +15,7 @@ from eyetest.measures.stats.ranking import MeanRank, mean_rank_standings, separa
 from eyetest.records import ModelEntry
 
 _UNEVEN = "models rest on different items: gini and sd mix who is better with which items are easier"
-_NOTE = "gini rises when scores fall: separable pairs say whether models are told apart"
+_NOTE = "gini rises when scores fall: separable pairs count models that differ significantly"
 
 
 @measure(

@@ -160,7 +160,7 @@ def _transcripts(results: Results, said: str) -> tuple[pl.DataFrame, str]:
     copied = shown.join(known, on=("benchmark", "request")).group_by(*series, "cluster").agg(pl.col("copied").mean())
     transcripts = copied.collect(engine="streaming")
     if transcripts.is_empty():
-        raise NotMeasurable("ocr-accuracy: nobody was asked for a transcript (modality screenshot, ask ocr)")
+        raise NotMeasurable("ocr-accuracy: no model was asked for a transcript (modality screenshot, ask ocr)")
     scores = (
         shown.drop_nulls("score").group_by(*series, "ask").agg(pl.col("score").mean()).collect(engine="streaming")
     )

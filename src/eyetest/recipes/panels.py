@@ -102,7 +102,7 @@ def seated_on_answers(
     for name, panel in heard.items():
         present = answering(results, panel)
         if not present and name not in named:
-            raise InputError(f"panel {name}: nobody answered with modality {_named(panel.modality)}")
+            raise InputError(f"panel {name}: no model answered with modality {_named(panel.modality)}")
         known |= {model: ModelEntry(spec="replay:") for model in present if model not in known}
         wanted.setdefault(name, list(panel.models) or present)
     seated = seat(msgspec.structs.replace(recipe, panels=heard), known, wanted, held_out)
@@ -167,7 +167,7 @@ def told_of(seated: Seated, scores: pl.DataFrame) -> list[str]:
         if modality != (wanted := seated.panel.condition(model).modality):
             others.setdefault((modality, wanted), []).append(model)
     return theirs + [
-        f"panel {seated.name}: {listed(models)} heard as asked {modality}, for want of answers {wanted}"
+        f"panel {seated.name}: {listed(models)} without answers for {wanted}; {modality} is used"
         for (modality, wanted), models in others.items()
     ]
 

@@ -206,7 +206,7 @@ class Refining:
         """The models that write and check options; None where no model can be asked."""
         seats = [self.panels[name].seats if name else () for name in (stage.writer, stage.checker)]
         if stage.writer and not (isinstance(self.source, Live) and all(seats)):
-            notes.append(f"{stage.title}: nobody was named to write and check options; they are made by rule alone")
+            notes.append(f"{stage.title}: no model is named to write and check options; they are made by rules")
         if not isinstance(self.source, Live) or not all(seats):
             return None
         writer, checker = (seat[0].model for seat in seats)

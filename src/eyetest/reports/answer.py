@@ -175,7 +175,7 @@ def _use(report: Report) -> Iterator[str]:
     shown = sum(row["gain_low"] is not None and row["gain_low"] > 0 for row in gains)
     adds = f"seeing adds {100 * mean['gain']:.1f} points {bounds(mean, 'gain')}".rstrip()
     if len(gains) == 1:
-        yield f"{best}; {adds}{'' if shown else ', which cannot be told from nothing'}."
+        yield f"{best}; {adds}{'' if shown else ', which is not significant'}."
         return
     of = f"all {len(gains):,}" if shown == len(gains) else f"{shown:,} of {len(gains):,}"
     yield f"{best}; {adds} on average, and the interval lies above 0 for {of} {_whose(gains)}."
@@ -315,7 +315,7 @@ def _pairs_tile(report: Report) -> Tiles:
         row = report.material.measured("spread").row(0, named=True)
         if row["separable"] is not None:
             of = f"{row['apart']:,} of {counted(row['pairs'], 'pair')} of models, all tested together (Holm)"
-            yield "pairs told apart", percent(row["separable"]), of
+            yield "separable pairs", percent(row["separable"]), of
 
 
 def best_of(head: pl.DataFrame) -> list[tuple[str, dict[str, Any]]]:
@@ -361,7 +361,7 @@ _WORDS = {
     "ask": {"direct": "direct answer", "cot": "reasoning first", "ocr": "transcript first"},
     "shots": {"none": "", "format": "one example of the format", "two": "two worked examples"},
     "method": {"generate": "", "likelihood": "by likelihood", "first-token": "by the first token's likelihood"},
-    "history": {"gold": "", "own": "told its own earlier answers"},
+    "history": {"gold": "", "own": "with its own earlier answers"},
 }
 
 

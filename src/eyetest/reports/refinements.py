@@ -289,7 +289,7 @@ def _tiles(stages: Verdicts, left: ItemCount, at: ItemsAt) -> list[tuple[str, An
     counts = [(name, Counter[str](one.verdict for one in verdicts)) for name, verdicts in stages]
     into = len(stages[0][1]) if stages else left.items
     told: list[tuple[str, Any, str]] = [("items left", left, f"of {into:,}")]
-    for kind, words in (("drop", "dropped"), ("review", "left for review"), ("fix", "mended")):
+    for kind, words in (("drop", "dropped"), ("review", "left for review"), ("fix", "repaired")):
         number = sum(count[kind] for _, count in counts)
         if number:
             most = max(counts, key=lambda one: one[1][kind])

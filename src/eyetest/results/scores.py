@@ -316,7 +316,7 @@ def changed_since(run: Run, benchmark: Benchmark) -> ChangedItems:
 def refuse_gaps(run: Run, covered: ScoreProvenance | None = None) -> None:
     """Refuse a run with missing stored answers: the rest would pass for all of them."""
     if not (run.path / PLAN).exists():
-        raise InputError(f"{run.path} has no {PLAN}, so nobody knows what its answers are about; bring it back")
+        raise InputError(f"{run.path} has no {PLAN}, so the items of its answers are unknown; restore it")
     refuse_lost(run.path, run.manifest.parts, covered.parts if covered else ())
 
 

@@ -14,7 +14,7 @@ from typing import Literal
 from eyetest.models import CallError
 from eyetest.running.limits import FIRST_PATIENCE, Limits
 
-Verdict = Literal["question", "endpoint", "nobody knows"]
+Verdict = Literal["question", "endpoint", "unknown"]
 _ENOUGH = 8  # so many calls that fail at every attempt, without an answer between them, have a common cause
 _LOOK_AGAIN = 0.25  # seconds in which the next call begins, if any
 _LONGEST_WAIT = 30.0  # between two attempts at an endpoint that is away
@@ -164,8 +164,8 @@ class Health:
     def release(self) -> None:
         """Release all held calls, because no more is asked."""
         self._is_over = True
-        self._release(self._held, "nobody knows")
-        self._release(self._locked_out, "nobody knows")
+        self._release(self._held, "unknown")
+        self._release(self._locked_out, "unknown")
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
@@ -207,7 +207,7 @@ class Health:
         held: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
         among.append(held)
         if self._is_over:
-            self._release(among, "nobody knows")
+            self._release(among, "unknown")
         return held
 
     def _goes_away(self, error: CallError) -> None:
@@ -231,7 +231,7 @@ class Health:
 
     def _let_go_if_stuck(self) -> None:
         if self._is_stuck():
-            self._release(self._held, "nobody knows")
+            self._release(self._held, "unknown")
 
 
 def now() -> float:

@@ -285,12 +285,12 @@ class Runner:
         verdict = await lane.health.blame_lock()
         if verdict == "endpoint":
             self.abandon(lane.model.name, str(error))
-        return verdict == "nobody knows"
+        return verdict == "unknown"
 
     async def _waits_so_long(self, lane: _Lane, tries: _Tries, error: CallError) -> bool:
         """After a request for too long a pause: unless others are answered, the model is left to a later session."""
         verdict, first = await lane.health.blame(error), tries.first_failed
-        if verdict == "nobody knows":
+        if verdict == "unknown":
             self._refuse_if_over(lane, begun=True)
             verdict = "question" if first is not None and lane.health.answered_since(first) else "endpoint"
         if verdict == "endpoint":

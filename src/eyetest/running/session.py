@@ -207,7 +207,7 @@ class Session:
             async with executor:
                 self._note_ways(run, executor.ways)
                 if self.until is not None:
-                    assert self._hit is not None, "a goal needs somebody who tells right from wrong"
+                    assert self._hit is not None, "a goal needs a function that scores answers"
                     again = partial(is_asked_again, retry_failed=self.asking.retry_failed)
                     stored = StoredResponses(run.path, again)
                     await executor.execute_until(self.plan, self.until, self._hit, stored.get)
@@ -221,7 +221,7 @@ class Session:
                         progress.unanswered = turns.unanswered
                         await executor.execute(plan, left)
                 else:
-                    assert self._hit is not None, "a stopping rule needs somebody who tells right from wrong"
+                    assert self._hit is not None, "a stopping rule needs a function that scores answers"
                     await executor.execute_panels(self.plan, left, self.rule, self._hit)
                 self._note_ways(run, executor.ways)
 

@@ -293,7 +293,7 @@ def wait_for_writers(folder: Path, seconds: float = _WRITERS_SECONDS) -> None:
                 if size is not None or not path.is_file():
                     break
             if monotonic() > deadline:
-                raise BusyError(f"is being written: {path.name} grows, though nobody holds the run; wait, or stop it")
+                raise BusyError(f"is being written: {path.name} grows without a lock; wait, or stop the writer")
             sleep(_SECONDS_BETWEEN_LOOKS)
 
 

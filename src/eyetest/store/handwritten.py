@@ -80,7 +80,7 @@ def read_text(path: Path) -> str:
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', '') or error}") from None
     if len(data) > MAX_BYTES:
-        raise InputError(f"{path} is larger than {MAX_BYTES // 2**20} MB, which nobody writes by hand")
+        raise InputError(f"{path} is larger than {MAX_BYTES // 2**20} MB, too large for a settings file")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

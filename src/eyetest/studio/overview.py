@@ -258,7 +258,7 @@ def _stuck(connection: sqlite3.Connection) -> list[str]:
                 f"does not get it again; invite another {role}"
             )
         elif left:
-            lines.append(f"{counted(left, 'decision')} to make, and nobody who may: invite somebody as {role}")
+            lines.append(f"{counted(left, 'decision')} to make, and no reviewer may make them: invite one as {role}")
     return lines
 
 

@@ -536,8 +536,8 @@ def _person_named(connection: sqlite3.Connection, name: str) -> Person:
     row = connection.execute("SELECT id, name, role FROM people WHERE name = ?", (name.strip(),)).fetchone()
     if row is None:
         names = [known for (known,) in connection.execute("SELECT name FROM people")]
-        hint = nearest(name, names) if names else "nobody was invited yet"
-        raise InputError(f"nobody here is called {short(name)}; {hint}")
+        hint = nearest(name, names) if names else "no reviewer was invited yet"
+        raise InputError(f"no reviewer is called {short(name)}; {hint}")
     return Person(*row)
 
 

@@ -76,7 +76,7 @@ def _refuse(benchmark: Benchmark, reviewed: ReviewedItems, to: Path, *, complete
     if benchmark.path.resolve() == to.resolve():
         raise InputError(f"{to} is the benchmark itself; a revision needs a folder of its own")
     if not standing(reviewed.decisions):
-        raise InputError("nobody has decided anything yet")
+        raise InputError("no item has a decision yet")
     known = {item.id for item in benchmark}
     if unknown := [name for name in reviewed.outcomes if name not in known]:
         told = f"{counted(len(unknown), 'item')} of the review, {short(unknown[0])} among them"

@@ -264,7 +264,7 @@ def test_options_inside_the_question_are_found_beside_held_back_and_double_answe
 def test_a_question_whose_options_cannot_be_told_apart_is_refused() -> None:
     row = {"question": "What?\nOptions: A: x, B: y", "answer": "A"}
     rows = MemoryRows(*[row] * 9, {"question": "What?\nOptions: A: x, B: y, B: z", "answer": "A"})
-    with pytest.raises(ItemError, match=r"row 10: question: found no options that can be told apart"):
+    with pytest.raises(ItemError, match=r"row 10: question: found no distinct options"):
         read_items(rows)
 
 

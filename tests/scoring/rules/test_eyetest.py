@@ -74,7 +74,7 @@ def test_every_match_of_a_cue_begins_with_one_of_its_words(name: str) -> None:
         ("AMBIGUOUS", Reading("ambiguous", rule="judge", why="says the judge")),
         ("NONE", Reading("unparsed", rule="judge", why="judge found no commitment")),
         ("E", Reading("unparsed", rule="judge", why="judge named no option")),
-        ("I think the reply says B", Reading("unparsed", rule="judge", why="judge said something else")),
+        ("I think the reply says B", Reading("unparsed", rule="judge", why="judge gave no verdict")),
     ],
 )
 def test_a_judge_reads_what_rules_cannot(said: str, reading: Reading) -> None:

@@ -231,7 +231,7 @@ def _with_options(item: Item) -> str:
     elif len(item.gold) > 1:
         why = "it has several right options"
     elif joined is None:
-        why = "its options cannot be told apart inside the question"
+        why = "its options cannot be found in the question"
     else:
         return joined
     raise ExportError(f"item {short(item.id)} does not fit the mmstar layout: {why}")

@@ -90,7 +90,7 @@ def _offer_inside(layout: ItemLayout, row: Row, question: str) -> Offered:
     bare, texts = split_options(question) or (question, ())
     if layout.inline_options and not texts:
         expected = "options A, B … in the text"
-        raise ItemError(row.where, layout.question, "no options that can be told apart", expected)
+        raise ItemError(row.where, layout.question, "no distinct options", expected)
     if not layout.inline_options and not _names_one(layout, row, texts):
         bare, texts = question, named_letters(question)
         if not _names_one(layout, row, texts):

@@ -224,7 +224,7 @@ def _drawn_by_several(
         while waiting:
             yield from finished()
     except BrokenProcessPool:
-        raise EyetestError("a process that draws pages was ended from outside, maybe for want of memory") from None
+        raise EyetestError("a process that renders pages was killed, perhaps for lack of memory") from None
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -265,7 +265,7 @@ def _which_flaw(record: Annotation, votes: Counter[str], settings: QualitySettin
     return draft(
         record,
         question=settings.question,
-        choices=shuffled(_FLAWS[code][0], [(_FLAWS[other][0], "flaw that nobody saw") for other in drawn], chance),
+        choices=shuffled(_FLAWS[code][0], [(_FLAWS[other][0], "flaw not annotated") for other in drawn], chance),
         tags={"flaw": code, "votes": most},
     )
 

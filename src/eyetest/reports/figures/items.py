@@ -306,7 +306,7 @@ FIGURE = (
     Figure(
         *("failures", 80, "Failed, refused and unreadable answers", _failures_numbers, _draw_all_failures),
         reading="The share of calls that gave no readable answer. Failed calls have no score and are left out of "
-        "every measure. By our rules the others score 0; where somebody else scored the answers, their scores stand, "
+        "every measure. By our rules the others score 0; imported scores are kept, "
         "and the numbers count those above 0.",
         needs="calls that failed or were blocked, or answers that refuse or cannot be read",
     ),

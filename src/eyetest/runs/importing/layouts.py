@@ -293,7 +293,7 @@ def _name_pattern(names: str) -> re.Pattern[str]:
 
 def _told(source: AnswerFile, path: Path, said: dict[str, str]) -> AnswerFile:
     for field in said.keys() & {*source.fields.columns, *source.fields.constants}:
-        raise InputError(f"{heading('names')}: {field} is said elsewhere as well; say one of the two")
+        raise InputError(f"{heading('names')}: {field} is given twice; give it once")
     constants = {field: value.encode("utf-8", "replace").decode() for field, value in said.items()}
     fields = msgspec.structs.replace(source.fields, constants=source.fields.constants | constants)
     return msgspec.structs.replace(source, path=path, fields=fields, names="")

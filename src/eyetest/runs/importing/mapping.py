@@ -350,7 +350,7 @@ def _fields(texts: Iterable[str], parameter: str, example: str) -> Iterator[tupl
 
 def _once(settings: dict[str, Any], field: str, value: Any, parameter: str) -> None:
     if settings.get(field, value) != value:
-        raise InputError(f"{heading(parameter)}: {field} is said twice, differently")
+        raise InputError(f"{heading(parameter)}: {field} is given twice with different values")
     settings[field] = value
 
 

@@ -60,7 +60,7 @@ def judged(words: str, options: int, *, letters: Letters = "upper") -> Reading:
     """Read a judge's words about a reply with so many options."""
     verdict = _VERDICT.match(words)
     if not verdict:
-        return Reading("unparsed", rule="judge", why="judge said something else")
+        return Reading("unparsed", rule="judge", why="judge gave no verdict")
     word = verdict[1]
     if word in ("REFUSED", "AMBIGUOUS"):
         return Reading("refused" if word == "REFUSED" else "ambiguous", rule="judge", why="says the judge")

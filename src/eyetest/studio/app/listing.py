@@ -47,7 +47,7 @@ BANDS: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("¼ to ½ wrong", "0.25..0.5"),
         ("½ to ¾ wrong", "0.5..0.75"),
         ("¾ and more wrong", "0.75..1"),
-        ("nobody is right", "1"),
+        ("no model is right", "1"),
     ),
     "gain": (
         ("the image hurts", "..-0.01"),

@@ -162,7 +162,7 @@ class Office:
         """End a person's link and sessions; their decisions stay."""
         name = call.field("name")
         if name == call.known.person.name:
-            raise InputError("that is you; nobody would be left to run this review from here")
+            raise InputError("you cannot remove yourself: the review would have no administrator")
         self._project.revoke(name)
         return go("people")
 

@@ -84,7 +84,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
         """A reviewer's name here."""
         known = self.reviewers.get(name, name)
         if not known.strip():
-            raise InputError(f"{where}: reviewer: nobody is named; say who it was with {param('reviewer', 'NAME')}")
+            raise InputError(f"{where}: reviewer: no name; name the reviewer with {param('reviewer', 'NAME')}")
         return known
 
 

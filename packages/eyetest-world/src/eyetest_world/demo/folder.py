@@ -66,7 +66,7 @@ _TITLES = {
     ),
     "leaks": (
         "leaks",
-        "vision models have by heart what no language model has; distractors say how often that is chance",
+        "vision-language models memorized what no language model knows; distractors estimate the chance of that",
     ),
     "golds": ("doubtful golds", "ten vision models, eyes open, agree against the gold; for people to look at"),
     _WHOLE: (

@@ -6,6 +6,7 @@
 # Needs root and debootstrap. FOLDER (default: a new temporary one) holds the chroot and may be used again. The host's
 # certificates and pip configuration are copied, nothing else; EYETEST_SHARED (default: ../shared) is mounted read-only.
 set -euo pipefail
+[ -n "${OWN_MOUNTS:-}" ] || OWN_MOUNTS=1 exec unshare --mount bash "$0" "$@" # its mounts end with it
 project=$(cd "$(dirname "$0")/.." && pwd)
 shared=$(cd "${EYETEST_SHARED:-$project/../shared}" 2>/dev/null && pwd || true)
 root=${1:-$(mktemp -d)}
@@ -22,14 +23,10 @@ mkdir -p "$root/shared" "$root/clone"
 rm -rf "$root/clone/eyetest"
 git clone --quiet "$project" "$root/clone/eyetest"
 
-mounted=()
-unmount() { for folder in "${mounted[@]}"; do umount "$folder"; done; }
-trap unmount EXIT
-mount_into() { mount --bind "$1" "$root$2" && mounted=("$root$2" "${mounted[@]}"); }
-mount_into /proc /proc
-mount_into /dev /dev
+mount --bind /proc "$root/proc"
+mount --bind /dev "$root/dev"
 if [ -n "$shared" ]; then
-  mount_into "$shared" /shared
+  mount --bind "$shared" "$root/shared"
   mount -o remount,bind,ro "$root/shared"
 fi
 chroot "$root" env -i HOME=/root PATH=/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8 EYETEST_SHARED=/shared \

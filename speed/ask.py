@@ -144,9 +144,9 @@ def main() -> None:
     parser.add_argument("--growth", type=int, default=0)
     parser.add_argument("--peers", type=Path, default=PEERS, help="A Python that has the peers.")
     options = parser.parse_args()
-    for needed, mend in ((TOOLS, "set EYETEST_SHARED"), (options.peers, "run `make peers`")):
+    for needed, repair in ((TOOLS, "set EYETEST_SHARED"), (options.peers, "run `make peers`")):
         if not needed.exists():
-            sys.exit(f"{needed} is missing: {mend}")
+            sys.exit(f"{needed} is missing: {repair}")
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder), options.peers, options.items, options.concurrency)
         try:

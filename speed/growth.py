@@ -77,10 +77,7 @@ def left(folder: Path) -> int:
     if not hasattr(run, "errors"):  # an older checkout
         settled, planned = set(run.outcomes()), run.planned()  # type: ignore[attr-defined]
         return len({request for request in planned.values() if request not in settled})
-    import pyarrow.compute as pc
-
-    planned = run.plan().column("request").unique()
-    return int(pc.sum(pc.invert(pc.is_in(planned, value_set=run.errors().requests))).as_py())
+    return len(set(run.plan().column("request").to_pylist()) - set(run.errors()["request"]))
 
 
 def resume(folder: Path) -> int:

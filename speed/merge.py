@@ -17,8 +17,8 @@ import time
 from hashlib import blake2b
 from pathlib import Path
 
-from eyetest.commands.merge import merge_into
 from eyetest.records import Asked, ModelEntry, Response, RunBenchmark, RunStep
+from eyetest.results.merging import merge_into
 from eyetest.runs import Run, RunWriter
 
 SHARE = 0.55

@@ -108,14 +108,12 @@ def write_journal(folder: Path, answers: int) -> None:
 
 def find_left(folder: Path, answers: int) -> None:
     """What is planned and not stored, by ids alone."""
-    import pyarrow.compute as pc
-
     from eyetest.runs import Run
-    from eyetest.runs.plan import plan_requests
+    from eyetest.runs.stored import scan_table
 
     run = Run(folder / "run")
-    planned = plan_requests(run.path).unique()
-    print(int(pc.sum(pc.invert(pc.is_in(planned, value_set=run.errors().requests))).as_py()))
+    planned = scan_table(run.path / "plan.parquet").select("request").unique().collect()
+    print(len(planned.join(run.errors(), on="request", how="anti")))
 
 
 IN_PROCESS: dict[str, Callable[[Path, int], None]] = {"journal": write_journal, "ids": find_left}

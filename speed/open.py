@@ -24,7 +24,7 @@ from PIL import Image
 from eyetest.benchmarks import BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest
 
-MODALITIES = {"image": 1.0, "blind": -0.6}
+MODALITIES = {"image": 1.0, "no-image": -0.6}
 """What each modality adds to a model's ability."""
 TASKS = 18
 ROUNDS = 5
@@ -45,7 +45,7 @@ QUERIES = (
     "disagreement=0.4..&sort=-disagreement",
     "text=kettle+%22tractor+stands%22",
     "text=pelican+12345",
-    "text=sorry&answer=wrong:model-01@blind",
+    "text=sorry&answer=wrong:model-01@no-image",
 )
 
 
@@ -115,7 +115,7 @@ collection = Collection.open([Path(sys.argv[1])])
 view = collection.view(parse_query(""))
 view.counts, view.accuracy, collection.rows(view, 0, 60)
 first, began = since(began), clock()
-collection.read_replies()
+collection.numbers("doubt")
 replies = since(began)
 filters, stories = {}, []
 for text in sys.argv[3:]:

@@ -18,9 +18,9 @@ from pathlib import Path
 import polars as pl
 
 from eyetest.benchmarks import Import, ReadOptions, import_benchmark
-from eyetest.commands.exchange import bring_answers
 from eyetest.commands.reconcile import reconcile
 from eyetest.commands.score import score
+from eyetest.results.answer_files import bring_answers
 from eyetest.results.reconcile_published import ExplainedNumber
 from eyetest.runs.importing import AnswerFile, parse_field_map
 
@@ -80,8 +80,7 @@ def two_rule_sets(runs: dict[str, Path]) -> None:
     for name, run in runs.items():
         told = reconcile(run, run, rules_a=TWO[0], rules_b=TWO[1])
         rows += len(told.found.a.credits)
-        for gap in (told.found, *(one for _, one in told.by_group)):
-            whole &= sum((share.points for share in gap.shares), Fraction(0)) == gap.gap
+        whole &= sum((share.points for share in told.found.shares), Fraction(0)) == told.found.gap
         causes = ", ".join(f"{one.cause} {float(100 * one.points):+.2f}" for one in told.found.causes)
         print(f"  {name}: {float(100 * told.found.gap):+.2f} points = {causes}")
     print(f"  {rows:,} answers, the parts are the gap: {whole}")

@@ -135,9 +135,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--peers", type=Path, default=PEERS, help="A Python that has the mock endpoint's packages.")
     options = parser.parse_args()
-    for needed, mend in ((TOOLS, "set EYETEST_SHARED"), (options.peers, "run `make peers`")):
+    for needed, repair in ((TOOLS, "set EYETEST_SHARED"), (options.peers, "run `make peers`")):
         if not needed.exists():
-            sys.exit(f"{needed} is missing: {mend}")
+            sys.exit(f"{needed} is missing: {repair}")
     s3, endpoint = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
     os.environ |= {"AWS_ENDPOINT_URL": s3, "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x"}
     os.environ |= {"AWS_DEFAULT_REGION": "us-east-1", "OPENAI_API_KEY": "x"}

@@ -21,7 +21,7 @@ import yaml
 from eyetest.benchmarks import BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest
 
-MODALITIES = {"image": 1.0, "blind": -0.4, "caption": 0.3}
+MODALITIES = {"image": 1.0, "no-image": -0.4, "caption": 0.3}
 """What each modality adds to a model's ability."""
 CORES, AXES = 6, 18
 COMMAND = [sys.executable, "-c", "from eyetest.cli import main; main()"]

@@ -22,7 +22,7 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Choice, Condition, Item, Manifest, ModelEntry, RunBenchmark, RunStep
 from eyetest.runs import RunWriter
 from eyetest.runs.journal import SCHEMA
-from eyetest.runs.plan import PLAN
+from eyetest.runs.stored import PLAN
 
 ITEMS, MODELS = 5_000, 200
 WAYS = (

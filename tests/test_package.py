@@ -12,11 +12,20 @@ import eyetest
 from eyetest.benchmarks import FORMATS
 from eyetest.errors import InputError
 
-ROOMS = (
-    *("records", "benchmarks", "runs", "scoring", "measures", "prompts", "models", "running"),
-    *("probes", "filters", "curate", "reports", "cli"),
-)
-EXPORTING = [eyetest, *(importlib.import_module(f"eyetest.{room}") for room in ROOMS)]
+PACKAGES = [
+    "records",
+    "benchmarks",
+    "runs",
+    "scoring",
+    "measures",
+    "prompts",
+    "models",
+    "running",
+    "probes",
+    "curate",
+    "cli",
+]
+EXPORTING = [eyetest, *(importlib.import_module(f"eyetest.{name}") for name in PACKAGES)]
 
 
 @pytest.mark.parametrize("package", EXPORTING, ids=lambda package: package.__name__)

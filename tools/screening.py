@@ -27,7 +27,7 @@ from eyetest_world.toy_models.cards import models_file
 import eyetest as et
 from eyetest.benchmarks import Benchmark
 from eyetest.models import read_models
-from eyetest.recipes.sources import read_verdicts
+from eyetest.recipes.loading import read_verdicts
 from eyetest.records import Verdict
 
 WORLDS: dict[str, tuple[str, dict[str, float]]] = {
@@ -125,7 +125,7 @@ def ranked(folder: Path, seed: int, worlds: list[str]) -> Iterator[str]:
         gone = {row.item for row in rows if row.verdict in FLAGGED}
         kept = [item for item in scores["item"].unique() if item not in gone]
         one = rankings(scores, skill, kept)
-        told = f"spoilt {one.spoilt.value:.2f},refined {one.refined.value:.2f},random {one.random.value:.2f}"
+        told = f"spoilt {one.corrupted.value:.2f},refined {one.refined.value:.2f},random {one.random.value:.2f}"
         yield f"{world},{seed},τ,{told},{len(kept)} items"
 
 

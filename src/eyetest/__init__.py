@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from eyetest.commands.base import open, open_run  # noqa: A004
     from eyetest.commands.compare import CompareResult, compare
     from eyetest.commands.doctor import DoctorResult, doctor
-    from eyetest.commands.exchange import export_answers, export_file, import_answers, import_file
+    from eyetest.commands.exchange import export_file, import_file
     from eyetest.commands.gathering import results
-    from eyetest.commands.harden_options import OptionsResult, harden_options
+    from eyetest.commands.harden_options import harden_options
     from eyetest.commands.harden_screenshot import harden_screenshot
     from eyetest.commands.init import init
-    from eyetest.commands.measure import MeasureList, MeasureResult, measure
+    from eyetest.commands.measure import MeasureResult, measure
     from eyetest.commands.merge import MergeResult, merge
     from eyetest.commands.open import browse
     from eyetest.commands.reconcile import ReconcileResult, reconcile
@@ -72,11 +72,9 @@ __all__ = [
     "Limits",
     "Lineage",
     "Manifest",
-    "MeasureList",
     "MeasureResult",
     "MergeResult",
     "ModelEntry",
-    "OptionsResult",
     "PlaceResult",
     "PlanResult",
     "RaceResult",
@@ -104,13 +102,11 @@ __all__ = [
     "charts",
     "compare",
     "doctor",
-    "export_answers",
     "export_benchmark",
     "export_file",
     "export_review",
     "harden_options",
     "harden_screenshot",
-    "import_answers",
     "import_benchmark",
     "import_file",
     "import_review",
@@ -144,12 +140,12 @@ _HOMES = {
     "eyetest.commands.base": "open open_run",
     "eyetest.commands.compare": "CompareResult compare",
     "eyetest.commands.doctor": "DoctorResult doctor",
-    "eyetest.commands.exchange": "export_answers export_file import_answers import_file",
+    "eyetest.commands.exchange": "export_file import_file",
     "eyetest.commands.gathering": "results",
-    "eyetest.commands.harden_options": "OptionsResult harden_options",
+    "eyetest.commands.harden_options": "harden_options",
     "eyetest.commands.harden_screenshot": "harden_screenshot",
     "eyetest.commands.init": "init",
-    "eyetest.commands.measure": "MeasureList MeasureResult measure",
+    "eyetest.commands.measure": "MeasureResult measure",
     "eyetest.commands.merge": "MergeResult merge",
     "eyetest.commands.open": "browse",
     "eyetest.commands.reconcile": "ReconcileResult reconcile",

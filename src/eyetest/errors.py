@@ -9,7 +9,7 @@ from difflib import get_close_matches
 LONGEST_MESSAGE = 2_000  # characters. Columns, tags and items of a file may have names of any length.
 Spelling = Callable[[str, object, bool], str]  # writes a parameter from name, value or None, and whether it is a head
 _KEYWORDS = {"own": "set", "spec": "models", "max_cost": "money"}
-_MAPPINGS = ("columns", "constants", "fields", "map_tags", "own", "panels", "said", "spec", "values")
+_MAPPINGS = ("columns", "constants", "fields", "map_tags", "own", "panels", "spec", "values")
 _WRAPPED = re.compile(r"\(os error (\d+)\)")
 
 
@@ -17,7 +17,7 @@ class EyetestError(Exception):
     """An error shown as one line; the command line exits with code 2."""
 
     def __str__(self) -> str:
-        text = " ".join(as_said(super().__str__()).splitlines())
+        text = " ".join(as_named(super().__str__()).splitlines())
         return text if len(text) <= LONGEST_MESSAGE else f"{text[: LONGEST_MESSAGE - 1]}…"
 
 
@@ -97,18 +97,18 @@ def in_python(name: str, value: object, at_head: bool) -> str:
 
 
 _spelling: Spelling = in_python
-_said: dict[str, str] = {}
+_names: dict[str, str] = {}
 
 
-def name_folder(folder: str, said: str) -> None:
+def name_folder(folder: str, name: str) -> None:
     """Show a folder in messages under the name that the user gave it."""
-    _said[folder] = said
+    _names[folder] = name
 
 
-def as_said(text: str) -> str:
+def as_named(text: str) -> str:
     """A text with folders as users named them; the location of a mirror on this disk is not shown."""
-    for folder, said in _said.items():
-        text = text.replace(f"{folder}/", f"{said}/")
+    for folder, name in _names.items():
+        text = text.replace(f"{folder}/", f"{name}/")
     return text
 
 
@@ -127,8 +127,8 @@ def system_error(error: BaseException | None) -> OSError | None:
     """The system error that an error is or wraps; Polars gives it only as text, ``… (os error 28)``."""
     if isinstance(error, OSError):
         return error
-    told = _WRAPPED.search(str(error))
-    return OSError(int(told[1]), os.strerror(int(told[1]))) if told else None
+    wrapped = _WRAPPED.search(str(error))
+    return OSError(int(wrapped[1]), os.strerror(int(wrapped[1]))) if wrapped else None
 
 
 def name_file(error: BaseException | None, path: object) -> None:

@@ -147,8 +147,8 @@ def _languages() -> tuple[str, ...]:
     """The installed languages of known scripts, English first."""
     if shutil.which("tesseract") is None:
         return ()
-    told = _run(("--list-langs",), b"").split()
-    return tuple(language for language in _SCRIPTS if language in told)
+    known = _run(("--list-langs",), b"").split()
+    return tuple(language for language in _SCRIPTS if language in known)
 
 
 def _run(words: Sequence[str], given: bytes) -> str:

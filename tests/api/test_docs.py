@@ -18,7 +18,7 @@ def test_the_page_on_python(here: Path) -> None:
     for block in blocks(ROOT / "docs/python.md"):
         exec(block, space)
     assert {*space["gain"].frame["model"]} >= {"seer", "squinter"}
-    assert space["mine"].responses().num_rows == len(space["replies"]) > 0
+    assert space["both"].scores.filter(model="mine").collect().height == len(space["replies"]) > 0
 
 
 def test_the_readme(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,12 +4,8 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
-import polars as pl
-import pytest
-
 import eyetest as et
 from eyetest.benchmarks import BenchmarkWriter
-from eyetest.commands.cards import draw_intervals
 from tests.conftest import png
 
 EVIL = "<script>alert('x')</script><img src=x onerror=alert(1)>"
@@ -87,32 +83,7 @@ def test_long_tables_are_cut_and_say_so(here: Path) -> None:
     assert f"and {len(found) - 40} more rows in .frame" in html(found)
 
 
-def test_intervals_are_drawn_on_one_scale() -> None:
-    table = pl.DataFrame({"x": [0.0, 0.5, None], "x_low": [0.0, 0.25, None], "x_high": [0.5, 1.0, None]})
-    drawn = draw_intervals(table)
-    assert drawn
-    scale, name, strips = drawn
-    assert (scale.split(), name) == (["0.00", "1.00"], "x")
-    assert strips[0].startswith("●──")
-    assert strips[1].endswith("┤")
-    assert strips[2].strip() == ""
-    assert draw_intervals(pl.DataFrame({"x": [1.0]})) is None
-
-
 def test_notes_stand_below_the_table(here: Path) -> None:
     found = et.measure("gain", et.results("run", models={"seer": "scripted:", "squinter": "scripted:"}))
     assert any("Leakage: not measured" in note for note in found.notes)
     assert found.notes[0] in repr(found)
-
-
-def test_a_benchmark_and_a_refinement_are_given_cards(here: Path) -> None:
-    better = et.refine("world/benchmark", recipe="chance-aware", models="models.yaml", to="better")
-    card = et.export_file(better.path, format="card", fact=["licence=MIT", "language=en"])
-    assert card.facts["card"] == "better/benchmark/README.md"
-    assert "license: mit" in Path("better/benchmark/README.md").read_text()
-    assert Path("better/card.yaml").read_text() == "licence: MIT\nlanguage:\n- en\n"
-    with pytest.raises(et.EyetestError, match='fact: no "licens"; did you mean "licence"'):
-        et.export_file(better.path, format="card", fact="licens=MIT")
-    with pytest.raises(et.EyetestError, match="name one with to="):
-        et.export_file("mine.tsv", format="card")
-    assert Path(et.export_file("mine.tsv", format="card", to="elsewhere").facts["card"]).is_file()

@@ -287,7 +287,7 @@ def test_items_of_another_benchmark_are_refused(tmp_path: Path, bench: Benchmark
 def test_fewer_items_than_the_manifest_says_are_refused(bench: Benchmark) -> None:
     path = bench.path / "items.parquet"
     pq.write_table(pq.read_table(path).slice(0, 4), path)
-    with pytest.raises(InputError, match=r"holds 4 items, but benchmark\.json speaks of 6"):
+    with pytest.raises(InputError, match=r"holds 4 items, benchmark\.json says 6"):
         bench["q1"]
 
 

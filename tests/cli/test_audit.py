@@ -37,7 +37,7 @@ def test_the_card_names_what_was_planted(tmp_path: Path, spoilt: dict[str, list[
 
 
 def test_json_verdicts_and_repair(tmp_path: Path, spoilt: dict[str, list[str]]) -> None:
-    outputs = ("--output", "json", "--verdicts-to", "v.parquet", "--fix", "mended")
+    outputs = ("--output", "json", "--verdicts-to", "v.parquet", "--fix", "repaired")
     done = run("audit", "spoilt", *QUICK, *outputs, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     kinds = {finding["kind"] for finding in json.loads(done.stdout)["findings"]}
@@ -47,9 +47,9 @@ def test_json_verdicts_and_repair(tmp_path: Path, spoilt: dict[str, list[str]]) 
     assert {v["item"] for v in verdicts} == {item.id for item in Benchmark(tmp_path / "spoilt")}
     assert {v["item"] for v in verdicts if v["reason"] == "lost-option"} == set(spoilt["option lost to nan"])
     assert {v["item"] for v in verdicts if v["reason"] == "duplicate-items"} == set(spoilt["asked twice"])
-    repairs = list(csv.DictReader((tmp_path / "mended-repairs.csv").read_text().splitlines()))
+    repairs = list(csv.DictReader((tmp_path / "repaired-repairs.csv").read_text().splitlines()))
     assert {r["item"] for r in repairs if r["change"] == "removed"} == set(spoilt["asked twice"])
-    again = json.loads(run("audit", "mended", *QUICK, "--output", "json", cwd=tmp_path).stdout)
+    again = json.loads(run("audit", "repaired", *QUICK, "--output", "json", cwd=tmp_path).stdout)
     left = {f["kind"] for f in again["findings"] if f["severity"] in ("bad", "suspect")}
     assert left <= {"answer-in-question"}
 
@@ -108,7 +108,7 @@ def test_without_images_nothing_is_called_a_repeat_and_nothing_is_removed(
             answer = ("yes", "no")[n % 2]
             row = {"id": n, "question": f"Is there a {n % 3} in it?", "options": ["yes", "no"], "answer": answer}
             file.write(json.dumps(row | images) + "\n")
-    done = run("audit", "b.jsonl", *QUICK, "--fix", "mended", "--page", "page.html", cwd=tmp_path)
+    done = run("audit", "b.jsonl", *QUICK, "--fix", "repaired", "--page", "page.html", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     first, said, *_ = done.stdout.splitlines()
     assert first.startswith("b · 120 items")
@@ -116,7 +116,7 @@ def test_without_images_nothing_is_called_a_repeat_and_nothing_is_removed(
     assert "Not tested" in done.stdout
     assert "Not run, so not tested: " in done.stdout
     assert "repeat of" not in done.stdout
-    assert len(Benchmark(tmp_path / "mended")) == 120
+    assert len(Benchmark(tmp_path / "repaired")) == 120
     page = (tmp_path / "page.html").read_text()
     assert "<h2>Not tested</h2>" in page
     assert "nothing that needs images was tested" in page
@@ -128,11 +128,11 @@ def test_letters_stay_right_when_golds_are_spread(tmp_path: Path) -> None:
         for n in range(90):
             options = [f"{mark}. {word} {n}" for mark, word in zip("ABC", ("cat", "sheep", "cow"), strict=True)]
             file.write(json.dumps({"id": n, "question": f"What is {n}?", "options": options, "answer": "A"}) + "\n")
-    done = run("audit", "b.jsonl", *QUICK, "--fix", "mended", cwd=tmp_path)
+    done = run("audit", "b.jsonl", *QUICK, "--fix", "repaired", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    mended = list(Benchmark(tmp_path / "mended"))
-    assert {item.gold for item in mended} == {(0,), (1,), (2,)}
-    for item in mended:
+    repaired = list(Benchmark(tmp_path / "repaired"))
+    assert {item.gold for item in repaired} == {(0,), (1,), (2,)}
+    for item in repaired:
         assert {choice.text for choice in item.choices} == {f"{word} {item.id}" for word in ("cat", "sheep", "cow")}
         assert item.choices[item.gold[0]].text == f"cat {item.id}"
 

@@ -136,11 +136,6 @@ def test_readers_are_asked_about_the_words(here: Path, describer: Endpoint, eyet
     assert len(list(read_responses(here / "r"))) >= 4
 
 
-def test_a_scripted_describer(here: Path, eyetest: Eyetest) -> None:
-    eyetest("run", "b", "--describe", "scripted:right=1", "--to", "d").fine()
-    assert descriptions(here)["two"] == "the zebra"
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

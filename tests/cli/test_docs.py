@@ -1,5 +1,6 @@
 """Every command of the README and of pages on formats, measures, refining and reforming runs in its order."""
 
+import base64
 import gzip
 import json
 import re
@@ -16,6 +17,7 @@ from eyetest.benchmarks import Benchmark, export_benchmark
 from eyetest.commands.suites import read_suite
 from eyetest.records.recipe import Suite, SuiteBenchmark
 from tests.conftest import ROOT, png
+from tests.endpoint import Endpoint
 from tests.support.command import Eyetest, call, call_narrowly
 from tests.support.drawn import draw_benchmark
 
@@ -59,25 +61,52 @@ def test_the_first_example_is_true(eyetest: Eyetest) -> None:
     assert told.count("A. cat") == 4
 
 
-def readme_commands(mine: Path) -> list[list[str]]:
-    """What the README types, on files that it speaks of; not what is left running, or is for two models."""
-    shutil.copy(mine / "mine.tsv", mine / "mybench.tsv")
-    (mine / "mine.jsonl").write_text(
+@pytest.fixture
+def real(mine: Path, shared: Path) -> Path:
+    """Choice items of MathVista as a TSV with images, as people have it."""
+    folder = shared / "data/mathvista"
+    items = [json.loads(line) for line in (folder / "items.jsonl").read_text().splitlines()]
+    rows = [
+        {
+            "index": item["id"], "image": base64.b64encode((folder / item["image"]).read_bytes()).decode(),
+            "question": item["question"], **dict(zip("ABCDEFGH", item["options"], strict=False)),
+            "answer": item["answer_letter"], "category": item["task"],
+        }
+        for item in items
+        if item["options"] and len(item["options"]) <= 8
+    ]  # fmt: skip
+    pl.DataFrame(rows[:ITEMS], infer_schema_length=None).write_csv(mine / "mybench.tsv", separator="\t")
+    return mine
+
+
+def readme_commands(first: str) -> list[list[str]]:
+    """What the README types, on files that it speaks of; not what is left running."""
+    Path("mine.jsonl").write_text(
         "".join(f'{{"id": {n}, "prompt": "Which?", "choices": ["a{n}", "b"], "gold": "A"}}\n' for n in range(40))
     )
-    first = next(iter(Benchmark(mine / "drawn"))).id
-    shown = (words for words in commands("README.md") if words[0] not in ("open", "compare"))
+    shown = (words for words in commands("README.md") if words[0] != "open")
     return [[first if word == "17" else offline(word) for word in words] for words in shown]
 
 
-def test_readme(mine: Path, eyetest: Eyetest) -> None:
-    for words in readme_commands(mine):
-        if words[0] == "demo":  # tested elsewhere
-            continue
+def test_readme_and_init(real: Path, eyetest: Eyetest, endpoint: Endpoint) -> None:
+    """The three paths of the README, then what ``init`` writes, on a real file."""
+    first = pl.read_csv("mybench.tsv", separator="\t", infer_schema=False)["index"][0]
+    wanted = [words for words in readme_commands(first) if words[0] != "demo"]  # tested elsewhere
+    assert [words[0] for words in wanted].count("run") == 2
+    four = ("--server", "other", "--address", endpoint.url, "--model", "one,two,three", "--model", "four")
+    shown = call("init", "mybench.tsv", *four, "--goal", "all", "--to", "begun").fine()
+    listed = re.findall(r"^\$ (eyetest .*)$", Path("begun/eyetest.md").read_text(), re.MULTILINE)
+    assert all(f"  {line}\n" in shown for line in listed)
+    assert {"audit", "show", "run", "measure", "report", "compare", "refine", "export"} == {
+        line.split()[1] for line in listed
+    }
+    wanted += [shlex.split(line)[1:] for line in listed]
+    for words in wanted:
         done = eyetest(*words)
         assert done.code == 0, (words, done.err)
-    assert (mine / "both.html").exists()
-    assert (mine / "fixed.tsv").exists()
+    assert Path("both.html").stat().st_size > 100_000
+    assert len(pl.read_csv("refined.tsv", separator="\t", infer_schema=False)) <= ITEMS
+    assert Path("begun/refined/benchmark").exists()
 
 
 def test_refine(mine: Path, eyetest: Eyetest) -> None:

@@ -1,14 +1,11 @@
 """Tables in a narrow terminal drop columns, never digits."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
-from rich.color import ColorSystem
 
 from eyetest.cli.terminal import out
-from eyetest.commands.item_text import can_draw
 from eyetest.commands.results import Column, fitting
 from tests.runs.conftest import Eyetest
 from tests.support.command import call
@@ -93,15 +90,6 @@ def test_measures_and_pages_of_some_modalities_and_models(
     eyetest("report", "r", "--where", "modality=image", "--model", "a", "--page", "p.html", "--resamples", 100).fine()
     page = Path("p.html").read_text()
     assert "modality=image" in page
-
-
-def test_images_are_not_drawn_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr(out, "_color_system", ColorSystem.TRUECOLOR)
-    monkeypatch.setattr(out, "no_color", False)
-    assert can_draw(out)
-    monkeypatch.setattr(out, "no_color", True)
-    assert not can_draw(out)
 
 
 def test_more_items_than_a_world_has_are_refused() -> None:

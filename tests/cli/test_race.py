@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 import eyetest as et
-from eyetest.runs.plan import plan_rows, plan_table
+from eyetest.runs.stored import plan_rows, plan_table
 from tests.endpoint import Endpoint
 from tests.running.benches import make_bench, stored
 from tests.running.processes import Nursery, until
@@ -35,6 +35,7 @@ def test_it_says_who_leads_and_between_what_both_scores_lie(tmp_path: Path, monk
     assert told["leader"] == "new"
     assert 0 < told["lead_low"] < told["lead_high"]
     assert [row["model"] for row in told["scores"]] == ["new", "old"]
+    assert "r: asked only until new>old was certain; answers themselves chose" in call("compare", "r").err
 
 
 def test_with_answers_of_others_items_on_which_they_differ_come_first(
@@ -48,7 +49,7 @@ def test_with_answers_of_others_items_on_which_they_differ_come_first(
         for n in range(5)
         for item in range(ITEMS)
     ]
-    et.import_answers(pl.DataFrame(said), tmp_path / "b", to=tmp_path / "others")
+    et.import_file(pl.DataFrame(said), bench=tmp_path / "b", to=tmp_path / "others")
     models = ("-m", "a=scripted:right=0.8,seed=1", "-m", "b=scripted:right=0.7,seed=2", "--until", "a>b")
     limits = ("--budget", "calls=60", "--concurrency", 2)
     done = call("run", "b", *models, "--to", "r", "--answers", "others", *limits)

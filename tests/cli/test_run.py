@@ -252,13 +252,6 @@ def test_status_counts_items_that_nobody_planned_to_ask(tmp_path: Path, endpoint
     assert "missing: items of the 9 in the benchmark" in told.stderr
 
 
-def test_status_of_a_run_that_is_not_whole(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", 9)
-    assert nursery.run(*ask(endpoint, "--budget", "calls=1")).code == 0
-    (group,) = json.loads(nursery.run("show", "r", "--output", "json").stdout)["groups"]
-    assert (group["answered"], group["open"]) == (1, 8)
-
-
 def test_a_stopping_rule_saves_calls_and_says_so(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 20)
     models = [("--model", f"m{n}=scripted:right={right},seed={n}") for n, right in enumerate((0.9, 0.8, 0.4))]
@@ -276,16 +269,6 @@ def test_a_stopping_rule_saves_calls_and_says_so(tmp_path: Path, endpoint: Endpo
     assert len(stored(tmp_path / "r")) == asked
     assert nursery.run(*command).code == 0
     assert len(stored(tmp_path / "r")) == 240, "without the rule everything is asked"
-
-
-def test_a_race_ends_early_and_what_is_made_of_it_says_so(tmp_path: Path, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", 120)
-    models = ("--model", "new=scripted:right=0.9,seed=1", "--model", "old=scripted:right=0.3,seed=2")
-    done = nursery.run("run", "b", "--to", "r", *models, "--until", "new>old")
-    assert done.code == 0, done.stderr
-    assert "new leads old on the whole benchmark, by between " in done.stdout
-    assert len(stored(tmp_path / "r")) < 120
-    assert "r: asked only until new>old was certain; answers themselves chose" in nursery.run("compare", "r").stderr
 
 
 @pytest.mark.parametrize(

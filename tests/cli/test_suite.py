@@ -21,7 +21,7 @@ TESTS = 5
 _TELLING = """
 import altair, vl_convert, eyetest.commands.suites, eyetest_world.toy_models, onnxruntime, sklearn.linear_model
 from eyetest.measures import MEASURES
-from eyetest.reports import FIGURES
+from eyetest.reports.figures import FIGURES
 list(MEASURES), list(FIGURES)
 """
 

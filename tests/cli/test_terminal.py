@@ -57,7 +57,7 @@ COMMANDS: list[tuple[object, ...]] = [
     ("show", "бенч é"),
     ("show", "бенч é", f"{ODD} 3"),
     ("show", "бенч é", f"{ODD} 3", "--output", "json"),
-    ("audit", "бенч é", "--fix", "mended", "--page", "a.html", "--verdicts-to", "v.csv"),
+    ("audit", "бенч é", "--fix", "repaired", "--page", "a.html", "--verdicts-to", "v.csv"),
     ("audit", "бенч é", "--output", "json"),
     ("export", "бенч é", "--format", "jsonl", "--to", "x"),
     ("import", "x", "--to", "i → é"),

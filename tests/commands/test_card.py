@@ -143,7 +143,9 @@ def test_a_refinement_that_waits_has_no_card_yet(here: Path, eyetest: Eyetest) -
     eyetest(*REFINE, "--to", "d").fine()
     assert "holds no benchmark yet" in eyetest("export", "d", "--format", "card").refused()
     eyetest(*REFINE, "--to", "d", "--skip-review").fine()
-    assert "40 items passed a review stage without a person" in (here / "d/benchmark/README.md").read_text()
+    assert (
+        "40 items passed a review stage without a review by a person" in (here / "d/benchmark/README.md").read_text()
+    )
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -71,7 +71,6 @@ def test_a_missing_extra_says_what_fixes_it(here: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(doctor, "_installed", lambda name: there.get(name, ""))
     found = {line.name: line for line in doctor._packages()}
     assert (found["ray"].state, found["ray"].fix) == ("missing", "pip install 'eyetest[ray]'")
-    assert found["transformers"].found == "lacks torch (there is 2.6.0)"
     assert (found["needed"].state, found["needed"].found) == ("wrong", "lacks old-thing")
 
 
@@ -81,11 +80,9 @@ def test_an_endpoint_is_looked_at_for_nothing(here: Path, server: ListingEndpoin
     assert [(line["name"], line["state"]) for line in lines] == [
         ("mine", "note"),
         ("mine", "ok"),
-        ("mine", "ok"),
         ("there", "ok"),
     ]
     assert lines[0]["found"].startswith("key: EYETEST_API_KEY is not set")
-    assert lines[2]["found"] == "clock: as the server's"
     assert {attempt.path for attempt in server.attempts} == {"/v1/models"}
 
 
@@ -131,16 +128,6 @@ def test_keys_are_named_and_never_shown(here: Path, server: ListingEndpoint, mon
 def test_what_does_not_work_is_wrong(here: Path, server: ListingEndpoint, spec: str, problem: str) -> None:
     last = told("m=" + spec.format(url=server.url))[-2:]
     assert any(line["state"] == "wrong" and problem in line["found"] for line in last)
-
-
-def test_a_clock_that_is_off_is_told(here: Path, server: ListingEndpoint) -> None:
-    late = {"Date": "Mon, 16 Nov 2020 21:00:00 GMT"}
-    listing = {"data": [{"id": "seer"}]}
-    server.rule = lambda attempt: type(failure(200, ""))(200, listing, late)
-    lines = told(f"m=openai:seer@{server.url}")
-    assert lines[-1]["state"] == "note"
-    assert lines[-1]["found"].startswith("clock: ")
-    assert "ahead of the server's" in lines[-1]["found"]
 
 
 def test_folders(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

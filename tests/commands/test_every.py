@@ -7,14 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eyetest.cli.main import as_option
-from eyetest.commands.base import Observer, model_entries, observing, open_bench, read_options
-from eyetest.commands.gathering import settings
-from eyetest.errors import InputError, in_python, spelled
-from eyetest.prompts.conditions import read_conditions
-from eyetest.records import ModelEntry
-from eyetest.running import Limits
-from eyetest.running.limits import refuse_unpriced
+from eyetest.commands.base import Observer, observing, open_bench
 from tests.conftest import ROOT
 
 MODULES = sorted((ROOT / "src/eyetest/commands").glob("*.py"))
@@ -51,30 +44,3 @@ def test_the_observer_hears_of_a_file_that_is_read_and_not_of_a_folder(tmp_path:
         assert open_bench(bench) is bench
         assert len(open_bench(bench.path)) == 1
     assert again.shares == []
-
-
-@pytest.mark.parametrize(
-    ("call", "in_terminal", "in_notebook"),
-    [
-        (
-            lambda: read_options(gold_style="lettre"),
-            '--gold-style: no style "lettre"',
-            'gold_style: no style "lettre"',
-        ),
-        (lambda: read_conditions("sidewys"), "--condition: no condition", "condition: no condition"),
-        (lambda: settings((), 0.3, 0, 2000), "--level: found 0.3, expected from 0.5", "level: found 0.3"),
-        (
-            lambda: refuse_unpriced(Limits(money=1), {"m": ModelEntry(spec="scripted:")}),
-            "--budget cost=… needs prices: give models a price in --models",
-            'budget="cost=…" needs prices: give models a price in models=',
-        ),
-        (lambda: model_entries(["scripted:", "scripted:"]), "--model NAME=SPEC", 'models={"NAME": "SPEC"}'),
-    ],
-)
-def test_each_door_spells_parameters_its_own_way(
-    call: Callable[[], object], in_terminal: str, in_notebook: str
-) -> None:
-    for spelling, expected in ((as_option, in_terminal), (in_python, in_notebook)):
-        with spelled(spelling), pytest.raises(InputError) as refused:
-            call()
-        assert expected in str(refused.value)

@@ -29,24 +29,6 @@ def commands(page: Path) -> list[list[str]]:
     return [shlex.split(line)[1:] for line in re.findall(r"^\$ (.*)$", page.read_text(), re.MULTILINE)]
 
 
-@pytest.mark.slow
-def test_all_that_it_writes_runs(bench: Path, endpoint: Endpoint) -> None:
-    where = ("--server", "other", "--address", endpoint.url)
-    done = call("init", bench, *where, "--model", "one,two,three", "--model", "four", "--goal", "all")
-    assert read_yaml(Path("models.yaml"))["two"] == {"spec": f"openai:two@{endpoint.url}"}
-    typed = commands(Path("eyetest.md"))
-    assert [words[0] for words in typed] == [
-        *("audit", "show", "run", "run", "measure", "report", "run", "compare"),
-        *("refine", "refine", "export"),
-    ]
-    assert all(f"  eyetest {' '.join(words)}\n" in done.out for words in typed)
-    for words in typed:
-        assert call(*words).code == 0, words
-    assert Path("audit.html").exists()
-    assert Path("report.html").exists()
-    assert Path("refined/benchmark").exists()
-
-
 def test_what_it_writes_runs(bench: Path, endpoint: Endpoint) -> None:
     call(
         "init", bench, "--server", "vllm", "--address", endpoint.url, "--model", "one", "--goal", "eyes,better"

@@ -109,7 +109,7 @@ def test_verdicts_need_no_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     eyetest("import", "m.csv", "--to", "r", "--matrix", "item").fine()
     assert [row["accuracy"] for row in rows(eyetest, "accuracy", "r")] == [1.0, 0.5]
     assert "have no tags" in eyetest("measure", "accuracy", "r", "--by", "core").refused()
-    assert "--bench" in eyetest("measure", "baselines", "r").refused()
+    assert "--bench" in eyetest("measure", "guessing", "r").refused()
     assert "nothing is known of the items" in eyetest("measure", "accuracy", "r", "--cluster", "image").refused()
     assert [row["n"] for row in rows(eyetest, "accuracy", "r", "--where", "score=1")] == [2, 1]
 
@@ -125,7 +125,7 @@ def test_verdicts_need_no_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (("accuracy", "r", "--where", "modality=imag"), 'did you mean "image"?'),
         (("accuracy", "r", "--where", "core=z"), "nothing is left"),
         (("gain", "r", "--set", "no-image"), "expected KEY=VALUE"),
-        (("gain", "r", "--set", "blnd=gray"), 'did you mean "blind"?'),
+        (("gain", "r", "--set", "noimage=gray"), 'did you mean "no_image"?'),
         (("accuracy", "r", "--set", "x=1"), "has no settings of its own"),
         (("items", "r", "--set", "right=most"), "expected a number"),
         (("items", "r", "--set", "right=nan"), "expected a number"),
@@ -137,7 +137,7 @@ def test_verdicts_need_no_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (("accuracy",), "name a run"),
         (("accuracy", "r", "--level", "95"), "expected from 0.5 to 0.999"),
         (("accuracy", "r", "--cluster", "picture"), "--cluster: no tag 'picture'"),
-        (("group-accuracy", "r"), "no item says what group it belongs to"),
+        (("circular", "r"), "no items are grouped"),
         (("accuracy", "r", "--with", "elo.csv"), "accuracy takes no score from elsewhere"),
         (("correlation", "r", "--with", "elo.csv"), "elo.csv, line 3"),
     ],
@@ -215,9 +215,9 @@ def test_a_run_counts_as_it_was_last_scored(
 def test_what_is_left_out_by_a_tag_is_no_guess_either(bench: Benchmark, tmp_path: Path, eyetest: Eyetest) -> None:
     write(tmp_path / "people", bench, {("human", "image"): "BB"})
     whole, part = (rows(eyetest, "human", "people", *more)[0] for more in ((), ("--where", "core=p")))
-    assert (whole["guessed"], whole["n"], part["guessed"], part["n"], part["estimate"]) == (2, 4, 0, 2, 1.0)
-    assert rows(eyetest, "baselines", "people", "--where", "core=p,q")[0]["n"] == 4
-    assert rows(eyetest, "baselines", "people", "--where", "item=q0")[0]["n"] == 1
+    assert (whole["guessed"], whole["n"], part["guessed"], part["n"], part["expected"]) == (2, 4, 0, 2, 1.0)
+    assert rows(eyetest, "guessing", "people", "--where", "core=p,q")[0]["items"] == 4
+    assert rows(eyetest, "guessing", "people", "--where", "item=q0")[0]["items"] == 1
 
 
 def test_a_switch_may_be_turned_off(run: Path, eyetest: Eyetest) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from eyetest.pages.item_counts import read_address
+from eyetest.pages.item_links import read_address
 from tests.studio.collection.conftest import make_bench
 from tests.support.command import call
 

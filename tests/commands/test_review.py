@@ -40,7 +40,7 @@ def test_an_invitation(here: Path, eyetest: Eyetest) -> None:
     link = told.out.strip()
     assert re.fullmatch(r"http://127\.0\.0\.1:8765/enter/[\w-]{43}", link)
     with find_review(here / "b") as project:
-        assert project.enter(link.rpartition("/")[2], None).session.person.name == "Ann"
+        assert project.enter(link.rpartition("/")[2], None).person.name == "Ann"
     assert "the link of Ann is withdrawn" in eyetest("review", "invite", "Ann", "--on", "b-review", "--revoke").fine()
     with find_review(here / "b") as project:
         assert project.people()[0].revoked

@@ -12,7 +12,7 @@ from eyetest.pages.item_links import Query
 from eyetest.recipes.reviews import ReviewSettings, open_review
 from eyetest.records import Asked, Response
 from eyetest.studio.collection import Collection
-from eyetest.studio.plan import Role
+from eyetest.studio.decisions import Role
 from tests.runs.conftest import Eyetest
 from tests.scoring.test_table import animals, make_bench, make_run, request
 

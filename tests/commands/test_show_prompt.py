@@ -7,9 +7,7 @@ import msgspec
 import pytest
 
 from eyetest.benchmarks import BenchmarkWriter
-from eyetest.errors import InputError
 from eyetest.prompts import build
-from eyetest.prompts.conditions import read_conditions
 from eyetest.records import Choice, Condition, Item, Manifest, Prompt
 from tests.conftest import ROOT, png
 from tests.support.command import run
@@ -94,42 +92,3 @@ def test_examples_in_the_docs_run(folder: Path) -> None:
         done = run(*shlex.split(command), cwd=folder)
         assert done.stderr.strip() in docs, command
         assert done.returncode == (2 if done.stderr else 0)
-
-
-def test_all_combinations() -> None:
-    assert read_conditions(()) == ((Condition(),), [])
-    words = "no-image+cot+two-shot+template=3+order=-7+digits+likelihood+own-history"
-    (one,), _ = read_conditions(words)
-    assert one == Condition(
-        modality="no-image",
-        ask="cot",
-        shots="two",
-        template=3,
-        order=-7,
-        letters="digit",
-        method="likelihood",
-        history="own",
-    )
-    found, _ = read_conditions("image+all-templates, no-image+all-templates, image+template=2")
-    assert len(found) == len(set(found)) == 12
-    assert found[0] == Condition()
-    assert found[-1] == Condition(modality="no-image", template=5)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("ask=cott", "--condition: ask: no value 'cott'; did you mean \"cot\"?"),
-        ("letters=roman", "--condition: letters: no value 'roman'; known: digit, lower, upper"),
-        ("history=goldd", "--condition: history: no value 'goldd'; did you mean \"gold\"?"),
-        ("template=-1", "--condition: template: found '-1', expected a number from 0"),
-        ("order=1.5", "--condition: order: found '1.5', expected a whole number"),
-        (f"order={'9' * 30}", "expected a whole number"),
-        ("order=²", "expected a whole number"),
-        ("order=--7", "expected a whole number"),
-    ],
-)
-def test_wrong_words(words: str, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        read_conditions(words)
-    assert message in str(caught.value)

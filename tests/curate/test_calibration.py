@@ -5,9 +5,8 @@ import pytest
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from eyetest.curate import estimating
-from eyetest.curate.drawing import anchored, pps
-from eyetest.curate.estimating import Estimator, Missed, families, left_out
+from eyetest.curate import subsets
+from eyetest.curate.subsets import Estimator, Missed, anchored, families, left_out, pps
 from eyetest.measures.stats.item_analysis import ItemFit, fit
 
 Floats = NDArray[np.float64]
@@ -37,7 +36,7 @@ def test_nobody_is_estimated_by_its_own_answers_or_those_of_relatives(monkeypatc
         seen.append({numbers[np.ascontiguousarray(column).tobytes()] for column in np.asarray(responses).T})
         return fit(responses, tolerance)
 
-    monkeypatch.setattr(estimating, "fit", watched)
+    monkeypatch.setattr(subsets, "fit", watched)
     missed = left_out(scores, 10, kin)
     gone = [set(range(12)) - panel for panel in seen]
     assert sorted(model for fold in gone for model in fold) == list(range(12))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from eyetest.curate.drawing import Subset, anchored, inclusion, pps
+from eyetest.curate.subsets import Subset, anchored, inclusion, pps
 from eyetest.errors import InputError
 from eyetest.measures.stats.item_analysis import SCALE, ItemFit, choose_by_information, fit
 from tools.gallery.validation import at_random, stratified

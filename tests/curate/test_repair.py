@@ -1,4 +1,4 @@
-"""What can be mended is mended, and no gold is ever changed."""
+"""What can be repaired is repaired, and no gold is ever changed."""
 
 import tempfile
 from pathlib import Path
@@ -108,10 +108,10 @@ def test_no_gold_is_ever_changed(drawn: list[tuple[str, list[str], int]], seed: 
         if item.id not in after:
             assert any(r.item == item.id and r.change == "removed" for r in repairs)
             continue
-        mended = after[item.id]
-        assert [mended.choices[i] for i in mended.gold] == [item.choices[i] for i in item.gold]
+        repaired = after[item.id]
+        assert [repaired.choices[i] for i in repaired.gold] == [item.choices[i] for i in item.gold]
         remaining = list(item.choices)
-        for choice in mended.choices:
+        for choice in repaired.choices:
             remaining.remove(choice)
-        if mended.choices != item.choices:
+        if repaired.choices != item.choices:
             assert any(r.item == item.id for r in repairs)

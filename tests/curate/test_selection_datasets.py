@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyetest.curate.selection import Candidate, model_oriented, plain_name, user_oriented
+from eyetest.curate.selection import Candidate, only_with, plain_name, unseen
 from eyetest.errors import InputError
 from eyetest.records import ModelEntry
 
@@ -23,28 +23,29 @@ def trained(*names: str) -> ModelEntry:
 
 
 def test_all_tags_must_match_and_any_of_their_values() -> None:
-    assert user_oriented(ITEMS, {"dimension": ["CG", "FG"]}) == ("1", "2", "3")
-    assert user_oriented(ITEMS, {"dimension": ["CG", "FG"], "task": ["sport", "counting", "vqa"]}) == ("2", "3")
-    assert user_oriented(ITEMS, {"source": ["COCO", "OK-VQA"]}) == ("3", "4")
-    assert user_oriented(ITEMS, {}) == tuple("123456")
+    assert only_with(ITEMS, ["dimension=CG,FG"]) == ITEMS[:3]
+    assert only_with(ITEMS, ["dimension=CG,FG", "task=sport,counting,vqa"]) == ITEMS[1:3]
+    assert only_with(ITEMS, ["source=COCO, OK-VQA"]) == ITEMS[2:4]
+    assert only_with(ITEMS, []) == ITEMS
 
 
 def test_what_no_item_has_is_refused_with_the_nearest() -> None:
     with pytest.raises(InputError, match="no item has a tag 'dimensions'; did you mean \"dimension\""):
-        user_oriented(ITEMS, {"dimensions": ["CG"]})
+        only_with(ITEMS, ["dimensions=CG"])
     with pytest.raises(InputError, match="no item has the task 'count'; did you mean \"counting\""):
-        user_oriented(ITEMS, {"task": ["vqa", "count"]})
+        only_with(ITEMS, ["task=vqa,count"])
     with pytest.raises(InputError, match="no item has the source 'vqa_V2'; did you mean \"VQAv2\""):
-        user_oriented(ITEMS, {"source": ["vqa_V2"]})
+        only_with(ITEMS, ["source=vqa_V2"])
     with pytest.raises(InputError, match="no item has the dimension ''; known: CG, FG, VGR"):
-        user_oriented(ITEMS, {"dimension": [""]})
+        only_with(ITEMS, ["dimension=CG,"])
     with pytest.raises(InputError, match=r"no item has dimension 'CG' and source 'COCO' or 'VQAv2'$"):
-        user_oriented(ITEMS, {"dimension": ["CG"], "source": ["COCO", "VQAv2"]})
+        only_with(ITEMS, ["dimension=CG", "source=COCO,VQAv2"])
 
 
 def test_the_union_of_what_the_models_trained_on_is_left_out() -> None:
-    ids, notes = model_oriented(ITEMS, {"a": trained("vqa v2", "ok_vqa"), "b": trained("VQAV2"), "c": trained()})
-    assert ids == ("1", "2", "3", "6")
+    models = {"a": trained("vqa v2", "ok_vqa"), "b": trained("VQAV2"), "c": trained()}
+    kept, notes = unseen(ITEMS, models, "source")
+    assert [item.id for item in kept] == ["1", "2", "3", "6"]
     assert notes == [
         "1 item of OK-VQA left out: a trained on it",
         "1 item of VQAv2 left out: a, b trained on it",
@@ -54,8 +55,9 @@ def test_the_union_of_what_the_models_trained_on_is_left_out() -> None:
 
 
 def test_a_name_that_matches_no_dataset_is_told_with_one_like_it() -> None:
-    ids, notes = model_oriented(ITEMS, {"a": trained("VQA v2.0", "LLaVA-150k"), "b": trained("llava_150K")})
-    assert ids == tuple("123456")
+    models = {"a": trained("VQA v2.0", "LLaVA-150k"), "b": trained("llava_150K")}
+    kept, notes = unseen(ITEMS, models, "source")
+    assert kept == ITEMS
     assert notes[:2] == [
         "a trained on VQA v2.0, which is not in this benchmark (nearest: VQAv2)",
         "a, b trained on LLaVA-150k, which is not in this benchmark",
@@ -64,11 +66,11 @@ def test_a_name_that_matches_no_dataset_is_told_with_one_like_it() -> None:
 
 def test_everything_may_be_left_out_and_another_tag_may_name_the_dataset() -> None:
     items = [Candidate("1", {"corpus": "coco"}), Candidate("2", {"corpus": "COCO"})]
-    ids, notes = model_oriented(items, {"a": trained("Coco")}, tag="corpus")
-    assert ids == ()
+    kept, notes = unseen(items, {"a": trained("Coco")}, "corpus")
+    assert kept == []
     assert [note.split(" left out")[0] for note in notes] == ["1 item of COCO", "1 item of coco"]
     with pytest.raises(InputError, match="no item has a tag 'source'"):
-        model_oriented(items, {"a": trained("Coco")})
+        unseen(items, {"a": trained("Coco")}, "source")
 
 
 @given(st.lists(st.sampled_from(["ok", "VQA", "v2", "Coco", "é"]), min_size=1, max_size=4), st.data())

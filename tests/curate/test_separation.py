@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from eyetest.curate.separation import FEWEST_MODELS, separation, told
+from eyetest.curate.subsets import FEWEST_MODELS, separation, separation_notes
 from eyetest.measures.stats.item_analysis import ItemFit, choose_by_information
 
 Floats = NDArray[np.float64]
@@ -29,8 +29,13 @@ def test_telling_items_tell_more_pairs_apart_and_rightly() -> None:
     assert (chosen.rightly or 0) > 0.95
     assert (chosen.tau or 0) > (random.tau or 0)
     assert (chosen.tau_stronger or 0) < (chosen.tau or 0), "the strongest third differs less than a third at random"
-    assert f"τ with the held-out items is {chosen.tau:.2f} (random items: {random.tau:.2f})" in told(tried)[1]
-    assert f"{chosen.tau_stronger:.2f} ({random.tau_stronger:.2f}) for the strongest third" in told(tried)[1]
+    assert (
+        f"τ with the held-out items is {chosen.tau:.2f} (random items: {random.tau:.2f})"
+        in separation_notes(tried)[1]
+    )
+    assert (
+        f"{chosen.tau_stronger:.2f} ({random.tau_stronger:.2f}) for the strongest third" in separation_notes(tried)[1]
+    )
 
 
 def test_what_separates_weak_models_says_nothing_of_stronger_ones() -> None:
@@ -67,7 +72,7 @@ def test_too_few_models_or_items_are_not_tried() -> None:
     answers = _answers(np.linspace(-2, 2, FEWEST_MODELS), np.ones(40), 3)
     assert separation(answers[:, 1:], 0.5, _by_information) == {}
     assert separation(answers[:19], 0.5, _by_information) == {}
-    assert told({})[0].startswith("too few items")
+    assert separation_notes({})[0].startswith("too few items")
     again = [separation(answers, 0.5, _by_information, seed) for seed in (5, 5, 6)]
     assert again[0] == again[1] != again[2]
 

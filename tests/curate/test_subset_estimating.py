@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from scipy import integrate
 from scipy.special import expit
 
-from eyetest.curate.drawing import pps
-from eyetest.curate.estimating import Estimated, Estimator, cautions
+from eyetest.curate.subsets import Estimated, Estimator, cautions, pps
 from eyetest.errors import InputError
 from eyetest.measures.stats.item_analysis import SCALE, ItemFit, fit
 from tools.gallery.validation import at_random

@@ -12,10 +12,9 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from eyetest.curate.drawing import pps
-from eyetest.curate.estimating import Estimator
-from eyetest.measures.stats.correlation import kendall
+from eyetest.curate.subsets import Estimator, pps
 from eyetest.measures.stats.item_analysis import fit
+from eyetest.measures.stats.ranking import kendall
 from tests.measures.test_subsets_real import ai2d as ai2d
 from tools.gallery.validation import SplitPlan, at_random, validate
 

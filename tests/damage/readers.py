@@ -2,7 +2,7 @@
 
     python -m tests.damage.readers SUBJECT FOLDER FIRST LAST
 
-damages one file of FOLDER in one way for each number, reads it, and mends it again. It ends with 0 if nothing but
+damages one file of FOLDER in one way for each number, reads it, and repairs it again. It ends with 0 if nothing but
 errors made on purpose came out of it, and nothing untrue; a test runs it in processes of its own, which may crash.
 """
 
@@ -22,8 +22,15 @@ from eyetest.errors import DamagedWarning, EyetestError
 from eyetest.records import Asked, Choice, Item, Manifest, Response, RunStep, Score, columns
 from eyetest.results.scores import score_run
 from eyetest.runs import Journal, Run, RunWriter, read_responses, responses_table
-from eyetest.runs.plan import plan_rows, plan_table, scan_table
-from eyetest.runs.stored import answers_frame, one_line_if_damaged, responses_frame, stored_errors
+from eyetest.runs.stored import (
+    answers_frame,
+    one_line_if_damaged,
+    plan_rows,
+    plan_table,
+    responses_frame,
+    scan_table,
+    stored_errors,
+)
 from eyetest.scoring import Scorer
 from tests.conftest import png
 from tests.damage.mutating import damaged
@@ -124,7 +131,7 @@ class Answers:
     def read(self, folder: Path) -> object:
         run = folder / "r"
         found = list(read_responses(run))
-        assert len(stored_errors(run).requests) == len({row.request for row in found}) == len(responses_table(run))
+        assert len(stored_errors(run)) == len({row.request for row in found}) == len(responses_table(run))
         with one_line_if_damaged(run):
             assert answers_frame(run).collect().height <= len(found)
             assert responses_frame(run).collect().height == len({row.request for row in found})

@@ -8,9 +8,8 @@ from scipy import stats
 
 from eyetest.errors import InputError
 from eyetest.filters import FILTERS, FilterInput, Seat
-from eyetest.filters.clusters import clusterings
-from eyetest.filters.decoys import KnownItems
-from eyetest.measures.stats.beliefs import favourites
+from eyetest.filters.decoys import KnownItems, clusterings
+from eyetest.measures.stats.chance import favourites
 from eyetest.recipes.loading import map_tags, refuse_missing_tags
 from eyetest.records import ImageRef, Item, Recipe, Verdict
 from tests.filters.said import item, stage
@@ -143,7 +142,7 @@ def estimate(drawn: Drawn, options: int, shared: dict[str, Ints]) -> KnownItems:
     """How many items the panel seems to know."""
     counts = np.stack([(drawn.chosen == option).sum(axis=2) for option in range(options)], axis=2)
     favoured = favourites(counts, np.full(len(counts), options))
-    return KnownItems.of(favoured, favoured.option == 0, np.full(len(counts), 1 / options), shared, 40)
+    return KnownItems.of(favoured, favoured.option == 0, np.full(len(counts), 1 / options), shared)
 
 
 @pytest.mark.science

@@ -10,8 +10,7 @@ import polars as pl
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.filters import FILTERS, Evidence, Seat
-from eyetest.filters.base import FilterInput
+from eyetest.filters import FILTERS, Evidence, FilterInput, Seat
 from eyetest.records import Item
 from tests.filters.said import item, stage
 

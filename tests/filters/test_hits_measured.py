@@ -57,7 +57,7 @@ def test_blind_hits(panel: Results) -> None:
         return
     rule = stage(filter="blind-majority", keep={"hits": {"op": "<=", "value": 2}}, answers=MOST, full_counts=True)
     verdicts = judged(rule, kept, 3)
-    table = measured("blind-hits", kept)
+    table = measured("no-image-hits", kept)
     counts = {hits: sum(verdicts[name].hits == hits for name in whole) for hits in range(len(MODELS) + 1)}
     assert dict(zip(table["hits"], table["items"], strict=True)) == counts
 

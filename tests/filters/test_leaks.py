@@ -8,7 +8,7 @@ import pytest
 from eyetest.errors import InputError
 from eyetest.filters import FILTERS, FilterInput, Seat
 from eyetest.records import Verdict
-from tests.filters.said import KINDS, Table, evidence, item, judged, stage, told
+from tests.filters.said import Table, evidence, item, judged, stage, told
 from tests.filters.simulated import Bools, Drawn, Taste, coins, own_tastes, shared_tastes
 
 RULE = stage(filter="leaks", rate=0.05)
@@ -119,12 +119,6 @@ def test_a_model_without_its_language_models_answer_goes_to_people() -> None:
     three = [Seat("m0", "m1"), Seat("m1"), Seat("m2")]
     enough = stage(filter="leaks", min_answers=1)
     assert judged(enough, evidence({"q": [[1], ["failed"], [1]]}), seats=three)["q"].verdict == "keep"
-
-
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "failed"])
-def test_what_is_no_plain_answer_is_counted(kind: str) -> None:
-    row = judged(RULE, evidence({"q": [[kind], [1]]}), seats=PAIR)["q"]
-    assert (row.verdict, told(row)["not_plain"]) == ("keep", {kind: 1})
 
 
 def test_there_has_to_be_a_choice_that_is_known() -> None:

@@ -6,7 +6,6 @@ import msgspec
 import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.errors import InputError
 from eyetest.filters import FILTERS, Evidence, FilterInput
 from eyetest.records import Choice, Item, Manifest
 from tests.filters.said import stage
@@ -23,7 +22,7 @@ def bench(tmp_path: Path) -> Benchmark:
 
 
 def judge(bench: Benchmark, **fields: object) -> dict[str, tuple[str, str]]:
-    case = FilterInput(stage(filter="probe", **fields), list(bench), Evidence.nothing(), benchmark=bench)
+    case = FilterInput(stage(filter="probe", **fields), list(bench), Evidence(), benchmark=bench)
     rows = list(FILTERS["probe"].judge(case))
     for row in rows:
         assert not row.evidence or isinstance(msgspec.json.decode(row.evidence), dict)
@@ -53,8 +52,3 @@ def test_a_probe_that_cannot_look_says_so_and_drops_nothing(bench: Benchmark) ->
 def test_the_stage_may_say_what_becomes_of_them(bench: Benchmark) -> None:
     assert judge(bench, probe="malformed", then="drop")["q3"][0] == "drop"
     assert judge(bench, probe="malformed", then="review")["q3"][0] == "review"
-
-
-def test_a_stage_that_names_no_probe_is_refused(bench: Benchmark) -> None:
-    with pytest.raises(InputError, match="which probe"):
-        FILTERS["probe"].rule(stage(filter="probe"), 0, 0, 0)

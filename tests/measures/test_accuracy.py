@@ -123,11 +123,11 @@ def test_missing_is_of_each_benchmark_by_itself() -> None:
 def test_a_group_of_which_an_item_was_never_asked_is_missing() -> None:
     known = [{"item": f"{pair}{side}", "group": pair} for pair in "vwxyz" for side in "12"]
     said = {"v1": 1, "v2": 1, "w1": 1, "x1": 0, "y1": 1, "y2": None}
-    measured = MEASURES["group-accuracy"].measure(
+    measured = MEASURES["circular"].measure(
         results([{"item": item, "score": score} for item, score in said.items()], known), Settings()
     )
     [row] = measured.table.to_dicts()
-    assert (row["accuracy"], row["n"], row["missing"]) == (0.5, 2, 3), "v is right, x is wrong; w, y and z are open"
+    assert (row["circular"], row["n"], row["undecided"]) == (0.5, 2, 2), "v is right, x is wrong; w and y are open"
 
 
 def test_protocols_are_apart_and_tests_are_averaged_within_their_item() -> None:
@@ -198,9 +198,9 @@ def test_a_series_without_any_score_is_undefined() -> None:
 
 def test_a_group_is_right_as_a_whole() -> None:
     items = [{"item": str(i), "group": "pq"[i // 2], "cluster": "pq"[i // 2]} for i in range(4)]
-    found = rows(grid({"a": [1, 1, 1, 0]}, [*items, {"item": "4"}]), name="group-accuracy")
-    assert (found[0]["accuracy"], found[0]["n"]) == (0.5, 2)
-    failed = rows(grid({"a": [1, None, None, 0]}, items), name="group-accuracy")
-    assert [failed[0][name] for name in ("accuracy", "n", "missing")] == [0.0, 1, 1]
+    found = rows(grid({"a": [1, 1, 1, 0]}, [*items, {"item": "4"}]), name="circular")
+    assert (found[0]["circular"], found[0]["n"]) == (0.5, 2)
+    failed = rows(grid({"a": [1, None, None, 0]}, items), name="circular")
+    assert [failed[0][name] for name in ("circular", "n", "undecided")] == [0.0, 1, 1]
     with pytest.raises(NotMeasurable, match="group"):
-        rows(grid({"a": [1]}, [{"item": "0"}]), name="group-accuracy")
+        rows(grid({"a": [1]}, [{"item": "0"}]), name="circular")

@@ -4,7 +4,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from eyetest.errors import InputError
 from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
-from eyetest.measures.agreement import agreement, decisions_agreement
+from eyetest.measures.choices import agreement, decisions_agreement
 from tests.measures.tables import results
 
 FAST = Settings(resamples=200)

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
-from eyetest.measures.stats.regression import slope_within
+from eyetest.measures.stats.ranking import slope_within
 from tests.measures.tables import results
 
 ITEMS = [

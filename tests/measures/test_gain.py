@@ -10,7 +10,7 @@ from eyetest.measures.stats.intervals import percentiles, resampled_means
 from eyetest.records import ModelEntry
 from tests.measures.tables import results
 
-OWN = {"sighted": "image", "blind": "no-image"}
+OWN = {"with_image": "image", "no_image": "no-image"}
 MODELS = {"eye": ModelEntry(spec="scripted:a", base="text"), "orphan": ModelEntry(spec="scripted:a")}
 
 
@@ -35,8 +35,8 @@ def test_one_model_and_its_language_model() -> None:
     )
     row = rows(found)[0]
     assert (row["model"], row["gain"], row["leakage"], row["unclipped"], row["n"]) == ("eye", 0.5, 0.0, -0.25, 4)
-    assert (row["sighted"], row["blind"], row["base"]) == (0.75, 0.25, 0.5)
-    assert (row["sighted_by"], row["blind_by"], row["base_by"]) == (
+    assert (row["with_image"], row["no_image"], row["base"]) == (0.75, 0.25, 0.5)
+    assert (row["with_image_by"], row["no_image_by"], row["base_by"]) == (
         "image direct",
         "no-image direct",
         "no-image direct",
@@ -48,7 +48,7 @@ def test_one_model_and_its_language_model() -> None:
 def test_only_items_with_both_scores_count() -> None:
     found = results(asked("eye", "image", [1, 1, None, 0]) + asked("eye", "no-image", [0, None, 0, 0]), models=MODELS)
     row = rows(found)[0]
-    assert (row["gain"], row["sighted"], row["n"], row["leakage"]) == (0.5, 0.5, 2, None)
+    assert (row["gain"], row["with_image"], row["n"], row["leakage"]) == (0.5, 0.5, 2, None)
 
 
 def test_the_interval_is_that_of_paired_resamples() -> None:
@@ -76,9 +76,13 @@ def test_each_protocol_is_measured_with_its_own_and_a_base_of_another_is_named()
         + asked("text", "no-image", [0, 0], shots="two"),
         models=MODELS,
     )
-    direct, cot = sorted(rows(found)[:2], key=lambda row: row["gain"] + (row["blind"] or 0))
-    assert (direct["sighted_by"], direct["gain"], direct["base_by"]) == ("image direct", 0.5, "no-image direct two")
-    assert (cot["sighted_by"], cot["blind_by"], cot["unclipped"]) == ("image cot", "no-image cot", 0.5)
+    direct, cot = sorted(rows(found)[:2], key=lambda row: row["gain"] + (row["no_image"] or 0))
+    assert (direct["with_image_by"], direct["gain"], direct["base_by"]) == (
+        "image direct",
+        0.5,
+        "no-image direct two",
+    )
+    assert (cot["with_image_by"], cot["no_image_by"], cot["unclipped"]) == ("image cot", "no-image cot", 0.5)
 
 
 def test_averages_over_models_and_over_benchmarks() -> None:
@@ -138,7 +142,7 @@ def test_items_without_the_tag_are_a_part_of_no_name() -> None:
     assert [row["tag.core"] for row in rows(found, by=("core",))] == [None, "p", ""]
 
 
-ANY = {"sighted": "image", "blind": "any"}
+ANY = {"with_image": "image", "no_image": "any"}
 
 
 def any_way(found: Results) -> Measured:
@@ -154,7 +158,7 @@ def test_whatever_way_it_was_asked_without_the_image_is_blind(modality: str) -> 
         models=MODELS,
     )
     [row] = any_way(found).table.to_dicts()
-    assert (row["gain"], row["unclipped"], row["blind_by"], row["base_by"]) == (
+    assert (row["gain"], row["unclipped"], row["no_image_by"], row["base_by"]) == (
         0.5,
         -0.25,
         f"{modality} direct",
@@ -175,20 +179,20 @@ def test_of_several_ways_the_higher_score_counts_and_that_is_said() -> None:
     )
     measured = any_way(found)
     eye, orphan = measured.table.to_dicts()[:2]
-    assert (eye["gain"], eye["blind_by"]) == (pytest.approx(0.4), "no-image-guess direct")
+    assert (eye["gain"], eye["no_image_by"]) == (pytest.approx(0.4), "no-image-guess direct")
     assert (eye["base"], eye["base_by"]) == (0.0, "no-image-guess direct"), (
         "its language model is held to the same words"
     )
-    assert orphan["blind_by"] == "no-image direct"
+    assert orphan["no_image_by"] == "no-image direct"
     [named] = [row for row in rows(found) if row["model"] == "eye"]
-    assert (named["gain"], named["blind_by"]) == (pytest.approx(0.8), "no-image direct")
+    assert (named["gain"], named["no_image_by"]) == (pytest.approx(0.8), "no-image direct")
 
 
 def test_few_items_are_no_rival_to_many() -> None:
     some: list[float | None] = [1.0, *[None] * 9]
     found = results(asked("eye", "image", [1] * 10) + asked("eye", "gray", some) + asked("eye", "no-image", [0] * 10))
     [row] = any_way(found).table.to_dicts()
-    assert (row["blind_by"], row["n"]) == ("no-image direct", 10)
+    assert (row["no_image_by"], row["n"]) == ("no-image direct", 10)
 
 
 def test_a_language_model_that_was_asked_otherwise_is_told() -> None:
@@ -199,7 +203,7 @@ def test_a_language_model_that_was_asked_otherwise_is_told() -> None:
     )
     measured = any_way(found)
     [row] = measured.table.to_dicts()
-    assert (row["unclipped"], row["blind_by"], row["base_by"]) == (0.5, "gray direct", "no-image direct")
+    assert (row["unclipped"], row["no_image_by"], row["base_by"]) == (0.5, "gray direct", "no-image direct")
     assert "leakage of eye: asked gray, its language model text no-image" in measured.notes
 
 

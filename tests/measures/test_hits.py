@@ -1,4 +1,4 @@
-"""Blind hits: by chance, by most inspectors, by models whose language model misses."""
+"""Hits without the image: by chance, by most inspectors, by models whose language model misses."""
 
 import polars as pl
 import pytest
@@ -13,7 +13,7 @@ INSPECTORS = {str(k): [1, float(k < 6), float(k < 5), 0] for k in range(8)}
 
 
 def test_items_by_number_of_hits_beside_chance() -> None:
-    table = measure("blind-hits", grid(INSPECTORS, ITEMS, modality="no-image")).table
+    table = measure("no-image-hits", grid(INSPECTORS, ITEMS, modality="no-image")).table
     assert dict(zip(table["hits"], table["items"], strict=True)) == {0: 1, 5: 1, 6: 1, 8: 1} | dict.fromkeys(
         (1, 2, 3, 4, 7), 0
     )
@@ -21,7 +21,7 @@ def test_items_by_number_of_hits_beside_chance() -> None:
 
 
 def test_abnormal_is_six_of_eight() -> None:
-    table = measure("blind-hits", grid(INSPECTORS, ITEMS, modality="no-image")).table
+    table = measure("no-image-hits", grid(INSPECTORS, ITEMS, modality="no-image")).table
     row = table.row(6, named=True)
     assert (row["hits"], row["at_least"], len(table) - 1) == (6, 0.5, 8)
     assert row["at_least_low"] < 0.5 < row["at_least_high"]
@@ -30,19 +30,19 @@ def test_abnormal_is_six_of_eight() -> None:
 
 
 def test_without_options_chance_is_not_known() -> None:
-    row = measure("blind-hits", grid(INSPECTORS, modality="no-image")).table.row(6, named=True)
+    row = measure("no-image-hits", grid(INSPECTORS, modality="no-image")).table.row(6, named=True)
     assert (row["at_least"], row["by_chance"], row["at_least_by_chance"]) == (0.5, None, None)
 
 
-def test_only_blind_answers_are_hits_and_a_test_more_than_half_right_is_one() -> None:
+def test_only_answers_without_the_image_are_hits_and_a_test_more_than_half_right_is_one() -> None:
     with pytest.raises(NotMeasurable, match="modality no-image"):
-        measure("blind-hits", grid(INSPECTORS, ITEMS))
+        measure("no-image-hits", grid(INSPECTORS, ITEMS))
     samples = [
         {"item": item, "modality": "no-image", "sample": sample, "score": float(sample < right)}
         for item, right in (("0", 6), ("1", 5))
         for sample in range(10)
     ]
-    table = measure("blind-hits", results(samples, ITEMS)).table
+    table = measure("no-image-hits", results(samples, ITEMS)).table
     assert table["items"].to_list() == [1, 1]
 
 
@@ -51,12 +51,13 @@ def test_a_leak_hit_needs_a_language_model_that_misses() -> None:
     found = grid(
         {"a": [1, 1, 0], "b": [1, 1, 0], "c": [1, 0, 0], "text": [0, 1, 0], "d": [1, 1, 1]}, modality="no-image"
     )
-    measured = measure("leak-hits", Results(found.scores, found.items, models))
+    measured = measure("no-image-hits", Results(found.scores, found.items, models), over="items")
     told = [(row["item"], row["leak_hits"], row["pairs"]) for row in measured.table.to_dicts()]
     assert told == [("0", 3, 3), ("1", 0, 3), ("2", 0, 3)]
     assert measured.notes == ("1 item of 3 leaked to more than half of the pairs",)
-    with pytest.raises(NotMeasurable, match="language model"):
-        measure("leak-hits", found)
+    alone = measure("no-image-hits", found, over="items")
+    assert alone.table.columns == ["benchmark", "item", "hits", "asked"]
+    assert alone.notes[0].startswith("leaks: not measured (no model and its language model")
 
 
 def test_chance_has_to_hit_more_than_half_of_the_tests() -> None:
@@ -66,7 +67,7 @@ def test_chance_has_to_hit_more_than_half_of_the_tests() -> None:
         for model, samples in (("a", 5), ("b", 2), ("c", 1))
         for sample in range(samples)
     ]
-    table = measure("blind-hits", results(asked, ITEMS)).table
+    table = measure("no-image-hits", results(asked, ITEMS)).table
     a, b, c = stats.binom.sf(2, 5, 0.25), 0.25**2, 0.25
     assert table["by_chance"][0] == pytest.approx((1 - a) * (1 - b) * (1 - c))
     assert table["by_chance"][3] == pytest.approx(a * b * c)
@@ -76,7 +77,7 @@ def test_chance_has_to_hit_more_than_half_of_the_tests() -> None:
 def test_hits_by_tag_and_items_with_fewer_inspectors() -> None:
     items = [item | {"tag.half": "qqpp"[i]} for i, item in enumerate(ITEMS)]
     some = grid({"a": [1, 1, 0, 0], "b": [1, 0, 0, None]}, items, modality="no-image")
-    found = MEASURES["blind-hits"].measure(some, Settings(by=("half",), own={"blind": "no-image"}))
+    found = MEASURES["no-image-hits"].measure(some, Settings(by=("half",), own={"no_image": "no-image"}))
     assert found.table.select("tag.half", "hits", "items").rows() == [
         ("p", 0, 2),
         ("p", 1, 0),
@@ -86,18 +87,18 @@ def test_hits_by_tag_and_items_with_fewer_inspectors() -> None:
         ("q", 2, 1),
     ]
     assert found.notes == ("1 item with answers of fewer inspectors than others",)
-    with pytest.raises(NotMeasurable, match="leak-hits: it has no rows by tag"):
-        MEASURES["leak-hits"].measure(some, Settings(by=("half",), own={"blind": "no-image"}))
+    with pytest.raises(NotMeasurable, match="rows are items already"):
+        MEASURES["no-image-hits"].measure(some, Settings(by=("half",), own={"over": "items"}))
 
 
 def test_an_inspector_who_was_asked_in_two_ways_is_one_inspector() -> None:
     both = grid({"a": [1, 0, 0, 0], "b": [0, 0, 0, 0]}, ITEMS, modality="no-image")
     told = grid({"a": [1, 1, 0, 0]}, ITEMS, modality="no-image-guess")
     found = Results(pl.concat([both.scores, told.scores]), both.items)
-    measured = measure("blind-hits", found)
+    measured = measure("no-image-hits", found)
     assert dict(zip(measured.table["hits"], measured.table["items"], strict=True)) == {0: 2, 1: 2, 2: 0}
     assert "the higher score counts, no-image-guess 1" in measured.notes[0]
-    named = measure("blind-hits", found, blind="no-image").table
+    named = measure("no-image-hits", found, no_image="no-image").table
     assert dict(zip(named["hits"], named["items"], strict=True)) == {0: 3, 1: 1, 2: 0}
 
 
@@ -108,10 +109,12 @@ def test_a_leak_is_held_against_the_same_words_where_these_were_said() -> None:
         grid({model: [float(s) for s in scores]}, modality=modality) for (model, modality), scores in rows.items()
     ]
     models = {"a": ModelEntry(spec="scripted:a", base="text")}
-    table = measure("leak-hits", Results(pl.concat([p.scores for p in parts]), parts[0].items, models)).table
+    table = measure(
+        "no-image-hits", Results(pl.concat([p.scores for p in parts]), parts[0].items, models), over="items"
+    ).table
     assert {row["item"]: row["leak_hits"] for row in table.to_dicts()} == {"0": 1, "1": 0}
     silent = Results(pl.concat([parts[0].scores, parts[1].scores]), parts[0].items, models)
-    assert measure("leak-hits", silent).table["leak_hits"].sum() == 2
+    assert measure("no-image-hits", silent, over="items").table["leak_hits"].sum() == 2
 
 
 def test_a_model_asked_without_and_with_examples_is_one_inspector() -> None:
@@ -120,8 +123,8 @@ def test_a_model_asked_without_and_with_examples_is_one_inspector() -> None:
         grid({name: [float(s) for s in scores] for name, scores in INSPECTORS.items()}, ITEMS, modality="no-image"),
         grid({name: [0.0] * 4 for name in INSPECTORS}, ITEMS, modality="no-image", shots="two"),
     ]
-    measured = measure("blind-hits", Results(pl.concat([part.scores for part in parts]), parts[0].items))
-    alone = measure("blind-hits", parts[0])
+    measured = measure("no-image-hits", Results(pl.concat([part.scores for part in parts]), parts[0].items))
+    alone = measure("no-image-hits", parts[0])
     assert measured.table.equals(alone.table)
     assert measured.notes == (
         "asked without the image in several ways (no-image none, no-image two): the higher score counts, "
@@ -132,5 +135,7 @@ def test_a_model_asked_without_and_with_examples_is_one_inspector() -> None:
 def test_a_model_and_its_language_model_are_one_pair_however_often_they_were_asked() -> None:
     models = {"a": ModelEntry(spec="scripted:a", base="text")}
     parts = [grid({"a": [1, 1, 0], "text": [0, 1, 0]}, modality="no-image", shots=shots) for shots in ("none", "two")]
-    table = measure("leak-hits", Results(pl.concat([p.scores for p in parts]), parts[0].items, models)).table
+    table = measure(
+        "no-image-hits", Results(pl.concat([p.scores for p in parts]), parts[0].items, models), over="items"
+    ).table
     assert table.select("item", "leak_hits", "pairs").rows() == [("0", 1, 1), ("1", 0, 1), ("2", 0, 1)]

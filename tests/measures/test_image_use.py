@@ -53,10 +53,10 @@ def test_items_whose_image_nobody_uses_come_first() -> None:
     first, second, _ = told.iter_rows(named=True)
     assert first["most_moved"] == pytest.approx(0, abs=1e-12)
     assert first["gold_pmi"] == pytest.approx(math.log(0.1))
-    assert (first["sighted"], first["blind"], first["n"]) == (0, 0, 2)
+    assert (first["with_image"], first["no_image"], first["n"]) == (0, 0, 2)
     assert second["most_moved"] == pytest.approx(0.5)
     assert second["moved"] == pytest.approx((0.5 + 0.1) / 2)
-    assert (second["sighted"], second["blind"], second["helped"], second["hurt"]) == (1.0, 0.5, 0.5, 0)
+    assert (second["with_image"], second["no_image"], second["helped"], second["hurt"]) == (1.0, 0.5, 0.5, 0)
 
 
 def test_a_model_that_finds_everything_likelier_and_knows_nothing_has_no_lead() -> None:
@@ -90,7 +90,7 @@ def test_a_grey_image_is_the_floor_where_one_was_shown() -> None:
     assert row["moved"] == pytest.approx((0.5 + 0.6) / 2)
     assert row["moved_by_grey"] == pytest.approx(0.1)
     assert "moved_by_grey" not in measured(weighed(SEEN, ITEMS)).table.columns
-    shown = measured(weighed([*SEEN, grey], ITEMS), sighted="gray").table.row(0, named=True)
+    shown = measured(weighed([*SEEN, grey], ITEMS), with_image="gray").table.row(0, named=True)
     assert shown["moved"] == pytest.approx(0.1)
 
 
@@ -116,7 +116,7 @@ def test_items_without_a_image_and_what_to_ask() -> None:
     with pytest.raises(NotMeasurable, match=r"with and without the image.*image,no-image"):
         measured(weighed(SEEN[:1], ITEMS))
     with pytest.raises(NotMeasurable, match="image,gray"):
-        measured(weighed(SEEN, ITEMS), blind="gray")
+        measured(weighed(SEEN, ITEMS), no_image="gray")
     with pytest.raises(InputError, match="share from 0 to 1"):
         measured(weighed(SEEN, ITEMS), least=1.5)
 

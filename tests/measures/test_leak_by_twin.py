@@ -89,7 +89,7 @@ def test_whoever_knows_it_by_heart_gives_the_old_gold(table: dict[str, Row], mod
     assert row["p_adjusted"] < 0.05
     assert row["old_gold"] > row["new_gold"]
     assert row["drop"] > 0
-    assert row["leak"] == pytest.approx(row["by_heart"] - row["by_chance"])
+    assert row["leak"] == pytest.approx(row["memorized"] - row["by_chance"])
 
 
 def test_the_leak_is_zero_on_average_and_its_interval_holds_whoever_looks() -> None:
@@ -146,7 +146,7 @@ def test_a_failed_twin_leaves_the_others_to_count() -> None:
     ]
     said.append({"item": "1-v", "outcome": "failed"})
     row = measured(said, rows)["m"]
-    assert row["by_heart"] == pytest.approx((0.5**2 + 0) / 2)
+    assert row["memorized"] == pytest.approx((0.5**2 + 0) / 2)
     assert row["by_chance"] == pytest.approx((0 + 1) / 2)
     assert row["old_gold"] == pytest.approx((0.5 + 0) / 2)
     assert row["new_gold"] == pytest.approx((0 + 1) / 2)

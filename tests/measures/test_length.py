@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from eyetest.measures import MEASURES, NotMeasurable, Settings
-from eyetest.measures.length import split_sentences
+from eyetest.measures.replies import split_sentences
 from tests.measures.tables import results
 
 

@@ -5,13 +5,13 @@ import pytest
 from eyetest.errors import InputError
 from eyetest.measures import MEASURES, NotMeasurable, Settings
 from eyetest.measures.results import own_settings
-from tests.measures.tables import both, grid, results
+from tests.measures.tables import both, results
 
-MEASURE = MEASURES["flips"]
+MEASURE = MEASURES["linked"]
 
 
 def settings(start: str = "ask=direct", end: str = "ask=cot", **own: Any) -> Settings:
-    return Settings(own={"from": start, "to": end, **own})
+    return Settings(own={"from": start, "to": end, "over": "items", **own})
 
 
 def test_items_to_read() -> None:
@@ -51,39 +51,14 @@ def test_what_counts_as_right() -> None:
 
 def test_nothing_in_common() -> None:
     rows = [{"item": "1", "score": 1.0}, {"item": "2", "score": 1.0, "ask": "cot"}]
-    with pytest.raises(NotMeasurable, match="flips: the two settings have no item in common"):
+    with pytest.raises(NotMeasurable, match="linked: the two settings have no item in common"):
         MEASURE.measure(results(rows), settings())
-
-
-def test_items_that_only_one_of_two_models_has_right() -> None:
-    of = grid({"a": [1, 1, 0, 0, None, 1], "b": [0, 1, 1, 0, 1, 0], "c": [1, 1, 1, 1, 1, 1]})
-    measured = MEASURE.measure(of, Settings(own={"models": "a,b"})).table
-    assert measured.columns == ["a", "b", "only", "item", "a_score", "b_score", "flips", "n"]
-    assert measured.rows() == [
-        ("a", "b", "a", "0", 1, 0, 2, 5),
-        ("a", "b", "a", "5", 1, 0, 2, 5),
-        ("a", "b", "b", "2", 0, 1, 1, 5),
-    ]
-    every = MEASURE.measure(of, Settings(own={"models": ["c", "a", "b"]})).table
-    assert every.select("a", "b").unique(maintain_order=True).rows() == [("c", "a"), ("c", "b"), ("a", "b")]
-    cut = MEASURE.measure(of, Settings(own={"models": "a,b", "right": 2})).table
-    assert not len(cut)
-
-
-def test_models_are_held_against_each_other_under_one_protocol() -> None:
-    of = both({"a": [1, 0], "b": [0, 0]}, {"a": [0, 1], "b": [1, 1]})
-    table = MEASURE.measure(of, Settings(own={"models": "a,b"})).table
-    assert table.select("ask", "only", "item").rows() == [("cot", "b", "0"), ("direct", "a", "0")]
-    with pytest.raises(InputError, match="either from and to, or models"):
-        MEASURE.measure(of, settings(models="a,b"))
-    with pytest.raises(InputError, match="no scores of model 'z'"):
-        MEASURE.measure(of, Settings(own={"models": "a,z"}))
 
 
 def test_over_models_counts_who_lost_an_item() -> None:
     of = both({"a": [1, 1, 0], "b": [1, 0, 1]}, {"a": [0, 0, 1], "b": [0, 0, 1]})
     own = {"from": "ask=direct", "to": "ask=cot", "over": "models", "right": 0.5}
-    table = MEASURES["flips"].measure(of, Settings(own=own)).table
+    table = MEASURES["linked"].measure(of, Settings(own=own)).table
     assert table.rows() == [("0", 2, 0, 2, "a, b"), ("1", 1, 0, 2, "a"), ("2", 0, 1, 2, "")]
-    with pytest.raises(InputError, match="expected models"):
-        MEASURES["flips"].measure(of, Settings(own=own | {"over": "items"}))
+    with pytest.raises(InputError, match="expected items, models or no-image"):
+        MEASURES["linked"].measure(of, Settings(own=own | {"over": "rows"}))

@@ -2,8 +2,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from eyetest.measures.means import mean_columns
 from eyetest.measures.stats.intervals import mean
+from eyetest.measures.tables import mean_columns
 
 
 def test_each_column_as_if_it_were_alone() -> None:

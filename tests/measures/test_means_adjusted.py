@@ -6,10 +6,10 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from eyetest.measures import MEASURES, Results, Settings
-from eyetest.measures.means import with_adjusted
 from eyetest.measures.results import own_settings
+from eyetest.measures.tables import with_adjusted
 from eyetest.reports.figures import FIGURES
-from eyetest.reports.material import Material
+from eyetest.reports.report import Material
 from tests.measures.tables import results
 
 

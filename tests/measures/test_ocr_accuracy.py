@@ -69,5 +69,5 @@ def test_the_score_may_be_that_of_other_answers() -> None:
 
 def test_without_transcripts_it_says_what_to_ask() -> None:
     of = made({"a": [0.5, 0.6]}, {"a": [1.0, 0.0]})
-    with pytest.raises(NotMeasurable, match="nobody was asked for a transcript"):
+    with pytest.raises(NotMeasurable, match="no model was asked for a transcript"):
         measured(replace(of, replies=of.replies.filter(pl.lit(False))))

@@ -8,7 +8,7 @@ import pytest
 
 from eyetest.errors import InputError
 from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
-from eyetest.records.order import REVERSED, order_of
+from eyetest.records.tables import REVERSED, order_of
 from tests.measures.tables import choice_items, weighed
 
 

@@ -8,8 +8,7 @@ import polars as pl
 import pytest
 
 from eyetest.measures import MEASURES, Results, Settings
-from eyetest.measures.stats.correlation import pearson
-from eyetest.measures.stats.ranking import gini, rank_shifts, ranks, standard_deviation
+from eyetest.measures.stats.ranking import gini, pearson, rank_shifts, ranks, standard_deviation
 from tests.measures.tables import results
 
 SERIES = {

@@ -34,7 +34,7 @@ def test_every_difference(rows: list[Row]) -> None:
         for name, bench, modality in asked
     )
     own = {"original": "benchmark=old", "ten": "benchmark=new", "vision": "benchmark=new"}
-    table = MEASURES["three-settings"].measure(answers, Settings(own=own)).table
+    table = MEASURES["linked"].measure(answers, Settings(own=own)).table
     found = {row["model"]: row for row in table.to_dicts()}
     for row in rows:
         printed = [float(row[name]) for name in ("d1", "d2", "overall_avg", "d3")]

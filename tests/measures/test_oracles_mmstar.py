@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from eyetest.measures import MEASURES, Settings
-from eyetest.measures.tasks import weighted_mean
+from eyetest.measures.ranks import weighted_mean
 from eyetest.records import ModelEntry
 from tests.measures.tables import results
 
@@ -53,7 +53,7 @@ def test_all_192_cells_follow_from_the_scores(scores: list[tuple[Row, Row, Row]]
         ),
         models={f"lvlm{i}": ModelEntry(spec="scripted:a", base=f"llm{i}") for i in range(16)},
     )
-    own = {"sighted": "image", "blind": "no-image"}
+    own = {"with_image": "image", "no_image": "no-image"}
     table = MEASURES["gain"].measure(answers, Settings(resamples=20, own=own)).table
     found = {(row["benchmark"], row["model"]): row for row in table.to_dicts()}
     right = sum(

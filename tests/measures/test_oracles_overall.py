@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from eyetest.measures.tasks import weighted_mean
+from eyetest.measures.ranks import weighted_mean
 
 TASKS = ("POPE", "TVQA", "OKVQA", "ChQA", "IVQA", "AI2D", "SciQA", "OCRBen")
 LIME = (421, 1_200, 1_200, 1_200, 1_200, 1_000, 300, 460)

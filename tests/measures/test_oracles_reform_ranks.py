@@ -7,8 +7,7 @@ import polars as pl
 import pytest
 
 from eyetest.measures import MEASURES, Settings
-from eyetest.measures.stats.correlation import pearson
-from eyetest.measures.stats.ranking import mean_ranks
+from eyetest.measures.stats.ranking import mean_ranks, pearson
 from tests.measures.tables import results
 
 

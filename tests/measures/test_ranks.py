@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
-from eyetest.measures.aligned import side_by_side
 from eyetest.measures.stats.ranking import standings
+from eyetest.measures.tables import side_by_side
 from tests.measures.tables import grid, results
 
 FEW = Settings(resamples=50)

@@ -31,7 +31,7 @@ def test_words_and_values_mean_the_same(measure: str, said: dict[str, Any], mean
         ("items", {"right": True}, "expected a number"),
         ("items", {"right": float("inf")}, "expected a number"),
         ("agreement", {"pairs": 1}, "expected yes or no"),
-        ("gain", {"blnd": "gray"}, 'did you mean "blind"'),
+        ("gain", {"noimage": "gray"}, 'did you mean "no_image"'),
         ("accuracy", {"x": 1}, "no settings of its own"),
     ],
 )

@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from eyetest.measures.stats.item_analysis import abilities, choose_by_information, fit, item_rest, mean_scores
+from eyetest.measures.stats.intervals import column_means
+from eyetest.measures.stats.item_analysis import abilities, choose_by_information, fit, item_rest
 from eyetest.measures.stats.ranking import separable_pairs
 
 Floats = NDArray[np.float64]
@@ -90,10 +91,9 @@ def test_mixed_up_items_show_most_where_blind_answers_of_the_same_models_stand_b
     for seed in range(5):
         broken = np.random.default_rng(seed).choice(len(seen[1]), 85, replace=False)
         with_image, without = (np.concatenate([whole, mixed[broken]]) for whole, mixed in (seen, blind))
-        accuracy = np.array(mean_scores(with_image), float)
+        accuracy = column_means(np.asarray(with_image).T)
         alone, beside = (
-            np.array([value or 0.0 for value in item_rest(answers)])
-            for answers in (with_image, np.hstack([with_image, without]))
+            np.nan_to_num(item_rest(answers)) for answers in (with_image, np.hstack([with_image, without]))
         )
         found = np.arange(len(accuracy)) >= len(seen[0])
         areas.append([roc_auc_score(found, -score) for score in (beside, accuracy, alone, np.sign(accuracy))])

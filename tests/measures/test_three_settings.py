@@ -14,7 +14,6 @@ from eyetest.measures.results import own_settings
 from eyetest.measures.stats.paired import paired
 from tests.measures.tables import results
 
-THREE, BLIND = MEASURES["three-settings"], MEASURES["blind-steps"]
 Columns = Mapping[str, Mapping[str, Sequence[float | None]]]
 
 
@@ -51,7 +50,7 @@ CHAIN = linked({"few": FOUR, "ten": TEN, "shot": SHOT}, {"few": 4, "ten": 10, "s
 
 
 def test_settings_are_recognised_by_their_items() -> None:
-    table = told("three-settings", CHAIN).sort("model")
+    table = told("linked", CHAIN).sort("model")
     assert table.select("model", "four", "ten", "vision", "overall").rows() == [
         ("a", 0.75, 0.5, 0.25, 0.375),
         ("b", 0.75, 0.25, 0.75, 0.5),
@@ -73,7 +72,7 @@ def test_ten_and_vision_may_be_two_modalities_of_one_benchmark() -> None:
     )
     few = linked({"few": FOUR}, {"few": 4})
     both = Results(pl.concat([one.scores, other.scores, few.scores]), pl.concat([one.items, few.items]))
-    assert told("three-settings", both).equals(told("three-settings", CHAIN))
+    assert told("linked", both).equals(told("linked", CHAIN))
 
 
 def test_the_original_has_other_items_and_is_not_paired() -> None:
@@ -81,32 +80,32 @@ def test_the_original_has_other_items_and_is_not_paired() -> None:
     other = (pl.lit("s") + pl.col("item")).alias("item")
     scores, items = source.scores.with_columns(other), source.items.with_columns(other)
     of = Results(pl.concat([CHAIN.scores, scores]), pl.concat([CHAIN.items, items]))
-    measured = THREE.measure(of, Settings(own={"from": "", "original": "benchmark=source"}))
+    measured = MEASURES["linked"].measure(of, Settings(own={"from": "", "original": "benchmark=source"}))
     table = measured.table.sort("model")
     assert table.select("original", "paired").rows() == [(0.9, False), (0.5, False)]
     assert table["delta1"].to_list() == pytest.approx([0.5 - 0.9, 0.25 - 0.5])
     assert any("not paired" in note for note in measured.notes)
-    again = told("three-settings", of, original="benchmark=source", **{"from": "four"}).sort("model")
+    again = told("linked", of, original="benchmark=source", **{"from": "four"}).sort("model")
     assert again["delta1"].to_list() == [-0.25, -0.5]
-    with pytest.raises(InputError, match="nobody was asked"):
-        told("three-settings", CHAIN, **{"from": "orignal"})
+    with pytest.raises(InputError, match="no model was asked"):
+        told("linked", CHAIN, **{"from": "orignal"})
 
 
 def test_only_items_of_all_settings_count() -> None:
     of = linked({"few": {"a": [1, 1, None]}, "ten": {"a": [1, None, 1]}}, {"few": 4, "ten": 10})
-    row = told("three-settings", of).row(0, named=True)
+    row = told("linked", of).row(0, named=True)
     assert (row["n"], row["four"], row["ten"], row["delta1"], row["overall"]) == (1, 1, 1, 0, None)
 
 
 def test_one_setting_is_not_linked() -> None:
     with pytest.raises(NotMeasurable, match="no linked settings"):
-        told("three-settings", linked({"ten": TEN}, {"ten": 10}))
+        told("linked", linked({"ten": TEN}, {"ten": 10}))
     with pytest.raises(NotMeasurable, match="no linked settings"):
-        told("three-settings", results([{"item": "1", "score": 1.0}]))
+        told("linked", results([{"item": "1", "score": 1.0}]))
 
 
 def test_blind_after_each_step_beside_guessing() -> None:
-    """The filtered items are told from the answers to the original, where nobody was asked about them again."""
+    """The filtered items are told from the answers to the original, where no model was asked about them again."""
     rows = [
         *({"benchmark": "source", "item": str(i), "score": float(i < 3), "modality": "no-image"} for i in range(6)),
         *({"benchmark": "ten", "item": str(i), "score": float(i < 1), "modality": "no-image"} for i in range(2, 6)),
@@ -117,13 +116,13 @@ def test_blind_after_each_step_beside_guessing() -> None:
         for bench, n, first in (("source", 4, 0), ("few", 4, 2), ("ten", 10, 2))
         for i in range(first, 6)
     ]
-    table = told("blind-steps", results(rows, items), original="benchmark=source")
+    table = told("linked", results(rows, items), original="benchmark=source", over="no-image")
     steps = (("original", 0.5, 0.25, 6), ("filtered", 0.25, 0.25, 4), ("ten options", 0, 0.1, 4))
     assert table.select("step", "model", "accuracy", "guessing", "n").rows() == [
         (step, model, accuracy, guessing, n) for step, accuracy, guessing, n in steps for model in ("m", "all models")
     ]
-    with pytest.raises(NotMeasurable, match="without the image"):
-        told("blind-steps", CHAIN)
+    with pytest.raises(NotMeasurable, match="no model has a score with modality no-image"):
+        told("linked", CHAIN, over="no-image")
 
 
 def test_real_verdicts(shared: Path) -> None:
@@ -141,7 +140,7 @@ def test_real_verdicts(shared: Path) -> None:
     items = [
         {"benchmark": name, "item": item, "options": n} for name, n in (("four", 4), ("ten", 10)) for item in ids
     ]
-    table = told("three-settings", results(rows, items))
+    table = told("linked", results(rows, items))
     whole = table.drop_nulls(["four", "ten", "vision"])
     assert len(whole) == 8
     for row in whole.iter_rows(named=True):

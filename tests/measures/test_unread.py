@@ -46,7 +46,7 @@ def test_unread_answers_are_wrong_and_failed_calls_are_left_out() -> None:
     assert row["unread"] == pytest.approx(2 / 3)
 
 
-@pytest.mark.parametrize("name", ["accuracy", "group-accuracy", "above-guessing", "ranks", "circular", "overall"])
+@pytest.mark.parametrize("name", ["accuracy", "guessing", "ranks", "circular", "overall"])
 def test_the_share_is_that_of_the_row_in_every_table_of_accuracies(name: str) -> None:
     items = [{"item": str(i), "options": 4, "group": f"g{i // 2}", "tag.task": f"t{i % 2}"} for i in range(4)]
     rows = []

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from eyetest.benchmarks import Import, import_benchmark
 from eyetest.errors import InputError
-from eyetest.records import Choice, Condition, Item
+from eyetest.records import Choice, Condition, Item, Response
 from eyetest.records.request import Message, Prompt, Request, Words
 from eyetest.results.reconcile import Account, Credit, reconciled
-from eyetest.scoring import Said, Scorer
+from eyetest.scoring import Scorer
 from tests.museum.exhibit import ANIMALS, Exhibit, by_rules
 
 _MISSING = ("", "None", "NA", "nan", "null")
@@ -55,7 +55,7 @@ def refused() -> str:
 
 def worth(item: Item, reply: str) -> str:
     """What a reply scores here."""
-    score = Scorer().score(item, Condition(), Said("answered", reply)).score
+    score = Scorer().score(item, Condition(), Response(request="", outcome="answered", text=reply)).score
     return "right" if score == 1 else "wrong"
 
 

@@ -13,7 +13,7 @@ EXHIBITS = (*READINGS, *SCORINGS)
 
 @pytest.mark.parametrize("one", EXHIBITS, ids=lambda one: one.name)
 def test_the_tool_is_wrong_and_eyetest_is_not(one: Exhibit) -> None:
-    """… but for the faults of ours that the page names; whoever mends one takes its word back."""
+    """… but for the faults of ours that the page names; whoever repairs one takes its word back."""
     assert one.tool() != one.right
     if one in READINGS and one.honest:
         assert one.eyetest() != one.right

@@ -67,7 +67,7 @@ def test_a_model_may_have_the_signs_of_the_grammar_in_its_name() -> None:
         ("difficulty=hard", "expected LEAST..MOST"),
         ("difficulty=0.9..0.1", "the smaller first"),
         ("gain=nan..1", "expected LEAST..MOST"),
-        ("gold=A&gold=B", "said twice"),
+        ("gold=A&gold=B", "given twice"),
         ("tag.=x", "no filter"),
         ("nonsense", "not a query"),
     ],

@@ -1,15 +1,17 @@
-"""One look at each image, and one image laid over another."""
+"""One look at each image, candidate pairs of copies by thumbnails alone, and one image laid over another."""
 
 import io
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.probes.copies import likeness
-from eyetest.probes.images import distinct_images, image_facts, in_parallel, open_small
+from eyetest.benchmarks.folder import distinct_images
+from eyetest.probes.copies import Thumbnail, likeness, promising_pairs
+from eyetest.probes.images import image_facts, in_parallel, open_small
 from eyetest.probes.subject import Subject
 from eyetest.records import Item, Manifest
 from tests.support.drawn import draw_benchmark
@@ -73,7 +75,7 @@ def test_every_distinct_image_is_looked_at_and_progress_ends_at_one(tmp_path: Pa
     told: list[float] = []
     subject = Subject(draw_benchmark(tmp_path / "b", items=40), progress=lambda what, share: told.append(share))
     facts = image_facts(subject)
-    assert facts.keys() == distinct_images(subject).keys()
+    assert facts.keys() == distinct_images(subject.items).keys()
     assert all(one.comparable for one in facts.values())
     assert told == sorted(told)
     assert told[-1] == 1
@@ -137,3 +139,60 @@ def test_colour_alone_tells_two_images_apart() -> None:
     ImageDraw.Draw(red).ellipse((60, 60, 140, 140), fill=(255, 0, 0))
     ImageDraw.Draw(green).ellipse((60, 60, 140, 140), fill=(0, 130, 0))
     assert likeness(red, green) < 0.4
+
+
+_COARSE, _SIDE, _TEMPLATES = 10, 32, 300
+Floats = npt.NDArray[np.float32]
+
+
+def sampled(low: float = 0.0, high: float = 1.0) -> Floats:
+    """What reads a coarse field between two ends of it, at the side of a thumbnail."""
+    at = np.linspace(low, high, _SIDE) * (_COARSE - 1)
+    return np.asarray(np.maximum(0, 1 - np.abs(at[:, None] - np.arange(_COARSE))), np.float32)
+
+
+def thumbnail(field: Floats, rng: np.random.Generator, across: Floats, down: Floats) -> Thumbnail:
+    """A field as it is seen, with the noise of JPEG."""
+    shades = down @ field @ across.T + rng.normal(0, 2, (_SIDE, _SIDE))
+    return np.clip(shades, 0, 255).astype(np.uint8)
+
+
+def made_up(count: int) -> tuple[list[Thumbnail], set[tuple[int, int]]]:
+    """So many thumbnails, and which pairs of them are copies."""
+    rng = np.random.default_rng(count)
+    templates = rng.uniform(0, 255, (_TEMPLATES, _COARSE, _COARSE)).astype(np.float32)
+    thumbnails: list[Thumbnail] = []
+    copies = set()
+    plain = sampled()
+    while len(thumbnails) < count:
+        field = rng.uniform(0, 255, (_COARSE, _COARSE)).astype(np.float32)
+        if rng.random() < 0.5:
+            kept = rng.random((_COARSE, _COARSE)) < 0.8
+            field = np.where(kept, templates[rng.integers(_TEMPLATES)], field)
+        thumbnails.append(thumbnail(field, rng, plain, plain))
+        if rng.random() < 0.01 and len(thumbnails) < count:
+            cut = [sampled(rng.uniform(0, 0.04), rng.uniform(0.96, 1)) for _ in range(2)]
+            copies.add((len(thumbnails) - 1, len(thumbnails)))
+            thumbnails.append(thumbnail(field, rng, cut[0], cut[1]))
+    order = rng.permutation(count)
+    where = np.argsort(order)
+    moved = {(int(min(where[i], where[j])), int(max(where[i], where[j]))) for i, j in copies}
+    return [thumbnails[index] for index in order], moved
+
+
+def pairs(thumbnails: list[Thumbnail]) -> set[tuple[int, int]]:
+    found = promising_pairs(thumbnails, 24, 0.05, lambda share: None).tolist()
+    assert all(one < other for one, other in found)
+    assert len(found) == len({(one, other) for one, other in found})
+    return {(one, other) for one, other in found}
+
+
+def test_copies_are_among_the_pairs() -> None:
+    thumbnails, copies = made_up(2_000)
+    assert copies <= pairs(thumbnails)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_a_few_images(count: int) -> None:
+    image = np.arange(32 * 32, dtype=np.uint8).reshape(32, 32)
+    assert pairs([image] * count) == ({(0, 1)} if count == 2 else set())

@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.prompts import CannotApply, build, task_kind, templates
+from eyetest.prompts.building import CannotApply, build, task_kind, templates
 from eyetest.records import Choice, Condition, Item, mark, shown_order
 from eyetest.records.tables import Ask, Letters
 from tests.prompts.questions import asked, choice_item, image, said, screenshot, text_item

@@ -25,6 +25,8 @@ def test_names_overlays_and_values(tmp_path: Path) -> None:
     assert len(found) == len(set(found)) == 12
     assert found[0] == Condition()
     assert found[-1] == Condition(modality="no-image", template=2, order=7)
+    every = ways("image+all-templates, no-image+all-templates, image+template=2")
+    assert len(every) == len(set(every)) == 12
     own = Condition(history="own")
     assert read_conditions(["image,image", own])[0] == (Condition(), own)
     (tmp_path / "eyetest.yaml").write_text("conditions: {mine: {modality: gray, order: [0, 1]}}")

@@ -3,7 +3,7 @@ import re
 import msgspec
 import pytest
 
-from eyetest.prompts import CannotApply, build, templates
+from eyetest.prompts.building import CannotApply, build, templates
 from eyetest.records import Condition, GrayImage, Item, Turn, shown_order
 from tests.prompts.questions import asked, choice_item, image, said, screenshot, seen, spelt, text_item
 

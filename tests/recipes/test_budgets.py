@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import eyetest as et
-from eyetest.recipes.sources import StoppedEarly
+from eyetest.recipes.panels import StoppedEarly
 from tests.endpoint import Endpoint
 from tests.recipes.benches import counts, make_bench, write_yaml
 from tests.running.processes import Nursery

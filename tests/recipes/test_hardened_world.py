@@ -74,12 +74,14 @@ def test_settings_are_asked_and_told_on_one_page(world: Path) -> None:
         session.run(world / f"run-{name}")
         runs.append(Run(world / f"run-{name}"))
     results = gather(runs)
-    measures = {name: MEASURES[name] for name in ("three-settings", "blind-steps")}
-    told = {name: one.measure(results, Settings(own=own_settings(one, {}))).table for name, one in measures.items()}
-    (row,) = told["three-settings"].to_dicts()
+    linked = MEASURES["linked"]
+    table, steps = (
+        linked.measure(results, Settings(own=own_settings(linked, {"over": over}))).table for over in ("", "no-image")
+    )
+    (row,) = table.to_dicts()
     assert row["delta1_low"] <= row["delta1"] <= row["delta1_high"]
     assert row["paired"]
-    steps = told["blind-steps"].filter(model="all models")
+    steps = steps.filter(model="all models")
     assert steps["step"].to_list() == ["few options", "ten options"]
     assert steps["guessing"][1] < steps["guessing"][0], "guessing falls with more options"
     et.report(runs, page=world / "page.html", gallery=1)

@@ -134,20 +134,20 @@ def test_people_look_at_the_grown_items_and_what_they_mend_is_drawn(tmp_path: Pa
     assert "Is exactly one option right?" in queue, "and what the form asks"
     assert not (tmp_path / "d/benchmark").exists()
     names = [verdict.item for verdict in refined.waiting]
-    gone, mended, *rest = [name for name in names if name != doubtful]
+    gone, repaired, *rest = [name for name in names if name != doubtful]
     rows = [{"item": name, "decision": "keep"} for name in (doubtful, *rest)]
-    fix = {"item": mended, "decision": "fix", "edits": '{"F": "mended option", "question": "Which one now?"}'}
+    fix = {"item": repaired, "decision": "fix", "edits": '{"F": "repaired option", "question": "Which one now?"}'}
     decide(tmp_path / "d", *rows, fix, {"item": gone, "decision": "drop"})
     again = refine(tmp_path)
     assert again.paused == ""
     made = settings(tmp_path)
     assert all(gone not in benchmark and doubtful in benchmark for benchmark in made.values())
-    assert made["six-options"][mended].choices[5].text == "mended option"
-    assert made["screenshot"][mended].choices[5].text == "mended option"
-    words = "".join(("Which one now?", *(choice.text for choice in made["six-options"][mended].choices)))
-    drawn = made["screenshot"].images.read(made["screenshot"][mended].images[0])
-    assert drawn == _png(hashlib.sha256(words.encode()).digest()), "drawn after it was mended"
-    assert made["benchmark"][mended].question != "Which one now?", "what was asked with four options stays"
+    assert made["six-options"][repaired].choices[5].text == "repaired option"
+    assert made["screenshot"][repaired].choices[5].text == "repaired option"
+    words = "".join(("Which one now?", *(choice.text for choice in made["six-options"][repaired].choices)))
+    drawn = made["screenshot"].images.read(made["screenshot"][repaired].images[0])
+    assert drawn == _png(hashlib.sha256(words.encode()).digest()), "drawn after it was repaired"
+    assert made["benchmark"][repaired].question != "Which one now?", "what was asked with four options stays"
 
 
 def test_other_tools_show_and_mend_the_grown_items(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_other_tools_show_and_mend_the_grown_items(tmp_path: Path) -> None:
     assert all(row["options"].splitlines()[-1] == "F. new 1" for row in rows)
     drafts = (tmp_path / "d/drafts/six-options").resolve()
     assert all(Path(row["images"]).is_relative_to(drafts) for row in rows)
-    said = {"reviewer": "ann", "decision": "fix", "edit_f": "mended", "label_one-right": "yes"}
+    said = {"reviewer": "ann", "decision": "fix", "edit_f": "repaired", "label_one-right": "yes"}
     said |= {f"label_{name}": "yes" for name in ("coherent", "on-topic", "plausible")}
     with (tmp_path / "ann.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]))
@@ -168,7 +168,7 @@ def test_other_tools_show_and_mend_the_grown_items(tmp_path: Path) -> None:
         writer.writerows(row | said for row in rows)
     assert import_review(tmp_path / "ann.csv", on=tmp_path / "d").facts["new"] == len(rows)
     assert refine(tmp_path).paused == ""
-    assert {item.choices[5].text for item in settings(tmp_path)["six-options"]} == {"mended"}
+    assert {item.choices[5].text for item in settings(tmp_path)["six-options"]} == {"repaired"}
 
 
 def test_reviewers_see_and_mend_the_grown_items(tmp_path: Path) -> None:
@@ -191,11 +191,11 @@ def test_reviewers_see_and_mend_the_grown_items(tmp_path: Path) -> None:
         asked = {field.name: labels.get(field.name, field.values[0]) for field in task.form.asked("fix")}
         with pytest.raises(InputError, match="found 'G'"):
             project.decide(ann, task, "fix", nonce=f"{task.item} wrong", edits={"G": "x"}, labels=asked)
-        project.decide(ann, task, "fix", nonce=task.item, edits={"F": f"mended {task.item}"}, labels=asked)
+        project.decide(ann, task, "fix", nonce=task.item, edits={"F": f"repaired {task.item}"}, labels=asked)
     project.close()
     assert refine(tmp_path).paused == ""
     made = settings(tmp_path)["six-options"]
-    assert [item.choices[5].text for item in made] == [f"mended {item.id}" for item in made]
+    assert [item.choices[5].text for item in made] == [f"repaired {item.id}" for item in made]
 
 
 def test_the_same_command_ends_in_the_same_bytes(tmp_path: Path) -> None:

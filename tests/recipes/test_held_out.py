@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,15 +33,16 @@ class Matrix(NamedTuple):
     items: list[str]
     right: NDArray[np.int64]
 
-    def evidence(self) -> Evidence:
+    def evidence(self, models: Sequence[str] = ()) -> Evidence:
         rows = [
             {"item": item, "model": model, "request": f"{item}/{model}", "score": float(self.right[m, i])}
             for m, model in enumerate(self.models)
             for i, item in enumerate(self.items)
+            if not models or model in models
         ]
         usual = {"outcome": "answered", "reading": None, "choice": None, "metric": "given", "order": 0, "sample": 0}
         frame = pl.DataFrame(rows).with_columns(*(pl.lit(value).alias(name) for name, value in usual.items()))
-        return Evidence(frame, self.models, 1)
+        return Evidence(frame, models or self.models, 1)
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +70,7 @@ def test_what_is_left_is_answered_blind_more_by_models_that_had_no_say(matrix: M
     for seed in range(PANELS):
         order = np.random.default_rng(seed).permutation(24)
         seats, out = ([Seat(matrix.models[m]) for m in part] for part in (order[:8], order[8:]))
-        case = FilterInput(RULE, items, evidence.only([seat.model for seat in seats]), seats, size=8)
+        case = FilterInput(RULE, items, matrix.evidence([seat.model for seat in seats]), seats, size=8)
         verdicts = list(FILTERS["blind-hits"].judge(case))
         left = [one for one, verdict in zip(items, verdicts, strict=True) if verdict.verdict == "keep"]
         hits = matrix.right[order[:8]].sum(axis=0)

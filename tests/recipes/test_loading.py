@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from eyetest.errors import InputError
-from eyetest.recipes.listing import recipe_names, recipe_text
+from eyetest.recipes.listing import recipe_text
 from eyetest.recipes.loading import load_recipe
 
 GOOD = """
@@ -189,10 +189,3 @@ def test_yaml_that_people_write(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(text, newline="")
     assert load_recipe(str(path)).stages[0].title == "1st"
-
-
-def test_a_shipped_recipe_copied_is_the_same(tmp_path: Path) -> None:
-    for name in recipe_names():
-        path = tmp_path / f"{name}.yaml"
-        path.write_text(recipe_text(name))
-        assert load_recipe(str(path)) == load_recipe(name)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.recipes.panels import Seated, answering, recorded, seat, told_of
+from eyetest.recipes.panels import Seated, answer_notes, answering_models, recorded, seat
 from eyetest.records import ModelEntry, Panel, Recipe
 from tests.measures.tables import results
 
@@ -136,7 +136,7 @@ def test_who_answered_with_a_modality() -> None:
     found = said(
         {"item": "1", "model": "b"}, {"item": "1", "model": "a"}, {"item": "1", "model": "c", "modality": "gray"}
     )
-    assert answering(found, Panel(size=1, modality="no-image")) == ["a", "b"]
+    assert answering_models(found, Panel(size=1, modality="no-image")) == ["a", "b"]
     assert isinstance(seat(recipe(rescale=True), MODELS, {})["inspectors"], Seated)
 
 
@@ -153,9 +153,9 @@ def test_without_the_image_is_without_the_image_however_it_was_asked() -> None:
     assert set(recorded(found, one)["modality"]) == {"no-image"}
     heard = recorded(other, one)
     assert set(heard["modality"]) == {"no-image-guess"}
-    assert answering(other, one.panel) == ["a"]
-    assert told_of(one, recorded(found, one)) == []
-    assert told_of(one, heard) == ["panel inspectors: a without answers for no-image; no-image-guess is used"]
+    assert answering_models(other, one.panel) == ["a"]
+    assert answer_notes(one, recorded(found, one)) == []
+    assert answer_notes(one, heard) == ["panel inspectors: a without answers for no-image; no-image-guess is used"]
 
 
 def test_a_image_is_not_to_be_had_for_none() -> None:

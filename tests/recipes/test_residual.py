@@ -60,7 +60,6 @@ def test_recorded_answers_of_a_run_that_stopped_early_are_told_alike() -> None:
     seats = [Seat(name) for name in evidence.seats]
     tests = asked_of_all(evidence, seats, drawn.items())
     assert 0 < sum(tests.values()) < 40
-    one = Evidence.nothing()
-    one.seats, one.tests = evidence.seats, 10
+    one = Evidence(None, evidence.seats, 10)
     nothing = residual(TOLD, one, asked_of_all(one, seats, drawn.items()), drawn.items())
     assert (nothing.accuracy.value, nothing.part) == (None, "none of 40 answers an item")

@@ -1,4 +1,4 @@
-"""People in the middle of a recipe: it waits for them, takes their word, mends what they mend, and goes on."""
+"""People in the middle of a recipe: it waits for them, takes their word, repairs what they repair, and goes on."""
 
 import csv
 import json
@@ -154,7 +154,7 @@ def test_edits_of_the_minority_change_nothing(here: Path, eyetest: Eyetest) -> N
 
 
 def test_later_panels_are_asked_about_the_mended_item(here: Path, endpoint: Endpoint, eyetest: Eyetest) -> None:
-    """And are judged by the mended gold, stopping early or not."""
+    """And are judged by the repaired gold, stopping early or not."""
     endpoint.answer = lambda attempt: "D"
     write_yaml(
         here / "models.yaml", {"a": "scripted:blind=0", "b": "scripted:blind=0", "eye": f"openai:m@{endpoint.url}"}

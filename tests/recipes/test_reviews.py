@@ -17,7 +17,7 @@ from eyetest.recipes.refining import Refined
 from eyetest.recipes.reviews import OpenReview, ReviewSettings, open_review
 from eyetest.records import DecisionKind, Recipe
 from eyetest.studio.collection import Collection
-from eyetest.studio.queue import QUEUE, by_suspicion
+from eyetest.studio.decisions import QUEUE, by_suspicion
 from tests.harden.options.items import bench as bench_of
 from tests.harden.options.items import choice_item
 from tests.recipes.benches import by_item, decide, make_bench, verdicts
@@ -134,31 +134,31 @@ def test_a_recipe_round_after_round(bench: Path) -> None:
     assert sorted(ids(opened)) == sorted(waiting)
     assert [one.form.name for one in opened.project.plan.rounds] == ["mmmu-pro", "plain"]
     assert opened.project.plan.rounds[1].form.about == "Still right?"
-    gone, mended, *rest = waiting
+    gone, repaired, *rest = waiting
     work(opened, "ann", {gone: "drop"})
     opened.project.close()
 
     assert refine(bench.parent).paused == "second"
-    assert by_item(folder, "first") == {gone: "drop", mended: "keep", **dict.fromkeys(rest, "keep")}
+    assert by_item(folder, "first") == {gone: "drop", repaired: "keep", **dict.fromkeys(rest, "keep")}
     opened = begin(folder / "review")
     assert opened.project.next_task(opened.project.person("ann")) is None
     assert [row.waiting for row in opened.project.people()] == [0]
     with pytest.raises(Forbidden):
-        opened.project.task(opened.project.person("ann"), mended, 2)
-    work(opened, "bob", {mended: "drop"})
+        opened.project.task(opened.project.person("ann"), repaired, 2)
+    work(opened, "bob", {repaired: "drop"})
     work(opened, "eve", {})
     assert opened.project.progress().disputed == 1
     opened.project.close()
 
-    assert [verdict.item for verdict in refine(bench.parent).waiting] == [mended]
+    assert [verdict.item for verdict in refine(bench.parent).waiting] == [repaired]
     again = begin(folder)
     (cleo,) = people(again.project, "cleo", role="adjudicator")
     say(again.project, cleo, take(again.project, cleo), "fix", edits={"question": "Which one now?"})
     again.project.close()
     refined = refine(bench.parent)
     assert (refined.paused, refined.waiting) == ("", [])
-    assert by_item(folder, "second") == {mended: "fix", **dict.fromkeys(rest, "keep")}
-    assert Benchmark(folder / "benchmark")[mended].question == "Which one now?"
+    assert by_item(folder, "second") == {repaired: "fix", **dict.fromkeys(rest, "keep")}
+    assert Benchmark(folder / "benchmark")[repaired].question == "Which one now?"
 
 
 def test_other_tools_do_not_tell_what_people_said_in_earlier_rounds(bench: Path) -> None:
@@ -246,7 +246,7 @@ def test_options_that_people_have_to_look_at(tmp_path: Path) -> None:
 
     def grow() -> list[str]:
         done = harden_options(tmp_path / "given", to=tmp_path / "out", option_count=6, skip_probes=True)
-        return sorted(verdict.item for verdict in done.waiting)
+        return sorted(done.facts["waiting"])
 
     waiting = grow()
     opened = begin(tmp_path / "out")

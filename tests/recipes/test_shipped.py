@@ -6,7 +6,6 @@ import msgspec
 import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.filters import FILTERS
 from eyetest.recipes.hardening import settings_of
 from eyetest.recipes.listing import recipe_names, recipe_text
 from eyetest.recipes.loading import load_recipe
@@ -14,21 +13,6 @@ from eyetest.records import Choice, Cut, Item, Manifest, Panel, Recipe, Stage
 from tests.conftest import png
 from tests.recipes.benches import counts, write_yaml
 from tests.runs.conftest import Eyetest
-
-
-@pytest.mark.parametrize("name", recipe_names())
-def test_every_recipe_loads_and_says_what_it_is(name: str) -> None:
-    recipe = load_recipe(name)
-    assert len(recipe.about) > 40
-    assert recipe.seed == 0
-    for stage in recipe.stages:
-        if stage.panel:
-            screen = stage.filter or stage.grade
-            assert screen is None or screen in FILTERS
-
-
-def test_they_are_all_there() -> None:
-    assert {"mmstar", "mmmu-pro", "lime", "lime-code", "chance-aware", "information"} <= set(recipe_names())
 
 
 def named(recipe: Recipe, name: str) -> Stage:

@@ -7,13 +7,11 @@ import polars as pl
 import pytest
 
 import eyetest as et
-from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
 from eyetest.recipes.listing import list_recipes, needed_tags
 from eyetest.recipes.loading import load_recipe, map_tags, parse_map_tags, refuse_missing_tags
 from eyetest.records import Recipe
 from tests.recipes.benches import make_bench
-from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
 
 PAPERS = {
@@ -79,14 +77,3 @@ def test_what_cannot_be_mapped_is_told(said: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         map_tags(msgspec.convert(SELECT, Recipe), parse_map_tags([said]))
     assert message in str(caught.value)
-
-
-def test_the_command_takes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
-    monkeypatch.chdir(tmp_path)
-    make_bench(tmp_path / "b", 12)
-    Path("r.yaml").write_text("stages: [{select: {per: subject, count: 3}}]\n")
-    Path("models.yaml").write_text("m: scripted:right=1\n")
-    usual = ("refine", "b", "--recipe", "r.yaml", "--models", "models.yaml", "--to", "d")
-    assert "its tags are core, number" in eyetest(*usual).refused()
-    eyetest(*usual, "--map-tags", "subject=core").fine()
-    assert len(Benchmark(tmp_path / "d/benchmark")) == 6

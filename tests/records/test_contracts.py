@@ -21,7 +21,7 @@ from eyetest.records import (
     Verdict,
     columns,
 )
-from eyetest.runs.importing.bringing import answer_id
+from eyetest.runs.importing import answer_id
 
 EXAMPLES = Path(__file__).parent.parent / "fixtures" / "contracts"
 CONDITION = "modality ask shots template order letters method history sample"

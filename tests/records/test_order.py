@@ -16,7 +16,7 @@ from eyetest.records import (
     read_order,
     shown_order,
 )
-from eyetest.records.order import LONGEST_ORDER
+from eyetest.records.tables import LONGEST_ORDER
 
 
 def item(options: int) -> Item:
@@ -76,6 +76,6 @@ def test_seeds_stay_what_they_were() -> None:
 
 
 def test_an_order_of_other_options_is_one_line() -> None:
-    with pytest.raises(InputError, match=r"'q'.*3 options were shown \(BCA\), and it has 4"):
+    with pytest.raises(InputError, match=r"'q'.*an order of 3 options \(BCA\), and it has 4"):
         shown_order(item(4), Condition(order=read_order("BCA")))
     assert shown_order(item(0), Condition(order=read_order("BCA"))) == ()

@@ -12,7 +12,13 @@ from eyetest.reform.building import Reforming, reform
 from eyetest.reform.catalog import load_dataset
 
 NATIVE = Path(__file__).parent / "native"
-"""A folder for each dataset of the catalogue."""
+"""A folder for each dataset of the catalogue that has files of its own."""
+SAME_FILES = {
+    **dict.fromkeys(("coco-classes", "coco-grounded", "coco-missing"), "coco-counting"),
+    **dict.fromkeys(("coco-matching", "coco-selection"), "coco-caption"),
+    **dict.fromkeys(("aokvqar", "aokvqra"), "aokvqa"),
+    **{"vqa-mt": "vqav2", "textocr-grounded": "textocr", "vizwiz-quality-yes-no": "vizwiz-quality"},
+}
 Reformed = Callable[..., list[Item]]
 """The items that a dataset of the catalogue becomes: its name, annotation files, ``images``, ``settings``."""
 
@@ -28,6 +34,11 @@ def items(tmp_path: Path) -> Reformed:
         return list(reform(plan).benchmark)
 
     return made
+
+
+def sample(name: str) -> Path:
+    """The files of a dataset of the catalogue."""
+    return NATIVE / SAME_FILES.get(name, name)
 
 
 def gold(item: Item) -> str:

@@ -9,13 +9,13 @@ from eyetest.benchmarks import Benchmark
 from eyetest.records import Item, OptionProvenance
 from eyetest.reform.building import MISSING, REFORM_STEP, Reforming, reform
 from eyetest.reform.catalog import dataset_names, load_dataset
-from eyetest.reform.distractors.words import plain
-from tests.reform.conftest import NATIVE
+from eyetest.reform.distractors import plain
+from tests.reform.conftest import NATIVE, sample
 from tests.runs.conftest import Eyetest
 
 
 def reformed(name: str, to: Path) -> Benchmark:
-    plan = Reforming(dataset=load_dataset(name), annotations=(NATIVE / name,), to=to / name)
+    plan = Reforming(dataset=load_dataset(name), annotations=(sample(name),), to=to / name)
     return reform(plan).benchmark
 
 

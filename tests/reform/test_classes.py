@@ -69,17 +69,10 @@ def test_tables_of_the_hub_are_read_by_number_or_by_name(items: Reformed, tmp_pa
     assert golds(items("imagenet", names)) == {"0": "tench", "1": "goldfish"}
 
 
-def test_numbers_of_the_development_kit_need_its_table(items: Reformed, tmp_path: Path) -> None:
-    folder = written(
-        tmp_path / "kit", truth_txt="2\n1\n", map_clsloc_txt="n02391049 1 zebra\nn07753592 2 ripe_banana\n"
-    )
-    assert golds(items("imagenet", folder)) == {
-        "ILSVRC2012_val_00000001": "ripe banana",
-        "ILSVRC2012_val_00000002": "zebra",
-    }
-    alone = written(tmp_path / "alone", truth_txt="2\n1\n", words_txt="\n".join(NAMES))
-    with pytest.raises(InputError, match=r"meta\.mat is missing"):
-        items("imagenet", alone)
+def test_numbers_of_the_development_kit_are_refused(items: Reformed, tmp_path: Path) -> None:
+    kit = written(tmp_path / "kit", truth_txt="2\n1\n", words_txt="\n".join(NAMES))
+    with pytest.raises(InputError, match="expected WordNet ids"):
+        items("imagenet", kit)
 
 
 def test_folders_by_class_are_read_with_their_images(items: Reformed, tmp_path: Path) -> None:

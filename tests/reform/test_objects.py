@@ -88,9 +88,9 @@ def covers(one: list[float], other: list[float]) -> float:
 def test_a_box_is_drawn_or_said(items: Reformed, tmp_path: Path) -> None:
     for number in (101, 102, 103):
         (tmp_path / f"COCO_val2017_{number:012d}.png").write_bytes(png("white", (640, 480)))
-    drawn = items("coco-grounded", NATIVE / "coco-grounded", images=tmp_path)
+    drawn = items("coco-grounded", NATIVE / "coco-counting", images=tmp_path)
     assert len({item.images[0].sha256 for item in drawn}) == len(drawn), "each with a frame of its own"
-    said = items("coco-grounded", NATIVE / "coco-grounded", images=tmp_path, show="said")
+    said = items("coco-grounded", NATIVE / "coco-counting", images=tmp_path, show="text")
     assert len({item.images[0].sha256 for item in said}) == 1, "the image as it is"
     assert "[10, 20, 110, 220]" in next(item.question for item in said if item.id == "101:9001")
     assert "640 × 480" in next(item.question for item in said if item.id == "101:9001")
@@ -114,6 +114,6 @@ def test_flaws_are_those_that_people_saw(items: Reformed) -> None:
     assert gold(which["VizWiz_val_00090001.jpg"]) == "It is blurred"
     assert "It is too dark" not in wrong(which["VizWiz_val_00090001.jpg"]), "one person saw it"
     votes = {entry["image"]: entry["flaws"] for entry in json.loads((NATIVE / "vizwiz-quality/val.json").read_text())}
-    for item in items("vizwiz-quality-yes-no", NATIVE / "vizwiz-quality-yes-no"):
+    for item in items("vizwiz-quality-yes-no", NATIVE / "vizwiz-quality"):
         assert votes[item.id][item.tags["flaw"]] == item.tags["votes"] != 1
         assert gold(item) == ("yes" if item.tags["votes"] else "no")

@@ -1,4 +1,4 @@
-"""Words are read as transcribed, and shown cut out, in a drawn box or in one that is said."""
+"""Words are read as transcribed, and shown cut out, in a drawn box or in one that the question gives."""
 
 import io
 from pathlib import Path
@@ -12,7 +12,7 @@ from eyetest.errors import InputError
 from eyetest.records import Item
 from eyetest.reform.building import Reforming, reform
 from eyetest.reform.catalog import load_dataset
-from tests.reform.conftest import NATIVE
+from tests.reform.conftest import sample
 
 
 def reformed(name: str, tmp_path: Path, show: str = "crop", annotations: Path | None = None) -> Benchmark:
@@ -20,7 +20,7 @@ def reformed(name: str, tmp_path: Path, show: str = "crop", annotations: Path | 
     dataset = msgspec.structs.replace(dataset, settings=dataset.settings | {"show": show})
     plan = Reforming(
         dataset=dataset,
-        annotations=(annotations or NATIVE / name,),
+        annotations=(annotations or sample(name),),
         images=tmp_path,
         to=tmp_path / "benchmark",
         overwrite=True,
@@ -54,13 +54,13 @@ def test_golds_are_the_transcriptions_and_what_nobody_could_read_is_no_item(
 def test_a_word_is_cut_out_or_its_box_is_drawn_or_said(tmp_path: Path) -> None:
     Image.new("RGB", (1024, 768), "white").save(tmp_path / "00f1.jpg")
     images = {}
-    for show in ("crop", "drawn", "said"):
+    for show in ("crop", "drawn", "text"):
         benchmark = reformed("textocr", tmp_path, show)
         item = next(iter(benchmark))
         images[show] = Image.open(io.BytesIO(benchmark.images.read(item.images[0]))).convert("RGB")
     assert images["crop"].size == (200, 40)
     assert {images["drawn"].getpixel(corner) for corner in ((100, 50), (300, 90), (200, 50))} == {(255, 0, 0)}
-    assert images["said"].getpixel((100, 50)) == (255, 255, 255)
+    assert images["text"].getpixel((100, 50)) == (255, 255, 255)
     assert "[100, 50, 300, 90]" in item.question
     assert "1024 × 768" in item.question
 
@@ -84,5 +84,5 @@ def test_images_called_alike_in_two_lists_are_two(tmp_path: Path) -> None:
 
 def test_a_torn_line_is_told(tmp_path: Path) -> None:
     (tmp_path / "gt_img_1.txt").write_text("1,2,3,4,5,6,7,8,a\n1,2,3\n")
-    with pytest.raises(InputError, match=r"gt_img_1.txt line 2: expected x1"):
+    with pytest.raises(InputError, match=r"gt_img_1.txt line 2: found '1,2,3', expected a line such as '1,2,3,4"):
         reformed("ic15", tmp_path, annotations=tmp_path / "gt_img_1.txt")

@@ -117,7 +117,7 @@ def test_a_million_votes_are_no_more_than_all(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("right", [-1, 4])
 def test_an_option_that_is_not_there_is_no_answer(right: int, tmp_path: Path) -> None:
-    records = json.loads((NATIVE / "aokvqar" / "aokvqa_v1p0_val.json").read_text())
+    records = json.loads((NATIVE / "aokvqa" / "aokvqa_v1p0_val.json").read_text())
     records[0]["correct_choice_idx"] = right
     path = tmp_path / "val.json"
     path.write_text(json.dumps(records))

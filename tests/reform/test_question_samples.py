@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from eyetest.benchmarks import Benchmark
@@ -106,3 +107,81 @@ def test_doc_vqa(shared: Path, tmp_path: Path) -> None:
     for item in items:
         assert set(item.references) == {answer.strip() for answer in entries[item.id]["answers"]}
         assert item.tags[MISSING] == [entries[item.id]["image"]]
+
+
+def test_funsd(shared: Path, tmp_path: Path) -> None:
+    items = list(reformed("FUNSD", shared / "data/native/FUNSD", tmp_path))
+    expected = {}
+    for path in shared.glob("data/native/FUNSD/*/annotations/*.json"):
+        form = json.loads(path.read_text())["form"]
+        answers = {block["id"]: block["text"] for block in form if block["label"] == "answer"}
+        for block in form:
+            linked = [answers[value] for value in {link[1]: None for link in block["linking"]} if value in answers]
+            if block["label"] == "question" and block["text"].strip() and " ".join(linked).strip():
+                expected[f"{path.stem}:{block['id']}"] = (block["text"].strip(), " ".join(linked).strip())
+    assert {item.id: item.references for item in items} == {key: (answer,) for key, (_, answer) in expected.items()}
+    assert all(f'"{expected[item.id][0]}"' in item.question for item in items)
+
+
+def test_funsd_asks_what_reform_eval_asked(shared: Path, tmp_path: Path) -> None:
+    outputs = shared / "oracles" / "reform" / "FUNSD_KIEOpenEnded_generation_blip2_blip2_t5_instruct.json"
+    items = list(reformed("funsd", shared / "data/native/FUNSD" / "testing_data", tmp_path))
+    ours = Counter(
+        (item.id.split(":")[0], item.question.split('"', 1)[1].rsplit('"', 1)[0], item.references[0])
+        for item in items
+    )
+    theirs = Counter(
+        (Path(row["image"]).stem, row["question"].split('"', 1)[1].rsplit('"', 1)[0].strip(), row["answer"].strip())
+        for row in json.loads(outputs.read_text())
+    )
+    forms = {form for form, _, _ in ours}
+    assert ours == Counter({key: count for key, count in theirs.items() if key[0] in forms})
+
+
+@pytest.mark.parametrize("name", ["ICDAR15", "ic15-grounded"])
+def test_icdar(name: str, shared: Path, tmp_path: Path) -> None:
+    items = list(reformed(name, shared / "data/native/ICDAR15", tmp_path))
+    expected = {}
+    for path in (shared / "data/native/ICDAR15").glob("gt_img_*.txt"):
+        for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
+            if (text := ",".join(line.split(",")[8:])) != "###":
+                expected[f"{path.stem[3:]}:{number}"] = (text,)
+    assert {item.id: item.references for item in items} == expected
+
+
+def lines_of_vsr(shared: Path) -> dict[str, dict[str, object]]:
+    return {
+        f"{path.stem}:{number}": json.loads(line)
+        for path in (shared / "data/native/VSR").glob("*.jsonl")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+    }
+
+
+def test_vsr(shared: Path, tmp_path: Path) -> None:
+    items = list(reformed("VSR", shared / "data/native/VSR", tmp_path))
+    lines = lines_of_vsr(shared)
+    assert {item.id for item in items} == set(lines)
+    for item in items:
+        assert str(lines[item.id]["caption"]) in item.question
+        assert item.choices[item.gold[0]].text == ("yes" if lines[item.id]["label"] == 1 else "no")
+    one = list(reformed("vsr", shared / "data/native/VSR" / "random_dev.jsonl", tmp_path))
+    assert [item.id for item in one] == [str(number) for number in range(1, 301)]
+
+
+def test_vsr_relations(shared: Path, tmp_path: Path) -> None:
+    dataset = msgspec.structs.replace(load_dataset("vsr-relation"), settings={"matched": False})
+    items = list(
+        reform(Reforming(dataset=dataset, annotations=(shared / "data/native/VSR",), to=tmp_path / "b")).benchmark
+    )
+    lines = lines_of_vsr(shared)
+    true = {key for key, line in lines.items() if line["label"] == 1}
+    assert {item.id for item in items} <= true
+    assert len(items) >= 0.9 * len(true)
+    for item in items:
+        relation, caption = str(lines[item.id]["relation"]), str(lines[item.id]["caption"])
+        subject, thing = (part.removesuffix(" is").strip() for part in caption.split(f" {relation} ", 1))
+        assert item.choices[item.gold[0]].text == caption
+        for choice in item.choices:
+            assert choice.text.startswith(f"{subject} ")
+            assert choice.text.endswith(f" {thing}")
+            assert choice.correct == (choice.text == caption)

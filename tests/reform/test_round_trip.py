@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from eyetest.prompts.building import build
 from eyetest.prompts.conditions import read_conditions
-from eyetest.records import Item
+from eyetest.records import Item, Response
 from eyetest.reform.annotation import Annotation, Annotations
 from eyetest.reform.reformers import REFORMERS, Kit
-from eyetest.scoring.scorer import Said, Scorer
+from eyetest.scoring.scorer import Scorer
 
 EXAMPLES, TRIPS = 5, 2_000
 NOUNS = (
@@ -73,7 +73,7 @@ def test_the_gold_is_read_back_from_any_test_of_any_item(seed: int) -> None:
         shown = build(item, condition).messages[-1].text
         picked = chance.choice([gold, *(choice.text for choice in item.choices)])
         reply = chance.choice(REPLIES).replace("{mark}", mark_of(picked, shown)).replace("{text}", picked)
-        scored = scorer.score(item, condition, Said("answered", reply))
+        scored = scorer.score(item, condition, Response(request="", outcome="answered", text=reply))
         assert scored.score == float(picked == gold), (reply, picked, gold, shown)
         assert scored.choice is not None
         assert item.choices[ord(scored.choice) - ord("A")].text == picked

@@ -2,7 +2,6 @@
 
 import json
 import random
-import re
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -13,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.benchmarks import Benchmark
-from eyetest.errors import InputError
 from eyetest.reform.building import Reforming, reform
 from eyetest.reform.catalog import load_dataset
-from eyetest.reform.distractors.relations import excluded, matched
-from tests.reform.conftest import NATIVE
+from eyetest.reform.reformers.statements import excluded, matched
+from tests.reform.conftest import sample
 
 SAME = [
     {"near", "close to", "next to", "beside", "by", "adjacent to", "alongside", "at the side of"},
@@ -72,7 +70,7 @@ def test_a_relation_that_excludes_nothing_has_no_distractor() -> None:
 def reformed(name: str, to: Path, **settings: object) -> Benchmark:
     dataset = load_dataset(name)
     dataset = msgspec.structs.replace(dataset, settings=dataset.settings | settings)
-    return reform(Reforming(dataset=dataset, annotations=(NATIVE / name,), to=to)).benchmark
+    return reform(Reforming(dataset=dataset, annotations=(sample(name),), to=to)).benchmark
 
 
 def test_statements_are_said_as_english_says_them(tmp_path: Path) -> None:
@@ -114,33 +112,6 @@ def test_clevr_asks_among_answers_of_the_kind(tmp_path: Path) -> None:
     assert material == ["rubber", "metal"]
 
 
-PLACES = {"bed": (-1.0, 4.0, 0.5), "lighting": (1.0, 2.5, 1.9), "tv monitor": (-0.9, 5.5, 1.8)}
-"""Middles of the things in the made-up house; its camera stands at the origin and looks along y."""
-
-
-def is_true(statement: str) -> bool:
-    words = re.fullmatch(r"The (.+) is (to the \w+ of|\w+ than|\w+ \w+ the camera than) the (.+)\.", statement)
-    assert words is not None, statement
-    (x, y, z), (other_x, other_y, other_z) = PLACES[words[1]], PLACES[words[3]]
-    return {
-        "to the left of": x / y < other_x / other_y,
-        "to the right of": x / y > other_x / other_y,
-        "higher than": z > other_z,
-        "lower than": z < other_z,
-        "closer to the camera than": y < other_y,
-        "farther from the camera than": y > other_y,
-    }[words[2]]
-
-
-def test_matterport_says_of_two_things_what_their_places_say(tmp_path: Path) -> None:
-    items = list(reformed("mp3d", tmp_path / "b"))
-    assert len(items) == 3
-    for item in items:
-        assert len(item.choices) in (3, 4)
-        assert [choice.correct for choice in item.choices] == [is_true(choice.text) for choice in item.choices]
-    assert len({item.tags["relation"] for item in items}) == 3
-
-
 def test_published_questions_of_mp3d_keep_their_options(tmp_path: Path) -> None:
     entry = {"question_id": 7, "image": "a.png", "questions": ["Where is the sofa?", "?"], "answer": 1}
     options = ["left of the door", "right of the door", "behind the door"]
@@ -151,10 +122,3 @@ def test_published_questions_of_mp3d_keep_their_options(tmp_path: Path) -> None:
     assert (item.id, item.question) == ("7", "Where is the sofa?")
     assert {choice.text for choice in item.choices} == set(options)
     assert item.choices[item.gold[0]].text == "right of the door"
-
-
-def test_a_torn_house_is_told(tmp_path: Path) -> None:
-    (tmp_path / "x.house").write_text("ASCII 1.1\nO 0 0 0 1 2\n")
-    plan = Reforming(dataset=load_dataset("mp3d"), annotations=(tmp_path / "x.house",), to=tmp_path / "b")
-    with pytest.raises(InputError, match=r"x\.house line 2: not as Matterport3D writes a line of O"):
-        reform(plan)

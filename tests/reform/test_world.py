@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from math import sqrt
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -11,7 +12,7 @@ import eyetest as et
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Manifest
 from eyetest.reform.building import Reforming, reform
-from eyetest.reform.catalog import Dataset
+from eyetest.reform.catalog import Dataset, load_dataset
 from tests.support.native_world import ASKED, draw_dataset, write_coco, write_folders, write_vqa
 
 IMAGES = 60
@@ -47,7 +48,7 @@ def test_open_questions(tmp_path: Path) -> None:
     dataset = draw_dataset(tmp_path, ASKED, IMAGES, seed=3)
     write_vqa(dataset, tmp_path / "native")
     plan = Reforming(
-        dataset=own("vqa", "open-answers"),
+        dataset=msgspec.structs.replace(load_dataset("vqav2"), name="drawn"),
         annotations=(tmp_path / "native",),
         images=dataset.images,
         to=tmp_path / "b",

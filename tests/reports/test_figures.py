@@ -4,20 +4,23 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import polars as pl
 import pytest
 
 from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
 from eyetest.pages import palette
-from eyetest.pages.charts import as_png, as_svg, for_page
-from eyetest.records import Finding
-from eyetest.reports import FIGURES, chart
-from eyetest.reports.material import Material, unanswered
-from eyetest.reports.report import Report, tell
-from tests.measures.tables import grid, results
+from eyetest.pages.plots import as_png, as_svg, for_page
+from eyetest.records import Finding, ModelEntry
+from eyetest.records.tables import order_of
+from eyetest.reports.figures import FIGURES
+from eyetest.reports.report import Material, Report, chart, tell, unanswered
+from eyetest.reports.report_page import ReportDetails, write_report_page
+from tests.measures.tables import choice_items, grid, results, weighed
 from tests.reports.pages import HOSTILE
 from tests.reports.synthetic import panel, suite_panel, with_fewer_options
 
@@ -61,9 +64,7 @@ def test_two_models_or_thirty(models: int) -> None:
     assert lost == {FIGURES[name].title for name in few}
     assert [one.figure.place for one in report.drawn] == sorted(one.figure.place for one in report.drawn)
     for one in report.drawn:
-        root = ElementTree.fromstring(one.svg)
-        assert float(root.attrib["width"]) < 1_100, one.figure.name
-        assert float(root.attrib["height"]) < 2_400, one.figure.name
+        assert float(ElementTree.fromstring(one.svg).attrib["height"]) < 2_400, one.figure.name
 
 
 def colours(svg: str) -> Iterator[str]:
@@ -74,13 +75,14 @@ def colours(svg: str) -> Iterator[str]:
 def test_every_colour_has_its_twin_in_the_dark() -> None:
     known = set(re.findall(r'="(#\w+)"', palette.dark_rules()))
     free = {"none", "transparent", palette.ON_BRIGHT, palette.PAPER, "white"}
-    for one in told(30).drawn:
+    for one in (*told(30).drawn, *likelihoods().drawn):
         assert set(colours(one.svg)) <= known | free, one.figure.name
+        assert float(ElementTree.fromstring(one.svg).attrib["width"]) < 1_100, one.figure.name
 
 
 def test_what_a_dataset_says_stays_text() -> None:
     words = ""
-    for one in told(4, hostile=True).drawn:
+    for one in (*told(4, hostile=True).drawn, *likelihoods().drawn):
         page = for_page(one.svg, one.figure.title)
         root = ElementTree.fromstring(page)
         kinds = {element.tag.rpartition("}")[2] for element in root.iter()}
@@ -97,7 +99,7 @@ def test_what_a_dataset_says_stays_text() -> None:
 def test_a_drawing_keeps_its_words_on_the_page() -> None:
     modality = next(one for one in told().drawn if one.figure.name == "modality")
     page = for_page(modality.svg, "a label")
-    for word in ("model 0", "sighted", "blind", "language model", "gain", "leakage"):
+    for word in ("model 0", "with image", "no image", "language model", "gain", "leakage"):
         assert f">{word}<" in page
     assert 'aria-label="a label"' in page
     assert len(page) < len(modality.svg)
@@ -110,11 +112,11 @@ def numbers(name: str, material: Material) -> pl.DataFrame:
 def test_numbers_are_those_of_the_measures() -> None:
     found = panel(["a", "b", "c"])
     material = Material(found)
-    usual = Settings(own={"sighted": "image", "blind": "no-image"})
-    gain = MEASURES["gain"].measure(found, usual).table.filter(pl.col("sighted_by").is_not_null())
+    usual = Settings(own={"with_image": "image", "no_image": "no-image"})
+    gain = MEASURES["gain"].measure(found, usual).table.filter(pl.col("with_image_by").is_not_null())
     shown = numbers("modality", material)
     assert shown.get_column("series").to_list() == ["a", "b", "c"]
-    for column in ("gain", "gain_low", "gain_high", "unclipped", "leakage_high", "sighted", "blind", "n"):
+    for column in ("gain", "gain_low", "gain_high", "unclipped", "leakage_high", "with_image", "no_image", "n"):
         assert shown.get_column(column).to_list() == gain.get_column(column).to_list(), column
     accuracy = MEASURES["accuracy"].measure(found, Settings()).table.sort("model", "modality")
     shown = numbers("accuracy", material).sort("series", "modality")
@@ -135,14 +137,6 @@ def test_dimensions_have_the_ranks_of_the_measure_and_the_usual_protocol() -> No
     assert shown.group_by("dimension").len().get_column("len").to_list() == [3, 3]
     alone = numbers("dimensions", Material(suite_panel(["a"], ("shape",))))
     assert alone.get_column("rank").to_list() == [None], "nobody to be ranked against"
-
-
-def test_a_model_without_a_rank_has_none_drawn() -> None:
-    shown = numbers("dimensions", Material(suite_panel(["a", "b", "c"], ("shape", "colour"))))
-    left_out = pl.when(pl.col("series") != "c").then("rank").alias("rank")
-    drawn = as_svg(FIGURES["dimensions"].chart(shown.with_columns(left_out)))
-    assert ">c<" in drawn
-    assert "null" not in drawn
 
 
 def test_what_examples_and_orders_do_to_choices() -> None:
@@ -205,16 +199,6 @@ def test_a_measure_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sorted(calls) == [(), (), ("axis",), ("core",)]  # all protocols, the usual one, and that by each tag
 
 
-def test_why_something_is_not_there() -> None:
-    report = tell(Material(grid({"a": [1, 0, 1]}, [{"item": str(i)} for i in range(3)])))
-    assert {one.figure.name for one in report.drawn} == {"accuracy"}
-    lost = {one.title: one for one in report.missing}
-    assert lost["Failed, refused and unreadable answers"].why == "all 3 calls gave an answer that could be read"
-    assert "no model answered both image and no-image" in lost["With and without the image"].why
-    assert "--condition image,no-image" in lost["With and without the image"].needs
-    assert "--by" in lost["Accuracy by tag"].needs
-
-
 def test_a_benchmark_alone_has_what_items_tell() -> None:
     report = tell(Material(unanswered(panel(["a"]).items), duplicates=[TWICE]))
     assert [one.figure.name for one in report.drawn] == ["composition", "duplicates"]
@@ -249,14 +233,6 @@ def test_tags_are_those_that_name_capabilities_or_those_one_names() -> None:
     assert Material(found, Settings(by=("split",))).tags == ("split",)
 
 
-def test_a_tag_of_a_thousand_values_is_not_held_against_itself() -> None:
-    items = [{"item": str(i), "tag.id": str(i), "tag.core": "xy"[i % 2]} for i in range(40)]
-    found = grid({name: [i % 2 for i in range(40)] for name in "abc"}, items)
-    material = Material(found, Settings(by=("id", "core")))
-    assert material.comparable_tags == ("core",)
-    assert set(FIGURES["capabilities"].numbers(material).get_column("tag")) == {"id", "core"}
-
-
 def test_several_benchmarks_stand_one_below_the_other() -> None:
     rows = [
         {"benchmark": bench, "item": str(i), "model": model, "score": float((i + len(model)) % 2)}
@@ -284,3 +260,102 @@ def test_the_map_of_items_shows_every_item_once() -> None:
     cells = [row for rows in spec["datasets"].values() for row in rows if "items" in row]
     assert sum(row["items"] for row in cells) == 3
     assert max(row["items"] for row in cells) == 2
+
+
+ITEMS = 30
+LIKELY = ("a", "b", HOSTILE[0])
+METHODS = ("generate", "likelihood", "first-token")
+WHITE_BOX_NAMES = ["generation-likelihood", "normalisations", "image-use", "option-prior"]
+
+
+def answers(names: tuple[str, ...], methods: tuple[str, ...]) -> Results:
+    """Models that write and weigh the same items, with and without image and question, letters in four orders."""
+    rng = np.random.default_rng(0)
+    rows: list[dict[str, Any]] = []
+    for item in range(ITEMS):
+        for model in names:
+            about = {"item": str(item), "model": model}
+            rows.append(about | {"choice": "AB"[item % 2], "score": float(rng.random() < 0.6)})
+            for modality in ("image", "no-image", "gray", "no-question"):
+                weights = [(value, 1 + item % 3, 4 + item % 5) for value in rng.normal(-3, 1, 4).tolist()]
+                rows.append(about | {"method": "likelihood", "modality": modality, "choice": "A", "weights": weights})
+            for order in range(4):
+                places = np.argsort(order_of(str(item), 4, order))
+                logs = [(value, 1, 1) for value in (rng.normal(0, 1, 4) - places).tolist()]
+                rows.append(about | {"method": "first-token", "order": order, "choice": "B", "weights": logs})
+    kept = [row for row in rows if row.get("method", "generate") in methods]
+    bases = {name: ModelEntry(spec="scripted:", base=f"lm {number // 2}") for number, name in enumerate(names)}
+    return weighed(kept, choice_items([[number % 4] for number in range(ITEMS)], 4), bases)
+
+
+@cache
+def likelihoods(names: tuple[str, ...] = LIKELY, methods: tuple[str, ...] = METHODS) -> Report:
+    return tell(Material(answers(names, methods)), [FIGURES[name] for name in ("accuracy", *WHITE_BOX_NAMES)])
+
+
+def test_numbers_are_those_of_the_measures_with_the_image() -> None:
+    drawn = {one.figure.name: one.numbers for one in likelihoods().drawn}
+    gaps = drawn["generation-likelihood"]
+    assert gaps.filter(weighed_by="likelihood")["series"].to_list() == [
+        "a",
+        "b",
+        "lm 0: 2 models",
+        LIKELY[2],
+        "all models",
+    ]
+    material = likelihoods().material
+    table = material.measured("generation-likelihood", scope="all").filter(weighed_by="first-token", models=1)
+    assert gaps.filter(weighed_by="first-token", models=1)["kappa"].to_list() == table["kappa"].to_list()
+    assert drawn["normalisations"]["normalisation"].n_unique() == 5
+    assert set(drawn["image-use"]["series"]) == set(LIKELY)
+    prior = material.measured("option-prior", scope="all")
+    assert drawn["option-prior"]["prior"].to_list() == prior["prior"].to_list()
+    assert drawn["option-prior"]["difference"].null_count() == 0
+
+
+def test_nothing_of_it_where_no_choice_was_weighed() -> None:
+    report = tell(Material(panel(["a", "b"])))
+    titles = {FIGURES[name].title for name in WHITE_BOX_NAMES}
+    assert not titles & {one.figure.title for one in report.drawn}
+    assert not titles & {one.title for one in report.missing}
+
+
+def test_what_lacks_of_it_is_said_where_there_is_some() -> None:
+    report = likelihoods(("a",), ("likelihood",))
+    assert [one.figure.name for one in report.drawn] == ["accuracy", "normalisations", "image-use"]
+    lost = {one.title: one for one in report.missing}
+    assert lost.keys() == {FIGURES[name].title for name in ("generation-likelihood", "option-prior")}
+    assert "--condition first-token+order=" in lost[FIGURES["option-prior"].title].needs
+
+
+def test_what_models_write_is_the_usual_however_often_letters_were_weighed() -> None:
+    assert likelihoods().material.usual_protocols == ["image direct"]
+    assert likelihoods(("a",), ("likelihood", "first-token")).material.usual_protocols == ["image direct first-token"]
+
+
+def test_the_page_has_one_heading_for_it(tmp_path: Path) -> None:
+    write_report_page(likelihoods(), ReportDetails("t"), tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert page.count(">White box</h2>") == 1
+    assert page.count("<h3>Effect of the image on probabilities</h3>") == 1
+    (link,) = re.findall(r'<a href="#([\w-]+)">White box</a>', page)
+    assert f'id="{link}"' in page
+    plain = tell(Material(panel(["a"])), [FIGURES["accuracy"], FIGURES["option-prior"]])
+    write_report_page(plain, ReportDetails("t"), tmp_path / "plain.html")
+    assert "White box" not in (tmp_path / "plain.html").read_text()
+
+
+def test_a_model_without_a_rank_has_none_drawn() -> None:
+    shown = numbers("dimensions", Material(suite_panel(["a", "b", "c"], ("shape", "colour"))))
+    left_out = pl.when(pl.col("series") != "c").then("rank").alias("rank")
+    drawn = as_svg(FIGURES["dimensions"].chart(shown.with_columns(left_out)))
+    assert ">c<" in drawn
+    assert "null" not in drawn
+
+
+def test_a_tag_of_a_thousand_values_is_not_held_against_itself() -> None:
+    items = [{"item": str(i), "tag.id": str(i), "tag.core": "xy"[i % 2]} for i in range(40)]
+    found = grid({name: [i % 2 for i in range(40)] for name in "abc"}, items)
+    material = Material(found, Settings(by=("id", "core")))
+    assert material.comparable_tags == ("core",)
+    assert set(FIGURES["capabilities"].numbers(material).get_column("tag")) == {"id", "core"}

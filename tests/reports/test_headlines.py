@@ -9,8 +9,7 @@ import pytest
 from eyetest.measures import MEASURES, Results, Settings
 from eyetest.measures.results import own_settings
 from eyetest.reports.answer import cautions, protocol_words, tiles
-from eyetest.reports.material import Material
-from eyetest.reports.report import Report
+from eyetest.reports.report import Material, Report
 from eyetest.reports.report_page import ReportDetails, write_report_page
 from tests.measures.tables import results
 
@@ -90,7 +89,7 @@ def test_scores_of_others_are_told_first_and_nothing_else_is_claimed(tmp_path: P
     write_report_page(report, ReportDetails("t"), tmp_path / "p.html")
     page = (tmp_path / "p.html").read_text()
     assert first in page[: page.index('id="asked"')], "on the first screen"
-    assert "20 answers came with scores of others" in page
+    assert "20 answers came with external scores" in page
     assert "A refusal or an unreadable answer scores 0." not in page
     write_report_page(told(asked("b", [0.0] * 20)), ReportDetails("t"), tmp_path / "ours.html")
     ours = (tmp_path / "ours.html").read_text()
@@ -122,7 +121,7 @@ def test_the_gain_says_how_blind_was_asked(modality: str) -> None:
     assert tile(report, "mean gain")[1].endswith(", 2 models")
     assert tile(report, "best without the image")[1].endswith(protocol_words(f"{modality} direct"))
     assert report.headline is not None
-    assert dict(report.headline.select("model", "blind_by").iter_rows())["a"] == modality
+    assert dict(report.headline.select("model", "no_image_by").iter_rows())["a"] == modality
 
 
 def test_the_mean_gain_is_that_of_the_headline_not_of_other_ways_to_ask() -> None:
@@ -143,7 +142,7 @@ def test_a_gain_over_fewer_items_than_the_score_says_so() -> None:
 
 def test_above_guessing_is_a_measure_of_its_own() -> None:
     found: Results = results(MIXED, ITEMS)
-    rows = {row["model"]: row for row in MEASURES["above-guessing"].measure(found, Settings()).table.to_dicts()}
+    rows = {row["model"]: row for row in MEASURES["guessing"].measure(found, Settings()).table.to_dicts()}
     assert (rows["a"]["accuracy"], rows["a"]["guessing"], rows["a"]["above"], rows["a"]["n"]) == (0.75, 0.25, 0.5, 12)
     assert rows["a"]["above_low"] < 0.5 < rows["a"]["above_high"]
     assert rows["b"]["above"] == -0.25

@@ -13,8 +13,7 @@ from eyetest_world.toy_models.cards import cards
 
 import eyetest as et
 from eyetest.errors import InputError
-from eyetest.pages.item_counts import ItemCount, ItemsAt, items_at
-from eyetest.pages.item_links import Query, parse_query
+from eyetest.pages.item_links import ItemCount, ItemsAt, Query, items_at, parse_query
 from eyetest.studio.collection import Collection
 from tests.reports.pages import HOSTILE, Browse, Tags
 from tests.studio.app.conftest import hostile as hostile

@@ -15,8 +15,8 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.commands.gathering import gather
 from eyetest.errors import InputError
 from eyetest.records import Asked, Choice, Item, Lineage, Manifest, ModelEntry, OptionProvenance, Response, letter
-from eyetest.reports.linked import cautions
-from eyetest.reports.material import Material
+from eyetest.reports.report import Material
+from eyetest.reports.sections import stand_ins
 from eyetest.runs import Run
 from tests.reports.pages import HOSTILE, Tags
 from tests.scoring.test_table import make_run, request
@@ -106,8 +106,8 @@ def test_the_page_tells_the_settings_and_shows_what_was_lost(runs: list[Run], tm
 def test_a_stand_in_that_reads_by_ocr_is_named(runs: list[Run]) -> None:
     models = {"owl": ModelEntry(spec="reader:owl-m"), "wren": ModelEntry(spec="scripted:right=1")}
     results = replace(gather(runs), models=models)
-    first, *_ = cautions(Material(results))
-    assert first.startswith("Vision was answered by a stand-in: owl did not look at the screenshot.")
+    first, *_ = stand_ins(Material(results))
+    assert first.startswith("Vision was answered by a stand-in: owl did not see the screenshot.")
 
 
 def test_settings_may_be_named_and_wrong_ones_are_refused(runs: list[Run], tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest, OptionProvenance
 from eyetest.reform.building import MISSING
-from eyetest.reports.reform_page import gather_statistics, write_reform_page
+from eyetest.reports.sections import gather_statistics, write_reform_page
 from tests.conftest import png
 from tests.support.accessibility import check_accessible
 from tests.support.browser import Browser
@@ -37,7 +37,7 @@ def test_statistics_are_counted_by_dataset(benchmark: Benchmark) -> None:
     assert (signs["items"], signs["options"], signs["words an option or answer"]) == (1, "", 2.0)
 
 
-def test_the_page_shows_items_and_escapes_names(benchmark: Benchmark, tmp_path: Path) -> None:
+def test_the_page_shows_items_and_escapes_names(benchmark: Benchmark, browser: Browser, tmp_path: Path) -> None:
     write_reform_page([benchmark], tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "41 items of 2 datasets, 2 tasks." in page
@@ -45,8 +45,4 @@ def test_the_page_shows_items_and_escapes_names(benchmark: Benchmark, tmp_path: 
     assert "<b>birds" not in page
     assert len(re.findall('<article class="item">', page)) == 7
     assert "gold is longest" in page
-
-
-def test_anybody_can_use_it(benchmark: Benchmark, browser: Browser, tmp_path: Path) -> None:
-    write_reform_page([benchmark], tmp_path / "page.html")
     check_accessible(browser, tmp_path / "page.html")

@@ -59,10 +59,10 @@ def test_whoever_gives_the_old_number_to_every_image_knows_it_by_heart(tmp_path:
     results = results_of([run], Scorer(), bench=bench)
     told = MEASURES["leak-by-twin"].measure(results, Settings(resamples=400))
     (row,) = told.table.iter_rows(named=True)
-    assert (row["by_heart"], row["old_gold"], row["new_gold"]) == (0.5, 0.5, 0.5)
+    assert (row["memorized"], row["old_gold"], row["new_gold"]) == (0.5, 0.5, 0.5)
     assert row["by_chance"] == pytest.approx((0 + 1) / 2)
     assert (row["n"], row["twins"]) == (2, 3)
     assert not any("old golds" in note for note in told.notes)
     suite = united([SuitePart(name, SuiteBenchmark(bench=name), results) for name in ("one", "two")], "both")
     (both,) = MEASURES["leak-by-twin"].measure(suite, Settings(resamples=400)).table.iter_rows(named=True)
-    assert [both[name] for name in ("by_heart", "old_gold", "n", "twins")] == [0.5, 0.5, 4, 6]
+    assert [both[name] for name in ("memorized", "old_gold", "n", "twins")] == [0.5, 0.5, 4, 6]

@@ -18,7 +18,7 @@ from eyetest.records import Asked, Item, Response
 from eyetest.results import scores as scored
 from eyetest.results.gather import results_of
 from eyetest.results.judge import judge_run
-from eyetest.results.scores import read_provenance, score_run, scores_path
+from eyetest.results.scores import read_provenance, score_run
 from eyetest.runs import BENCHMARK, Run, RunWriter
 from eyetest.runs.journal import part_names, sealed
 from eyetest.scoring import Scorer
@@ -95,7 +95,9 @@ def test_another_benchmark_does_not_become_the_score_of_the_run(run: Run, bench:
     assert place.name.startswith("eyetest.bench-")
     assert accuracy(run) == (1.0, ITEMS + 2)
     assert accuracy(run, other) == (0.0, ITEMS)
-    assert score_run(run, Benchmark(bench.path), Scorer()) == scores_path(run, "eyetest"), "its own, named"
+    assert score_run(run, Benchmark(bench.path), Scorer()) == run.path / "scores" / "eyetest.parquet", (
+        "its own, named"
+    )
 
 
 def test_golds_that_change_in_the_same_place_are_seen(run: Run, bench: Benchmark) -> None:
@@ -107,7 +109,7 @@ def test_golds_that_change_in_the_same_place_are_seen(run: Run, bench: Benchmark
     shutil.rmtree(bench.path)
     make_bench(bench.path, changed)
     (bench.path / "benchmark.json").write_bytes(manifest)
-    with pytest.raises(InputError, match=r"another benchmark than benchmark\.json speaks of"):
+    with pytest.raises(InputError, match=r"another benchmark than benchmark\.json"):
         accuracy(run)
 
 

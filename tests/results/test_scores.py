@@ -13,7 +13,7 @@ from eyetest.errors import InputError
 from eyetest.models import parse_models
 from eyetest.records import Asked, Condition, Item, Response, RunBenchmark, Score, columns, shown_order
 from eyetest.results import judge
-from eyetest.results.scores import benchmark_of, read_scores, score_run, scores_path
+from eyetest.results.scores import benchmark_of, read_scores, score_run
 from eyetest.running import Asking, Session
 from eyetest.runs import BENCHMARK, Run, RunWriter
 from eyetest.scoring import Scorer
@@ -46,7 +46,7 @@ def test_other_rules_have_their_own_table_and_responses_stay_byte_for_byte(run: 
     after = hashes(run.path)
     assert {name: after[name] for name in before} == before
     assert after.keys() - before.keys() == {"scores/eyetest.parquet", "scores/mmmu.parquet"}
-    assert (ours, theirs) == (scores_path(run, "eyetest"), scores_path(run, "mmmu"))
+    assert (ours, theirs) == tuple(run.path / "scores" / f"{name}.parquet" for name in ("eyetest", "mmmu"))
     by_us, by_them = read_scores(run), read_scores(run, "mmmu")
     assert tuple(by_us.columns) == columns(Score)
     assert by_us.get_column("choice").to_list()[:4] == ["B", "B", "C", None]
@@ -114,7 +114,7 @@ def test_a_damaged_run_leaves_its_old_scores_alone(run: Run, bench: Benchmark, p
             score_run(run, bench, Scorer())
         assert "\n" not in str(caught.value)
         assert [path.name for path in (run.path / "scores").iterdir()] == ["eyetest.parquet"]
-        assert scores_path(run, "eyetest").read_bytes() == kept
+        assert (run.path / "scores" / "eyetest.parquet").read_bytes() == kept
 
 
 def test_scoring_while_another_process_asks(run: Run, bench: Benchmark) -> None:
@@ -166,8 +166,8 @@ def test_a_run_that_keeps_its_items_outlives_the_benchmark(run: Run, bench: Benc
     assert list(benchmark_of(run)) == asked
     golds = (3, *(n % 4 for n in range(1, 12)))
     again = [animals(f"q{n}", gold, question=f"Which is {n}?") for n, gold in enumerate(golds)]
-    mended = make_bench(tmp_path / "mended", again)
-    assert benchmark_of(run, mended) is mended, "other golds, the same questions"
+    repaired = make_bench(tmp_path / "repaired", again)
+    assert benchmark_of(run, repaired) is repaired, "other golds, the same questions"
     other = msgspec.structs.replace(asked[0], question="Something else?")
     with pytest.raises(InputError, match=r"asks something else than .*: item 'q0' has changed"):
         benchmark_of(run, make_bench(tmp_path / "other", [other]))

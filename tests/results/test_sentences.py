@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from eyetest.benchmarks import Benchmark
-from eyetest.measures import MEASURES, NotMeasurable, Settings
+from eyetest.measures import MEASURES, Settings
 from eyetest.models.specs import parse_models
 from eyetest.records import Asked, Response
 from eyetest.results.gather import results_of
@@ -46,17 +46,16 @@ def test_labels() -> None:
 
 
 def test_a_judge_labels_once_and_is_measured(run: Run, bench: Benchmark, tmp_path: Path) -> None:
-    with pytest.raises(NotMeasurable, match="no judge"):
-        MEASURES["sentences"].measure(results_of([run], Scorer()), Settings())
+    assert "analytical" not in MEASURES["length"].measure(results_of([run], Scorer()), Settings()).table.columns
     spec = judge(tmp_path, {"q0": "1 D\n2 A", "q1": "1 D\n2 D\n3 A", "q2": "I cannot say"})
     (wise,) = parse_models([spec]).items()
     read, progress = label_sentences(run, bench, wise)
     assert (read, progress.done) == (2, 3)
     again, later = label_sentences(Run(run.path), bench, wise)
     assert (again, later.to_ask, later.stored) == (2, 0, 3)
-    table = MEASURES["sentences"].measure(results_of([run], Scorer()), Settings()).table
+    table = MEASURES["length"].measure(results_of([run], Scorer()), Settings()).table
     row = table.row(0, named=True)
-    assert (row["descriptive"], row["analytical"], row["n"]) == (1.5, 1, 2)
+    assert (row["descriptive"], row["analytical"], row["labelled"]) == (1.5, 1, 2)
     assert row["share"] == pytest.approx((1 / 2 + 1 / 3) / 2)
     assert table.height == 1, "the judge's own replies are no model's"
 

@@ -9,8 +9,8 @@ import pytest
 from eyetest.measures import MEASURES, Results, Settings
 from eyetest.measures.likelihood import weighed
 from eyetest.records import Asked, Choice, Item, Response
-from eyetest.records.order import order_of
 from eyetest.records.recipe import SuiteBenchmark
+from eyetest.records.tables import order_of
 from eyetest.results.gather import SuitePart, results_of, united
 from eyetest.scoring import Scorer
 from tests.measures.tables import choice_items

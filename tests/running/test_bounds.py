@@ -15,10 +15,10 @@ from eyetest.records import Asked, Item, Message, Prompt, Response, RunBenchmark
 from eyetest.running import Asking, Limits, Session
 from eyetest.running.runner import Runner
 from eyetest.running.session import Questions
-from eyetest.runs import Run, RunWriter, plan, stored
+from eyetest.runs import Run, RunWriter, stored
 from eyetest.runs.folder import RECORDED
 from eyetest.runs.journal import from_batch
-from eyetest.runs.plan import PlanWriter, plan_rows, plan_table
+from eyetest.runs.stored import PlanWriter, plan_rows, plan_table
 from eyetest.tabular.arrow import BoundedParquet
 from tests.running.benches import make_bench
 
@@ -34,23 +34,23 @@ def bench(tmp_path: Path) -> Benchmark:
 @pytest.fixture
 def whole_rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many rows of a plan were in memory at once, each time, with more than their requests."""
-    monkeypatch.setattr(plan, "_ROWS_AT_ONCE", GROUP)
+    monkeypatch.setattr(stored, "_ROWS_AT_ONCE", GROUP)
     sizes: list[int] = []
-    read, choose = BoundedParquet.table, plan.chosen_tables
+    read, choose = BoundedParquet.table, stored.chosen_tables
 
     def table(self: BoundedParquet, columns: Any = None, group: int | None = None) -> pa.Table:
         rows = read(self, columns, group)
-        if self.path.name == plan.PLAN and columns is None:
+        if self.path.name == stored.PLAN and columns is None:
             sizes.append(len(rows))
         return rows
 
-    def chosen(path: Path, wanted: plan.Mask) -> Iterator[pa.Table]:
+    def chosen(path: Path, wanted: stored.Mask) -> Iterator[pa.Table]:
         for rows in choose(path, wanted):
             sizes.append(len(rows))
             yield rows
 
     monkeypatch.setattr(BoundedParquet, "table", table)
-    monkeypatch.setattr(plan, "chosen_tables", chosen)
+    monkeypatch.setattr(stored, "chosen_tables", chosen)
     return sizes
 
 
@@ -75,7 +75,7 @@ def test_a_run_that_goes_on_joins_no_plans(
     Session(bench, MODELS, Asking(limits=Limits(calls=40))).run(tmp_path / "r")
     before = plan_table(tmp_path / "r")
     whole_rows.clear()
-    monkeypatch.setattr(plan, "scan_table", None)
+    monkeypatch.setattr(stored, "scan_table", None)
     assert Session(bench, MODELS, Asking()).run(tmp_path / "r").done == 20
     assert sum(whole_rows) == 60
     assert max(whole_rows) <= GROUP

@@ -119,8 +119,8 @@ def test_a_turn_that_failed_ends_its_dialogue(tmp_path: Path, endpoint: Endpoint
     assert (again.to_ask, again.unanswered, len(endpoint.attempts)) == (0, 2, 0)
 
     endpoint.rule = lambda attempt: None
-    mended = ask(bench, tmp_path / "r", endpoint, retry_failed=True)
-    assert (mended.done, mended.unanswered, mended.left) == (3, 0, 0)
+    repaired = ask(bench, tmp_path / "r", endpoint, retry_failed=True)
+    assert (repaired.done, repaired.unanswered, repaired.left) == (3, 0, 0)
     assert all(row["request"] for row in plan(tmp_path / "r"))
 
 

@@ -86,7 +86,7 @@ def test_what_cannot_be_answered_ends_failed_with_a_reason(
     assert set(endpoint.answered.values()) == {1}
     outcomes = Run(tmp_path / "r").responses().column("outcome").to_pylist()
     assert outcomes == ["answered"] * 70
-    assert set(Run(tmp_path / "r").errors().by_request().values()) == {""}
+    assert set(Run(tmp_path / "r").errors()["error"]) == {""}
 
 
 @pytest.mark.parametrize(
@@ -131,10 +131,10 @@ def test_locked_out_gives_the_model_up_until_it_is_mended(
     assert 1 <= len(first) == endpoint.sent.total() <= 4, "only what was in flight"
     assert {(row.outcome, row.error, row.text) for row in first} == {("failed", kind, None)}
 
-    mended = nursery.run(*ask(endpoint), env={"EYETEST_API_KEY": "right-key-0123456789"})
-    assert mended.code == 0, mended.stderr
+    repaired = nursery.run(*ask(endpoint), env={"EYETEST_API_KEY": "right-key-0123456789"})
+    assert repaired.code == 0, repaired.stderr
     assert len(answers(tmp_path / "r")) == 40
-    assert set(Run(tmp_path / "r").errors().by_request().values()) == {""}
+    assert set(Run(tmp_path / "r").errors()["error"]) == {""}
 
 
 def test_nobody_there(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
@@ -144,8 +144,8 @@ def test_nobody_there(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> N
     assert done.code == 2
     assert "m was given up: cannot reach 127.0.0.1:9: " in done.stderr
     assert "Traceback" not in done.stderr
-    mended = nursery.run(*ask(endpoint, **quick))
-    assert mended.code == 0, mended.stderr
+    repaired = nursery.run(*ask(endpoint, **quick))
+    assert repaired.code == 0, repaired.stderr
     assert len(answers(tmp_path / "r")) == 30, "the same model at another address asks all of it"
 
 

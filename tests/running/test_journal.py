@@ -1,12 +1,9 @@
 """The journal under those who read it, those who want to write it too, and a disk that is full."""
 
 import errno
-import fcntl
 import json
 import os
 import re
-import subprocess
-import sys
 import threading
 import zlib
 from pathlib import Path
@@ -249,16 +246,3 @@ def test_a_run_of_a_newer_version_is_refused(tmp_path: Path, nursery: Nursery) -
     (tmp_path / "r/run.json").write_text(json.dumps(manifest | {"run_version": 99}))
     for command in (("run", "b", "--model", "scripted:", "--to", "r"), ("show", "r")):
         assert nursery.run(*command).code == 2, "what a later eyetest wrote may mean something else"
-
-
-def test_the_real_command_line_runs_too(tmp_path: Path, endpoint: Endpoint) -> None:
-    """All other tests fork a process that has loaded eyetest already; this one starts from nothing."""
-    make_bench(tmp_path / "b", 3)
-    command = [sys.executable, "-W", "error", "-c", "from eyetest.cli import main; main()"]
-    command += ["run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert "3 answered" in done.stdout
-    assert len(answers(tmp_path / "r")) == 3
-    with (tmp_path / "r/lock").open() as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

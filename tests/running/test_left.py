@@ -9,12 +9,12 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.models import Call, parse_models
 from eyetest.records import Condition, Item, Manifest, Response
 from eyetest.running import Asking, Session
-from eyetest.running.planning import PASSED_OVER, Plan
+from eyetest.running.planning import Plan
 from eyetest.runs import RunWriter
-from eyetest.runs.stored import stored_errors
+from eyetest.runs.stored import NOT_THE_QUESTION, stored_errors
 from tests.running.benches import make_bench
 
-WORDS = ("", "", "", "timeout", "bad-request", *PASSED_OVER[:2])
+WORDS = ("", "", "", "timeout", "bad-request", *NOT_THE_QUESTION[:2])
 
 
 def all_calls(plan: Plan) -> list[Call]:
@@ -44,7 +44,7 @@ def test_it_is_the_difference_of_two_sets(tmp_path: Path, seed: int, retry_faile
     calls = all_calls(plan)
     assert len({call.id for call in calls}) < len(calls) == 240
     errors = store(tmp_path / "r", calls, seed)
-    again = {request for request, word in errors.items() if word in PASSED_OVER or (word and retry_failed)}
+    again = {request for request, word in errors.items() if word in NOT_THE_QUESTION or (word and retry_failed)}
 
     estimate, left = plan.estimate(stored_errors(tmp_path / "r"), retry_failed=retry_failed)
     asked = [call.id for n, model in enumerate(plan.models) for call in plan.chosen(left.rows(n), (model,))]

@@ -159,7 +159,7 @@ def test_a_server_that_stays_away_stops_the_run_and_loses_nothing(
     assert count < 400, "nobody asks 60 questions of a server that is not there"
     endpoint.rule = lambda attempt: None
     assert nursery.run(*ask(endpoint)).code == 0
-    assert set(Run(tmp_path / "r").errors().by_request().values()) == {""}
+    assert set(Run(tmp_path / "r").errors()["error"]) == {""}
     assert len(answers(tmp_path / "r")) == 60
 
 

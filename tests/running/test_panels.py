@@ -14,21 +14,19 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError
 from eyetest.models import Call, CallError, parse_models
 from eyetest.records import (
-    Asked,
     Choice,
     Condition,
     Item,
     Manifest,
     ModelEntry,
-    Prompt,
-    Request,
     Response,
     StoppingRule,
     Tally,
     parse_rule,
 )
 from eyetest.records.tables import Cut
-from eyetest.running import Asking, ItemPanel, Limits, Plan, Progress, Runner, Session, execute, execute_panels
+from eyetest.running import Asking, Limits, Plan, Progress, Runner, Session, execute, execute_panels
+from eyetest.running.execution import Waves
 from eyetest.runs import read_responses
 from tests.endpoint import draw as chance
 from tests.running.benches import make_bench
@@ -38,34 +36,20 @@ Table = list[list[bool | None]]
 """By model and sample: whether it would hit; None where the call would fail."""
 
 
-def calls_of(table: Table) -> list[list[Call]]:
-    item = Item(id="i", question="?")
-    found = []
-    for model, row in enumerate(table):
-        calls = []
-        for sample in range(len(row)):
-            asked = Asked(item="i", model=f"m{model}", sample=sample)
-            calls.append(Call(asked, item, Request(model=f"m{model}", prompt=Prompt(())), f"{model}-{sample}"))
-        found.append(calls)
-    return found
-
-
 def truth(rule: StoppingRule, table: Table) -> bool | None:
     """The verdict of the full run; None where failed calls leave it open."""
     return rule.verdict([tally_of(rule, row) for row in table])
 
 
 def in_waves(rule: StoppingRule, table: Table) -> tuple[bool | None, list[str], list[list[str]]]:
-    panel = ItemPanel(rule, calls_of(table))
+    panel = Waves(rule, [len(row) for row in table])
     waves = []
     while wave := panel.wave():
-        waves.append([call.id for call in wave])
-        for call in wave:
-            panel.observed(call, table[int(call.asked.model[1:])][call.asked.sample])
+        waves.append([f"{model}-{sample}" for model, sample in wave])
+        for model, sample in wave:
+            panel.observed[model].append(table[model][sample])
         assert len(waves) < 1_000
-    asked = [call for wave in waves for call in wave]
-    assert len(list(panel.unsent())) == sum(map(len, table)) - len(asked)
-    return panel.verdict, asked, waves
+    return panel.verdict, [call for wave in waves for call in wave], waves
 
 
 def one_by_one(rule: StoppingRule, table: Table) -> list[str]:
@@ -159,8 +143,7 @@ def test_never_fewer_than_somebody_who_knows_all_answers(case: tuple[StoppingRul
 
 def test_waves_are_as_large_as_they_can_be() -> None:
     rule = parse_rule("more than 5 of 10 samples, at least 3 of 4 models", samples=10, models=4)
-    panel = ItemPanel(rule, calls_of([[True] * 10] * 4))
-    assert [call.id for call in panel.wave()] == [f"{m}-{t}" for m in range(2) for t in range(5)]
+    assert Waves(rule, [10] * 4).wave() == [(m, t) for m in range(2) for t in range(5)]
 
 
 def simulated(items: int) -> dict[str, Table]:

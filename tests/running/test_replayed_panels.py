@@ -15,13 +15,12 @@ import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.models import parse_models
-from eyetest.records import Answer, Condition, Item, Manifest, RunBenchmark, Tally, parse_rule
+from eyetest.records import Condition, Item, Manifest, RunBenchmark, Tally, parse_rule
 from eyetest.results.scores import read_scores, score_run
 from eyetest.running import Asking, Limits, Session
-from eyetest.runs import Run, read_answers, read_responses
+from eyetest.runs import Run, read_responses
 from eyetest.runs.importing import AnswerFile, import_answers, parse_field_map
 from eyetest.scoring import Scorer, is_hit
-from eyetest.tabular.record_files import write_records
 
 RULE = "hits <= 2 of 8 models"
 BLIND = (Condition(modality="no-image"),)
@@ -160,28 +159,6 @@ def test_stopping_early_ends_in_the_same_verdicts(
     assert fewest <= asked
     failed = sum(response.outcome == "failed" for response in read_responses(tmp_path / "run"))
     assert sum(map(len, early.values())) == asked - failed
-
-
-def test_missing_answers_leave_only_their_own_items_open(
-    tmp_path: Path, source: Benchmark, bench: Benchmark, recorded: Path, full: dict[str, dict[str, bool]]
-) -> None:
-    """Some answers are taken away: early and full runs agree on every item again, also on what stays open."""
-    some = [item.id for item in source][:40]
-    kept = [a for a in read_answers(recorded) if a.item in some and (a.item, a.model) not in LACKING]
-    assert len(kept) == 40 * 8 - len(LACKING)
-    write_records(kept, Answer, tmp_path / "lacking.parquet", overwrite=False)
-    found: list[Verdicts] = []
-    for number, (models, stop) in enumerate(((MODELS, ""), (MODELS, RULE), (MODELS[::-1], RULE))):
-        entries = parse_models([f"{name}=replay:{tmp_path / 'lacking.parquet'}#{name}" for name in models])
-        limits = Limits(backoff=0.0, attempts=1)
-        asking = Asking(conditions=BLIND, items=tuple(some), stop=stop, limits=limits)
-        Session(bench, entries, asking, hit=is_hit).run(tmp_path / f"run{number}")
-        known = tallies(bench, tmp_path / f"run{number}")
-        found.append({item: verdict for item, verdict in verdicts(known).items() if item in some})
-    assert found[0] == found[1] == found[2]
-    assert found[0]["3"] is None, "one answer of eight can settle nothing"
-    whole = verdicts(full)
-    assert {item: verdict for item, verdict in found[0].items() if verdict is not None}.items() <= whole.items()
 
 
 def test_a_replay_gives_each_item_its_own_answer(tmp_path: Path, source: Benchmark, recorded: Path) -> None:

@@ -44,7 +44,7 @@ def test_it_ends_early_with_who_leads(
     session = raced(bench, rates)
     progress = session.run(tmp_path / "r")
     assert session.until is not None
-    assert session.until.told.startswith(f"{leader} on the whole benchmark, by between ")
+    assert session.until.finding.startswith(f"{leader} on the whole benchmark, by between ")
     assert len(asked(tmp_path / "r")) == progress.done < ITEMS
     assert progress.saved == 2 * ITEMS - progress.done
     assert progress.left == 0
@@ -61,7 +61,7 @@ def test_in_pieces_the_same_is_asked_and_told_as_at_once(tmp_path: Path, bench: 
     assert asked(tmp_path / "pieces") == asked(tmp_path / "whole")
     assert whole.until is not None
     assert piece.until is not None
-    assert piece.until.told == whole.until.told
+    assert piece.until.finding == whole.until.finding
 
 
 def test_what_was_asked_in_full_is_judged_without_a_call(tmp_path: Path, bench: Benchmark) -> None:
@@ -69,14 +69,14 @@ def test_what_was_asked_in_full_is_judged_without_a_call(tmp_path: Path, bench: 
     session = raced(bench, (0.9, 0.4))
     assert session.run(tmp_path / "r").done == 0
     assert session.until is not None
-    assert session.until.told.startswith("one leads two")
+    assert session.until.finding.startswith("one leads two")
 
 
 def test_equals_are_asked_everything_and_found_level(tmp_path: Path, bench: Benchmark) -> None:
     session = raced(bench, (1.0, 1.0))
     assert session.run(tmp_path / "r").done == 2 * ITEMS
     assert session.until is not None
-    assert session.until.told == "one and two are level on all 200 items"
+    assert session.until.finding == "one and two are level on all 200 items"
 
 
 def test_where_calls_fail_nobody_gains(tmp_path: Path, bench: Benchmark) -> None:
@@ -86,7 +86,7 @@ def test_where_calls_fail_nobody_gains(tmp_path: Path, bench: Benchmark) -> None
     session.run(tmp_path / "r")
     assert session.until is not None
     expected = "one and two are level on all 30 items; on 30 that one of both has no score on, they count as level"
-    assert session.until.told == expected
+    assert session.until.finding == expected
 
 
 def test_what_is_no_race_is_refused(bench: Benchmark) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from eyetest.running.limits import hearing, wait_for
+from eyetest.running.limits import pressing, wait_for
 
 
 def outside(work: Coroutine[Any, Any, None]) -> None:
@@ -51,7 +51,7 @@ def test_ctrl_c_is_handed_on_and_the_handler_put_back() -> None:
     heard: list[int] = []
 
     async def work() -> None:
-        with hearing(lambda: heard.append(1)):
+        with pressing(lambda: heard.append(1)):
             while len(heard) < 2:
                 os.kill(os.getpid(), signal.SIGINT)
                 await asyncio.sleep(0.05)

@@ -16,7 +16,7 @@ from eyetest.errors import InputError
 from eyetest.records import Answer, Asked, Response, RunStep, columns
 from eyetest.records.tables import Ask, Letters, Method, Modality, OutcomeKind, Shots
 from eyetest.runs import RunWriter, open_answers, read_answers
-from eyetest.runs.answers import write_answers
+from eyetest.runs.folder import write_answers
 from eyetest.runs.importing import AnswerFile, import_answers
 from tests.runs.conftest import Eyetest
 from tests.runs.written import API_FAILURE, REQUEST_FAILED, jsonl, xlsx
@@ -117,16 +117,6 @@ def test_the_columns_in_order(tmp_path: Path, run: Path, eyetest: Eyetest) -> No
     assert table.column_names == LISTED
     assert table.to_pylist() == lines
     assert table.schema.metadata[b"version"] == b"2"
-
-
-def test_a_table_from_before_there_was_a_history_is_our_own_too(tmp_path: Path, run: Path) -> None:
-    """A number in its column for the order is a seed, as it was when it was written."""
-    write_answers(run, tmp_path / "out.jsonl")
-    old = [{**json.loads(line), "order": 7} for line in (tmp_path / "out.jsonl").read_text().splitlines()]
-    for row in old:
-        del row["history"]
-    import_answers(AnswerFile(path=jsonl(tmp_path / "old.jsonl", *old)), tmp_path / "again")
-    assert [(answer.order, answer.history) for answer in read_answers(tmp_path / "again")] == [(7, "gold")] * 3
 
 
 def test_what_is_not_answered_yet_is_not_there(tmp_path: Path, eyetest: Eyetest) -> None:

@@ -39,9 +39,9 @@ def test_names_say_more(tmp_path: Path, eyetest: Eyetest) -> None:
     ("names", "also", "problem"),
     [
         ("{modle}.jsonl", (), 'no field "modle"; did you mean "model"?'),
-        ("{model}{model}.jsonl", (), "says the same field twice"),
+        ("{model}{model}.jsonl", (), "names a field twice"),
         ("{model}.csv", (), "there is no file that is called {model}.csv"),
-        ("{model}.jsonl", ("--model", "m"), "model is said elsewhere as well"),
+        ("{model}.jsonl", ("--model", "m"), "model is given twice"),
     ],
 )
 def test_bad_names(tmp_path: Path, eyetest: Eyetest, names: str, also: tuple[str, ...], problem: str) -> None:

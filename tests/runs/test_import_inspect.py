@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from eyetest.records.order import order_word
+from eyetest.records.tables import order_word
 from tests.conftest import ROOT
 from tests.runs.conftest import Eyetest
 from tests.runs.inspect_logs import document, eval_file, header, packed, sample

@@ -7,7 +7,7 @@ import pytest
 
 from eyetest.records import Answer
 from tests.runs.conftest import Eyetest
-from tests.runs.written import answers, imported, jsonl, separated, texts
+from tests.runs.written import answers, imported, jsonl, separated
 
 HEADER = ("item_id", "name", "setting", "condition", "sample", "raw_output", "ok")
 ROWS = (
@@ -95,11 +95,6 @@ def test_where_takes_any_of_a_columns_values_and_all_of_the_columns(
     assert "1 rows were left out" in said
     eyetest("import", table, "--to", tmp_path / "b", *options, "--where", "item_id=1,sample=0").fine()
     assert [answer.text for answer in answers(tmp_path / "b")] == ["A"]
-
-
-def test_where_compares_numbers_by_what_they_are_called(tmp_path: Path) -> None:
-    path = jsonl(tmp_path / "a.jsonl", *({"item": n, "model": "m", "t": n, "text": "A"} for n in (0, 1.0, 2)))
-    assert texts(imported(path, "--where", "t=1")) == {"1": "A"}
 
 
 def test_set_wins_over_a_column_of_that_name(table: Path, tmp_path: Path) -> None:

@@ -54,7 +54,12 @@ def test_two_passes_of_two_options(tmp_path: Path, bench: Path, eyetest: Eyetest
     ]
     assert kept[0]["n"] == 20
     sides = ("--set", "from=order=0", "--set", "to=order=reversed")
-    assert json.loads(eyetest("measure", "flips", run, *sides, "--output", "json").fine())["rows"] == []
+    assert (
+        json.loads(eyetest("measure", "linked", run, *sides, "--set", "over=items", "--output", "json").fine())[
+            "rows"
+        ]
+        == []
+    )
 
 
 def test_a_number_is_no_order(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:

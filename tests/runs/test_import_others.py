@@ -8,7 +8,7 @@ import pytest
 
 from eyetest.benchmarks import BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest
-from eyetest.records.notices import failure_notice
+from eyetest.records.request import failure_notice
 from tests.runs.conftest import Eyetest
 from tests.runs.written import API_FAILURE, REQUEST_FAILED, answers, jsonl, separated
 
@@ -134,7 +134,7 @@ def test_what_looks_like_a_condition_is_named_before_anything_is_written(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("column", "values", "mend"),
+    ("column", "values", "repair"),
     [
         ("condition", ("text", "image"), "--map-values 'modality=condition:text>"),
         ("modality_mode", ("no-image", "image"), "--map modality=modality_mode"),
@@ -146,12 +146,12 @@ def test_what_looks_like_a_condition_is_named_before_anything_is_written(tmp_pat
     ],
 )
 def test_answers_that_would_be_one_are_refused(
-    tmp_path: Path, eyetest: Eyetest, column: str, values: tuple[str, str], mend: str
+    tmp_path: Path, eyetest: Eyetest, column: str, values: tuple[str, str], repair: str
 ) -> None:
     header = ("item", "model", column, "ms", "text")
     rows = [("q1", "m", values[0], "17", "A"), ("q2", "m", values[0], "18", "A"), ("q1", "m", values[1], "17", "B")]
     refused = eyetest("import", separated(tmp_path / "a.csv", header, *rows), "--to", tmp_path / "run").refused()
-    assert f"they differ in {column} ('{values[0]}', '{values[1]}'): say {mend}" in refused
+    assert f"they differ in {column} ('{values[0]}', '{values[1]}'): say {repair}" in refused
     assert "row 3: item 'q1' was answered by 'm' under the same condition in row 1 already" in refused
     assert not (tmp_path / "run").exists()
 

@@ -191,13 +191,13 @@ def test_the_last_response_to_a_request_counts(tmp_path: Path) -> None:
     for response in again:
         journal.append(response)
     journal.close()
-    assert stored_errors(tmp_path).by_request() == {"aa" * 16: "", "bb" * 16: "failed"}
+    assert dict(stored_errors(tmp_path).iter_rows()) == {"aa" * 16: "", "bb" * 16: "failed"}
     table = responses_table(tmp_path)
     assert dict(zip(*(table.column(n).to_pylist() for n in ("request", "outcome")), strict=True)) == {
         "aa" * 16: "answered",
         "bb" * 16: "failed",
     }
-    stored = StoredResponses(tmp_path, bool)
+    stored = StoredResponses(tmp_path, retry_failed=True)
     assert stored.get("aa" * 16) == again[3]
     assert stored.get("bb" * 16) is None
     assert stored.get("cc" * 16) is None
@@ -206,7 +206,7 @@ def test_the_last_response_to_a_request_counts(tmp_path: Path) -> None:
 def test_a_run_that_has_asked_nothing(tmp_path: Path) -> None:
     assert list(read_responses(tmp_path)) == []
     assert len(responses_table(tmp_path)) == 0
-    assert stored_errors(tmp_path).by_request() == {}
+    assert dict(stored_errors(tmp_path).iter_rows()) == {}
 
 
 def test_a_full_disk_leaves_whole_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

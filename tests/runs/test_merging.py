@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
-import numpy as np
 import polars as pl
-import pyarrow as pa
 import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, copy_without_images
@@ -16,13 +14,11 @@ from eyetest.errors import InputError
 from eyetest.records import Asked, Item, Manifest, ModelEntry, Response, RunBenchmark, RunStep
 from eyetest.records.item import Revision
 from eyetest.records.tables import OutcomeKind
-from eyetest.results.scores import Mend, read_mends, write_mends
-from eyetest.runs import Run, RunWriter, is_run
-from eyetest.runs import merged_answers as merging_answers
+from eyetest.results.scores import ItemRepair, read_repairs, write_repairs
+from eyetest.runs import Run, RunWriter, is_run, merging
 from eyetest.runs.folder import SENTENCES
 from eyetest.runs.journal import part_names, sealed
-from eyetest.runs.merged_answers import PREFERENCES, PlansOfRuns, packed
-from eyetest.runs.merging import united_entries
+from eyetest.runs.merging import PREFERENCES, PlansOfRuns, united_entries
 from tests.runs.written import answers, content, jsonl, texts
 from tests.support.command import call
 
@@ -222,7 +218,7 @@ def test_damage_is_told(here: Path) -> None:
 
 
 def test_many_answers_lie_in_parts(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merging_answers, "_ROWS_A_PART", 7)
+    monkeypatch.setattr(merging, "_ROWS_A_PART", 7)
     a = written(here / "a", {str(n): f"a{n}" for n in range(20)})
     b = written(here / "b", {str(n): f"a{n}" for n in range(10, 40)})
     call("merge", a, b, "--to", "all").fine()
@@ -269,13 +265,6 @@ def test_bad_words(here: Path, words: tuple[str, ...], problem: str) -> None:
     assert not (here / "new").exists()
 
 
-def test_ids_of_any_length_are_told_apart() -> None:
-    ids = [request_of("1"), "aa", "", request_of("2"), "aa00"]
-    mixed = packed(pa.chunked_array([ids]))
-    assert len(np.unique(mixed)) == len(ids)
-    assert packed(pa.chunked_array([ids[:1]]))[0] == mixed[0]
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_against_a_merge_by_hand(here: Path, seed: int) -> None:
     """Runs drawn at random, with failures, differing answers and questions that some asked otherwise."""
@@ -309,12 +298,12 @@ def test_labels_go_with_the_answers_that_count(here: Path) -> None:
 
 
 def test_mends_are_united_or_refused(here: Path) -> None:
-    mended = Item(id="1", question="What?", references=("x",))
+    repaired = Item(id="1", question="What?", references=("x",))
     for name in "ab":
-        write_mends(written(here / name, {"1": "A"}), [Mend(item=mended, requests=(name,))])
+        write_repairs(written(here / name, {"1": "A"}), [ItemRepair(item=repaired, requests=(name,))])
     call("merge", "a", "b", "--to", "all").fine()
-    assert read_mends(here / "all")["1"].requests == ("a", "b")
-    write_mends(here / "b", [Mend(item=msgspec.structs.replace(mended, question="Which?"))])
+    assert read_repairs(here / "all")["1"].requests == ("a", "b")
+    write_repairs(here / "b", [ItemRepair(item=msgspec.structs.replace(repaired, question="Which?"))])
     assert "item '1' was repaired differently" in call("merge", "a", "b", "--to", "more").refused()
 
 

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from eyetest.records import Asked, Planned, columns
-from eyetest.runs.plan import PLAN, PlanWriter, plan_rows, plan_table
+from eyetest.runs.stored import PLAN, PlanWriter, plan_rows, plan_table
 
 
 def write(folder: Path, *rows: tuple[Asked, str]) -> None:
@@ -73,17 +73,6 @@ def test_a_row_is_replaced_by_its_whole_key(tmp_path: Path) -> None:
         ("3", "image", 0): "ee",
     }
     assert len(plan_table(tmp_path)) == 5
-
-
-def test_what_stays_keeps_its_order(tmp_path: Path) -> None:
-    """Many rows, because a join of many rows is done by several threads."""
-    many = [(asked(f"{n:05d}"), f"{n:032x}") for n in range(50_000)]
-    write(tmp_path, *many)
-    write(tmp_path, (asked("00007"), "ff"))
-    items = [row.item for row in plan_rows(plan_table(tmp_path))]
-    assert len(items) == 50_000
-    assert set(items) == {f"{n:05d}" for n in range(50_000)}
-    assert items == [f"{n:05d}" for n in range(50_000) if n != 7] + ["00007"]
 
 
 def test_a_failed_writer_leaves_the_old_plan(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_what_was_written_is_read(folder: Path) -> None:
     assert run.manifest.models["m"].spec == "scripted:x"
     assert len(run.plan()) == 2
     assert run.responses().column("text").to_pylist() == ["B"]
-    assert run.errors().by_request() == {"aa": ""}
+    assert dict(run.errors().iter_rows()) == {"aa": ""}
     assert run.writer is None
     assert run.health.torn == 0
 

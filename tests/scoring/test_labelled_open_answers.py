@@ -2,9 +2,9 @@
 
 Drawn at random: 190 replies to free-form items of MathVista, half of them right by their publishers' count; 65
 replies to MMMU-Pro that end in a box which is more than a letter; 55 answer lines of MMMU-Pro that write an option
-otherwise than the gold does. The metric was mended with the first half (134 of 151 right before, 148 after); the
+otherwise than the gold does. The metric was repaired with the first half (134 of 151 right before, 148 after); the
 second was opened once, afterwards: 148 of 151 right, 94 to 99 % with 95 % confidence; the metric before had 147. By
-chance of the draw the second half has 7 formulas that are right and the first 22: the mend shows little in it.
+chance of the draw the second half has 7 formulas that are right and the first 22: the repair shows little in it.
 The table names a row by its position and the reply by its hash; it holds no text.
 """
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from eyetest.errors import InputError
 from eyetest.records import Choice, Condition, Item, Response, letter, mark, shown_order
 from eyetest.records.tables import Letters
-from eyetest.scoring import RULE_SETS, Said, Scored, Scorer, is_hit, looks_refused
+from eyetest.scoring import RULE_SETS, Scored, Scorer, is_hit, looks_refused
 from eyetest.scoring.metrics import METRICS
 from eyetest.scoring.rules import Reading, Reply
 
@@ -30,11 +30,11 @@ def text_item(*references: str, **tags: Any) -> Item:
     return Item(id="t", question="What is it?", references=references, tags=tags)
 
 
-def said(text: str | None, outcome: str = "answered", **more: Any) -> Said:
-    return Said(outcome, text, **more)
+def reply(text: str | None, outcome: str = "answered", **more: Any) -> Response:
+    return Response(request="", outcome=outcome, text=text, **more)  # type: ignore[arg-type]
 
 
-def worth(item: Item, answer: Said, condition: Condition = DIRECT, **scorer: Any) -> Scored:
+def worth(item: Item, answer: Response, condition: Condition = DIRECT, **scorer: Any) -> Scored:
     return Scorer(**scorer).score(item, condition, answer)
 
 
@@ -59,7 +59,7 @@ def brief(scored: Scored) -> tuple[Any, ...]:
     ],
 )
 def test_a_choice_by_outcome_and_reading(outcome: str, text: str, found: tuple[Any, ...]) -> None:
-    scored = worth(choice_item(1), said(text, outcome))
+    scored = worth(choice_item(1), reply(text, outcome))
     if outcome == "truncated" and found[0] == "unparsed":
         found = ("cut off", *found[1:])
     assert brief(scored) == found
@@ -72,7 +72,7 @@ def test_a_choice_by_outcome_and_reading(outcome: str, text: str, found: tuple[A
 @pytest.mark.parametrize("given", [None, 0.0, 0.5, 1.0])
 @pytest.mark.parametrize("text", [None, "", "B"])
 def test_a_failed_call_has_no_score_whatever_else_is_there(item: Item, given: float | None, text: str | None) -> None:
-    scored = worth(item, said(text, "failed", given=given, candidates=(0.0, 1.0, 2.0, 3.0)))
+    scored = worth(item, reply(text, "failed", given=given, candidates=(0.0, 1.0, 2.0, 3.0)))
     assert (scored.reading, scored.choice, scored.rule, scored.score) == (None, None, None, None)
     assert scored.metric in ("accuracy", "open", "vqa")
 
@@ -80,12 +80,12 @@ def test_a_failed_call_has_no_score_whatever_else_is_there(item: Item, given: fl
 @pytest.mark.parametrize(("item", "metric"), [(choice_item(1), "accuracy"), (text_item("dog"), "open")])
 def test_a_blocked_question_scores_0_and_is_not_read(item: Item, metric: str) -> None:
     for text in (None, "", "B", "dog"):
-        assert brief(worth(item, said(text, "blocked"))) == (None, None, metric, 0.0)
+        assert brief(worth(item, reply(text, "blocked"))) == (None, None, metric, 0.0)
 
 
 @pytest.mark.parametrize(("item", "metric"), [(choice_item(1), "accuracy"), (text_item("dog"), "open")])
 def test_what_nobody_knows_has_no_score(item: Item, metric: str) -> None:
-    assert brief(worth(item, said(None))) == (None, None, metric, None)
+    assert brief(worth(item, reply(None))) == (None, None, metric, None)
 
 
 @given(
@@ -103,15 +103,15 @@ def test_the_mark_of_the_gold_is_right_in_any_order(
     condition = Condition(order=order, letters=style)
     shown = shown_order(item, condition)
     assert sorted(shown) == list(range(options))
-    right = worth(item, said(mark(style, shown.index(gold))), condition)
+    right = worth(item, reply(mark(style, shown.index(gold))), condition)
     assert brief(right) == ("chosen", letter(gold), "accuracy", 1.0)
-    other = worth(item, said(mark(style, said_at)), condition)
+    other = worth(item, reply(mark(style, said_at)), condition)
     assert brief(other) == ("chosen", letter(shown[said_at]), "accuracy", float(shown[said_at] == gold))
 
 
 @given(order=st.integers(1, 10**6), style=st.sampled_from(STYLES), place=st.integers(0, 3))
 def test_an_options_text_means_the_option_wherever_it_stands(order: int, style: Letters, place: int) -> None:
-    scored = worth(choice_item(2), said(f"It is the {ANIMALS[place]}."), Condition(order=order, letters=style))
+    scored = worth(choice_item(2), reply(f"It is the {ANIMALS[place]}."), Condition(order=order, letters=style))
     assert brief(scored) == ("chosen", letter(place), "accuracy", float(place == 2))
 
 
@@ -128,7 +128,7 @@ def test_rules_see_the_options_as_shown(monkeypatch: pytest.MonkeyPatch) -> None
     scorer = Scorer()
     monkeypatch.setattr(scorer, "rules", Spy())
     item, condition = choice_item(0), Condition(order=3, letters="digit")
-    found = scorer.score(item, condition, said("whatever"))
+    found = scorer.score(item, condition, reply("whatever"))
     first = shown_order(item, condition)[0]
     assert seen == [
         Reply("whatever", tuple(item.choices[place].text for place in shown_order(item, condition)), "digit")
@@ -139,31 +139,31 @@ def test_rules_see_the_options_as_shown(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_any_of_several_golds_is_right() -> None:
     item = choice_item(0, 3)
-    assert [worth(item, said(text)).score for text in "ABCD"] == [1.0, 0.0, 0.0, 1.0]
-    assert [worth(item, said(None, candidates=(0.0, *rest))).score for rest in ((-1, -2, -3), (1, -2, -3))] == [1, 0]
+    assert [worth(item, reply(text)).score for text in "ABCD"] == [1.0, 0.0, 0.0, 1.0]
+    assert [worth(item, reply(None, candidates=(0.0, *rest))).score for rest in ((-1, -2, -3), (1, -2, -3))] == [1, 0]
 
 
 @pytest.mark.parametrize("rules", sorted(RULE_SETS))
 def test_nobody_can_be_wrong_where_nobody_said_what_is_right(rules: str) -> None:
     """Items without a gold are read and have no score: a 0 would pull down a benchmark that hides its golds."""
     for text in ("B", REFUSAL, "Hm.", ""):
-        assert worth(choice_item(), said(text), rules=rules).score is None
-        assert worth(text_item(), said(text), rules=rules).score is None
-        assert worth(text_item("", " "), said(text), rules=rules).score is None
-    assert worth(choice_item(), said("B"), rules=rules).choice == "B"
-    assert worth(choice_item(), said(REFUSAL)).reading == worth(text_item(), said(REFUSAL)).reading == "refused"
-    assert worth(choice_item(), said(None, "blocked")).score is None
-    assert brief(worth(choice_item(), said(None, candidates=(1, 2, 3, 0)))) == ("chosen", "C", "accuracy", None)
-    assert worth(choice_item(), said("B", given=1.0)).score == 1.0
+        assert worth(choice_item(), reply(text), rules=rules).score is None
+        assert worth(text_item(), reply(text), rules=rules).score is None
+        assert worth(text_item("", " "), reply(text), rules=rules).score is None
+    assert worth(choice_item(), reply("B"), rules=rules).choice == "B"
+    assert worth(choice_item(), reply(REFUSAL)).reading == worth(text_item(), reply(REFUSAL)).reading == "refused"
+    assert worth(choice_item(), reply(None, "blocked")).score is None
+    assert brief(worth(choice_item(), reply(None, candidates=(1, 2, 3, 0)))) == ("chosen", "C", "accuracy", None)
+    assert worth(choice_item(), reply("B", given=1.0)).score == 1.0
     assert is_hit(choice_item(), DIRECT, Response(request="r", outcome="answered", text="B")) is None
 
 
 @pytest.mark.parametrize("name", sorted(RULE_SETS))
 def test_each_rule_set_says_its_version_and_never_guesses(name: str) -> None:
     version = RULE_SETS[name].version
-    right = worth(choice_item(1), said("(B)"), rules=name)
+    right = worth(choice_item(1), reply("(B)"), rules=name)
     assert (brief(right), right.rule.split()[0] if right.rule else "") == (("chosen", "B", "accuracy", 1.0), version)
-    nothing = worth(choice_item(1), said("?"), rules=name)
+    nothing = worth(choice_item(1), reply("?"), rules=name)
     assert (nothing.reading, nothing.choice, nothing.score) == ("unparsed", None, 0.0)
     if name in ("mmmu", "lmms-eval", "vlmevalkit"):
         assert nothing.why == "would guess"
@@ -175,7 +175,7 @@ def test_each_rule_set_says_its_version_and_never_guesses(name: str) -> None:
 def test_the_likeliest_choice_is_chosen_whatever_order_would_have_been_shown() -> None:
     """Candidates stand in the order of the item's choices: likelihood requests show no options to reorder."""
     for order in (0, 1, 99):
-        scored = worth(choice_item(2), said("", candidates=(-4.0, -3.0, -0.5, -9.0)), Condition(order=order))
+        scored = worth(choice_item(2), reply("", candidates=(-4.0, -3.0, -0.5, -9.0)), Condition(order=order))
         assert brief(scored) == ("chosen", "C", "accuracy", 1.0)
         assert scored.rule == "likelihood"
 
@@ -183,7 +183,7 @@ def test_the_likeliest_choice_is_chosen_whatever_order_would_have_been_shown() -
 @given(st.lists(st.floats(-1e6, 0), min_size=4, max_size=4), st.integers(0, 3))
 def test_likelihoods_against_a_plain_argmax(weights: list[float], gold: int) -> None:
     best = [place for place in range(4) if weights[place] == max(weights)]
-    scored = worth(choice_item(gold), said(None, candidates=tuple(weights)))
+    scored = worth(choice_item(gold), reply(None, candidates=tuple(weights)))
     if len(best) == 1:
         assert brief(scored) == ("chosen", letter(best[0]), "accuracy", float(best[0] == gold))
     else:
@@ -197,14 +197,14 @@ def test_a_likelihood_that_is_no_number_never_wins() -> None:
             weights = [-5.0, -6.0, -7.0]
             weights.insert(place, impossible)
             expected = letter(0 if place else 1)
-            assert worth(choice_item(0), said(None, candidates=tuple(weights))).choice == expected
-        nothing = worth(choice_item(0), said(None, candidates=(impossible,) * 4))
+            assert worth(choice_item(0), reply(None, candidates=tuple(weights))).choice == expected
+        nothing = worth(choice_item(0), reply(None, candidates=(impossible,) * 4))
         assert (nothing.reading, nothing.score) == ("ambiguous", 0.0)
 
 
 @pytest.mark.parametrize("item", [choice_item(0), text_item("cat")])
 def test_likelihoods_of_something_else_are_not_read(item: Item) -> None:
-    scored = worth(item, said(None, candidates=(0.0, -1.0, -2.0)))
+    scored = worth(item, reply(None, candidates=(0.0, -1.0, -2.0)))
     assert (scored.reading, scored.choice, scored.score) == ("unparsed", None, 0.0)
     assert scored.why.startswith("3 likelihoods for ")
 
@@ -216,20 +216,20 @@ def test_likelihoods_of_something_else_are_not_read(item: Item) -> None:
 @pytest.mark.parametrize(
     ("item", "answer", "reading", "choice"),
     [
-        (choice_item(1), said("B"), "chosen", "B"),
-        (choice_item(1), said("C"), "chosen", "C"),
-        (choice_item(1), said(""), "unparsed", None),
-        (choice_item(1), said(REFUSAL), "refused", None),
-        (choice_item(1), said(None), None, None),
-        (choice_item(1), said(None, "blocked"), None, None),
-        (choice_item(1), said("", candidates=(1.0, 4.0, 2.0, 3.0)), "chosen", "B"),
-        (text_item("dog"), said("dog"), "text", None),
-        (text_item("dog"), said(REFUSAL), "refused", None),
-        (text_item(), said(None), None, None),
+        (choice_item(1), reply("B"), "chosen", "B"),
+        (choice_item(1), reply("C"), "chosen", "C"),
+        (choice_item(1), reply(""), "unparsed", None),
+        (choice_item(1), reply(REFUSAL), "refused", None),
+        (choice_item(1), reply(None), None, None),
+        (choice_item(1), reply(None, "blocked"), None, None),
+        (choice_item(1), reply("", candidates=(1.0, 4.0, 2.0, 3.0)), "chosen", "B"),
+        (text_item("dog"), reply("dog"), "text", None),
+        (text_item("dog"), reply(REFUSAL), "refused", None),
+        (text_item(), reply(None), None, None),
     ],
 )
 def test_a_given_score_is_used_as_it_is_and_the_answer_is_still_read(
-    given: float, item: Item, answer: Said, reading: str | None, choice: str | None
+    given: float, item: Item, answer: Response, reading: str | None, choice: str | None
 ) -> None:
     scored = worth(item, msgspec.structs.replace(answer, given=given))
     assert (scored.reading, scored.choice, scored.rule, scored.metric, scored.score) == (
@@ -251,8 +251,8 @@ def test_the_metric_is_the_users_the_items_or_what_its_references_call_for() -> 
         assert Scorer().metric_for(text_item("dog", metric=strange)) == "open"
     for item in (text_item("dog"), tagged):
         for metric in (None, "exact", "cider"):
-            assert worth(item, said(None, "failed"), metric=metric).metric == Scorer(metric=metric).metric_for(item)
-    assert worth(choice_item(1), said("B"), metric="exact").metric == "accuracy"
+            assert worth(item, reply(None, "failed"), metric=metric).metric == Scorer(metric=metric).metric_for(item)
+    assert worth(choice_item(1), reply("B"), metric="exact").metric == "accuracy"
 
 
 @pytest.mark.parametrize(
@@ -272,20 +272,20 @@ def test_the_metric_is_the_users_the_items_or_what_its_references_call_for() -> 
 )
 def test_texts(item: Item, text: str, metric: str, score: float) -> None:
     for outcome in ("answered", "truncated"):
-        scored = worth(item, said(text, outcome))
+        scored = worth(item, reply(text, outcome))
         assert (scored.reading, scored.choice, scored.rule, scored.metric) == ("text", None, None, metric)
         assert scored.score == pytest.approx(score)
 
 
 def test_a_metric_sees_question_and_tags() -> None:
     asked = Item(id="y", question="In which year was it built?", references=("1990",), tags={"metric": "relaxed"})
-    assert worth(asked, said("1991")).score == 0.0, "years are not within five per cent of each other"
-    assert worth(msgspec.structs.replace(asked, question="How much?"), said("1991")).score == 1.0
+    assert worth(asked, reply("1991")).score == 0.0, "years are not within five per cent of each other"
+    assert worth(msgspec.structs.replace(asked, question="How much?"), reply("1991")).score == 1.0
 
 
 @pytest.mark.parametrize("metric", sorted(set(METRICS) - {"meteor"}))
 def test_a_refusal_is_a_refusal_under_every_metric(metric: str) -> None:
-    scored = worth(text_item("a red bus"), said(REFUSAL), metric=metric)
+    scored = worth(text_item("a red bus"), reply(REFUSAL), metric=metric)
     if scored.score:
         assert scored.reading == "text", "a metric that finds something in it has the word"
     else:
@@ -296,12 +296,12 @@ def test_a_refusal_is_a_refusal_under_every_metric(metric: str) -> None:
 
 
 def test_what_is_right_is_no_refusal() -> None:
-    scored = worth(text_item("I cannot see an image", metric="exact"), said("I cannot see an image."))
+    scored = worth(text_item("I cannot see an image", metric="exact"), reply("I cannot see an image."))
     assert (scored.reading, scored.score) == ("text", 1.0)
 
 
 def test_captions_have_no_score_alone() -> None:
-    scored = worth(text_item("a dog", "the dog"), said("a dog"), metric="cider")
+    scored = worth(text_item("a dog", "the dog"), reply("a dog"), metric="cider")
     assert (brief(scored), scored.why) == (("text", None, "cider", None), "scored over all answers together")
 
 

@@ -28,7 +28,7 @@ from eyetest.records import (
 from eyetest.runs import Run, RunWriter
 from eyetest.runs.journal import PartName, segment
 from eyetest.runs.stored import answers_frame, responses_frame
-from eyetest.scoring import Said, Scorer
+from eyetest.scoring import Scorer
 from eyetest.scoring.metrics import corpus_metric
 from eyetest.scoring.rules import Reading, Reply
 from eyetest.scoring.scorer import corpus_table, score_table
@@ -273,7 +273,9 @@ def test_ten_thousand_random_rows_equal_the_plain_loop() -> None:
         asked = Asked(**{name: row[name] for name in columns(Asked) if name in row})
         weights = msgspec.json.decode(row["candidates"]) if row["candidates"] else ()
         candidates = tuple(float("nan") if weight is None else weight for (weight,) in weights)
-        said = Said(row["outcome"], row["text"], row["given"], candidates)
+        said = Response(
+            request="", outcome=row["outcome"], text=row["text"], given=row["given"], candidates=candidates
+        )
         one = scorer.score(items[row["item"]], asked.condition, said)
         read = (one.reading, one.choice, one.rule, one.metric, one.score, one.marked)
         expected.append((*msgspec.structs.astuple(asked), request(number), row["outcome"], *read))

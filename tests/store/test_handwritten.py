@@ -13,7 +13,7 @@ from eyetest.models.specs import read_models
 from eyetest.probes.subject import load_thresholds
 from eyetest.recipes.listing import recipe_names, recipe_text
 from eyetest.recipes.loading import load_recipe
-from eyetest.reports.dataset_card import read_said
+from eyetest.reports.dataset_card import read_facts
 from eyetest.store.handwritten import MAX_BYTES, MAX_DEPTH, MAX_NUMBER, MAX_VALUES, parse_yaml, read_yaml
 from tests.mutations import mutations, peak_memory, refusals
 
@@ -126,7 +126,7 @@ def test_mutations(tmp_path: Path, kind: str) -> None:
     """Each is read into typed values or refused in one line, which says where."""
     readers: dict[str, tuple[str, Callable[[Path], Any]]] = {
         "models": (MODELS, read_models),
-        "card": (CARD, read_said),
+        "card": (CARD, read_facts),
         "flaws": (RATES, lambda path: load_rates(str(path))),
         "thresholds": (THRESHOLDS.read_text(encoding="utf-8"), load_thresholds),
     }

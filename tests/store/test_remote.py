@@ -16,9 +16,8 @@ from eyetest.records import RunStep
 from eyetest.runs import Run, RunWriter, read_responses
 from eyetest.store import replacing_file, replacing_folder, store_of
 from eyetest.store.local import LocalStore
-from eyetest.store.remote import RemoteStore, WriterMarker
-from eyetest.store.urls import cache_root, known_path, local_path, mirror_of
-from eyetest.studio.plan import ReviewPlan
+from eyetest.store.urls import RemoteStore, WriterMarker, cache_root, known_path, local_path, mirror_of
+from eyetest.studio.decisions import ReviewPlan
 from eyetest.studio.project import ReviewProject
 from tests.running.benches import make_bench
 from tests.runs.test_writers import said

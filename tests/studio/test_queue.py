@@ -8,8 +8,7 @@ import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest, Verdict
-from eyetest.studio.decisions import read_decisions
-from eyetest.studio.queue import QUEUE, write_queue
+from eyetest.studio.decisions import QUEUE, read_decisions, write_queue
 from eyetest.tabular.sheets import restored
 from tests.conftest import png
 

@@ -124,8 +124,8 @@ def test_its_manifest_says_what_it_was_and_how_it_came_about(bench: Benchmark, r
     assert step.note == f"{counts}; by 2 reviewers; of {old.fingerprint[:16]}"
     (before,) = new.revisions
     assert (before.fingerprint, before.version, before.time) == (old.fingerprint, "1", "2025-01-02T03:04:05+00:00")
-    assert new.is_mended(old.fingerprint)
-    assert not new.is_mended(new.fingerprint)
+    assert new.is_repaired(old.fingerprint)
+    assert not new.is_repaired(new.fingerprint)
 
 
 def test_the_same_decisions_give_the_same_bytes(bench: Benchmark, tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_screenshots_keep_their_tables_and_what_stands_in_them(tmp_path: Path) -
     assert pl.read_parquet(new.path / LAYOUT).rows() == [("q1", 2), ("q1", 3), ("q2", 4)]
     assert [one.step for one in new["q1"].lineage] == [SCREENSHOT_STEP, "revise"]
     assert new["q1"].gold == (1,)
-    with pytest.raises(InputError, match="item 'q2' is an image of its question and options: mend the benchmark"):
+    with pytest.raises(InputError, match="item 'q2' is an image of its question and options: repair the benchmark"):
         revise_benchmark(shots, reviewed(decision("q2", "fix", edits={"B": "x"})), tmp_path / "other")
 
 

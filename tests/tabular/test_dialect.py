@@ -10,7 +10,7 @@ import pytest
 
 from eyetest.errors import InputError, ReadingWarning
 from eyetest.tabular.files import TableFile, read_rows
-from eyetest.tabular.separated import dialect_of
+from eyetest.tabular.sheets import dialect_of
 from tests.mutations import mutations, peak_memory, refusals
 
 ROWS = [["item", "question", "A"], ["1", "Größer – oder „Spaß“?", "ä;b"], ["2", "naïve, “quoted”", "1\n2"]]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyetest.tabular.literals import looks_like_list, parse_list
+from eyetest.tabular.literals import parse_list
 
 TEXTS = st.lists(st.text(st.characters(codec="utf-8")))
 
@@ -34,18 +34,13 @@ def test_a_python_list_gives_its_texts(texts: list[str]) -> None:
         ("['None', 'nan', '']", ["None", "nan", ""]),
         ("['a, b', '[c]']", ["a, b", "[c]"]),
         ('["caf\\u00e9", "猫"]', ["café", "猫"]),
-        ("[1, -2, 2.5]", ["1", "-2", "2.5"]),
+        ("[1, -2, 2.50, 1e3]", ["1", "-2", "2.50", "1e3"]),
         ("['one', 2]", ["one", "2"]),
         ("[123456789012345678901234567890]", ["123456789012345678901234567890"]),
     ],
 )
 def test_texts_and_numbers_of_a_list(text: str, expected: list[str]) -> None:
     assert parse_list(text) == expected
-
-
-@pytest.mark.parametrize("number", ["1.50", "1e3", "100000000000000000000.0"])
-def test_a_number_keeps_its_spelling(number: str) -> None:
-    assert parse_list(f"[{number}]") == [number]
 
 
 @pytest.mark.parametrize(
@@ -69,27 +64,15 @@ def test_a_number_keeps_its_spelling(number: str) -> None:
         "[1 + 2j]",
         "[...]",
         "['\0']",
+        "[__import__('os').getpid()]",
+        "[f'{1 + 1}']",
+        "['a' * 9]",
+        "[x for x in 'ab']",
+        "[(lambda: 1)()]",
     ],
 )
 def test_what_is_no_flat_list_of_texts_and_numbers_is_refused(text: str) -> None:
     assert parse_list(text) is None
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "[__import__('os')]",
-        "[__import__('os').getpid()]",
-        "[open('/etc/passwd').read()]",
-        "[f'{1 + 1}']",
-        "['a' * 9]",
-        "[x for x in 'ab']",
-        "[print]",
-        "[(lambda: 1)()]",
-    ],
-)
-def test_code_is_refused(code: str) -> None:
-    assert parse_list(code) is None
 
 
 @pytest.mark.parametrize(
@@ -124,12 +107,6 @@ def test_long_texts_that_are_no_flat_list_are_refused(end: str) -> None:
     assert parse_list(f"['{'A' * 1_100_000}'{end}") is None
 
 
-def test_blanks_in_a_long_list_are_passed_over() -> None:
-    """How the work grows with them is measured in ``speed/hostile.py``."""
-    text = "['" + "A" * 1_000_000 + "'" + " " * 30_000 + "x]"
-    assert parse_list(text) is None
-
-
 def test_latex_in_a_list_raises_no_warning() -> None:
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
@@ -139,20 +116,3 @@ def test_latex_in_a_list_raises_no_warning() -> None:
 
 def test_half_a_surrogate_pair_is_refused() -> None:
     assert parse_list(r"['\ud800', 'x']") is None
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("['a']", True),
-        (" [1] \n", True),
-        ("[", False),
-        ("]", False),
-        ("[a", False),
-        ("a]", False),
-        ("", False),
-        ("[A] or [B]", True),
-    ],
-)
-def test_a_list_is_known_by_its_ends(text: str, expected: bool) -> None:
-    assert looks_like_list(text) is expected

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.errors import InputError
-from eyetest.tabular import separated
-from eyetest.tabular.separated import MAX_COLUMNS, UTF8, Dialect, SeparatedTable
+from eyetest.tabular import sheets
+from eyetest.tabular.sheets import MAX_COLUMNS, UTF8, Dialect, SeparatedTable
 
 Table = list[list[str]]
 
@@ -61,10 +61,10 @@ def test_an_open_quote_is_named_by_file_and_row(path: Path) -> None:
 
 
 def test_lines_and_cells_that_are_too_long_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(separated, "MAX_CELL", 12)
+    monkeypatch.setattr(sheets, "MAX_CELL", 12)
     with pytest.raises(InputError, match=r"table\.tsv row 1: found more than .* MB in a cell"):
         read(path, b"a\n" + b"b" * 13 + b"\n")
-    monkeypatch.setattr(separated, "MAX_LINE", 16)
+    monkeypatch.setattr(sheets, "MAX_LINE", 16)
     assert read(path, b"a\n" + b"b" * 12 + b"\n") == [["a"], ["b" * 12]]
     with pytest.raises(InputError, match=r"table\.tsv has a line that is longer than"):
         read(path, b'"a\n' + b"b" * 16 + b'"\n')

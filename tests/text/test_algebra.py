@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from eyetest.text.algebra import agree, decide
+from eyetest.text.expressions import agree, decide
 from eyetest.text.folding import undressed
 from eyetest.text.formulas import Tree, parse_formula, tokenise
 

@@ -41,7 +41,7 @@ def test_what_commands_print_stands_on_the_page(drawn: Path) -> None:
     shown = exhibit(
         audit="eyetest audit drawn --probe malformed --probe duplicate-items --output json",
         golds="eyetest measure wrong-golds run --where modality=image --output json",
-        blind="eyetest measure above-guessing run --where modality=no-image --output json",
+        blind="eyetest measure guessing run --where modality=no-image --output json",
         ranks="eyetest measure ranks run --where modality=image --output json",
         spread="eyetest measure spread run --where modality=image --output json",
         run="run",

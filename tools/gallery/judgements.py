@@ -39,7 +39,7 @@ class Checked(NamedTuple):
     """How many of them with their image."""
     kinds: dict[str, int]
     flawed: IntervalEstimate
-    """Of those about which something can be told."""
+    """Of those that could be judged."""
 
 
 def read_judgements(file: Path) -> list[Judgement]:

@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 
 import eyetest as et
-from eyetest.curate.separation import FEWEST_MODELS
-from eyetest.curate.small import answered
+from eyetest.curate.subsets import FEWEST_MODELS, answered
 from tools.gallery.exhibits import Exhibit, Question, Unasked, asked, carry_out
 from tools.gallery.validation import SplitPlan, validate
 
@@ -31,8 +30,8 @@ LONGEST_QUEUE = 40
 _MEAN = "mean of "
 """How a row begins that is no model's own."""
 _BLIND: dict[str, tuple[str, tuple[str, ...]]] = {
-    "gain": ("blind", ("model", "blind", "sighted", "gain", "gain_low", "gain_high", "n")),
-    "above-guessing": ("accuracy", ("model", "accuracy", "accuracy_low", "accuracy_high", "guessing", "above", "n")),
+    "gain": ("no_image", ("model", "no_image", "with_image", "gain", "gain_low", "gain_high", "n")),
+    "guessing": ("accuracy", ("model", "accuracy", "accuracy_low", "accuracy_high", "guessing", "above", "n")),
 }
 """By measure the score without the image, and what is kept of a row."""
 _IDS = 12

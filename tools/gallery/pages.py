@@ -60,9 +60,9 @@ def summary(
         "alarms of the audit",
         "doubtful golds",
         "by eye",
-        "best blind",
-        "model pairs told apart",
-        "part that keeps the ranking",
+        "best without image",
+        "separable model pairs",
+        "subset that keeps the ranking",
     )
     lines = [head, ("---", *["--:"] * (len(head) - 1)), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -93,9 +93,9 @@ def _best_blind(blind: Figures) -> str:
     if "no" in blind:
         return "–"
     best = blind["rows"][0]
-    with_image = max((row.get("sighted", 0.0) for row in blind["rows"]), default=0.0)
+    with_image = max((row.get("with_image", 0.0) for row in blind["rows"]), default=0.0)
     beside = ("guessing", best["guessing"]) if "guessing" in best else ("best with image", with_image)
-    return f"{_percent(best.get('accuracy', best.get('blind')))} ({beside[0]} {_percent(beside[1])})"
+    return f"{_percent(best.get('accuracy', best.get('no_image')))} ({beside[0]} {_percent(beside[1])})"
 
 
 def _wrong(figures: Figures) -> list[Figures]:

@@ -13,12 +13,11 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from eyetest.curate.drawing import Places, Seed, Subset, anchored, inclusion, pps, systematic
-from eyetest.curate.estimating import Estimator
+from eyetest.curate.subsets import Estimator, Places, Seed, Subset, anchored, inclusion, pps, systematic
 from eyetest.errors import InputError
-from eyetest.measures.stats.correlation import kendall
 from eyetest.measures.stats.intervals import Floats, column_means
 from eyetest.measures.stats.item_analysis import fit
+from eyetest.measures.stats.ranking import kendall
 
 METHODS = (
     ("random", "mean"),

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
-from eyetest.records.order import mark
-from eyetest.records.tables import Letters
+from eyetest.records.tables import Letters, mark
 from eyetest.scoring.rules import Reading
 from eyetest.scoring.rules.cues import load_cues
 from eyetest.scoring.rules.eyetest import EyetestRules

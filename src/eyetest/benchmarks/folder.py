@@ -2,13 +2,14 @@
 
 import hashlib
 import operator
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from functools import cached_property
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Any, SupportsIndex, overload
 
 import msgspec
@@ -24,9 +25,9 @@ from eyetest.errors import InputError, ItemError, nearest, short
 from eyetest.records import FOLDER_VERSION, ImageRef, Item, ItemCounts, Manifest, check, gold_text
 from eyetest.store import refuse_to_lose, replacing_folder
 from eyetest.store.files import add_checksum, has_checksum, inside, is_as_written, read_regular
-from eyetest.store.packs import INDEX, PACKS
+from eyetest.store.local import INDEX, PACKS
 from eyetest.tabular.arrow import BoundedParquet, open_bounded
-from eyetest.tabular.record_files import array, damage_in_one_line, indices, numbers, read_parquet
+from eyetest.tabular.record_files import array, damage_in_one_line, indices, read_parquet
 
 _TEXT = pa.string()
 
@@ -97,17 +98,18 @@ def item_frame(items: Iterable[Item]) -> pl.DataFrame:
         every.append(item.tags)
     tags = {tag: [has.get(tag) for has in every] for tag in dict.fromkeys(tag for has in every for tag in has)}
     named = {f"tags.{tag}" if tag in _COLUMNS else tag: values for tag, values in tags.items()}
-    return pl.DataFrame(rows, schema=_COLUMNS, orient="row").with_columns(_tag(*one) for one in named.items())
+    return pl.DataFrame(rows, schema=_COLUMNS, orient="row").with_columns(
+        _tag(name, values) for name, values in named.items()
+    )
 
 
 def _tag(name: str, values: list[Any]) -> pl.Series:
     """A tag as a column: of one type where its values have one, else each value as JSON."""
-    there = [value for value in values if value is not None]
-    if len({type(value) for value in there}) <= 1 and all(isinstance(one, str | bool | int | float) for one in there):
-        return pl.Series(name, values, dtype=None if there else pl.String)
-    if all(isinstance(one, int | float) and not isinstance(one, bool) for one in there):
-        return pl.Series(name, values, dtype=pl.Float64, strict=False)
-    return pl.Series(name, [one if one is None else msgspec.json.encode(one).decode() for one in values], pl.String)
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int, float} or (len(kinds) == 1 and kinds <= {str, bool}):
+        return pl.Series(name, values, dtype=pl.Float64 if len(kinds) > 1 else None if kinds else pl.String)
+    texts = [value if value is None else msgspec.json.encode(value).decode() for value in values]
+    return pl.Series(name, texts, pl.String)
 
 
 MANIFEST = "benchmark.json"
@@ -117,15 +119,14 @@ SKIPPED = "skipped.jsonl"
 LAYOUT, LEGIBILITY = "layout.parquet", "legibility.parquet"  # beside items of screenshots: parts and legibility
 INPUTS = "inputs.json"
 CHANGES = "changes.csv"
-README, CROISSANT, SAID = "README.md", "croissant.json", "card.yaml"  # SAID outlives the items
-_OURS = (MANIFEST, ITEMS, _IMAGES, SKIPPED, INPUTS, CHANGES, SAID, LAYOUT, LEGIBILITY, PACKS, INDEX)
+README, CROISSANT, FACTS = "README.md", "croissant.json", "card.yaml"  # FACTS outlives the items
+_OURS = (MANIFEST, ITEMS, _IMAGES, SKIPPED, INPUTS, CHANGES, FACTS, LAYOUT, LEGIBILITY, PACKS, INDEX)
 _FINGERPRINT = b"fingerprint"
 _ROW_GROUP = 2_000
 _MOST_KEPT = 48 * 2**20
 _MOST_PENDING = 16 * 2**20
 _BATCH = 500
-_MANY = 65_536
-_lately_opened: deque[Path] = deque(maxlen=32)
+_lately_opened: dict[Path, None] = {}
 
 
 class Benchmark:
@@ -137,11 +138,9 @@ class Benchmark:
         self.images = ImageStore(path / _IMAGES)
         self._checked: tuple[int, ...] = ()  # identity of the items' file that was last verified
         self._has_checksum = False
-        self._ids: pa.ChunkedArray | None = None
         self._groups: dict[int, pa.Table] = {}
-        if (whole := path.absolute()) in _lately_opened:
-            _lately_opened.remove(whole)
-        _lately_opened.append(whole)
+        _lately_opened.pop(path.absolute(), None)
+        _lately_opened[path.absolute()] = None
 
     def _repr_html_(self) -> str:
         return str(import_module("eyetest.commands.cards").benchmark_card(self))
@@ -169,8 +168,8 @@ class Benchmark:
         try:
             number = operator.index(which)
         except TypeError:
-            kinds = "its id (text), where it stands (a whole number), or a slice"
-            raise TypeError(f"an item is had by {kinds}, not by {short(which)}") from None
+            kinds = "its id (text), its position (a whole number), or a slice"
+            raise TypeError(f"found {short(which)}, expected {kinds}") from None
         if not -len(self) <= number < len(self):
             there = f"{self.manifest.name} has {len(self):,} items, from 0"
             raise IndexError(f'no item at {number:,}: {there}; an item whose id is {number} is ["{number}"]')
@@ -181,19 +180,23 @@ class Benchmark:
         """All items as one table: texts, golds in words, the number of images, and a column for each tag."""
         return item_frame(self)
 
+    @cached_property
+    def _position_of(self) -> dict[str, int]:
+        with self._items() as file:
+            return {item_id: n for n, item_id in enumerate(file.table(["id"]).column("id").to_pylist())}
+
     def position(self, item_id: str) -> int:
         """The position of an item in the benchmark."""
-        with self._items() as file:
-            position: int = self._id_column(file).index(item_id).as_py()
-        if position < 0:
-            raise InputError(f"no item {short(item_id)} in {self.manifest.name}; {self._nearest_id(item_id)}")
-        return position
+        if item_id not in self:
+            ids = list(islice(self._position_of, 5_000))
+            known = nearest(item_id, ids)
+            hint = known if len(self) <= 20 else known.partition("known:")[0] or f"the first is {short(ids[0])}"
+            raise InputError(f"no item {short(item_id)} in {self.manifest.name}; {hint}")
+        return self._position_of[item_id]
 
     def positions(self, item_ids: Iterable[str]) -> list[int]:
-        """The positions of some items, looked up at once."""
-        with self._items() as file:
-            position_of = {item_id: position for position, item_id in enumerate(self._id_column(file).to_pylist())}
-        return [position_of[item_id] if item_id in position_of else self.position(item_id) for item_id in item_ids]
+        """The positions of some items."""
+        return list(map(self.position, item_ids))
 
     def take(self, positions: Sequence[int]) -> list[Item]:
         """The items at some positions, in that order. Cheap where the positions are near each other."""
@@ -224,16 +227,6 @@ class Benchmark:
         assert isinstance(frame, pl.DataFrame)
         return frame.lazy()
 
-    def part(self, column: str, field: str) -> Iterator[tuple[NDArray[np.int64], pa.Array]]:
-        """One field of a repeated part (``correct`` of ``choices``): the count per item, and all values."""
-        if self._proven():
-            with self._items() as file:
-                for batch in file.batches(_MANY, [f"{column}.list.element.{field}"]):
-                    yield _unpacked(batch.column(0), field)
-        else:
-            for chunk in self.table([column]).column(column).chunks:
-                yield _unpacked(chunk, field)
-
     def _proven(self) -> Path | None:
         """The items' file if it has a checksum; None where items differ from those on disk, as in a subclass."""
         with damage_in_one_line(self.path / ITEMS):
@@ -261,8 +254,7 @@ class Benchmark:
         return table
 
     def __contains__(self, item_id: object) -> bool:
-        with self._items() as file:
-            return bool(self._id_column(file).index(item_id).as_py() >= 0)
+        return item_id in self._position_of
 
     def __repr__(self) -> str:
         return f"<Benchmark {self.manifest.name!r}: {len(self):,} items in {self.path}>"
@@ -292,25 +284,10 @@ class Benchmark:
         if not schema.equals(SCHEMA):
             raise InputError(f"{where} does not have the columns of a benchmark's items")
         if rows != len(self):
-            raise InputError(f"{where} holds {rows:,} items, but {MANIFEST} speaks of {len(self):,}")
+            raise InputError(f"{where} holds {rows:,} items, {MANIFEST} says {len(self):,}")
         theirs = (metadata.metadata or {}).get(_FINGERPRINT)
         if theirs is not None and theirs.decode("ascii", "replace") != self.manifest.fingerprint:
-            raise InputError(f"{where} holds the items of another benchmark than {MANIFEST} speaks of")
-
-    def _id_column(self, file: BoundedParquet) -> pa.ChunkedArray:
-        if self._ids is None:
-            self._ids = file.table(["id"]).column("id")
-        return self._ids
-
-    def _nearest_id(self, item_id: str) -> str:
-        assert self._ids is not None
-        ids = self._ids.slice(0, 5_000).to_pylist()
-        known = nearest(item_id, ids)
-        return known if len(self) <= 20 else known.partition("known:")[0] or f"the first is {short(ids[0])}"
-
-
-def _unpacked(lists: pa.Array, field: str) -> tuple[NDArray[np.int64], pa.Array]:
-    return numbers(pc.list_value_length(lists)), pc.struct_field(lists.flatten(), field)
+            raise InputError(f"{where} holds the items of another benchmark than {MANIFEST}")
 
 
 def home_of(image: ImageRef) -> Benchmark | None:
@@ -357,25 +334,23 @@ class BenchmarkWriter:
         self._digest = hashlib.sha256()
 
     def __enter__(self) -> "BenchmarkWriter":
-        self.folder = self._replacing.__enter__()
+        self._open = ExitStack()
+        self.folder = self._open.enter_context(self._replacing)
+        self._open.push(self._close)
         self.images = ImageStore(self.folder / _IMAGES)
         self.images.root.mkdir()
         self._parquet = pq.ParquetWriter(self.folder / ITEMS, SCHEMA, compression="zstd")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            self.images.finish()
-            if kind is None:
-                self._finish()
-            else:
-                self._parquet.close()
-        except BaseException as failure:
-            self._replacing.__exit__(type(failure), failure, failure.__traceback__)
-            raise
-        self._replacing.__exit__(kind, error, trace)
+    def __exit__(self, *failure: Any) -> None:
+        self._open.__exit__(*failure)
+
+    def _close(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.images.finish()
+        if kind is None:
+            self._finish()
+        else:
+            self._parquet.close()
 
     def add(self, item: Item, where: str = "") -> None:
         """Append an item whose images are in ``images`` already."""
@@ -435,8 +410,8 @@ class BenchmarkWriter:
         self.manifest = self.manifest.holding(self.counts, fingerprint, now)
         text = msgspec.json.format(msgspec.json.encode(self.manifest), indent=2)
         (self.folder / MANIFEST).write_bytes(text + b"\n")
-        if (self.path / SAID).is_file():
-            (self.folder / SAID).write_bytes(read_regular(self.path / SAID, self.path))
+        if (self.path / FACTS).is_file():
+            (self.folder / FACTS).write_bytes(read_regular(self.path / FACTS, self.path))
 
 
 def is_benchmark(path: Path) -> bool:
@@ -450,9 +425,9 @@ def refuse_to_replace(path: Path, *, overwrite: bool) -> None:
     refuse_to_lose(path, overwrite=overwrite, ours=(*_OURS, *card) if is_benchmark(path) else ())
 
 
-def distinct_images(benchmark: Benchmark) -> Iterator[ImageRef]:
-    """Every image of a benchmark once, in order of first use."""
-    yield from {image.sha256: image for item in benchmark for image in item.images}.values()
+def distinct_images(items: Iterable[Item]) -> dict[str, ImageRef]:
+    """Every image once, by its hash, in order of first use."""
+    return {image.sha256: image for item in items for image in item.images}
 
 
 def _read_manifest(path: Path) -> Manifest:

@@ -4,7 +4,9 @@ import hashlib
 import io
 import os
 import re
+import struct
 import warnings
+import zlib
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -17,17 +19,22 @@ from eyetest.errors import ImageError, InputError, short
 from eyetest.records import IMAGE_FORMATS, ImageFormat, ImageRef
 from eyetest.store import store_of
 from eyetest.store.files import inside, open_regular
-from eyetest.store.packs import PackIndex, open_index
+from eyetest.store.local import PackIndex, open_index
 from eyetest.store.urls import place
 
 MAX_BYTES = 64 * 2**20
 MAX_PIXELS = 100_000_000
-_MAX_REDUCED = 50_000_000
+MAX_REDUCED = 50_000_000  # pixels of an image that is decoded to be shown small
 _HASH = re.compile("[0-9a-f]{64}")
 _WRITERS = 2
 _MOST_WAITING = 8
 _PILLOW_FORMATS = [name.upper() for name in IMAGE_FORMATS]
 _ENDS = {"png": b"IEND", "jpeg": b"\xff\xd9", "mpo": b"\xff\xd9", "gif": b";"}  # last bytes; PNG: before its checksum
+UNREADABLE = (
+    ImageError, OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, IndexError, KeyError, TypeError,
+    OverflowError, Pillow.DecompressionBombError,
+)  # fmt: skip
+"""Exceptions of Pillow's readers on damaged data."""
 _FORMAT_OF: dict[str, ImageFormat] = {**{name: name for name in IMAGE_FORMATS}, "mpo": "jpeg"}
 
 
@@ -168,17 +175,17 @@ def inspect(data: bytes, sha256: str) -> ImageRef:
     return ImageRef(sha256, _FORMAT_OF[kind], width, height, len(data))
 
 
-def decode(data: bytes, side: int = 0) -> Pillow.Image:
-    """All pixels of an image, within the limits; with ``side`` reduced, where the format allows it."""
+def decode(data: bytes, side: int = 0, most: int = MAX_PIXELS) -> Pillow.Image:
+    """All pixels of an image, within the limits; with ``side`` no smaller than that, where the format allows it."""
     with _header(data) as image:
         if side:
-            image.draft("RGB", (2 * side, 2 * side))
-        if image.width * image.height > (_MAX_REDUCED if side else MAX_PIXELS):
+            image.draft("RGB", (side, side))
+        if image.width * image.height > most:
             raise ImageError(f"an image of {image.width:,} × {image.height:,} pixels")
         try:
             image.load()
             return image if side else image.copy()
-        except (OSError, SyntaxError, ValueError, EOFError) as error:
+        except UNREADABLE as error:
             raise ImageError(f"an image that cannot be decoded ({error})") from None
 
 
@@ -192,7 +199,7 @@ def _header(data: bytes) -> Pillow.Image:
     except UnidentifiedImageError:
         start = data[:12].decode("ascii", "replace")
         raise ImageError(f"{len(data):,} bytes starting {start!r}, which is no image") from None
-    except (OSError, SyntaxError, ValueError, EOFError) as error:
+    except UNREADABLE as error:
         raise ImageError(f"an image that cannot be read ({error})") from None
 
 

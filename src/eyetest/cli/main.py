@@ -11,7 +11,7 @@ from eyetest.errors import EyetestError, spelled, system_words
 
 _BAD_INPUT = 2
 _INTERRUPTED = 128 + signal.SIGINT
-_OPTIONS = {"own": "set", "said": "fact", "constants": "fill", "fields": "map", "columns": "map"}
+_OPTIONS = {"own": "set", "constants": "fill", "fields": "map", "columns": "map"}
 _OPTIONS |= {"values": "map-values", "spec": "model", "panels": "panel", "external": "with"}
 """Parameters whose option has another name."""
 

@@ -28,7 +28,7 @@ from eyetest.cli.main import PipeClosedError
 from eyetest.commands.base import Observer
 from eyetest.commands.results import safe
 from eyetest.commands.run import estimate_table
-from eyetest.errors import DamagedWarning, InputError, ReadingWarning, as_said, system_words
+from eyetest.errors import DamagedWarning, InputError, ReadingWarning, as_named, system_words
 from eyetest.version import __version__
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ class PlainConsole(Console):
         super().__init__(highlight=False, markup=False, emoji=False, **settings)
 
     def print(self, *objects: Any, **settings: Any) -> None:
-        """Print; what goes wrong is told of our output."""
+        """Print; errors are reported as errors of our output."""
         with naming_output():
-            super().print(*(as_said(one) if isinstance(one, str) else one for one in objects), **settings)
+            super().print(*(as_named(one) if isinstance(one, str) else one for one in objects), **settings)
 
     def on_broken_pipe(self) -> None:
         """End quietly."""
@@ -106,7 +106,7 @@ def echo(text: str) -> None:
     """Text for another program: what its encoding cannot say is written as an escape, and nothing is paraphrased."""
     encoding = sys.stdout.encoding or "utf-8"
     with naming_output():
-        sys.stdout.write(as_said(text).encode(encoding, "backslashreplace").decode(encoding))
+        sys.stdout.write(as_named(text).encode(encoding, "backslashreplace").decode(encoding))
 
 
 def show(result: Any, output: str) -> int:
@@ -170,7 +170,7 @@ class _Redacted(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         from eyetest.redaction import redact
 
-        return redact(as_said(super().format(record)))
+        return redact(as_named(super().format(record)))
 
 
 class _Handler(logging.Handler):

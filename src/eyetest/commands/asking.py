@@ -4,37 +4,35 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 import polars as pl
 from rich.console import Group, RenderableType
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.commands.base import AnyRun, observer
+from eyetest.commands.base import observer
 from eyetest.commands.cards import benchmark_card, card, words_of
-from eyetest.commands.results import Result, Sentence, Written, estimates
-from eyetest.commands.subset import answered_by_others
-from eyetest.curate.placing import Placing, RecordedPanel
-from eyetest.curate.separation import FEWEST_MODELS
+from eyetest.commands.options import AnyRun
+from eyetest.commands.results import Lines, Result, Written, estimates
 from eyetest.errors import InputError, heading, param
 from eyetest.measures.printed import plain
-from eyetest.measures.stats.sequential import likely_to_differ
 from eyetest.prompts.building import description_prompt
-from eyetest.recipes.refining import refuse_foreign
 from eyetest.records import Item, Lineage, ModelEntry
 from eyetest.records.recipe import BENCHMARK, RUN
 from eyetest.redaction import redact
 from eyetest.running import Asking, Estimate, Limits, Progress, Session
+from eyetest.running.execution import Race
 from eyetest.running.limits import INTERRUPTED, refuse_unpriced
-from eyetest.running.planning import PASSED_OVER
 from eyetest.running.progress import line
-from eyetest.running.race import Race
 from eyetest.running.session import Questions
 from eyetest.runs import Run
-from eyetest.runs.stored import answers_frame, served_notes
+from eyetest.runs.stored import NOT_THE_QUESTION, answers_frame, served_notes
 from eyetest.scoring import is_hit, looks_refused
 from eyetest.wording import counted, typed
+
+if TYPE_CHECKING:
+    from eyetest.curate.placing import Placing
 
 _RANK = re.compile(r"rank of (?P<model>.+) within (?P<points>\d+(?:\.\d+)?)(?: points?)?")
 _WIDEST = 50
@@ -51,12 +49,17 @@ def prepare(
     bench: Benchmark, entries: Mapping[str, ModelEntry], asking: Asking, answers: Sequence[AnyRun] = ()
 ) -> Session:
     """A session that can be inspected before it is executed; it ends at once when its goal is reached."""
+    from eyetest.commands.subset import answered_by_others
+
     refuse_unpriced(asking.limits, entries)
     if answers and not asking.until:
         raise InputError(f"{param('answers')} needs {param('until')}: a lead, or a rank among the recorded models")
     match, goal, modality = _RANK.fullmatch(asking.until), None, asking.conditions[0].modality
     ids = bench.table(["id"]).column("id").to_pylist() if answers or match else []
     if match:
+        from eyetest.curate.placing import Placing, RecordedPanel
+        from eyetest.curate.subsets import FEWEST_MODELS
+
         if [*entries] != [match["model"]]:
             raise InputError(f"{heading('until')}: only {match['model']} is asked; name it with {param('model')}")
         if not 0 < (within := float(match["points"])) <= _WIDEST:
@@ -67,6 +70,8 @@ def prepare(
         goal = Placing(match["model"], recorded, RecordedPanel(names, table, asking.seed), within)
         asking = msgspec.structs.replace(asking, until="", items=tuple(names))
     elif answers:
+        from eyetest.measures.stats.sequential import likely_to_differ
+
         table, names, _ = answered_by_others(answers, ids, modality, list(entries), _FEWEST_OTHERS)
         worth = dict(zip(names, likely_to_differ(table).tolist(), strict=True))
         asking = msgspec.structs.replace(asking, worth=worth)
@@ -87,10 +92,10 @@ def execute(session: Session, to: Path) -> "RunResult":
     for note in served_notes(to, session.entries):
         observer().note(note)
     result: RunResult
-    if isinstance(session.until, Placing):
-        result = PlaceResult(to, progress, session.until, next(iter(session.entries)))
-    elif session.race is not None:
+    if session.race is not None:
         result = RaceResult(to, progress, session.race)
+    elif session.until is not None:
+        result = PlaceResult(to, progress, cast("Placing", session.until), next(iter(session.entries)))
     else:
         result = RunResult(to, progress)
     observer().ended(result.notes, interrupted=progress.stopped == INTERRUPTED)
@@ -103,7 +108,7 @@ def notes_on(progress: Progress, to: Path) -> list[str]:
     if progress.left and progress.stopped:
         why = "" if progress.abandoned else f"{progress.stopped}; "
         notes.append(f"{why}{counted(progress.left, 'call')} left; run the same again to continue")
-    if lasting := sum(count for kind, count in progress.failures.items() if kind not in PASSED_OVER):
+    if lasting := sum(count for kind, count in progress.failures.items() if kind not in NOT_THE_QUESTION):
         again = f"{param('retry_failed', True)} asks them again, {typed('eyetest', 'show', to)} lists the reasons"
         notes.append(f"{counted(lasting, 'call')} failed; {again}")
     return notes
@@ -145,8 +150,8 @@ class RunResult(Run, Result):
 
     def __rich__(self) -> RenderableType:
         if not self.progress.to_ask:
-            return Sentence(f"nothing to ask: {counted(self.progress.stored, 'answer')} in {self.path} already")
-        return Sentence(f"{line(self.progress, over=True)} → {self.path}")
+            return Lines(f"nothing to ask: {counted(self.progress.stored, 'answer')} in {self.path} already")
+        return Lines(f"{line(self.progress, over=True)} → {self.path}")
 
 
 class RaceResult(RunResult):
@@ -154,7 +159,7 @@ class RaceResult(RunResult):
 
     def __init__(self, path: Path, progress: Progress, race: Race) -> None:
         super().__init__(path, progress)
-        self.leader, self.lead, self.verdict = race.leader, race.lead, race.told
+        self.leader, self.lead, self.verdict = race.leader, race.lead, race.finding
         observed, items = race.observed_of
         self.frame = pl.DataFrame(
             [
@@ -173,7 +178,7 @@ class RaceResult(RunResult):
         return {"verdict": self.verdict, rows: plain(self.frame).to_dicts(), "run": run}
 
     def __rich__(self) -> RenderableType:
-        return Group(estimates(self.frame), "", Sentence(self.verdict), super().__rich__())
+        return Group(estimates(self.frame), "", Lines(self.verdict), super().__rich__())
 
     def __repr__(self) -> str:
         return "\n".join([self.verdict, *(f"note: {note}" for note in self.notes)])
@@ -185,12 +190,12 @@ class RaceResult(RunResult):
 class PlaceResult(RaceResult):
     """Between which ranks and scores a model lies (None while unknown), the ranking, and the run."""
 
-    def __init__(self, path: Path, progress: Progress, goal: Placing, model: str) -> None:
+    def __init__(self, path: Path, progress: Progress, goal: "Placing", model: str) -> None:
         RunResult.__init__(self, path, progress)
         now = self.standing = goal.standing
         self.ranks = (now.best, now.worst) if now else None
         self.score = (now.low, now.high) if now else None
-        self.verdict, self.notes = goal.told, [*goal.notes, *self.notes]
+        self.verdict, self.notes = goal.finding, [*goal.notes, *self.notes]
         scores = zip(goal.models, goal.panel.scores.tolist(), strict=True)
         rows: list[dict[str, Any]] = [{"model": name, "score": score} for name, score in scores]
         if now is not None:
@@ -209,7 +214,7 @@ class PlaceResult(RaceResult):
         first = max(0, self.standing.best - 1 - _NEIGHBOURS) if self.standing else 0
         length = self.standing.worst + _NEIGHBOURS - first if self.standing else 0
         shown = self.frame.slice(first, length).with_columns(pl.col("rank").cast(pl.String))
-        return Group(estimates(shown), "", Sentence(self.verdict), RunResult.__rich__(self))
+        return Group(estimates(shown), "", Lines(self.verdict), RunResult.__rich__(self))
 
 
 def describe(
@@ -228,6 +233,8 @@ def describe(
 
     if len(describer) != 1:
         raise InputError(f"{heading('describe')}: found {len(describer)} models, expected one")
+    from eyetest.recipes.refining import refuse_foreign
+
     refuse_foreign(to)
     refuse_unpriced(limits, describer)
     if not any(item.images for item in benchmark):

@@ -6,23 +6,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
-from cyclopts import Group as Panel
-from cyclopts import Parameter
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from eyetest.commands import base
-from eyetest.commands.base import READING, SHORT_N, AnyPath, Bench, Overwrite, Words, observer, path_of, several
+from eyetest.commands.base import observer, path_of, several
+from eyetest.commands.lazy import msgspec, pl
+from eyetest.commands.options import READING, SHORT_N, AnyPath, Bench, Overwrite, Words, panel
 from eyetest.commands.results import Result, safe
 from eyetest.errors import InputError
 from eyetest.wording import counted, listed, typed
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from eyetest.benchmarks import Benchmark
-    from eyetest.pages.item_counts import ItemsAt
+    from eyetest.pages.item_links import ItemsAt
     from eyetest.probes import Probe
     from eyetest.probes.audit import Audit
     from eyetest.records import Finding
@@ -35,7 +33,7 @@ _SEVERITIES = {
     "sound": ("✔", "green", "Passed"),
 }
 """By severity: sign, style, heading."""
-_WRITTEN = Parameter(group=Panel("What to write", sort_key=2))
+_WRITTEN = panel("What to write", 2)
 
 
 def audit(
@@ -88,15 +86,15 @@ def audit(
         >>> found = et.audit("world/benchmark", probe=["malformed", "positions"])
         >>> {finding.probe for finding in found.findings} <= {"malformed", "positions"}
         True
+        >>> found.verdicts["item"].n_unique()
+        60
 
     """
-    import msgspec
-
     from eyetest.benchmarks import Benchmark
     from eyetest.benchmarks.folder import refuse_gold_list, refuse_to_replace
     from eyetest.benchmarks.opening import first_items
     from eyetest.curate import Repair, repair_benchmark
-    from eyetest.pages.item_counts import items_at
+    from eyetest.pages.item_links import items_at
     from eyetest.probes import PROBES, Subject
     from eyetest.probes.audit import run_audit
     from eyetest.probes.subject import load_thresholds
@@ -111,11 +109,10 @@ def audit(
     if copy:
         refuse_to_replace(copy, overwrite=overwrite)
     limits = load_thresholds(path_of(thresholds, "thresholds") if thresholds else None)
-    own = [one for one in several(probe) if not isinstance(one, str) or one.endswith(".py")]
+    own = [word for word in several(probe) if not isinstance(word, str) or word.endswith(".py")]
     names = [PROBES[word].name for word in several(probe) if word not in own]
-    extra = [_load(Path(one)) if isinstance(one, str) else one for one in own]
-    folder = path_of(images, "images") if images else None
-    read = base.read_options(format, several(map), folder, gold_style, several(drop), images_required=False)
+    extra = [_load(Path(word)) if isinstance(word, str) else word for word in own]
+    read = base.read_options(format, map, images, gold_style, drop, images_required=False)
     benchmark = base.open_bench(bench, msgspec.structs.replace(read, limit=limit))
     if limit is not None and isinstance(bench, Benchmark):
         benchmark = first_items(bench, limit)
@@ -142,12 +139,7 @@ def audit(
 
 @dataclass(frozen=True, repr=False)
 class AuditResult(Result):
-    """The findings of an audit, the worst first.
-
-    >>> found = et.audit("world/benchmark", probe=["malformed", "positions"])
-    >>> found.frame.columns
-    ['severity', 'probe', 'kind', 'title', 'items', 'p']
-    """
+    """The findings of an audit, the worst first."""
 
     benchmark: "Benchmark"
     audit: "Audit"
@@ -177,23 +169,13 @@ class AuditResult(Result):
     @cached_property
     def frame(self) -> "pl.DataFrame":
         """One row a finding; ``p`` is corrected for the number of tests."""
-        import polars as pl
-
         types = {"severity": pl.String, "probe": pl.String, "kind": pl.String, "title": pl.String}
         rows = [(f.severity, f.probe, f.kind, f.title, len(f.items), f.adjusted_p) for f in self.findings]
         return pl.DataFrame(rows, schema=types | {"items": pl.Int64, "p": pl.Float64}, orient="row")
 
     @cached_property
     def verdicts(self) -> "pl.DataFrame":
-        """One row an item and finding, and one ``keep`` for every item without a finding.
-
-        >>> verdicts = et.audit("world/benchmark", probe="malformed").verdicts
-        >>> verdicts["item"].n_unique()
-        60
-        """
-        import msgspec
-        import polars as pl
-
+        """One row an item and finding, and one ``keep`` for every item without a finding."""
         rows = self.audit.verdicts([item.id for item in self.benchmark])
         return pl.DataFrame([msgspec.to_builtins(row) for row in rows], infer_schema_length=None)
 
@@ -258,16 +240,13 @@ def _line(finding: "Finding") -> RenderableType:
 
 def write_page(result: "Audit", benchmark: "Benchmark", to: Path, at: "ItemsAt", *, overwrite: bool = False) -> None:
     """The page, and beside it the findings as JSON, by which its numbers lead to their items."""
-    import msgspec
-
-    from eyetest.reports import write_audit_page
-    from eyetest.store import refuse_to_lose, replacing_file
+    from eyetest.reports.audit_page import write_audit_page
+    from eyetest.store import refuse_to_lose, write_file
 
     findings = _findings_of(to)
     for path in (to, findings):
         refuse_to_lose(path, overwrite=overwrite, ours=None)
-    with replacing_file(findings, overwrite=overwrite) as file:
-        file.write_bytes(msgspec.json.encode(result) + b"\n")
+    write_file(findings, msgspec.json.encode(result).decode() + "\n", overwrite=overwrite)
     write_audit_page(result, benchmark, to, at, overwrite=overwrite)
 
 

@@ -1,4 +1,4 @@
-"""What commands share: parameter types, openers for what a user names, and observers of long work."""
+"""What commands share: openers for what a user names, and observers of long work."""
 
 import os
 import sys
@@ -6,10 +6,9 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from cyclopts import Group, Parameter
-
+from eyetest.commands.options import AnyPath, AnyRun, Bench, Models, Words
 from eyetest.errors import InputError, heading, nearest, short
 
 if TYPE_CHECKING:
@@ -18,29 +17,6 @@ if TYPE_CHECKING:
     from eyetest.running import Estimate, Progress
     from eyetest.runs import Run
 
-    AnyPath = str | Path
-    """A path, or the URL of a remote folder."""
-    Bench = Benchmark | str | Path
-    """A benchmark, its folder, or any file that can be read as one."""
-    AnyRun = Run | str | Path
-    """A run, or its folder."""
-    Models = str | Path | Sequence[str] | Mapping[str, Any]
-    """Models by specs, by names with their specs, or the path of a ``models.yaml``."""
-    Words = str | Sequence[str]
-    """One word or several; each may hold several between commas."""
-    Paths = Sequence[str | Path]
-    Runs = AnyRun | Sequence[AnyRun]
-    """One run or several."""
-    Overwrite = bool
-else:  # what the command line converts to
-    AnyPath = Bench = AnyRun = Models = Path
-    Words = list[str]
-    Paths = Runs = list[Path]
-    Overwrite = Annotated[bool, Parameter(parse=False)]  # the command line has one switch for all commands
-
-SHORT_N = Parameter(alias="-n")
-SHORT_M = Parameter(alias="-m")
-READING = Parameter(group=Group("How the file is read", sort_key=1))
 _FILES = (".yaml", ".yml")
 _SECONDS_BETWEEN_LOOKS = 2.0
 _WIDTH = 100  # of a progress line, so that it covers the one before
@@ -124,10 +100,10 @@ def observing(by: Observer) -> Iterator[None]:
 
 def read_options(
     format_name: str | None = None,
-    fields: Sequence[str] = (),
-    images: Path | None = None,
+    fields: Words = (),
+    images: AnyPath | None = None,
     gold_style: str | None = None,
-    drop: Sequence[str] = (),
+    drop: Words = (),
     *,
     gold_required: bool = False,
     images_required: bool = True,
@@ -139,14 +115,15 @@ def read_options(
         FORMATS[format_name]
     if gold_style is not None and gold_style not in GOLD_STYLES:
         raise InputError(f'{heading("gold_style")}: no style "{gold_style}"; {nearest(gold_style, GOLD_STYLES)}')
-    if images is not None and not images.is_dir():
+    folder = None if images is None else path_of(images, "images")
+    if folder is not None and not folder.is_dir():
         raise InputError(f"{heading('images')}: {images} is no folder")
     return ReadOptions(
         format=format_name,
-        fields=parse_map(fields),
-        images=images,
+        fields=parse_map(several(fields)),
+        images=folder,
         gold_style=gold_style,
-        drop=tuple(drop),
+        drop=tuple(several(drop)),
         gold_required=gold_required,
         images_required=images_required,
     )
@@ -172,12 +149,15 @@ def open(path: AnyPath, read: "ReadOptions | None" = None) -> "Benchmark":  # no
 
 
 def open_bench(bench: Bench, read: "ReadOptions | None" = None) -> "Benchmark":
-    """Open a benchmark; by default items without an answer key are allowed."""
+    """Open a benchmark, or the one that a refinement made; by default items without an answer key are allowed."""
     from eyetest.benchmarks import Benchmark, ReadOptions, is_benchmark, open_benchmark
+    from eyetest.runs import BENCHMARK, is_run
 
     if isinstance(bench, Benchmark):
         return bench
     path = path_of(bench, "bench", "a benchmark, or the path of one")
+    if is_benchmark(path / BENCHMARK) and not is_benchmark(path) and not is_run(path):
+        path /= BENCHMARK
     if is_benchmark(path):
         return open_benchmark(path, read)
     title = f"reading {path.name}"

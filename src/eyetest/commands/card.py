@@ -4,23 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from eyetest.benchmarks import Benchmark, is_benchmark
-from eyetest.benchmarks.folder import CROISSANT, README, SAID
+from eyetest.benchmarks.folder import CROISSANT, FACTS, README
 from eyetest.benchmarks.opening import refuse_one_above
 from eyetest.commands.base import open_bench
 from eyetest.commands.results import Written
 from eyetest.errors import InputError, heading, param
 from eyetest.records.recipe import ABOUT, BENCHMARK, VERDICTS
-from eyetest.reports.dataset_card import (
-    EXPORTS,
-    card_of,
-    read_said,
-    refuse_edited,
-    self_score,
-    with_settings,
-    write_card,
-    write_readme,
-    write_said,
-)
+from eyetest.reports import dataset_card
 from eyetest.reports.refinements import Records
 from eyetest.wording import counted, listed, typed
 
@@ -37,21 +27,21 @@ def write_card_of(bench: Path, to: Path | None, facts: Sequence[str], *, overwri
     benchmark = open_bench(folder)
     target = to or folder
     if not overwrite:
-        refuse_edited(target)
-    kept = (to or home) / SAID
-    stated = with_settings(read_said(kept if kept.exists() else home / SAID), facts)
-    known = card_of(benchmark, stated, records)
-    write_card(known, benchmark, target)
+        dataset_card.refuse_edited(target)
+    kept = (to or home) / FACTS
+    stated = dataset_card.with_settings(dataset_card.read_facts(kept if kept.exists() else home / FACTS), facts)
+    known = dataset_card.card_of(benchmark, stated, records)
+    dataset_card.write_card(known, benchmark, target)
     if facts:
-        write_said(kept, stated)
-    score = self_score(known).values()
+        dataset_card.write_facts(kept, stated)
+    score = dataset_card.self_score(known).values()
     notes = [f"{sum(score)} of {counted(len(score), 'good practice')} documented"]
     if not known.licence.is_known:
         notes.append(f"the licence is unknown: {param('fact', 'licence=…')}")
     if known.unlicensed:
         names, fix = listed(source.name for source in known.unlicensed), param("fact", "sources.NAME=…")
         notes.append(f"{counted(len(known.unlicensed), 'source')} without a known licence ({names}): {fix}")
-    if absent := [name for name in ("about", "language", "contact", "citation") if not getattr(known.said, name)]:
+    if absent := [name for name in ("about", "language", "contact", "citation") if not getattr(known.facts, name)]:
         notes.append(f"not stated: {', '.join(absent)} ({param('fact', 'KEY=VALUE')})")
     if to is not None and not is_benchmark(target):
         inside = benchmark.path.is_relative_to(bench)
@@ -74,7 +64,7 @@ def home_of(bench: Path) -> tuple[Path, Records | None]:
 
 def write_beside(bench: Path, benchmark: Benchmark, format_name: str, folder: Path) -> None:
     """The card beside an export that is uploaded as it is; nothing beside any other."""
-    if format_name in EXPORTS:
+    if format_name in dataset_card.EXPORTS:
         home, records = home_of(bench)
-        known = card_of(benchmark, read_said(home / SAID), records)
-        write_readme(known._replace(data_files=EXPORTS[format_name], exported=True), folder)
+        known = dataset_card.card_of(benchmark, dataset_card.read_facts(home / FACTS), records)
+        dataset_card.write_readme(known._replace(data_files=dataset_card.EXPORTS[format_name], exported=True), folder)

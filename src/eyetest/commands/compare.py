@@ -5,20 +5,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Group as Panel
-from cyclopts import Parameter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from eyetest.commands.base import AnyPath, Overwrite, observer, path_of, several, split_words
-from eyetest.commands.gathering import HOW, WHICH, Measurable, Scoring, ShortModel, Where, gather, settings, wanted
+from eyetest.commands.base import observer, path_of, several, split_words
+from eyetest.commands.gathering import Scoring, gather, settings, wanted
+from eyetest.commands.lazy import pl, printed
+from eyetest.commands.options import HOW, WHICH, AnyPath, Measurable, Overwrite, ShortModel, Where, panel
 from eyetest.commands.results import MOST_ROWS, Lines, Result, estimates
 from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.wording import counted
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from eyetest.measures import Results, Settings
     from eyetest.measures.compare import Contest
 
@@ -26,7 +24,7 @@ _REPEATED = ("a_mean", "b_mean", "test", "verdict")
 """Columns that the terminal's table leaves out: a sentence or the ranking has them."""
 _POWER = 0.8  # at which the smallest detectable difference is given
 _OF_ITEMS = ("item", "a_score", "b_score", "flips", "n")
-_FLIPS = Parameter(group=Panel("Items that one of a pair has right", sort_key=3))
+_FLIPS = panel("Items that one of a pair has right", 3)
 
 
 def compare(
@@ -61,14 +59,16 @@ def compare(
     Examples:
         $ eyetest compare run --model new,old --flips 5
 
-        >>> print(et.compare("run", model=["seer", "language"]).sentences[0])
+        >>> compared = et.compare("run", model=["seer", "language"])
+        >>> print(compared.sentences[0])
         seer leads language ...
+        >>> compared.ranking["model"][0], compared.flips.columns[:2]
+        ('seer', ['a', 'b'])
 
     """
     from eyetest.measures.compare import contest
-    from eyetest.measures.printed import caveats, csv_text, plain
     from eyetest.measures.results import narrowed, under_one_modality, values_of
-    from eyetest.store import refuse_to_lose, replacing_file
+    from eyetest.store import refuse_to_lose, write_file
 
     if not runs:
         raise InputError("name a run to compare models in")
@@ -84,24 +84,18 @@ def compare(
         kept, notes = under_one_modality(kept)
     names = _names(several(model), values_of(kept, "model"), values_of(gathered, "model"))
     found = contest(kept, names, how, all_pairs)
-    result = CompareResult(kept, found, plain(found.ranking), how, (*notes, *found.notes, *caveats(kept)), flips)
+    result = CompareResult(
+        kept, found, printed.plain(found.ranking), how, (*notes, *found.notes, *printed.caveats(kept)), flips
+    )
     if file is not None:
-        with replacing_file(file, overwrite=overwrite) as path:
-            path.write_bytes(csv_text(result.flips).encode("utf-8", "replace"))
+        write_file(file, printed.csv_text(result.flips), overwrite=overwrite)
         observer().note(f"{counted(len(result.flips), 'item')} → {file}")
     return result
 
 
 @dataclass(frozen=True, repr=False)
 class CompareResult(Result):
-    """Models compared on the items that both of a pair answered.
-
-    >>> compared = et.compare("run")
-    >>> compared.ranking["model"][0]
-    'seer'
-    >>> {"a", "b", "difference", "verdict"} <= {*compared.frame.columns}
-    True
-    """
+    """Models compared on the items that both of a pair answered."""
 
     results: "Results"
     contest: "Contest"
@@ -115,21 +109,14 @@ class CompareResult(Result):
     @cached_property
     def frame(self) -> "pl.DataFrame":
         """One row a pair: the difference, its interval, the test, and the verdict in one sentence."""
-        from eyetest.measures.printed import plain
-
-        return plain(self.contest.pairs)
+        return printed.plain(self.contest.pairs)
 
     @cached_property
     def flips(self) -> "pl.DataFrame":
-        """The items that only one model of a pair has right, for every pair.
-
-        >>> et.compare("run", model=["seer", "language"]).flips.columns[:2]
-        ['a', 'b']
-        """
+        """The items that only one model of a pair has right, for every pair."""
         from eyetest.measures.compare import flips_of
-        from eyetest.measures.printed import plain
 
-        return plain(flips_of(self.results, self.contest))
+        return printed.plain(flips_of(self.results, self.contest))
 
     @property
     def sentences(self) -> list[str]:
@@ -143,8 +130,6 @@ class CompareResult(Result):
         return {"settings": {"level": self.settings.level, **self.settings.own}, **rows, "notes": list(self.notes)}
 
     def __rich__(self) -> RenderableType:
-        import polars as pl
-
         found, parts = self.contest, list[RenderableType]()
         if len(found.ranking) > 2:
             first = [*found.families, "shared_rank", "model", "score", "unread"]

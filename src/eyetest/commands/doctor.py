@@ -9,12 +9,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from eyetest.commands.base import AnyPath, Models, model_entries, path_of, several
+from eyetest.commands.base import model_entries, path_of, several
+from eyetest.commands.lazy import msgspec, pl
+from eyetest.commands.options import AnyPath, Models
 from eyetest.commands.results import Result, safe
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from eyetest.commands.doctor_checks import DoctorLine
 
     Places = AnyPath | Sequence[AnyPath]
@@ -64,7 +64,7 @@ def doctor(
 
 
 class DoctorResult(Result):
-    """The checks, one line each, and what to do about a problem."""
+    """The checks, a row each; a ``state`` is ok, note, missing or wrong, and ``fix`` says what to do."""
 
     title = "doctor"
 
@@ -72,14 +72,7 @@ class DoctorResult(Result):
         self.lines = lines
         self.ok = all(line.state != "wrong" for line in lines)
         self.exit_code = int(not self.ok)
-
-    @property
-    def frame(self) -> "pl.DataFrame":
-        """``about``, ``name``, ``state`` (ok, note, missing or wrong), ``found`` and ``fix``."""
-        import msgspec
-        import polars as pl
-
-        return pl.DataFrame([msgspec.structs.asdict(line) for line in self.lines])
+        self.frame = pl.DataFrame([msgspec.structs.asdict(line) for line in lines])
 
     def as_json(self) -> Any:
         """All lines."""

@@ -8,14 +8,9 @@ import os
 import platform
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from importlib.metadata import PackageNotFoundError, requires, version
-from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -58,19 +53,11 @@ class DoctorLine(msgspec.Struct, frozen=True):
 Check = tuple[State, str, str]
 """The outcome of a check, what was found, and what to do about it."""
 _LITTLE = 2**30  # bytes that are too few for images and answers
-_MOST_FILES = 50_000  # so many files of a cache are looked at; of a larger one only this many
 _PACKAGE = "eyetest"
-_REQUIREMENT = re.compile(
-    r"(?P<name>[\w.-]+)(?:\[[^\]]*\])?(?P<bounds>[^;]*)(?:;.*extra == ['\"](?P<extra>[\w-]+)['\"])?"
-)
-_LEAST = re.compile(r">=\s*([\d.]+)")
-_FEW_COLUMNS = 80
-_GPU_SECONDS = 10
-_GPU = ("nvidia-smi", "--query-gpu=name,memory.total,memory.used,driver_version", "--format=csv,noheader")
+_REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)[^;]*(?:;.*extra == ['\"](?P<extra>[\w-]+)['\"])?")
 _PATIENCE = Surroundings(
     Images(ImageStore(Path())), connect_seconds=5.0, first_byte_seconds=60.0, total_seconds=120.0
 )
-_SKEW_SECONDS = 5  # tolerance for a clock that servers report to the second
 _FEW_TOKENS = 16
 _SIDE = 64  # of an image that every server takes, in pixels
 _QUESTION = Words("How many are one and one? Answer in a word.")
@@ -85,15 +72,9 @@ _FIXES = {
 
 def look_at_places(places: Sequence[Path]) -> Iterator[DoctorLine]:
     """The folder we are in, the cache, and those that are named."""
-    about, root = "folders", cache_root()
+    about = "folders"
     yield DoctorLine(about, "space, here", *_space(Path.cwd()))
-    files = (Path(folder) / name for folder, _, names in os.walk(root) for name in names)
-    sizes = [file.lstat().st_size for file in islice(files, _MOST_FILES)]
-    more = "more than " if len(sizes) == _MOST_FILES else ""
-    found = f"{root}, {more}{decimal(sum(sizes))} in {counted(len(sizes), 'file')}"
-    yield DoctorLine(about, "cache", "ok", f"{found}; safe to delete while no command runs")
-    if hub := os.environ.get("HF_HUB_CACHE") or os.environ.get("HF_HOME"):
-        yield DoctorLine(about, "hub cache", "ok", hub)
+    yield DoctorLine(about, "cache", "ok", f"{cache_root()}; safe to delete while no command runs")
     for place in places:
         if not place.exists():
             raise InputError(f"{place} does not exist")
@@ -136,11 +117,6 @@ def look_at_machine() -> Iterator[DoctorLine]:
     yield DoctorLine(machine, "eyetest", "ok", __version__)
     python = f"{platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count() or 1} cores"
     yield DoctorLine(machine, "Python", "ok", python)
-    yield DoctorLine(machine, "GPU", *_gpu())
-    width, encoding = shutil.get_terminal_size().columns, (sys.stdout.encoding or "unknown").lower()
-    fix = f"tables lose columns below {_FEW_COLUMNS}" if width < _FEW_COLUMNS else ""
-    fix = fix if encoding.replace("-", "") == "utf8" else "PYTHONUTF8=1 shows every character"
-    yield DoctorLine(machine, "terminal", "note" if fix else "ok", f"{width} columns, {encoding}", fix)
     yield from _packages()
     try:
         yield DoctorLine(programs, "OCR", "ok", choose_engine().name)
@@ -153,20 +129,6 @@ def look_at_machine() -> Iterator[DoctorLine]:
         yield DoctorLine(programs, name, *(("ok", str(found), "") if found else ("missing", "not found", fix)))
 
 
-def _gpu() -> Check:
-    """What the driver says of graphics cards; torch would say the same, and takes seconds to load."""
-    try:
-        done = subprocess.run(  # noqa: S603 (words of our own)
-            _GPU, capture_output=True, text=True, timeout=_GPU_SECONDS, check=True
-        )
-    except FileNotFoundError:
-        return "missing", "none found; only checkpoints of your own need one", ""
-    except (OSError, subprocess.SubprocessError) as error:
-        fix = "look at the output of nvidia-smi; the driver may be another version"
-        return "note", f"nvidia-smi fails ({type(error).__name__})", fix
-    return "ok", "; ".join(done.stdout.split("\n")).strip("; "), ""
-
-
 def _packages() -> Iterator[DoctorLine]:
     """What eyetest needs, and what each extra needs."""
     try:
@@ -174,17 +136,17 @@ def _packages() -> Iterator[DoctorLine]:
     except PackageNotFoundError:
         yield DoctorLine("libraries", _PACKAGE, "note", "not installed, run from a checkout", "pip install -e .")
         return
-    by_extra: dict[str, list[tuple[str, str]]] = {"": []}
+    by_extra: dict[str, list[str]] = {"": []}
     for line in needed:
         if match := _REQUIREMENT.match(line):
-            by_extra.setdefault(match["extra"] or "", []).append((match["name"], match["bounds"]))
+            by_extra.setdefault(match["extra"] or "", []).append(match["name"])
     for extra, packages in by_extra.items():
-        there = {name: _installed(name) for name, _ in packages}
-        lacking = [name for name, bounds in packages if not _is_enough(there[name], bounds)]
+        there = {name: _installed(name) for name in packages}
+        lacking = [name for name in packages if not there[name]]
         state: State = "ok" if not lacking else "missing" if extra else "wrong"
         found, fix = listed([f"{name} {there[name]}" for name in there], 4), ""
         if lacking:
-            found = f"lacks {listed(f'{name} (there is {there[name]})' if there[name] else name for name in lacking)}"
+            found = f"lacks {listed(lacking)}"
             fix = f"pip install '{_PACKAGE}[{extra}]'" if extra else f"pip install --upgrade {_PACKAGE}"
         yield DoctorLine("extras" if extra else "libraries", extra or "needed", state, found, fix)
 
@@ -194,12 +156,6 @@ def _installed(name: str) -> str:
         return version(name)
     except PackageNotFoundError:
         return ""
-
-
-def _is_enough(there: str, bounds: str) -> bool:
-    least = _LEAST.search(bounds)
-    found, needed = ([int(part) for part in re.findall(r"\d+", text)] for text in (there, least[1] if least else ""))
-    return bool(there) and found >= needed
 
 
 def look_at_models(entries: Mapping[str, ModelEntry], *, call: bool) -> list[DoctorLine]:
@@ -262,7 +218,6 @@ async def _endpoint(model: OpenAIModel, *, call: bool) -> list[Check]:
             known = redact(nearest(wanted, there, 5)) if there else "it lists none"
             lacks: Check = ("wrong", f"{where} does not list {short(wanted)}", known)
             checks.append(("ok", f"{where} has {short(wanted)}", "") if wanted in there else lacks)
-        checks += _clock(model.server_date)
         if call:
             checks.append(await _asked(model, "answers a question", _QUESTION))
             checks.append(await _asked(model, "takes images", GrayImage(_SIDE, _SIDE), _QUESTION))
@@ -273,19 +228,6 @@ async def _endpoint(model: OpenAIModel, *, call: bool) -> list[Check]:
         none: Check = ("note", f"likelihoods: none: {why}", "--condition generate asks it in words")
         checks.append(("ok", f"likelihoods: {model.way}{left}", "") if model.way else none)
     return checks
-
-
-def _clock(date: str) -> list[Check]:
-    """Signatures and expiry of keys go by the clock."""
-    try:
-        theirs = parsedate_to_datetime(date)
-    except ValueError:
-        return []
-    off = round((datetime.now(UTC) - theirs.astimezone(UTC)).total_seconds())
-    if abs(off) <= _SKEW_SECONDS:
-        return [("ok", "clock: as the server's", "")]
-    found = f"clock: {abs(off):,} s {'ahead of' if off > 0 else 'behind'} the server's"
-    return [("note", found, "set this machine's clock, or the server's")]
 
 
 async def _asked(model: OpenAIModel, what: str, *parts: Part) -> Check:

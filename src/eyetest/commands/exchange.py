@@ -1,49 +1,36 @@
 """The commands ``import`` and ``export``: benchmarks and answers from and for other tools."""
 
-import warnings
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
-from cyclopts import Group, Parameter
-
-from eyetest.commands.base import (
-    SHORT_M,
-    SHORT_N,
-    AnyPath,
-    AnyRun,
-    Bench,
-    Overwrite,
-    Words,
-    observer,
-    open_bench,
-    open_run,
-    path_of,
-    read_options,
-    several,
-)
+from eyetest.commands.base import observer, open_bench, path_of, read_options, several
+from eyetest.commands.gathering import pairs
+from eyetest.commands.lazy import pl
+from eyetest.commands.options import SHORT_M, SHORT_N, AnyPath, AnyRun, Bench, Overwrite, Words, panel
 from eyetest.commands.results import Written
 from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.wording import counted, listed
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from eyetest.benchmarks import Benchmark
     from eyetest.runs import Run
-    from eyetest.runs.importing import AnswerFile, Brought
+    from eyetest.runs.importing import Brought
 
-_ITEMS = Parameter(group=Group("Where the file holds items", sort_key=1))
-_ANSWERS = Parameter(group=Group("Where the file holds answers", sort_key=2))
+    Table = AnyPath | pl.DataFrame
+    """A file of another tool, or in Python a table."""
+else:
+    Table = Path
+
+_ITEMS = panel("Where the file holds items", 1)
+_ANSWERS = panel("Where the file holds answers", 2)
 _FACTS = ("name", "version", "licence", "source", "canary")
-_ROWS = ("item", "model")
 _CARD = "card"
 
 
 def import_file(
-    file: AnyPath,
+    file: Table,
     /,
     *,
     to: AnyPath,
@@ -74,7 +61,7 @@ def import_file(
     content and by the options below. Nothing is written unless the whole file can be read.
 
     Args:
-        file: A file or folder of another tool.
+        file: A file or folder of another tool; in Python also a Polars table.
         to: The benchmark folder to write, or the run to write or to add to.
         map: Which column holds what, where names differ: question=prompt, options=A+B+C, text=raw_output.
         format: Format of the items, if it is not recognised.
@@ -102,8 +89,16 @@ def import_file(
 
         >>> et.import_file("mine.tsv", to="kept").facts["items"]
         60
+        >>> replies = pl.DataFrame({"item": ["q00", "q01"], "reply": ["A", "I think it is B."]})
+        >>> et.import_file(replies, bench="world/benchmark", model="me", map="text=reply", to="mine").facts["answers"]
+        2
 
     """
+    if not isinstance(file, str | Path) and hasattr(file, "write_parquet"):
+        options = {name: value for name, value in locals().items() if name != "file"}
+        with TemporaryDirectory() as folder:
+            file.write_parquet(table := Path(folder, "table.parquet"))
+            return import_file(table, **options)
     source, target = path_of(file, "file"), path_of(to, "to")
     about_items = {
         "format": format, "images": images, "gold_style": gold_style, "drop": drop, "limit": limit, "fact": fact,
@@ -115,22 +110,22 @@ def import_file(
     }  # fmt: skip
     is_answers, pairs, notes = _decide(source, target, several(map), about_items, about_answers)
     if is_answers:
+        from eyetest.results.answer_files import bring_answers
         from eyetest.runs.importing import AnswerFile, parse_field_map
 
         fields = parse_field_map(pairs, several(map_values), several(fill), several(where))
         answers = AnswerFile(
             path=source, fields=fields, matrix=matrix, header=header, names=names, number_samples=number_samples
         )
-        return _imported(bring_answers(answers, target, bench, model=model, overwrite=overwrite), target, notes)
+        asked = None if bench is None else open_bench(bench)
+        brought = bring_answers(answers, target, asked, observer().note, model=model, overwrite=overwrite)
+        return _imported(brought, target, notes)
     from msgspec.structs import replace
 
     from eyetest.benchmarks import Import, import_benchmark
     from eyetest.commands.show import contents
 
-    read = read_options(
-        format, several(map), path_of(images, "images") if images else None, gold_style, several(drop),
-        gold_required=not allow_missing_gold,
-    )  # fmt: skip
+    read = read_options(format, map, images, gold_style, drop, gold_required=not allow_missing_gold)
     how = Import(read=replace(read, limit=limit), skip_bad=skip_bad, overwrite=overwrite, **_facts(fact))
     with observer().steps(title := f"importing {source.name}") as step:
         benchmark, skipped = import_benchmark(source, target, how, lambda share: step(title, share))
@@ -151,8 +146,8 @@ def _decide(
     from eyetest.benchmarks.opening import column_notes
     from eyetest.benchmarks.rows.layout import KNOWN_COLUMNS
     from eyetest.runs import is_run
-    from eyetest.runs.importing.recognising import holds_answers
-    from eyetest.runs.importing.values import FIELDS
+    from eyetest.runs.answer_values import FIELDS
+    from eyetest.runs.layouts import holds_answers
 
     mapped = {part.partition("=")[0].strip() for pair in pairs for part in pair.split(",")}
     noted = column_notes(source)[0].fields if source.exists() else {}
@@ -177,13 +172,9 @@ def _decide(
 
 
 def _facts(fact: Words) -> dict[str, str]:
-    facts: dict[str, str] = {}
-    words: list[str] = several(fact)
-    for word in words:
-        key, equals, value = word.partition("=")
-        if not equals or key not in _FACTS:
-            raise InputError(f"{heading('fact')}: found {short(word)}, expected KEY=VALUE; {nearest(key, _FACTS)}")
-        facts[key] = value
+    facts = pairs(fact, "fact", "KEY=VALUE")
+    for key in facts.keys() - {*_FACTS}:
+        raise InputError(f"{heading('fact')}: found {short(key)}, expected KEY=VALUE; {nearest(key, _FACTS)}")
     return facts
 
 
@@ -204,129 +195,6 @@ def _imported(brought: "Brought", to: Path, notes: list[str]) -> Written:
     notes += [f"{count:,} {what}" for what, count in counts.items() if count]
     facts = {"kind": "answers", "answers": brought.answers, "models": dict(brought.models), "to": str(to)}
     return Written(f"{whose} ({kinds}{given}{verdicts}) → {to}", facts, notes)
-
-
-def bring_answers(
-    source: "AnswerFile", to: Path, bench: Bench | None = None, *, model: str | None = None, overwrite: bool = False
-) -> "Brought":
-    """Import the answers of a file, or of each file of a folder; ``model`` gave all of them.
-
-    Items are checked against the benchmark and kept beside the answers. A log of inspect-ai has its own items.
-    """
-    from msgspec.structs import replace
-
-    from eyetest.benchmarks import copy_without_images
-    from eyetest.records import RunBenchmark
-    from eyetest.runs import BENCHMARK
-    from eyetest.runs.importing import Brought, answer_files
-    from eyetest.runs.importing import import_answers as bring
-
-    if model is not None:
-        if not model.strip():
-            raise InputError(f"{heading('model')}: the name is empty")
-        if "model" in source.fields.columns or "model" in source.fields.constants:
-            both = f"{param('columns')} or {param('constants')}"
-            raise InputError(f"{heading('model')}: {both} names the model as well; use one of them")
-        constants = source.fields.constants | {"model": model.encode("utf-8", "replace").decode()}
-        source = replace(source, fields=replace(source.fields, constants=constants))
-    benchmark = None if bench is None else open_bench(bench)
-    source = replace(source, matrix=_matrix(source, benchmark))
-    brought = Brought()
-    for number, file in enumerate(files := answer_files(source)):
-        about = benchmark or _own_benchmark(file.path, to)
-        new = about if about and about.path != to / BENCHMARK else None
-        made = RunBenchmark.of(new.manifest, new.path) if new else None
-        known = {item.id: tuple(choice.text for choice in item.choices) for item in about} if about else None
-        try:
-            brought.add(bring(file, to, benchmark=made, known=known, overwrite=overwrite, tell=observer().note))
-        except InputError as error:
-            before = f"{number:,} of {len(files):,} files were imported before it, and may be again"
-            raise InputError(f"{error}; {before}" if number else str(error)) from None
-        if new:
-            copy_without_images(new, to / BENCHMARK)
-    return brought
-
-
-def _matrix(source: "AnswerFile", benchmark: "Benchmark | None") -> str:
-    """What the rows of a matrix of 0 and 1 are, as stated or as found where nothing is mapped; empty for a table."""
-    from eyetest.runs.importing.recognising import first_rows, matrix_rows
-
-    if source.matrix and source.matrix not in _ROWS:
-        known = nearest(source.matrix, _ROWS)
-        raise InputError(f'{heading("matrix")}: rows are items or models, not "{source.matrix}"; {known}')
-    if source.matrix or source.path.is_dir() or source.fields.columns:
-        return source.matrix
-    rows = matrix_rows(first_rows(source.path), {item.id for item in benchmark} if benchmark else ())
-    if source.header and not rows:
-        either = f"{param('matrix', 'item')} or {param('matrix', 'model')}"
-        raise InputError(f"{param('header')} is about a matrix: add {either}")
-    if rows:
-        other = "item" if rows == "model" else "model"
-        observer().note(f"a 0/1 matrix, rows are {rows}s and columns {other}s ({param('matrix', other)} turns it)")
-    return rows
-
-
-def _own_benchmark(path: Path, to: Path) -> "Benchmark | None":
-    """The questions of a log of inspect-ai; those of the run, where these are the same.
-
-    Samples are often called 1, 2, 3 …, so that a log of another task could be mistaken for answers to this one.
-    """
-    from eyetest.benchmarks import Benchmark, ReadOptions, is_benchmark
-    from eyetest.runs import BENCHMARK
-    from eyetest.tabular.inspect_log import is_inspect_log, read_inspect_log
-
-    if not is_inspect_log(path):
-        return None
-    if not is_benchmark(to / BENCHMARK):
-        return open_bench(path, ReadOptions(format="inspect", gold_required=False, images_required=False))
-    kept = Benchmark(to / BENCHMARK)
-    asked = {item.id: item.question.split() for item in kept}
-    for _, sample in read_inspect_log(path):
-        if asked.get(str(sample.id), known := sample.question.split()) != known:
-            raise InputError(
-                f"{path}: sample {short(str(sample.id), 40)} asks something else than the item of that id in {to}; "
-                f"choose another run, or name {param('bench')} if the questions only look different"
-            )
-    return kept
-
-
-def import_answers(
-    answers: "AnyPath | pl.DataFrame",
-    bench: Bench | None = None,
-    *,
-    to: AnyPath,
-    columns: Mapping[str, str] | None = None,
-    constants: Mapping[str, str] | None = None,
-    overwrite: bool = False,
-) -> "Run":
-    """Import answers from another tool's file, or from a Polars table with a row an answer.
-
-    The columns are ``item``, ``model``, ``text``, and optionally ``modality``, ``ask``, ``order``, ``sample`` … (see
-    docs/answers.md); ``columns`` maps yours, ``constants`` holds what is the same for all rows.
-
-    >>> replies = pl.DataFrame({"item": ["q00", "q01"], "reply": ["A", "I think it is B."]})
-    >>> mine = et.import_answers(
-    ...     replies, "world/benchmark", columns={"text": "reply"}, constants={"model": "mine"}, to="brought"
-    ... )
-    >>> et.score(mine).scores["choice"].to_list()
-    ['A', 'B']
-    """
-    import polars as pl
-
-    from eyetest.runs import Run
-    from eyetest.runs.importing import AnswerFile, FieldMap
-
-    named = {field: tuple(column.split("+")) for field, column in (columns or {}).items()}
-    fields = FieldMap(columns=named, constants=dict(constants or {}))
-    with TemporaryDirectory() as folder:
-        if isinstance(answers, pl.DataFrame):
-            answers.write_parquet(table := Path(folder, "table.parquet"))
-        path = table if isinstance(answers, pl.DataFrame) else path_of(answers, "answers")
-        brought = bring_answers(AnswerFile(path=path, fields=fields), path_of(to, "to"), bench, overwrite=overwrite)
-    if brought.unknown:
-        about = f"{counted(brought.unknown.total(), 'answer')} to items that the benchmark does not have"
-        warnings.warn(f"{about} left out: {listed(brought.unknown)}", stacklevel=2)
-    return Run(path_of(to, "to"))
 
 
 def export_file(
@@ -393,7 +261,7 @@ def export_file(
 
 def _export_answers(run: "Run", to: Path, format_name: str | None, *, overwrite: bool) -> Written:
     from eyetest.results.every_eval_ever import EVERY_EVAL_EVER, export_every_eval_ever
-    from eyetest.runs.answers import write_answers
+    from eyetest.runs.folder import write_answers
 
     if format_name is None:
         written, missing = write_answers(run.path, to, overwrite=overwrite)
@@ -412,17 +280,3 @@ def _export_answers(run: "Run", to: Path, format_name: str | None, *, overwrite:
         notes.append(f"{listed(nameless)}: {why}")
     facts = {"kind": "answers", "answers": answers, "format": format_name, "to": str(to)}
     return Written(f"{answers:,} answers as {format_name} → {to}", facts, notes)
-
-
-def export_answers(run: AnyRun, *, to: AnyPath, format: str | None = None, overwrite: bool = False) -> Path:  # noqa: A002
-    """Write a run's answers as one table: .parquet, .jsonl or .csv, by the ending of its name; returns its path.
-
-    It can be imported into another run with `et.import_answers`, or replayed. With the format ``every-eval-ever`` it
-    is a folder: per model an aggregate and a line for each answer.
-
-    >>> pl.read_csv(et.export_answers("run", to="answers.csv")).height
-    720
-    """
-    for line in export_file(open_run(run), to=to, format=format, overwrite=overwrite).notes:
-        warnings.warn(line, stacklevel=2)
-    return path_of(to, "to")

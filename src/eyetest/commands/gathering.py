@@ -1,14 +1,13 @@
 """Scores of runs for the commands that measure them: by which scoring, of which models, under which conditions."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-from cyclopts import Group, Parameter
+from typing import TYPE_CHECKING, Any
 
 from eyetest.commands import base
-from eyetest.commands.base import AnyRun, Bench, Models, Words, observer, open_bench, open_run, path_of, several
+from eyetest.commands.base import observer, open_bench, open_run, path_of, several
+from eyetest.commands.options import AnyRun, Bench, Measurable, Models, Pairs, Scores, Where, Words
 from eyetest.errors import InputError, heading, short
 from eyetest.wording import listed
 
@@ -18,22 +17,7 @@ if TYPE_CHECKING:
     from eyetest.runs import Run
     from eyetest.scoring import Scorer
 
-    Measurable = AnyRun | Results | Sequence[AnyRun]
-    """What can be measured: a run, several of them, or what `results` gave."""
-    Where = str | Iterable[str] | Mapping[str, Any]
-    """Conditions on scores: ``"modality=image"``, several of these, or ``{"modality": "image"}``."""
-    _External = str | Path | Mapping[str, float]
-    """A score of each model from elsewhere, or a CSV file of them."""
-    Pairs = Words | Mapping[str, Any]
-    """``"key=value"``, several of these, or a mapping."""
-else:
-    Measurable = _External = Path
-    Where = Pairs = list[str]
 
-WHICH = Parameter(group=Group("Which answers count", sort_key=1))
-HOW = Parameter(group=Group("Intervals", sort_key=2))
-External = Annotated[_External | None, Parameter(name="--with")]
-ShortModel = Annotated[Words, Parameter(alias="-m"), WHICH]
 RESAMPLES, FEWEST_RESAMPLES = 2_000, 100
 
 
@@ -61,11 +45,9 @@ class Scoring:
 
     def scorer_of(self, run: "Run") -> "Scorer":
         """What reads and scores the answers of a run."""
-        from eyetest.results.scores import chosen_scoring
-        from eyetest.scoring import Scorer
+        from eyetest.results.scores import chosen_scorer
 
-        chosen = chosen_scoring(run)
-        return Scorer(chosen.rules, self.metric or chosen.metric, rescore_given=chosen.rescore_given)
+        return chosen_scorer(run, self.metric)
 
 
 def gather(
@@ -78,14 +60,16 @@ def gather(
     from eyetest.results.scores import chosen_benchmark
 
     given, scoring = flat(runs), scoring or Scoring()
-    if not any(isinstance(one, Results) for one in given):
+    if not any(isinstance(thing, Results) for thing in given):
         opened = [open_run(run) for run in given]
         keys = [chosen_benchmark(run) if scoring.bench is None else open_bench(scoring.bench) for run in opened]
         known = None if scoring.models is None else base.model_entries(scoring.models)
         scorers = [scoring.scorer_of(run) for run in opened]
         found = results_of(opened, scorers, scoring.cluster, keys, known, tell or observer().busy)
-        if len({(one.rules.name, one.metric, one.rescore_given) for one in scorers}) > 1:
-            each = listed([f"{run.path} by {one.rules.name}" for run, one in zip(opened, scorers, strict=True)], 6)
+        if len({(scorer.rules.name, scorer.metric, scorer.rescore_given) for scorer in scorers}) > 1:
+            each = listed(
+                [f"{run.path} by {scorer.rules.name}" for run, scorer in zip(opened, scorers, strict=True)], 6
+            )
             found = replace(found, notes=(*found.notes, f"the runs are scored in different ways: {each}"))
     elif len(given) == 1:
         found = given[0]
@@ -99,7 +83,7 @@ def flat(things: Any) -> list[Any]:
     """Things that were given one by one, in lists, or both."""
     if isinstance(things, str | Path) or not isinstance(things, Sequence):
         return [things]
-    return [one for thing in things for one in flat(thing)]
+    return [inner for thing in things for inner in flat(thing)]
 
 
 def results(*runs: AnyRun, models: Models | None = None, cluster: str = "auto") -> "Results":
@@ -155,7 +139,7 @@ def pairs(words: Pairs, name: str, expected: str) -> dict[str, Any]:
     return {key: value for key, _, value in parts}
 
 
-def external_scores(external: "_External | None") -> dict[str, float]:
+def external_scores(external: Scores | None) -> dict[str, float]:
     """Scores of models from elsewhere, as they are or from a CSV file."""
     from eyetest.measures.results import read_external
 

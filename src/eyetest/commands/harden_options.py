@@ -1,24 +1,16 @@
 """The command ``harden options``: give items more options, so that guessing pays less."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-from cyclopts import Group as Panel
-from cyclopts import Parameter
-from rich.console import Group, RenderableType
-
-from eyetest.commands.base import AnyPath, Bench, observer, open_bench, path_of
+from eyetest.commands.base import observer, open_bench, path_of
+from eyetest.commands.lazy import layout, pl
+from eyetest.commands.options import AnyPath, Bench, panel
 from eyetest.commands.refine import waiting_notes
-from eyetest.commands.results import NewBenchmark, estimates
+from eyetest.commands.results import NewBenchmark
 from eyetest.errors import InputError, heading
 from eyetest.wording import counted
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    from eyetest.recipes.options_folder import HardenedOptions
-
-_MODELS = Parameter(group=Panel("Models that write and check options (otherwise rules)", sort_key=1))
+_MODELS = panel("Models that write and check options (otherwise rules)", 1)
 
 
 def harden_options(
@@ -33,7 +25,7 @@ def harden_options(
     writer: Annotated[str | None, _MODELS] = None,
     checker: Annotated[str | None, _MODELS] = None,
     models: Annotated[AnyPath | None, _MODELS] = None,
-) -> "OptionsResult":
+) -> NewBenchmark:
     """Give items more options (four become ten), so that guessing pays less.
 
     Answer keys and existing options stay. New options are written by a model and checked by another, or made by
@@ -60,47 +52,24 @@ def harden_options(
         60
 
     """
-    from eyetest.benchmarks import Benchmark
     from eyetest.benchmarks.folder import refuse_gold_list
     from eyetest.harden.options import OptionSettings
-    from eyetest.recipes.authors import authors_of
-    from eyetest.recipes.options_folder import write_options
+    from eyetest.recipes.options_folder import authors_of, option_notes, write_options
     from eyetest.records import MAX_CHOICES
-    from eyetest.records.recipe import RUN
 
     if not 2 <= option_count <= MAX_CHOICES:
         raise InputError(f"{heading('option_count')}: found {option_count}, expected 2 to {MAX_CHOICES}")
-    place = bench.path if isinstance(bench, Benchmark) else path_of(bench, "bench", "a benchmark, or the path of one")
+    place = path_of(getattr(bench, "path", bench), "bench", "a benchmark, or the path of one")
     folder = path_of(to, "to") if to is not None else place.with_name(f"{place.stem}-{option_count}-options")
     settings = OptionSettings(options=option_count, open=open_questions, seed=seed)
     authors = authors_of(writer, checker, models)
     benchmark = open_bench(bench)
     refuse_gold_list(benchmark, "write options for")
-    seated = authors.seated(folder / RUN, benchmark, observer().watch) if authors else None
+    seated = authors.seated(folder / layout.RUN, benchmark, observer().watch) if authors else None
     done = write_options(benchmark, folder, settings, seated, probe=not skip_probes, tell=observer().busy)
-    return OptionsResult(folder, done)
-
-
-class OptionsResult(NewBenchmark):
-    """A benchmark with more options, the record of who wrote them, and the items that wait for reviewers."""
-
-    def __init__(self, folder: Path, done: "HardenedOptions") -> None:
-        from eyetest.recipes.options_folder import option_notes
-
-        self.record, self.waiting = done.record, done.waiting
-        facts = {"record": done.record, "waiting": [verdict.item for verdict in done.waiting]}
-        line = f"{counted(len(done.benchmark), 'item')} → {done.benchmark.path}"
-        super().__init__(
-            done.benchmark, line, facts, [*option_notes(done), *waiting_notes(folder, len(done.waiting))]
-        )
-
-    @property
-    def frame(self) -> "pl.DataFrame":
-        """Items by outcome."""
-        import polars as pl
-
-        rows = list(self.record.outcomes.items())
-        return pl.DataFrame(rows, schema={"outcome": pl.String, "items": pl.Int64}, orient="row")
-
-    def __rich__(self) -> RenderableType:
-        return Group(estimates(self.frame), super().__rich__())
+    facts = {"record": done.record, "waiting": [verdict.item for verdict in done.waiting]}
+    notes = [*option_notes(done), *waiting_notes(folder, len(done.waiting))]
+    line = f"{counted(len(done.benchmark), 'item')} → {done.benchmark.path}"
+    result, types = NewBenchmark(done.benchmark, line, facts, notes), {"outcome": pl.String, "items": pl.Int64}
+    result.counts = pl.DataFrame(list(done.record.outcomes.items()), schema=types, orient="row")
+    return result

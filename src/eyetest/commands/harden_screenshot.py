@@ -1,15 +1,10 @@
 """The command ``harden screenshot``: render each item as one image that shows all of it."""
 
-from collections import Counter
-from typing import TYPE_CHECKING
-
-from eyetest.commands.base import AnyPath, Bench, Overwrite, observer, open_bench, path_of
+from eyetest.commands.base import observer, open_bench, path_of
+from eyetest.commands.options import AnyPath, Bench, Overwrite
 from eyetest.commands.results import NewBenchmark
 from eyetest.errors import InputError, heading, nearest
 from eyetest.wording import counted, typed
-
-if TYPE_CHECKING:
-    from eyetest.harden.screenshot.taking import Screenshots
 
 _ALL = "all"
 
@@ -27,8 +22,8 @@ def harden_screenshot(
 ) -> NewBenchmark:
     """Put each item's whole question into one image, in many looks.
 
-    Items keep their ids, answer keys and texts. The factors of a look are tags, so that eyetest measure looks gives
-    the effect of each on scores.
+    Items keep their ids, answer keys and texts. The factors of a look are tags, so that
+    eyetest measure accuracy --by look_font gives the scores of each level.
 
     Args:
         bench: A benchmark folder, or any file that eyetest can import.
@@ -48,8 +43,8 @@ def harden_screenshot(
     """
     from eyetest.benchmarks.folder import refuse_gold_list
     from eyetest.harden.screenshot.style import LOOKS
-    from eyetest.harden.screenshot.taking import ScreenshotSettings, take_screenshots
-    from eyetest.studio.queue import write_queue
+    from eyetest.harden.screenshot.taking import ScreenshotSettings, screenshot_notes, take_screenshots
+    from eyetest.studio.decisions import write_queue
 
     if look not in (*LOOKS, _ALL):
         raise InputError(f'{heading("look")}: no look "{look}"; {nearest(look, (*LOOKS, _ALL))}')
@@ -73,29 +68,3 @@ def harden_screenshot(
     following = f"next: {typed('eyetest', 'run', path)} --condition screenshot --model SPEC --to RUN"
     facts = {"to_review": [verdict.item for verdict in done.verdicts]}
     return NewBenchmark(done.benchmark, f"{made} → {path}", facts, [*screenshot_notes(done), following])
-
-
-def screenshot_notes(done: "Screenshots") -> list[str]:
-    """Notes for the user: items left out or to review, plainer looks, formulas, legibility."""
-    from eyetest.harden.screenshot.legibility import lowest
-
-    shown = {item.id for item in done.benchmark}
-    named = [(one.item in shown, f"{one.item}: {one.reason}") for one in done.verdicts]
-    lines = [f"left out: {line}" for is_shown, line in named if not is_shown][:10]
-    lines += [f"to review: {line}" for is_shown, line in named if is_shown][:10]
-    if len(named) > len(lines):
-        lines.append(f"{len(named) - len(lines):,} more to review")
-    plainer: Counter[str] = Counter()
-    for reason, count in done.plainer.items():  # the similarity in a reason differs from page to page
-        plainer["could not be read back well" if reason.startswith("read back") else reason] += count
-    lines += [f"set plainer: {reason} ({count:,})" for reason, count in plainer.items()]
-    if done.unread_formulas:
-        lines.append(f"{counted(done.unread_formulas, 'formula')} shown as source: unknown LaTeX")
-    by_item: dict[str, list[float]] = {}
-    for row in done.legibility:
-        if (worst := lowest([row])) is not None:
-            by_item.setdefault(row.item, []).append(worst)
-    if means := sorted(sum(values) / len(values) for values in by_item.values()):
-        median = means[len(means) // 2]
-        lines.append(f"read back: median similarity {median:.3f} over {counted(len(means), 'item')}")
-    return lines

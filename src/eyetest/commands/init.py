@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 from urllib.parse import urlsplit
 
-from eyetest.commands.base import SHORT_M, AnyPath, Overwrite, Words, open_bench, path_of, split_words
+from eyetest.commands.base import open_bench, path_of, split_words
+from eyetest.commands.options import SHORT_M, AnyPath, Overwrite, Words
 from eyetest.commands.results import Written
 from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.wording import counted, typed
@@ -100,7 +101,7 @@ def init(
     place = path_of(bench or _asked("Which benchmark? A file or a folder", "bench"), "bench")
     if not place.exists():
         raise InputError(f"{place} does not exist")
-    kind = server or _chosen("Where is the model?", {name: one.title for name, one in SERVERS.items()}, "server")
+    kind = server or _chosen("Where is the model?", {name: known.title for name, known in SERVERS.items()}, "server")
     if kind not in SERVERS:
         raise InputError(f'{heading("server")}: no kind "{kind}"; {nearest(kind, SERVERS)}')
     names, known = split_words(model), SERVERS[kind]
@@ -126,7 +127,7 @@ def _write(
 
     from eyetest.benchmarks import ReadOptions
     from eyetest.models.specs import parse_models
-    from eyetest.store import refuse_to_lose, replacing_file
+    from eyetest.store import refuse_to_lose, write_file
 
     benchmark = open_bench(bench, ReadOptions(gold_required=False, images_required=False))
     known = _commands(bench, models, to, benchmark)
@@ -153,8 +154,7 @@ def _write(
     texts[PROJECT] = _project_yaml(to / PROJECT, has_models=bool(models))
     to.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
-        with replacing_file(to / name, overwrite=True) as file:
-            file.write_text(text, encoding="utf-8")
+        write_file(to / name, text)
     if models:
         parse_models([], to / MODELS)
     files = [str(to / name) for name in texts]

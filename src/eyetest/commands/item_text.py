@@ -1,15 +1,12 @@
-"""Items and prompts as text for a terminal, with images in coloured half blocks."""
+"""Items, prompts and answers as text for a terminal."""
 
-import sys
 from collections.abc import Sequence
 from itertools import count as counting
 from itertools import islice
 from typing import Any
 
 import msgspec
-from PIL import Image as Pillow
-from rich.color import Color
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.style import Style
 from rich.table import Table
@@ -17,8 +14,8 @@ from rich.text import Text
 
 from eyetest.benchmarks import Benchmark
 from eyetest.commands.results import safe
-from eyetest.commands.score import marked
-from eyetest.errors import ImageError, param
+from eyetest.commands.score import COLOURS, marked
+from eyetest.errors import param
 from eyetest.prompts import CannotApply
 from eyetest.records import (
     Condition,
@@ -34,84 +31,48 @@ from eyetest.records import (
 )
 from eyetest.results.cases import ItemCase
 from eyetest.runs.folder import RECORDED
-from eyetest.scoring import Said, Scorer
+from eyetest.scoring import Scorer
 
 _LONGEST_VALUE = 300
 _PARTS_SHOWN = 100
 _INDENT = "  "
-_COLOURS = {"chosen": "green", "text": "green", "refused": "yellow", "ambiguous": "yellow", "unparsed": "red"}
 
 
-def draw(image: Pillow.Image, columns: int = 56, rows: int = 22) -> Text:
-    """An image as coloured half blocks: two pixels a character."""
-    flat = Pillow.new("RGB", image.size, "white")
-    rgba = image.convert("RGBA")
-    flat.paste(rgba, mask=rgba.getchannel("A"))
-    scale = min(columns / flat.width, rows * 2 / flat.height, 1.0)
-    width, height = max(1, round(flat.width * scale)), max(2, round(flat.height * scale) // 2 * 2)
-    small = flat.resize((width, height), Pillow.Resampling.LANCZOS)
-    pixels = small.load()
-    assert pixels is not None
-    drawn = Text()
-    for y in range(0, height, 2):
-        for x in range(width):
-            upper, lower = (Color.from_rgb(*pixels[x, y + row]) for row in (0, 1))  # type: ignore[misc]
-            drawn.append("▀", Style(color=upper, bgcolor=lower))
-        drawn.append("\n")
-    return drawn
-
-
-def can_draw(console: Console) -> bool:
-    """Whether a terminal shows colours."""
-    return sys.stdout.isatty() and console.color_system is not None and not console.no_color
-
-
-class ItemText:
-    """One item for people: its images where the terminal has colours, question, options, answer key and tags."""
-
-    def __init__(self, benchmark: Benchmark, item: Item) -> None:
-        self._benchmark, self._item = benchmark, item
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        benchmark, item = self._benchmark, self._item
-        parts: list[RenderableType] = []
-        for number, image in enumerate(item.images[:_PARTS_SHOWN], 1):
-            about = f"image {number}: {image.width} × {image.height} {image.format}, {image.size:,} bytes"
-            link = Style(dim=True, link=benchmark.images.path(image).resolve().as_uri())
-            parts.append(Text.assemble(about, "  ", (image.sha256[:12], link)))
-            if can_draw(console):
-                try:
-                    parts.append(draw(benchmark.images.open(image), columns=min(56, options.max_width - 6)))
-                except ImageError as error:
-                    parts.append(Text(f"(cannot be shown: {safe(str(error))})", "red"))
-        turns = item.history[:_PARTS_SHOWN]
-        parts += [Text(safe(f"Q: {turn.question}\nA: {turn.answer}"), "dim") for turn in turns]
-        if item.hint:
-            parts.append(Text(safe(item.hint), "italic"))
-        parts.append(Text(safe(item.question), "bold"))
-        for position, choice in enumerate(item.choices):
-            sign = ("✔ ", "bold green") if choice.correct else ("  ", "")
-            parts.append(Text.assemble(sign, (f"{letter(position)}  ", "dim"), safe(choice.text)))
-        golds = item.references[:_PARTS_SHOWN]
-        parts += [Text.assemble(("✔ ", "bold green"), safe(reference)) for reference in golds]
-        if not item.has_gold:
-            parts.append(Text("no gold answer", "yellow"))
-        details = Table.grid(padding=(0, 2))
-        tags = islice(item.tags.items(), _PARTS_SHOWN)
-        for name, value in (("group", item.group), ("description", item.description), *tags):
-            if value not in ("", None):
-                text = as_text(value)
-                text = text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]} …"
-                details.add_row(Text(safe(name), "dim"), Text(safe(text), overflow="fold"))
-        for step in item.lineage[:_PARTS_SHOWN]:
-            details.add_row(Text("lineage", "dim"), Text(safe(" ".join(map(str, msgspec.structs.astuple(step))))))
-        parts += [Text(), details]
-        many = {"images": item.images, "turns": item.history, "references": item.references, "tags": item.tags}
-        for name, values in many.items():
-            if (more := len(values) - _PARTS_SHOWN) > 0:
-                parts.append(Text(f"and {more:,} more {name} ({param('output', 'json')} prints all)", "dim"))
-        title = Text(safe(f"{benchmark.manifest.name} · {item.id}"))
-        yield Panel(Group(*parts), title=title, title_align="left")
+def item_panel(benchmark: Benchmark, item: Item) -> Panel:
+    """One item for people: links to its images, question, options, answer key and tags."""
+    parts: list[RenderableType] = []
+    for number, image in enumerate(item.images[:_PARTS_SHOWN], 1):
+        about = f"image {number}: {image.width} × {image.height} {image.format}, {image.size:,} bytes"
+        link = Style(dim=True, link=benchmark.images.path(image).resolve().as_uri())
+        parts.append(Text.assemble(about, "  ", (image.sha256[:12], link)))
+    turns = item.history[:_PARTS_SHOWN]
+    parts += [Text(safe(f"Q: {turn.question}\nA: {turn.answer}"), "dim") for turn in turns]
+    if item.hint:
+        parts.append(Text(safe(item.hint), "italic"))
+    parts.append(Text(safe(item.question), "bold"))
+    for position, choice in enumerate(item.choices):
+        sign = ("✔ ", "bold green") if choice.correct else ("  ", "")
+        parts.append(Text.assemble(sign, (f"{letter(position)}  ", "dim"), safe(choice.text)))
+    golds = item.references[:_PARTS_SHOWN]
+    parts += [Text.assemble(("✔ ", "bold green"), safe(reference)) for reference in golds]
+    if not item.has_gold:
+        parts.append(Text("no gold answer", "yellow"))
+    details = Table.grid(padding=(0, 2))
+    tags = islice(item.tags.items(), _PARTS_SHOWN)
+    for name, value in (("group", item.group), ("description", item.description), *tags):
+        if value not in ("", None):
+            text = as_text(value)
+            text = text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]} …"
+            details.add_row(Text(safe(name), "dim"), Text(safe(text), overflow="fold"))
+    for step in item.lineage[:_PARTS_SHOWN]:
+        details.add_row(Text("lineage", "dim"), Text(safe(" ".join(map(str, msgspec.structs.astuple(step))))))
+    parts += [Text(), details]
+    many = {"images": item.images, "turns": item.history, "references": item.references, "tags": item.tags}
+    for name, values in many.items():
+        if (more := len(values) - _PARTS_SHOWN) > 0:
+            parts.append(Text(f"and {more:,} more {name} ({param('output', 'json')} prints all)", "dim"))
+    title = Text(safe(f"{benchmark.manifest.name} · {item.id}"))
+    return Panel(Group(*parts), title=title, title_align="left")
 
 
 def sent(item: Item, condition: Condition, prompt: Prompt) -> Text:
@@ -176,7 +137,7 @@ def as_text(value: Any) -> str:
 
 def answers_text(benchmark: Benchmark, item: Item, cases: Sequence[ItemCase], unanswered: int, limit: int) -> Group:
     """An item and the first answers to it, each below what was sent where that differs from the one before."""
-    parts: list[RenderableType] = [ItemText(benchmark, item)]
+    parts: list[RenderableType] = [item_panel(benchmark, item)]
     shown: set[str] = set()
     for case in cases[:limit]:
         condition = case.asked.condition
@@ -202,7 +163,7 @@ def _answer_panel(item: Item, case: ItemCase) -> Panel:
     """A reply, what our rules extracted from it, the score, and a score from elsewhere."""
     asked, _, response, scored = case
     if response.given is not None:
-        own = msgspec.structs.replace(Said.by(response), given=None)
+        own = msgspec.structs.replace(response, given=None)
         scored = Scorer().score(item, asked.condition, own)
     order = f", order {order_word(asked.order)}" if asked.order else ""
     history = f", history {asked.history}" if asked.history != "gold" else ""
@@ -217,6 +178,6 @@ def _answer_panel(item: Item, case: ItemCase) -> Panel:
     worth = "no score" if scored.score is None else f"{scored.metric} {scored.score:g}"
     if response.given is not None and response.outcome != "failed":
         worth += f"; given {response.given:g} elsewhere, which is used"
-    read = (f"{kind} {scored.choice or ''}".strip(), _COLOURS.get(kind, "dim"))
+    read = (f"{kind} {scored.choice or ''}".strip(), COLOURS.get(kind, "dim"))
     parts.append(Text.assemble("→ ", read, (f"  {by}", "dim") if by else "", f"  {worth}"))
     return Panel(Group(*parts), title=Text(safe(title)), title_align="left")

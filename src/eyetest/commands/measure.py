@@ -1,25 +1,19 @@
 """The command ``measure``: estimates with intervals from the scores of runs."""
 
-import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.console import RenderableType
-
 from eyetest.commands import gathering
-from eyetest.commands.base import Models, Words
-from eyetest.commands.gathering import HOW, WHICH, External, Measurable, Pairs, Scoring, ShortModel, Where, settings
-from eyetest.commands.results import Result, table
+from eyetest.commands.gathering import Scoring, settings
+from eyetest.commands.lazy import pl, printed
+from eyetest.commands.options import HOW, WHICH, External, Measurable, Models, Pairs, ShortModel, Where, Words
+from eyetest.commands.results import Result
 from eyetest.errors import InputError, heading, param
-from eyetest.registry import load_entry_point
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from eyetest.measures import Measured, Settings
 
 _OF_PEOPLE = "agreement"
@@ -71,7 +65,9 @@ def measure(
         >>> table = et.measure("accuracy", "run", by="core", where={"modality": "image"})
         >>> table.frame.columns[:4]
         ['model', 'core', 'accuracy', 'accuracy_low']
-        >>> et.measure("flips", "run", set={"from": "modality=no-image", "to": "modality=image"}).settings.own["to"]
+        >>> table.to_markdown().splitlines()[0][:27], table.to_latex().splitlines()[-1][1:]
+        ('| model | core | accuracy |', 'end{tabular}')
+        >>> et.measure("linked", "run", set={"from": "modality=no-image", "to": "modality=image"}).settings.own["to"]
         'modality=image'
 
     """
@@ -82,7 +78,6 @@ def measure(
     if not runs:
         raise InputError(f"{name}: name a run to measure")
     from eyetest.measures import MEASURES
-    from eyetest.measures.printed import caveats
     from eyetest.measures.results import own_settings
     from eyetest.studio.project import is_review
 
@@ -95,38 +90,31 @@ def measure(
         own[_EXTERNAL] = gathering.external_scores(external)
     how = settings(by, level, seed, own=own_settings(chosen, own))
     given = gathering.flat(runs)
-    paths = [Path(one) for one in given if isinstance(one, str | Path)]
+    paths = [Path(place) for place in given if isinstance(place, str | Path)]
     if name == _OF_PEOPLE and len(paths) == len(given) and all(path.is_file() or is_review(path) for path in paths):
         measured = _measure_people(paths, how)
         return MeasureResult(measured.table, how, name, measured.notes)
     kept = gathering.gather(given, Scoring(cluster=cluster, models=models, model=model, without=without, where=where))
     measured = chosen.measure(kept, how)
-    return MeasureResult(measured.table, how, name, (*measured.notes, *caveats(kept)))
+    return MeasureResult(measured.table, how, name, (*measured.notes, *printed.caveats(kept)))
 
 
 def _measure_people(places: Sequence[Path], how: "Settings") -> "Measured":
     """The agreement of people, from tables of decisions and from reviews."""
     from eyetest.measures import Measured
-    from eyetest.measures.agreement import FEWEST_ITEMS, TOO_FEW, decisions_agreement
+    from eyetest.measures.choices import FEWEST_ITEMS, TOO_FEW, decisions_agreement
     from eyetest.studio.decisions import read_decisions, votes_table
     from eyetest.studio.project import decisions_in, is_review
 
     read = [decisions_in(path) if is_review(path) else read_decisions(path) for path in places]
-    decided = [one for decisions in read for of_item in decisions.values() for one in of_item]
+    decided = [decision for decisions in read for of_item in decisions.values() for decision in of_item]
     found = decisions_agreement(votes_table(decided), how)
     return Measured(found, (TOO_FEW,) if (found["n"] < FEWEST_ITEMS).any() else ())
 
 
 @dataclass(frozen=True, repr=False)
 class MeasureResult(Result):
-    """A table of estimates. Beside a value ``x`` are ``x_low`` and ``x_high`` where it has an interval.
-
-    >>> table = et.measure("accuracy", "run", where={"modality": "image"})
-    >>> table.frame.columns[:4]
-    ['model', 'accuracy', 'accuracy_low', 'accuracy_high']
-    >>> table.settings.level
-    0.95
-    """
+    """A table of estimates. Beside a value ``x`` are ``x_low`` and ``x_high`` where it has an interval."""
 
     table: "pl.DataFrame"
     settings: "Settings"
@@ -139,9 +127,7 @@ class MeasureResult(Result):
     @cached_property
     def frame(self) -> "pl.DataFrame":
         """The table."""
-        from eyetest.measures.printed import plain
-
-        return plain(self.table)
+        return printed.plain(self.table)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -151,74 +137,26 @@ class MeasureResult(Result):
         return {"measure": self.title, **super().as_json()}
 
     def to_latex(self) -> str:
-        r"""The table for a paper.
-
-        >>> et.measure("accuracy", "run").to_latex().splitlines()[-1]
-        '\\end{tabular}'
-        """
-        from eyetest.measures.printed import as_latex
-
-        return as_latex(self.frame)
+        """The table for a paper."""
+        return printed.as_latex(self.frame)
 
     def to_markdown(self) -> str:
-        """The table for a model card or an issue.
-
-        >>> et.measure("accuracy", "run").to_markdown().splitlines()[0][:31]
-        '| model | modality | accuracy |'
-        """
-        from eyetest.measures.printed import as_markdown
-
-        return as_markdown(self.frame)
+        """The table for a model card or an issue."""
+        return printed.as_markdown(self.frame)
 
 
-def _summaries() -> Iterator[tuple[str, str]]:
-    """Name and summary of each measure, read from the sources so that nothing slow is imported."""
-    for path in (Path(__file__).parent.parent / "measures").glob("*.py"):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            for call in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
-                if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "measure":
-                    yield ast.literal_eval(call.args[0]), ast.literal_eval(call.args[1])
-    for point in entry_points(group="eyetest.measure"):
-        found = load_entry_point(point)
-        for one in found if isinstance(found, tuple) else (found,):
-            yield one.name, one.summary
+def _listed(name: str | None) -> Result:
+    """The measures with a summary of each, or the settings of one."""
+    from eyetest.commands.show import ShowResult, summaries
 
-
-def _listed(name: str | None) -> "MeasureList":
     if name is None:
-        return MeasureList(("measure", "summary"), sorted(_summaries()))
+        rows = sorted(summaries("measure", "measure"))
+        return ShowResult("measures", ("measure", "summary"), rows, dict(rows))
     from eyetest.measures import MEASURES
 
     rows = [
         (param(_EXTERNAL, "CSV") if key == _EXTERNAL else f"{key}={default}", about)
         for key, (default, about) in MEASURES[name].own.items()
     ]
-    return MeasureList(("setting", "meaning"), rows, [] if rows else [f"{name} has no settings of its own"])
-
-
-@dataclass(frozen=True, repr=False)
-class MeasureList(Result):
-    """The measures with a summary of each, or the settings of one.
-
-    >>> et.measure(list=True).frame.filter(measure="gain").height
-    1
-    """
-
-    names: tuple[str, str]
-    rows: Sequence[tuple[str, str]]
-    notes: Sequence[str] = ()
-    title = "measures"
-
-    @property
-    def frame(self) -> "pl.DataFrame":
-        """One row a measure or setting."""
-        import polars as pl
-
-        return pl.DataFrame(self.rows, schema=dict.fromkeys(self.names, pl.String), orient="row")
-
-    def as_json(self) -> dict[str, str]:
-        """The meaning of each."""
-        return dict(self.rows)
-
-    def __rich__(self) -> RenderableType:
-        return table(self.names, (), self.rows)
+    notes = [] if rows else [f"{name} has no settings of its own"]
+    return ShowResult("measures", ("setting", "meaning"), rows, dict(rows), notes=notes)

@@ -2,14 +2,13 @@
 
 from typing import Annotated
 
-from cyclopts import Group, Parameter
-
-from eyetest.commands.base import AnyPath, Overwrite, Paths, observer, path_of, several
+from eyetest.commands.base import observer, path_of, several
+from eyetest.commands.options import AnyPath, Overwrite, Paths, panel
 from eyetest.commands.results import Written
 from eyetest.errors import InputError, param
 from eyetest.wording import counted
 
-_BUNDLE = Parameter(group=Group("Files instead of a server", sort_key=1))
+_BUNDLE = panel("Files instead of a server", 1)
 
 
 def browse(
@@ -45,7 +44,7 @@ def browse(
     """
     import webbrowser
 
-    from eyetest.pages.item_counts import HOST, INDEX, read_address
+    from eyetest.pages.item_links import HOST, INDEX, read_address
     from eyetest.studio.app.bundle import write_bundle
     from eyetest.studio.app.server import listen_near, make_app, serve
     from eyetest.studio.collection import Collection

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from eyetest.commands.base import AnyPath, AnyRun, Bench, Overwrite, Words, observer, open_bench, path_of, several
-from eyetest.commands.gathering import Where, wanted
-from eyetest.commands.results import Column, Columns, Result, estimates, safe, table
+from eyetest.commands.base import observer, open_bench, path_of, several
+from eyetest.commands.gathering import wanted
+from eyetest.commands.lazy import pl, printed
+from eyetest.commands.options import AnyPath, AnyRun, Bench, Overwrite, Where, Words
+from eyetest.commands.results import Result, estimates, safe, table
 from eyetest.errors import InputError, short
 
 if TYPE_CHECKING:
     from fractions import Fraction
-
-    import polars as pl
 
     from eyetest.results.reconcile import Reconciled
     from eyetest.results.reconcile_published import ExplainedNumber
@@ -70,18 +70,15 @@ def reconcile(
         $ eyetest reconcile gpt4o_MMStar.xlsx run
         $ eyetest reconcile run 54.0 --model gpt-4o
 
-        >>> found = et.reconcile("run", "run", rules_b="mmmu")
-        >>> found.groups["group"].n_unique()
-        6
+        >>> found = et.reconcile("run", "run", rules_b="mmmu", model="squinter", where={"modality": "image"})
+        >>> round(sum(found.frame["points"]), 9) == round(found.gap, 9)
+        True
 
     """
-    import polars as pl
-
-    from eyetest.measures.printed import csv_text
-    from eyetest.results.reconcile import causes_table, groups_table, items_table
-    from eyetest.results.reconcile_accounts import Sides
+    from eyetest.results.reconcile import causes_table, groups_table, items_table, points
     from eyetest.results.reconcile_published import ExplainedNumber, read_published, ways_table
-    from eyetest.store import refuse_to_lose, replacing_file
+    from eyetest.results.reconcile_sides import Sides
+    from eyetest.store import refuse_to_lose, write_file
 
     first, second = _opened(a), _opened(b)
     number = read_published(str(b)) if second is None else None
@@ -92,19 +89,22 @@ def reconcile(
     named = None if bench is None else open_bench(bench)
     columns_of = [several(map_a), several(map_b)]
     places = [first] if second is None else [first, second]
-    sides = Sides(places, (rules_a, rules_b), columns_of, (several(model), wanted(where)), named, observer().busy)
-    found, by_group, notes = sides.explain() if number is None else sides.explain_number(number)
-    ways = ways_table(found.ways, found.number.value) if isinstance(found, ExplainedNumber) else pl.DataFrame()
+    both = Sides(places, (rules_a, rules_b), columns_of, (several(model), wanted(where)), named, observer().busy)
+    found, by_group, notes = both.explain() if number is None else both.explain_number(number)
+    if isinstance(found, ExplainedNumber):
+        ways, other = ways_table(found.ways, found.number.value), ("published", found.number.value, "")
+    else:
+        ways, other = pl.DataFrame(), (found.b.name, found.b.score, f"{found.b.counted:,}")
+    sides = [(found.a.name, found.a.score, f"{found.a.counted:,}"), other]
     causes, items = causes_table(found.causes), items_table(found.shares)
-    result = ReconcileResult(found, by_group, causes, items, groups_table(by_group), ways, notes)
+    result = ReconcileResult(found, points(found.gap), sides, causes, items, groups_table(by_group), ways, notes)
     if to is not None:
         files = {path_of(to, "to") / f"{name}.csv": rows for name, rows in result.tables.items()}
         for file in files:
             refuse_to_lose(file, overwrite=overwrite, ours=None)
             file.parent.mkdir(parents=True, exist_ok=True)
         for file, rows in files.items():
-            with replacing_file(file, overwrite=overwrite) as path:
-                path.write_bytes(csv_text(rows).encode("utf-8", "replace"))
+            write_file(file, printed.csv_text(rows), overwrite=overwrite)
         observer().note(f"{', '.join(file.name for file in files)} → {to}")
     return result
 
@@ -121,15 +121,13 @@ def _opened(place: Side) -> "Run | Path | None":
 
 @dataclass(frozen=True, repr=False)
 class ReconcileResult(Result):
-    """A gap between two scores, and where every point of it comes from.
-
-    >>> found = et.reconcile("run", "run", rules_b="mmmu", model="squinter", where={"modality": "image"})
-    >>> round(sum(found.frame["points"]), 9) == round(found.gap, 9)
-    True
-    """
+    """A gap between two scores, and where every point of it comes from."""
 
     found: "Reconciled | ExplainedNumber"
-    by_group: "tuple[tuple[str, Reconciled], ...]"
+    gap: float
+    """B less A, in points."""
+    sides: "Sequence[tuple[str, Fraction, str]]"
+    """Name, score and counted rows of both."""
     causes: "pl.DataFrame"
     items: "pl.DataFrame"
     """One row for each item and cause, with what either side read."""
@@ -145,13 +143,6 @@ class ReconcileResult(Result):
         return f"reconciliation: a gap of {self.gap:+.2f} points"
 
     @property
-    def gap(self) -> float:
-        """B less A, in points."""
-        from eyetest.results.reconcile import points
-
-        return points(self.found.gap)
-
-    @property
     def frame(self) -> "pl.DataFrame":
         """One row a cause; the points sum to the gap."""
         return self.causes
@@ -164,29 +155,17 @@ class ReconcileResult(Result):
 
     def as_json(self) -> dict[str, Any]:
         """Both scores, the gap, and every row of all tables."""
-        (_, a, _), (_, b, _) = self._sides()
+        (_, a, _), (_, b, _) = self.sides
         rows = {name: table.to_dicts() for name, table in self.tables.items()}
         return {"a": float(a), "b": float(b), "gap": self.gap, **rows, "notes": list(self.notes)}
 
-    def _sides(self) -> "list[tuple[str, Fraction, str]]":
-        """Name, score and counted rows of both."""
-        from eyetest.results.reconcile_published import ExplainedNumber
-
-        found = self.found
-        sides = [found.a] if isinstance(found, ExplainedNumber) else [found.a, found.b]
-        published = [("published", found.number.value, "")] if isinstance(found, ExplainedNumber) else []
-        return [*((side.name, side.score, f"{side.counted:,}") for side in sides), *published]
-
     def __rich__(self) -> RenderableType:
-        import polars as pl
-
         from eyetest.results.reconcile import points
         from eyetest.results.reconcile_published import ExplainedNumber
 
         found = self.found
         rows = [
-            (side, name, f"{points(score):.2f}", n)
-            for side, (name, score, n) in zip("AB", self._sides(), strict=True)
+            (side, name, f"{points(score):.2f}", n) for side, (name, score, n) in zip("AB", self.sides, strict=True)
         ]
         gap = f"\nB is {abs(self.gap):.2f} points {'above' if found.gap >= 0 else 'below'} A:\n"
         lines = []
@@ -212,8 +191,6 @@ def _signed(number: float) -> str:
 
 def _items(items: "pl.DataFrame") -> list[RenderableType]:
     """The items that move the score, and what either side read there."""
-    import polars as pl
-
     moved = items.filter(pl.col("points") != 0)
     if moved.is_empty():
         return []
@@ -223,8 +200,7 @@ def _items(items: "pl.DataFrame") -> list[RenderableType]:
         end = reply if len(reply) <= _LONGEST else f"…{reply[-_LONGEST:]}"
         gold = " / ".join(dict.fromkeys(filter(None, (row["a_gold"], row["b_gold"]))))
         words = (row["item"], row["cause"], *(word or "–" for word in (row["a_read"], row["b_read"], gold)))
-        rows.append([*(safe(word) for word in words), _signed(row["points"]), end])
+        rows.append([*words, end, _signed(row["points"])])
     head = f"\n{min(_ITEMS, len(moved)):,} of {len(moved):,} items that move the score:\n"
-    names = ("item", "cause", "A read", "B read", "gold", "points", "the end of the reply")
-    columns = zip(names, zip(*rows, strict=True), strict=True)
-    return [Text(head), Columns([Column(name, cells, has_words=name != "points") for name, cells in columns])]
+    names = ("item", "cause", "A read", "B read", "gold", "the end of the reply")
+    return [Text(head), table(names, ["points"], rows)]

@@ -7,47 +7,31 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Group as Panel
 from cyclopts import Parameter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from eyetest.commands.base import (
-    AnyPath,
-    Bench,
-    Models,
-    Runs,
-    Words,
-    model_entries,
-    observer,
-    open_bench,
-    open_runs,
-    path_of,
-    several,
-    split_words,
-)
+from eyetest.commands.base import model_entries, observer, open_bench, open_runs, path_of, several, split_words
+from eyetest.commands.gathering import pairs
+from eyetest.commands.lazy import layout, pl
+from eyetest.commands.options import AnyPath, Bench, Models, Pairs, Runs, Words, panel
 from eyetest.commands.results import Result, estimates, unwrapped
 from eyetest.errors import InputError, heading, param, short
 from eyetest.wording import counted, typed
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from eyetest.benchmarks import Benchmark
+    from eyetest.recipes.panels import Live
     from eyetest.recipes.refining import Refined, Refining
-    from eyetest.recipes.sources import Live
     from eyetest.records import Recipe
     from eyetest.running import Estimate
 
     AnyRecipe = str | Path | Recipe
-    Seats = Words | Mapping[str, Words]
-    Tags = Words | Mapping[str, str]
 else:
     AnyRecipe = str
-    Seats = Tags = Words
 
-_WHO = Parameter(group=Panel("Who answers", sort_key=1))
-_LIMITS = Parameter(group=Panel("How far it may go", sort_key=2))
+_WHO = panel("Who answers", 1)
+_LIMITS = panel("How far it may go", 2)
 
 
 def refine(
@@ -56,11 +40,11 @@ def refine(
     *,
     recipe: Annotated[AnyRecipe, Parameter(alias="-r")],
     to: AnyPath,
-    map_tags: Tags = (),
+    map_tags: Pairs = (),
     skip_review: bool = False,
     models: Annotated[Models | None, _WHO] = None,
     answers: Annotated[Runs, _WHO] = (),
-    panel: Annotated[Seats, _WHO] = (),
+    panel: Annotated[Pairs, _WHO] = (),
     hold_out: Annotated[Words, _WHO] = (),
     ask_everything: Annotated[bool, _LIMITS] = False,
     retry_failed: Annotated[bool, _LIMITS] = False,
@@ -93,19 +77,19 @@ def refine(
         $ eyetest refine mybench -r chance-aware --models models.yaml --to new
 
         >>> refined = et.refine("world/benchmark", recipe="chance-aware", models="models.yaml", to="better")
-        >>> refined.verdicts["item"].n_unique()
-        60
+        >>> refined.verdicts["item"].n_unique(), refined.page.name
+        (60, 'report.html')
+        >>> len(refined.benchmark) == refined.frame["keep"][-1]
+        True
 
     """
     from eyetest.benchmarks import ReadOptions
     from eyetest.commands.run import PlanResult
-    from eyetest.pages.item_counts import items_at
+    from eyetest.pages.item_links import items_at
     from eyetest.recipes import loading
-    from eyetest.recipes.panels import authors, seat, seated_on_answers
+    from eyetest.recipes.panels import Live, Recorded, StoppedEarly, authors, seat, seated_on_answers
     from eyetest.recipes.refining import Refining, refuse_foreign
-    from eyetest.recipes.sources import Live, Recorded, StoppedEarly
     from eyetest.records import Recipe
-    from eyetest.records.recipe import REPORT, RUN
     from eyetest.results.gather import results_of
     from eyetest.running.limits import INTERRUPTED, limits_of, refuse_unpriced
     from eyetest.scoring import Scorer
@@ -130,14 +114,14 @@ def refine(
             raise InputError(f"the recipe needs answers: {ask} asks models, {read} takes recorded ones")
         refuse_unpriced(limits, entries)
         panels = seat(chosen, entries, seats, held_out)
-        source = Live(benchmark, entries, folder / RUN, scorer, limits, seed=chosen.seed)
+        source = Live(benchmark, entries, folder / layout.RUN, scorer, limits, seed=chosen.seed)
         source.watch, source.planned = observer().watch, observer().planned
         source.ask_everything, source.retry_failed = ask_everything, retry_failed
     refining = Refining(benchmark, chosen, panels, source, folder, skip_review)
     if dry_run and isinstance(source, Live):
         return PlanResult(dict(_estimates(refining, source)))
     given = Path(bench) if isinstance(bench, str | Path) else bench.path
-    refining.items_at = items_at(None, folder / REPORT, [given, *(run.path for run in recorded), folder])
+    refining.items_at = items_at(None, folder / layout.REPORT, [given, *(run.path for run in recorded), folder])
     try:
         outcome = refining.run()
     except StoppedEarly as stop:
@@ -151,10 +135,8 @@ def refine(
     return RefineResult(folder, outcome, funnel, source.saved if isinstance(source, Live) else 0)
 
 
-def _seats(panel: Seats) -> dict[str, list[str]]:
-    words: list[str] = [] if isinstance(panel, Mapping) else several(panel)
-    given = panel if isinstance(panel, Mapping) else dict(word.partition("=")[::2] for word in words)
-    seats = {name: split_words(members) for name, members in given.items()}
+def _seats(panel: Pairs) -> dict[str, list[str]]:
+    seats = {name: split_words(of) for name, of in pairs(panel, "panel", "NAME=MODEL,MODEL").items()}
     for name in (name for name, members in seats.items() if not members):
         raise InputError(f"{heading('panel')}: found {short(name)} without models, expected NAME=MODEL,MODEL")
     return seats
@@ -169,25 +151,18 @@ def _estimates(refining: "Refining", source: "Live") -> "Iterator[tuple[str, Est
     for stage in refining.recipe.stages:
         if stage.panel:
             seated = refining.panels[stage.panel]
-            session = source.session(seated, [one.model for one in seated.everybody], items, stage, None)
+            session = source.session(seated, seated.models, items, stage, None)
             yield stage.title, session.estimate(source.to)
         seats = [refining.panels[name].seats for name in (stage.writer, stage.checker) if name]
         if len(seats) == 2 and all(seats):
             calls = len(items) * settings_of(stage).rounds  # the length of prompts is not known yet
-            by_model = Counter({one.model: calls for seat_ in seats for one in seat_})
+            by_model = Counter({seat.model: calls for some in seats for seat in some})
             yield stage.title, Estimate(rows=2 * calls, requests=2 * calls, by_model=by_model)
 
 
 @dataclass(frozen=True, repr=False)
 class RefineResult(Result):
-    """The result of a refinement; its files and its page are in its folder.
-
-    >>> refined = et.refine("world/benchmark", recipe="chance-aware", models="models.yaml", to="better")
-    >>> refined.frame["stage"].to_list(), refined.page.name
-    (['chance-aware'], 'report.html')
-    >>> len(refined.benchmark) == refined.frame["keep"][-1]
-    True
-    """
+    """The result of a refinement; its files and its page are in its folder."""
 
     path: Path
     outcome: "Refined"
@@ -198,47 +173,36 @@ class RefineResult(Result):
     def benchmark(self) -> "Benchmark":
         """The refined benchmark."""
         from eyetest.benchmarks import Benchmark
-        from eyetest.records.recipe import BENCHMARK
 
         if self.outcome.paused or not self.outcome.kept:
             raise InputError(f"{self.path}: there is no benchmark: {self.notes[-1]}")
-        return Benchmark(self.path / BENCHMARK)
+        return Benchmark(self.path / layout.BENCHMARK)
 
     @cached_property
     def frame(self) -> "pl.DataFrame":
         """The funnel: how many items reached each stage, and their verdicts."""
-        import polars as pl
-
         return pl.DataFrame(self.funnel).drop("tag", "value")
 
     @cached_property
     def verdicts(self) -> "pl.DataFrame":
         """A verdict on every item at every stage that it reached, with its evidence."""
-        import polars as pl
-
-        from eyetest.records.recipe import VERDICTS
-
-        return pl.read_parquet(self.path / VERDICTS, glob=False)
+        return pl.read_parquet(self.path / layout.VERDICTS, glob=False)
 
     @cached_property
     def blind(self) -> "pl.DataFrame":
         """Accuracy without images before and after, of panels and of models without a vote."""
-        import polars as pl
-
         rows = [
-            {"panel": one.panel, "who": one.who, "when": one.when, "models": one.models, "answers": one.answers}
-            | {"asked": one.asked, "items": one.accuracy.n, "accuracy": one.accuracy.value}
-            | {"accuracy_low": one.accuracy.low, "accuracy_high": one.accuracy.high}
-            for one in self.outcome.residuals
+            {"panel": row.panel, "who": row.who, "when": row.when, "models": row.models, "answers": row.answers}
+            | {"asked": row.asked, "items": row.accuracy.n, "accuracy": row.accuracy.value}
+            | {"accuracy_low": row.accuracy.low, "accuracy_high": row.accuracy.high}
+            for row in self.outcome.residuals
         ]
         return pl.DataFrame(rows)
 
     @property
     def page(self) -> Path:
         """The page about the refinement."""
-        from eyetest.records.recipe import REPORT
-
-        return self.path / REPORT
+        return self.path / layout.REPORT
 
     @property
     def title(self) -> str:  # type: ignore[override]
@@ -249,7 +213,6 @@ class RefineResult(Result):
     def notes(self) -> list[str]:  # type: ignore[override]
         """Notes of the stages, what waits for people, and where the result is."""
         from eyetest.benchmarks.folder import README
-        from eyetest.records.recipe import BENCHMARK
 
         notes = list(self.outcome.notes)
         if self.saved:
@@ -259,7 +222,7 @@ class RefineResult(Result):
             skip = param("skip_review", True)
             notes.append(f"nothing after {self.outcome.paused} was done yet ({skip} goes on without people)")
         elif self.outcome.kept:
-            notes.append(f"page → {self.page}; card → {self.path / BENCHMARK / README}")
+            notes.append(f"page → {self.page}; card → {self.path / layout.BENCHMARK / README}")
         else:
             notes.append("no item is left, so no benchmark was written")
         return notes
@@ -282,8 +245,7 @@ class RefineResult(Result):
 
 def waiting_notes(folder: Path, waiting: int) -> list[str]:
     """How people decide about the items of a folder that wait for them."""
-    from eyetest.records.recipe import REVIEW
-    from eyetest.studio.queue import DECISIONS, QUEUE
+    from eyetest.studio.decisions import DECISIONS, QUEUE
 
-    how = f"{typed('eyetest', 'review', folder)}, or {folder / REVIEW / QUEUE} with {DECISIONS} beside it"
+    how = f"{typed('eyetest', 'review', folder)}, or {folder / layout.REVIEW / QUEUE} with {DECISIONS} beside it"
     return [f"{counted(waiting, 'item')} for people ({how}); then run the same command again"] if waiting else []

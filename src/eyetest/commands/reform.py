@@ -4,23 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from cyclopts import Group as Panel
 from cyclopts import Parameter
 
-from eyetest.commands.base import (
-    SHORT_N,
-    AnyPath,
-    Bench,
-    Overwrite,
-    Paths,
-    Words,
-    observer,
-    open_bench,
-    path_of,
-    several,
-)
+from eyetest.commands.base import observer, open_bench, path_of, several
+from eyetest.commands.gathering import pairs
+from eyetest.commands.lazy import msgspec
+from eyetest.commands.options import SHORT_N, AnyPath, Bench, Overwrite, Pairs, Paths, panel
 from eyetest.commands.results import NewBenchmark, Result, Written
-from eyetest.errors import InputError, heading, nearest, param, short
+from eyetest.errors import InputError, heading, nearest, param
 from eyetest.wording import counted, typed
 
 if TYPE_CHECKING:
@@ -28,13 +19,11 @@ if TYPE_CHECKING:
 
     AnyDataset = str | Dataset
     Benches = Bench | Sequence[Bench]
-    Settings = Words | Mapping[str, Any]
 else:
     AnyDataset = str
     Benches = Paths
-    Settings = Words
 
-_MODELS = Parameter(group=Panel("Models that write and check distractors", sort_key=1))
+_MODELS = panel("Models that write and check distractors", 1)
 
 
 def reform(
@@ -45,7 +34,7 @@ def reform(
     annotations: Annotated[Paths, Parameter(alias="-a")] = (),
     images: AnyPath | None = None,
     to: AnyPath | None = None,
-    set: Settings = (),  # noqa: A002 (the name of the option)
+    set: Pairs = (),  # noqa: A002 (the name of the option)
     limit: Annotated[int | None, SHORT_N] = None,
     seed: int = 0,
     page: AnyPath | None = None,
@@ -82,9 +71,7 @@ def reform(
         5,349 items of 5,349 records → docvqa
 
     """
-    import msgspec
-
-    from eyetest.recipes.authors import authors_of, write_open_options
+    from eyetest.recipes.options_folder import authors_of, write_open_options
     from eyetest.reform.building import MISSING, Reforming
     from eyetest.reform.building import reform as build
     from eyetest.reform.catalog import load_dataset
@@ -136,24 +123,18 @@ def reform(
     return NewBenchmark(done.benchmark, line, facts, notes)
 
 
-def _settings(given: Settings) -> dict[str, Any]:
+def _settings(given: Pairs) -> dict[str, Any]:
     """Settings of the reformer from ``options=6``, ``hard=[similarity]``."""
     from eyetest.store.handwritten import parse_yaml
 
+    read = pairs(given, "set", "KEY=VALUE")
     if isinstance(given, Mapping):
-        return dict(given)
-    words: list[str] = several(given)
-    settings: dict[str, Any] = {}
-    for word in words:
-        key, equals, value = word.partition("=")
-        if not equals:
-            raise InputError(f"{heading('set')}: found {short(word)}, expected KEY=VALUE")
-        settings[key.strip()] = parse_yaml(value, heading("set"))
-    return settings
+        return read
+    return {key.strip(): parse_yaml(value, heading("set")) for key, value in read.items()}
 
 
 def _written_page(benches: list[Any], page: AnyPath | None, seed: int, *, overwrite: bool) -> Written:
-    from eyetest.reports.reform_page import write_reform_page
+    from eyetest.reports.sections import write_reform_page
 
     if not benches or page is None:
         raise InputError(f"eyetest reform page BENCH... {param('page', 'FILE')}: name benchmarks and a file")
@@ -196,13 +177,13 @@ def _catalogue(what: str) -> Result:
 
     order, keys = [*DIMENSIONS], ("dimension", "task", "name", "reformer", "reader", "licence")
     if what == "datasets":
-        known = [one | {"name": name} for name, one in described_datasets().items()]
-        rows = [tuple(str(one.get(key, "")) for key in keys) for one in known]
+        known = [dataset | {"name": name} for name, dataset in described_datasets().items()]
+        rows = [tuple(str(dataset.get(key, "")) for key in keys) for dataset in known]
         rows.sort(key=lambda row: (order.index(row[0]) if row[0] in order else len(order), *row[1:3]))
         return ShowResult(f"{len(rows)} {what}", keys, rows)
     parts: dict[str, Any] = {"readers": READERS, "reformers": REFORMERS}
     if what not in parts:
         raise InputError(f'no list "{what}"; {nearest(what, ("datasets", *parts))}')
-    names = [(one, ", ".join(one.settings.__struct_fields__)) for one in parts[what].values()]
-    rows = [(one.name, one.summary, settings) for one, settings in names]
+    names = [(plugin, ", ".join(plugin.settings.__struct_fields__)) for plugin in parts[what].values()]
+    rows = [(plugin.name, plugin.summary, settings) for plugin, settings in names]
     return ShowResult(f"{len(rows)} {what}", ("name", "summary", "settings"), rows)

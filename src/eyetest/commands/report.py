@@ -6,44 +6,46 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Group, Parameter
-
 from eyetest.commands import gathering
 from eyetest.commands.audit import AuditResult, page_places, write_page
-from eyetest.commands.base import NOTEBOOK, AnyPath, Models, Overwrite, Words, observer, open_bench, path_of, several
-from eyetest.commands.gathering import (
+from eyetest.commands.base import NOTEBOOK, observer, open_bench, path_of, several
+from eyetest.commands.gathering import RESAMPLES, Scoring, gather
+from eyetest.commands.lazy import layout, pl
+from eyetest.commands.options import (
     HOW,
-    RESAMPLES,
     WHICH,
+    AnyPath,
     External,
     Measurable,
+    Models,
+    Overwrite,
     Pairs,
-    Scoring,
     ShortModel,
     Where,
-    gather,
+    Words,
+    panel,
 )
 from eyetest.commands.results import Written
 from eyetest.errors import InputError, heading, nearest, short
 from eyetest.wording import counted, listed, typed
 
 if TYPE_CHECKING:
-    import polars as pl
     from altair.typing import ChartType
 
     from eyetest.benchmarks import Benchmark
     from eyetest.measures import Results
     from eyetest.records import Verdict
-    from eyetest.reports.material import Material
+    from eyetest.reports.report import Material
 
     Reported = Any
     """What a page can show: runs, refinements and benchmarks or their paths; an audit; results; lists of these."""
 else:
     Reported = Path
 
+_REPORTED = "runs, refinements and benchmarks, or their paths"
 SHOWN, _LOST_SHOWN = 24, 6
 """Removed items, and items of each list of linked settings, to show by default."""
-_WRITTEN = Parameter(group=Group("What to write", sort_key=0))
+_WRITTEN = panel("What to write", 0)
 
 
 def report(
@@ -103,14 +105,12 @@ def report(
         True
 
     """
-    from eyetest.pages.item_counts import NOWHERE, items_at
+    from eyetest.pages.item_links import NOWHERE, items_at
     from eyetest.pages.item_view import Album
     from eyetest.probes import Subject
-    from eyetest.reports import FIGURES, linked
-    from eyetest.reports.material import Material, cheap_duplicates
-    from eyetest.reports.report import refuse_to_lose_files, tell, write_figures, write_tables
-    from eyetest.reports.report_items import fallen_items
-    from eyetest.reports.report_page import ReportDetails, report_settings, run_steps, write_report_page
+    from eyetest.reports import report as drawing
+    from eyetest.reports import report_page, sections
+    from eyetest.reports.figures import FIGURES
     from eyetest.store import refuse_to_lose
 
     things, file = gathering.flat(paths), path_of(page, "page")
@@ -127,7 +127,7 @@ def report(
     papers = {what: path_of(folder, what) for what, folder in folders.items() if folder is not None}
     refuse_to_lose(file, overwrite=overwrite, ours=None)
     for folder in papers.values():
-        refuse_to_lose_files(folder, linked.LINKED_FIGURES, overwrite=overwrite)
+        drawing.refuse_to_lose_files(folder, sections.LINKED_FIGURES, overwrite=overwrite)
     how, roles = gathering.settings(by, level, seed, resamples), _roles(setting)
     scores = gathering.external_scores(external)
     scoring = Scoring(cluster=cluster, models=models, model=model, without=without, where=where or None)
@@ -137,39 +137,36 @@ def report(
         results = sources.gathered(scoring, step)
         benchmarks = sources.every_benchmark()
         step("measuring", 0.3)
-        twice = [one for about in benchmarks for one in cheap_duplicates(Subject(about, seed=seed))]
+        twice = [pair for about in benchmarks for pair in drawing.cheap_duplicates(Subject(about, seed=seed))]
         own = {role: f"benchmark={name}" for role, name in roles.items()}
-        material = Material(results, how, scores, sources.funnel, twice if benchmarks else None, own=own)
+        material = drawing.Material(results, how, scores, sources.funnel, twice if benchmarks else None, own=own)
         is_linked = _has_settings(material, roles, benchmarks)
-        drawn = tell(material, [*FIGURES.values(), *linked.LINKED_FIGURES] if is_linked else None)
+        drawn = drawing.tell(material, [*FIGURES.values(), *sections.LINKED_FIGURES] if is_linked else None)
         step("drawing", 0.6)
-        album = Album(*benchmarks, side=linked.IMAGE_SIDE) if is_linked else Album(*benchmarks)
-        fallen = sources.verdicts if gallery else ()
+        album = Album(*benchmarks, side=sections.IMAGE_SIDE) if is_linked else Album(*benchmarks)
         scorer = scoring.scorer_of(sources.runs[0]) if sources.runs else scoring.scorer
         name = "" if isinstance(external, Mapping | None) else path_of(external, "external").name
-        method = report_settings(drawn.material, None if sources.results else (scorer, cluster), benchmarks, name)
-        names = [one.manifest.name for one in benchmarks] or [run.path.resolve().name for run in sources.runs]
-        about = ReportDetails(
+        method = report_page.report_settings(
+            drawn.material, None if sources.results else (scorer, cluster), benchmarks, name
+        )
+        names = [about.manifest.name for about in benchmarks] or [run.path.resolve().name for run in sources.runs]
+        about = report_page.ReportDetails(
             listed(dict.fromkeys(names)) or "Results",
             benchmarks,
-            run_steps(sources.runs),
+            report_page.run_steps(sources.runs),
             [*method, ("only", _words(where))] if where else method,
             "" if observer() is NOTEBOOK else typed("eyetest", *sys.argv[1:]),
-            fallen_items(fallen, benchmarks, sources.runs, results.scores, gallery, album),
-            album,
-            at,
-            sources.left if len(benchmarks) > 1 else None,
+            album=album,
+            at=at,
+            left=sources.left if len(benchmarks) > 1 else None,
         )
+        if gallery:
+            removed = report_page.removed_items(sources.verdicts, about, sources.runs, results.scores, gallery)
+            about = replace(about, removed=removed)
         if is_linked:
-            about = replace(
-                about,
-                verdict=linked.verdict(material),
-                tiles=list(linked.tiles(material)),
-                cautions=list(linked.cautions(material)),
-                sections=list(linked.sections(material, benchmarks, album, min(_LOST_SHOWN, gallery))),
-            )
-        write_report_page(drawn, about, file, overwrite=overwrite)
-    write = {"figures": write_figures, "tables": write_tables}
+            about = sections.linked_details(about, material, min(_LOST_SHOWN, gallery))
+        report_page.write_report_page(drawn, about, file, overwrite=overwrite)
+    write = {"figures": drawing.write_figures, "tables": drawing.write_tables}
     return ReportResult(
         file, {what: (write[what](drawn, folder, overwrite=overwrite), folder) for what, folder in papers.items()}
     )
@@ -195,8 +192,7 @@ class _Sources:
         from eyetest.benchmarks.formats import is_readable
         from eyetest.benchmarks.opening import refuse_one_above
         from eyetest.measures import Results
-        from eyetest.recipes.sources import read_verdicts
-        from eyetest.records.recipe import ABOUT, BENCHMARK, FUNNEL, RUN
+        from eyetest.recipes.loading import read_verdicts
         from eyetest.results.scores import chosen_scoring
         from eyetest.runs import Run, is_run
         from eyetest.store.urls import known_path
@@ -212,23 +208,23 @@ class _Sources:
             if isinstance(thing, Results):
                 self.results = thing
                 continue
-            path = _place(thing)
+            path = path_of(getattr(thing, "path", thing), "paths", _REPORTED)
             self.places.append(path)
             if isinstance(thing, Benchmark):
                 self.benchmarks.append(thing)
             elif is_run(path):
                 self.runs.append(thing if isinstance(thing, Run) else Run(path))
-            elif (path / ABOUT).is_file():
+            elif (path / layout.ABOUT).is_file():
                 if self.funnel is not None:
                     raise InputError(f"{path}: a report shows one refinement; make another for this one")
-                if not (path / FUNNEL).is_file():
-                    raise InputError(f"{path} is a refinement without its {FUNNEL}; run eyetest refine again")
-                self.funnel = _funnel(path / FUNNEL)
+                if not (path / layout.FUNNEL).is_file():
+                    raise InputError(f"{path} is a refinement without its {layout.FUNNEL}; run eyetest refine again")
+                self.funnel = _funnel(path / layout.FUNNEL)
                 self.verdicts += read_verdicts(path)
-                if is_run(path / RUN):
-                    self.runs.append(Run(path / RUN))
-                elif is_benchmark(path / BENCHMARK):
-                    self.left = Benchmark(path / BENCHMARK)
+                if is_run(path / layout.RUN):
+                    self.runs.append(Run(path / layout.RUN))
+                elif is_benchmark(path / layout.BENCHMARK):
+                    self.left = Benchmark(path / layout.BENCHMARK)
                     self.benchmarks.append(self.left)
             else:
                 refuse_one_above(path)
@@ -248,29 +244,25 @@ class _Sources:
         keys = [(run, chosen_benchmark(run)) for run in self.runs]
         asked = [benchmark_of(run, key) for run, key in keys if run.manifest.benchmark is not None or key is not None]
         known: dict[str, Benchmark] = {}
-        for one in (*self.benchmarks, *asked):
-            known.setdefault(one.manifest.fingerprint, one)
+        for benchmark in (*self.benchmarks, *asked):
+            known.setdefault(benchmark.manifest.fingerprint, benchmark)
         return list(known.values())
 
     def gathered(self, scoring: Scoring, step: Callable[[str, float], None]) -> "Results":
         """The scores of all runs; without runs, items and no scores."""
-        import polars as pl
-
         from eyetest.measures.results import ITEM_TYPES
-        from eyetest.reports.material import unanswered
+        from eyetest.reports.report import unanswered
         from eyetest.results.gather import items_table
 
         if self.results is not None or self.runs:
             return gather(self.results or self.runs, scoring, tell=lambda line: step(line, 0.05))
-        tables = [items_table(one.manifest.name, one, scoring.cluster) for one in self.benchmarks]
+        tables = [items_table(benchmark.manifest.name, benchmark, scoring.cluster) for benchmark in self.benchmarks]
         found = unanswered(pl.concat(tables, how="diagonal") if tables else pl.DataFrame(schema=ITEM_TYPES))
         return gather(found, Scoring(where=scoring.where))
 
 
 def _funnel(path: Path) -> "pl.DataFrame":
     """The counts of a refinement's stages over all items."""
-    import polars as pl
-
     from eyetest.recipes.refining import KINDS
     from eyetest.runs.stored import one_line_if_damaged
     from eyetest.tabular.sheets import restored
@@ -284,19 +276,14 @@ def _funnel(path: Path) -> "pl.DataFrame":
 def _has_settings(material: "Material", roles: Mapping[str, str], benchmarks: "Sequence[Benchmark]") -> bool:
     """Whether the runs are over linked settings: as they were named, or as the benchmarks were hardened."""
     from eyetest.measures import NotMeasurable
-    from eyetest.reports import linked
+    from eyetest.reports.sections import are_linked, settings_of
 
     try:
-        return bool((roles or linked.are_linked(benchmarks)) and linked.settings_of(material))
+        return bool((roles or are_linked(benchmarks)) and settings_of(material))
     except NotMeasurable as reason:
         if roles:
             raise InputError(str(reason)) from None
         return False
-
-
-def _place(thing: Any) -> Path:
-    """The folder of a run, refinement or benchmark."""
-    return path_of(getattr(thing, "path", thing), "paths", "runs, refinements and benchmarks, or their paths")
 
 
 def _words(where: Where) -> str:
@@ -329,7 +316,7 @@ def bundle_items(*paths: Reported, to: AnyPath, golds: bool = True, overwrite: b
     """
     from eyetest.commands.open import browse
 
-    places = [_place(thing) for thing in gathering.flat(paths)]
+    places = [path_of(getattr(thing, "path", thing), "paths", _REPORTED) for thing in gathering.flat(paths)]
     written = browse(places, bundle=to, no_golds=not golds, overwrite=overwrite)
     assert written is not None
     return Path(written.facts["page"])
@@ -342,7 +329,7 @@ def chart(name: str, *runs: Measurable) -> "ChartType":
     >>> "mark" in str(drawn.to_dict())
     True
     """
-    from eyetest.reports import chart as draw
+    from eyetest.reports.report import chart as draw
 
     return draw(name, gather(runs))
 
@@ -353,6 +340,6 @@ def charts() -> dict[str, str]:
     >>> "accuracy" in et.charts()
     True
     """
-    from eyetest.reports import FIGURES
+    from eyetest.reports.figures import FIGURES
 
     return {name: FIGURES[name].reading for name in FIGURES}

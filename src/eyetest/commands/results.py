@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,12 +11,11 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from eyetest.errors import InputError, as_said, param
+from eyetest.commands.lazy import cards, pl, printed
+from eyetest.errors import InputError, as_named, param
 from eyetest.wording import counted
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from eyetest.benchmarks import Benchmark
 
 MOST_ROWS = 100
@@ -33,7 +33,7 @@ def safe(text: str, longest: int | None = LONGEST_SHOWN) -> str:
     if longest is not None and len(text) > longest:
         half = longest // 2
         text = f"{text[:half]} … {len(text) - 2 * half:,} characters … {text[-half:]}"
-    return as_said(text).encode("utf-8", "replace").decode().replace("\r\n", "\n").translate(_VISIBLE)
+    return as_named(text).encode("utf-8", "replace").decode().replace("\r\n", "\n").translate(_VISIBLE)
 
 
 class Result:
@@ -45,16 +45,14 @@ class Result:
     exit_code: int = 0
     """What the command line exits with."""
 
-    @property
+    @cached_property
     def frame(self) -> "pl.DataFrame":
         """The result as one table; bounds of an interval are columns ``x_low`` and ``x_high``."""
         raise InputError(f"{param('output')}: this result is not one table; use table or json")
 
     def as_json(self) -> Any:
         """Everything in the result, as values that JSON can hold."""
-        from eyetest.measures.printed import plain
-
-        return {"rows": plain(self.frame).to_dicts(), "notes": list(self.notes)}
+        return {"rows": printed.plain(self.frame).to_dicts(), "notes": list(self.notes)}
 
     def __rich__(self) -> RenderableType:
         return estimates(self.frame)
@@ -63,10 +61,8 @@ class Result:
         return "\n".join([rendered(self.__rich__()), *(f"note: {line}" for line in self.notes)])
 
     def _repr_html_(self) -> str:
-        from eyetest.commands.cards import MOST_SHOWN, card, words_of
-
-        more = max(0, len(self.frame) - MOST_SHOWN)
-        return card(self.title, words_of(self.frame), self.notes, left_out=more)
+        more = max(0, len(self.frame) - cards.MOST_SHOWN)
+        return cards.card(self.title, cards.words_of(self.frame), self.notes, left_out=more)
 
 
 def rendered(renderable: RenderableType) -> str:
@@ -168,16 +164,13 @@ def table(words: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[
 
 def estimates(frame: "pl.DataFrame", most: int = MOST_ROWS) -> RenderableType:
     """A table of estimates: an interval stands beside its value; of a long table the first rows."""
-    from eyetest.measures.printed import is_text, told
-
-    shown = told(frame, most)
-    columns = Columns([Column(name, [safe(c) for c in cells], is_text(frame, name)) for name, cells in shown.items()])
+    shown = printed.texts_of(frame, most)
+    columns = Columns(
+        [Column(name, [safe(c) for c in cells], printed.is_text(frame, name)) for name, cells in shown.items()]
+    )
     if len(frame) <= most:
         return columns
     return Group(columns, Text(f"{most:,} of {len(frame):,} rows; {param('output', 'csv')} prints all", "dim"))
-
-
-Sentence = Lines
 
 
 def unwrapped(text: str) -> RenderableType:
@@ -188,14 +181,17 @@ def unwrapped(text: str) -> RenderableType:
 class Written(Result):
     """What a command wrote: one line for people, and its facts for programs."""
 
+    counts: "pl.DataFrame | None" = None
+    """What is printed above the line."""
+
     def __init__(self, line: str, facts: Mapping[str, Any], notes: Sequence[str] = ()) -> None:
         self.line, self.facts, self.notes = line, dict(facts), notes
 
     @property
     def frame(self) -> "pl.DataFrame":
-        """The facts as one row; a fact with several values is left out."""
-        import polars as pl
-
+        """The counts, or else the facts as one row; a fact with several values is left out."""
+        if self.counts is not None:
+            return self.counts
         return pl.DataFrame([{name: fact for name, fact in self.facts.items() if not isinstance(fact, list | dict)}])
 
     def as_json(self) -> Any:
@@ -203,19 +199,16 @@ class Written(Result):
         return {**self.facts, "notes": list(self.notes)}
 
     def __rich__(self) -> RenderableType:
-        return unwrapped(safe(self.line))
+        line = unwrapped(safe(self.line))
+        return line if self.counts is None else Group(estimates(self.counts), line)
 
 
 class NewBenchmark(Written):
     """A benchmark that a command wrote."""
 
-    def __init__(
-        self, benchmark: "Benchmark", line: str, facts: Mapping[str, Any] | None = None, notes: Sequence[str] = ()
-    ) -> None:
-        super().__init__(line, {"benchmark": str(benchmark.path), "items": len(benchmark), **(facts or {})}, notes)
+    def __init__(self, benchmark: "Benchmark", line: str, facts: Mapping[str, Any], notes: Sequence[str]) -> None:
+        super().__init__(line, {"benchmark": str(benchmark.path), "items": len(benchmark), **facts}, notes)
         self.benchmark = benchmark
 
     def _repr_html_(self) -> str:
-        from eyetest.commands.cards import benchmark_card, card
-
-        return benchmark_card(self.benchmark) + (card("notes", [], self.notes) if self.notes else "")
+        return cards.benchmark_card(self.benchmark) + (cards.card("notes", [], self.notes) if self.notes else "")

@@ -5,23 +5,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Group as Panel
 from cyclopts import Parameter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from eyetest.commands.base import AnyPath, Overwrite, Paths, observer, path_of, several
+from eyetest.commands.base import observer, path_of, several
+from eyetest.commands.lazy import msgspec, pl, reviews
+from eyetest.commands.options import AnyPath, Overwrite, Paths, panel
 from eyetest.commands.results import NewBenchmark, Result, Written, estimates, safe
 from eyetest.errors import EyetestError, InputError, heading, nearest, param, short
 from eyetest.wording import counted, minute, typed
 
 if TYPE_CHECKING:
-    import polars as pl
-
+    from eyetest.studio.decisions import ReviewPlan
     from eyetest.studio.overview import PersonRow, ReviewOverview
-    from eyetest.studio.plan import ReviewPlan
 
-_SERVED = Parameter(group=Panel("How it is served", sort_key=1))
+_SERVED = panel("How it is served", 1)
 _NOT_SERVED = "none"
 _DAYS = (0.01, 3_650)
 
@@ -74,16 +73,15 @@ def review(
     from contextlib import suppress
     from threading import Thread
 
-    from eyetest.pages.item_counts import HOST, read_address
-    from eyetest.recipes.reviews import ReviewSettings, open_review
+    from eyetest.pages.item_links import HOST, read_address
     from eyetest.studio.app.office import make_review_app
     from eyetest.studio.app.server import listen_near, serve
 
     named: list[Path | str] = several(places)
-    settings = ReviewSettings(items, rounds, form, solve, agree, per, seed)
+    settings = reviews.ReviewSettings(items, rounds, form, solve, agree, per, seed)
     host, port = read_address(None if address == _NOT_SERVED else address)
     folder = path_of(to, "to") if to is not None else None
-    opened = open_review([path_of(place, "places") for place in named], settings, folder, observer().busy)
+    opened = reviews.open_review([path_of(place, "places") for place in named], settings, folder, observer().busy)
     project, note = opened.project, observer().note
     for line in opened.collection.notes:
         note(line)
@@ -93,7 +91,7 @@ def review(
 
     def read_ahead() -> None:  # so that the first search or item does not wait; errors are shown there
         with suppress(EyetestError):
-            opened.collection.read_replies()
+            opened.collection.numbers("doubt")
 
     taken, url = listen_near(host, port)
     Thread(target=read_ahead, daemon=True).start()
@@ -136,14 +134,13 @@ def invite(name: str, /, *, on: AnyPath, role: str = "reviewer", days: float = 3
     """
     from typing import cast, get_args
 
-    from eyetest.recipes.reviews import find_review
-    from eyetest.studio.plan import Role
+    from eyetest.studio.decisions import Role
 
     if role not in get_args(Role):
         raise InputError(f"{heading('role')}: no role {short(role)}; {nearest(role, get_args(Role))}")
     if not _DAYS[0] <= days <= _DAYS[1]:
         raise InputError(f"{heading('days')}: found {days:g}, expected {_DAYS[0]} to {_DAYS[1]:,}")
-    with find_review(path_of(on, "on")) as project:
+    with reviews.find_review(path_of(on, "on")) as project:
         if revoke:
             project.revoke(name)
             again = typed("eyetest", "review", "invite", name, "--on", project.folder)
@@ -174,10 +171,11 @@ def revise(place: AnyPath, /, *, to: AnyPath, complete: bool = False, overwrite:
 
     """
     from eyetest.benchmarks.folder import CHANGES
-    from eyetest.recipes.reviews import revise_reviewed
 
     folder, reviewed = path_of(to, "to"), path_of(place, "place")
-    revised, notes = revise_reviewed(reviewed, folder, observer().busy, complete=complete, overwrite=overwrite)
+    revised, notes = reviews.revise_reviewed(
+        reviewed, folder, observer().busy, complete=complete, overwrite=overwrite
+    )
     manifest = revised.benchmark.manifest
     counts = ", ".join(f"{kind} {count:,}" for kind, count in revised.counts.items())
     where = f"{counted(manifest.counts.items, 'item')} → {folder}; changes are listed in {folder / CHANGES}"
@@ -190,18 +188,14 @@ def review_decisions(place: AnyPath) -> "pl.DataFrame":
 
     >>> et.review_decisions("bench-review").select("item", "reviewer", "decision")  # doctest: +SKIP
     """
-    import msgspec
-    import polars as pl
-
-    from eyetest.recipes.reviews import find_review
     from eyetest.records import Decision, columns
     from eyetest.studio.decisions import OBJECTS
 
     types = {"round": pl.Int64, "seconds": pl.Float64, "adjudicates": pl.Boolean}
-    with find_review(path_of(place, "place")) as project:
+    with reviews.find_review(path_of(place, "place")) as project:
         rows = [
-            msgspec.structs.asdict(one) | {name: msgspec.json.encode(getattr(one, name)).decode() for name in OBJECTS}
-            for one in project.decisions()
+            msgspec.structs.asdict(row) | {name: msgspec.json.encode(getattr(row, name)).decode() for name in OBJECTS}
+            for row in project.decisions()
         ]
     return pl.DataFrame(rows, schema={name: types.get(name, pl.String) for name in columns(Decision)})
 
@@ -211,12 +205,11 @@ def review_outcomes(place: AnyPath) -> "pl.DataFrame":
 
     >>> et.review_outcomes("bench-review").filter(verdict="drop")  # doctest: +SKIP
     """
-    import polars as pl
-
-    from eyetest.recipes.reviews import find_review
-
-    with find_review(path_of(place, "place")) as project:
-        rows = [(item, one.verdict, one.reason, one.n, one.agree) for item, one in project.outcomes().items()]
+    with reviews.find_review(path_of(place, "place")) as project:
+        rows = [
+            (item, outcome.verdict, outcome.reason, outcome.n, outcome.agree)
+            for item, outcome in project.outcomes().items()
+        ]
     schema = {"item": pl.String, "verdict": pl.String, "reason": pl.String, "n": pl.Int64, "agree": pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -227,9 +220,7 @@ def review_status(place: AnyPath) -> "ReviewStatus":
     >>> et.review_status("bench-review").overview.progress.settled  # doctest: +SKIP
     58
     """
-    from eyetest.recipes.reviews import find_review
-
-    with find_review(path_of(place, "place")) as project:
+    with reviews.find_review(path_of(place, "place")) as project:
         return ReviewStatus(project.folder, project.plan, project.overview(), project.people())
 
 
@@ -260,32 +251,22 @@ class ReviewStatus(Result):
     @cached_property
     def frame(self) -> "pl.DataFrame":
         """Decisions by round: how many there are, made, begun, open now, and open later."""
-        import polars as pl
-
+        counts = {"decisions": "all", "made": "decided", "begun": "begun", "open": "open", "later": "later"}
         rows = [
-            (
-                f"round {one.round}" if one.round else "adjudication",
-                one.all,
-                one.decided,
-                one.begun,
-                one.open,
-                one.later,
-            )
-            for one in self.overview.progress.rounds
+            {"round": f"round {row.round}" if row.round else "adjudication"}
+            | {name: getattr(row, count) for name, count in counts.items()}
+            for row in self.overview.progress.rounds
         ]
-        names = ("decisions", "made", "begun", "open", "later")
-        return pl.DataFrame(rows, schema={"round": pl.String, **dict.fromkeys(names, pl.Int64)}, orient="row")
+        return pl.DataFrame(rows, schema={"round": pl.String, **dict.fromkeys(counts, pl.Int64)})
 
     def as_json(self) -> Any:
         """The plan, the overview and the people."""
         return {"plan": self.plan, "overview": self.overview, "people": [row._asdict() for row in self.people]}
 
     def __rich__(self) -> RenderableType:
-        import polars as pl
-
         from eyetest.studio.overview import COEFFICIENTS
 
-        seconds = {one.name: one.seconds for one in self.overview.progress.people}
+        seconds = {person.name: person.seconds for person in self.overview.progress.people}
         people = [
             {"who": row.name, "role": "revoked" if row.revoked else row.role, "last seen": minute(row.seen, "never")}
             | {"decided": row.decided, "could decide": row.waiting, "s an item": seconds.get(row.name)}

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from eyetest.commands.base import AnyPath, Overwrite, Words, observer, path_of, several
+from eyetest.commands.base import observer, path_of, several
+from eyetest.commands.lazy import reviews
+from eyetest.commands.options import AnyPath, Overwrite, Words
 from eyetest.commands.results import Written
 from eyetest.errors import InputError, heading, short
 from eyetest.wording import counted
@@ -43,21 +45,18 @@ def export_review(
         >>> et.export_review("bench-review", to="studio", tool="label-studio").facts["files"]  # doctest: +SKIP
 
     """
-    from eyetest.recipes.reviews import ReviewSettings, find_review, open_review, recipe_place
-    from eyetest.studio.exchange.assignments import outgoing_of
-    from eyetest.studio.exchange.files import check_target, check_tool, write_files
+    from eyetest.studio.exchange import check_target, check_tool, outgoing_of, write_files
 
     form, folder, where = check_tool(tool), path_of(to, "to"), path_of(place, "place")
     check_target(folder, overwrite=overwrite)
-    if recipe_place(where) is None:
-        find_review(where).close()  # otherwise the next line would begin one
-    project, collection = open_review([where], ReviewSettings(), tell=observer().busy)
+    if reviews.recipe_place(where) is None:
+        reviews.find_review(where).close()  # otherwise the next line would begin one
+    project, collection = reviews.open_review([where], reviews.ReviewSettings(), tell=observer().busy)
     with project:
-        outgoing = outgoing_of(project, collection, form, round, with_images=with_images)
-    files = [str(folder / name) for name in write_files(outgoing, form, folder, overwrite=overwrite)]
-    waiting, made = len(outgoing.waiting), sum(len(one.earlier) for one in outgoing.decided)
-    line = f"{waiting:,} to decide, {counted(made, 'decision')} → {folder}"
-    return Written("\n".join((line, *files)), {"open": waiting, "decisions": made, "files": files})
+        waiting, made = outgoing_of(project, collection, form, round, with_images=with_images)
+    files = [str(folder / name) for name in write_files(waiting, made, form, folder, overwrite=overwrite)]
+    line = f"{len(waiting):,} to decide, {counted(len(made), 'decision')} → {folder}"
+    return Written("\n".join((line, *files)), {"open": len(waiting), "decisions": len(made), "files": files})
 
 
 def import_review(file: AnyPath, /, *, on: AnyPath, tool: str | None = None, reviewer: Reviewers = ()) -> Written:
@@ -78,9 +77,7 @@ def import_review(file: AnyPath, /, *, on: AnyPath, tool: str | None = None, rev
         {'decisions': 40, 'new': 40}
 
     """
-    from eyetest.recipes.reviews import find_review, reviewed_collection
-    from eyetest.studio.exchange.assignments import read_review
-    from eyetest.studio.exchange.files import check_tool
+    from eyetest.studio.exchange import check_tool, read_review
 
     words: list[str] = [] if isinstance(reviewer, Mapping) else several(reviewer)
     names = {str(user): name for user, name in reviewer.items() if name} if isinstance(reviewer, Mapping) else {}
@@ -90,7 +87,7 @@ def import_review(file: AnyPath, /, *, on: AnyPath, tool: str | None = None, rev
             raise InputError(f"{heading('reviewer')}: found {short(word)}, expected NAME or ID=NAME")
         names[user.strip()] = name.strip()
     form, path = None if tool is None else check_tool(tool), path_of(file, "file")
-    with find_review(path_of(on, "on")) as project:
-        read, added = read_review(project, reviewed_collection(project, observer().busy), path, form, names)
+    with reviews.find_review(path_of(on, "on")) as project:
+        read, added = read_review(project, reviews.reviewed_collection(project, observer().busy), path, form, names)
     facts = {"decisions": read, "new": added}
     return Written(f"{counted(read, 'decision')} in {path.name}, {added:,} of them new", facts)

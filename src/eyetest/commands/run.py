@@ -4,47 +4,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Group as Panel
-from cyclopts import Parameter
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from eyetest.commands.base import (
-    SHORT_M,
-    SHORT_N,
-    AnyPath,
-    Bench,
-    Models,
-    Overwrite,
-    Runs,
-    Words,
-    model_entries,
-    observer,
-    open_bench,
-    path_of,
-    several,
-)
+from eyetest.commands.base import model_entries, observer, open_bench, path_of, several
+from eyetest.commands.lazy import msgspec, pl
+from eyetest.commands.options import SHORT_M, SHORT_N, AnyPath, Bench, Models, Overwrite, Runs, Words, panel
 from eyetest.commands.results import Result, safe
 from eyetest.errors import InputError, heading, param
 from eyetest.wording import counted
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from eyetest.running import Estimate
-
-
-if TYPE_CHECKING:
     from eyetest.commands.asking import RunResult
     from eyetest.records import Condition
+    from eyetest.running import Estimate
 
     Conditions = str | Condition | Sequence[str | Condition]
 else:
     RunResult, Conditions = Any, list[str]
 
-_ASKING = Parameter(group=Panel("How questions are asked", sort_key=1))
-_ENDING = Parameter(group=Panel("When it stops, and where it runs", sort_key=2))
+_ASKING = panel("How questions are asked", 1)
+_ENDING = panel("When it stops, and where it runs", 2)
 
 
 def run(
@@ -125,7 +106,6 @@ def run(
 
     """
     from eyetest.commands import asking as job
-    from eyetest.commands.run import PlanResult
     from eyetest.prompts.conditions import read_conditions
     from eyetest.running import Asking, Cluster
     from eyetest.running.limits import limits_of
@@ -183,17 +163,13 @@ class PlanResult(Result):
     @property
     def frame(self) -> "pl.DataFrame":
         """One row for each stage and model."""
-        import polars as pl
-
         types = {"stage": pl.String, "model": pl.String, "calls": pl.Int64}
         rows = [(stage, *row) for stage, estimate in self.stages.items() for row in estimate.by_model.items()]
         return pl.DataFrame(rows, schema=types, orient="row")
 
     def as_json(self) -> Any:
         """Every number of every stage."""
-        import msgspec
-
-        plans = {stage: {"calls": one.calls} | msgspec.to_builtins(one) for stage, one in self.stages.items()}
+        plans = {stage: {"calls": plan.calls} | msgspec.to_builtins(plan) for stage, plan in self.stages.items()}
         return plans[""] if [*plans] == [""] else plans
 
     def __rich__(self) -> RenderableType:

@@ -6,19 +6,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Group as Panel
-from cyclopts import Parameter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from eyetest.commands.base import AnyPath, AnyRun, Bench, Words, observer, open_bench, open_run, path_of, split_words
+from eyetest.commands.base import observer, open_bench, open_run, path_of, split_words
+from eyetest.commands.lazy import pl, printed
+from eyetest.commands.options import AnyPath, AnyRun, Bench, Words, panel
 from eyetest.commands.results import Lines, Result, estimates, safe
 from eyetest.errors import InputError, heading, param
 from eyetest.wording import counted
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from eyetest.benchmarks import Benchmark
     from eyetest.runs import Run
     from eyetest.scoring import Reading, Scorer
@@ -28,9 +26,10 @@ _COUNTED = {"reading": ("refused", "ambiguous", "cut off", "unparsed"), "outcome
 _ALWAYS = ("model", "modality", "ask")
 _MOST_VALUES = 30  # an axis of more values, such as an order for each item, would make a list and no summary
 _SHOWN = 2_000  # so many characters are shown of each end of a text that is longer than two times that
-_COLOURS = {"chosen": "bold green", "refused": "yellow", "ambiguous": "yellow", "cut off": "red", "unparsed": "red"}
-_ONE = Parameter(group=Panel("Read one reply instead of a run", sort_key=2))
-_JUDGES = Parameter(group=Panel("Models that read", sort_key=1))
+COLOURS = dict.fromkeys(("chosen", "text"), "bold green") | dict.fromkeys(("refused", "ambiguous"), "yellow")
+COLOURS |= dict.fromkeys(("cut off", "unparsed"), "red")
+_ONE = panel("Read one reply instead of a run", 2)
+_JUDGES = panel("Models that read", 1)
 
 
 def score(
@@ -116,14 +115,7 @@ def score(
 
 @dataclass(frozen=True, repr=False)
 class ScoreResult(Result):
-    """Means and counts of scores by model and condition.
-
-    >>> scored = et.score("run")
-    >>> scored.scores["score"].max()
-    1.0
-    >>> scored.scores.filter(reading="unparsed").select("item", "model", "reply").height
-    0
-    """
+    """Means and counts of scores by model and condition."""
 
     run: "Run"
     benchmark: "Benchmark"
@@ -135,8 +127,6 @@ class ScoreResult(Result):
     @cached_property
     def scores(self) -> "pl.DataFrame":
         """One row an answer, with the rule that read it, its score and the ``reply``."""
-        import polars as pl
-
         from eyetest.records import Score, columns
         from eyetest.runs.stored import one_line_if_damaged, responses_frame
 
@@ -147,15 +137,11 @@ class ScoreResult(Result):
 
     @cached_property
     def _table(self) -> "pl.LazyFrame":
-        import polars as pl
-
         return pl.scan_parquet(self.path, glob=False)
 
     @cached_property
     def frame(self) -> "pl.DataFrame":
         """One row a model, condition and metric: mean, score of a whole corpus (captions), answers not read."""
-        import polars as pl
-
         from eyetest.records import Condition
         from eyetest.results.scores import answers_of
         from eyetest.scoring.scorer import corpus_table
@@ -172,8 +158,6 @@ class ScoreResult(Result):
 
     @cached_property
     def _left(self) -> dict[str, int]:
-        import polars as pl
-
         from eyetest.records import GIVEN
         from eyetest.results.scores import read_provenance
 
@@ -195,10 +179,8 @@ class ScoreResult(Result):
     @cached_property
     def notes(self) -> Sequence[str]:  # type: ignore[override]
         """Which answers have no score, or one that others gave."""
-        from eyetest.measures.printed import score_counts, scored_by_others
-
         left, name = self._left, self.benchmark.manifest.name
-        lines = list(scored_by_others(score_counts(self._table)))
+        lines = list(printed.scored_by_others(printed.score_counts(self._table)))
         about = {
             "left_out": f"answers are about items that {name} does not have, and have no score",
             "reworded": "answers are to a wording that people have changed since, and have no score",
@@ -225,8 +207,6 @@ class ReadingResult(Result):
     @property
     def frame(self) -> "pl.DataFrame":
         """One row a rule set: how the reply is read, the option it chooses, and the rule."""
-        import polars as pl
-
         schema = dict.fromkeys(("rules", "reading", "option", "rule", "why"), pl.String)
         rows = [(name, r.kind, self._option(r), r.rule, r.why) for name, r in self.readings.items()]
         return pl.DataFrame(rows, schema=schema, orient="row")
@@ -247,7 +227,7 @@ class ReadingResult(Result):
             chosen = f" {safe(option)}" if (option := self._option(reading)) else ""
             by = f"by {reading.rule}" if reading.rule else ""
             why = ", ".join(filter(None, (by, reading.why, "would guess at random" if reading.would_guess else "")))
-            parts = ((f"{name}: ", "dim"), (reading.kind, _COLOURS[reading.kind]), chosen)
+            parts = ((f"{name}: ", "dim"), (reading.kind, COLOURS[reading.kind]), chosen)
             lines.append(Text.assemble(*parts, (f"  ({why})" if why else "", "dim")))
         if len(lines) == 1 and (span := next(iter(self.readings.values())).span):
             lines.append(marked(self.text, span))

@@ -14,28 +14,15 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from eyetest.commands.base import (
-    READING,
-    SHORT_M,
-    SHORT_N,
-    AnyPath,
-    AnyRun,
-    Bench,
-    Overwrite,
-    Words,
-    open_bench,
-    path_of,
-    read_options,
-    several,
-    split_words,
-)
+from eyetest.commands.base import open_bench, path_of, read_options, several, split_words
+from eyetest.commands.lazy import cards, msgspec, pl
+from eyetest.commands.options import READING, SHORT_M, SHORT_N, AnyPath, AnyRun, Bench, Overwrite, Words
 from eyetest.commands.results import LONGEST_SHOWN, Result, safe, table, unwrapped
 from eyetest.errors import InputError, heading, nearest, param, short
+from eyetest.registry import load_entry_point
 from eyetest.wording import counted, listed
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from eyetest.benchmarks import Benchmark
     from eyetest.records import Item, ItemCounts
     from eyetest.runs import Run
@@ -130,10 +117,7 @@ def show(
         _refuse_others(given, "a review")
         return review_status(path)
     _refuse_others(given, "a benchmark" if item is None else "an item")
-    read = read_options(
-        format, several(map), path_of(images, "images") if images else None, gold_style, several(drop),
-        images_required=False,
-    )  # fmt: skip
+    read = read_options(format, map, images, gold_style, drop, images_required=False)
     benchmark = open_bench(what if isinstance(what, Benchmark) else path, read)
     if item is None:
         return BenchmarkResult(benchmark, limit)
@@ -187,8 +171,6 @@ class ShowResult(Result):
     @cached_property
     def frame(self) -> "pl.DataFrame":
         """One row each."""
-        import polars as pl
-
         if not self.columns:
             return super().frame
         return pl.DataFrame(self.rows, schema=list(self.columns), orient="row", infer_schema_length=None)
@@ -207,11 +189,7 @@ class ShowResult(Result):
 
 @dataclass(frozen=True, repr=False)
 class BenchmarkResult(Result):
-    """What a benchmark holds: its manifest, tags and items.
-
-    >>> et.show("world/benchmark").frame.columns
-    ['id', 'images', 'options', 'gold', 'question']
-    """
+    """What a benchmark holds: its manifest, tags and items."""
 
     benchmark: "Benchmark"
     limit: int | None = None
@@ -219,8 +197,6 @@ class BenchmarkResult(Result):
     @cached_property
     def frame(self) -> "pl.DataFrame":
         """One row an item."""
-        import polars as pl
-
         from eyetest.benchmarks.folder import item_frame
 
         options = pl.col("options").list.len().cast(pl.Int64)
@@ -268,15 +244,13 @@ def _beginning(text: str, most: int) -> str:
 
 def _item(benchmark: "Benchmark", item: "Item", word: str | None, *, prefill: bool) -> ShowResult:
     """An item, or what a model is sent of it under a condition."""
-    import msgspec
-
-    from eyetest.commands.item_text import ItemText, as_text, sent
+    from eyetest.commands.item_text import as_text, item_panel, sent
     from eyetest.prompts import CannotApply, build
     from eyetest.prompts.conditions import read_conditions
 
     if word is None and not prefill:
         fields = [(name, as_text(value)) for name, value in msgspec.to_builtins(item).items()]
-        return ShowResult("item", ("field", "value"), fields, item, ItemText(benchmark, item), item, "")
+        return ShowResult("item", ("field", "value"), fields, item, item_panel(benchmark, item), item, "")
     (condition, *others), _ = read_conditions(word or ())
     if others:
         raise InputError(f"{heading('condition')}: {short(word)} names {len(others) + 1} conditions; choose one")
@@ -284,21 +258,17 @@ def _item(benchmark: "Benchmark", item: "Item", word: str | None, *, prefill: bo
         prompt = build(item, condition, prefill=prefill)
     except CannotApply as refusal:
         raise InputError(f"item {short(item.id)} cannot be asked this way: {refusal.reason}") from None
-    rows = [(one.role, "".join(getattr(part, "text", "[image]") for part in one.parts)) for one in prompt.messages]
+    rows = [
+        (message.role, "".join(getattr(part, "text", "[image]") for part in message.parts))
+        for message in prompt.messages
+    ]
     return ShowResult("prompt", ("role", "text"), rows, prompt, Group(sent(item, condition, prompt)))
 
 
 class StatusResult(Result):
-    """Progress of a run, by model and condition; ``failures`` are the reasons why calls failed, and how many.
-
-    >>> run = et.show("run")
-    >>> run.frame.columns[:5]
-    ['model', 'modality', 'ask', 'order', 'planned']
-    """
+    """Progress of a run, by model and condition; ``failures`` are the reasons why calls failed, and how many."""
 
     def __init__(self, run: "Run") -> None:
-        import polars as pl
-
         from eyetest.commands.score import telling_axes
         from eyetest.measures.results import as_written
         from eyetest.records import Condition
@@ -331,9 +301,10 @@ class StatusResult(Result):
         items = (about.items if about else 0) or counts["item"]
         written = [pl.Series(axis, map(as_written, rows[axis]), pl.String) for axis in axes]
         numbers = rows.select(pl.col(_COUNTS).cast(pl.Int64)).with_columns(missing=items - pl.col("missing"))
-        self._frame = numbers.select(*written, *_COUNTS)
+        self.frame = numbers.select(*written, *_COUNTS)  # one row a model and condition; missing items have no answer
         groups = [
-            {key: one for key, one in row.items() if one or key not in _OUTCOMES} for row in self._frame.to_dicts()
+            {key: value for key, value in row.items() if value or key not in _OUTCOMES}
+            for row in self.frame.to_dicts()
         ]
         self.state: dict[str, Any] = {
             "run": str(run.path),
@@ -355,11 +326,6 @@ class StatusResult(Result):
         self.notes = list(_run_notes(self.state))
 
     @property
-    def frame(self) -> "pl.DataFrame":
-        """One row a model and condition: calls by outcome; ``missing`` items have no answer."""
-        return self._frame
-
-    @property
     def left(self) -> int:
         """Planned calls that have no answer yet."""
         return int(self.frame["open"].sum())
@@ -373,17 +339,16 @@ class StatusResult(Result):
         going = f"being written by process {writer}" if writer else "no process is writing to it"
         counts = [name for name in _COUNTS if name in _COUNTS[:2] or self.frame[name].sum()]
         rows = [
-            [f"{one:,}" if isinstance(one, int) else one for one in row] for row in self.frame[axes + counts].rows()
+            [f"{cell:,}" if isinstance(cell, int) else cell for cell in row]
+            for row in self.frame[axes + counts].rows()
         ]
         title = Text.assemble((safe(self.state["benchmark"] or "answers"), "bold"), f" · {going}")
         failures = [Text.assemble((f"{n:,} × ", "red"), safe(why)) for why, n in self.failures.head(_REASONS).rows()]
         return Group(title, table(axes, counts, rows), *failures)
 
     def _repr_html_(self) -> str:
-        from eyetest.commands.cards import card, words_of
-
         failed = [f"{calls:,} × {reason}" for reason, calls in self.failures.rows()]
-        return card(self.title, words_of(self.frame), [*failed, *self.notes, self.state["run"]])
+        return cards.card(self.title, cards.words_of(self.frame), [*failed, *self.notes, self.state["run"]])
 
 
 def _run_notes(state: Mapping[str, Any]) -> Iterator[str]:
@@ -402,8 +367,6 @@ def _run_notes(state: Mapping[str, Any]) -> Iterator[str]:
 
 def _answers(run: "Run", item: str, model: Words, where: Words, limit: int | None) -> ShowResult:
     """An item of a run, and every answer to it with how it was scored."""
-    import msgspec
-
     from eyetest.commands.item_text import answers_text
     from eyetest.records import Asked
     from eyetest.results.cases import item_cases, planned_calls
@@ -434,8 +397,6 @@ def _answers(run: "Run", item: str, model: Words, where: Words, limit: int | Non
 
 def _only(calls: "pl.DataFrame", model: Words, where: Words) -> "pl.DataFrame":
     """The calls of some models, and those under some conditions."""
-    import polars as pl
-
     from eyetest.measures.results import as_written, read_where
 
     wanted: dict[str, list[str]] = {"model": split_words(model)} if model else {}
@@ -466,7 +427,9 @@ def _named(path: Path, given: Mapping[str, object], *, overwrite: bool) -> ShowR
             from eyetest.models.specs import read_models
 
             _refuse_others(given, "a list of models")
-            models = [(name, one.written_down().spec, one.key_env or "") for name, one in read_models(path).items()]
+            models = [
+                (name, entry.written_down().spec, entry.key_env or "") for name, entry in read_models(path).items()
+            ]
             return ShowResult("models", ("name", "spec", "key variable"), models)
     elif name not in recipe_names():
         known = nearest(name, [*_LISTS, *recipe_names()])
@@ -477,14 +440,12 @@ def _named(path: Path, given: Mapping[str, object], *, overwrite: bool) -> ShowR
 
 def _list(name: str) -> ShowResult:
     if name == "measures":
-        from eyetest.measures import MEASURES
-
-        return ShowResult(name, ("name", "about"), [(one, MEASURES[one].summary) for one in MEASURES])
+        return ShowResult(name, ("name", "about"), sorted(summaries("measure", "measure")))
     if name == "recipes":
         from eyetest.recipes.listing import list_recipes
 
-        rows = [("recipe", *one) for one in list_recipes()]
-        rows += [("filter", one, about, "") for one, about in sorted({*_filters()})]
+        rows = [("recipe", *recipe) for recipe in list_recipes()]
+        rows += [("filter", name, about, "") for name, about in sorted({*summaries("filter", "Filter")})]
         return ShowResult(name, ("kind", "name", "about", "tags"), rows)
     from eyetest.prompts.conditions import condition_names
 
@@ -495,37 +456,34 @@ def _list(name: str) -> ShowResult:
     return ShowResult(name, ("name", "sets"), list(sets.items()))
 
 
-def _filters() -> Iterator[tuple[str, str]]:
-    """Name and summary of each filter, read from the sources so that nothing slow is imported."""
-    for path in (Path(__file__).parent.parent / "filters").glob("*.py"):
-        kinds = [node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.ClassDef)]
-        for lines in ([line for line in kind.body if isinstance(line, ast.Assign)] for kind in kinds):
-            values = {line.targets[0].id: line.value for line in lines if isinstance(line.targets[0], ast.Name)}
-            if "summary" in values:
-                yield ast.literal_eval(values["name"]), ast.literal_eval(values["summary"])
-    if entry_points(group="eyetest.filter"):
-        from eyetest.filters import FILTERS
-
-        yield from ((name, FILTERS[name].summary) for name in FILTERS)
+def summaries(kind: str, maker: str) -> Iterator[tuple[str, str]]:
+    """Name and summary of each plug-in of a kind, read from the sources so that nothing slow is imported."""
+    for path in (Path(__file__).parent.parent / f"{kind}s").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == maker:
+                yield ast.literal_eval(node.args[0]), ast.literal_eval(node.args[1])
+    for point in entry_points(group=f"eyetest.{kind}"):
+        found = load_entry_point(point)
+        for plugin in found if isinstance(found, tuple) else (found,):
+            yield plugin.name, plugin.summary
 
 
 def _recipe(name: str, to: Path | None, *, overwrite: bool) -> ShowResult:
     from markupsafe import Markup
 
-    from eyetest.recipes.listing import recipe_text, told_tags
+    from eyetest.recipes.listing import describe_tags, recipe_text
     from eyetest.recipes.loading import load_recipe
-    from eyetest.store import refuse_to_lose, replacing_file
+    from eyetest.store import refuse_to_lose, write_file
 
     recipe, text = load_recipe(name), recipe_text(name)
     stages = " → ".join(stage.title for stage in recipe.stages)
-    panels = ", ".join(f"{panel} of {one.size}" for panel, one in recipe.panels.items()) or "none"
+    panels = ", ".join(f"{panel} of {seats.size}" for panel, seats in recipe.panels.items()) or "none"
     notes = [f"{counted(len(recipe.stages), 'stage')} ({stages}); panels: {panels}"]
-    if tags := told_tags(recipe):
+    if tags := describe_tags(recipe):
         notes.append(f"needs the tags {tags}; refine {param('map_tags', 'TAG=TAG')} names your own")
     if to is not None:
         refuse_to_lose(to, overwrite=overwrite, ours=None)
-        with replacing_file(to, overwrite=overwrite) as file:
-            file.write_text(text, encoding="utf-8")
+        write_file(to, text, overwrite=overwrite)
     line = safe(text, None).rstrip("\n") if to is None else f"recipe {name} → {to}"
     html = Markup("<pre>{}</pre>").format(text[:LONGEST_SHOWN])
     return ShowResult("recipe", shown=recipe, text=unwrapped(line), html=html, notes=notes)

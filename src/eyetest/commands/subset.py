@@ -4,18 +4,16 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from cyclopts import Group, Parameter
-
-from eyetest.commands.base import AnyPath, AnyRun, Bench, Overwrite, Runs, Words, open_bench, path_of, several
+from eyetest.commands.base import open_bench, path_of, several
 from eyetest.commands.gathering import gather
+from eyetest.commands.lazy import layout, pl
 from eyetest.commands.measure import MeasureResult
+from eyetest.commands.options import AnyPath, AnyRun, Bench, Overwrite, Runs, Words, panel
 from eyetest.commands.results import NewBenchmark
 from eyetest.errors import InputError, heading, param
 from eyetest.wording import counted
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from eyetest.benchmarks import Benchmark
     from eyetest.measures.stats.intervals import Floats
     from eyetest.records import Item
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 else:
     Part = Bench
 
-_DRAWN = Parameter(group=Group("A small subset from answers", sort_key=1))
+_DRAWN = panel("A small subset from answers", 1)
 
 
 def subset(
@@ -80,11 +78,9 @@ def subset(
 
     """
     from eyetest.benchmarks import Benchmark
-    from eyetest.curate.estimating import write_curves
     from eyetest.curate.selection import candidate, only_with, unseen, write_part
-    from eyetest.curate.small import draw_small
+    from eyetest.curate.subsets import draw_small, write_curves
     from eyetest.models.specs import read_models
-    from eyetest.records.recipe import BENCHMARK
 
     runs, new, words = several(answers), several(estimate), several(only)
     if not (words or runs or new) and unseen_by is None and option_count is None:
@@ -124,16 +120,15 @@ def subset(
         steps.append(f"{option_count} options each, seed {seed}")
         whole = _with_options(whole, len(kept), option_count, seed, notes)
         name = f"{benchmark.manifest.name}-{option_count}-options"
-    write_part(benchmark, whole, folder / BENCHMARK, (name, "; ".join(steps)), overwrite=overwrite)
+    write_part(benchmark, whole, folder / layout.BENCHMARK, (name, "; ".join(steps)), overwrite=overwrite)
     if curves is not None:
         write_curves(folder, curves)
         notes += coverage
-    return SubsetResult(folder, Benchmark(folder / BENCHMARK), len(benchmark), tuple(notes))
+    return SubsetResult(folder, Benchmark(folder / layout.BENCHMARK), len(benchmark), tuple(notes))
 
 
 def _estimate(part: Part, runs: Sequence[AnyRun]) -> MeasureResult:
-    from eyetest.curate.estimating import CURVES, read_curves
-    from eyetest.curate.small import estimate_scores
+    from eyetest.curate.subsets import CURVES, estimate_scores, read_curves
     from eyetest.measures import Settings
 
     folder = path_of(getattr(part, "path", part), "bench")
@@ -161,7 +156,7 @@ def answered_by_others(
     answers: Sequence[AnyRun], items: Sequence[str], modality: str, asked: Collection[str], fewest: int
 ) -> "tuple[Floats, list[str], list[str]]":
     """Scores of items × recorded models without those that are asked now; refused where there are too few."""
-    from eyetest.curate.small import answered
+    from eyetest.curate.subsets import answered
 
     table, names, models = answered(gather(answers), items, modality)
     others = [column for column, model in enumerate(models) if model not in asked]

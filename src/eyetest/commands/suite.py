@@ -5,27 +5,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Group as Panel
-from cyclopts import Parameter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from eyetest.commands.base import AnyPath, Words, observer, path_of, several
+from eyetest.commands.base import observer, path_of, several
+from eyetest.commands.lazy import pl, printed
+from eyetest.commands.options import AnyPath, Words, panel
 from eyetest.commands.results import Result, estimates
+from eyetest.errors import param
 from eyetest.wording import counted, typed
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from eyetest.measures import Results
     from eyetest.records.recipe import Suite
-    from eyetest.reports.material import Material
+    from eyetest.reports.report import Material
 
     AnySuite = Suite | Mapping[str, Any] | str | Path
 else:
     AnySuite = Path
 
-_ASKING = Parameter(group=Panel("Asking", sort_key=1))
+_ASKING = panel("Asking", 1)
 _BOUNDS = ("_low", "_high")
 _SHOWN = {"accuracy-by-dimension": "accuracy", "instability-by-dimension": "instability"}
 
@@ -71,7 +70,6 @@ def suite(
     from eyetest.commands import suites as job
     from eyetest.commands.asking import exit_code_of, notes_on
     from eyetest.commands.run import PlanResult
-    from eyetest.errors import param
     from eyetest.running.limits import INTERRUPTED, limits_of
 
     folder, limits = path_of(to, "to"), limits_of(concurrency, budget)
@@ -114,15 +112,11 @@ class SuiteResult(Result):
     @property
     def frame(self) -> "pl.DataFrame":
         """Accuracy by dimension."""
-        import polars as pl
-
         return self.tables.get(next(iter(_SHOWN)), pl.DataFrame())
 
     def as_json(self) -> Any:
         """Every table."""
-        from eyetest.measures.printed import plain
-
-        tables = {name: plain(table).to_dicts() for name, table in self.tables.items()}
+        tables = {name: printed.plain(table).to_dicts() for name, table in self.tables.items()}
         return {"tables": tables, "notes": list(self.notes)}
 
     def __rich__(self) -> RenderableType:

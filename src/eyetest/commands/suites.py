@@ -25,10 +25,9 @@ from eyetest.measures.results import PROTOCOL, TAG
 from eyetest.prompts.conditions import read_conditions
 from eyetest.records import Condition, ModelEntry
 from eyetest.records.recipe import BENCHMARK, REPORT, SUITE_TAGS, Suite, SuiteBenchmark, spelled_out
-from eyetest.reports.material import Material
-from eyetest.reports.report import tell
+from eyetest.reports.report import Material, tell
 from eyetest.reports.report_page import ReportDetails, report_settings, run_steps, write_report_page
-from eyetest.reports.suite_tables import suite_tables, write_suite_tables
+from eyetest.reports.sections import suite_tables, write_suite_tables
 from eyetest.results.gather import SuitePart, keep_items, own_scores, parted, united
 from eyetest.results.scores import answers_of, benchmark_of
 from eyetest.running import Asking, Budget, Limits, Progress, Session

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eyetest.curate.estimating import Estimator
+from eyetest.curate.subsets import Estimator
 from eyetest.measures.stats.intervals import Floats, column_means, one_thread
 from eyetest.measures.stats.item_analysis import SCALE, fit, probabilities
 from eyetest.measures.stats.sequential import LEAST_CHANCE, Draw, SequentialMean
 from eyetest.records import Item
+from eyetest.running.execution import Hits
 from eyetest.running.planning import Plan
-from eyetest.running.race import Hits
 from eyetest.wording import counted
 
 _COARSE = slice(None, None, 8)  # abilities of `SCALE` that are enough to predict answers by
@@ -150,7 +150,7 @@ class Placing:
         return is_known or self._placed.observed == self.items_in_all
 
     @property
-    def told(self) -> str:
+    def finding(self) -> str:
         """Between which ranks the model lies, and how many items that took."""
         of_all = f"{self.known:,} of {counted(self.items_in_all, 'item')}"
         now, others = self.standing, len(self.models)
@@ -158,11 +158,11 @@ class Placing:
             return f"the rank of {self._model} is not known yet: {of_all} have a score"
         score = f"a score between {100 * now.low:.1f} and {100 * now.high:.1f}"
         rank = f"{now.best:,}" if now.best == now.worst else f"{now.best:,} to {now.worst:,}"
-        told = f"{self._model} has rank {rank} of {others + 1:,}: {score}, from {of_all}"
+        finding = f"{self._model} has rank {rank} of {others + 1:,}: {score}, from {of_all}"
         if now.worst == 1 or now.best == others + 1:
-            word = "best" if now.worst == 1 else "worst"
-            told += f"; it lies beyond the recorded models: {'better' if now.worst == 1 else 'worse'} than the {word}"
-        return told
+            end = "better than the best" if now.worst == 1 else "worse than the worst"
+            finding += f"; it lies beyond the recorded models: {end}"
+        return finding
 
     @property
     def notes(self) -> tuple[str, ...]:

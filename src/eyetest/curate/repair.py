@@ -12,9 +12,9 @@ import numpy as np
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.curate.selection import draw
 from eyetest.errors import InputError, heading
-from eyetest.probes.duplicates import comparable, item_key
+from eyetest.probes.duplicates import item_key
 from eyetest.probes.option_order import can_reorder, empty_options, lost_options, repeated_options
-from eyetest.probes.subject import Subject, by_option_count
+from eyetest.probes.subject import Subject, by_option_count, has_its_images
 from eyetest.records import MAX_CHOICES, Item, Lineage, letter
 
 
@@ -32,8 +32,8 @@ def repair_benchmark(
     """Write a repaired copy; ``rebalance`` names the numbers of options for which golds are spread anew."""
     repairs: list[Repair] = []
     kept = _without_repeats(list(benchmark), repairs)
-    mended = [_without_bad_options(item, repairs) for item in kept]
-    final = _spread_golds(mended, set(rebalance), Subject(benchmark, seed=seed).rng("repair"), repairs)
+    cleaned = [_without_bad_options(item, repairs) for item in kept]
+    final = _spread_golds(cleaned, set(rebalance), Subject(benchmark, seed=seed).rng("repair"), repairs)
     changed: dict[str, list[Repair]] = {}
     for repair in repairs:
         changed.setdefault(repair.item, []).append(repair)
@@ -53,7 +53,7 @@ def repair_benchmark(
 
 
 def _without_repeats(items: Sequence[Item], repairs: list[Repair]) -> list[Item]:
-    known = {item.id for item in comparable(items)}
+    known = {item.id for item in items if has_its_images(item)}
     first: dict[tuple[object, ...], str] = {}
     kept = []
     for item in items:

@@ -4,7 +4,7 @@ exact (fractions); ties go by rank, then by name.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
 from hashlib import blake2b
@@ -28,16 +28,16 @@ def largest_remainder(
     weights: Mapping[str, int], total: int, capacity: Mapping[str, int] | None = None, rank: Rank | None = None
 ) -> dict[str, int]:
     """Split ``total`` in proportion to ``weights``; what a pool cannot hold goes to the others."""
-    room = {name: min(total, capacity[name]) if capacity is not None else total for name in weights}
+    limit = {name: min(total, capacity[name]) if capacity is not None else total for name in weights}
     taken = dict.fromkeys(weights, 0)
-    rest = sorted((name for name in weights if weights[name]), key=lambda name: Fraction(room[name], weights[name]))
-    left, weight = min(total, sum(room[name] for name in rest)), sum(weights.values())
+    rest = sorted((name for name in weights if weights[name]), key=lambda name: Fraction(limit[name], weights[name]))
+    left, weight = min(total, sum(limit[name] for name in rest)), sum(weights.values())
     full = 0
     for name in rest:
-        if left * weights[name] < room[name] * weight:
+        if left * weights[name] < limit[name] * weight:
             break
-        taken[name] = room[name]
-        left, weight, full = left - room[name], weight - weights[name], full + 1
+        taken[name] = limit[name]
+        left, weight, full = left - limit[name], weight - weights[name], full + 1
     remainder = {}
     for name in rest[full:]:
         taken[name], remainder[name] = divmod(left * weights[name], weight)
@@ -108,16 +108,6 @@ class Candidate(msgspec.Struct, frozen=True):
     tags: Mapping[str, str]
 
 
-class Quota(NamedTuple):
-    """Wanted and taken items of a value of ``per``; ``cells``: items there and taken by other tags."""
-
-    value: str
-    asked: int
-    available: int
-    taken: int
-    cells: Mapping[Values, tuple[int, int]]
-
-
 class Unmet(NamedTuple):
     """A quota for which there were too few items."""
 
@@ -129,25 +119,18 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     """The items taken, in the order of the pool, and the reasons for their numbers."""
 
     ids: tuple[str, ...]
-    quotas: tuple[Quota, ...]
     unmet: tuple[Unmet, ...]
-    untagged: dict[str, int]  # how many items lack a tag that was looked at. They count as having the value ""
-    seed: int
+    untagged: dict[str, int]  # how many items lack a tag that is used. They count as having the value ""
 
 
 class CannotMeet(InputError):  # noqa: N818 (says what is missing; nothing went wrong)
     """The pool is too small for a quota."""
 
-    def __init__(self, message: str, unmet: Iterable[Unmet]) -> None:
-        super().__init__(message)
-        self.unmet = tuple(unmet)
 
-
-def candidate(item: Item, more: Mapping[str, str] | None = None) -> Candidate:
-    """An item by its single-valued tags, and by ``more`` that was found since, such as its difficulty."""
+def candidate(item: Item) -> Candidate:
+    """An item by its single-valued tags."""
     words = {tag: tag_word(value) for tag, value in item.tags.items()}
-    own = {tag: word for tag, word in words.items() if word is not None}
-    return Candidate(item.id, own | dict(more or {}))
+    return Candidate(item.id, {tag: word for tag, word in words.items() if word is not None})
 
 
 def select(
@@ -155,9 +138,8 @@ def select(
 ) -> Chosen:
     """Choose, or raise `CannotMeet`. With ``worth`` (by item) the best of each cell are taken."""
     if selection.fraction is not None:
-        selection = msgspec.structs.replace(
-            selection, fraction=None, total=max(1, round(selection.fraction * len(items)))
-        )
+        total = max(1, round(selection.fraction * len(items)))
+        selection = msgspec.structs.replace(selection, fraction=None, total=total)
     for name, times in Counter(item.id for item in items).most_common(1):
         if times > 1:
             raise InputError(f"item {short(name)} is in the pool {times} times")
@@ -169,31 +151,26 @@ def select(
     unmet = list(_unmet(pools, asked, selection, known=items))
     if unmet and selection.short == "refuse":
         others = f"; and {len(unmet) - 1} more" if len(unmet) > 1 else ""
-        raise CannotMeet(f"{unmet[0][1]}{others}", (short_of for short_of, _ in unmet))
+        raise CannotMeet(f"{unmet[0][1]}{others}")
     nesting = Nesting([even] * len(selection.balance) + [proportional] * len(selection.proportional), seed)
     taken: set[str] = set()
-    quotas = []
     for value, pool in pools.items():
-        count = min(asked[value], len(pool))
         cells: dict[Values, list[str]] = {}
         for item in pool:
             path = tuple(item.tags.get(tag, "") for tag in (*selection.balance, *selection.proportional))
             cells.setdefault(path, []).append(item.id)
-        cells = dict(sorted(cells.items()))
-        sizes = nesting.split({path: len(ids) for path, ids in cells.items()}, count, inside=(value,))
+        counts = {path: len(ids) for path, ids in cells.items()}
+        sizes = nesting.split(counts, min(asked[value], len(pool)), inside=(value,))
         for path, ids in cells.items():
             best_first = sorted(ids, key=lambda name: (-(worth or {}).get(name, 0.0), draw(seed, name), name))
             taken.update(best_first[: sizes[path]])
-        made_of = {path: (len(ids), sizes[path]) for path, ids in cells.items() if path}
-        quotas.append(Quota(value, asked[value], len(pool), count, made_of))
-    tags, pooled = selection.tags, [item for pool in pools.values() for item in pool]
-    lacking = Counter(tag for item in pooled for tag in tags if not item.tags.get(tag))
+    lacking = Counter(
+        tag for pool in pools.values() for item in pool for tag in selection.tags if not item.tags.get(tag)
+    )
     return Chosen(
         ids=tuple(item.id for item in items if item.id in taken),
-        quotas=tuple(quotas),
         unmet=tuple(short_of for short_of, _ in unmet),
         untagged={tag: lacking[tag] for tag in selection.tags if lacking[tag]},
-        seed=seed,
     )
 
 
@@ -251,48 +228,33 @@ def _quoted(value: str) -> str:
     return f'"{text if len(text) <= 60 else text[:59] + "…"}"'
 
 
-def user_oriented(items: Sequence[Candidate], wanted: Mapping[str, Collection[str]]) -> tuple[str, ...]:
-    """The items that have, for each of these tags, one of these values: ``{"dimension": ["CG"], "task": […]}``."""
-    check_tags(items, wanted)
-    for tag, values in wanted.items():
-        known = set(by_value(items, tag)) - {""}
-        for value in values:
-            if value not in known:
-                alike = [name for name in sorted(known) if plain_name(name) == plain_name(value)]
-                near = f'did you mean "{alike[0]}"?' if alike else nearest(value, known)
-                raise InputError(f"no item has the {tag} {short(value)}; {near}")
-    kept = tuple(item.id for item in items if all(item.tags.get(tag, "") in wanted[tag] for tag in wanted))
-    if not kept:
-        asked = " and ".join(f"{tag} {' or '.join(map(short, values)) or 'none'}" for tag, values in wanted.items())
-        raise InputError(f"no item has {asked or 'anything'}")
-    return kept
-
-
 def only_with(items: Sequence[Candidate], words: Sequence[str]) -> list[Candidate]:
-    """The items that have the values of tags that ``TAG=A,B`` names."""
+    """The items that have, for each tag that ``TAG=A,B`` names, one of the values."""
     wanted: dict[str, list[str]] = {}
     for word in words:
         tag, equals, values = word.partition("=")
         if not equals or not values:
             raise InputError(f"{heading('only')}: found {short(word)}, expected TAG=VALUE,VALUE")
         wanted.setdefault(tag, []).extend(value.strip() for value in values.split(","))
-    kept = set(user_oriented(items, wanted))
-    return [item for item in items if item.id in kept]
+    check_tags(items, wanted)
+    for tag, names in wanted.items():
+        known = set(by_value(items, tag)) - {""}
+        for value in names:
+            if value not in known:
+                alike = [name for name in sorted(known) if plain_name(name) == plain_name(value)]
+                near = f'did you mean "{alike[0]}"?' if alike else nearest(value, known)
+                raise InputError(f"no item has the {tag} {short(value)}; {near}")
+    kept = [item for item in items if all(item.tags.get(tag, "") in wanted[tag] for tag in wanted)]
+    if not kept:
+        asked = " and ".join(f"{tag} {' or '.join(map(short, names))}" for tag, names in wanted.items())
+        raise InputError(f"no item has {asked or 'anything'}")
+    return kept
 
 
 def unseen(
     items: Sequence[Candidate], entries: Mapping[str, ModelEntry], tag: str
 ) -> tuple[list[Candidate], list[str]]:
-    """The items whose dataset no model was trained on, and notes on what that rests on."""
-    ids, notes = model_oriented(items, entries, tag)
-    kept = set(ids)
-    return [item for item in items if item.id in kept], notes
-
-
-def model_oriented(
-    items: Sequence[Candidate], entries: Mapping[str, ModelEntry], tag: str = "source"
-) -> tuple[tuple[str, ...], list[str]]:
-    """The items whose dataset, named by ``tag``, none of these models was trained on; and the basis of that."""
+    """The items whose dataset, named by ``tag``, none of these models was trained on; and notes on the basis."""
     check_tags(items, [tag])
     pools = by_value(items, tag)
     untagged = len(pools.pop("", ()))
@@ -315,7 +277,7 @@ def model_oriented(
         notes.append(f"{listed(undeclared)}: nothing is known of what they were trained on (trained_on:)")
     if untagged:
         notes.append(f"{counted(untagged, 'item')} without the tag {tag} kept")
-    return tuple(item.id for item in items if item.tags.get(tag, "") not in gone), notes
+    return [item for item in items if item.tags.get(tag, "") not in gone], notes
 
 
 def plain_name(name: str) -> str:

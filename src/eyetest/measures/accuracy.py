@@ -1,17 +1,28 @@
-"""Accuracy: mean scores, groups that count only as a whole, and yes/no questions (POPE)."""
+"""Accuracy: mean scores, yes/no questions (POPE), scores beside guessing, and of people who guess."""
 
 from collections.abc import Sequence
+from math import floor
 from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from eyetest.errors import param
-from eyetest.measures.means import mean_table, uneven_items
 from eyetest.measures.results import Measured, NotMeasurable, Results, Settings, measure, split, table_of
-from eyetest.measures.stats.intervals import Bools, IntervalEstimate, mean, resampled
+from eyetest.measures.stats.chance import guessing as expected_guesses
+from eyetest.measures.stats.intervals import (
+    NOTHING,
+    Bools,
+    IntervalEstimate,
+    mean,
+    percentiles,
+    resampled,
+    resampled_means,
+)
 from eyetest.measures.stats.paired import is_verdict
+from eyetest.measures.tables import mean_table, uneven_items
+from eyetest.records import letter
 from eyetest.wording import counted
 
 _FEW_CLUSTERS = 20
@@ -41,38 +52,13 @@ def accuracy(results: Results, settings: Settings) -> Measured:
     return Measured(table.drop(spared), _notes(table, [k for k in keys if k != "model"]))
 
 
-@measure("group-accuracy", "share of groups (pairs, rotations) in which every answer is right", unread="accuracy")
-def group_accuracy(results: Results, settings: Settings) -> Measured:
-    """One row a series and tag value. A wrong answer settles a group; else all of its items need a score."""
-    if not results.items.get_column("group").is_not_null().any():
-        raise NotMeasurable("group-accuracy: no item says what group it belongs to")
-    tags = results.by_tags(settings.by)
-    keys, score = results.keys(settings.by), pl.col("score")
-    about = ["benchmark", "group", *tags]
-    members = results.every_item("group", *tags).drop_nulls("group").group_by(about).len("members")
-    complete = (score.null_count() == 0) & (pl.col("item").n_unique() == pl.col("members").first())
-    whole = (
-        results.with_items("cluster", "group", *tags)
-        .join(members.lazy(), on=about, how="inner", nulls_equal=True)
-        .group_by(*dict.fromkeys((*keys, "benchmark")), "group")
-        .agg(
-            pl.col("cluster").min(),
-            pl.when((score.min() < 1) | complete).then((score.min() == 1).cast(pl.Float64)).alias("accuracy"),
-        )
-    )
-    return Measured(_with_missing(mean_table(whole, keys, ["accuracy"], settings.level), members, keys))
-
-
 def _with_missing(table: pl.DataFrame, every: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """Add beside ``n`` the number of missing items: of the benchmark, or of its part with a tag's value."""
     around = [key for key in keys if key in every.columns]
-    there = every.group_by(around).len("there") if around else every.select(pl.len().alias("there"))
-    as_there = [pl.col(key).cast(table.schema[key]) for key in around]
-    joined = (
-        table.join(there.with_columns(as_there), on=around, how="left", nulls_equal=True, maintain_order="left")
-        if around
-        else table.join(there, how="cross")
-    )
+    if not around:
+        return table.with_columns((len(every) - pl.col("n")).alias("missing"))
+    there = every.group_by(around).len("there").cast({key: table.schema[key] for key in around})
+    joined = table.join(there, on=around, how="left", nulls_equal=True, maintain_order="left")
     return joined.with_columns((pl.col("there").cast(pl.Int64) - pl.col("n")).alias("missing")).drop("there")
 
 
@@ -96,18 +82,18 @@ def yes_no(results: Results, settings: Settings) -> Measured:
     """
     keys = results.keys(settings.by)
     rows = []
-    for key, asked in split(_said(results, settings, keys), keys):
+    for key, asked in split(_yes_answers(results, settings, keys), keys):
         part = asked.drop_nulls("score")
         if part.is_empty():
             continue
-        gold, said = (part.get_column(name).to_numpy().astype(bool) for name in ("yes", "said_yes"))
+        gold, yes = (part.get_column(name).to_numpy().astype(bool) for name in ("yes", "answered_yes"))
         right, clusters = part.get_column("right").to_numpy().astype(bool), part.get_column("cluster").to_numpy()
         estimates = (
             mean(right, clusters, settings.level),
-            mean(gold[said], clusters[said], settings.level),
-            mean(said[gold], clusters[gold], settings.level),
-            f1(gold, said, clusters, settings),
-            mean(said, clusters, settings.level),
+            mean(gold[yes], clusters[yes], settings.level),
+            mean(yes[gold], clusters[gold], settings.level),
+            f1(gold, yes, clusters, settings),
+            mean(yes, clusters, settings.level),
         )
         row: dict[str, Any] = dict(key)
         for name, estimate in zip(_RATES, estimates, strict=True):
@@ -127,7 +113,7 @@ def yes_no(results: Results, settings: Settings) -> Measured:
     return Measured(table_of(rows), tuple(notes))
 
 
-def _said(results: Results, settings: Settings, keys: list[str]) -> pl.DataFrame:
+def _yes_answers(results: Results, settings: Settings, keys: list[str]) -> pl.DataFrame:
     """A row per answer to such an item: whether yes is right, whether it was answered, whether that is right."""
     right = pl.col("score") >= 1
     other = pl.col("says") == pl.when("yes").then(pl.lit("no")).otherwise(pl.lit("yes"))
@@ -138,17 +124,109 @@ def _said(results: Results, settings: Settings, keys: list[str]) -> pl.DataFrame
         .filter(pl.col("yes").is_not_null())
         .join(results.replies.select("benchmark", "request", "says"), on=("benchmark", "request"), how="left")
         .with_columns(unread.alias("unread"), right.fill_null(value=False).alias("right"))
-        .with_columns((~pl.col("unread") & (pl.col("right") == pl.col("yes"))).alias("said_yes"))
+        .with_columns((~pl.col("unread") & (pl.col("right") == pl.col("yes"))).alias("answered_yes"))
         .sort(*keys, "item", "template", "order", "letters", "sample")
         .collect(engine="streaming")
     )
 
 
-def f1(gold: Bools, said: Bools, clusters: NDArray[Any], settings: Settings) -> IntervalEstimate:
+def f1(gold: Bools, yes: Bools, clusters: NDArray[Any], settings: Settings) -> IntervalEstimate:
     """Harmonic mean of precision and recall, 2·hits / (yes answers + yes golds), its interval by resampling."""
-    parts = np.column_stack([2.0 * (gold & said), said.astype(float) + gold])
-    resampling = (settings.level, settings.resamples, settings.seed)
-    return resampled(parts, clusters, lambda sums: sums[:, 0] / sums[:, 1], *resampling)
+    parts = np.column_stack([2.0 * (gold & yes), yes.astype(float) + gold])
+    return resampled(parts, lambda sums: sums[:, :1] / sums[:, 1:], settings.resampling(clusters))[0]
 
 
-MEASURES = (accuracy, group_accuracy, yes_no)
+_BASELINES = {"random": pl.Float64, "frequent": pl.Float64, "letter": pl.String, "items": pl.Int64}
+
+
+@measure(
+    "guessing",
+    "accuracy on items with options beside random guessing on the same, and what guessing scores on the benchmark",
+    unread="accuracy",
+)
+def guessing(results: Results, settings: Settings) -> Measured:
+    """One row a series and tag value, over its items with options; of the benchmark, or of its part with the tag
+    value, ``random`` and ``frequent`` (the most frequent ``letter``) over ``items``; only these if unanswered.
+    """
+    tags = results.by_tags(settings.by)
+    keys = ["benchmark", *(key for key in results.keys(settings.by) if key != "benchmark")]
+    options = results.items.drop_nulls("options").select(
+        "benchmark", "item", (1 / pl.col("options")).alias("guessing")
+    )
+    scored = results.item_means(keys).rename({"score": "accuracy"}).join(options.lazy(), on=("benchmark", "item"))
+    of_item = scored.with_columns((pl.col("accuracy") - pl.col("guessing")).alias("above"))
+    choice = results.items.filter(pl.col("options").is_not_null() & pl.col("position").is_not_null())
+    alone: list[dict[str, Any]] = []
+    for key, part in split(choice.sort("benchmark", *tags), ["benchmark", *tags]):
+        random, frequent, position, n = expected_guesses(part["options"].to_list(), part["position"].to_list())
+        alone.append(key | {"random": random, "frequent": frequent, "letter": letter(position), "items": n})
+    table = mean_table(of_item, keys, ["accuracy", "above", "guessing"], settings.level, signed=["above"])
+    if table.is_empty() and not alone:
+        raise NotMeasurable(f"guessing: no item with options is known; name the benchmark with {param('bench')}")
+    left = len(results.items) - len(choice)
+    notes = (f"left out: {counted(left, 'item')} without options or a known gold",) if left else ()
+    types = {"benchmark": pl.String, **dict.fromkeys(tags, pl.String), **_BASELINES}
+    beside = pl.DataFrame(alone, schema=types)
+    if table.is_empty():
+        return Measured(beside, notes)
+    table = table.join(beside, on=["benchmark", *tags], how="left", nulls_equal=True, maintain_order="left")
+    order = ("guessing", pl.exclude(*keys, "guessing", "guessing_low", "guessing_high", "clusters"))
+    return Measured(table.select(*keys, *order), notes)
+
+
+def expected(
+    scores: ArrayLike, guesses: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.95
+) -> IntervalEstimate:
+    """The mean over items, one without a score (nan) counting as an average guess."""
+    known = np.asarray(scores, float)
+    return mean(np.where(np.isnan(known), np.asarray(guesses, float), known), clusters, level)
+
+
+def papers(
+    scores: ArrayLike, clusters: ArrayLike | None = None, settings: Settings | None = None
+) -> IntervalEstimate:
+    """MMMU-Pro's Eq. 2: of w items without a score among n, round(w · w/n) count as right."""
+    known = np.asarray(scores, float)
+    settings, total = settings or Settings(), len(known)
+    if not total:
+        return NOTHING
+    without = np.isnan(known)
+    right = np.where(without, 0.0, known)
+    guessed = floor(without.sum() ** 2 / total + 0.5)
+    groups = np.arange(total) if clusters is None else clusters
+    drawn = resampled_means(np.column_stack([right, without]), groups, settings.resamples, settings.seed)
+    low, high = percentiles(drawn[:, 0] + drawn[:, 1] ** 2, settings.level)
+    return IntervalEstimate(float((right.sum() + guessed) / total), low, high, total)
+
+
+@measure("human", "what people (or models) would score if they guessed where they gave no answer")
+def human(results: Results, settings: Settings) -> Measured:
+    """One row a series and tag value; an item without a score counts 1/options in ``expected``, in ``paper`` by Eq. 2
+    of MMMU-Pro; ``guessed`` counts these, ``accuracy`` is of the others.
+    """
+    tags, keys = results.by_tags(settings.by), results.keys()
+    of_series = ["benchmark", *(key for key in keys if key != "benchmark")]
+    scored = results.per_item(of_series)
+    if results.items.is_empty() or scored.is_empty():
+        raise NotMeasurable("human: the items, or any score, are not known; name the benchmark")
+    rows = (
+        scored.select(of_series)
+        .unique()
+        .join(results.items.select("benchmark", "item", "cluster", "options", *tags), on="benchmark")
+        .join(scored.drop("cluster", "tests"), on=[*of_series, "item"], how="left")
+        .with_columns(pl.coalesce("cluster", "item"), (1 / pl.col("options")).fill_null(0.0).alias("guess"))
+        .sort(*keys, *tags, "item")
+    )
+    table = []
+    for key, part in split(rows, [*keys, *tags]):
+        scores, guesses, clusters = (part.get_column(name).to_numpy() for name in ("score", "guess", "cluster"))
+        row = expected(scores, guesses, clusters, settings.level).named("expected")
+        row |= papers(scores, clusters, settings).named("paper")
+        known = part.get_column("score")
+        table.append(key | row | {"accuracy": known.mean(), "guessed": known.null_count(), "n": len(part)})
+    open_ended = rows.filter(pl.col("score").is_null() & pl.col("options").is_null())
+    note = "an item without options cannot be guessed: where it has no score it counts 0 in expected"
+    return Measured(pl.DataFrame(table, infer_schema_length=None), (note,) if len(open_ended) else ())
+
+
+MEASURES = (accuracy, yes_no, guessing, human)

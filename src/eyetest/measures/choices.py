@@ -1,16 +1,19 @@
-"""How options are chosen: preferred places, consistency over orders, whether the mark is named."""
+"""How options are chosen: preferred positions, every order right, letters named, agreement beyond chance."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 import scipy
 from numpy.typing import NDArray
 
-from eyetest.errors import param
-from eyetest.measures.means import mean_columns, mean_table, with_adjusted
-from eyetest.measures.results import Measured, NotMeasurable, Results, Settings, measure
+from eyetest.errors import InputError, param
+from eyetest.measures.results import TESTS, Measured, NotMeasurable, Results, Settings, measure, split, table_of
+from eyetest.measures.stats.agreement import all_raters, cohen_pairs
+from eyetest.measures.stats.intervals import IntervalEstimate
 from eyetest.measures.stats.paired import is_verdict
+from eyetest.measures.tables import mean_columns, mean_table, pivoted, with_adjusted
 from eyetest.records import GIVEN
 from eyetest.wording import counted, listed
 
@@ -90,22 +93,28 @@ def homogeneity(gaps: NDArray[np.float64]) -> float | None:
 
 
 @measure(
-    "circular", "share of items right under every order of their options, against plain accuracy", unread="plain"
+    "circular",
+    "share of items right under every order of their options, or of groups (pairs, rotations) right as a whole",
+    unread="plain",
 )
 def circular(results: Results, settings: Settings) -> Measured:
-    """One row a series and tag value. An item's orders are those it was asked in, or the items of its group."""
+    """One row a series and tag value, beside ``plain`` accuracy. A unit is a group of items, or an item in its
+    orders; a wrong answer settles it, else all of its items need a score. Others are ``undecided``.
+    """
     keys = results.keys(settings.by)
-    score, order, item = pl.col("score"), pl.col("order"), pl.col("item")
-    turned = order.min() != order.max()
-    if results.items.get_column("group").is_not_null().any():
-        turned |= item.min() != item.max()
+    score, order, members = pl.col("score"), pl.col("order"), pl.col("members").first().fill_null(1)
+    about = ["benchmark", "group", *results.by_tags(settings.by)]
+    groups = results.items.drop_nulls("group").group_by(about).len("members")
+    whole = pl.col("item").n_unique() == members if len(groups) else pl.lit(True)
+    complete = (score.null_count() == 0) & whole
     units = (
         results.with_items("cluster", "group", by=settings.by)
-        .filter(_IS_CHOICE)
+        .filter(_IS_CHOICE | pl.col("group").is_not_null())
+        .join(groups.lazy(), on=about, how="left", nulls_equal=True)
         .group_by(*keys, pl.coalesce("group", "item").alias("unit"))
         .agg(
-            turned.alias("turned"),
-            ((score.min() < 1) | (score.null_count() == 0)).fill_null(False).alias("settled"),
+            ((order.min() != order.max()) | (members > 1)).alias("turned"),
+            ((score.min() < 1) | complete).fill_null(False).alias("settled"),
             (score.min() == 1).cast(pl.Float64).alias("circular"),
             score.mean().alias("plain"),
             is_verdict(score).all().alias("plain binary"),
@@ -122,9 +131,8 @@ def circular(results: Results, settings: Settings) -> Measured:
     more = {"sums": ("one_order", "undecided"), "signed": ("difference",)}
     table = mean_table(rows, keys, _VALUES, settings.level, **more).drop("clusters")
     if not table.get_column("n").sum():
-        raise NotMeasurable(
-            f"circular: no item was asked in two orders, and no items are grouped; ask with {param('order')}"
-        )
+        why = "no item was asked in two orders, and no items are grouped"
+        raise NotMeasurable(f"circular: {why}; ask with {param('order')}")
     notes = []
     if also := results.varied(["template", "letters", "sample"]):
         notes.append(f"{listed(also)} varied too: an item counts only if it is right under these as well")
@@ -160,4 +168,78 @@ def format_hits(results: Results, settings: Settings) -> Measured:
     return Measured(table)
 
 
-MEASURES = (positions, circular, format_hits)
+_AGREEMENT: dict[str, type[pl.DataType]] = {
+    **dict.fromkeys(("coefficient", "a", "b"), pl.String),
+    **dict.fromkeys(("agreement", "agreement_low", "agreement_high"), pl.Float64),
+    **{"n": pl.Int64, "raters": pl.Int64},
+}
+FEWEST_ITEMS = 10
+TOO_FEW = f"no agreement beyond chance where fewer than {FEWEST_ITEMS} items were rated twice"
+_DECISION = ("item", "round", "reviewer", "decision")
+
+
+@measure(
+    "agreement",
+    "how far models choose alike beyond chance: Fleiss, Krippendorff, Gwet over all, Cohen by pair",
+    {"pairs": (True, "also Cohen's kappa of every pair of models")},
+)
+def agreement(results: Results, settings: Settings) -> Measured:
+    """Coefficients of each protocol and benchmark. An answer without a choice is a rating that is missing."""
+    families, unit = results.families(settings.by), ["item", *results.varied(TESTS)]
+    chosen = (
+        results.with_items("cluster", by=settings.by)
+        .select(*dict.fromkeys((*families, "model", *unit, "cluster", "choice")))
+        .drop_nulls("choice")
+        .sort(*families, *unit)
+        .collect(engine="streaming")
+    )
+    rows = []
+    for family, part in split(chosen, families):
+        if part.get_column("model").n_unique() > 1:
+            rows += [family | row for row in _coefficients(part, unit, ("model", "choice"), settings)]
+    if not rows:
+        raise NotMeasurable("agreement: needs choices of at least two models under one protocol; ask another one")
+    table = table_of(rows, **_AGREEMENT).cast({name: chosen.schema[name] for name in families})
+    return Measured(table, (TOO_FEW,) if (table["n"] < FEWEST_ITEMS).any() else ())
+
+
+def decisions_agreement(decisions: pl.DataFrame, settings: Settings | None = None) -> pl.DataFrame:
+    """Agreement of reviewers, by round, from a table of decisions. A person's last decision on an item counts."""
+    missing = [name for name in _DECISION if name not in decisions.columns]
+    if missing:
+        raise InputError(f"decisions: found no column {', '.join(missing)}, expected {', '.join(_DECISION)}")
+    ordered = decisions.sort("time", maintain_order=True) if "time" in decisions.columns else decisions
+    last = ordered.unique(["item", "round", "reviewer"], keep="last", maintain_order=True).drop_nulls("decision")
+    clustered = last.with_columns(pl.col("item").alias("cluster")).sort("round", "item", maintain_order=True)
+    rows = [
+        family | row
+        for family, part in split(clustered, ["round"])
+        for row in _coefficients(part, ["item"], ("reviewer", "decision"), settings or Settings())
+    ]
+    return pl.DataFrame(rows, schema={"round": decisions.schema["round"], **_AGREEMENT})
+
+
+def _coefficients(
+    given: pl.DataFrame, unit: Sequence[str], columns: tuple[str, str], settings: Settings
+) -> list[dict[str, Any]]:
+    """Rows of values: over all raters, then by pair. ``columns``: raters and ratings."""
+    rater, label = columns
+    units, raters, cells = pivoted(given, [*unit, "cluster"], [rater], label)
+    ratings, names = cells.tolist(), raters.to_series().to_list()
+    resampling = settings.resampling(units.get_column("cluster"))
+
+    def row(coefficient: str, value: IntervalEstimate, *pair: str) -> dict[str, Any]:
+        a, b = pair or (None, None)
+        about = {"coefficient": coefficient, "a": a, "b": b}
+        if value.n < FEWEST_ITEMS and coefficient != "observed":
+            value = IntervalEstimate(None, None, None, value.n)
+        return about | value.named("agreement") | {"n": value.n, "raters": len(pair) or len(names)}
+
+    rows = [row(name, value) for name, value in all_raters(ratings, resampling).items()]
+    if settings.own.get("pairs", True):
+        for (first, second), kappa in cohen_pairs(ratings, resampling).items():
+            rows.append(row("cohen", kappa, names[first], names[second]))
+    return rows
+
+
+MEASURES = (positions, circular, format_hits, agreement)

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from eyetest.errors import InputError, nearest, short
-from eyetest.measures.aligned import SideBySide, side_by_side
 from eyetest.measures.ranks import ranks
 from eyetest.measures.results import (
     Measured,
@@ -24,6 +23,7 @@ from eyetest.measures.results import (
 )
 from eyetest.measures.stats.intervals import mean
 from eyetest.measures.stats.paired import Paired, against, holm, smallest_difference, smallest_shift
+from eyetest.measures.tables import SideBySide, side_by_side
 from eyetest.wording import counted
 
 RIGHT = 0.5  # the mean score over its tests from which on an item counts as right
@@ -166,8 +166,17 @@ def contest(results: Results, models: Sequence[str], settings: Settings, all_pai
 def flips_of(results: Results, contested: Contest) -> pl.DataFrame:
     """The items that only one model of a pair has right, for each pair in the table, in its order."""
     keys = [*contested.families, "a", "b"]
-    pairs = contested.pairs.select("a", "b").unique(maintain_order=True).rows()
-    every = flips_between(side_by_side(results, contested.families), pairs)
+    wanted = contested.pairs.select("a", "b").unique(maintain_order=True).rows()
+    rows: list[tuple[Any, ...]] = []
+    for part, (a, b) in product(side_by_side(results, contested.families), wanted):
+        scores = part.table([(a,), (b,)])
+        shared = int((~np.isnan(scores)).all(axis=1).sum())
+        for model, mine, other in ((a, 0, 1), (b, 1, 0)):
+            alone = ((scores[:, mine] >= RIGHT) & (scores[:, other] < RIGHT)).nonzero()[0].tolist()
+            about = (*part.key.values(), a, b, model)
+            rows += [(*about, part.items[row], *scores[row].tolist(), len(alone), shared) for row in alone]
+    around = dict.fromkeys(contested.families, pl.String)
+    every = pl.DataFrame(rows, schema={**around, **_FLIP_TYPES}, orient="row")
     order = contested.pairs.select(keys).with_row_index("pair")
     return every.join(order, on=keys, how="inner").sort("pair", maintain_order=True).drop("pair")
 
@@ -238,10 +247,10 @@ def _judgement(pair: Mapping[str, Any], terms: Terms) -> str:
     called = "too close to call"
     if alone < 1 - terms.level:
         called += f" among so many (p = {alone:.2g} alone, {adjusted:.2g}{after})"
-    return f"{called}; {_modality(pair, terms)}"
+    return f"{called}; {_detectable_words(pair, terms)}"
 
 
-def _modality(pair: Mapping[str, Any], terms: Terms) -> str:
+def _detectable_words(pair: Mapping[str, Any], terms: Terms) -> str:
     """The smallest detectable difference, in words."""
     smallest = pair["detectable_adjusted"]
     if pair["only_a"] == 0 and pair["only_b"] == 0:
@@ -253,23 +262,9 @@ def _modality(pair: Mapping[str, Any], terms: Terms) -> str:
 
 
 def _number(value: float, terms: Terms, *, unit: bool = False) -> str:
-    told = f"{100 * value:.1f}" if terms.in_points else f"{value:.3g}"
-    plain = told.replace("-", "−") if float(told) else told.removeprefix("-")
+    digits = f"{100 * value:.1f}" if terms.in_points else f"{value:.3g}"
+    plain = digits.replace("-", "−") if float(digits) else digits.removeprefix("-")
     return f"{plain} points" if unit and terms.in_points else plain
-
-
-def flips_between(parts: Sequence[SideBySide], wanted: Sequence[tuple[str, str]], cut: float = RIGHT) -> pl.DataFrame:
-    """For each pair of models, the items that only one of them has right: those of the first, then of the second."""
-    rows: list[tuple[Any, ...]] = []
-    for part, (a, b) in product(parts, wanted):
-        scores = part.table([(a,), (b,)])
-        shared = int((~np.isnan(scores)).all(axis=1).sum())
-        for model, mine, other in ((a, 0, 1), (b, 1, 0)):
-            alone = ((scores[:, mine] >= cut) & (scores[:, other] < cut)).nonzero()[0].tolist()
-            about = (*part.key.values(), a, b, model)
-            rows += [(*about, part.items[row], *scores[row].tolist(), len(alone), shared) for row in alone]
-    around = dict.fromkeys(parts[0].key if parts else (), pl.String)
-    return pl.DataFrame(rows, schema={**around, **_FLIP_TYPES}, orient="row")
 
 
 MEASURES = (differences,)

@@ -1,5 +1,5 @@
-"""Hits: which items are answered, by how many models: blind (MMStar), beyond the language model, by panels of a size.
-A model is one inspector: of several ways of asking the highest score counts.
+"""Hits: which items are answered, by how many models: without the image (MMStar), beyond the language model, by
+panels of a size. A model is one inspector: of several ways of asking the highest score counts.
 """
 
 from collections import Counter
@@ -21,13 +21,8 @@ HIT = Cut(op=">=", value=1)  # from which score on an answer is right, unless a 
 UNDECIDED = "undecided"
 _HOW = PROTOCOL[1:]
 _ROUNDING = 1e-9
-BLIND_SETTING = (
-    ANY,
-    f"the modality that counts as not seeing: {', '.join(BLIND_MODALITIES)}, or the strictest of any",
-)
-_NEARLY_ALL = (
-    0.9  # a modality under which a model answered fewer items than this share of another's is no rival to it
-)
+NO_IMAGE_SETTING = (ANY, f"the modality without the image: {', '.join(BLIND_MODALITIES)}, or the strictest of any")
+_NEARLY_ALL = 0.9  # a modality with fewer answered items than this share of another's is no rival to it
 
 
 def mostly(hits: Any, tests: Any) -> Any:
@@ -47,9 +42,9 @@ def covered(bands: Mapping[str, Sequence[int]]) -> int | None:
     return numbers[-1] if whole and numbers else None
 
 
-def blind_modalities(said: str) -> tuple[str, ...]:
-    """The blind modalities: all of the family, or those that the user names."""
-    return BLIND_MODALITIES if said == ANY else tuple(word.strip() for word in said.split(","))
+def named_modalities(words: str) -> tuple[str, ...]:
+    """The modalities that the user names; ``any`` is all without the image."""
+    return BLIND_MODALITIES if words == ANY else tuple(word.strip() for word in words.split(","))
 
 
 def strictest(columns: Mapping[str, Floats]) -> str:
@@ -83,59 +78,63 @@ def _rank(way: str) -> tuple[int, str]:
 
 
 @measure(
-    "blind-hits", "items by how many inspectors answer them blind, and by chance alone", {"blind": BLIND_SETTING}
+    "no-image-hits",
+    "items by how many inspectors answer them without the image, and by chance alone; by item also leaks",
+    {
+        "no_image": NO_IMAGE_SETTING,
+        "over": ("", "items: one row an item, with models whose language model misses it"),
+    },
 )
-def blind_hits(results: Results, settings: Settings) -> Measured:
+def no_image_hits(results: Results, settings: Settings) -> Measured:
     """One row a number of hits, benchmark and tag value; ``at_least`` is the share of items with so many or more,
-    beside the same if every inspector guessed (``by_chance``).
+    beside the same if every inspector guessed (``by_chance``). With ``over=items`` one row an item, leaks first.
     """
+    every = answered(results, settings.own["no_image"], "no-image-hits")
+    items, notes = _hits(every, results, settings.by)
+    if (over := settings.own["over"]) not in ("", "items"):
+        raise InputError(f"over: found {short(over)}, expected items")
+    if over:
+        if settings.by:
+            raise NotMeasurable(f"no-image-hits: rows are items already; leave out {param('by')}")
+        return _by_item(items, every, results, notes)
     rows: list[dict[str, Any]] = []
-    items, notes = _hits(results, settings, "blind-hits")
     for key, part in split(items, ["benchmark", *results.by_tags(settings.by)]):
-        hits, clusters, by_chance = (
-            part.get_column("hits").to_numpy(),
-            part.get_column("cluster").to_numpy(),
-            _by_chance(part),
-        )
+        hits, clusters = (part.get_column(name).to_numpy() for name in ("hits", "cluster"))
+        by_chance = _by_chance(part)
         for number, chance in enumerate(by_chance):
             n = int((hits == number).sum())
             row = key | {"hits": number, "items": n, "share": n / len(part), "by_chance": chance}
             row |= mean(hits >= number, clusters, settings.level).named("at_least")
-            rows.append(
-                row | {"at_least_by_chance": None if chance is None else sum(filter(None, by_chance[number:]))}
-            )
+            rest = None if chance is None else sum(filter(None, by_chance[number:]))
+            rows.append(row | {"at_least_by_chance": rest})
     return Measured(pl.DataFrame(rows, infer_schema_length=None), notes)
 
 
-@measure(
-    "leak-hits",
-    "per item: models that answer it blind although their own language model does not",
-    {"blind": BLIND_SETTING},
-    by_tag=False,
-)
-def leak_hits(results: Results, settings: Settings) -> Measured:
-    """One row an item that some pair was asked, the most suspicious first."""
+def _by_item(items: pl.DataFrame, every: pl.DataFrame, results: Results, notes: tuple[str, ...]) -> Measured:
+    """Hits of each item, and of the models that have a language model, those that answer what that one does not."""
     bases = [(name, entry.base) for name, entry in results.models.items() if entry.base]
-    every = _answered(results, settings.own["blind"], "leak-hits")
-    strict, notes = _strictest(every, _HOW)
+    strict, _ = strictest_answers(every, _HOW)
     pairs = strict.join(pl.DataFrame(bases, schema={"model": pl.String, "base": pl.String}, orient="row"), on="model")
     same = pairs.join(_as_base(every), on=("benchmark", "item", "base", *_HOW, "modality"))
     other = pairs.join(same, on=("benchmark", "model", *_HOW), how="anti").join(
         _as_base(strict).drop("modality"), on=("benchmark", "item", "base", *_HOW)
     )
-    if same.is_empty() and other.is_empty():
-        raise NotMeasurable("leak-hits: no model and its language model (base: in models.yaml) both answered blind")
-    both, more = _strictest(pl.concat([same, other]))
-    notes += more
-    table = (
-        both.group_by("benchmark", "item")
+    leaks = (
+        strictest_answers(pl.concat([same, other]))[0]
+        .group_by("benchmark", "item")
         .agg((pl.col("right") > pl.col("base_right")).sum().alias("leak_hits"), pl.len().alias("pairs"))
-        .with_columns((pl.col("leak_hits") / pl.col("pairs")).alias("share"))
-        .sort("share", "leak_hits", "item", "benchmark", descending=[True, True, False, False])
+        .with_columns((pl.col("leak_hits") / pl.col("pairs")).alias("leak_share"))
     )
-    most = table.filter(pl.col("share") > 0.5).height
-    note = f"{counted(most, 'item')} of {len(table):,} leaked to more than half of the pairs"
-    return Measured(table, (note, *notes))
+    table = items.select("benchmark", "item", "hits", "asked").join(leaks, on=("benchmark", "item"), how="left")
+    order = ("leak_share", "leak_hits", "hits", "item", "benchmark")
+    table = table.sort(order, descending=[True, True, True, False, False], nulls_last=True)
+    if leaks.is_empty():
+        unknown = "leaks: not measured (no model and its language model, base: in models.yaml, both answered)"
+        return Measured(table.drop(leaks.columns[2:]), (unknown, *notes))
+    most = leaks.filter(pl.col("leak_share") > 0.5).height
+    return Measured(
+        table, (f"{counted(most, 'item')} of {len(leaks):,} leaked to more than half of the pairs", *notes)
+    )
 
 
 def _as_base(answered: pl.DataFrame) -> pl.DataFrame:
@@ -144,9 +143,9 @@ def _as_base(answered: pl.DataFrame) -> pl.DataFrame:
     return answered.select("benchmark", "item", *_HOW, "modality", *named)
 
 
-def _answered(results: Results, said: str, name: str) -> pl.DataFrame:
-    """Whether each model under each protocol answered each item blind; ``way`` is the protocol in words."""
-    modalities, keys, score = blind_modalities(said), ("benchmark", "model", "modality", *_HOW), pl.col("score")
+def answered(results: Results, named: str, name: str) -> pl.DataFrame:
+    """Whether each model under each protocol without the image answered each item; ``way``: the protocol in words."""
+    modalities, keys, score = named_modalities(named), ("benchmark", "model", "modality", *_HOW), pl.col("score")
     scores = (
         results.with_items("cluster")
         .filter(pl.col("modality").is_in(modalities))
@@ -157,19 +156,19 @@ def _answered(results: Results, said: str, name: str) -> pl.DataFrame:
         .collect(engine="streaming")
     )
     if scores.is_empty():
-        told = f"modality {', '.join(modalities)}; ask so, or name another ({param('own', 'blind=…')})"
-        raise NotMeasurable(f"{name}: no model has a score with {told}")
+        other = f"ask so, or name another ({param('own', 'no_image=…')})"
+        raise NotMeasurable(f"{name}: no model has a score with modality {', '.join(modalities)}; {other}")
     words = [axis for axis in PROTOCOL if axis == "modality" or scores.get_column(axis).n_unique() > 1]
     way = pl.concat_str(pl.col(words).cast(pl.String), separator=" ").alias("way")
     return scores.with_columns(mostly(pl.col("hits"), pl.col("tests")).alias("right"), way)
 
 
-def _strictest(answered: pl.DataFrame, apart: Sequence[str] = ()) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def strictest_answers(every: pl.DataFrame, apart: Sequence[str] = ()) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Make a model one inspector: of several ways of asking the strictest counts, separately by ``apart``."""
     keys = ["benchmark", "model", *apart]
-    taken = strictest_modalities(answered, keys, "way")
-    kept = answered.join(taken, on=[*keys, "way"], how="semi")
-    several = answered.filter(pl.col("way").n_unique().over(keys) > 1)
+    taken = strictest_modalities(every, keys, "way")
+    kept = every.join(taken, on=[*keys, "way"], how="semi")
+    several = every.filter(pl.col("way").n_unique().over(keys) > 1)
     if several.is_empty():
         return kept, ()
     counts = Counter(taken.join(several, on=keys, how="semi").get_column("way"))
@@ -178,11 +177,11 @@ def _strictest(answered: pl.DataFrame, apart: Sequence[str] = ()) -> tuple[pl.Da
     return kept, (f"asked without the image in several ways ({listed(ways)}): the higher score counts, {best}",)
 
 
-def _hits(results: Results, settings: Settings, name: str) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def _hits(every: pl.DataFrame, results: Results, by: Sequence[str]) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """By item: hits, inspectors asked, and the tests of each of them."""
-    tags = results.by_tags(settings.by)
+    tags = results.by_tags(by)
     chance = (1 / pl.col("options")).fill_null(0.0).alias("chance")
-    strict, notes = _strictest(_answered(results, settings.own["blind"], name))
+    strict, notes = strictest_answers(every)
     items = (
         strict.group_by("benchmark", "item", "cluster")
         .agg(pl.col("right").sum().alias("hits"), pl.len().alias("asked"), pl.col("tests").sort())
@@ -232,8 +231,8 @@ def difficulty(results: Results, settings: Settings) -> Measured:
         most = max(other)
         easy, hard = most - most // 3, most // 3
         middle = f"middle:{hard + 1}-{easy - 1}," if hard + 1 < easy else ""
-        mend = param("own", f"bands=easy:{max(easy, hard + 1)}-{most},{middle}hard:0-{hard}")
-        raise NotMeasurable(f"difficulty: {wrong_size}; give bands for those: {mend}")
+        bands_for = param("own", f"bands=easy:{max(easy, hard + 1)}-{most},{middle}hard:0-{hard}")
+        raise NotMeasurable(f"difficulty: {wrong_size}; give bands for those: {bands_for}")
     return Measured(pl.DataFrame(rows, infer_schema_length=None), (f"left out: {wrong_size}",) if other else ())
 
 
@@ -276,4 +275,4 @@ def _band_rows(counts: pl.DataFrame, bands: Mapping[str, tuple[int, int]], size:
     return ({"band": band, "items": number, "share": number / total} for band, number in items.items())
 
 
-MEASURES = (blind_hits, leak_hits, difficulty)
+MEASURES = (no_image_hits, difficulty)

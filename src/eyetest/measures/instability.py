@@ -1,14 +1,16 @@
-"""Instability: how much a model's choice depends on the way of asking."""
+"""How choices depend on the way of asking: repeated tests of an item, and turns of a dialogue."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
-from eyetest.measures.means import mean_columns
-from eyetest.measures.results import TESTS, Measured, NotMeasurable, Results, Settings, measure
-from eyetest.measures.stats.ranking import entropies
-from eyetest.records import GIVEN, Asked
+from eyetest.measures.results import TAG, TESTS, Measured, NotMeasurable, Results, Settings, measure, split, table_of
+from eyetest.measures.stats.paired import is_verdict
+from eyetest.measures.stats.ranking import entropies, slope_within
+from eyetest.measures.tables import mean_columns, paired_columns
+from eyetest.records import DIALOGUE, GIVEN, TURN, Asked
 from eyetest.wording import counted
 
 SOURCES = {"instruction": "template", "order": "order", "letters": "letters", "sample": "sample"}
@@ -40,13 +42,13 @@ def sources(tests: pl.DataFrame) -> dict[str, pl.Expr]:
 def batches(tests: pl.DataFrame, columns: int) -> list[list[str]]:
     """Models in groups with so few answers (``len`` in ``tests``) that their columns fit into memory."""
     groups: list[list[str]] = []
-    room = 0
+    left = 0
     for model, rows in tests.group_by("model").agg(pl.col("len").sum()).sort("model").rows():
-        if rows > room:
+        if rows > left:
             groups.append([])
-            room = min(_MOST_ROWS, _MOST_CELLS // columns)
+            left = min(_MOST_ROWS, _MOST_CELLS // columns)
         groups[-1].append(model)
-        room -= rows
+        left -= rows
     return groups
 
 
@@ -114,30 +116,23 @@ def _counted(
     return tests.group_by(*keys, "item").agg(columns)
 
 
-def _of_source(of_item: pl.DataFrame, source: str, keys: Sequence[str], choices: Sequence[str]) -> pl.LazyFrame:
+def _of_source(of_item: pl.DataFrame, source: str, keys: Sequence[str], choices: Sequence[str]) -> pl.DataFrame:
     """Items tested twice or more; with fewer than two answers read they have no entropy."""
     columns = [pl.col(f"{source} {name}").alias(name) for name in (*choices, "tests", "accuracy")]
-    rows = of_item.lazy().select(*keys, "item", *_KNOWN, *columns).filter(pl.col("tests") > 1)
+    rows = of_item.select(*keys, "item", *_KNOWN, *columns).filter(pl.col("tests") > 1)
+    found = entropies(rows.select(choices).to_numpy(), rows.get_column("options").cast(pl.Float64).to_numpy())
     return rows.with_columns(
-        pl.struct(*choices, "options")
-        .map_batches(_entropies, return_dtype=pl.Struct(dict.fromkeys(_ENTROPIES, pl.Float64)), is_elementwise=True)
-        .struct.unnest(),
+        *(pl.Series(name, values, nan_to_null=True) for name, values in zip(_ENTROPIES, found, strict=True)),
         pl.sum_horizontal(choices).alias("read"),
         pl.coalesce("cluster", pl.col("item").cast(pl.String)),
     ).with_columns(pl.when(pl.col("read") > 1).then(pl.col(_ENTROPIES)))
 
 
-def _entropies(rows: pl.Series) -> pl.Series:
-    table = rows.struct.unnest()
-    columns = entropies(table.drop("options").to_numpy(), table.get_column("options").cast(pl.Float64).to_numpy())
-    return pl.DataFrame(dict(zip(_ENTROPIES, columns, strict=True)), nan_to_null=True).to_struct()
-
-
-def _table(of_item: pl.LazyFrame, keys: Sequence[str], level: float) -> pl.DataFrame:
+def _table(of_item: pl.DataFrame, keys: Sequence[str], level: float) -> pl.DataFrame:
     rows = of_item.with_columns(
         pl.lit(1).alias("items"), pl.col("accuracy").is_between(0, 1).alias("accuracy binary")
     )
-    means = mean_columns(rows, keys, _VALUES, ("tests", "read", "items"), level=level)
+    means = mean_columns(rows.lazy(), keys, _VALUES, ("tests", "read", "items"), level=level)
     return means.select(
         *keys,
         *(value + end for value in _VALUES for end in ("", "_low", "_high")),
@@ -158,4 +153,76 @@ def _notes(overall: pl.DataFrame) -> tuple[str, ...]:
     return tuple(notes)
 
 
-MEASURES = (instability,)
+HISTORIES = ("gold", "own")
+
+
+@measure("dialogue", "mean score by turn of a dialogue and its slope, with the gold history and with the model's own")
+def dialogue(results: Results, settings: Settings) -> Measured:
+    """One row a series and turn; ``difference`` is own less gold history; slopes are of the whole series."""
+    rows, keys, histories = _by_item(results, settings)
+    values, around = [*histories, *(["difference"] if len(histories) > 1 else [])], [*keys, "turn"]
+    means = mean_columns(rows.lazy(), around, histories, level=settings.level)
+    counts = [pl.col(f"{history}_n").alias(f"n_{history}" if len(histories) > 1 else "n") for history in histories]
+    bounded = [history + end for history in histories for end in ("", "_low", "_high")]
+    table = means.select(*around, *bounded, *counts)
+    if len(histories) > 1:
+        pairs = []
+        for key, part in split(rows.sort(around), around):
+            pair = paired_columns(part, "own", "gold", settings.level)
+            pairs.append(key | pair.gap() | {"n": pair.n})
+        table = _joined(table, pairs, around)
+        rows = rows.with_columns((pl.col("own") - pl.col("gold")).alias("difference"))
+    slopes = [key | _slopes(part, values, settings.level) for key, part in split(rows.sort(*keys, "item"), keys)]
+    return Measured(_joined(table, slopes, keys))
+
+
+def _joined(table: pl.DataFrame, rows: Sequence[dict[str, Any]], keys: Sequence[str]) -> pl.DataFrame:
+    more = table_of(rows).cast({key: table.schema[key] for key in keys})
+    return table.join(more, on=keys, how="left", nulls_equal=True, maintain_order="left")
+
+
+def _slopes(rows: pl.DataFrame, values: Sequence[str], level: float) -> dict[str, Any]:
+    """Slope of each history, and of their difference, with the number of dialogues."""
+    row: dict[str, Any] = {}
+    for value in values:
+        known = rows.drop_nulls(value)
+        columns = (known[name].to_numpy() for name in ("turn", value, "dialogue", "cluster"))
+        slope, dialogues = slope_within(*columns, level=level)
+        row |= slope.named(f"{value}_slope") | {f"{value}_dialogues": dialogues}
+    return row
+
+
+def _by_item(results: Results, settings: Settings) -> tuple[pl.DataFrame, list[str], Sequence[str]]:
+    """Scores by series, item, turn and history; a dialogue is in one cluster with all others about its images."""
+    named = [TAG + DIALOGUE, TAG + TURN]
+    if not set(named) <= set(results.items.columns):
+        raise NotMeasurable(f"dialogue: no item says which turn of which dialogue it is (tags {DIALOGUE}, {TURN})")
+    dialogue, turn = (pl.col(column) for column in named)
+    items = results.items.with_columns(
+        pl.coalesce("cluster", "item").min().over("benchmark", dialogue),
+        dialogue.alias("dialogue"),
+        turn.cast(pl.Int64, strict=False).alias("turn"),
+    ).drop_nulls(["dialogue", "turn"])
+    tags = results.by_tags(settings.by)
+    keys = [key for key in results.keys(settings.by) if key != "history"]
+    asked = {history: pl.col("history").cast(pl.String) == history for history in HISTORIES}
+    scores = {history: pl.when(is_asked).then(pl.col("score")) for history, is_asked in asked.items()}
+    rows = (
+        replace(results, items=items)
+        .with_items("cluster", "dialogue", "turn", *tags)
+        .drop_nulls("turn")
+        .group_by(*dict.fromkeys((*keys, "benchmark")), "item", "dialogue", "turn", "cluster")
+        .agg(
+            *(score.mean().alias(history) for history, score in scores.items()),
+            *(is_verdict(score).all().alias(f"{history} binary") for history, score in scores.items()),
+        )
+        .with_columns(pl.concat_str("benchmark", "dialogue", separator="\0").alias("dialogue"))
+        .collect(engine="streaming")
+    )
+    histories = [history for history in HISTORIES if rows[history].count()]
+    if not histories:
+        raise NotMeasurable("dialogue: no turn of a dialogue has a score")
+    return rows, keys, histories
+
+
+MEASURES = (instability, dialogue)

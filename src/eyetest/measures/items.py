@@ -7,10 +7,11 @@ import numpy as np
 import polars as pl
 
 from eyetest.errors import InputError
-from eyetest.measures.aligned import pivoted
 from eyetest.measures.results import TAG, Measured, NotMeasurable, Results, Settings, measure, split
 from eyetest.measures.stats.consensus import INDEPENDENT, PRIOR, suspicion
-from eyetest.measures.stats.item_analysis import fit, item_rest, mean_scores
+from eyetest.measures.stats.intervals import column_means
+from eyetest.measures.stats.item_analysis import fit, item_rest
+from eyetest.measures.tables import pivoted
 from eyetest.records import MAX_CHOICES, letter
 from eyetest.wording import counted
 
@@ -46,9 +47,12 @@ def items(results: Results, settings: Settings) -> Measured:
                 notes.add(f"slopes and intercepts still moved after {fitted.rounds} rounds")
         else:
             notes.add(f"slope and intercept need at least {_ENOUGH_MODELS} models")
-        columns = {"accuracy": mean_scores(scores), "item_rest": item_rest(scores)}
-        columns |= {"slope": slopes, "intercept": intercepts}
-        table = items.with_columns(pl.Series(name, values, pl.Float64) for name, values in columns.items())
+        table = items.with_columns(
+            pl.Series("accuracy", column_means(scores.T), nan_to_null=True),
+            pl.Series("item_rest", item_rest(scores), nan_to_null=True),
+            pl.Series("slope", slopes, pl.Float64),
+            pl.Series("intercept", intercepts, pl.Float64),
+        )
         counts = pl.Series("n", np.count_nonzero(~np.isnan(scores), axis=1))
         tables.append(table.with_columns(counts).select(*_as_columns(key), pl.all()))
     if not tables:

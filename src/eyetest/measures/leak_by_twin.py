@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from eyetest.measures.means import with_adjusted
 from eyetest.measures.results import TAG, Measured, NotMeasurable, Results, Settings, measure, split, table_of
 from eyetest.measures.stats.intervals import mean
-from eyetest.measures.stats.paired import Paired, paired, with_imaginary_items
+from eyetest.measures.stats.paired import with_imaginary_items
+from eyetest.measures.tables import paired_columns, with_adjusted
 from eyetest.records import EDITION, FRESH, ORIGINAL, TWIN
 from eyetest.wording import counted
 
@@ -27,7 +27,7 @@ _CELLS_AT_ONCE = 2**20
 )
 def leak_by_twin(results: Results, settings: Settings) -> Measured:
     """One row a series and tag value, over originals with an answer to themselves and to a twin. ``old_gold``: share
-    of twins answered with the original's gold; ``new_gold``: of originals with a twin's; ``by_heart`` and
+    of twins answered with the original's gold; ``new_gold``: of originals with a twin's; ``memorized`` and
     ``by_chance``: the leak statistic of originals and of twins; ``leak``: their difference.
     """
     if _TAG not in results.items.columns or not (results.items.get_column(_TAG) == TWIN).any():
@@ -41,10 +41,10 @@ def leak_by_twin(results: Results, settings: Settings) -> Measured:
         raise NotMeasurable("leak-by-twin: no model answered an original and its twin")
     table = table_of(rows, p=pl.Float64).sort(keys)
     families = [key for key in keys if key != "model"]
-    untold = originals.filter(pl.col("kept").is_null()).get_column("of").n_unique()
-    why = "no words are known that could be held to another gold, or their metric needs all answers together"
-    note = f"{counted(untold, 'original')} count for the drop, not for old golds: {why}"
-    return Measured(with_adjusted(table, families), (note,) if untold else ())
+    unknown = originals.filter(pl.col("kept").is_null()).get_column("of").n_unique()
+    why = "no words are known that could be compared with another gold, or their metric needs all answers together"
+    note = f"{counted(unknown, 'original')} count for the drop, not for old golds: {why}"
+    return Measured(with_adjusted(table, families), (note,) if unknown else ())
 
 
 def _originals(results: Results, keys: Sequence[str], by: Sequence[str]) -> pl.DataFrame:
@@ -55,7 +55,7 @@ def _originals(results: Results, keys: Sequence[str], by: Sequence[str]) -> pl.D
     answers = answers.filter(_EDITION.is_not_null(), pl.col("score").is_not_null())
     scores = answers.group_by(*series, _TAG, "item").agg(pl.col("score").mean(), pl.col("cluster").first())
     scores = scores.group_by(*series, _TAG).agg(pl.col("score").mean(), pl.col("cluster").first(), pl.len())
-    original, twin, fresh = (scores.filter(pl.col(_TAG) == one).drop(_TAG) for one in (ORIGINAL, TWIN, FRESH))
+    original, twin, fresh = (scores.filter(edition == _EDITION).drop(_TAG) for edition in (ORIGINAL, TWIN, FRESH))
     both = original.drop("len").join(twin.drop("cluster").rename({"len": "twins"}), on=series, suffix="_twin")
     both = both.join(fresh.select(*series, pl.col("score").alias("score_fresh")), on=series, how="left")
     return (
@@ -91,7 +91,8 @@ def _golds(answers: pl.LazyFrame, exchanged: pl.LazyFrame, series: Sequence[str]
         .filter(pl.col("first") & (pl.col("kept").list.len() > 1))
         .drop("first")
         .with_columns(
-            pl.col("kept").list.first().alias("by_heart"), pl.col("kept").list.slice(1).list.mean().alias("by_chance")
+            pl.col("kept").list.first().alias("memorized"),
+            pl.col("kept").list.slice(1).list.mean().alias("by_chance"),
         )
     )
 
@@ -107,28 +108,28 @@ def _given(answers: pl.LazyFrame, exchanged: pl.LazyFrame, series: Sequence[str]
         .join(golds.filter(pl.col("gold").is_not_null()), on=series)
         .with_columns(pl.col("choice").eq_missing(pl.col("gold")).cast(pl.Float64).alias("given"))
     )
-    said = (
+    written = (
         family.filter(pl.col("gold").is_null())
         .join(exchanged.rename({"worth": "given"}), on=("benchmark", "request"))
         .join(golds.filter(pl.col("gold").is_null()).drop("gold"), on=[*series, "whose"])
     )
     columns = [*series, "item", "whose", "first", "on_first", "given"]
-    return pl.concat([chosen.select(columns), said.select(columns)])
+    return pl.concat([chosen.select(columns), written.select(columns)])
 
 
 def _rows(originals: pl.DataFrame, keys: Sequence[str], settings: Settings) -> Iterator[dict[str, Any]]:
     level = settings.level
     with_fresh = originals.get_column("score_fresh").is_not_null().any()
     for key, part in split(originals, keys):
-        drop = _paired(part, "score", "score_twin", level)
+        drop = paired_columns(part, "score", "score_twin", level)
         choice = part.filter(pl.col("kept").is_not_null())
-        leak = with_imaginary_items(_paired(choice, "by_heart", "by_chance", level), level)
+        leak = with_imaginary_items(paired_columns(choice, "memorized", "by_chance", level), level)
         old = mean(choice.get_column("old_gold"), choice.get_column("cluster"), level)
         row = key | {ORIGINAL: drop.a, TWIN: drop.b} | drop.gap("drop")
         row |= old.named("old_gold") | {"new_gold": choice.get_column("new_gold").mean()}
-        row |= {"by_heart": leak.a, "by_chance": leak.b} | leak.gap("leak") | {"p": _chance(choice, settings)}
+        row |= {"memorized": leak.a, "by_chance": leak.b} | leak.gap("leak") | {"p": _chance(choice, settings)}
         if with_fresh:
-            fresh = _paired(part, "score", "score_fresh", level)
+            fresh = paired_columns(part, "score", "score_fresh", level)
             row |= {FRESH: fresh.b} | fresh.gap("fresh_drop")
         yield row | {"n": drop.n, "twins": int(part.get_column("twins").sum())}
 
@@ -143,20 +144,15 @@ def _chance(originals: pl.DataFrame, settings: Settings) -> float | None:
     for row, kept in zip(leaks, lists, strict=True):
         values = np.array(kept)
         row[: len(kept)] = (values * len(kept) - values.sum()) / (len(kept) - 1)
-    told = np.abs(leaks).max(axis=1) > _ROUNDING
-    varied, sizes, rng = leaks[told], sizes[told], np.random.default_rng(settings.seed)
+    varying = np.abs(leaks).max(axis=1) > _ROUNDING
+    varied, sizes, rng = leaks[varying], sizes[varying], np.random.default_rng(settings.seed)
     at_once, larger = max(1, _CELLS_AT_ONCE // max(1, len(varied))), 0
     for start in range(0, settings.resamples, at_once):
         count = min(at_once, settings.resamples - start)
-        lots = (rng.random((count, len(varied))) * sizes).astype(int)
-        sums = varied[np.arange(len(varied)), lots].sum(axis=1)
+        drawn = (rng.random((count, len(varied))) * sizes).astype(int)
+        sums = varied[np.arange(len(varied)), drawn].sum(axis=1)
         larger += int((np.abs(sums) > abs(leaks[:, 0].sum()) - _ROUNDING).sum())
     return (1 + larger) / (1 + settings.resamples)
-
-
-def _paired(part: pl.DataFrame, a: str, b: str, level: float) -> Paired:
-    one, other, clusters = (part.get_column(name).to_numpy() for name in (a, b, "cluster"))
-    return paired(one, other, clusters, level)
 
 
 MEASURES = (leak_by_twin,)

@@ -10,8 +10,7 @@ import polars as pl
 
 from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.measures.hits import HIT
-from eyetest.measures.linked import EVERYBODY
-from eyetest.measures.means import compared, mean_columns, mean_table
+from eyetest.measures.linked import ALL_MODELS
 from eyetest.measures.results import (
     PROTOCOL,
     TESTS,
@@ -24,9 +23,10 @@ from eyetest.measures.results import (
     split,
     table_of,
 )
-from eyetest.measures.stats.agreement import Resampling, cohen
+from eyetest.measures.stats.agreement import cohen
 from eyetest.measures.stats.intervals import Bools, Floats, Ints
 from eyetest.measures.stats.likelihoods import among_choices, gained, likeliest, moved
+from eyetest.measures.tables import compared, mean_columns, mean_table
 from eyetest.records.request import read_candidates
 from eyetest.wording import counted
 
@@ -60,8 +60,8 @@ def generation_likelihood(results: Results, settings: Settings) -> Measured:
     )
     shares = mean_columns(of_item.lazy(), ["row"], ["same", "unread", *CELLS], level=settings.level)
     rows = [
-        key | _row(part, of_item.filter(pl.col("row") == row), told, settings)
-        for row, ((key, part), told) in enumerate(zip(parts, shares.iter_rows(named=True), strict=True))
+        key | _row(part, of_item.filter(pl.col("row") == row), means, settings)
+        for row, ((key, part), means) in enumerate(zip(parts, shares.iter_rows(named=True), strict=True))
     ]
     types = dict.fromkeys(("base", *keys), pl.String)
     unknown = all(row["base"] is None for row in rows)
@@ -74,15 +74,15 @@ def _pairs(results: Results, way: str, keys: Sequence[str], by: Sequence[str]) -
     words = [*dict.fromkeys((*keys, "benchmark", "model", "item"))]
     method = pl.col("method").cast(pl.String)
     scored = results.with_items("cluster", by=by).drop_nulls("score")
-    said = scored.select(
+    answers = scored.select(
         pl.col(words).cast(pl.String), "cluster", *TESTS, method, pl.col("choice").cast(pl.String), "score"
     )
-    weighed = said.filter(method == way).collect(engine="streaming")
+    weighed = answers.filter(method == way).collect(engine="streaming")
     if weighed.is_empty():
         return weighed.with_columns(pl.lit(None, pl.String).alias("base"))
     alike = [axis for axis in TESTS if weighed.get_column(axis).n_unique() > 1]
     on = [*words, *alike]
-    generated = said.filter(method == GENERATE).drop(set(TESTS) - set(alike), "method")
+    generated = answers.filter(method == GENERATE).drop(set(TESTS) - set(alike), "method")
     pairs = generated.join(weighed.lazy().select(*on, "choice", "score"), on=on, nulls_equal=True, suffix="_weighed")
     known = pl.DataFrame(
         [(name, entry.base) for name, entry in results.models.items()],
@@ -102,7 +102,7 @@ def _parts(answers: pl.DataFrame, keys: Sequence[str]) -> Iterator[tuple[dict[st
             yield {"base": key["base"]} | {name: key.get(name, counted(models, "model")) for name in keys}, part
     for key, part in split(answers, around):
         if part.get_column("model").n_unique() > 1:
-            yield {"base": None} | {name: key.get(name, EVERYBODY) for name in keys}, part
+            yield {"base": None} | {name: key.get(name, ALL_MODELS) for name in keys}, part
 
 
 def _pairs_by_item(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -123,8 +123,7 @@ def _row(pairs: pl.DataFrame, of_item: pl.DataFrame, shares: Mapping[str, Any], 
     counts = {"n": pair.n, "clusters": pair.clusters, "models": of_item.get_column("model").n_unique()}
     row = {"generated": pair.a, "weighed": pair.b} | pair.gap() | counts
     both = pairs.filter(_BOTH_CHOSE)
-    resampling = Resampling(both.get_column("cluster"), settings.level, settings.resamples, settings.seed)
-    kappa = cohen(both.select("choice", "choice_weighed").rows(), resampling)
+    kappa = cohen(both.select("choice", "choice_weighed").rows(), settings.resampling(both.get_column("cluster")))
     row |= {name: shares[name] for name in ("same", "same_low", "same_high")} | kappa.named("kappa")
     return row | {name: shares[name] for name in ("unread", *CELLS)}
 
@@ -220,8 +219,8 @@ def _laid_out(rows: pl.DataFrame) -> WeighedAnswers:
     column = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     cells = np.full((*shape, 3), np.nan)
     values = [
-        (-np.inf if one.logprob is None else one.logprob, one.tokens, one.bytes)
-        for one in chain.from_iterable(candidates[number] for number in fits)
+        (-np.inf if choice.logprob is None else choice.logprob, choice.tokens, choice.bytes)
+        for choice in chain.from_iterable(candidates[number] for number in fits)
     ]
     cells[row, column] = np.array(values, float).reshape(len(values), 3)
     golds = np.zeros(shape, bool)
@@ -234,7 +233,7 @@ def _laid_out(rows: pl.DataFrame) -> WeighedAnswers:
 SUM, TOKEN, BYTE, PMI, IMAGE_PMI = "sum", "per token", "per byte", "PMI", "image-PMI"
 NORMALISATIONS = (SUM, TOKEN, BYTE, PMI, IMAGE_PMI)
 LIKELIHOOD = "likelihood"
-BLIND_REFERENCE = ("no-image", "the modality that image-PMI is held against: no-image, gray or no-image-guess")
+NO_IMAGE_REFERENCE = ("no-image", "the modality that image-PMI is compared with: no-image, gray or no-image-guess")
 _UNASKED = {"image": "no-question", "no-image": "nothing"}  # what a modality is without its question
 References = Mapping[str, str | None]  # the reference modality of a normalisation, if it has one
 
@@ -242,7 +241,10 @@ References = Mapping[str, str | None]  # the reference modality of a normalisati
 @measure(
     "normalisations",
     "accuracy under likelihood by normalisation: sum, per token, per byte, PMI, image-PMI, and what they change",
-    {"modality": ("image", "the modality whose accuracy is reported: image or no-image"), "blind": BLIND_REFERENCE},
+    {
+        "modality": ("image", "the modality whose accuracy is reported: image or no-image"),
+        "no_image": NO_IMAGE_REFERENCE,
+    },
 )
 def normalisations(results: Results, settings: Settings) -> Measured:
     """One row a series, tag value and normalisation; ``difference`` is paired, from the sum. A tie is no answer."""
@@ -253,14 +255,37 @@ def normalisations(results: Results, settings: Settings) -> Measured:
         known = nearest(modality, every.rows.get_column("modality").unique())
         raise InputError(f"modality: no choice was weighed under {modality}; {known}")
     answers = answers.take(answers.rows.get_column("score").is_not_null().to_numpy())
-    blind = str(settings.own["blind"])
-    references = {PMI: _UNASKED.get(modality), IMAGE_PMI: blind if modality == "image" else None}
+    without = str(settings.own["no_image"])
+    references = {PMI: _UNASKED.get(modality), IMAGE_PMI: without if modality == "image" else None}
     weights = _weights(every, answers, references)
     if not weights:
         raise NotMeasurable("normalisations: no weighed item has a right choice")
     keys = [key for key in results.keys(settings.by) if key not in ("modality", "method")]
-    of_item = _right_by_item(answers, {name: answers.right(values) for name, values in weights.items()}, keys)
-    return Measured(_table(of_item, keys, settings.level), tuple(_notes(answers, weights, references)))
+    right = [pl.Series(name, answers.right(values), nan_to_null=True) for name, values in weights.items()]
+    of_item = (
+        answers.rows.select(*dict.fromkeys((*keys, "item", "cluster")))
+        .with_columns(right)
+        .group_by(*keys, "item", "cluster")
+        .agg(pl.col(list(weights)).mean())
+        .with_columns(pl.lit(True).alias(f"{name} binary") for name in weights)
+        .sort(*keys, "item")
+    )
+    means = mean_columns(of_item.lazy(), keys, list(weights), level=settings.level)
+    rows = [
+        key | {"normalisation": name} | row
+        for (key, part), means_of in zip(split(of_item, keys), means.iter_rows(named=True), strict=True)
+        for name in weights
+        if (row := _normalised(part, means_of, name, settings.level))["n"]
+    ]
+    return Measured(table_of(rows), tuple(_notes(answers, weights, references)))
+
+
+def _normalised(of_item: pl.DataFrame, means: Mapping[str, Any], name: str, level: float) -> dict[str, Any]:
+    """Accuracy under one normalisation, and its paired difference from the sum."""
+    gap = compared(of_item, name, SUM, level).gap()
+    row = {f"accuracy{end}": means[f"{name}{end}"] for end in ("", "_low", "_high")}
+    row |= dict.fromkeys(gap) if name == SUM else gap
+    return row | {"n": means[f"{name}_n"], "clusters": means[f"{name}_clusters"]}
 
 
 def _weights(every: WeighedAnswers, answers: WeighedAnswers, references: References) -> dict[str, Floats]:
@@ -276,37 +301,6 @@ def _weights(every: WeighedAnswers, answers: WeighedAnswers, references: Referen
             mine, theirs = answers.matches(others)
             weights[name][mine] = gained(answers.logs[mine], others.logs[theirs])
     return {name: values for name, values in weights.items() if name == SUM or not np.isnan(values).all()}
-
-
-def _right_by_item(answers: WeighedAnswers, right: dict[str, Floats], keys: Sequence[str]) -> pl.DataFrame:
-    """The share of an item's tests that are right: ``*keys, normalisation, item, cluster, accuracy``."""
-    parts = [
-        answers.rows.select(*dict.fromkeys((*keys, "item", "cluster")))
-        .with_columns(pl.lit(name).alias("normalisation"), pl.Series("accuracy", values, nan_to_null=True))
-        .drop_nulls("accuracy")
-        for name, values in right.items()
-    ]
-    of_item = pl.concat(parts).group_by(*keys, "normalisation", "item", "cluster").agg(pl.col("accuracy").mean())
-    return of_item.with_columns(pl.lit(True).alias("accuracy binary")).sort(*keys, "normalisation", "item")
-
-
-def _table(of_item: pl.DataFrame, keys: Sequence[str], level: float) -> pl.DataFrame:
-    series = [*keys, "normalisation"]
-    means = mean_table(of_item.lazy(), series, ["accuracy"], level)
-    gaps = table_of(list(_differences(of_item, keys, level)), **dict.fromkeys(series, pl.String))
-    order = pl.col("normalisation").replace_strict({name: number for number, name in enumerate(NORMALISATIONS)})
-    joined = means.join(gaps, on=series, how="left", nulls_equal=True).sort(*keys, order)
-    told = ["accuracy", "accuracy_low", "accuracy_high", "difference", "difference_low", "difference_high"]
-    return joined.select(*series, *told, "n", "clusters")
-
-
-def _differences(of_item: pl.DataFrame, keys: Sequence[str], level: float) -> Iterator[dict[str, Any]]:
-    for key, part in split(of_item, keys):
-        plain = part.filter(pl.col("normalisation") == SUM).select("item", pl.col("accuracy").alias("plain"))
-        for about, rows in split(part, ["normalisation"]):
-            both = rows.join(plain, on="item", how="inner", maintain_order="left")
-            gap = compared(both, "accuracy", "plain", level).gap()
-            yield key | about | (dict.fromkeys(gap) if about["normalisation"] == SUM else gap)
 
 
 def _notes(answers: WeighedAnswers, weights: dict[str, Floats], references: References) -> Iterator[str]:
@@ -326,11 +320,8 @@ _PMI = ("gold_lead", "gold_pmi", "chosen_pmi")
 _SHARES = ("helped", "hurt", "left_alone")
 _LEAST = 0.05
 _OWN: Own = {
-    "sighted": (
-        "image",
-        "the modality that counts as seeing; gray instead shows what the mere presence of an image does",
-    ),
-    "blind": BLIND_REFERENCE,
+    "with_image": ("image", "the modality with the image; gray instead shows the effect of the presence of an image"),
+    "no_image": NO_IMAGE_REFERENCE,
     "over": ("", "items: one row an item, with means over models"),
     "least": (_LEAST, "how far the probability of the right choice has to move for the image to help or hurt"),
 }
@@ -344,7 +335,7 @@ _OWN: Own = {
 def image_use(results: Results, settings: Settings) -> Measured:
     """One row a series and tag value; PMI in nats, ``moved`` a share of probability. ``gold_lead`` is how much more
     the image raises right choices than wrong ones; it helps or hurts where their probability changes by ``least``;
-    ``moved_by_grey`` is the same for a grey image. With ``over=items``: one row an item, unmoved ones first.
+    ``moved_by_grey`` is the same for a gray image. With ``over=items``: one row an item, unmoved ones first.
     """
     over = str(settings.own["over"])
     if over not in ("", "items"):
@@ -355,10 +346,10 @@ def image_use(results: Results, settings: Settings) -> Measured:
         return Measured(_by_models(rows, [key for key in keys if key != "model"], settings.level), notes)
     table = mean_table(rows.lazy(), keys, (*_PMI, "moved", *_SHARES), settings.level, signed=(*_PMI, "moved"))
     try:
-        grey, _ = _changes_by_item(results, replace(settings, own={**settings.own, "sighted": "gray"}))
+        gray, _ = _changes_by_item(results, replace(settings, own={**settings.own, "with_image": "gray"}))
     except NotMeasurable:
         return Measured(table, notes)
-    moved_too = mean_table(grey.lazy(), keys, ["moved"], settings.level, signed=["moved"])
+    moved_too = mean_table(gray.lazy(), keys, ["moved"], settings.level, signed=["moved"])
     floor = moved_too.select(*keys, pl.col("^moved.*$").name.replace("^moved", "moved_by_grey"))
     counts = ("n", "clusters")
     joined = table.join(floor, on=keys, how="left", maintain_order="left", nulls_equal=True)
@@ -366,16 +357,16 @@ def image_use(results: Results, settings: Settings) -> Measured:
 
 
 def _by_models(rows: pl.DataFrame, keys: Sequence[str], level: float) -> pl.DataFrame:
-    """One row per item: means over models; ``sighted`` and ``blind``: share whose likeliest choice is right."""
+    """One row per item: means over models; ``with_image`` and ``no_image``: share whose likeliest choice is right."""
     about = [*keys, "item"]
     models = rows.with_columns(pl.col("model").alias("cluster")).lazy()
     means = mean_columns(models, about, ("gold_pmi", "moved"), signed=("gold_pmi", "moved"), level=level)
     most = rows.group_by(about).agg(
-        pl.col("moved").max().alias("most_moved"), pl.col("helped", "hurt", "sighted", "blind").mean()
+        pl.col("moved").max().alias("most_moved"), pl.col("helped", "hurt", "with_image", "no_image").mean()
     )
-    told = ("gold_pmi", "gold_pmi_low", "gold_pmi_high", "helped", "hurt", "sighted", "blind")
+    shown = ("gold_pmi", "gold_pmi_low", "gold_pmi_high", "helped", "hurt", "with_image", "no_image")
     table = means.join(most, on=about, nulls_equal=True)
-    ordered = table.select(*about, "most_moved", "moved", *told, pl.col("moved_n").alias("n"))
+    ordered = table.select(*about, "most_moved", "moved", *shown, pl.col("moved_n").alias("n"))
     return ordered.sort(*keys, "most_moved", "moved", "item", nulls_last=True)
 
 
@@ -386,12 +377,12 @@ def _changes_by_item(results: Results, settings: Settings) -> tuple[pl.DataFrame
     if not 0 <= least < 1:
         raise InputError(f"{heading('own', 'least')}: found {short(least)}, expected a share from 0 to 1")
     every = weighed(results, "image-use", WEIGHED, settings.by)
-    sighted, blind = (every.where(modality=str(own[side])) for side in ("sighted", "blind"))
-    mine, theirs = sighted.matches(blind)
+    seen, unseen = (every.where(modality=str(own[side])) for side in ("with_image", "no_image"))
+    mine, theirs = seen.matches(unseen)
     if not len(mine):
-        asked = param("modality", f"{own['sighted']},{own['blind']}")
+        asked = param("modality", f"{own['with_image']},{own['no_image']}")
         raise NotMeasurable(f"image-use: no choice was weighed both with and without the image; ask with {asked}")
-    before, after = blind.take(theirs), sighted.take(mine)
+    before, after = unseen.take(theirs), seen.take(mine)
     shown = (after.rows.get_column("request") != before.rows.get_column("request")).to_numpy()
     if not shown.any():
         raise NotMeasurable("image-use: no item has an image")
@@ -404,7 +395,7 @@ def _changes_by_item(results: Results, settings: Settings) -> tuple[pl.DataFrame
     notes = []
     if plain := int((~shown).sum()):
         notes.append(f"{counted(plain, 'answer')} about no image left out")
-    if undefined := values["gold_pmi"].null_count() - values["sighted"].null_count():
+    if undefined := values["gold_pmi"].null_count() - values["with_image"].null_count():
         notes.append(f"{counted(undefined, 'answer')} without a PMI: the right choice was impossible on one side")
     return of_item.with_columns(binary), tuple(notes)
 
@@ -428,8 +419,8 @@ def _changes(after: WeighedAnswers, before: WeighedAnswers, least: float) -> pl.
         "helped": np.where(np.isnan(rise), np.nan, rise > least),
         "hurt": np.where(np.isnan(rise), np.nan, rise < -least),
         "left_alone": np.where(np.isnan(rise), np.nan, np.abs(rise) <= least),
-        "sighted": np.where(has_gold, after.right(after.logs), np.nan),
-        "blind": np.where(has_gold, before.right(before.logs), np.nan),
+        "with_image": np.where(has_gold, after.right(after.logs), np.nan),
+        "no_image": np.where(has_gold, before.right(before.logs), np.nan),
     }
     finite = {name: np.where(np.isfinite(values), values, np.nan) for name, values in columns.items()}
     return pl.DataFrame(finite, nan_to_null=True)

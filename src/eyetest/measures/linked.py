@@ -1,7 +1,7 @@
 """Linked settings: changes of scores, ranks and items between ways of asking or benchmarks (MMMU-Pro)."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import hypot, isnan
 from typing import Any
 
@@ -9,11 +9,10 @@ import numpy as np
 import polars as pl
 
 from eyetest.errors import InputError, nearest, param, short
-from eyetest.measures.aligned import FROM_TO, TwoSettings, parse_axes, pivoted, side_by_side, sides
-from eyetest.measures.compare import RIGHT, flips_between, pairs_of
-from eyetest.measures.hits import BLIND_SETTING, blind_modalities, strictest_modalities
-from eyetest.measures.means import mean_table, with_adjusted
+from eyetest.measures.compare import RIGHT
+from eyetest.measures.hits import NO_IMAGE_SETTING, answered, strictest_answers
 from eyetest.measures.results import (
+    AXES,
     PROTOCOL,
     TAG,
     Measured,
@@ -26,9 +25,13 @@ from eyetest.measures.results import (
     table_of,
 )
 from eyetest.measures.stats.intervals import NOTHING, IntervalEstimate, mean
-from eyetest.measures.stats.paired import is_verdict, paired
+from eyetest.measures.stats.paired import paired
 from eyetest.measures.stats.ranking import shift_intervals
+from eyetest.measures.tables import mean_table, paired_columns, pivoted, with_adjusted
+from eyetest.records import read_order
+from eyetest.wording import listed
 
+_WHOLE_NUMBERS = ("template", "order", "sample")
 _NOT_PAIRED = "other items on either side: differences are not paired"
 
 
@@ -52,10 +55,51 @@ def unpaired(before: IntervalEstimate, after: IntervalEstimate) -> IntervalEstim
     return IntervalEstimate(b - a, low, high, before.n + after.n)
 
 
-@measure("linked", "differences between two linked settings (from, to): scores, intervals, ranks", FROM_TO)
+ROLES = ("original", "four", "ten", "vision")
+WORDS = {"original": "original", "four": "few options", "ten": "ten options", "vision": "vision"}
+"""Names of the settings; the paper's four options are four in most items only."""
+STEPS = ("original", "four", "ten")  # the settings after which accuracy without the image is reported
+ALL_MODELS = "all models"
+_ROLE_SETTINGS: Own = {
+    "original": ("", "the source benchmark, if it was asked: benchmark=NAME"),
+    "four": ("", "the setting with few options, if it is not to be recognised: benchmark=NAME"),
+    "ten": ("", "the setting with more options: benchmark=NAME"),
+    "vision": ("", "the setting in one image: benchmark=NAME,modality=screenshot"),
+}
+
+
+@measure(
+    "linked",
+    "scores, differences, ranks and flipped items of two settings (from, to), or of few options, ten and vision",
+    {
+        "from": ("", "where it starts: axis=value,… over benchmark and condition; without to: original or four"),
+        "to": ("", "where it goes: such as ask=cot, or benchmark=mmmu-pro,modality=screenshot"),
+        "over": (
+            "",
+            "items: right on one side only; models: how many lost each; no-image: accuracy without it",
+        ),
+        "right": (RIGHT, "the mean score over its tests from which on an item counts as right"),
+        **_ROLE_SETTINGS,
+        "no_image": NO_IMAGE_SETTING,
+    },
+)
 def linked(results: Results, settings: Settings) -> Measured:
-    """One row a series and tag value with both sides; ``risen``: ranks gained; Holm over all rows of a protocol."""
-    two = sides(results, settings, "linked")
+    """One row a series and tag value with both sides; ``risen``: ranks gained; Holm over all rows of a protocol. With
+    ``over`` one row a flipped item; without ``to`` the settings of `_recognised`, one row a series.
+    """
+    over = str(settings.own["over"])
+    if over not in ("", "items", "models", "no-image"):
+        raise InputError(f"over: found {short(over)}, expected items, models or no-image")
+    two_sides = settings.own["to"] or "=" in settings.own["from"] or over in ("items", "models")
+    if settings.by and not two_sides:
+        raise NotMeasurable(f"linked: the table of all settings has no rows by tag; leave out {param('by')}")
+    if over == "no-image":
+        return _without_image(results, settings)
+    if not two_sides:
+        return _settings_table(results, settings)
+    two = sides(results, settings)
+    if over:
+        return _flips(two, float(settings.own["right"]), over)
     shared = two.shared
     rows = list(_paired(shared, two.keys, settings.level) if len(shared) else _apart(two, settings.level))
     table = table_of(rows, p=pl.Float64).cast({key: two.before.schema[key] for key in two.keys}).sort(two.keys)
@@ -71,6 +115,72 @@ def linked(results: Results, settings: Settings) -> Measured:
         ranked = ranked.join(known, on=two.keys, how="left", nulls_equal=True)
     families = [key for key in others if not key.startswith(TAG)]
     return Measured(with_adjusted(ranked.sort(two.keys), families), () if len(shared) else (_NOT_PAIRED,))
+
+
+@dataclass(frozen=True)
+class TwoSettings:
+    """Mean scores of items in two settings: ``*keys, item, cluster, score``."""
+
+    keys: list[str]
+    before: pl.DataFrame
+    after: pl.DataFrame
+
+    @property
+    def shared(self) -> pl.DataFrame:
+        """The items that a series has in both: ``*keys, item, cluster, score, score_after``."""
+        return self.before.join(
+            self.after.drop("cluster"), on=[*self.keys, "item"], suffix="_after", nulls_equal=True
+        )
+
+
+def sides(results: Results, settings: Settings) -> TwoSettings:
+    """The scores of ``from`` and ``to``."""
+    wanted = {side: parse_axes(str(settings.own.get(side, "")), side) for side in ("from", "to")}
+    if not all(wanted.values()):
+        raise NotMeasurable("linked: say what to compare, such as from=ask=direct to=ask=cot")
+    named = [axis for axis in ("benchmark", *AXES) if any(axis in values for values in wanted.values())]
+    keys = [key for key in results.keys(settings.by) if key not in named]
+    frames = []
+    for side, values in wanted.items():
+        scores = results.scores.filter(pl.col(axis) == value for axis, value in values.items())
+        _refuse_mixtures(scores, [axis for axis in named if axis not in values], side)
+        frames.append(replace(results, scores=scores).per_item(keys).drop("tests"))
+        if not len(frames[-1]):
+            where = ",".join(f"{axis}={value}" for axis, value in values.items())
+            raise NotMeasurable(f"linked: nothing was scored under {where}")
+    if not len(frames[0].join(frames[1], on=keys, how="semi", nulls_equal=True)):
+        raise NotMeasurable(
+            f"linked: no model was asked both ways with the same {listed(keys, 9)}; name in from and to what differs"
+        )
+    return TwoSettings(keys, *frames)
+
+
+def parse_axes(text: str, side: str) -> dict[str, str | int]:
+    """Read ``benchmark=A,modality=image`` by axis; ``side`` is the setting of the text."""
+    values: dict[str, str | int] = {}
+    for word in filter(None, (part.strip() for part in text.split(","))):
+        axis, equals, value = (part.strip() for part in word.partition("="))
+        if not equals or not value:
+            raise InputError(f"{side}: {short(word)} is not axis=value")
+        if axis not in ("benchmark", *AXES):
+            raise InputError(f"{side}: no axis {short(axis)}; {nearest(axis, ('benchmark', *AXES))}")
+        values[axis] = _number(axis, value, side) if axis in _WHOLE_NUMBERS else value
+    return values
+
+
+def _number(axis: str, value: str, side: str) -> int:
+    try:
+        return read_order(value) if axis == "order" and not value.isdecimal() else int(value)
+    except ValueError:
+        raise InputError(f"{side}: {axis} is a whole number; found {short(value)}") from None
+
+
+def _refuse_mixtures(rows: pl.LazyFrame, axes: Iterable[str], side: str) -> None:
+    """Refuse an axis that only the other side names and that varies on this one, as the comparison is ambiguous."""
+    for axis in axes:
+        values = rows.select(pl.col(axis).cast(pl.String).unique().sort()).collect(engine="streaming").to_series()
+        if len(values) > 1:
+            raise InputError(f"{side}: say which {axis} is meant: {listed(values, 9)}")
 
 
 def _shifts(scores: pl.DataFrame, settings: Settings) -> list[dict[str, Any]]:
@@ -90,8 +200,7 @@ def _shifts(scores: pl.DataFrame, settings: Settings) -> list[dict[str, Any]]:
 
 def _paired(shared: pl.DataFrame, keys: Sequence[str], level: float) -> Iterator[dict[str, Any]]:
     for key, part in split(shared, keys):
-        before, after, clusters = (part.get_column(name).to_numpy() for name in ("score", "score_after", "cluster"))
-        pair = paired(after, before, clusters, level)
+        pair = paired_columns(part, "score_after", "score", level)
         counts = {"from_n": pair.n, "to_n": pair.n, "paired": True}
         yield key | {"from_score": pair.b, "to_score": pair.a} | pair.gap() | {"p": pair.p} | counts
 
@@ -101,10 +210,10 @@ def _apart(two: TwoSettings, level: float) -> Iterator[dict[str, Any]]:
     for key, part in split(two.before, two.keys):
         if tuple(key.values()) in after:
             frames = (part, after[tuple(key.values())])
-            one, other = (mean(frame.get_column("score"), frame.get_column("cluster"), level) for frame in frames)
-            gap = unpaired(one, other).named("difference") | {"p": None}
-            counts = {"from_n": one.n, "to_n": other.n, "paired": False}
-            yield key | {"from_score": one.value, "to_score": other.value} | gap | counts
+            first, second = (mean(frame.get_column("score"), frame.get_column("cluster"), level) for frame in frames)
+            gap = unpaired(first, second).named("difference") | {"p": None}
+            counts = {"from_n": first.n, "to_n": second.n, "paired": False}
+            yield key | {"from_score": first.value, "to_score": second.value} | gap | counts
 
 
 def _ranked(table: pl.DataFrame) -> pl.DataFrame:
@@ -113,39 +222,17 @@ def _ranked(table: pl.DataFrame) -> pl.DataFrame:
     return columns.with_columns((pl.col("from_rank") - pl.col("to_rank")).alias("risen"))
 
 
-@measure(
-    "flips",
-    "items right in one setting and wrong in another (from, to), or for one of two models (models), to read",
-    {
-        **FROM_TO,
-        "models": ("", "list instead the items that only one of these has right: A,B"),
-        "right": (RIGHT, "the mean score over its tests from which on an item counts as right"),
-        "over": ("", "models: one row an item, with how many models lost and won it"),
-    },
-)
-def flips(results: Results, settings: Settings) -> Measured:
-    """One row a series and flipped item; with ``models``, one a pair and item that ``only`` one has right."""
-    cut = float(settings.own["right"])
-    if settings.own["models"]:
-        if settings.own["from"] or settings.own["to"]:
-            raise InputError(f"flips: either from and to, or models; keep to one setting with {param('where')}")
-        parts = side_by_side(results, results.families(settings.by))
-        wanted = pairs_of(sorted({model for part in parts for (model,) in part.columns}), settings.own)
-        return Measured(flips_between(parts, wanted, cut))
-    two = sides(results, settings, "flips")
+def _flips(two: TwoSettings, right: float, over: str) -> Measured:
+    """One row a series and item that is right on one side only; over models one row an item."""
     shared = two.shared
     if not len(shared):
-        raise NotMeasurable("flips: the two settings have no item in common")
-    first, then = pl.col("score") >= cut, pl.col("score_after") >= cut
+        raise NotMeasurable("linked: the two settings have no item in common")
+    first, then = pl.col("score") >= right, pl.col("score_after") >= right
     flip = pl.when(first & ~then).then(pl.lit("lost")).when(~first & then).then(pl.lit("won"))
-    over = str(settings.own["over"])
-    if over not in ("", "models"):
-        raise InputError(f"over: found {short(over)}, expected models")
-    if over:
-        return _over_models(shared.with_columns(flip.alias("flip")), [key for key in two.keys if key != "model"])
-    counted = shared.with_columns(flip.alias("flip"), pl.len().over(two.keys).cast(pl.Int64).alias("n"))
-    flipped = counted.filter(pl.col("flip").is_not_null())
-    table = flipped.select(
+    flipped = shared.with_columns(flip.alias("flip"), pl.len().over(two.keys).cast(pl.Int64).alias("n"))
+    if over == "models":
+        return _over_models(flipped, [key for key in two.keys if key != "model"])
+    table = flipped.drop_nulls("flip").select(
         *two.keys,
         *("flip", "item"),
         pl.col("score").alias("from_score"),
@@ -173,59 +260,34 @@ def _over_models(flipped: pl.DataFrame, keys: Sequence[str]) -> Measured:
     return Measured(kept.sort(*keys, "lost", "won", "item", descending=order))
 
 
-ROLES = ("original", "four", "ten", "vision")
-WORDS = {"original": "original", "four": "few options", "ten": "ten options", "vision": "vision"}
-"""Names of the settings; the paper's four options are four in most items only."""
-STEPS = ("original", "four", "ten")  # the settings after which blind accuracy is reported
-EVERYBODY = "all models"
 _SCREENSHOT = "screenshot"
-_ROLE_SETTINGS: Own = {
-    "original": ("", "the source benchmark, if it was asked: benchmark=NAME"),
-    "four": ("", "the setting with few options, if it is not to be recognised: benchmark=NAME"),
-    "ten": ("", "the setting with more options: benchmark=NAME"),
-    "vision": ("", "the setting in one image: benchmark=NAME,modality=screenshot"),
-}
 _DELTAS = {"delta1": "ten", "delta2": "vision", "delta3": "overall"}
 Axes = Mapping[str, str | int]
 
 
-@dataclass(frozen=True)
-class LinkedSettings:
-    """Where the answers of each setting are; settings without answers are missing."""
-
-    where: Mapping[str, Axes]
-
-    def rows(self, scores: pl.LazyFrame, role: str) -> pl.LazyFrame:
-        """The scores of one setting."""
-        return scores.filter(pl.col(axis) == value for axis, value in self.where[role].items())
-
-    def named(self, results: Results) -> pl.LazyFrame:
-        """All scores that belong to a setting, with a column that says to which."""
-        parts = [self.rows(results.scores, role).with_columns(pl.lit(role).alias("setting")) for role in self.where]
-        return pl.concat(parts)
-
-
-def linked_settings(results: Results, own: Mapping[str, Any]) -> LinkedSettings:
-    """The settings of some results: as named by the user, else as recognised by their items."""
-    said = {role: parse_axes(str(own.get(role, "")), role) for role in ROLES}
-    where: dict[str, Axes] = {role: axes for role, axes in said.items() if axes}
+def linked_settings(results: Results, own: Mapping[str, Any]) -> dict[str, Axes]:
+    """Where the answers of each setting are: as named by the user, else as recognised by their items."""
+    named = {role: parse_axes(str(own.get(role, "")), role) for role in ROLES}
+    where: dict[str, Axes] = {role: axes for role, axes in named.items() if axes}
     for role, axes in _recognised(results, where).items():
         where.setdefault(role, axes)
     modalities = dict.fromkeys(ROLES, "image") | {"vision": _SCREENSHOT}
-    ordered = {role: {"modality": modalities[role], **where[role]} for role in ROLES if role in where}
+    ordered: dict[str, Axes] = {
+        role: {"modality": modalities[role], **where[role]} for role in ROLES if role in where
+    }
     if "ten" not in ordered or not ordered.keys() & {"original", "four", "vision"}:
         raise NotMeasurable(
-            "no linked settings: they are runs over few options, over more options of the same items, and over "
-            "screenshots of them"
+            "linked: say what to compare, such as from=ask=direct to=ask=cot; there are no linked settings, "
+            "which are runs over few options, over more options of the same items, and over screenshots of them"
         )
-    return LinkedSettings(ordered)
+    return ordered
 
 
-def _recognised(results: Results, said: Mapping[str, Axes]) -> dict[str, Axes]:
+def _recognised(results: Results, named: Mapping[str, Axes]) -> dict[str, Axes]:
     """Settings recognised by items: the number of options of a benchmark, and whose items it shares."""
     asked = results.scores.select(pl.col("benchmark", "modality").cast(pl.String)).unique().collect()
     modalities = {name: set(part.get_column("modality")) for (name,), part in asked.group_by("benchmark")}
-    taken = {axes.get("benchmark") for role, axes in said.items() if role != "vision"}
+    taken = {axes.get("benchmark") for role, axes in named.items() if role != "vision"}
     counted = (
         results.items.drop_nulls("options")
         .group_by("benchmark")
@@ -237,40 +299,31 @@ def _recognised(results: Results, said: Mapping[str, Axes]) -> dict[str, Axes]:
     roles: dict[str, Axes] = {}
     if shot := [name for name in modalities if _SCREENSHOT in modalities[name]]:
         roles["vision"] = {"benchmark": max(shot, key=lambda name: (known.get(name, (0,))[0], name))}
-    many = said["ten"].get("benchmark") if "ten" in said else (images[-1] if images else None)
+    many = named["ten"].get("benchmark") if "ten" in named else (images[-1] if images else None)
     if many is None or many not in known:
         return roles
     few = [name for name in images if name != many and known[name][0] < known[many][0]]
     roles["ten"] = {"benchmark": many}
     alike = {name: len(known[name][1] & known[many][1]) / len(known[name][1] | known[many][1]) for name in few}
     by_overlap = sorted(few, key=lambda name: (alike[name], name))
-    if by_overlap and "four" not in said and alike[by_overlap[-1]]:
+    if by_overlap and "four" not in named and alike[by_overlap[-1]]:
         roles["four"] = {"benchmark": by_overlap.pop()}
-    if len(by_overlap) == 1 and "original" not in said:
+    if len(by_overlap) == 1 and "original" not in named:
         roles["original"] = {"benchmark": by_overlap[0]}
     return roles
 
 
-@measure(
-    "three-settings",
-    "few options, ten options and vision: overall, differences from the original, ranks (MMMU-Pro)",
-    {
-        **_ROLE_SETTINGS,
-        "from": ("", "what differences start from: original or four (default: original where it was asked)"),
-    },
-    by_tag=False,
-)
-def three_settings(results: Results, settings: Settings) -> Measured:
+def _settings_table(results: Results, settings: Settings) -> Measured:
     """One row a model and way of asking; ``overall`` is the mean of ten options and vision, ``delta1`` to ``delta3``
     are ten, vision and overall less the start, ``risen`` counts ranks gained since.
     """
     linked = linked_settings(results, settings.own)
-    start = str(settings.own["from"]) or next(role for role in ROLES if role in linked.where)
-    if start not in linked.where:
-        raise InputError(f'from: no model was asked in "{start}"; {nearest(start, linked.where)}')
+    start = str(settings.own["from"]) or next(role for role in ROLES if role in linked)
+    if start not in linked:
+        raise InputError(f'from: no model was asked in "{start}"; {nearest(start, linked)}')
     keys = ["model", *(axis for axis in results.varied(PROTOCOL) if axis != "modality")]
     of_item = _by_item(results, linked, keys)
-    rows = [key | _settled(part, list(linked.where), start, settings.level) for key, part in split(of_item, keys)]
+    rows = [key | _settled(part, list(linked), start, settings.level) for key, part in split(of_item, keys)]
     table = table_of([row for row in rows if row["ten"] is not None or row["vision"] is not None] or rows)
     others = [key for key in keys if key != "model"]
     ranked = pl.concat([_with_ranks(part, start) for _, part in split(table, others)])
@@ -279,10 +332,16 @@ def three_settings(results: Results, settings: Settings) -> Measured:
     return Measured(ordered, _notes(ranked, linked, start))
 
 
-def _by_item(results: Results, linked: LinkedSettings, keys: Sequence[str]) -> pl.DataFrame:
+def _by_item(results: Results, linked: Mapping[str, Axes], keys: Sequence[str]) -> pl.DataFrame:
     """Mean scores by series, setting and item; an item's cluster is that of its first setting."""
-    axes = {axis for where in linked.where.values() for axis in where if axis not in ("benchmark", "modality")}
-    scores = linked.named(results).group_by(*(key for key in keys if key not in axes), "setting", "benchmark", "item")
+    axes = {axis for where in linked.values() for axis in where if axis not in ("benchmark", "modality")}
+    named = pl.concat(
+        results.scores.filter(pl.col(axis) == value for axis, value in where.items()).with_columns(
+            setting=pl.lit(role)
+        )
+        for role, where in linked.items()
+    )
+    scores = named.group_by(*(key for key in keys if key not in axes), "setting", "benchmark", "item")
     of_item = scores.agg(pl.col("score").mean()).drop_nulls("score").collect(engine="streaming")
     of_item = of_item.with_columns(pl.col("benchmark").cast(pl.String))
     placed = of_item.join(results.items.select("benchmark", "item", "cluster"), on=("benchmark", "item"), how="left")
@@ -305,20 +364,20 @@ def _settled(rows: pl.DataFrame, roles: Sequence[str], start: str, level: float)
     columns = {role: complete.get_column(role).cast(pl.Float64).to_numpy() for role in ours}
     if {"ten", "vision"} <= columns.keys():
         columns["overall"] = (columns["ten"] + columns["vision"]) / 2
-    told = {name: mean(column, clusters, level) for name, column in columns.items()}
+    estimates = {name: mean(column, clusters, level) for name, column in columns.items()}
     if "original" in there and "original" not in ours:
         alone = wide.drop_nulls("original")
-        told["original"] = mean(alone.get_column("original"), alone.get_column("cluster"), level)
+        estimates["original"] = mean(alone.get_column("original"), alone.get_column("cluster"), level)
     row: dict[str, Any] = {}
     for name in (*roles, "overall"):
-        row |= told.get(name, NOTHING).named(name)
+        row |= estimates.get(name, NOTHING).named(name)
     for delta, name in _DELTAS.items():
         gap = NOTHING
-        if name != start and name in told and start in columns:
+        if name != start and name in estimates and start in columns:
             pair = paired(columns[name], columns[start], clusters, level)
             gap = IntervalEstimate(pair.difference, pair.low, pair.high, pair.n)
-        elif name != start and name in told and start in told:
-            gap = unpaired(told[start], told[name])
+        elif name != start and name in estimates and start in estimates:
+            gap = unpaired(estimates[start], estimates[name])
         row |= gap.named(delta)
     return row | {"paired": start in columns if start in there else None, "n": len(complete)}
 
@@ -336,11 +395,9 @@ def _with_ranks(table: pl.DataFrame, start: str) -> pl.DataFrame:
     return table
 
 
-def _notes(table: pl.DataFrame, linked: LinkedSettings, start: str) -> tuple[str, ...]:
-    told = [
-        f"{WORDS[role]}: {', '.join(f'{a} {v}' for a, v in where.items())}" for role, where in linked.where.items()
-    ]
-    notes = [f"settings recognised: {'; '.join(told)}", f"differences are from {WORDS[start]}"]
+def _notes(table: pl.DataFrame, linked: Mapping[str, Axes], start: str) -> tuple[str, ...]:
+    settings = [f"{WORDS[role]}: {', '.join(f'{a} {v}' for a, v in where.items())}" for role, where in linked.items()]
+    notes = [f"settings recognised: {'; '.join(settings)}", f"differences are from {WORDS[start]}"]
     if start != "original":
         notes.append("no source benchmark was asked: the published differences start from it (original=benchmark=…)")
     if (table.get_column("paired") == False).any():  # noqa: E712 (null is not false)
@@ -348,59 +405,37 @@ def _notes(table: pl.DataFrame, linked: LinkedSettings, start: str) -> tuple[str
     return tuple(notes)
 
 
-@measure(
-    "blind-steps",
-    "accuracy without the image on the original, filtered and ten-option items, beside guessing",
-    {**{role: _ROLE_SETTINGS[role] for role in STEPS}, "blind": BLIND_SETTING},
-    by_tag=False,
-)
-def blind_steps(results: Results, settings: Settings) -> Measured:
+def _without_image(results: Results, settings: Settings) -> Measured:
     """One row a step and model, then one for all models; answers to original items stand in for filtered ones."""
     linked = linked_settings(results, settings.own)
-    known = results.items.select("benchmark", "item", "cluster", "options").drop_nulls("options")
-    modalities = blind_modalities(str(settings.own["blind"]))
-    blind = results.scores.filter(pl.col("modality").cast(pl.String).is_in(modalities))
-    words = WORDS | ({"four": "filtered"} if "original" in linked.where else {})
+    options = results.items.select("benchmark", "item", (1 / pl.col("options")).alias("guessing")).drop_nulls()
+    scores, _ = strictest_answers(answered(results, str(settings.own["no_image"]), "linked"))
+    words = WORDS | ({"four": "filtered"} if "original" in linked else {})
     parts = [
-        (words[role], part)
-        for role in STEPS
-        if role in linked.where and len(part := _blind_rows(blind, known, linked.where, role))
+        (words[role], part) for role in STEPS if role in linked and len(part := _step(scores, options, linked, role))
     ]
     if not parts:
-        raise NotMeasurable("blind-steps: no model was asked without the image; ask with modality no-image")
+        raise NotMeasurable("linked: no model was asked without the image; ask with modality no-image")
     rows = pl.concat([part.with_columns(pl.lit(step).alias("step")) for step, part in parts])
     guess = pl.col("accuracy") - pl.col("guessing")
-    everybody = rows.group_by("step", "item", "cluster", "guessing", maintain_order=True).agg(
-        pl.lit(EVERYBODY).alias("model"), pl.col("accuracy").mean()
+    together = rows.group_by("step", "item", "cluster", "guessing", maintain_order=True).agg(
+        pl.lit(ALL_MODELS).alias("model"), pl.col("accuracy").mean()
     )
-    both = pl.concat([rows, everybody.select(rows.columns)]).with_columns(guess.alias("above"))
+    both = pl.concat([rows, together.select(rows.columns)]).with_columns(guess.alias("above"))
     keys, values = ["step", "model"], ["accuracy", "above", "guessing"]
     table = mean_table(both.lazy(), keys, values, settings.level, signed=["above"])
     order = pl.col("step").replace_strict({words[role]: number for number, role in enumerate(STEPS)})
     spared = ("guessing_low", "guessing_high", "clusters")
-    return Measured(table.sort(order, pl.col("model") == EVERYBODY, "model").drop(spared))
+    return Measured(table.sort(order, pl.col("model") == ALL_MODELS, "model").drop(spared))
 
 
-def _blind_rows(blind: pl.LazyFrame, known: pl.DataFrame, where: Mapping[str, Axes], role: str) -> pl.DataFrame:
-    """``model, item, cluster, accuracy, guessing``, each model under the modality in which it answers most."""
-    items = known.filter(pl.col("benchmark") == where[role]["benchmark"])
-    answers = blind.filter(pl.col("benchmark") == where[role]["benchmark"]).drop_nulls("score")
-    if role == "four" and "original" in where and not len(answers.head(1).collect()):
-        answers = blind.filter(pl.col("benchmark") == where["original"]["benchmark"]).drop_nulls("score")
-    of_item = answers.group_by(pl.col("model", "modality").cast(pl.String), "item").agg(
-        pl.col("score").mean(), is_verdict(pl.col("score")).all().alias("accuracy binary")
-    )
-    rows = (
-        of_item.collect(engine="streaming").join(items.drop("benchmark"), on="item").sort("model", "modality", "item")
-    )
-    if rows.is_empty():
-        return rows
-    strict = rows.join(strictest_modalities(rows, ["model"]), on=["model", "modality"], how="semi")
-    return strict.select(
-        *("model", "item", pl.coalesce("cluster", "item").alias("cluster")),
-        pl.col("score").alias("accuracy"),
-        (1 / pl.col("options")).alias("guessing"),
-    )
+def _step(scores: pl.DataFrame, options: pl.DataFrame, where: Mapping[str, Axes], role: str) -> pl.DataFrame:
+    """``model, item, cluster, accuracy, guessing`` of the items of one setting."""
+    items = options.filter(pl.col("benchmark") == where[role]["benchmark"]).select("item", "guessing")
+    answers = scores.filter(pl.col("benchmark") == where[role]["benchmark"])
+    if role == "four" and "original" in where and answers.is_empty():
+        answers = scores.filter(pl.col("benchmark") == where["original"]["benchmark"])
+    return answers.select("model", "item", "cluster", pl.col("score").alias("accuracy")).join(items, on="item")
 
 
-MEASURES = (linked, flips, three_settings, blind_steps)
+MEASURES = (linked,)

@@ -20,7 +20,7 @@ _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>|#"} | {"\n": " ", "
 _MANY_UNREAD = 0.05
 
 
-def told(table: pl.DataFrame, limit: int = 0) -> dict[str, list[str]]:
+def texts_of(table: pl.DataFrame, limit: int = 0) -> dict[str, list[str]]:
     """The columns as text, bounds beside their value, tags without prefix, no empty columns but the first value."""
     words: dict[str, list[str]] = {}
     main = next((name for name, kind in table.schema.items() if kind.is_float()), None)
@@ -42,7 +42,7 @@ def told(table: pl.DataFrame, limit: int = 0) -> dict[str, list[str]]:
 
 
 def is_text(table: pl.DataFrame, column: str) -> bool:
-    """Whether a column of `told` holds words, which are left-aligned."""
+    """Whether a column of `texts_of` holds words, which are left-aligned."""
     for name in (column, column.replace(" ", "_"), TAG + column, TAG + column.replace(" ", "_")):
         if name in table.columns:
             return table.schema[name] == pl.String
@@ -68,7 +68,7 @@ def csv_text(table: pl.DataFrame) -> str:
 
 def as_latex(table: pl.DataFrame) -> str:
     """A table for a paper (booktabs)."""
-    words = told(table)
+    words = texts_of(table)
     kinds = "".join("l" if is_text(table, column) else "r" for column in words)
     rows = [" & ".join(column.translate(_LATEX) for column in words)]
     rows += [
@@ -81,7 +81,7 @@ def as_latex(table: pl.DataFrame) -> str:
 
 def as_markdown(table: pl.DataFrame) -> str:
     """A table for a model card or an issue."""
-    words = told(table)
+    words = texts_of(table)
     rows = [list(words), *zip(*words.values(), strict=True)]
     lines = ["| " + " | ".join(cell.translate(_MARKDOWN) for cell in row) + " |" for row in rows]
     rule = "|" + "|".join("---" if is_text(table, column) else "--:" for column in words) + "|"

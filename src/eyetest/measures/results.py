@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from numpy.typing import ArrayLike
 
 from eyetest.errors import EyetestError, InputError, heading, nearest, param, short
+from eyetest.measures.stats.intervals import Resampling
 from eyetest.records import GIVEN, Condition, ModelEntry
-from eyetest.records.order import SHOWN, order_word
+from eyetest.records.tables import SHOWN, order_word
 from eyetest.wording import counted, listed
 
 PROTOCOL = ("modality", "ask", "shots", "method", "history")  # scores under different protocols are different scores
@@ -20,9 +22,8 @@ TESTS = ("template", "order", "letters", "sample")  # tests of the same question
 CAPTION_METRICS = ("bleu", "cider", "meteor", "rouge")  # prefixes of metrics with scales of their own
 TAG = "tag."  # columns of the item table that hold tags begin so
 ITEM_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
-    **dict.fromkeys(("benchmark", "item", "cluster", "group", "own_id", "content"), pl.String),
-    **{"options": pl.Int64, "gold": pl.String, "position": pl.Int64, "kinds": pl.List(pl.Int64)},
-    "golds": pl.List(pl.Int64),
+    **dict.fromkeys(("benchmark", "item", "cluster", "group", "own_id", "content", "gold"), pl.String),
+    **{"options": pl.Int64, "position": pl.Int64, "kinds": pl.List(pl.Int64), "golds": pl.List(pl.Int64)},
     "yes": pl.Boolean,
 }
 """The columns of the item table, beside its tags."""
@@ -30,9 +31,7 @@ SENTENCE_KINDS = ("descriptive", "analytical", "other")
 REPLY_TYPES: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("benchmark", "request", "text"), pl.String),
     **dict.fromkeys(SENTENCE_KINDS, pl.Int64),
-    "copied": pl.Float64,
-    "candidates": pl.String,
-    "says": pl.String,
+    **{"copied": pl.Float64, "candidates": pl.String, "says": pl.String},
 }
 """Columns of the reply table: sentences of each kind by a judge, similarity of a transcript to its screenshot's text,
 weights of choices (`read_candidates`), yes or no in ``says`` where asked for; null where none was asked for.
@@ -118,11 +117,15 @@ class Results:
         """Columns within which models are compared: benchmark and protocol where they vary, and some tags."""
         return [*self.varied(("benchmark", *PROTOCOL)), *self.by_tags(by)]
 
-    def per_item(self, keys: Sequence[str]) -> pl.DataFrame:
+    def item_means(self, keys: Sequence[str]) -> pl.LazyFrame:
         """The mean score of each item over its tests: ``*keys, item, cluster, score, tests``. No failed calls."""
-        grouped = self.with_items("cluster").group_by(*keys, "item", "cluster")
-        mean = grouped.agg(pl.col("score").mean(), pl.col("score").count().alias("tests"))
-        return mean.filter(pl.col("tests") > 0).sort(*keys, "item").collect(engine="streaming")
+        tags = (key for key in keys if key.startswith(TAG))
+        grouped = self.with_items("cluster", *tags).group_by(*keys, "item", "cluster")
+        return grouped.agg(pl.col("score").mean(), pl.col("score").count().alias("tests")).filter(pl.col("tests") > 0)
+
+    def per_item(self, keys: Sequence[str]) -> pl.DataFrame:
+        """The same, sorted."""
+        return self.item_means(keys).sort(*keys, "item").collect(engine="streaming")
 
 
 @dataclass(frozen=True)
@@ -134,6 +137,10 @@ class Settings:
     seed: int = 0
     resamples: int = 2_000
     own: Mapping[str, Any] = field(default_factory=dict)
+
+    def resampling(self, clusters: ArrayLike) -> Resampling:
+        """How items of these clusters are resampled."""
+        return Resampling(clusters, self.level, self.resamples, self.seed)
 
 
 @dataclass(frozen=True)
@@ -167,9 +174,8 @@ def measure(
                 instead = f"leave out {param('by')}, or keep to some items with {param('where')}"
                 raise NotMeasurable(f"{name}: it has no rows by tag; {instead}")
             measured = compute(results, replace(settings, own={**defaults, **settings.own}))
-            if not unread:
-                return measured
-            return replace(measured, table=with_unread(measured.table, results, unread, settings.by))
+            table = with_unread(measured.table, results, unread, settings.by) if unread else measured.table
+            return replace(measured, table=table)
 
         return Measure(name, summary, own or {}, checked)
 
@@ -179,6 +185,8 @@ def measure(
 def with_unread(table: pl.DataFrame, results: Results, beside: str = "", by: Sequence[str] = ()) -> pl.DataFrame:
     """The table with the share of unread answers of each row's series, last or after ``beside`` and its bounds."""
     keys = [key for key in results.keys(by) if key in table.columns]
+    if "model" not in keys:
+        return table
     rows = results.with_items(*(key for key in keys if key.startswith(TAG)))
     shares = rows.group_by(keys).agg(UNREAD.mean().alias("unread")).collect(engine="streaming")
     shares = shares.cast({key: table.schema[key] for key in keys})
@@ -211,10 +219,10 @@ _OF_ANSWERS = ("outcome", "reading", "choice", "rule", "metric", "score")  # to 
 _USUAL_MODALITY = "image"
 
 
-def own_settings(chosen: Measure, said: Mapping[str, Any]) -> dict[str, Any]:
+def own_settings(chosen: Measure, given: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a measure; an unknown name is refused."""
     own = {key: default for key, (default, _) in chosen.own.items()}
-    for key, value in said.items():
+    for key, value in given.items():
         if key not in own:
             known = nearest(key, own) if own else "it has no settings of its own"
             raise InputError(f"{heading('own')}: {chosen.name} does not know {short(key)}; {known}")
@@ -230,10 +238,9 @@ def _like(default: Any, key: str, value: Any) -> Any:
     readers: Mapping[type, Callable[[str], Any]] = {bool: _YES_OR_NO.__getitem__, int: int, float: _number}
     try:
         return readers.get(type(default), str)(word)
-    except KeyError:
-        raise InputError(f"{heading('own', key)}: found {short(value)}, expected yes or no") from None
-    except ValueError:
-        raise InputError(f"{heading('own', key)}: found {short(value)}, expected a number") from None
+    except (KeyError, ValueError) as reason:
+        kind = "yes or no" if isinstance(reason, KeyError) else "a number"
+        raise InputError(f"{heading('own', key)}: found {short(value)}, expected {kind}") from None
 
 
 def _number(word: Any) -> float:
@@ -256,9 +263,8 @@ def read_external(path: Path) -> dict[str, float]:
             model, score = row[0], _number(row[1])
         except (IndexError, ValueError):
             if number:
-                raise InputError(
-                    f"{path}, line {number + 1}: expected model,score; found {short(','.join(row))}"
-                ) from None
+                found = short(",".join(row))
+                raise InputError(f"{path}, line {number + 1}: expected model,score; found {found}") from None
         else:
             scores[model] = score
     if not scores:
@@ -269,10 +275,10 @@ def read_external(path: Path) -> dict[str, float]:
 def read_where(words: Iterable[str]) -> list[Wanted]:
     """Read ``model=A,B``: A or B, or the one model whose name has a comma."""
     wanted: list[Wanted] = []
-    for said in words:
-        column, equals, values = said.partition("=")
+    for word in words:
+        column, equals, values = word.partition("=")
         if not equals:
-            raise InputError(f"{heading('where')}: found {short(said)}, expected COLUMN=VALUE")
+            raise InputError(f"{heading('where')}: found {short(word)}, expected COLUMN=VALUE")
         wanted.append((column, [values.strip(), *(value.strip() for value in values.split(","))]))
     return wanted
 
@@ -281,7 +287,7 @@ def narrowed(results: Results, where: Iterable[Wanted]) -> Results:
     """Only the scores that the user's conditions allow."""
     scores, items = results.scores, results.items
     types = scores.collect_schema()
-    if not scores.head(1).collect().height:
+    if scores.head(1).collect().is_empty():
         raise InputError("nothing to measure: no answer is about an item of the benchmark")
     for column, wanted in where:
         if column not in types and column not in results.tags:
@@ -295,14 +301,12 @@ def narrowed(results: Results, where: Iterable[Wanted]) -> Results:
             there = items.get_column(named)
             items = items.filter(pl.col(named).is_in(wanted))
         if column not in types:
-            kept = scores.join(items.lazy(), on=("benchmark", "item"), how="semi")
-        if not kept.head(1).collect().height:
+            kept = scores.join(items.lazy(), on=_OF_ITEMS, how="semi")
+        if kept.head(1).collect().is_empty():
             known = nearest(wanted[0], {as_written(value) for value in there if value is not None})
             raise InputError(f"{heading('where', f'{column}={short(wanted[0])}')}: nothing is left; {known}")
         if column in _OF_ANSWERS:
-            items = items.join(
-                kept.select("benchmark", "item").unique().collect(), on=("benchmark", "item"), how="semi"
-            )
+            items = items.join(kept.select(_OF_ITEMS).unique().collect(), on=_OF_ITEMS, how="semi")
         scores = kept
     return replace(results, scores=scores, items=items)
 
@@ -337,9 +341,7 @@ def under_one_modality(results: Results) -> tuple[Results, tuple[str, ...]]:
     others = [modality for modality in modalities if modality != _USUAL_MODALITY]
     choice = param("where", f"modality={others[0]}")
     notes = [f"compared under modality {_USUAL_MODALITY}; there are answers under {listed(others)} too ({choice})"]
-    there = {*values_of(kept, "model")}
-    absent = [model for model in values_of(results, "model") if model not in there]
-    if absent:
+    if absent := sorted({*values_of(results, "model")} - {*values_of(kept, "model")}):
         notes.append(f"{counted(len(absent), 'model')} without answers under {_USUAL_MODALITY}: {listed(absent)}")
     return kept, tuple(notes)
 

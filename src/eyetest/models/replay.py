@@ -56,8 +56,8 @@ def make_replay(name: str, entry: ModelEntry, surroundings: Surroundings) -> Mod
         raise InputError(f"{source} holds no answers")
     wanted = wanted or (name if name in by_model else next(iter(by_model)) if len(by_model) == 1 else "")
     if wanted not in by_model:
-        said = f'no model "{wanted}"' if wanted else "several models"
-        raise InputError(f"{source}: {said}; write replay:{source}#MODEL; {nearest(wanted, by_model)}")
+        found = f'no model "{wanted}"' if wanted else "several models"
+        raise InputError(f"{source}: {found}; write replay:{source}#MODEL; {nearest(wanted, by_model)}")
     return ReplayModel(name, entry, by_model[wanted])
 
 

@@ -13,8 +13,7 @@ import msgspec
 
 from eyetest.models.base import CallError
 from eyetest.records import Likelihood, OutcomeKind, Response
-from eyetest.records.notices import LASTING, failure_notice
-from eyetest.records.request import IMPOSSIBLE, SERVED
+from eyetest.records.request import IMPOSSIBLE, LASTING, SERVED, failure_notice
 from eyetest.redaction import redact, redact_answer
 
 _PASSING = {402: "quota", 407: "proxy", 408: "timeout", 409: "server", 425: "server", 429: "rate-limit"}
@@ -44,13 +43,13 @@ def read_completion(request: str, data: bytes) -> Response:
     body = _decoded(data)
     choice = _choice(_get(body, "choices"))
     message = _get(choice, "message")
-    said = _text(_get(message, "content"))
-    if not isinstance(message, dict) or said is None:
+    content = _text(_get(message, "content"))
+    if not isinstance(message, dict) or content is None:
         failure = _error_in(body)  # some servers send their errors with status 200
         words = failure or f"not a chat completion: {_words(data)}"
         raise CallError("server" if failure else "garbage", words, passing=True, blame="either")
     finish = _string(_get(choice, "finish_reason"))[:_LONGEST_FINISH]
-    text = said or _string(_get(message, "refusal"))
+    text = content or _string(_get(message, "refusal"))
     outcome = _FINISHED.get(finish, "answered")
     if not text.strip() and outcome == "answered":
         raise CallError("empty", f"an empty answer (finish reason {_clean(finish) or 'none'})", passing=True)
@@ -178,7 +177,7 @@ def _likelihoods(content: Any) -> tuple[Likelihood, ...]:
             return ()
         tops = _get(token, "top_logprobs")
         others = map(_weighed, tops if isinstance(tops, list) else ())
-        likelihoods.append(Likelihood(*weighed, tuple(one for one in others if one)))
+        likelihoods.append(Likelihood(*weighed, tuple(other for other in others if other)))
     return tuple(likelihoods)
 
 
@@ -207,8 +206,8 @@ def _is_no_such_model(status: int, body: Any, codes: set[str]) -> bool:
     """Whether an endpoint lacks the model; a missing page may be a proxy's."""
     if status == 404:
         return isinstance(body, dict | list) and bool(_error_in(body))
-    said = _error_in(body)
-    return status == 400 and bool(codes & _NO_SUCH_MODEL or _NO_SUCH_MODEL_WORDS.fullmatch(said))
+    no_such_model = codes & _NO_SUCH_MODEL or _NO_SUCH_MODEL_WORDS.fullmatch(_error_in(body))
+    return status == 400 and bool(no_such_model)
 
 
 def _error_in(body: Any) -> str:

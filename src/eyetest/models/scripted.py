@@ -75,13 +75,13 @@ class ScriptedModel:
         if self._draw("refuse", *_key(call.asked)) < self.script.refuse:
             return _REFUSAL
         if not call.item.choices:
-            said = call.item.references[0] if self._is_right(call) and call.item.references else "something else"
+            answer = call.item.references[0] if self._is_right(call) and call.item.references else "something else"
         else:
             position = shown_order(call.item, call.asked.condition).index(self._choice(call))
-            said = mark(call.asked.letters, position)
+            answer = mark(call.asked.letters, position)
         if self.script.style == "cot" or call.asked.ask != "direct":
-            return f"Let me think step by step. Everything considered, one answer fits best.\nAnswer: {said}"
-        return f"The answer is {said}." if self.script.style == "sentence" else said
+            return f"Let me think step by step. Everything considered, one answer fits best.\nAnswer: {answer}"
+        return f"The answer is {answer}." if self.script.style == "sentence" else answer
 
     def _choice(self, call: Call) -> int:
         gold = call.item.gold

@@ -31,8 +31,8 @@ def parse_models(words: Sequence[str], models_file: Path | None = None) -> dict[
     for word in (name for given in words for name in _names(given, listed)):
         name, entry = _one(word, listed)
         if name in chosen:
-            mend = param("spec", "NAME=SPEC")
-            raise InputError(f'two models are called "{plain_word(name)}"; give them names: {mend}')
+            named = param("spec", "NAME=SPEC")
+            raise InputError(f'two models are called "{plain_word(name)}"; give them names: {named}')
         chosen[name] = entry
     return _named_harmlessly(chosen)
 

@@ -37,11 +37,12 @@ from eyetest.models.checkpoint.loading import (
     identity,
     in_a_line,
     load_processor,
-    wish_of,
+    sampling_of,
+    written_response,
 )
 from eyetest.models.checkpoint.rendering import RenderedPrompt, Renderer, names_of_images
-from eyetest.models.trie import Fork, weigh
-from eyetest.records import GrayImage, ImagePart, Likelihood, ModelEntry, Prompt, Response
+from eyetest.models.trie import Beginning, weigh
+from eyetest.records import GrayImage, ImagePart, ModelEntry, Prompt, Response
 
 _ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
@@ -60,7 +61,7 @@ class _Job(NamedTuple):
     output: "Future[Any]"
 
     @property
-    def telling(self) -> str:
+    def logprob_kind(self) -> str:
         """How it requests log-probabilities. VLLM confuses two ways computed at once, so they alternate."""
         return next((name for name in ("logprobs", "logprob_token_ids") if self.params.get(name) is not None), "")
 
@@ -105,20 +106,20 @@ class VllmEngine:
             return
         _settle(self._loaded.set_result, None)
         try:
-            _Shift(llm, vllm.SamplingParams, self._jobs).work()
+            _EngineLoop(llm, vllm.SamplingParams, self._jobs).work()
         finally:
             llm.llm_engine.engine_core.shutdown()
             del llm
             gc.collect()
 
 
-class _Shift:
+class _EngineLoop:
     """The running engine, from the first request until it is stopped."""
 
     def __init__(self, llm: Any, make_params: Callable[..., Any], jobs: "SimpleQueue[_Job | None]") -> None:
         self._llm, self._make_params, self._jobs = llm, make_params, jobs
         self._under_way: dict[str, tuple[str, _Job]] = {}  # by number: vLLM's request id and the job
-        self._telling: Counter[str] = Counter()  # running requests for log-probabilities, by how they ask
+        self._logprob_kinds: Counter[str] = Counter()  # running requests for log-probabilities, by how they ask
         self._held: list[_Job] = []
         self._broken = ""
 
@@ -146,8 +147,8 @@ class _Shift:
     def _take_in(self) -> bool:
         """Take new jobs, waiting for one if idle. False at the end."""
         held, self._held = self._held, []
-        for one in held:
-            self._begin(one)
+        for waiting in held:
+            self._begin(waiting)
         for _ in range(_TAKEN_AT_ONCE):
             if self._under_way and self._jobs.empty():
                 break
@@ -163,7 +164,9 @@ class _Shift:
         if self._broken:
             _settle(job.output.set_exception, _gone(self._broken))
             return
-        if any(kind != job.telling for kind, number in self._telling.items() if number and job.telling):
+        if any(
+            kind != job.logprob_kind for kind, number in self._logprob_kinds.items() if number and job.logprob_kind
+        ):
             self._held.append(job)
             return
         try:
@@ -172,11 +175,11 @@ class _Shift:
             _settle(job.output.set_exception, CallError("bad-request", in_a_line(error)))
         else:
             self._under_way[_number(name)] = name, job
-            self._telling[job.telling] += bool(job.telling)
+            self._logprob_kinds[job.logprob_kind] += bool(job.logprob_kind)
 
     def _done(self, number: str) -> _Job:
         _, job = self._under_way.pop(number)
-        self._telling[job.telling] -= bool(job.telling)
+        self._logprob_kinds[job.logprob_kind] -= bool(job.logprob_kind)
         return job
 
     def _give_up_unwanted(self) -> None:
@@ -190,7 +193,7 @@ class _Shift:
         for job in (*(job for _, job in self._under_way.values()), *self._held):
             _settle(job.output.set_exception, _gone(why))
         self._under_way.clear()
-        self._telling.clear()
+        self._logprob_kinds.clear()
         self._held.clear()
 
 
@@ -214,7 +217,7 @@ def _number(request: str) -> str:
 _ENGINE = ("dtype", "tensor_parallel_size", "max_model_len", "gpu_memory_utilization", "block_size", "enforce_eager")
 _IN_FLIGHT = 512  # default calls in flight; vLLM computes as many together as fit
 _IMAGES_KEPT = 64  # images kept open for the next questions about them
-_MOST_HANDS = 4
+_MOST_IMAGE_THREADS = 4
 _MOST_TOKENS_WEIGHED = 128  # the most given tokens whose log-probabilities vLLM gives at once
 _MOST_LIKELIEST = 20
 
@@ -246,13 +249,13 @@ class VllmModel:
                 "dtype": self.settings["dtype"],
             }
         )
-        self._hands = ThreadPoolExecutor(min(_MOST_HANDS, os.cpu_count() or 1), "vllm-images")
+        self._image_threads = ThreadPoolExecutor(min(_MOST_IMAGE_THREADS, os.cpu_count() or 1), "vllm-images")
 
     async def open(self) -> None:
         """Load the processor and the weights."""
         try:
             processor, _ = await asyncio.get_running_loop().run_in_executor(
-                self._hands, load_processor, self._checkpoint
+                self._image_threads, load_processor, self._checkpoint
             )
         except LOADING_ERRORS as error:
             raise InputError(f"vllm:{self._checkpoint.folder}: {in_a_line(error)}") from None
@@ -265,13 +268,13 @@ class VllmModel:
     async def close(self) -> None:
         """Release the weights."""
         await self._engine.stop()
-        self._hands.shutdown(wait=False)
+        self._image_threads.shutdown(wait=False)
 
     async def answer(self, call: Call) -> Response:
         """Make one attempt, in parallel with others."""
         try:
             prompt, shown = await asyncio.get_running_loop().run_in_executor(
-                self._hands, self._prepare, call.request.prompt
+                self._image_threads, self._prepare, call.request.prompt
             )
         except CallError:
             raise
@@ -307,9 +310,9 @@ class VllmModel:
     async def _weighed(self, shown: Mapping[str, Any], call: Call, prompt: RenderedPrompt) -> Response:
         """Likelihoods. Where a candidate changes the tokens of the prompt's end, it is scored separately."""
         groups: dict[tuple[int, ...], list[int]] = {}
-        for index, one in enumerate(prompt.continuations):
-            groups.setdefault(tuple(one.tokens[: one.first]), []).append(index)
-        answers = [one.tokens[one.first :] for one in prompt.continuations]
+        for index, continuation in enumerate(prompt.continuations):
+            groups.setdefault(tuple(continuation.tokens[: continuation.first]), []).append(index)
+        answers = [continuation.tokens[continuation.first :] for continuation in prompt.continuations]
         sums: dict[int, float] = {}
         lengths: list[int] = []
         for begun, members in groups.items():
@@ -321,58 +324,48 @@ class VllmModel:
         return weighed_response(call, logs, map(len, answers), min(lengths, default=None))
 
     async def _next_tokens(
-        self, shown: Mapping[str, Any], begun: tuple[int, ...], lengths: list[int], fork: Fork
+        self, shown: Mapping[str, Any], prompt: Beginning, lengths: list[int], begun: Beginning, tokens: Beginning
     ) -> dict[int, float]:
         """The log-probability of each next token; also reports how many tokens were read."""
-        tokens = [*begun, *fork.begun]
         logs: dict[int, float] = {}
-        for at in range(0, len(fork.tokens), _MOST_TOKENS_WEIGHED):
-            some = list(fork.tokens[at : at + _MOST_TOKENS_WEIGHED])
+        for at in range(0, len(tokens), _MOST_TOKENS_WEIGHED):
+            some = list(tokens[at : at + _MOST_TOKENS_WEIGHED])
             output = await self._engine.ask(
-                {"prompt_token_ids": tokens, **shown},
+                {"prompt_token_ids": [*prompt, *begun], **shown},
                 temperature=0.0,
                 max_tokens=1,
                 logprob_token_ids=some,
                 detokenize=False,
             )
             lengths.append(len(output.prompt_token_ids))
-            (told,) = output.outputs[0].logprobs
-            logs |= {token: float(told[token].logprob) for token in some}
+            (logprobs,) = output.outputs[0].logprobs
+            logs |= {token: float(logprobs[token].logprob) for token in some}
         return logs
 
     async def _written(self, shown: Mapping[str, Any], call: Call, prompt: RenderedPrompt) -> Response:
-        wish = wish_of(call)
+        sampling = sampling_of(call)
         output = await self._engine.ask(
             {"prompt_token_ids": prompt.tokens, **shown},
-            temperature=wish.temperature,
-            top_p=wish.top_p,
-            max_tokens=wish.most,
-            seed=wish.seed,
-            logprobs=wish.likeliest,
+            temperature=sampling.temperature,
+            top_p=sampling.top_p,
+            max_tokens=sampling.most,
+            seed=sampling.seed,
+            logprobs=sampling.likeliest,
             detokenize=False,
         )
         (written,) = output.outputs
         ended = written.finish_reason == "stop"
         tokens = list(written.token_ids)[: -1 if ended else None]  # without the end token
-        return Response(
-            request=call.id,
-            outcome="answered" if ended else "truncated",
-            text=self._renderer.tokenizer.decode(tokens, skip_special_tokens=True).strip(),
-            finish=str(written.finish_reason),
-            tokens_in=len(output.prompt_token_ids),
-            tokens_out=len(tokens),
-            likelihoods=tuple(
-                self._likelihood(token, told, wish.likeliest or 0)
-                for token, told in zip(tokens, written.logprobs or (), strict=False)
-            ),
-        )
+        most, known = sampling.likeliest or 0, zip(tokens, written.logprobs or (), strict=False)
+        logs = [_token_logs(token, logprobs, most) for token, logprobs in known]
+        read, tokenizer = len(output.prompt_token_ids), self._renderer.tokenizer
+        return written_response(call, tokenizer, tokens, logs, ended=ended, tokens_in=read)
 
-    def _likelihood(self, token: int, told: Mapping[int, Any], most: int) -> Likelihood:
-        """A token as vLLM reports it: with the likeliest at its position, and itself if not among them."""
-        best = sorted(told, key=lambda one: told[one].rank)[:most]
-        spell = self._renderer.tokenizer.decode
-        others = tuple((spell([one]), float(told[one].logprob)) for one in best)
-        return Likelihood(spell([token]), float(told[token].logprob), others)
+
+def _token_logs(token: int, logprobs: Mapping[int, Any], most: int) -> tuple[float, list[tuple[int, float]]]:
+    """A token's log-probability and the likeliest at its position; vLLM adds the token if it is not among them."""
+    best = sorted(logprobs, key=lambda other: logprobs[other].rank)[:most]
+    return float(logprobs[token].logprob), [(other, float(logprobs[other].logprob)) for other in best]
 
 
 def make_vllm(name: str, entry: ModelEntry, surroundings: Surroundings) -> Model:

@@ -1,14 +1,18 @@
-"""Queries for items, as a value and as text: the query of an address, or the part behind its ``#``."""
+"""Queries for items, as values and as text in addresses; counts that link to the items they stand for."""
 
+import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf, isnan
-from typing import Any, Literal, get_args
-from urllib.parse import parse_qsl, urlencode
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import msgspec
+from markupsafe import Markup
 
-from eyetest.errors import InputError, nearest, short
+from eyetest.errors import InputError, heading, nearest, short
+from eyetest.wording import typed
 
 AnswerKind = Literal["right", "wrong", "refused", "unparsed", "failed"]
 ANSWER_KINDS: tuple[AnswerKind, ...] = get_args(AnswerKind)
@@ -116,22 +120,22 @@ def pairs_of(text: str) -> list[tuple[str, str]]:
 
 def query_of(pairs: list[tuple[str, str]]) -> Query:
     """The query that keys and values define."""
-    said: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for key, value in pairs:
         if not value:
             continue
         if key.startswith(_TAG) and len(key) > len(_TAG):
-            said["tags"] = (*said.get("tags", ()), (key.removeprefix(_TAG), value))
+            fields["tags"] = (*fields.get("tags", ()), (key.removeprefix(_TAG), value))
         elif key in _LISTS:
             name, read = _LISTS[key]
-            said[name] = (*said.get(name, ()), read(value))
+            fields[name] = (*fields.get(name, ()), read(value))
         elif key not in _WORDS and key not in _SPANS:
             raise InputError(f"no filter {short(key)}; {nearest(key, KEYS)}")
-        elif (name := key.replace("-", "_")) in said:
-            raise InputError(f"{key}: said twice, {short(value)} the second time")
+        elif (name := key.replace("-", "_")) in fields:
+            raise InputError(f"{key}: given twice, {short(value)} the second time")
         else:
-            said[name] = _span(key, value) if key in _SPANS else value
-    return Query(**said)
+            fields[name] = _span(key, value) if key in _SPANS else value
+    return Query(**fields)
 
 
 def _span(key: str, text: str) -> Span:
@@ -149,7 +153,7 @@ def write_query(query: Query) -> str:
     """The query as part of an address, in a fixed order; empty for all items."""
     pairs = [(key, getattr(query, key.replace("-", "_"))) for key in _WORDS if key != "sort"]
     pairs += [(_TAG + name, value) for name, value in query.tags]
-    pairs += [(key, str(one)) for key, (name, _) in _LISTS.items() for one in getattr(query, name)]
+    pairs += [(key, str(value)) for key, (name, _) in _LISTS.items() for value in getattr(query, name)]
     pairs += [(key, _written(span)) for key in _SPANS if (span := getattr(query, key)) is not None]
     pairs.append(("sort", query.sort))
     return urlencode([(key, value) for key, value in pairs if value], safe=":@", errors="surrogatepass")
@@ -160,3 +164,94 @@ def _written(span: Span) -> str:
     if low == high:
         return repr(low)
     return f"{'' if low == -inf else repr(low)}{_BETWEEN}{'' if high == inf else repr(high)}"
+
+
+HOST, PORT = "127.0.0.1", 8765  # where ``eyetest open`` is served by default
+INDEX = "index.html"
+_LAST_PORT = 65_535
+_MOST_IDS, _LONGEST = 2_000, 60_000  # ids in a link, and its length; servers refuse longer addresses
+
+
+class ItemCount(NamedTuple):
+    """A number of items and the address that shows them, if there is one."""
+
+    items: int
+    href: str = ""
+
+    def __html__(self) -> str:
+        if not self.href:
+            return f"{self.items:,}"
+        link = Markup('<a class="items" href="{}" data-items="{}">{:,}</a>')
+        return link.format(self.href, self.items, self.items)
+
+    def counted(self, noun: str) -> Markup:
+        """The number with its noun."""
+        return Markup("{} {}").format(self, noun if self.items == 1 else f"{noun}s")
+
+
+class ItemsAt(msgspec.Struct, frozen=True):
+    """The address that shows the items behind a page's numbers, and the command that serves it."""
+
+    before: str = ""  # the part before a query; empty where items are not shown
+    command: str = ""  # the command that serves the items or writes their bundle; empty if unknown
+
+    @property
+    def is_bundle(self) -> bool:
+        """Whether the items are shown from files."""
+        return self.before.endswith("#")
+
+    def count(self, number: int, query: Query) -> ItemCount:
+        """A number that links to as many items."""
+        return ItemCount(number, self.before + write_query(query) if self.before and number else "")
+
+    def named(self, ids: Iterable[str]) -> ItemCount:
+        """The number of these items; the link names each of them."""
+        names = tuple(dict.fromkeys(ids))
+        count = self.count(len(names), Query(ids=names)) if len(names) <= _MOST_IDS else ItemCount(len(names))
+        return count if len(count.href) <= _LONGEST else ItemCount(len(names))
+
+
+NOWHERE = ItemsAt()
+
+
+def read_address(text: str | None) -> tuple[str, int | None]:
+    """Host and port of ``HOST:PORT``, ``HOST``, ``:PORT`` or ``PORT``; the port is None where none is named."""
+    if text is None:
+        return HOST, None
+    word = text.strip()
+    host, colon, port = word.rpartition(":")
+    if not colon or word.endswith("]"):
+        host, colon, port = ("", "", word) if word.isdecimal() else (word, "", "")
+    is_port = not port or (port.isascii() and port.isdecimal() and int(port[:6]) <= _LAST_PORT)
+    if not word or not is_port or (":" in host and not host.startswith("[")) or (colon and not port):
+        raise InputError(f"{heading('address')}: found {short(text)}, expected HOST:PORT, such as {HOST}:{PORT}")
+    return host.strip("[]") or HOST, int(port) if port else None
+
+
+def items_at(links: str | None, page: Path, paths: Sequence[Path]) -> ItemsAt:
+    """Target of links: an address, a bundle's folder, or what ``eyetest open`` serves of these paths."""
+    if links is None:
+        return ItemsAt(f"http://{HOST}:{PORT}/?", typed("eyetest", "open", *paths))
+    if re.match("https?://", links):
+        return _served(links, paths)
+    try:
+        folder = Path(os.path.relpath(links, page.parent)).as_posix()
+    except ValueError:  # another drive
+        folder = Path(links).resolve().as_posix()
+    return ItemsAt(f"{quote(folder)}/{INDEX}#", typed("eyetest", "open", *paths, "--bundle", Path(links)))
+
+
+def _served(address: str, paths: Sequence[Path]) -> ItemsAt:
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname, parts.port or 80
+    except ValueError:
+        host = None
+    if not host or parts.query or parts.fragment or parts.username or not address.isascii():
+        raise InputError(
+            f"{heading('links')}: found {short(address)}, expected http://HOST:PORT/, or a bundle's folder"
+        )
+    if host not in (HOST, "localhost"):
+        return ItemsAt(f"{address.rstrip('/')}/?")
+    more = [] if port == PORT else ["--address", f"{host}:{port}"]
+    return ItemsAt(f"{address.rstrip('/')}/?", typed("eyetest", "open", *paths, *more))

@@ -61,38 +61,29 @@ class Album:
             return Thumbnail(why_not="left out to keep this page small")
         for store in self._stores:  # any benchmark may have it: images are known by their bytes
             with suppress(EyetestError, OSError, ValueError):
-                small = _small(store.open(image), self._side)
+                kind, data = draw_small(store.open(image), self._side)
                 break
         else:
             return Thumbnail(why_not="cannot be read")
-        kind, data = _shortest(small)
         self._bytes_left -= len(data)
-        thumbnail = Thumbnail(ref=f"image-{len(self.images) + 1}", width=small.width, height=small.height)
+        width, height = Pillow.open(io.BytesIO(data)).size
+        thumbnail = Thumbnail(ref=f"image-{len(self.images) + 1}", width=width, height=height)
         self.images.append((thumbnail, f"data:image/{kind};base64,{base64.b64encode(data).decode()}"))
         return thumbnail
 
 
-def _small(image: Pillow.Image, side: int) -> Pillow.Image:
-    """A thumbnail in RGB on white, for any image mode."""
+def draw_small(image: Pillow.Image, side: int) -> tuple[str, bytes]:
+    """A thumbnail in RGB on white, for any image mode: its file format and bytes, the shorter of two formats."""
     if image.mode.startswith("I;16"):
         image = image.convert("I").point(lambda value: value / 256).convert("L")
     image.thumbnail((side, side), reducing_gap=2)
     image = image.convert("RGBA")
     paper = Pillow.new("RGB", image.size, "white")
     paper.paste(image, mask=image.getchannel("A"))
-    return paper
-
-
-def _shortest(image: Pillow.Image) -> tuple[str, bytes]:
     files = {kind: io.BytesIO() for kind in ("jpeg", "png")}
     for kind, file in files.items():
-        image.save(file, kind, quality=80, optimize=True)
+        paper.save(file, kind, quality=80, optimize=True)
     return min(((kind, file.getvalue()) for kind, file in files.items()), key=lambda coded: len(coded[1]))
-
-
-def draw_small(image: Pillow.Image, side: int) -> tuple[str, bytes]:
-    """A thumbnail as a file of its own: its kind and its bytes."""
-    return _shortest(_small(image, side))
 
 
 class Option(msgspec.Struct, frozen=True):
@@ -168,9 +159,9 @@ def in_turns(lists: Iterable[Sequence[_Thing]], most: int) -> list[_Thing]:
 
 def _short_tags(item: Item) -> list[tuple[str, str]]:
     """The tags that sort items, first; lists and tables are left to `eyetest show`."""
-    said = [(key, plain(value)) for key, value in item.tags.items() if isinstance(value, str | int | float)]
-    told = sorted((pair for pair in said if pair[1].strip()), key=lambda pair: len(pair[1]) > _SHORT_TAG)
-    return [(key, clip(value, _SHORT_TAG)) for key, value in told[:_MOST_TAGS]]
+    tags = [(key, plain(value)) for key, value in item.tags.items() if isinstance(value, str | int | float)]
+    short_first = sorted((tag for tag in tags if tag[1].strip()), key=lambda tag: len(tag[1]) > _SHORT_TAG)
+    return [(key, clip(value, _SHORT_TAG)) for key, value in short_first[:_MOST_TAGS]]
 
 
 def _images(numbers: Iterable[int], item: Item, album: Album) -> list[Thumbnail]:

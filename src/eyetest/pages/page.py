@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from eyetest.errors import as_said
+from eyetest.errors import as_named
 from eyetest.harden.screenshot.formulas import Formula, mathml, split_formulas, whole_formula
 from eyetest.pages.palette import dark_rules
 from eyetest.store import refuse_to_lose, replacing_file
@@ -57,7 +57,7 @@ def with_formulas(text: str, whole: bool = False) -> Markup:
     """A text with its formulas typeset, if they can be parsed; ``whole``: it may be one formula without dollars."""
     formula = whole_formula(text) if whole else None
     parts = [formula] if formula else split_formulas(text)[0]
-    drawn = (mathml(one.nodes, one.alone) if isinstance(one, Formula) else escape(one) for one in parts)
+    drawn = (mathml(part.nodes, part.alone) if isinstance(part, Formula) else escape(part) for part in parts)
     return Markup("").join(drawn)
 
 
@@ -88,7 +88,7 @@ def write_page(
     page = fill_page(template, contents, package)
     refuse_to_lose(to, overwrite=overwrite, ours=None)
     with replacing_file(to, overwrite=overwrite) as file:
-        file.write_bytes(as_said(page.lstrip()).encode("utf-8", "replace"))
+        file.write_bytes(as_named(page.lstrip()).encode("utf-8", "replace"))
 
 
 class Verbatim(str):

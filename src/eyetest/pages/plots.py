@@ -1,27 +1,30 @@
-"""What figures share: dots on intervals, panels with common rows, names of series, positions of labels."""
+"""Charts: dots on intervals, panels with common rows, label positions; as files, and as elements of pages."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import chain, repeat
-from typing import Any
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
 
 import altair as alt
 import polars as pl
+import vl_convert
 from altair.typing import ChartType
+from markupsafe import Markup
 
 from eyetest.measures.results import PROTOCOL
 from eyetest.pages import palette
-from eyetest.pages.page import clip
+from eyetest.pages.item_links import ItemCount
+from eyetest.pages.page import clip, printable
 from eyetest.records import Condition
+from eyetest.wording import counted
 
-ROOMY, TIGHT = 22, 17
-_MANY_ROWS = 14
 WIDTH = 460
-_LONGEST_TITLE = 120
 PERCENT, POINTS = ".0%", "+.0%"
-NAME_AWAY = 8
-_LETTER, _LINE, _DOT = 5.8, 12.0, 5.0  # letter width, line height of small type and dot radius, in pixels
+_ENDS = ("", "_low", "_high")
 Across = Callable[[str], alt.X]
-Panel = tuple[Callable[[alt.Y], ChartType], float, str]  # drawing function on an axis of rows, width, title or ''
+Panel = tuple[Callable[..., ChartType], float, str]  # draws on an axis of rows ``y``; width; title or empty
 
 
 def dressed(chart: ChartType) -> ChartType:
@@ -32,12 +35,12 @@ def dressed(chart: ChartType) -> ChartType:
 
 def bounded(*names: str) -> list[str]:
     """The columns of estimates: each value, and both ends of its interval."""
-    return [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
+    return [f"{name}{end}" for name in names for end in _ENDS]
 
 
 def rebounded(old: str, new: str) -> list[pl.Expr]:
     """An estimate and both ends of its interval under another name."""
-    return [pl.col(f"{old}{end}").alias(f"{new}{end}") for end in ("", "_low", "_high")]
+    return [pl.col(f"{old}{end}").alias(f"{new}{end}") for end in _ENDS]
 
 
 def benchmark_of(table: pl.DataFrame) -> list[str]:
@@ -45,9 +48,24 @@ def benchmark_of(table: pl.DataFrame) -> list[str]:
     return ["benchmark"] if "benchmark" in table.columns else []
 
 
+def shown(table: pl.DataFrame, *columns: str | pl.Expr) -> pl.DataFrame:
+    """These columns after that of the benchmark; ``NAME±`` is an estimate with its interval."""
+    names = (
+        bounded(name[:-1]) if isinstance(name, str) and name.endswith("±") else [name]
+        for name in (*benchmark_of(table), *columns)
+    )
+    return table.select(*chain.from_iterable(names))
+
+
 def values(rows: pl.DataFrame | Iterable[Mapping[str, Any]]) -> alt.InlineData:
     """Rows for a chart."""
     return alt.InlineData(values=rows.to_dicts() if isinstance(rows, pl.DataFrame) else [dict(row) for row in rows])
+
+
+def chart_of(rows: pl.DataFrame | Iterable[Mapping[str, Any]], **encoded: Any) -> alt.Chart:
+    """A chart of some rows."""
+    chart: alt.Chart = alt.Chart(values(rows)).encode(**encoded)
+    return chart
 
 
 def named(frame: pl.DataFrame) -> pl.DataFrame:
@@ -65,7 +83,7 @@ def named(frame: pl.DataFrame) -> pl.DataFrame:
 
 def step(rows: int) -> alt.Step:
     """The height of a row; smaller if there are many."""
-    return alt.Step(ROOMY if rows <= _MANY_ROWS else TIGHT)
+    return alt.Step(22 if rows <= 14 else 17)
 
 
 def rows(names: Sequence[str], field: str = "series", **scale: Any) -> alt.Y:
@@ -102,7 +120,7 @@ def panel(
     frame: pl.DataFrame, value: str, x: Across, y: alt.Y, at: float | None = 0.0, **encoded: Any
 ) -> alt.LayerChart:
     """Dots on their intervals in rows, without unknown ones; a dashed line at ``at`` unless it is None."""
-    dots = intervals(alt.Chart(values(frame.drop_nulls(value))), value, x, y=y, **encoded)
+    dots = intervals(chart_of(frame.drop_nulls(value)), value, x, y=y, **encoded)
     return dots if at is None else layered(dashed(at), dots)
 
 
@@ -125,7 +143,7 @@ def styled(
 def grouped(frame: pl.DataFrame, value: str, x: Across, y: alt.Y, way: str, names: Sequence[str]) -> alt.LayerChart:
     """In each row a dot on its interval for every name of the column ``way``; ``y`` needs a ``paddingInner``."""
     apart = alt.YOffset(f"{way}:N", sort=list(names))
-    dots = intervals(alt.Chart(values(frame)), value, x, y=y, yOffset=apart, **styled(way, names))
+    dots = intervals(chart_of(frame), value, x, y=y, yOffset=apart, **styled(way, names))
     drawn: alt.LayerChart = dots.properties(width=WIDTH, height=alt.Step(10, **{"for": "offset"}))
     return drawn
 
@@ -145,25 +163,30 @@ def dumbbells(
 ) -> alt.LayerChart:
     """A bar between two columns for each row, and dots on it: columns, each with its colour."""
     x, names = across("accuracy", ticks=ticks), list(colours)
-    bar = alt.Chart(values(frame)).mark_rule(strokeWidth=4, color=palette.LINE)
+    bar = chart_of(frame).mark_rule(strokeWidth=4, color=palette.LINE)
     long = frame.unpivot(names, index=str(y.shorthand)).drop_nulls("value")
-    dots = alt.Chart(values(long)).mark_point(filled=True, size=58, opacity=1)
-    looks = styled("variable", names, list(colours.values()))
-    return layered(bar.encode(x=x(ends[0]), x2=ends[1], y=y), dots.encode(x=x("value"), y=y, **looks))
+    dots = chart_of(long, **styled("variable", names, list(colours.values())))
+    dots = dots.mark_point(filled=True, size=58, opacity=1).encode(x=x("value"), y=y)
+    return layered(bar.encode(x=x(ends[0]), x2=ends[1], y=y), dots)
 
 
-def told_bars(frame: pl.DataFrame, field: str, text: alt.Text, width: int) -> ChartType:
+def stacked(frame: pl.DataFrame, index: Sequence[str], colours: Mapping[str, str], x: alt.X, y: alt.Y) -> alt.Chart:
+    """Bars of several columns one behind the other, in the order of the colours; ``x`` is of the field ``value``."""
+    order = {name: number for number, name in enumerate(colours)}
+    long = frame.unpivot(list(colours), index=list(index)).filter(pl.col("value") > 0)
+    long = long.with_columns(pl.col("variable").replace_strict(order, return_dtype=pl.Int64).alias("layer"))
+    colour = alt.Color("variable:N").scale(domain=list(colours), range=list(colours.values()))
+    bars: alt.Chart = chart_of(long, x=x, y=y, color=colour, order="layer:Q").mark_bar(height=9)
+    return bars
+
+
+def labelled_bars(frame: pl.DataFrame, field: str, text: alt.Text, width: int) -> ChartType:
     """A pale bar for each row's ``items``, followed by text."""
     y = rows(frame.get_column(field).to_list(), field)
-    chart = alt.Chart(values(frame)).encode(x=alt.X("items:Q", axis=None), y=y, **leading(frame))
+    chart = chart_of(frame, x=alt.X("items:Q", axis=None), y=y)
     words = chart.mark_text(align="left", dx=5).encode(text=text)
     bars = chart.mark_bar(color=palette.QUIET, height=9)
     return layered(bars, words).properties(width=width, height=step(len(frame)))
-
-
-def leading(frame: pl.DataFrame) -> dict[str, Any]:
-    """The link channel of a chart, if the frame has link targets."""
-    return {"href": alt.Href("href:N")} if "href" in frame.columns else {}
 
 
 def layered(*charts: alt.Chart | alt.LayerChart) -> alt.LayerChart:
@@ -175,7 +198,7 @@ def layered(*charts: alt.Chart | alt.LayerChart) -> alt.LayerChart:
 
 def dashed(at: float = 0.0, axis: str = "x") -> alt.Chart:
     """A line at no difference or at chance."""
-    rule = alt.Chart(values([{"at": at}])).mark_rule(color=palette.SOFT, strokeDash=[3, 3])
+    rule = chart_of([{"at": at}]).mark_rule(color=palette.SOFT, strokeDash=[3, 3])
     drawn: alt.Chart = rule.encode((alt.X if axis == "x" else alt.Y)("at", type="quantitative"))
     return drawn
 
@@ -185,29 +208,7 @@ def one_each(frame: pl.DataFrame, column: str, draw: Callable[[pl.DataFrame], Ch
     if column not in frame.columns or frame.get_column(column).n_unique() < 2:
         return draw(frame)
     parts = frame.partition_by(column, maintain_order=True, as_dict=True)
-    charts = [draw(part).properties(title=clip(str(value), _LONGEST_TITLE)) for (value,), part in parts.items()]
-    return alt.vconcat(*charts)
-
-
-def spread_apart(wanted: Sequence[float], gap: float) -> list[float]:
-    """Positions of labels for these rising values: at least ``gap`` apart, with an average shift of 0."""
-    at, placed = float("-inf"), []
-    for value in wanted:
-        at = max(value, at + gap)
-        placed.append(at)
-    lift = (sum(placed) - sum(wanted)) / len(placed) if placed else 0.0
-    return [place - lift for place in placed]
-
-
-def fitting(dots: Sequence[tuple[float, float]], names: Sequence[str]) -> list[bool]:
-    """Whether each name, to the right of its dot (in pixels), overlaps no other dot and no name before it."""
-    taken = [(x - _DOT, y - _DOT, x + _DOT, y + _DOT) for x, y in dots]
-    fit = []
-    for (x, y), name in zip(dots, names, strict=True):
-        box = (x + NAME_AWAY, y - _LINE / 2, x + NAME_AWAY + _LETTER * len(name), y + _LINE / 2)
-        fit.append(not any(box[0] < c and a < box[2] and box[1] < d and b < box[3] for a, b, c, d in taken))
-        taken += [box] if fit[-1] else []
-    return fit
+    return alt.vconcat(*(draw(part).properties(title=clip(str(value), 120)) for (value,), part in parts.items()))
 
 
 def side_by_side(order: Sequence[str], panels: Iterable[Panel], spacing: int = 14) -> ChartType:
@@ -215,7 +216,125 @@ def side_by_side(order: Sequence[str], panels: Iterable[Panel], spacing: int = 1
     height = step(len(order))
     axes = chain([rows(order)], repeat(rows(order).axis(None)))  # only the first shows the names
     drawn = [
-        draw(y).properties(width=width, height=height, **({"title": title} if title else {}))
+        draw(y=y).properties(width=width, height=height, **({"title": title} if title else {}))
         for (draw, width, title), y in zip(panels, axes, strict=False)
     ]
     return alt.hconcat(*drawn, spacing=spacing)
+
+
+class Dots(NamedTuple):
+    """Specification of a panel: a column of estimates, its axis, a dashed line unless None, a colour."""
+
+    value: str
+    title: str
+    form: str = POINTS
+    at: float | None = 0.0
+    colour: Any = alt.value(palette.SIGHTED)
+
+
+def dot_panels(frame: pl.DataFrame, *dots: Dots, split: str = "", first: Sequence[Panel] = ()) -> ChartType:
+    """Panels of dots on intervals for columns, or for the values of a column; series in the order of the rows."""
+    parts = frame.partition_by(split, maintain_order=True, as_dict=True) if split else {("",): frame}
+    known = [dot for dot in dots if dot.value in frame.columns and frame.get_column(dot.value).drop_nulls().len()]
+    width = max(46, 480 // max(2, len(parts) * len(known)))
+    panels = list(first)
+    for each in known:
+        ends = bounded(each.value)
+        low, high = frame.select(low=pl.min_horizontal(ends).min(), high=pl.max_horizontal(ends).max()).row(0)
+        domain = (1.05 * min(0.0, low), 1.05 * max(0.0, high) or 1.0) if split else None
+        x = across(each.title, form=each.form, domain=domain, ticks=3 if width > 100 else 2)
+        how = {"x": x, "at": each.at, "color": each.colour}
+        for (name,), part in parts.items():
+            panels.append((partial(panel, part, each.value, **how), width, str(name)))
+    return side_by_side(list(dict.fromkeys(frame.get_column("series"))), panels, 10)
+
+
+_SVG = "http://www.w3.org/2000/svg"
+_LINK = "{http://www.w3.org/1999/xlink}href"
+_MARK = "https://items.invalid/"
+_ELEMENTS = {"svg", "g", "path", "rect", "line", "circle", "text", "tspan"}
+_ATTRIBUTES = {
+    *("d", "x", "y", "dy", "x1", "x2", "y1", "y2", "cx", "cy", "r", "rx", "width", "height", "viewBox", "transform"),
+    *("fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-miterlimit"),
+    *("opacity", "text-anchor", "dominant-baseline", "font-size", "font-weight"),
+}
+_LONG_NUMBER = re.compile(r"-?\d*\.\d{3,}(e-\d+)?")
+_PAPER_DPI_SCALE = 3.0
+_ON_PAGE = 1.15  # how much larger a figure is on a page than in a paper, as the page's own type is
+ElementTree.register_namespace("", _SVG)
+
+
+class ChartLinks(dict[str, ItemCount]):
+    """Link targets of chart parts. A renderer changes addresses, so a chart holds letters, which this maps."""
+
+    def mark(self, count: ItemCount) -> str:
+        """The ``href`` of a part inside a chart."""
+        mark = f"{_MARK}{len(self)}"
+        self[mark] = count
+        return mark
+
+
+def as_svg(chart: ChartType) -> str:
+    """The chart as an SVG file."""
+    return str(vl_convert.vegalite_to_svg(_printable(chart.to_dict()), allowed_base_urls=[]))
+
+
+def as_png(chart: ChartType) -> bytes:
+    """The chart as a PNG file, sharp enough for print."""
+    spec = _printable(chart.to_dict())
+    return bytes(vl_convert.vegalite_to_png(spec, scale=_PAPER_DPI_SCALE, allowed_base_urls=[]))
+
+
+def for_page(svg: str, label: str, links: ChartLinks | None = None) -> Markup:
+    """A drawn SVG as a scalable page element: only shapes, text and known links, no background."""
+    root = ElementTree.fromstring(svg)  # noqa: S314 (drawn by us a moment ago)
+    paper = root.find(f"{{{_SVG}}}rect")
+    if paper is not None:
+        root.remove(paper)
+    _strip(root, links or {})
+    for side in ("width", "height"):
+        root.set(side, f"{float(root.attrib[side]) * _ON_PAGE:g}")
+    root.set("role", "group" if root.find(f".//{{{_SVG}}}a") is not None else "img")
+    root.set("aria-label", label)
+    return Markup(ElementTree.tostring(root, encoding="unicode"))  # noqa: S704 (escaped in the writing of it)
+
+
+def _printable(part: Any) -> Any:
+    """A specification without characters that XML forbids, on which the renderer fails."""
+    if isinstance(part, str):
+        return printable(part)
+    if isinstance(part, dict):
+        return {name: _printable(value) for name, value in part.items()}
+    return [_printable(value) for value in part] if isinstance(part, list | tuple) else part
+
+
+def _strip(element: ElementTree.Element, links: Mapping[str, ItemCount]) -> None:
+    for name in list(element.attrib):
+        value = element.attrib[name]
+        if name not in _ATTRIBUTES or (name == "opacity" and value == "1"):
+            del element.attrib[name]
+        else:
+            element.attrib[name] = _LONG_NUMBER.sub(lambda match: f"{round(float(match[0]), 2):g}", value)
+    for child in list(element):
+        kind = child.tag.removeprefix(f"{{{_SVG}}}")
+        leads = links.get(child.attrib.get(_LINK, "")) if kind == "a" else None
+        if kind == "a":
+            child.tag, kind = f"{{{_SVG}}}g", "g"
+        unseen = kind == "path" and not {"fill", "stroke"} & child.attrib.keys()
+        if kind not in _ELEMENTS or unseen:
+            element.remove(child)
+            continue
+        _strip(child, links)
+        if kind == "g" and not len(child):
+            element.remove(child)
+        elif leads is not None and leads.href:
+            _lead(child, leads)
+
+
+def _lead(element: ElementTree.Element, to: ItemCount) -> None:
+    element.tag = f"{{{_SVG}}}a"
+    element.set("href", to.href)
+    element.set("data-items", str(to.items))
+    title = ElementTree.Element(f"{{{_SVG}}}title")
+    title.text = counted(to.items, "item")
+    element.insert(0, title)

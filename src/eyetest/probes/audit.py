@@ -1,7 +1,7 @@
 """Run probes over a benchmark and decide, for all their tests together, which ones hold."""
 
 from collections.abc import Sequence
-from typing import get_args
+from typing import Any, get_args
 
 import msgspec
 
@@ -68,13 +68,10 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
             for item in finding.items
         ]
         flagged = {row.item for row in rows}
-        clean = [
-            Verdict(item=item, stage="audit", verdict="keep", seed=self.seed)
-            for item in item_ids
-            if item not in flagged
-        ]
+        clean = [item for item in item_ids if item not in flagged]
+        rows += [Verdict(item=item, stage="audit", verdict="keep", seed=self.seed) for item in clean]
         position = {item: number for number, item in enumerate(item_ids)}
-        return sorted([*rows, *clean], key=lambda row: (position.get(row.item, -1), GRAVITY[row.verdict]))
+        return sorted(rows, key=lambda row: (position.get(row.item, -1), GRAVITY[row.verdict]))
 
 
 def run_audit(subject: Subject, names: Sequence[str] = (), extra: Sequence[Probe] = ()) -> Audit:
@@ -106,15 +103,8 @@ def gravest_first(finding: Finding) -> tuple[bool, int, int]:
 
 def hold(findings: Sequence[Finding], level: float) -> list[Finding]:
     """Holm's correction over all tests: a test that does not survive it counts as passed."""
-    adjusted = holm([finding.p for finding in findings])
-    return [
-        finding
-        if p is None
-        else msgspec.structs.replace(
-            finding,
-            adjusted_p=p,
-            severity=finding.severity if p <= level else "sound",
-            items=finding.items if p <= level else (),
-        )
-        for finding, p in zip(findings, adjusted, strict=True)
-    ]
+    held = []
+    for finding, p in zip(findings, holm([finding.p for finding in findings]), strict=True):
+        passed: dict[str, Any] = {"severity": "sound", "items": ()} if p is not None and p > level else {}
+        held.append(msgspec.structs.replace(finding, adjusted_p=p, **passed))
+    return held

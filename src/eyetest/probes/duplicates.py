@@ -2,7 +2,6 @@
 pairs of images that are aligned and compared (`copies.likeness`).
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations, islice
@@ -12,18 +11,11 @@ from typing import Any, NamedTuple
 from PIL import Image as Pillow
 
 from eyetest.benchmarks import ImageStore
+from eyetest.benchmarks.folder import distinct_images
+from eyetest.benchmarks.images import UNREADABLE
 from eyetest.measures.stats.sets import DisjointSets
 from eyetest.probes.copies import CLOSE_SIDE, lay_over, likeness, promising_pairs
-from eyetest.probes.images import (
-    LOOK_SIDE,
-    UNREADABLE,
-    ImageFacts,
-    distinct_images,
-    grey_thumbnail,
-    image_facts,
-    in_parallel,
-    open_small,
-)
+from eyetest.probes.images import LOOK_SIDE, ImageFacts, grey_thumbnail, image_facts, in_parallel, open_small
 from eyetest.probes.subject import Subject, has_its_images, no_images
 from eyetest.records import PLACEHOLDER, Finding, ImageRef, Item
 from eyetest.text import folded, words
@@ -42,29 +34,31 @@ class DuplicateItems:
 
     def run(self, subject: Subject) -> Iterator[Finding]:
         """Exact repeats, repeats with another gold, near repeats, and repeats across splits or benchmarks."""
-        items = comparable(subject.items)
-        yield from _not_compared(subject, len(items))
-        same = _grouped(items, question_key)
-        yield from _contradicting(same)
-        yield from _duplicates(_grouped(items, item_key))
-        yield from _across_splits(same)
+        items = [item for item in subject.items if has_its_images(item)]  # else words alone do not decide
+        if not items:
+            yield no_images(self.name, "repeated questions were not looked for, since images may differ")
+        elif left := len(subject.items) - len(items):
+            title = f"{counted(left, 'item')} not compared with others, for lack of images"
+            yield _finding("not-compared", severity="note", title=title, numbers={"items": left},
+                           detail="Two questions of the same words may show different images.")  # fmt: skip
+        same, equal = _grouped(items, question_key), _grouped(items, item_key)
+        other_golds = [group for group in same if len({item_key(item) for item in group}) > 1]
+        yield from _on_groups("contradicting-golds", other_golds, lambda item, group: f"gold: {_gold(item)}",
+                       f"{counted(len(other_golds), 'question')} asked more than once, with different golds",
+                       detail="At most one of the golds can be right.")  # fmt: skip
+        extra = counted(sum(len(group) - 1 for group in equal), "repeat")
+        yield from _on_groups("duplicate-items", equal,
+                       lambda item, group: f"repeats {group[0].id}" if item is not group[0] else "",
+                       f"{extra} of another item, in {counted(len(equal), 'group')}", verdict="drop",
+                       detail="Same question, options, images and gold. `--fix` keeps the first.")  # fmt: skip
+        parted = [group for group in same if len({str(item.tags.get("split")) for item in group}) > 1]
+        yield from _on_groups("questions-across-splits", parted,
+                       lambda item, group: f"in split {item.tags.get('split')}, also as {_others(item, group)}",
+                       f"{counted(len(parted), 'question')} in more than one split",
+                       detail="A model may have been tuned on them.")  # fmt: skip
         yield from _near(subject.thresholds.text.near_duplicate, items, {item.id for group in same for item in group})
         if subject.against:
             yield from _in_other(items, subject.against)
-
-
-def comparable(items: Iterable[Item]) -> list[Item]:
-    """Items whose images are all available; otherwise words alone do not decide."""
-    return [item for item in items if has_its_images(item)]
-
-
-def _not_compared(subject: Subject, compared: int) -> Iterator[Finding]:
-    if not compared:
-        yield no_images(DuplicateItems.name, "repeated questions were not looked for, since images may differ")
-    elif left := len(subject.items) - compared:
-        title = f"{counted(left, 'item')} not compared with others, for lack of images"
-        yield _finding("not-compared", severity="note", title=title, numbers={"items": left},
-                       detail="Two questions of the same words may show different images.")  # fmt: skip
 
 
 def question_key(item: Item, one_of: Mapping[str, str] = MappingProxyType({})) -> Key:
@@ -85,71 +79,46 @@ def item_key(item: Item) -> Key:
     return (*question_key(item), gold, tuple(sorted(folded(reference) for reference in item.references)))
 
 
-def _grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> list[list[Item]]:
-    """Items with a key in common, except intended variations of one question."""
+def _by_key(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
     groups: dict[Key, list[Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
-    return [group for group in groups.values() if len(group) > 1 and len({i.group or i.id for i in group}) > 1]
+    return groups
 
 
-def _contradicting(same: list[list[Item]]) -> Iterator[Finding]:
-    groups = [group for group in same if len({item_key(item) for item in group}) > 1]
-    if groups:
-        evidence = {item.id: f"gold: {_gold(item)}" for group in groups for item in group}
-        yield _finding("contradicting-golds", evidence, groups, severity="bad", verdict="review",
-                       title=f"{counted(len(groups), 'question')} asked more than once, with different golds",
-                       detail="At most one of the golds can be right.")  # fmt: skip
-
-
-def _duplicates(groups: list[list[Item]]) -> Iterator[Finding]:
-    if groups:
-        extra = sum(len(group) - 1 for group in groups)
-        evidence = {item.id: f"repeats {group[0].id}" for group in groups for item in group[1:]}
-        yield _finding("duplicate-items", evidence, groups, severity="bad", verdict="drop",
-                       title=f"{counted(extra, 'repeat')} of another item, in {counted(len(groups), 'group')}",
-                       detail="Same question, options, images and gold. `--fix` keeps the first.")  # fmt: skip
+def _grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> list[list[Item]]:
+    """Items with a key in common, except intended variations of one question."""
+    return [group for group in _by_key(items, key).values() if len({item.group or item.id for item in group}) > 1]
 
 
 def repeats_on_copies(items: Iterable[Item], copies: Iterable[Sequence[str]]) -> Iterator[Finding]:
     """The same question, with its options in any order, on different files that show the same image."""
     one_of = {image: group[0] for group in copies for image in group}
-    known = [item for item in comparable(items) if any(image.sha256 in one_of for image in item.images)]
-    groups = [
-        group
-        for group in _grouped(known, lambda item: question_key(item, one_of))
-        if len({question_key(item) for item in group}) > 1
-    ]
-    if groups:
-        evidence = {
-            item.id: f"asks what {listed(o.id for o in group if o is not item)} asks; gold: {_gold(item)}"
-            for group in groups
-            for item in group
-        }
-        yield _finding("repeats-on-copied-images", evidence, groups, severity="bad", verdict="review",
-                       probe="duplicate-images",
-                       title=f"{counted(len(groups), 'question')} asked again on a copy of the image",
-                       detail="Same words and options, perhaps in another order; the images show the same in other "
-                       "bytes. `--fix` leaves them, since that images show the same is a judgement.")  # fmt: skip
+    known = [item for item in items if has_its_images(item) and any(image.sha256 in one_of for image in item.images)]
+    groups = _grouped(known, lambda item: question_key(item, one_of))
+    groups = [group for group in groups if len({question_key(item) for item in group}) > 1]
+    yield from _on_groups("repeats-on-copied-images", groups,
+                   lambda item, group: f"asks what {_others(item, group)} asks; gold: {_gold(item)}",
+                   f"{counted(len(groups), 'question')} asked again on a copy of the image", probe="duplicate-images",
+                   detail="Same words and options, perhaps in another order; the images show the same in other "
+                   "bytes. `--fix` leaves them, since that images show the same is a judgement.")  # fmt: skip
 
 
-def _across_splits(same: list[list[Item]]) -> Iterator[Finding]:
-    groups = [group for group in same if len({str(item.tags.get("split")) for item in group}) > 1]
+def _on_groups(
+    kind: str, groups: list[list[Item]], describe: Callable[[Item, list[Item]], str], title: str, **rest: Any
+) -> Iterator[Finding]:
+    """A finding on groups of items, if there are any; ``describe`` gives the evidence of an item, "" for none."""
     if groups:
-        evidence = {
-            item.id: f"in split {item.tags.get('split')}, also as {listed(o.id for o in group if o is not item)}"
-            for group in groups
-            for item in group
-        }
-        yield _finding("questions-across-splits", evidence, groups, severity="bad", verdict="review",
-                       title=f"{counted(len(groups), 'question')} in more than one split",
-                       detail="A model may have been tuned on them.")  # fmt: skip
+        evidence = {item.id: text for group in groups for item in group if (text := describe(item, group))}
+        yield _finding(kind, evidence, groups, title=title, **{"severity": "bad", "verdict": "review"} | rest)
+
+
+def _others(item: Item, group: list[Item]) -> str:
+    return listed(other.id for other in group if other is not item)
 
 
 def _in_other(items: Sequence[Item], other: Subject) -> Iterator[Finding]:
-    known: dict[Key, list[Item]] = {}
-    for item in other.items:
-        known.setdefault(question_key(item), []).append(item)
+    known = _by_key(other.items, question_key)
     evidence = {
         item.id: f"is {listed(o.id for o in known[key])} of {other.benchmark.manifest.name}"
         for item in items
@@ -170,14 +139,14 @@ def _triples(text: str) -> frozenset[str]:
 
 def _near(level: float, items: Sequence[Item], exact: set[str]) -> Iterator[Finding]:
     """Nearly the same words about the same images; ``level`` is the least share of common word triples."""
-    by_images: dict[tuple[str, ...], list[tuple[Item, frozenset[str]]]] = {}
-    for item in items:
-        triples = _triples(item.question).union(*(_triples(choice.text) for choice in item.choices))
-        by_images.setdefault(tuple(image.sha256 for image in item.images), []).append((item, triples))
+    triples_of = {
+        item.id: _triples(item.question).union(*(_triples(choice.text) for choice in item.choices)) for item in items
+    }
     pairs = [
         (one, other, alike)
-        for group in by_images.values()
-        for (one, triples), (other, others) in combinations(group, 2)
+        for group in _by_key(items, lambda item: tuple(image.sha256 for image in item.images)).values()
+        for one, other in combinations(group, 2)
+        for triples, others in [(triples_of[one.id], triples_of[other.id])]
         if min(len(triples), len(others)) >= level * max(len(triples), len(others))
         and (alike := len(triples & others) / max(1, len(triples | others))) >= level
         and (one.group or one.id) != (other.group or other.id)
@@ -248,7 +217,7 @@ class _Gallery:
         self.splits = {item.id: str(item.tags["split"]) for item in subject.items if item.tags.get("split")}
         self._stored: dict[str, tuple[ImageStore, ImageRef]] = {}
         for side in self._sides():
-            self._stored |= {sha: (side.benchmark.images, ref) for sha, ref in distinct_images(side).items()}
+            self._stored |= {sha: (side.benchmark.images, ref) for sha, ref in distinct_images(side.items).items()}
 
     @cached_property
     def facts(self) -> dict[str, ImageFacts]:
@@ -316,12 +285,8 @@ class Copies(NamedTuple):
     @property
     def limit(self) -> str:
         """How many pairs the limit left out, for the end of a detail; empty where it left out none."""
-        if not self.left_out:
-            return ""
-        return (
-            f" {self.left_out:,} more pairs looked alike and were not compared, which images.most_pairs allows "
-            f"for; the {self.compared:,} likeliest were."
-        )
+        words = " {:,} more pairs looked alike and were not compared, which images.most_pairs allows for; the {:,} "
+        return (words + "likeliest were.").format(self.left_out, self.compared) if self.left_out else ""
 
 
 def find_copies(gallery: _Gallery) -> Copies:
@@ -382,14 +347,10 @@ def _near_identical(gallery: _Gallery, copies: Copies) -> Finding:
         best |= {image: max(score, best.get(image, 0.0)) for image in pair}
     evidence: dict[str, str] = {}
     for group, items in zip(copied, groups, strict=True):
-        shown = Counter(item for image in group for item in gallery.own[image])
         for image in group:
-            alone = {item for item in gallery.own[image] if shown[item] == 1}
-            first = list(islice((item for item in items if item not in alone), _MOST_NAMED + 1))
+            agreement = f"worst spot agrees to {best.get(image, 1.0):.2f}"
             for item in gallery.own[image]:
-                if others := len(items) - len(alone) - (item not in alone):
-                    agreement = f"worst spot agrees to {best.get(image, 1.0):.2f}"
-                    evidence[item] = f"a copy of the image of {_named(first, item, others)}; {agreement}"
+                evidence[item] = f"a copy of the image of {_named(items, item, len(items) - 1)}; {agreement}"
     detail = (
         "Images that look alike were laid over each other and compared in small windows; only pairs that agree "
         "everywhere are listed. A change smaller than a letter can be missed."
@@ -422,8 +383,8 @@ def _images_across_splits(gallery: _Gallery, copies: Copies) -> Iterator[Finding
                 text = f"{split}; also in {gallery.splits[others[0]]}: {_named(others, '', len(others))}"
                 evidence |= {item: text for item in group if gallery.splits[item] == split}
     detail = (
-        "By the tag `split`; equal and near-identical images. Whoever trains or tunes on one split has seen the "
-        "images of the other."
+        "By the tag `split`; equal and near-identical images. A model that is trained or tuned on one "
+        "split has seen the images of the other."
     )
     what = {"none": "No image lies in more than one split", "detail": detail + copies.limit}
     yield gallery.finding("images-across-splits", groups, evidence, "lie in more than one split", **what)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from eyetest.benchmarks.rows.options import without_letters
 from eyetest.probes.subject import hash_text
 from eyetest.records import PLACEHOLDER, Item
 
@@ -24,11 +25,11 @@ _MOST_CROSSED = 12  # words of an option, and of a question, that are crossed: a
 
 _TOKEN = re.compile(r"[a-z]+|\d+(?:\.\d+)?|[^\sa-z\d]")
 _WORD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
-_LABEL = re.compile(r"^\s*\(?([A-Za-z])\s*[.):]\s*")
 _NUMBER = re.compile(r"[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:\s*/\s*\d+(?:\.\d+)?)?")
 _UNIT_LETTERS = 12  # with more letters beside it a number is part of a sentence
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile(r"\d+")
+_OTHER = re.compile(r"\D")
 _LEAST_NUMBERS = 3
 _NUMBERS_SPELT = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen twenty thirty "
@@ -57,7 +58,10 @@ class Options:
     """The options of one item in alphabetical order, and which of them is the gold."""
 
     def __init__(self, item: Item) -> None:
-        texts = _without_labels([PLACEHOLDER.sub("<image>", choice.text).strip() for choice in item.choices])
+        texts = [PLACEHOLDER.sub("<image>", choice.text).strip() for choice in item.choices]
+        # "A." or a bare letter, where every option has its own, would show its position
+        is_bare = all(text.upper() == chr(ord("A") + index) for index, text in enumerate(texts))
+        texts = [""] * len(texts) if is_bare else list(without_letters(texts).texts)
         order = sorted(range(len(texts)), key=lambda i: texts[i])
         self.texts = [texts[i] for i in order]
         self.gold = order.index(item.gold[0])
@@ -73,18 +77,6 @@ class Options:
         return 2 * sum(value is not None for value in self.values) > len(self)
 
 
-def _without_labels(texts: list[str]) -> list[str]:
-    """Remove "A." or a bare letter where every option has its own, which would show its position."""
-    bare = all(text.upper() == chr(ord("A") + index) for index, text in enumerate(texts))
-    if bare:
-        return [""] * len(texts)
-    matches = [_LABEL.match(text) for text in texts]
-    letters = [match[1].upper() for match in matches if match]
-    if letters == [chr(ord("A") + index) for index in range(len(texts))]:
-        return [text[match.end() :] for text, match in zip(texts, matches, strict=True) if match]
-    return texts
-
-
 def number_of(text: str) -> float | None:
     """The number of an option, with or without a unit; None for a sentence with a number."""
     if not any(letter.isdigit() for letter in text) or sum(map(str.isalpha, text)) > _UNIT_LETTERS:
@@ -98,15 +90,6 @@ def number_of(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _zeros(text: str) -> float:
-    digits = re.sub(r"\D", "", text)
-    return float(len(digits) - len(digits.rstrip("0")))
-
-
-def _share(test: Callable[[str], bool]) -> Callable[[str], float]:
-    return lambda text: sum(map(test, text)) / max(len(text), 1)
-
-
 def decimals(text: str) -> int:
     """The number of digits after the decimal point."""
     match = re.search(r"\d\.(\d+)", text)
@@ -118,11 +101,11 @@ MEASURES: dict[str, Callable[[str], float]] = {
     "words": lambda text: math.log1p(len(text.split())),
     "word length": lambda text: len(text) / max(len(text.split()), 1),
     "digits": lambda text: float(sum(map(str.isdigit, text))),
-    "digit share": _share(str.isdigit),
-    "capitals": _share(str.isupper),
+    "digit share": lambda text: sum(map(str.isdigit, text)) / max(len(text), 1),
+    "capitals": lambda text: sum(map(str.isupper, text)) / max(len(text), 1),
     "punctuation": lambda text: float(sum(not c.isalnum() and not c.isspace() for c in text)),
     "decimals": lambda text: float(decimals(text)),
-    "trailing zeros": _zeros,
+    "trailing zeros": lambda text: float(len(digits := _OTHER.sub("", text)) - len(digits.rstrip("0"))),
     "capitalised": lambda text: float(text[:1].isupper()),
     "full stop": lambda text: float(text.endswith(".")),
     "brackets": lambda text: float(text.count("(") + text.count("[")),
@@ -289,15 +272,15 @@ def question_columns(table: Table) -> Columns:
     """How much of an option is in the question, and what of it no other option has."""
     columns = Columns(table)
     asked = [frozenset(_WORD.findall(PLACEHOLDER.sub(" ", item.question).lower())) for item in table.items]
-    said, own = np.zeros(len(table.texts)), np.zeros(len(table.texts))
+    common_share, own = np.zeros(len(table.texts)), np.zeros(len(table.texts))
     words = [frozenset(_WORD.findall(text.lower())) for text in table.texts]
     for item, (start, n) in enumerate(zip(table.starts, table.counts, strict=True)):
         uses = Counter(word for row in words[start : start + n] for word in row)
         for row in range(start, start + n):
             common = words[row] & asked[item]
-            said[row] = len(common) / max(len(words[row]), 1)
+            common_share[row] = len(common) / max(len(words[row]), 1)
             own[row] = sum(uses[word] == 1 for word in common)
-    columns.relative("in the question", np.round(said, 9))
+    columns.relative("in the question", np.round(common_share, 9))
     columns.relative("only one in the question", own)
     return columns
 

@@ -43,9 +43,6 @@ class Baselines:
             detail="A score means what it is above these. By tag they are in the JSON.",
             numbers={"overall": overall, "by_tag": by_tag},
         )
-        yield from self._recurring(subject, items)
-
-    def _recurring(self, subject: Subject, items: Sequence[Item]) -> Iterator[Finding]:
         sets: dict[tuple[str, ...], list[Item]] = {}
         for item in items:
             sets.setdefault(tuple(sorted(folded(choice.text) for choice in item.choices)), []).append(item)
@@ -83,13 +80,11 @@ class Positions:
 
     def run(self, subject: Subject) -> Iterator[Finding]:
         """All tests, or a note that there was nothing to test."""
-        tests = list(self._tests(subject))
-        yield from tests or [too_few(self.name, subject, "with one number of options")]
-
-    def _tests(self, subject: Subject) -> Iterator[Finding]:
-        for options, items in by_option_count(subject.choice_items).items():
-            if len(items) < subject.thresholds.min_items:
-                continue
+        groups = by_option_count(subject.choice_items).items()
+        enough = [(options, items) for options, items in groups if len(items) >= subject.thresholds.min_items]
+        if not enough:
+            yield too_few(self.name, subject, "with one number of options")
+        for options, items in enough:
             counted = Counter(item.gold[0] for item in items)
             counts = [counted[position] for position in range(options)]
             oddest = max(range(options), key=lambda position: abs(counts[position] - len(items) / options))
@@ -195,7 +190,7 @@ TRAITS: dict[str, tuple[Trait, str]] = {
 """By name: which options show the trait, and what it is called."""
 
 
-class Looks:
+class SurfaceCues:
     """The probe: one test for each trait."""
 
     name = "looks"
@@ -203,23 +198,19 @@ class Looks:
 
     def run(self, subject: Subject) -> Iterator[Finding]:
         """All tests, or a note that there was nothing to test."""
-        tests = list(self._tests(subject))
-        yield from tests or [too_few(self.name, subject, "whose options are their own and show the same trait")]
-
-    def _tests(self, subject: Subject) -> Iterator[Finding]:
-        items = without_recurring_options(subject.choice_items)
-        texts = [[choice.text for choice in item.choices] for item in items]
+        keys = [frozenset(folded(choice.text) for choice in item.choices) for item in subject.choice_items]
+        common = Counter(keys)
+        unique = (item for item, key in zip(subject.choice_items, keys, strict=True) if common[key] < _RECURRING)
+        texts = [(item, [choice.text for choice in item.choices]) for item in unique]
+        tested = False
         for kind, (trait, what) in TRAITS.items():
-            marked = [trait(options) for options in texts]
-            told = [
-                (item, showing)
-                for item, showing in zip(items, marked, strict=True)
-                if 0 < len(showing) < len(item.choices)
-            ]
-            if len(told) < subject.thresholds.min_items:
+            marked = ((item, trait(options)) for item, options in texts)
+            shown = [(item, showing) for item, showing in marked if 0 < len(showing) < len(item.choices)]
+            if len(shown) < subject.thresholds.min_items:
                 continue
-            chances = [len(showing) / len(item.choices) for item, showing in told]
-            hits = [item.id for item, showing in told if item.gold[0] in showing]
+            tested = True
+            chances = [len(showing) / len(item.choices) for item, showing in shown]
+            hits = [item.id for item, showing in shown if item.gold[0] in showing]
             expected = sum(chances)
             avoids = len(hits) < expected
             yield Finding(
@@ -227,21 +218,16 @@ class Looks:
                 kind=f"gold-{kind}",
                 severity="suspect",
                 verdict="keep",
-                title=f"The gold is {what} in {'only ' if avoids else ''}{percent(len(hits) / len(told))} "
-                f"of {len(told):,} items; {percent(expected / len(told))} by chance",
+                title=f"The gold is {what} in {'only ' if avoids else ''}{percent(len(hits) / len(shown))} "
+                f"of {len(shown):,} items; {percent(expected / len(shown))} by chance",
                 detail="A guesser who knows this habit "
                 + ("rules options out without an image." if avoids else "needs no image."),
                 items=() if avoids else tuple(hits),
                 p=as_odd(len(hits), chances),
-                numbers={"n": len(told), "hits": len(hits), "expected": expected},
+                numbers={"n": len(shown), "hits": len(hits), "expected": expected},
             )
-
-
-def without_recurring_options(items: Sequence[Item]) -> list[Item]:
-    """Items whose set of options is unique, or nearly."""
-    keys = [frozenset(folded(choice.text) for choice in item.choices) for item in items]
-    common = Counter(keys)
-    return [item for item, key in zip(items, keys, strict=True) if common[key] < _RECURRING]
+        if not tested:
+            yield too_few(self.name, subject, "whose options are their own and show the same trait")
 
 
 def _extreme(values: Sequence[int], which: Callable[[Sequence[int]], int]) -> set[int]:
@@ -274,4 +260,4 @@ def form_of(text: str) -> str:
     return "word" if count <= 1 else "phrase" if count <= 5 else "sentence"
 
 
-PROBE = (Baselines(), Positions(), NamedAnswer(), Looks())
+PROBE = (Baselines(), Positions(), NamedAnswer(), SurfaceCues())

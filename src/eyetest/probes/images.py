@@ -1,10 +1,7 @@
 """Facts about each image from one coarse decode: whether it is readable, shows anything, and its pixel hash."""
 
 import hashlib
-import io
 import os
-import struct
-import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
@@ -15,10 +12,10 @@ import numpy.typing as npt
 from PIL import Image as Pillow
 from PIL import ImageOps
 
-from eyetest.benchmarks.images import MAX_PIXELS, ImageStore
-from eyetest.errors import ImageError
+from eyetest.benchmarks.folder import distinct_images
+from eyetest.benchmarks.images import UNREADABLE, ImageStore, decode
 from eyetest.probes.subject import Subject
-from eyetest.records import IMAGE_FORMATS, ImageRef
+from eyetest.records import ImageRef
 
 _Given = TypeVar("_Given")
 _Made = TypeVar("_Made")
@@ -26,10 +23,6 @@ _Made = TypeVar("_Made")
 THUMBNAIL_SIDE = 64
 LOOK_SIDE = 128
 _BATCH = 32
-_FORMATS = [name.upper() for name in IMAGE_FORMATS]
-UNREADABLE = (ImageError, OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, IndexError, KeyError,
-               TypeError, OverflowError, Pillow.DecompressionBombError)  # fmt: skip
-"""Exceptions of Pillow's readers on damaged data."""
 
 
 class ImageFacts(NamedTuple):
@@ -54,7 +47,7 @@ _known: WeakKeyDictionary[Subject, dict[str, ImageFacts]] = WeakKeyDictionary()
 def image_facts(subject: Subject) -> dict[str, ImageFacts]:
     """The facts of every distinct image by its hash, computed at the first call for a subject."""
     if subject not in _known:
-        images = list(distinct_images(subject).values())
+        images = list(distinct_images(subject.items).values())
         limits = subject.thresholds.images
 
         def look(image: ImageRef) -> ImageFacts:
@@ -67,11 +60,6 @@ def image_facts(subject: Subject) -> dict[str, ImageFacts]:
         facts = in_parallel(look, images, lambda share: subject.progress("looking at images", share))
         _known[subject] = {image.sha256: fact for image, fact in zip(images, facts, strict=True)}
     return _known[subject]
-
-
-def distinct_images(subject: Subject) -> dict[str, ImageRef]:
-    """Every image once, by its hash."""
-    return {image.sha256: image for item in subject.items for image in item.images}
 
 
 def look_at(store: ImageStore, image: ImageRef) -> ImageFacts:
@@ -98,12 +86,7 @@ def grey_thumbnail(image: Pillow.Image) -> npt.NDArray[np.uint8]:
 
 def open_small(data: bytes, side: int) -> Pillow.Image:
     """An image in RGB on white, upright, no smaller than ``side`` (JPEG is decoded at reduced size)."""
-    with Pillow.open(io.BytesIO(data), formats=_FORMATS) as image:
-        if image.width * image.height > MAX_PIXELS:
-            raise ImageError(f"an image of {image.width:,} × {image.height:,} pixels")
-        image.draft("RGB", (side, side))
-        image.load()
-        return _flattened(ImageOps.exif_transpose(image))
+    return _flattened(ImageOps.exif_transpose(decode(data, side)))
 
 
 def _flattened(image: Pillow.Image) -> Pillow.Image:

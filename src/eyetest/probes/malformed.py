@@ -1,7 +1,8 @@
 """Items that cannot be answered as they stand: missing golds, options that say "nan", images that show nothing."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from eyetest.benchmarks.rows.layout import KNOWN_COLUMNS, is_image_file
 from eyetest.errors import param, short
@@ -11,16 +12,63 @@ from eyetest.probes.subject import Subject, defects, names_images
 from eyetest.records import NO_IMAGES, Finding, Item, Severity, VerdictKind, letter
 from eyetest.wording import counted, listed
 
-_MAYBE_A_VALUE = {"none", "na", "n/a"}
-
-_BAD_OPTIONS = (
-    (lost_options, "lost-option", 'an option that says "nan" or the like',
-     "A program wrote its word for a missing value. `--fix` drops such options."),
-    (empty_options, "empty-option", "an option without text", "`--fix` drops such options."),
-    (repeated_options, "equal-options", "two equal options",
-     "Compared without case, spaces, outer punctuation. `--fix` drops the repeats."),
-)  # fmt: skip
+_MAYBE_A_VALUE = frozenset(("none", "na", "n/a"))
 Seen = dict[str, str]  # what was seen, by item
+Defect = tuple[str, Severity, VerdictKind, Callable[[Item], str], str, str]
+
+
+def _named(find: Callable[[Item], list[int]]) -> Callable[[Item], str]:
+    """The options that ``find`` finds, as text."""
+    return lambda item: ", ".join(Counter(f"{letter(i)}: {item.choices[i].text!r}" for i in find(item)))
+
+
+def _lost_gold(item: Item) -> str:
+    lost = {*lost_options(item), *empty_options(item)}
+    return next((f"gold is {item.choices[i].text!r}" for i in item.gold if i in lost), "")
+
+
+def _more_named(item: Item) -> str:
+    found = f"names image {max(item.image_numbers, default=0)}, has {len(item.images)}"
+    return found if item.names_more_images else ""
+
+
+def _absent_image(item: Item) -> str:
+    """The file or address of the image of an item without images. A mere id may belong to anything."""
+    if item.image_numbers and not item.images:
+        return f"names image {max(item.image_numbers)}, has none"
+    named = names_images(item)
+    absent = next((n for tag, n in named.items() if tag in KNOWN_COLUMNS["images"] or is_image_file(n)), "")
+    return f"names {short(absent)}, which is not here" if absent else ""
+
+
+def _unnamed(item: Item) -> str:
+    named = f"{len(item.images)} images, named: {', '.join(map(str, item.image_numbers))}"
+    return named if item.image_numbers and len(set(item.image_numbers)) < len(item.images) else ""
+
+
+_DEFECTS: tuple[Defect, ...] = (
+    ("lost-option", "bad", "fix", _named(lost_options), 'an option that says "nan" or the like',
+     "A program wrote its word for a missing value. `--fix` drops such options."),
+    ("empty-option", "bad", "fix", _named(empty_options), "an option without text", "`--fix` drops such options."),
+    ("equal-options", "bad", "fix", _named(repeated_options), "two equal options",
+     "Compared without case, spaces, outer punctuation. `--fix` drops the repeats."),
+    ("none-option", "note", "review", _named(partial(lost_options, values=_MAYBE_A_VALUE)),
+     'an option that says just "None" or "NA"', "It may be meant, but tools that read with pandas lose it."),
+    ("missing-gold", "bad", "review", lambda item: "" if item.has_gold else "no gold", "no gold answer",
+     "They cannot be scored."),
+    ("lost-gold", "bad", "drop", _lost_gold, 'a gold that says "nan" or nothing', ""),
+    ("several-golds", "note", "review",
+     lambda item: f"golds {', '.join(map(letter, item.gold))}" if len(item.gold) > 1 else "", "several right options",
+     "Tools that expect one letter count such items differently."),
+    ("one-option", "bad", "drop", lambda item: repr(item.choices[0].text) if len(item.choices) == 1 else "",
+     "a single option", "There is nothing to choose."),
+)  # fmt: skip
+_IMAGE_DEFECTS: tuple[Defect, ...] = (
+    ("more-images-named", "note", "keep", _more_named, "a text that names more images than it has",
+     "Letters may be printed inside the image; models are sent the text as it is."),
+    ("missing-image", "bad", "review", _absent_image, "a text that names an image that is not there", ""),
+    ("unnamed-image", "note", "review", _unnamed, "an image that no text names, beside some that are", ""),
+)  # fmt: skip
 
 
 class Malformed:
@@ -32,67 +80,16 @@ class Malformed:
     def run(self, subject: Subject) -> Iterator[Finding]:
         """One finding for each kind of defect that occurs."""
         items = subject.items
-        yield from self._options(items)
-        yield from self._golds(items)
+        for kind, severity, verdict, find, what, detail in (*_DEFECTS, *_IMAGE_DEFECTS * subject.shows_images):
+            seen = {item.id: evidence for item in items if (evidence := find(item))}
+            yield from _findings(kind, severity, verdict, seen, what, detail)
         if subject.shows_images:
-            yield from self._images(items)
+            if 0.5 <= sum(bool(item.images) for item in items) / len(items) < 1:
+                bare = {item.id: "no image" for item in items if not item.images and not _absent_image(item)}
+                yield from _findings("no-image", "suspect", "review", bare, "no image, where most items have one")
             yield from self._modalities(subject)
         elif items:
             yield _without_images(items)
-
-    def _options(self, items: list[Item]) -> Iterator[Finding]:
-        for find, kind, what, detail in _BAD_OPTIONS:
-            found = {item.id: _named(item, positions) for item in items if (positions := find(item))}
-            yield from _findings(kind, "bad", "fix", found, what, detail)
-        maybe = {
-            item.id: _named(item, positions)
-            for item in items
-            if (positions := [i for i, c in enumerate(item.choices) if c.text.strip().casefold() in _MAYBE_A_VALUE])
-        }
-        yield from _findings("none-option", "note", "review", maybe, 'an option that says just "None" or "NA"',
-                          "It may be meant, but tools that read with pandas lose it.")  # fmt: skip
-
-    def _golds(self, items: list[Item]) -> Iterator[Finding]:
-        missing = {item.id: "no gold" for item in items if not item.has_gold}
-        yield from _findings("missing-gold", "bad", "review", missing, "no gold answer", "They cannot be scored.")
-        lost_gold = {item.id: f"gold is {item.choices[i].text!r}" for item in items for i in item.gold
-                     if i in lost_options(item) + empty_options(item)}  # fmt: skip
-        yield from _findings("lost-gold", "bad", "drop", lost_gold, 'a gold that says "nan" or nothing')
-        several = {
-            item.id: f"golds {', '.join(letter(i) for i in item.gold)}" for item in items if len(item.gold) > 1
-        }
-        yield from _findings("several-golds", "note", "review", several, "several right options",
-                          "Tools that expect one letter count such items differently.")  # fmt: skip
-        single = {item.id: item.choices[0].text for item in items if len(item.choices) == 1}
-        yield from _findings("one-option", "bad", "drop", single, "a single option", "There is nothing to choose.")
-
-    def _images(self, items: list[Item]) -> Iterator[Finding]:
-        absent = {
-            item.id: f"names {short(named)}, which is not here" for item in items if (named := _absent_image(item))
-        } | {
-            item.id: f"names image {max(item.image_numbers)}, has none"
-            for item in items
-            if item.image_numbers and not item.images
-        }
-        more = {
-            item.id: f"names image {max(item.image_numbers)}, has {len(item.images)}"
-            for item in items
-            if item.names_more_images
-        }
-        yield from _findings("more-images-named", "note", "keep", more, "a text that names more images than it has",
-                          "Letters may be printed inside the image; models are sent the text as it is.")  # fmt: skip
-        yield from _findings("missing-image", "bad", "review", absent, "a text that names an image that is not there")
-        share = sum(bool(item.images) for item in items) / max(len(items), 1)
-        if 0.5 <= share < 1:
-            bare = {item.id: "no image" for item in items if not item.images and item.id not in absent}
-            yield from _findings("no-image", "suspect", "review", bare, "no image, where most items have one")
-        unused = {
-            item.id: f"{len(item.images)} images, named: {', '.join(map(str, item.image_numbers))}"
-            for item in items
-            if item.image_numbers and len(set(item.image_numbers)) < len(item.images)
-        }
-        title = "an image that no text names, beside some that are"
-        yield from _findings("unnamed-image", "note", "review", unused, title)
 
     def _modalities(self, subject: Subject) -> Iterator[Finding]:
         """Images that are available but show nothing."""
@@ -119,12 +116,6 @@ def _findings(
     return defects(Malformed.name, kind, severity, seen, title, verdict=verdict, detail=detail)
 
 
-def _absent_image(item: Item) -> str:
-    """The file or address of the image of an item without images. A mere id may belong to anything."""
-    named = names_images(item)
-    return next((n for tag, n in named.items() if tag in KNOWN_COLUMNS["images"] or is_image_file(n)), "")
-
-
 def _without_images(items: list[Item]) -> Finding:
     """The first finding where no probe saw an image."""
     named = Counter(where for item in items for where in names_images(item))
@@ -145,11 +136,6 @@ def _without_images(items: list[Item]) -> Finding:
         f"`{param('images', 'DIR')}`, `{param('fields', 'images=COLUMN')}`.",
         numbers={"items": len(items), "naming": naming},
     )
-
-
-def _named(item: Item, positions: list[int]) -> str:
-    texts = Counter(f"{letter(i)}: {item.choices[i].text!r}" for i in positions)
-    return ", ".join(texts)
 
 
 PROBE = Malformed()

@@ -1,7 +1,7 @@
 """Are options where their words need them? ("None of the above", or an option "B" under another letter.)"""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from eyetest.benchmarks.rows.options import bring_letters
 from eyetest.probes.subject import Subject, defects, untested
@@ -57,7 +57,7 @@ _LEFT_TO_PEOPLE = (
 )
 
 
-NOT_A_VALUE = {"nan", "null", "<na>", "#n/a"}  # what programs write for a missing value
+NOT_A_VALUE = frozenset(("nan", "null", "<na>", "#n/a"))  # what programs write for a missing value
 
 
 class OptionOrder:
@@ -71,32 +71,10 @@ class OptionOrder:
         offering = [item for item in subject.items if len(item.choices) > 1]
         if not offering:
             yield untested(self.name, "no-choices", "No item has options: nothing can stand in the wrong place")
-            return
-        above = {item.id: _named(item, positions) for item in offering if (positions := misplaced_above(item))}
-        yield from self._findings("above-not-last", "bad", above, 'with "of the above" above an ordinary option',
-                               "What was above no longer is, or not all of it: the words mean something else, and "
-                               "the gold may be wrong. Options were probably shuffled or added.")  # fmt: skip
-        letters = {item.id: _named(item, positions) for item in offering if (positions := other_letters(item))}
-        yield from self._findings("letter-options", "suspect", letters, "with a letter offered under another letter",
-                               'Whoever answers "B" may mean the option B or the option that says "B". Put such '
-                               "options under their own letters, or give them other words.")  # fmt: skip
-        marked = {
-            item.id: "; ".join(choice.text[:20] for choice in item.choices[:3])
-            for item in offering
-            if bring_letters([choice.text for choice in item.choices])
-        }
-        yield from self._findings("marked-options", "suspect", marked, "with options that bring letters of their own",
-                               'A model is shown "A. B. sheep" or the like. Importing the file again removes letters '
-                               "where they are in order; `--fix` leaves such options where they are.")  # fmt: skip
-        named = {item.id: f'"{phrase}"' for item in offering if (phrase := named_options(item))}
-        yield from self._findings("named-options", "note", named, "whose question names its letters or their number",
-                               "With more or fewer options the question is wrong. `harden options` rewords it where "
-                               "that is safe, and leaves other items alone.")  # fmt: skip
-
-    def _findings(self, kind: str, severity: Severity, seen: dict[str, str], *told: str) -> Iterator[Finding]:
-        what, detail = told
-        title = f"{counted(len(seen), 'item')} {what}"
-        return defects(self.name, kind, severity, seen, title, verdict="review", detail=detail)
+        for kind, severity, find, what, detail in _DEFECTS:
+            seen = {item.id: text for item in offering if (text := find(item))}
+            title = f"{counted(len(seen), 'item')} {what}"
+            yield from defects(self.name, kind, severity, seen, title, verdict="review", detail=detail)
 
 
 def misplaced_above(item: Item) -> list[int]:
@@ -116,13 +94,13 @@ def other_letters(item: Item) -> list[int]:
     """Positions of options that are only the mark of another option of the same item."""
     letters = {letter(i) for i in range(len(item.choices))}
     matches = [_LETTER.fullmatch(choice.text) for choice in item.choices]
-    said = [match[1].upper() if match else "" for match in matches]
-    return [i for i, text in enumerate(said) if text in letters and text != letter(i)]
+    texts = [match[1].upper() if match else "" for match in matches]
+    return [i for i, text in enumerate(texts) if text in letters and text != letter(i)]
 
 
-def lost_options(item: Item) -> list[int]:
+def lost_options(item: Item, values: frozenset[str] = NOT_A_VALUE) -> list[int]:
     """Positions of options that a program wrote for a missing value."""
-    return [i for i, choice in enumerate(item.choices) if choice.text.strip().casefold() in NOT_A_VALUE]
+    return [i for i, choice in enumerate(item.choices) if choice.text.strip().casefold() in values]
 
 
 def empty_options(item: Item) -> list[int]:
@@ -191,4 +169,23 @@ def _named(item: Item, positions: Sequence[int]) -> str:
     return ", ".join(f"{letter(i)}: {item.choices[i].text!r}" for i in positions[:4])
 
 
+def _marked(item: Item) -> str:
+    texts = [choice.text for choice in item.choices]
+    return "; ".join(text[:20] for text in texts[:3]) if bring_letters(texts) else ""
+
+
+_DEFECTS: tuple[tuple[str, Severity, Callable[[Item], str], str, str], ...] = (
+    ("above-not-last", "bad", lambda item: _named(item, misplaced_above(item)),
+     'with "of the above" above an ordinary option', "What was above no longer is, or not all of it: the words mean "
+     "something else, and the gold may be wrong. Options were probably shuffled or added."),
+    ("letter-options", "suspect", lambda item: _named(item, other_letters(item)),
+     "with a letter offered under another letter", 'An answer "B" may mean the option B or the option that says "B". '
+     "Put such options under their own letters, or give them other words."),
+    ("marked-options", "suspect", _marked, "with options that bring letters of their own",
+     'A model is shown "A. B. sheep" or the like. Importing the file again removes letters where they are in order; '
+     "`--fix` leaves such options where they are."),
+    ("named-options", "note", lambda item: f'"{phrase}"' if (phrase := named_options(item)) else "",
+     "whose question names its letters or their number", "With more or fewer options the question is wrong. "
+     "`harden options` rewords it where that is safe, and leaves other items alone."),
+)  # fmt: skip
 PROBE = OptionOrder()

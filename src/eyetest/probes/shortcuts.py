@@ -139,11 +139,11 @@ def sample_groups(items: Sequence[Item], groups: list[int], subject: Subject) ->
         return list(items), groups
     sizes = Counter(groups)
     kept: set[int] = set()
-    room = most
+    left_over = most
     for group in subject.rng(NAME, "sample").permutation(np.array(list(sizes))).tolist():
-        if sizes[group] <= room:
+        if sizes[group] <= left_over:
             kept.add(group)
-            room -= sizes[group]
+            left_over -= sizes[group]
     indices = [index for index, group in enumerate(groups) if group in kept]
     return [items[index] for index in indices], [groups[index] for index in indices]
 
@@ -165,14 +165,12 @@ def draw_golds(table: Table, groups: Sequence[int], rng: np.random.Generator, dr
 
 def _views(table: Table, subject: Subject) -> Iterator[tuple[str, dict[str, Fit]]]:
     """Each view with its learners; its features are made on demand and dropped after."""
-    looks, context = surface_columns(table).matrix(), context_matrix(table)
+    cues, context = surface_columns(table).matrix(), context_matrix(table)
     gate = table.spread(table.numeric.astype(float))[:, None]
-    wide = np.hstack([_scaled(looks), _scaled(table.centred(looks * gate))]).astype(np.float32)
+    wide = np.hstack([_scaled(cues), _scaled(table.centred(cues * gate))]).astype(np.float32)
     seed = int(subject.rng(NAME, "trees").integers(2**31))
-    yield (
-        "surface",
-        {"linear": partial(ridge, wide, _PENALTY), "trees": partial(random_trees, np.hstack([looks, context]), seed)},
-    )
+    trees = partial(random_trees, np.hstack([cues, context]), seed)
+    yield "surface", {"linear": partial(ridge, wide, _PENALTY), "trees": trees}
     asked = question_columns(table).matrix()
     questions = [item.question for item in table.items]
     words = table.centred(hashed_words(questions, table.texts, table.owner).toarray())
@@ -181,7 +179,7 @@ def _views(table: Table, subject: Subject) -> Iterator[tuple[str, dict[str, Fit]
     words *= _WORD_WEIGHT
     wide = np.hstack([wide, _scaled(asked), words], dtype=np.float32)
     del words
-    trees = partial(random_trees, np.hstack([looks, context, asked, left * sizes]), seed)
+    trees = partial(random_trees, np.hstack([cues, context, asked, left * sizes]), seed)
     yield "text", {"linear": partial(ridge, wide, _PENALTY), "trees": trees}
 
 
@@ -225,7 +223,8 @@ def _report(subject: Subject, table: Table, guesses: Sequence[Guess]) -> Iterato
     mean = np.mean([guess.excess[:, 0] for guess in guesses], axis=0)
     scores = {item.id: round(float(score), 4) for item, score in zip(table.items, mean, strict=True)}
     subject.item_scores[f"shortcut:{view}"] = scores
-    least = least_excess([guess.excess for guess in guesses])
+    sets = min(guess.excess.shape[1] for guess in guesses)  # that all learners learnt
+    least = np.min([guess.excess[:, :sets] for guess in guesses], axis=0)
     sure = least >= subject.thresholds.shortcuts.suspicious
     listed = np.flatnonzero(sure[:, 0])
     order: list[int] = listed[np.argsort(-least[listed, 0], kind="stable")].tolist()
@@ -255,11 +254,11 @@ def _given_away(view: str, evidence: dict[str, str], by_chance: Ints, of: tuple[
 
 def _evidence(table: Table, guesses: Sequence[Guess], index: int) -> str:
     item, chance = table.items[index], 1 / table.counts[index]
-    said = " and ".join(f"{percent(chance + float(g.excess[index, 0]))} ({g.learner})" for g in guesses)
+    scores = " and ".join(f"{percent(chance + float(g.excess[index, 0]))} ({g.learner})" for g in guesses)
     unseen = "question and images" if guesses[0].view == "surface" else "images"
     text = item.choices[item.gold[0]].text
     shown = text if len(text) <= 60 else f"{text[:57]}…"
-    return f'the gold "{shown}" gets {said} with {unseen} hidden; chance gives {percent(chance)}'
+    return f'the gold "{shown}" gets {scores} with {unseen} hidden; chance gives {percent(chance)}'
 
 
 def _finding(subject: Subject, table: Table, guess: Guess, evidence: dict[str, str]) -> Finding:
@@ -375,7 +374,11 @@ def random_trees(columns: Floats, seed: int, sample: Sample) -> Scores:
     scores = np.zeros(targets.shape, dtype=np.float32)
     folds = [sample.row_folds == fold for fold in np.unique(sample.folds)]
     for first in range(0, leaves.shape[1], _AT_ONCE):
-        membership = _membership(leaves[:, first : first + _AT_ONCE])
+        own = leaves[:, first : first + _AT_ONCE]
+        offsets = np.concatenate([[0], np.cumsum(own.max(axis=0) + 1)])
+        pointers = np.arange(0, own.size + 1, own.shape[1])
+        entries = (np.ones(own.size, dtype=np.float32), (own + offsets[:-1]).ravel(), pointers)
+        membership = sparse.csr_array(entries, shape=(len(own), int(offsets[-1])))  # a column per leaf
         sums = [membership[fold].T @ targets[fold] for fold in folds]
         sizes = [membership[fold].sum(axis=0) for fold in folds]
         total, size = np.sum(sums, axis=0), np.sum(sizes, axis=0)
@@ -383,17 +386,6 @@ def random_trees(columns: Floats, seed: int, sample: Sample) -> Scores:
             means = (total - own_sum) / (size - own_size + 1)[:, None]
             scores[fold] += membership[fold] @ means
     return np.asarray(scores / leaves.shape[1])
-
-
-def _membership(leaves: NDArray[np.int64]) -> sparse.csr_array:
-    """One column per leaf of these trees, with a 1 where a row lies in it."""
-    rows, trees = leaves.shape
-    offsets = np.concatenate([[0], np.cumsum(leaves.max(axis=0) + 1)])
-    columns = (leaves + offsets[:-1]).ravel()
-    pointers = np.arange(0, rows * trees + 1, trees)
-    return sparse.csr_array(
-        (np.ones(rows * trees, dtype=np.float32), columns, pointers), shape=(rows, int(offsets[-1]))
-    )
 
 
 def gold_excess(sample: Sample, scores: Scores) -> Floats:
@@ -406,12 +398,6 @@ def gold_excess(sample: Sample, scores: Scores) -> Floats:
     chances = np.maximum(table.spread(chance)[:, None] + stretch * centred, 1e-6)
     golds = np.take_along_axis(chances, sample.golds, axis=0)
     return np.asarray(golds / np.add.reduceat(chances, table.starts, axis=0) - chance[:, None])
-
-
-def least_excess(excesses: Sequence[Floats]) -> Floats:
-    """The smallest excess over all learners (items × sets of golds), for the sets that all of them learnt."""
-    sets = min(excess.shape[1] for excess in excesses)
-    return np.asarray(np.min([excess[:, :sets] for excess in excesses], axis=0))
 
 
 def as_many(listed: int, random_counts: Ints, smallest: float) -> float:

@@ -161,14 +161,8 @@ def too_few(probe: str, subject: "Subject", of: str) -> Finding:
     least, here = subject.thresholds.min_items, len(subject.choice_items)
     if not here:
         return no_choices(probe, subject)
-    return untested(
-        probe,
-        "too-few",
-        f"Too few items to test {probe}: {least} {of} are needed",
-        f"{here:,} items have options and one gold.",
-        n=here,
-        least=least,
-    )
+    title = f"Too few items to test {probe}: {least} {of} are needed"
+    return untested(probe, "too-few", title, f"{here:,} items have options and one gold.", n=here, least=least)
 
 
 def no_choices(probe: str, subject: "Subject") -> Finding:

@@ -1,16 +1,5 @@
 """Prompts from items and conditions."""
 
-from eyetest.prompts.building import (
-    SCREENSHOT_STEP,
-    CannotApply,
-    TaskKind,
-    build,
-    task_kind,
-    tells_history,
-    templates,
-)
+from eyetest.prompts.building import SCREENSHOT_STEP, CannotApply, build, tells_history
 
-__all__ = [
-    "SCREENSHOT_STEP", "CannotApply", "TaskKind", "build", "task_kind", "tells_history",
-    "templates",
-]  # fmt: skip
+__all__ = ["SCREENSHOT_STEP", "CannotApply", "build", "tells_history"]

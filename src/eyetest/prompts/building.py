@@ -3,9 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Annotated, Literal, TypeVar
+from typing import Any, Literal
 
 import msgspec
 
@@ -17,117 +17,43 @@ from eyetest.store.handwritten import parse_yaml
 
 TaskKind = Literal["choice", "text", "caption", "open"]
 FEWEST_TEMPLATES = 6
-
-_Sentence = Annotated[str, msgspec.Meta(pattern=r"\S")]
-_Sentences = Annotated[tuple[_Sentence, ...], msgspec.Meta(min_length=FEWEST_TEMPLATES)]
-_Data = TypeVar("_Data")
+SCREENSHOT_STEP = "screenshot"  # the lineage step that put an item's question and options into an image
 
 
-class Instructions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The equivalent instructions of a kind of task, by way of asking; some have none."""
-
-    direct: _Sentences
-    cot: _Sentences | None = None
-    ocr: _Sentences | None = None
-
-
-class Example(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A question with its answer and rationale. The answer to a question with options is one of them."""
-
-    question: _Sentence
-    answer: _Sentence
-    reason: _Sentence
-    options: tuple[_Sentence, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.options and self.options.count(self.answer) != 1:
-            raise ValueError(f'the answer "{self.answer}" is not exactly one of the options')
-
-
-class ExampleSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Examples by kind of task; those of choice questions for several numbers of options."""
-
-    choice: tuple[Example, ...]
-    text: tuple[Example, ...]
-    caption: tuple[Example, ...]
-
-
-class Shots(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All in-context examples, and how they write an answer by letter."""
-
-    opening: _Sentence
-    closing: str
-    format: ExampleSet
-    two: ExampleSet
-
-
-class Number(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A sentence in singular and plural."""
-
-    one: _Sentence
-    several: _Sentence
-
-    def of(self, images: int) -> str:
-        """The sentence about so many images."""
-        return self.several if images > 1 else self.one
-
-
-class ModalityWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Sentences about images that are missing, described, or hold the whole question."""
-
-    missing: Number
-    guess: _Sentence
-    described: Number
-    screenshot: Number
-    place: Number
-    label: _Sentence
-
-
-def _load(name: str, kind: type[_Data]) -> _Data:
+@cache
+def template_file(name: str) -> dict[str, Any]:
+    """One of the shipped files: instructions of a kind of task, ``shots`` or ``modalities``."""
     text = files("eyetest.prompts").joinpath("templates", f"{name}.yaml").read_text(encoding="utf-8")
-    try:
-        return msgspec.convert(parse_yaml(text, name), kind)
-    except (InputError, msgspec.ValidationError) as error:
-        raise EyetestError(f"eyetest's own templates/{name}.yaml is damaged: {error}") from None
+    content: dict[str, Any] = parse_yaml(text, name)
+    return content
 
 
-@cache
-def _instructions(kind: TaskKind) -> Instructions:
-    return _load(kind, Instructions)
-
-
-@cache
-def shot_words() -> Shots:
-    """The in-context examples."""
-    return _load("shots", Shots)
-
-
-@cache
-def modality_words() -> ModalityWords:
-    """The sentences about images."""
-    return _load("modalities", ModalityWords)
+def _sentence(name: str, images: int) -> str:
+    """A sentence about so many images."""
+    return str(template_file("modalities")[name]["several" if images > 1 else "one"])
 
 
 def templates(kind: TaskKind, ask: Ask) -> tuple[str, ...]:
     """The equivalent instructions for a kind of task and a way of asking, unfilled."""
-    return getattr(_instructions(kind), ask) or ()
+    return tuple(template_file(kind).get(ask, ()))
 
 
 @cache
 def instruction(kind: TaskKind, ask: Ask, template: int, letters: Letters, images: int) -> str:
     """A filled instruction; ``images`` is how many images there are to read from, 0 in an example."""
-    wordings = templates(kind, ask)
-    if not 0 <= template < len(wordings):
-        known = f"{len(wordings)} templates for {kind} questions asked {ask}, 0 to {len(wordings) - 1}"
-        raise InputError(f"template {template}: there are {known}")
-    phrase = modality_words().place.of(images) if images else ""
-    return (
-        wordings[template].replace("{mark}", "number" if letters == "digit" else "letter").replace("{place}", phrase)
-    )
+    known = templates(kind, ask)
+    if not 0 <= template < len(known):
+        count = f"{len(known)} templates for {kind} questions asked {ask}, 0 to {len(known) - 1}"
+        raise InputError(f"template {template}: there are {count}")
+    filled = known[template].replace("{mark}", "number" if letters == "digit" else "letter")
+    return filled.replace("{place}", _sentence("place", images) if images else "")
 
 
 _OWN_LINE = re.compile(rf"^[ \t]*(?:{PLACEHOLDER.pattern}[ \t]*)+(?:\n|\Z)", re.MULTILINE | PLACEHOLDER.flags)
-_OPENING, _CLOSING = "([（", ")]）"
+_REMOVED = "\0"  # stands for a placeholder that is removed
+_BRACKETED = re.compile(r"\([ \t]*\0[\0 \t]*\)|\[[ \t]*\0[\0 \t]*\]|（[ \t]*\0[\0 \t]*）")
+_GAP = re.compile(r"(?<![ \t])[ \t]*\0[\0 \t]*(\n?)")
+_OPENING = "([（"
 _TIGHT = ".,;:!?%)]}，。；：！？、）"
 
 
@@ -140,44 +66,19 @@ def remove(text: str, known: int = 0) -> str:
     """A text without placeholders beyond the first ``known``, nor gaps, brackets and lines that held nothing else."""
     if not names_image(text):
         return text
-    first, *rest = PLACEHOLDER.split(text)
-    kept = [first]
-    for number, after in zip(rest[::2], rest[1::2], strict=True):
-        if 1 <= int(number) <= known:
-            kept += (f"<image {number}>", after)
-        else:
-            kept.append(_closed(kept, after))
-    return "".join(kept)
+    text = PLACEHOLDER.sub(lambda m: f"<image {m[1]}>" if 1 <= int(m[1]) <= known else _REMOVED, text)
+    return _GAP.sub(_closed, _BRACKETED.sub(_REMOVED, text))
 
 
-def _closed(kept: list[str], after: str) -> str:
-    """Close the gap between the kept text and what follows; returns the latter, with a space if needed."""
-    spaced = _strip_end(kept) or after[:1] in (" ", "\t")
-    after = after.lstrip(" \t")
-    before = kept[-1][-1:] if kept else ""
-    if before and before in _OPENING and after and after[0] == _CLOSING[_OPENING.index(before)]:
-        kept[-1] = kept[-1][:-1]
-        spaced = _strip_end(kept) or after[1:2] in (" ", "\t")
-        after = after[1:].lstrip(" \t")
-        before = kept[-1][-1:] if kept else ""
-    if before in ("", "\n"):
-        return after.removeprefix("\n")
-    if not after or after[0] == "\n" or after[0] in _TIGHT or before in _OPENING:
-        return after
-    return f" {after}" if spaced or (before.isascii() and after[0].isascii()) else after
-
-
-def _strip_end(kept: list[str]) -> bool:
-    """Strip trailing spaces; returns whether there were any."""
-    stripped = False
-    while kept:
-        bare = kept[-1].rstrip(" \t")
-        stripped = stripped or len(bare) < len(kept[-1])
-        kept[-1] = bare
-        if bare:
-            break
-        kept.pop()
-    return stripped
+def _closed(gap: re.Match[str]) -> str:
+    """What is left of a gap: a line break, a space, or nothing."""
+    text = gap.string
+    before, after = text[max(gap.start() - 1, 0) : gap.start()], text[gap.end() : gap.end() + 1]
+    if before in ("", "\n") or gap[1]:
+        return "" if before in ("", "\n") else gap[1]
+    if not after or after in _TIGHT or before in _OPENING:
+        return ""
+    return " " if gap[0] != gap[0].strip(" \t") or (before.isascii() and after.isascii()) else ""
 
 
 def label(text: str, known: int = 0) -> str:
@@ -194,7 +95,7 @@ def label_within(text: str, images: int) -> str:
 
 def name(number: int) -> str:
     """The name of an image in a text."""
-    return modality_words().label.replace("{n}", str(number))
+    return str(template_file("modalities")["label"]).replace("{n}", str(number))
 
 
 class Placer:
@@ -227,9 +128,6 @@ class Placer:
         if words.strip():
             parts.append(Words(words))
         return tuple(parts)
-
-
-SCREENSHOT_STEP = "screenshot"  # the lineage step that put an item's question and options into an image
 
 
 class CannotApply(EyetestError):  # noqa: N818  (not an error: such calls are left out and counted)
@@ -284,20 +182,15 @@ def refuse(item: Item, condition: Condition) -> None:
         case "caption" if not item.description.strip():
             raise CannotApply("no description")
         case "screenshot":
-            _refuse_screenshot(item, condition)
+            if not any(step.step == SCREENSHOT_STEP for step in item.lineage):
+                raise CannotApply("not a screenshot")
+            if not item.images:
+                raise CannotApply("no image")
+            as_drawn = condition.order == 0 and condition.letters == "upper" and condition.method != "likelihood"
+            if item.choices and not as_drawn:  # they cannot be reordered, relettered or left out
+                raise CannotApply("options are drawn in the image")
     if condition.ask == "ocr" and (VIEWS[condition.modality].images != "true" or not item.images):
         raise CannotApply("no image")
-
-
-def _refuse_screenshot(item: Item, condition: Condition) -> None:
-    """Options inside an image cannot be reordered, relettered or left out."""
-    if not any(step.step == SCREENSHOT_STEP for step in item.lineage):
-        raise CannotApply("not a screenshot")
-    if not item.images:
-        raise CannotApply("no image")
-    as_drawn = condition.order == 0 and condition.letters == "upper" and condition.method != "likelihood"
-    if item.choices and not as_drawn:
-        raise CannotApply("options are drawn in the image")
 
 
 _MARKS: dict[Letters, tuple[str, ...]] = {
@@ -311,42 +204,33 @@ def option_lines(options: Sequence[str], letters: Letters) -> list[str]:
     return [f"{mark}. {option}" if option else f"{mark}." for mark, option in shown]
 
 
+@lru_cache(maxsize=1_024)
 def example_messages(kind: TaskKind, condition: Condition, options: int) -> tuple[Message, ...]:
-    """The in-context examples for an item with so many options."""
+    """The in-context examples for an item with so many options: of those with no more, the ones with the most."""
     if condition.shots == "none":
         return ()
-    return _exchanges(condition.shots, kind, condition.ask, condition.template, condition.letters, options)
-
-
-@cache
-def _exchanges(
-    shots: Literal["format", "two"], kind: TaskKind, ask: Ask, template: int, letters: Letters, options: int
-) -> tuple[Message, ...]:
-    told = instruction(kind, ask, template, letters, 0)
+    examples = template_file("shots")[condition.shots]["text" if kind == "open" else kind]
+    if kind == "choice":
+        sizes = {len(example["options"]) for example in examples}
+        size = max((size for size in sizes if size <= options), default=min(sizes))
+        examples = [example for example in examples if len(example["options"]) == size]
+    request = instruction(kind, condition.ask, condition.template, condition.letters, 0)
     messages: list[Message] = []
-    for example in _chosen(shots, kind, options):
-        asked = "\n".join((example.question, *option_lines(example.options, letters)))
-        messages.append(Message("user", (Words(f"{asked}\n\n{told}"),)))
-        messages.append(Message("assistant", (Words(_answer(example, asked, ask, letters)),)))
+    for example in examples:
+        asked = "\n".join((example["question"], *option_lines(example.get("options", ()), condition.letters)))
+        answer = _example_answer(example, asked, condition)
+        messages += (Message("user", (Words(f"{asked}\n\n{request}"),)), Message("assistant", (Words(answer),)))
     return tuple(messages)
 
 
-def _chosen(shots: Literal["format", "two"], kind: TaskKind, options: int) -> tuple[Example, ...]:
-    """The examples; for choice items those with the most options, at most as many as the item's."""
-    examples = shot_words().format if shots == "format" else shot_words().two
-    if kind != "choice":
-        return examples.caption if kind == "caption" else examples.text
-    sizes = {len(example.options) for example in examples.choice}
-    size = max((size for size in sizes if size <= options), default=min(sizes))
-    return tuple(example for example in examples.choice if len(example.options) == size)
-
-
-def _answer(example: Example, asked: str, ask: Ask, letters: Letters) -> str:
-    answer = _MARKS[letters][example.options.index(example.answer)] if example.options else example.answer
-    if ask == "direct":
-        return f"{shot_words().opening}{answer}{shot_words().closing}" if example.options else answer
-    before = example.reason if ask == "cot" else asked
-    return f"{before}\nAnswer: {answer}"
+def _example_answer(example: dict[str, Any], asked: str, condition: Condition) -> str:
+    answer: str = example["answer"]
+    shots = template_file("shots")
+    if options := example.get("options"):
+        answer = _MARKS[condition.letters][options.index(answer)]
+    if condition.ask == "direct":
+        return f"{shots['opening']}{answer}{shots['closing']}" if options else answer
+    return f"{example['reason'] if condition.ask == 'cot' else asked}\nAnswer: {answer}"
 
 
 _ONE = (
@@ -378,10 +262,11 @@ def build(item: Item, condition: Condition, *, prefill: bool = False, answers: S
     weighed = condition.method == "likelihood"
     kind: TaskKind = "open" if weighed else task_kind(item)
     candidates = _candidates(item) if weighed else ()
-    if condition.method == "first-token":
-        candidates = _letters_shown(item, condition)
+    if condition.method == "first-token":  # the letter under which each option is shown
+        order = shown_order(item, condition)
+        candidates = tuple(_MARKS[condition.letters][order.index(i)] for i in range(len(order)))
     closing = _closing(item, condition, kind)
-    turns = _turns(item, view, _answers(item, condition, answers)) if tells_history(item, condition) else []
+    turns = _turns(item, condition, view, answers) if tells_history(item, condition) else []
     body = _body(item, condition, view)
     if not (body or turns or item.choices or view.placed(item) or view.images == "words"):
         raise CannotApply("no question")
@@ -390,7 +275,7 @@ def build(item: Item, condition: Condition, *, prefill: bool = False, answers: S
     messages = [*example_messages(kind, condition, len(item.choices))]
     messages += _dialogue(item, view, asked, [answer for _, answer in turns])
     begun = prefill and condition.shots == "format" and condition.ask == "direct" and kind == "choice"
-    opening = shot_words().opening if begun else ""
+    opening = template_file("shots")["opening"] if begun else ""
     return Prompt(tuple(messages), opening, candidates, first_token=condition.method == "first-token")
 
 
@@ -412,22 +297,15 @@ def _candidates(item: Item) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _letters_shown(item: Item, condition: Condition) -> tuple[str, ...]:
-    """The letter under which each option is shown."""
-    order = shown_order(item, condition)
-    return tuple(_MARKS[condition.letters][order.index(position)] for position in range(len(item.choices)))
-
-
 def _closing(item: Item, condition: Condition, kind: TaskKind) -> str:
     """The instruction, after the sentence about the images."""
-    told = instruction(kind, condition.ask, condition.template, condition.letters, min(len(item.images), 2))
+    lines = [instruction(kind, condition.ask, condition.template, condition.letters, min(len(item.images), 2))]
     if condition.modality == "no-image-guess":
-        words = modality_words()
         missing = len(item.images) or len(item.image_numbers)
-        return "\n".join((*((words.missing.of(missing),) if missing else ()), words.guess, told))
+        lines = [*([_sentence("missing", missing)] if missing else []), template_file("modalities")["guess"], *lines]
     if condition.modality == "screenshot":
-        return f"{modality_words().screenshot.of(len(item.images))}\n{told}"
-    return told
+        lines = [_sentence("screenshot", len(item.images)), *lines]
+    return "\n".join(lines)
 
 
 def _body(item: Item, condition: Condition, view: View) -> str:
@@ -469,20 +347,15 @@ def tells_history(item: Item, condition: Condition) -> bool:
     return bool(item.history) and VIEWS[condition.modality].question
 
 
-def _answers(item: Item, condition: Condition, own: Sequence[str] | None) -> Sequence[str]:
-    if condition.history == "gold":
-        return [turn.answer for turn in item.history]
-    if own is None:
-        raise CannotApply("own answers are known only in a run")
-    return own
-
-
-def _turns(item: Item, view: View, answers: Sequence[str]) -> list[tuple[str, str]]:
+def _turns(item: Item, condition: Condition, view: View, own: Sequence[str] | None) -> list[tuple[str, str]]:
     """Earlier turns with their answers; a turn with a blank side could not be sent and is left out."""
+    if condition.history == "own" and own is None:
+        raise CannotApply("own answers are known only in a run")
+    answers = [turn.answer for turn in item.history] if condition.history == "gold" or own is None else own
     turns = []
-    for turn, said in zip(item.history, answers, strict=True):
+    for turn, text in zip(item.history, answers, strict=True):
         question = _shown(turn.question, item, view) or label(turn.question).strip()
-        answer = remove(said).strip() or label(said).strip()
+        answer = remove(text).strip() or label(text).strip()
         if question and answer:
             turns.append((question, answer))
     return turns
@@ -496,7 +369,7 @@ def _dialogue(item: Item, view: View, asked: list[str], answers: list[str]) -> l
     elif view.images == "gray":
         images = [GrayImage(image.width, image.height) for image in item.images]
     elif view.images == "words":
-        described = f"{modality_words().described.of(len(item.images))}\n{label(item.description).strip()}"
+        described = f"{_sentence('described', len(item.images))}\n{label(item.description).strip()}"
         asked[0] = f"{described}\n\n{asked[0]}"
     placer = Placer(asked, images, are_words=item.names_more_images)
     messages = [Message("user", (*placer.unnamed, *placer.parts(asked[0])))]

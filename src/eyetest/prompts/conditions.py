@@ -120,7 +120,7 @@ def _combined(overlays: Iterable[Mapping[str, Any]], seed: int) -> tuple[tuple[C
             elif axis in ("tests", "one_at_a_time"):
                 how[axis] = given
             else:
-                axes[axis] = list(dict.fromkeys(_value(axis, str(one)) for one in values))
+                axes[axis] = list(dict.fromkeys(_value(axis, str(value)) for value in values))
     points = [Condition(**dict(zip(axes, point, strict=True))) for point in product(*axes.values())]
     if not how:
         return tuple(points), []

@@ -1,8 +1,7 @@
 """Hardening in a recipe: remaining items become linked settings with shared ids, drafts while reviews are open."""
 
-import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -11,29 +10,26 @@ from typing import Any, NamedTuple
 import msgspec
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
+from eyetest.benchmarks.folder import refuse_to_replace
 from eyetest.errors import InputError
-from eyetest.filters.base import refuse_unused
-from eyetest.harden.options import OptionAuthors, OptionSettings, grow_options
+from eyetest.harden.options import OptionAuthors, OptionSettings, OptionsRecord, grow_options
 from eyetest.harden.options.writers import SCENES
 from eyetest.records import REFINE, Item, Lineage, Manifest, Recipe, Stage, Verdict
-from eyetest.records.recipe import HARDENINGS
 from eyetest.store import replacing_file
 from eyetest.store.handwritten import convert
+from eyetest.store.urls import refuse_remote
 from eyetest.studio.forms import edited
 
 DRAFTS, OPTIONS_RECORD = "drafts", "options.json"  # settings under review; who wrote which options
-_FOLDER = re.compile(r"[a-z0-9][a-z0-9-]{0,40}")
-_TAKEN = ("benchmark", "run", "review", DRAFTS)
-_NO_FOLDER = "its name becomes a folder: small letters, digits and -"
 
 
 class Outcome(NamedTuple):
-    """Result of a hardener: the benchmark, items for review, notes, and records by file name."""
+    """Result of a hardener: the benchmark, items for review, notes, and the record of new options."""
 
     benchmark: Benchmark
     verdicts: Sequence[Verdict]
     notes: Sequence[str] = ()
-    records: Mapping[str, msgspec.Struct] = {}
+    record: OptionsRecord | None = None
 
 
 class Hardener(NamedTuple):
@@ -51,8 +47,8 @@ def hardeners() -> Mapping[str, Hardener]:
 
     def grown(benchmark: Benchmark, to: Path, settings: OptionSettings, authors: OptionAuthors | None) -> Outcome:
         made = grow_options(benchmark, to, settings, authors=authors, overwrite=True)
-        told = "; ".join(f"{what} {count:,}" for what, count in made.record.outcomes.items())
-        return Outcome(made.benchmark, made.verdicts, [f"options: {told}"], {OPTIONS_RECORD: made.record})
+        outcomes = "; ".join(f"{what} {count:,}" for what, count in made.record.outcomes.items())
+        return Outcome(made.benchmark, made.verdicts, [f"options: {outcomes}"], made.record)
 
     def shot(benchmark: Benchmark, to: Path, settings: ScreenshotSettings, _: OptionAuthors | None) -> Outcome:
         taken = take_screenshots(benchmark, to, settings, overwrite=True)
@@ -72,26 +68,23 @@ def settings_of(stage: Stage) -> Any:
     return convert(stage.harden.settings, hardeners()[way].settings, f"the stage {stage.title}, {way}")
 
 
-def check_hardening(stage: Stage, recipe: Recipe) -> None:
-    """Refuse a harden stage that cannot work."""
-    assert stage.harden is not None
-    way = stage.harden.way
-    refuse_unused(stage, f"harden {way}", ("writer", "checker") if way == "options" else ())
-    settings_of(stage)
-    if not _FOLDER.fullmatch(stage.title) or stage.title in _TAKEN:
-        raise InputError(f"the stage {stage.title}: {_NO_FOLDER}; give it another")
-    if stage.writer and stage.writer == stage.checker:
-        raise InputError(f"the stage {stage.title}: {stage.writer} cannot check what it wrote itself; name another")
-    ways = [one.harden.way for one in recipe.stages if one.harden is not None]
-    if ways != sorted(set(ways), key=HARDENINGS.index):
-        raise InputError(f"the stage {stage.title}: harden once each, first {' and then '.join(HARDENINGS)}")
+def refuse_others(folder: Path, what: str, ours: Collection[str], benchmarks: Iterable[str]) -> None:
+    """Refuse to write into a folder that holds something else than ``ours``, or over an edited benchmark."""
+    refuse_remote(folder, what)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; {what} needs a folder")
+    names = [entry.name for entry in folder.iterdir()] if folder.exists() else []
+    if others := [name for name in names if name not in ours and not name.startswith(".")]:
+        raise InputError(f'{folder} holds "{others[0]}", which is not part of {what}; choose another folder')
+    for name in benchmarks:
+        if is_benchmark(folder / name):
+            refuse_to_replace(folder / name, overwrite=True)
 
 
-def refuse_late_panels(stage: Stage, recipe: Recipe) -> None:
-    """Refuse panels after hardening: a panel answers the input benchmark; harder items need a run of their own."""
-    before = recipe.stages[: recipe.stages.index(stage)]
-    if any(one.harden is not None for one in before) and (stage.filter or stage.grade or stage.panel):
-        raise InputError(f"the stage {stage.title}: it comes after hardening; only review, select and harden may")
+def write_record(path: Path, record: OptionsRecord) -> None:
+    """Write ``options.json``."""
+    with replacing_file(path) as file:
+        file.write_bytes(msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
 
 
 def refuse_missing(recipe: Recipe, benchmark: Benchmark) -> None:
@@ -130,16 +123,23 @@ class Hardening:
         assert stage.harden is not None
         way = stage.harden.way
         drafts = self.to / DRAFTS
-        mended = fixes if way == "screenshot" else {}
-        before = [edited(item, mended.get(item.id, {})) for item in alive]
-        last = self.settings[-1].benchmark if self.settings else self.benchmark
-        source = self._write(drafts / f"before-{stage.title}", before, last, self._manifest("refined"))
-        if (self.benchmark.path.parent / SCENES).is_file():  # a drawn world's, by which its options are written
+        edits = fixes if way == "screenshot" else {}
+        before = [edited(item, edits.get(item.id, {})) for item in alive]
+        last, manifest = self.benchmark, self.benchmark.manifest
+        if self.settings:
+            last, manifest = self.settings[-1].benchmark, self.settings[-1].benchmark.manifest
+        else:
+            step = Lineage(step=REFINE, source=f"{manifest.name} {manifest.version}", seed=self.seed)
+            lineage = (*manifest.lineage, step)
+            manifest = msgspec.structs.replace(manifest, name=f"{manifest.name}-refined", lineage=lineage)
+        source = _write(drafts / f"before-{stage.title}", before, last, manifest)
+        if (
+            self.benchmark.path.parent / SCENES
+        ).is_file():  # of a synthetic benchmark; its options are written by them
             shutil.copyfile(self.benchmark.path.parent / SCENES, drafts / SCENES)
         outcome = hardeners()[way].carry_out(source, drafts / stage.title, settings_of(stage), authors)
-        for name, record in outcome.records.items():
-            with replacing_file(self.to / name) as file:
-                file.write_bytes(msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+        if outcome.record is not None:
+            write_record(self.to / OPTIONS_RECORD, outcome.record)
         items = {item.id: item for item in outcome.benchmark}
         self.settings.append(LinkedSetting(stage, outcome.benchmark, items))
         open_ = {verdict.item: verdict for verdict in outcome.verdicts}
@@ -151,18 +151,20 @@ class Hardening:
 
     def shown(self, items: Mapping[str, Item]) -> tuple[dict[str, Item], dict[str, Benchmark]]:
         """Items as reviewers see them now, and the benchmark that holds the images of each."""
-        told, homes = dict(items), dict.fromkeys(items, self.benchmark)
+        shown, sources = dict(items), dict.fromkeys(items, self.benchmark)
         for setting in self.settings:
-            told |= setting.items
-            homes |= dict.fromkeys(setting.items, setting.benchmark)
-        return told, homes
+            shown |= setting.items
+            sources |= dict.fromkeys(setting.items, setting.benchmark)
+        return shown, sources
 
-    def mend(self, name: str, edits: Mapping[str, Any]) -> None:
+    def apply_edits(self, name: str, edits: Mapping[str, Any]) -> None:
         """Repair an item in the last setting, and in those before it that have the same options."""
         last = self.settings[-1].items[name]
         for setting in self.settings:
             item = setting.items.get(name)
-            if item is not None and [one.text for one in item.choices] == [one.text for one in last.choices]:
+            if item is not None and [choice.text for choice in item.choices] == [
+                choice.text for choice in last.choices
+            ]:
                 setting.items[name] = edited(item, edits)
 
     def write(self, kept: Sequence[str]) -> list[Benchmark]:
@@ -172,7 +174,7 @@ class Hardening:
             items = [setting.items[name] for name in kept]
             old = setting.benchmark.manifest
             manifest = msgspec.structs.replace(old, name=f"{self.benchmark.manifest.name}-{setting.stage.title}")
-            written.append(self._write(self.to / setting.stage.title, items, setting.benchmark, manifest))
+            written.append(_write(self.to / setting.stage.title, items, setting.benchmark, manifest))
         return written
 
     def clear(self) -> None:
@@ -181,33 +183,21 @@ class Hardening:
             if is_benchmark(self.to / setting.stage.title):
                 shutil.rmtree(self.to / setting.stage.title)
 
-    def clear_drafts(self) -> None:
-        """Remove drafts once no review is open."""
-        shutil.rmtree(self.to / DRAFTS, ignore_errors=True)
 
-    def _manifest(self, name: str) -> Manifest:
-        old = self.benchmark.manifest
-        made = Lineage(step=REFINE, source=f"{old.name} {old.version}", seed=self.seed)
-        if self.settings:
-            return self.settings[-1].benchmark.manifest
-        counts = type(old.counts)()
-        return msgspec.structs.replace(old, name=f"{old.name}-{name}", lineage=(*old.lineage, made), counts=counts)
-
-    def _write(self, path: Path, items: Sequence[Item], source: Benchmark, manifest: Manifest) -> Benchmark:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        manifest = msgspec.structs.replace(manifest, counts=type(manifest.counts)())
-        with BenchmarkWriter(path, manifest, overwrite=True, gold_required=False) as writer:
-            for item in items:
-                writer.adopt(item, source)
-            writer.adopt_tables(source)
-        return Benchmark(path)
+def _write(path: Path, items: Sequence[Item], source: Benchmark, manifest: Manifest) -> Benchmark:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    manifest = msgspec.structs.replace(manifest, counts=type(manifest.counts)())
+    with BenchmarkWriter(path, manifest, overwrite=True, gold_required=False) as writer:
+        for item in items:
+            writer.adopt(item, source)
+        writer.adopt_tables(source)
+    return Benchmark(path)
 
 
 def _verdict(stage: Stage, item: Item, items: Mapping[str, Item], open_: Mapping[str, Verdict]) -> Verdict:
     """Outcome of an item: hardened, for review, or not hardenable."""
-    said = open_.get(item.id)
-    if said is not None:
-        return msgspec.structs.replace(said, stage=stage.title)
+    if (for_review := open_.get(item.id)) is not None:
+        return msgspec.structs.replace(for_review, stage=stage.title)
     if item.id not in items:
         return Verdict(item=item.id, stage=stage.title, verdict="drop", reason="it could not be hardened")
     added = len(items[item.id].choices) - len(item.choices)

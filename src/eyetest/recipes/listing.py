@@ -1,12 +1,13 @@
-"""The recipes that come with eyetest, what they are about, and the tags that a recipe needs."""
+"""The recipes that come with eyetest, and the tags that a recipe needs; light, for lists and completion."""
 
 import re
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
 from eyetest.errors import InputError, nearest
-from eyetest.records import Recipe
+from eyetest.records import Recipe, Stage
 from eyetest.store.handwritten import convert, parse_yaml, read_text
 from eyetest.studio.forms import load_form
 
@@ -17,20 +18,6 @@ def recipe_names() -> list[str]:
     """The recipes that come with eyetest."""
     files = resources.files("eyetest.recipes").iterdir()
     return sorted(file.name.removesuffix(_ENDING) for file in files if file.name.endswith(_ENDING))
-
-
-class ListedRecipe(NamedTuple):
-    """A recipe by name, with the first sentence about it and the tags that it needs."""
-
-    name: str
-    about: str
-    tags: str
-
-
-def list_recipes() -> list[ListedRecipe]:
-    """The recipes that come with eyetest."""
-    loaded = {name: read_recipe(name) for name in recipe_names()}
-    return [ListedRecipe(name, re.split(r"[.;]\s", one.about)[0], told_tags(one)) for name, one in loaded.items()]
 
 
 def recipe_text(name: str) -> str:
@@ -47,6 +34,23 @@ def read_recipe(name: str) -> Recipe:
     return convert(parse_yaml(recipe_text(name), name) or {}, Recipe, name)
 
 
+class ListedRecipe(NamedTuple):
+    """A recipe by name, with the first sentence about it and the tags that it needs."""
+
+    name: str
+    about: str
+    tags: str
+
+
+def list_recipes() -> list[ListedRecipe]:
+    """The recipes that come with eyetest."""
+    loaded = {name: read_recipe(name) for name in recipe_names()}
+    return [
+        ListedRecipe(name, re.split(r"[.;]\s", recipe.about)[0], describe_tags(recipe))
+        for name, recipe in loaded.items()
+    ]
+
+
 class NeededTag(NamedTuple):
     """A tag that a selection spreads its items over, or that names clusters of items."""
 
@@ -57,21 +61,26 @@ class NeededTag(NamedTuple):
 
 def needed_tags(recipe: Recipe) -> list[NeededTag]:
     """The tags that items have to have, but for those that the recipe gives them itself by grading."""
-    graded: set[str] = set()
-    asked: set[str] = set()
     needed: dict[str, NeededTag] = {}
-    for stage in recipe.stages:
-        graded |= {stage.title} if stage.grade else set()
-        if stage.review is not None:
-            form = load_form(stage.review.form or recipe.form)
-            asked |= {field.tag for field in form.fields if field.tag}
+    for stage, graded, asked in given_tags(recipe):
         for tag in stage.select.tags if stage.select else (stage.cluster,) if stage.cluster else ():
             if tag not in graded:
                 needed.setdefault(tag, NeededTag(tag, stage.title, tag in asked))
     return list(needed.values())
 
 
-def told_tags(recipe: Recipe) -> str:
+def given_tags(recipe: Recipe) -> Iterator[tuple[Stage, set[str], set[str]]]:
+    """Each stage with the tags that stages up to it give by grading, and those that they ask reviewers for."""
+    graded: set[str] = set()
+    asked: set[str] = set()
+    for stage in recipe.stages:
+        graded |= {stage.title} if stage.grade else set()
+        if stage.review is not None:
+            asked |= {field.tag for field in load_form(stage.review.form or recipe.form).fields if field.tag}
+        yield stage, graded, asked
+
+
+def describe_tags(recipe: Recipe) -> str:
     """``core, axis (or people are asked for them)``; empty where none is needed."""
     needed = needed_tags(recipe)
     asked = " (or people are asked for them)" if needed and all(tag.asked for tag in needed) else ""

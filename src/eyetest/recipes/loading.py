@@ -1,26 +1,29 @@
 """Load and check a recipe; `map_tags` replaces the tags that it names by the benchmark's own."""
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
 from eyetest.curate.selection import candidate, check_tags, select
-from eyetest.curate.separation import FEWEST_MODELS, WHY_SO_MANY
+from eyetest.curate.subsets import FEWEST_MODELS, WHY_SO_MANY
 from eyetest.errors import InputError, heading, nearest, param
 from eyetest.filters import FILTERS
-from eyetest.filters.base import refuse_unused
 from eyetest.probes import PROBES
-from eyetest.recipes.hardening import check_hardening, refuse_late_panels
-from eyetest.recipes.listing import needed_tags, read_recipe
+from eyetest.recipes.hardening import DRAFTS, settings_of
+from eyetest.recipes.listing import given_tags, needed_tags, read_recipe
 from eyetest.recipes.panels import Seated
-from eyetest.records import Condition, Item, Panel, Recipe, Select, Stage
-from eyetest.records.recipe import OWN_AXES
+from eyetest.records import Condition, Item, Panel, Recipe, Select, Stage, Verdict
+from eyetest.records.recipe import BENCHMARK, HARDENINGS, KINDS, OWN_AXES, REVIEW, RUN, VERDICTS
 from eyetest.store.handwritten import convert
 from eyetest.studio.forms import load_form
+from eyetest.tabular.record_files import read_parquet
 from eyetest.tabular.table import parse_pairs
 
 _TASK = "task"  # the tag that filters take for an item's task where a recipe names none
+_FOLDER = re.compile(r"[a-z0-9][a-z0-9-]{0,40}")
 
 
 def load_recipe(name: str) -> Recipe:
@@ -42,17 +45,17 @@ def check_recipe(recipe: Recipe, where: str) -> None:
             raise InputError(f'{where}, rescale: no panel "{name}"; {nearest(name, recipe.panels)}')
     for name, panel in recipe.panels.items():
         for model, axes in panel.models.items():
-            place = f"{where}, panels {name}, {model}"
+            where_model = f"{where}, panels {name}, {model}"
             if unknown := [axis for axis in axes if axis not in OWN_AXES]:
-                raise InputError(f'{place}: no setting "{unknown[0]}"; {nearest(unknown[0], OWN_AXES)}')
-            convert(axes, Condition, place)
+                raise InputError(f'{where_model}: no setting "{unknown[0]}"; {nearest(unknown[0], OWN_AXES)}')
+            convert(axes, Condition, where_model)
     try:
         load_form(recipe.form)
     except InputError as error:
         raise InputError(f"{where}, form: {error}") from None
     for stage in recipe.stages:
         try:
-            refuse_late_panels(stage, recipe)
+            _refuse_late_panels(stage, recipe)
             _check_stage(stage, recipe)
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
@@ -66,13 +69,13 @@ def _check_stage(stage: Stage, recipe: Recipe) -> None:
         PROBES[stage.probe]
     panel = recipe.panels[stage.panel] if stage.panel else None
     if stage.select is not None:
-        refuse_unused(stage, "select", ("panel", "right") if stage.select.by == "information" else ())
+        _refuse_unused(stage, "select", ("panel", "right") if stage.select.by == "information" else ())
         refuse_small_panel(stage, panel.size if panel else 0)
     elif stage.review is not None:
-        refuse_unused(stage, "review", ())
+        _refuse_unused(stage, "review", ())
         load_form(stage.review.form)
     elif stage.harden is not None:
-        check_hardening(stage, recipe)
+        _check_hardening(stage, recipe)
     else:
         _check_filter(stage, panel, recipe)
 
@@ -81,8 +84,8 @@ def _check_best_cut(stage: Stage, recipe: Recipe) -> None:
     """Check that a grade, which gets every answer, chooses the cut-off; stages that may stop early reuse it."""
     if twice := [metric for metric in stage.best_cut if metric in stage.right]:
         raise InputError(f"the stage {stage.title}: {twice[0]} stands under right and under best_cut; keep one")
-    before = [one for one in recipe.stages[: recipe.stages.index(stage)] if one.grade and one.panel == stage.panel]
-    chosen = {metric for one in before for metric in one.best_cut}
+    before = [other for other in recipe.stages[: recipe.stages.index(stage)] if other.panel == stage.panel]
+    chosen = {metric for other in before if other.grade for metric in other.best_cut}
     if not stage.grade and (unknown := [metric for metric in stage.best_cut if metric not in chosen]):
         raise InputError(
             f"the stage {stage.title}: best_cut {unknown[0]} has to be chosen by a grade of {stage.panel} before it"
@@ -97,12 +100,44 @@ def _check_filter(stage: Stage, panel: Panel | None, recipe: Recipe) -> None:
         raise InputError(f"the stage {stage.title}: {name} is a {kind}; write {kind}: {name}")
     if name == "probe" and panel is not None:
         raise InputError(f"the stage {stage.title}: a probe looks at the items alone; no model is asked")
-    refuse_unused(stage, name, {"panel", "full_counts", *chosen.uses})
+    _refuse_unused(stage, name, {"panel", "full_counts", *chosen.uses})
     if panel is None and name != "probe":
         raise InputError(f"the stage {stage.title}: it does not say which panel answers")
     _check_best_cut(stage, recipe)
     size, tests = (panel.size, panel.samples * panel.orders) if panel else (0, 0)
     chosen.rule(stage, size, size, tests)
+
+
+def _check_hardening(stage: Stage, recipe: Recipe) -> None:
+    """Refuse a harden stage that cannot work."""
+    assert stage.harden is not None
+    way = stage.harden.way
+    _refuse_unused(stage, f"harden {way}", ("writer", "checker") if way == "options" else ())
+    settings_of(stage)
+    if not _FOLDER.fullmatch(stage.title) or stage.title in (BENCHMARK, RUN, REVIEW, DRAFTS):
+        no_folder = "its name becomes a folder: small letters, digits and -"
+        raise InputError(f"the stage {stage.title}: {no_folder}; give it another")
+    if stage.writer and stage.writer == stage.checker:
+        raise InputError(f"the stage {stage.title}: {stage.writer} cannot check what it wrote itself; name another")
+    ways = [other.harden.way for other in recipe.stages if other.harden is not None]
+    if ways != sorted(set(ways), key=HARDENINGS.index):
+        raise InputError(f"the stage {stage.title}: harden once each, first {' and then '.join(HARDENINGS)}")
+
+
+def _refuse_late_panels(stage: Stage, recipe: Recipe) -> None:
+    """Refuse panels after hardening: a panel answers the input benchmark; harder items need a run of their own."""
+    before = recipe.stages[: recipe.stages.index(stage)]
+    if any(other.harden is not None for other in before) and (stage.filter or stage.grade or stage.panel):
+        raise InputError(f"the stage {stage.title}: it comes after hardening; only review, select and harden may")
+
+
+def _refuse_unused(stage: Stage, name: str, uses: Collection[str]) -> None:
+    """Refuse a threshold that is never used. ``name``: what the stage carries out."""
+    plain = Stage(filter=name)
+    for setting in stage.__struct_fields__:
+        if setting not in {*KINDS, "name", *uses} and getattr(stage, setting) != getattr(plain, setting):
+            known = ", ".join(sorted(uses)) or "no settings"
+            raise InputError(f"the stage {stage.title}: {name} has no use for {setting} (it knows {known})")
 
 
 def refuse_small_panel(stage: Stage, models: int) -> None:
@@ -116,15 +151,11 @@ def refuse_hopeless(recipe: Recipe, items: Sequence[Item], panels: Mapping[str, 
     """Refuse, before any model is asked, a selection that not even the whole benchmark or its panel could meet."""
     refuse_missing_tags(recipe, items)
     pool = [candidate(item) for item in items]
-    given: set[str] = set()
-    for stage in recipe.stages:
-        given |= {stage.title} if stage.grade else set()
-        if stage.review is not None:
-            form = load_form(stage.review.form or recipe.form)
-            asked_for = {field.tag for field in form.fields if field.tag}
-            given |= asked_for - {tag for item in items for tag in item.tags}
+    there = {tag for item in items for tag in item.tags}
+    for stage, graded, asked in given_tags(recipe):
         if stage.select is None:
             continue
+        given = graded | (asked - there)
         refuse_small_panel(stage, len(panels[stage.panel].seats) if stage.panel else 0)
         try:
             check_tags(pool, [tag for tag in stage.select.tags if tag not in given])
@@ -142,7 +173,7 @@ def parse_map_tags(words: Iterable[str]) -> dict[str, str]:
 def map_tags(recipe: Recipe, own: Mapping[str, str]) -> Recipe:
     """The recipe with its tags replaced by the benchmark's own names."""
     used = {tag for stage in recipe.stages if stage.select for tag in stage.select.tags}
-    used |= {stage.task or _TASK for stage in recipe.stages if _looks_at_tasks(stage)}
+    used |= {stage.task or _TASK for stage in recipe.stages if _uses_tasks(stage)}
     used |= {stage.cluster for stage in recipe.stages if stage.cluster}
     for name, tag in own.items():
         if name not in used:
@@ -156,13 +187,13 @@ def map_tags(recipe: Recipe, own: Mapping[str, str]) -> Recipe:
         raise InputError(f"{heading('map_tags')}: {error}") from None
 
 
-def _looks_at_tasks(stage: Stage) -> bool:
+def _uses_tasks(stage: Stage) -> bool:
     """Whether a stage uses the task of an item, which is optional."""
     return stage.filter is not None and "task" in FILTERS[stage.filter].uses
 
 
 def _renamed(stage: Stage, own: Mapping[str, str]) -> Stage:
-    if _looks_at_tasks(stage):
+    if _uses_tasks(stage):
         return msgspec.structs.replace(stage, task=own.get(stage.task or _TASK, stage.task))
     if stage.select is None:
         return msgspec.structs.replace(stage, cluster=own.get(stage.cluster, stage.cluster))
@@ -182,5 +213,19 @@ def refuse_missing_tags(recipe: Recipe, items: Iterable[Item]) -> None:
     first, names = missing[0], ", ".join(tag.name for tag in missing)
     word = "tag" if len(missing) == 1 else "tags"
     own = f"its tags are {', '.join(sorted(there)[:20])}" if there else "no item has any"
-    mend = f"; say which of them is meant with {param('map_tags', f'{first.name}=TAG')}" if there else ""
-    raise InputError(f"the stage {first.stage} needs the {word} {names}, which the benchmark has not; {own}{mend}")
+    change = f"; say which of them is meant with {param('map_tags', f'{first.name}=TAG')}" if there else ""
+    raise InputError(f"the stage {first.stage} needs the {word} {names}, which the benchmark has not; {own}{change}")
+
+
+def read_verdicts(path: Path) -> list[Verdict]:
+    """Read verdicts of a refinement or an audit: a table, or the folder of a refinement."""
+    file = path / VERDICTS if path.is_dir() else path
+    if not file.is_file():
+        raise InputError(f"{file} does not exist")
+    if file.suffix != ".parquet":
+        raise InputError(f"{file}: verdicts are read from a .parquet file, or from the folder of a refinement")
+    rows = [{k: v for k, v in row.items() if v is not None} for row in read_parquet(file).to_pylist()]
+    try:
+        return msgspec.convert(rows, list[Verdict])
+    except msgspec.ValidationError as error:
+        raise InputError(f"{file} is not a table of verdicts: {error}") from None

@@ -1,34 +1,36 @@
-"""More options for the items of a benchmark, with the decisions of reviewers about them, in one folder."""
+"""Options for items outside recipes: `harden options` with its reviews in a folder, and options that models write."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.benchmarks.folder import refuse_to_replace
 from eyetest.errors import InputError, damaged, heading, param
 from eyetest.harden.options import GrownOptions, OptionAuthors, OptionSettings, OptionsRecord, grow_options
-from eyetest.harden.options.learners import families, judge
-from eyetest.recipes.hardening import OPTIONS_RECORD
-from eyetest.records import Recipe, Review, Stage, Verdict
+from eyetest.harden.options.dealing import families, judge
+from eyetest.models.specs import parse_models
+from eyetest.recipes.hardening import OPTIONS_RECORD, refuse_others, write_record
+from eyetest.recipes.panels import StoppedEarly
+from eyetest.recipes.reviews import ROUNDS
+from eyetest.records import Item, ModelEntry, Prompt, Response, Verdict
 from eyetest.records.recipe import BENCHMARK, REVIEW, RUN
-from eyetest.store import replacing_file
-from eyetest.store.urls import refuse_remote
-from eyetest.studio.decisions import Rounds
+from eyetest.reform.building import Reforming
+from eyetest.reform.building import reform as build
+from eyetest.reform.distractors.written import WantedOptions, write_distractors
+from eyetest.reform.readers import read_annotations
+from eyetest.reform.reformers import Kit
+from eyetest.reform.reformers.answers import OPEN_ANSWERS, OpenAnswerSettings, open_questions
+from eyetest.running.session import Questions, Watch
+from eyetest.studio.decisions import DECISIONS, QUEUE, Rounds, write_queue
 from eyetest.studio.forms import edited
 from eyetest.studio.project import decisions_in
-from eyetest.studio.queue import DECISIONS, QUEUE, write_queue
+from eyetest.wording import counted
 
 _GROWN = "grown"
-ROUNDS = Recipe(
-    stages=(
-        Stage(name="options: round 1", review=Review(reviewers=1, form="mmmu-pro")),
-        Stage(name="options: round 2", review=Review(reviewers=2, form="mmmu-pro")),
-    )
-)
-"""One reviewer, then two others, as in MMMU-Pro."""
 
 
 class HardenedOptions(msgspec.Struct, frozen=True):
@@ -52,16 +54,8 @@ def write_options(
     tell: Callable[[str], None] = lambda line: None,
 ) -> HardenedOptions:
     """Give items more options in a folder, or go on with its review; ``tell`` reports work that takes a while."""
-    refuse_remote(folder, "writing options")
     ours = {BENCHMARK, _GROWN, OPTIONS_RECORD, REVIEW, RUN}
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file; expected a folder")
-    names = [entry.name for entry in folder.iterdir()] if folder.exists() else []
-    if foreign := [name for name in names if name not in ours and not name.startswith(".")]:
-        raise InputError(f'{folder} holds "{foreign[0]}", which this command did not write; choose another folder')
-    for name in (BENCHMARK, _GROWN):
-        if is_benchmark(folder / name):
-            refuse_to_replace(folder / name, overwrite=True)
+    refuse_others(folder, "writing options", ours, (BENCHMARK, _GROWN))
     if benchmark.path.resolve().is_relative_to(folder.resolve()):
         raise InputError(f"{heading('to')}: {folder} holds the benchmark itself; name another folder")
     path, notes = folder / OPTIONS_RECORD, list[str]()
@@ -82,14 +76,13 @@ def write_options(
     elif probe:
         tell("judging options before and after")
         record = _judged(record, benchmark, grown.benchmark)
-    with replacing_file(path) as file:
-        file.write_bytes(msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+    write_record(path, record)
     return _reviewed(folder, grown, record, Rounds(ROUNDS, decisions), notes)
 
 
 def _judged(record: OptionsRecord, given: Benchmark, grown: Benchmark) -> OptionsRecord:
     """The record with the judge's accuracy before and after."""
-    changed = {one.item for one in record.items if one.outcome != "left alone"}
+    changed = {entry.item for entry in record.items if entry.outcome != "left alone"}
     _, family = families(record.settings.seed)
     before, after = (
         judge([item for item in benchmark if item.id in changed], family, record.settings.seed)
@@ -148,12 +141,76 @@ def option_notes(done: HardenedOptions) -> Iterator[str]:
             f"({risk.hits:,} of {risk.drawn:,}; 95 % interval {low} to {high} %)"
         )
     for when, figures in (("before", record.probes_before), ("after", record.probes_after)):
-        for one in figures:
+        for probe in figures:
             yield (
-                f"{when}: without images {one.learner}, which did not choose the options, finds "
-                f"{100 * one.accuracy:.1f} % of {one.n:,} keys, {one.accuracy / one.chance:.2f} times chance; "
-                f"with random keys {100 * one.null_mean:.1f} ± {100 * one.null_sd:.1f} %"
+                f"{when}: without images {probe.learner}, which did not choose the options, finds "
+                f"{100 * probe.accuracy:.1f} % of {probe.n:,} keys, "
+                f"{probe.accuracy / probe.chance:.2f} times chance; "
+                f"with random keys {100 * probe.null_mean:.1f} ± {100 * probe.null_sd:.1f} %"
             )
     if done.dropped or done.repaired:
         yield f"reviewers: {done.dropped:,} dropped, {done.repaired:,} repaired"
     yield from done.notes
+
+
+class Authors(NamedTuple):
+    """The models that write and check options."""
+
+    writer: str
+    checker: str
+    entries: dict[str, ModelEntry]
+
+    def seated(self, run: Path, benchmark: Benchmark, watch: Watch | None = None) -> OptionAuthors:
+        """The models, ready to be asked; a run keeps their answers. `StoppedEarly` if asking ends early."""
+        questions = Questions(run, benchmark, self.entries)
+
+        def ask(name: str, prompts: Sequence[tuple[Item, Prompt]]) -> Iterable[Response | None]:
+            replies, progress = questions.ask(name, lambda: prompts, "distractors", watch)
+            if progress.stopped or progress.abandoned:
+                raise StoppedEarly(progress)
+            return replies
+
+        return OptionAuthors(ask, self.writer, self.checker)
+
+
+def authors_of(writer: str | None, checker: str | None, models: str | Path | None) -> Authors | None:
+    """The models that write and check options, by specs or names in a file of models; None without any."""
+    if writer is None and checker is None:
+        return None
+    if writer is None or checker is None:
+        raise InputError(f"{param('writer')} writes options and {param('checker')} checks them: name both")
+    file = Path(models) if models is not None else None
+    (first, writing), (second, checking) = (
+        next(iter(parse_models([spec], file).items())) for spec in (writer, checker)
+    )
+    if writing.spec == checking.spec or first == second:
+        raise InputError(f"{heading('checker')}: {checker} cannot check its own options; name another")
+    return Authors(first, second, {first: writing, second: checking})
+
+
+def write_open_options(plan: Reforming, authors: Authors, kit: Kit, watch: Watch | None = None) -> None:
+    """Add options that models write to the kit; the run is kept beside the benchmark."""
+    reading, settings = plan.dataset.checked(plan.dataset.name)
+    if plan.dataset.reformer != OPEN_ANSWERS or not isinstance(settings, OpenAnswerSettings):
+        raise InputError(f"{heading('writer')}: only {OPEN_ANSWERS} needs a model, not {plan.dataset.reformer}")
+    if "model" not in settings.sources:
+        excluded = param("set", "sources=…")
+        raise InputError(f"{heading('writer')}: the settings exclude options of a model ({excluded})")
+    refuse_to_replace(plan.to, overwrite=plan.overwrite)
+    annotations = read_annotations(plan.dataset.reader, plan.annotations, reading)
+    if next(open_questions(annotations, settings, kit), None) is None:
+        kit.note("every question has distractors by rule: no model was asked")
+        return
+    folder = plan.to.with_name(f"{plan.to.name}-run")
+    asked = msgspec.structs.replace(plan, to=folder / "questions", overwrite=True)
+    benchmark = build(asked, drafting=open_questions).benchmark
+    wanted = [
+        WantedOptions(item=item, gold=item.references[0], right=item.references[1:], count=settings.options - 1)
+        for item in benchmark
+    ]
+    names = authors.writer, authors.checker
+    done = write_distractors(wanted, authors.seated(folder / RUN, benchmark, watch).ask, names)
+    kit.written = done.by_item
+    down = "; ".join(f"{reason}: {count:,}" for reason, count in done.turned_down.most_common())
+    kept = f"{counted(sum(map(len, done.by_item.values())), 'distractor')} of {counted(len(benchmark), 'question')}"
+    kit.note(f"{kept} by {names[0]}, checked by {names[1]}{f' (rejected: {down})' if down else ''}")

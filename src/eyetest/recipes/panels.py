@@ -1,20 +1,56 @@
-"""The models on a recipe's panels, where their answers are found, and which blind answers they still give."""
+"""The models on a recipe's panels, and their answers: asked now, or recorded."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
 
 import msgspec
 import numpy as np
 import polars as pl
 
-from eyetest.errors import InputError, heading, nearest, param
-from eyetest.filters import Evidence, Seat
+from eyetest.benchmarks import Benchmark
+from eyetest.errors import EyetestError, InputError, heading, nearest, param
+from eyetest.filters import Evidence, PanelAnswer, Seat
 from eyetest.measures import Results
 from eyetest.measures.hits import strictest_modalities
 from eyetest.measures.results import PROTOCOL
 from eyetest.measures.stats.intervals import mean
-from eyetest.records import BLIND_MODALITIES, GIVEN, Condition, Cut, Item, ModelEntry, Panel, Recipe
+from eyetest.models import Surroundings
+from eyetest.records import (
+    BLIND_MODALITIES,
+    GIVEN,
+    Asked,
+    Condition,
+    Item,
+    ModelEntry,
+    Panel,
+    Prompt,
+    Recipe,
+    Response,
+    Score,
+    Stage,
+    StoppingRule,
+    columns,
+)
+from eyetest.records.recipe import OWN_AXES
 from eyetest.reports.refinements import Interval, Residual
+from eyetest.results.scores import (
+    ItemRepair,
+    RepairedBenchmark,
+    about_the_wording,
+    answers_of,
+    benchmark_of,
+    read_repairs,
+    wording,
+    write_repairs,
+)
+from eyetest.running import Asking, Budget, Estimate, Hit, Limits, Progress, Session
+from eyetest.running.session import Questions, Watch
+from eyetest.runs import Run, is_run
+from eyetest.runs.stored import answers_frame, one_line_if_damaged
+from eyetest.scoring import Scorer
+from eyetest.scoring.scorer import score_table
 from eyetest.wording import counted, listed
 
 
@@ -33,9 +69,9 @@ class Seated:
         return self.panel.samples * self.panel.orders
 
     @property
-    def everybody(self) -> tuple[Seat, ...]:
+    def models(self) -> list[str]:
         """All models asked."""
-        return (*self.seats, *self.held_out)
+        return [seat.model for seat in (*self.seats, *self.held_out)]
 
     def conditions(self) -> tuple[Condition, ...]:
         """Conditions of the panel: one for each order of the options."""
@@ -72,8 +108,8 @@ def seat(
                 f"panel {name} has {counted(panel.size, 'seat')}, not {len(seats)}: name its models with "
                 f"{param('panels', f'{name}=A,B,…')} or say rescale: {{{name}: proportional}} in the recipe"
             )
-        places = (tuple(Seat(model, models[model].base) for model in some) for some in (seats, out))
-        seated[name] = Seated(name, panel, *places)
+        members_of = (tuple(Seat(model, models[model].base) for model in some) for some in (seats, out))
+        seated[name] = Seated(name, panel, *members_of)
     if absent:
         near = nearest(next(iter(absent)), models)
         raise InputError(f"{heading('hold_out')}: {listed(absent)} is on no panel; {near}")
@@ -95,17 +131,17 @@ def seated_on_answers(
     wanted = dict(named)
     judged = {stage.judge for stage in recipe.stages if stage.judge} - {stage.panel for stage in recipe.stages}
     judged |= authors(recipe)
-    heard = {name: panel for name, panel in recipe.panels.items() if name not in judged}
+    answering = {name: panel for name, panel in recipe.panels.items() if name not in judged}
     if judge := next((name for name in named if name in judged), None):
-        why = "recorded answers judge nothing; what a judge would look at goes to people"
+        why = "recorded answers judge nothing; what a judge would check goes to people"
         raise InputError(f"{heading('panels', judge)}: {why}")
-    for name, panel in heard.items():
-        present = answering(results, panel)
+    for name, panel in answering.items():
+        present = answering_models(results, panel)
         if not present and name not in named:
             raise InputError(f"panel {name}: no model answered with modality {_named(panel.modality)}")
         known |= {model: ModelEntry(spec="replay:") for model in present if model not in known}
         wanted.setdefault(name, list(panel.models) or present)
-    seated = seat(msgspec.structs.replace(recipe, panels=heard), known, wanted, held_out)
+    seated = seat(msgspec.structs.replace(recipe, panels=answering), known, wanted, held_out)
     return seated | {name: Seated(name, recipe.panels[name], ()) for name in judged}
 
 
@@ -117,11 +153,11 @@ def check_names(recipe: Recipe, named: Iterable[str]) -> None:
             raise InputError(f'{heading("panels")}: the recipe has no panel "{name}"; it has {known}')
 
 
-def answering(results: Results, panel: Panel) -> list[str]:
+def answering_models(results: Results, panel: Panel) -> list[str]:
     """The models with recorded answers under a panel's modality; without any, under a modality of its kind."""
     for modalities in ((panel.modality,), _alike(panel.modality)):
-        sighted = results.scores.filter(pl.col("modality").is_in(modalities)).select(pl.col("model").unique())
-        if models := sorted(sighted.collect(engine="streaming").to_series()):
+        answered = results.scores.filter(pl.col("modality").is_in(modalities)).select(pl.col("model").unique())
+        if models := sorted(answered.collect(engine="streaming").to_series()):
             return models
     return []
 
@@ -130,7 +166,7 @@ def recorded(results: Results, seated: Seated) -> pl.DataFrame:
     """A panel's recorded answers, each seat under one protocol: the panel's or its own, else the only one with that
     modality, else the strictest without the image.
     """
-    wanted = [member.model for member in seated.everybody]
+    wanted = seated.models
     frame = results.scores.filter(pl.col("model").is_in(wanted)).collect(engine="streaming")
     parts = []
     for model in wanted:
@@ -150,23 +186,23 @@ def recorded(results: Results, seated: Seated) -> pl.DataFrame:
         exact = mine.filter(pl.all_horizontal(pl.col(axis) == getattr(condition, axis) for axis in PROTOCOL))
         ways = mine.select(PROTOCOL).unique()
         if exact.is_empty() and len(ways) > 1:
-            told = listed([" ".join(row) for row in sorted(ways.rows())])
-            told = f"{model} was asked in {len(ways)} ways ({told}); the recipe has to say which"
-            raise InputError(f"panel {seated.name}: {told}")
+            found = listed([" ".join(row) for row in sorted(ways.rows())])
+            problem = f"{model} was asked in {len(ways)} ways ({found}); the recipe has to say which"
+            raise InputError(f"panel {seated.name}: {problem}")
         rows = (exact if len(exact) else mine).sort("item", "template", "order", "letters", "sample")
         parts.append(rows.filter(pl.int_range(pl.len()).over("item") < seated.tests))
     return pl.concat(parts) if parts else frame.head(0)
 
 
-def told_of(seated: Seated, scores: pl.DataFrame) -> list[str]:
-    """Notes on a panel's answers: who was asked with another modality, and whose scores they are."""
+def answer_notes(seated: Seated, scores: pl.DataFrame) -> list[str]:
+    """Notes on a panel's answers: models that were asked with another modality, and scores of others."""
     given = scores.filter(pl.col("rule") == GIVEN).height
-    theirs = [f"panel {seated.name}: {given:,} of {len(scores):,} answers were scored by others"] if given else []
+    notes = [f"panel {seated.name}: {given:,} of {len(scores):,} answers were scored by others"] if given else []
     others: dict[tuple[str, str], list[str]] = {}
     for model, modality in scores.select("model", "modality").unique(maintain_order=True).iter_rows():
         if modality != (wanted := seated.panel.condition(model).modality):
             others.setdefault((modality, wanted), []).append(model)
-    return theirs + [
+    return notes + [
         f"panel {seated.name}: {listed(models)} without answers for {wanted}; {modality} is used"
         for (modality, wanted), models in others.items()
     ]
@@ -185,25 +221,206 @@ def asked_of_all(evidence: Evidence, seats: Sequence[Seat], items: Sequence[Item
     """By seat, how many of its tests every item got; all of them where no item lacks any."""
     wanted = {seat.model for seat in seats}
     numbers = [number for number, model in enumerate(evidence.seats) if model in wanted]
-    heard = [[sum(said is not None for said in evidence.of(item.id)[number]) for number in numbers] for item in items]
-    fewest = np.array(heard).min(axis=0).tolist() if heard else [0] * len(numbers)
+    counts = [
+        [sum(answer is not None for answer in evidence.of(item.id)[number]) for number in numbers] for item in items
+    ]
+    fewest = np.array(counts).min(axis=0).tolist() if counts else [0] * len(numbers)
     return dict(zip(numbers, fewest, strict=True))
 
 
 def residual(
-    told: tuple[str, str, str], evidence: Evidence, tests: Mapping[int, int], items: Sequence[Item]
+    labels: tuple[str, str, str], evidence: Evidence, tests: Mapping[int, int], items: Sequence[Item]
 ) -> Residual:
-    """Blind accuracy, models averaged by item, over answers that all items got. ``told``: panel, part and time."""
+    """Blind accuracy, models averaged by item, over answers that all items got. ``labels``: panel, part and time."""
     scores = []
     for item in items:
         answers = evidence.of(item.id)
         known = [
             float(right)
             for number, count in tests.items()
-            for said in answers[number][:count]
-            if said is not None and (right := said.is_right({"any": Cut(op=">=", value=1)})) is not None
+            for answer in answers[number][:count]
+            if answer is not None and (right := answer.is_right({})) is not None
         ]
         if known:
             scores.append(float(np.mean(known)))
     models = sum(count > 0 for count in tests.values())
-    return Residual(*told, Interval(*mean(scores)), models, sum(tests.values()), len(tests) * evidence.tests)
+    return Residual(*labels, Interval(*mean(scores)), models, sum(tests.values()), len(tests) * evidence.tests)
+
+
+class StoppedEarly(EyetestError):  # noqa: N818 (nothing went wrong: the same command goes on)
+    """Asking ended before everything was answered."""
+
+    def __init__(self, progress: Progress) -> None:
+        gone = [f"{model} was given up: {reason}" for model, reason in progress.abandoned.items()]
+        super().__init__("; ".join(gone) or progress.stopped)
+        self.progress = progress
+
+
+@dataclass
+class Recorded:
+    """Recorded answers. With ``runs`` and ``scorer``, answers to edited items are scored again."""
+
+    results: Results
+    runs: Sequence[Run] = ()
+    scorer: Scorer = field(default_factory=Scorer)
+
+    def __post_init__(self) -> None:
+        self._as_recorded = self.results
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Notes on the answers, independent of their use."""
+        return self.results.notes
+
+    def collect(self, seated: Seated, items: Sequence[Item], stage: Stage, rule: StoppingRule | None) -> pl.DataFrame:
+        """The recorded answers of the models."""
+        return self.scores(seated, items)
+
+    def scores(self, seated: Seated, items: Sequence[Item]) -> pl.DataFrame:
+        """Recorded scores, by the golds that count now."""
+        ids = pl.Series("item", [item.id for item in items], pl.String)
+        return recorded(self.results, seated).filter(pl.col("item").is_in(ids.implode()))
+
+    def apply_edits(self, items: Sequence[Item]) -> None:
+        """Score answers to these items by their new golds; a new wording has no answers."""
+        self.results = self._as_recorded
+        if not items or not self.runs:
+            return
+        by_name = {item.id: item for item in items}
+        names = pl.Series([*by_name], dtype=pl.String).implode()
+        key = [*columns(Asked), "request"]
+        is_edited, old = pl.col("item").is_in(names), self._as_recorded.scores
+        parts = [old.filter(~is_edited)]
+        scorer = Scorer(self.scorer.rules.name, self.scorer.metric, rescore_given=True)
+        for run in self.runs:
+            asked = benchmark_of(run)
+            was = asked.take(asked.positions(name for name in by_name if name in asked))
+            same = [by_name[item.id] for item in was if wording(item) == wording(by_name[item.id])]
+            with one_line_if_damaged(run.path):
+                new = score_table(answers_of(run, asked).filter(is_edited), same, scorer).collect().lazy()
+            keys = old.select("benchmark", *key)
+            parts.append(keys.join(new, on=key, how="inner").select("benchmark", *columns(Score)))
+        self.results = replace(self._as_recorded, scores=pl.concat(parts))
+
+
+@dataclass
+class Live:
+    """Models asked through a run's journal, never twice; ``limits`` are for all stages together."""
+
+    benchmark: Benchmark
+    entries: dict[str, ModelEntry]
+    to: Path
+    scorer: Scorer
+    limits: Limits = field(default_factory=Limits)
+    patience: Surroundings = field(default_factory=Surroundings)
+    seed: int = 0
+    ask_everything: bool = False  # do not stop early. Verdicts are the same; it only costs more
+    retry_failed: bool = False
+    watch: Watch | None = None
+    planned: Callable[[str, Estimate], None] | None = None
+    saved: int = 0  # calls that stopping early has spared
+    notes: Sequence[str] = ()
+    _edited: dict[str, Item] = field(default_factory=dict)
+    _requests: dict[str, set[str]] = field(default_factory=dict)  # by reworded item the requests with the new wording
+
+    def __post_init__(self) -> None:
+        self._budget = Budget(self.limits)
+
+    def collect(self, seated: Seated, items: Sequence[Item], stage: Stage, rule: StoppingRule | None) -> pl.DataFrame:
+        """Ask the models that are needed, then read their answers."""
+        for members, stop in ((seated.seats, rule), (seated.held_out, None)):
+            if members and items:
+                session = self.session(seated, [seat.model for seat in members], items, stage, stop)
+                planned = partial(self.planned, stage.title) if self.planned else None
+                self._refuse_gaps(session.run(self.to, watch=self.watch, planned=planned))
+                self._note_reworded(seated, [seat.model for seat in members], items, stage)
+        return self.scores(seated, items)
+
+    def apply_edits(self, items: Sequence[Item]) -> None:
+        """Record edits of reviewers beside the answers, so that every measurement of the run counts alike."""
+        was = {item.id: item for item in self.benchmark.take(self.benchmark.positions(item.id for item in items))}
+        self._edited = {item.id: item for item in items}
+        reworded = [item.id for item in items if wording(item) != wording(was[item.id])]
+        self._requests = {name: self._requests.get(name, set()) for name in reworded}
+        self._write_edits()
+
+    def _note_reworded(self, seated: Seated, models: Sequence[str], items: Sequence[Item], stage: Stage) -> None:
+        """Record which requests showed items that were reworded since."""
+        reworded = [item for item in items if item.id in self._requests]
+        if reworded:
+            self.session(seated, models, reworded, stage, None).estimate(self.to, self._note_request)
+            self._write_edits()
+
+    def _note_request(self, asked: Asked, request: str) -> None:
+        if request and asked.item in self._requests:
+            self._requests[asked.item].add(request)
+
+    def _write_edits(self) -> None:
+        if is_run(self.to):
+            asked = {name: tuple(sorted(requests)) for name, requests in self._requests.items()}
+            edits = [ItemRepair(item=item, requests=asked.get(name)) for name, item in self._edited.items()]
+            write_repairs(self.to, edits)
+
+    def _refuse_gaps(self, progress: Progress) -> None:
+        """Refuse missing answers: verdicts rest on everything that was to be asked."""
+        self.saved += progress.saved
+        if progress.abandoned or (progress.left and progress.stopped):
+            raise StoppedEarly(progress)
+
+    def session(
+        self, seated: Seated, models: Sequence[str], items: Sequence[Item], stage: Stage, rule: StoppingRule | None
+    ) -> Session:
+        """The session that asks some of a panel; each model has its own condition, as all orders count together."""
+        own = {name: seated.panel.models.get(name, {}) for name in models}
+        waits = any(seated.panel.condition(name).history == "own" for name in models)
+        early = rule if not (self.ask_everything or stage.full_counts or waits) else None
+        asking = Asking(
+            conditions=seated.conditions(),
+            samples=seated.panel.samples,
+            sampling=seated.panel.sampling,
+            seed=self.seed,
+            items=tuple(item.id for item in items),
+            limits=self.limits,
+            patience=self.patience,
+            retry_failed=self.retry_failed,
+            stop=early or "",
+            own=own,
+        )
+        benchmark = RepairedBenchmark(self.benchmark.path, {item.id: item for item in items})
+        entries = {model: self.entries[model] for model in models}
+        return Session(benchmark, entries, asking, hit=self._hit(stage), budget=self._budget)
+
+    def _hit(self, stage: Stage) -> Hit:
+        def hit(item: Item, condition: Condition, response: Response) -> bool | None:
+            read = self.scorer.score(item, condition, response)
+            scored = (read.reading, read.choice, read.metric, read.score)
+            return PanelAnswer(response.request, response.outcome, *scored).is_right(stage.right)
+
+        return hit
+
+    def scores(self, seated: Seated, items: Sequence[Item]) -> pl.DataFrame:
+        """The panel's answers in the run to the items as they are worded now."""
+        ids = pl.Series("item", [item.id for item in items], pl.String)
+        parts = []
+        for model in seated.models:
+            condition = seated.panel.condition(model)
+            wanted = {"model": model} | {axis: getattr(condition, axis) for axis in OWN_AXES}
+            parts.append(pl.all_horizontal(pl.col(name).cast(pl.String) == value for name, value in wanted.items()))
+        asked = pl.any_horizontal(parts) & (pl.col("template") == 0) & (pl.col("sample") < seated.panel.samples)
+        orders = pl.col("order").is_between(0, seated.panel.orders - 1)
+        with one_line_if_damaged(self.to):
+            answers = answers_frame(self.to).filter(asked & orders & pl.col("item").is_in(ids.implode()))
+            answers = answers.filter(about_the_wording(read_repairs(self.to), items))
+            return score_table(answers, items, self.scorer).select(columns(Score)).collect()
+
+    def ask(self, model: str, prompts: Sequence[tuple[Item, Prompt]]) -> Iterable[Response | None]:
+        """Send prompts of the caller to a model, through the same journal."""
+        questions = Questions(
+            *(self.to, self.benchmark, self.entries, self._budget, self.patience), retry_failed=self.retry_failed
+        )
+        responses, progress = questions.ask(model, lambda: prompts, "judge", self.watch)
+        self._refuse_gaps(progress)
+        return responses
+
+
+AnswerSource = Recorded | Live

@@ -6,28 +6,27 @@ import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+import polars as pl
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
-from eyetest.benchmarks.folder import SAID, refuse_to_replace
+from eyetest.benchmarks.folder import FACTS
 from eyetest.curate.selection import CannotMeet, candidate, select
-from eyetest.curate.separation import separation, told
-from eyetest.errors import InputError, as_said
-from eyetest.filters import FILTERS, Evidence, FilterInput
-from eyetest.filters.base import best_cut, panel_scores
+from eyetest.curate.subsets import separation, separation_notes
+from eyetest.errors import InputError, as_named
+from eyetest.filters import FILTERS, Evidence, FilterInput, PanelAnswer, best_cut
 from eyetest.filters.hits import BAND
 from eyetest.harden.options import OptionAuthors
-from eyetest.measures.stats.intervals import Floats
 from eyetest.measures.stats.item_analysis import choose_by_information, expected_information, fit
-from eyetest.pages.item_counts import NOWHERE, ItemsAt
-from eyetest.recipes.hardening import DRAFTS, OPTIONS_RECORD, Hardening, refuse_missing
+from eyetest.pages.item_links import NOWHERE, ItemsAt
+from eyetest.recipes.hardening import DRAFTS, OPTIONS_RECORD, Hardening, refuse_missing, refuse_others
 from eyetest.recipes.loading import refuse_hopeless
-from eyetest.recipes.panels import Seated, asked_of_all, residual, told_of
-from eyetest.recipes.sources import AnswerSource, Live
+from eyetest.recipes.panels import AnswerSource, Live, Seated, answer_notes, asked_of_all, residual
 from eyetest.records import (
     BLIND_MODALITIES,
     REFINE,
@@ -42,21 +41,35 @@ from eyetest.records import (
     tag_word,
 )
 from eyetest.records.recipe import ABOUT, BENCHMARK, FUNNEL, REPORT, REVIEW, RUN, VERDICTS
-from eyetest.reports import RefinedItems, write_refine_page
-from eyetest.reports.dataset_card import card_of, read_said, write_card
-from eyetest.reports.refinements import NOT_REVIEWED, Members, Records, RefinedFrom, RefinementRecord, Residual
+from eyetest.reports.dataset_card import card_of, read_facts, write_card
+from eyetest.reports.refinements import (
+    NOT_REVIEWED,
+    Members,
+    Records,
+    RefinedFrom,
+    RefinedItems,
+    RefinementRecord,
+    Residual,
+    write_refine_page,
+)
 from eyetest.store import replacing_file
-from eyetest.store.urls import refuse_remote
-from eyetest.studio.decisions import Rounds, standing, with_people
+from eyetest.studio.decisions import DECISIONS, QUEUE, Rounds, standing, with_people, write_queue
 from eyetest.studio.forms import Form, edited, load_form
 from eyetest.studio.project import decisions_in
-from eyetest.studio.queue import DECISIONS, QUEUE, write_queue
 from eyetest.tabular.record_files import write_records
 from eyetest.tabular.sheets import SheetWriter
 from eyetest.version import __version__
 from eyetest.wording import counted
 
 KINDS = ("keep", "drop", "fix", "review")
+
+
+class StageAnswers(NamedTuple):
+    """A stage's panel, its answers, and the items that reached it."""
+
+    seated: Seated
+    evidence: Evidence
+    items: list[Item]
 
 
 class FunnelRow(NamedTuple):
@@ -70,9 +83,6 @@ class FunnelRow(NamedTuple):
     drop: int
     fix: int
     review: int
-
-
-_StageHeard = tuple[Seated, Evidence, list[Item]]  # a stage's panel, its answers, and the items that reached it
 
 
 @dataclass
@@ -121,10 +131,10 @@ class Refining:
         refuse_hopeless(self.recipe, list(self._items.values()), self.panels)
         refined = Refined(notes=notes)
         alive = list(self._items.values())
-        heard: list[_StageHeard] = []
+        self._answers: list[StageAnswers] = []
         for stage in self.recipe.stages:
             try:
-                verdicts = self._stage(stage, alive, refined.notes, heard)
+                verdicts = self._stage(stage, alive, refined.notes)
             except CannotMeet as error:
                 raise self._explained(error, refined) from None
             waiting = [verdict for verdict in verdicts if verdict.verdict == "review"]
@@ -132,33 +142,36 @@ class Refining:
             refined.waiting += waiting
             alive = self._after(stage, alive, verdicts)
             if any(verdict.verdict == "fix" for verdict in verdicts):
-                self.source.mend(self._mended())
+                self.source.apply_edits(self._edited())
             if stage.review is not None and waiting:
                 refined.paused = stage.title
                 break
         left = [self._seen[item.id] for item in alive]
         refined.kept = [] if refined.paused else left
-        self.source.mend(self._mended())
-        refined.residuals = self._residuals(heard, left)
+        self.source.apply_edits(self._edited())
+        refined.residuals = self._residuals(left)
         refined.notes += _stopped_notes(refined.residuals)
         self._write(refined)
         return refined
 
-    def _mended(self) -> list[Item]:
+    def _edited(self) -> list[Item]:
         """The items that reviewers changed in what models see or in golds."""
         now = {name: msgspec.structs.replace(item, tags=self._items[name].tags) for name, item in self._seen.items()}
         return [item for name, item in now.items() if item != self._items[name]]
 
-    def _stage(
-        self, stage: Stage, alive: Sequence[Item], notes: list[str], heard: list[_StageHeard]
-    ) -> list[Verdict]:
+    def _stage(self, stage: Stage, alive: Sequence[Item], notes: list[str]) -> list[Verdict]:
         if stage.review is not None:
             return [self._reviewed(stage, item) for item in alive]
         if stage.harden is not None:
             return self._hardened(stage, alive, notes)
         stage, original = self._with_cuts(stage), stage
-        evidence = self._hear(stage, alive, notes, heard)
-        stage = self._choose_cuts(stage, alive, evidence, notes)
+        evidence = self._collect(stage, alive, notes)
+        for metric in stage.best_cut:
+            if (name := (stage.panel or "", metric)) not in self._cuts:
+                self._cuts[name] = cut = best_cut(evidence.table(alive, partial(_score_by, metric)))
+                separates = f"separates the models of {name[0]} best"
+                notes.append(f"{stage.title}: {metric} is right from {cut.value:g} on, which {separates}")
+        stage = self._with_cuts(stage)
         if stage.select is not None:
             return _selected(stage, alive, evidence, self.recipe.seed, notes)
         seated = self.panels[stage.panel] if stage.panel else None
@@ -175,32 +188,23 @@ class Refining:
             benchmark=self.benchmark,
             notes=notes,
         )
-        verdicts = list(FILTERS[stage.filter or stage.grade or ""].judge(case))
+        verdicts = FILTERS[stage.filter or stage.grade or ""].judge(case)
         return [self._decided(original, verdict) for verdict in verdicts]
 
     def _with_cuts(self, stage: Stage) -> Stage:
-        """The stage with the cut-offs that an earlier one chose for its panel."""
+        """The stage with the cut-offs that were chosen for its panel."""
         known = {metric: cut for (panel, metric), cut in self._cuts.items() if panel == stage.panel}
         right = stage.right | {metric: known[metric] for metric in stage.best_cut if metric in known}
         return msgspec.structs.replace(stage, right=right)
 
-    def _choose_cuts(self, stage: Stage, alive: Sequence[Item], evidence: Evidence, notes: list[str]) -> Stage:
-        """The stage with a cut-off for every metric of its ``best_cut``; the choice is recorded."""
-        for metric in stage.best_cut:
-            if (name := (stage.panel or "", metric)) not in self._cuts:
-                self._cuts[name] = cut = best_cut(panel_scores(alive, evidence, metric))
-                notes.append(
-                    f"{stage.title}: {metric} is right from {cut.value:g} on, which tells {name[0]} apart best"
-                )
-        return self._with_cuts(stage)
-
     def _hardened(self, stage: Stage, alive: Sequence[Item], notes: list[str]) -> list[Verdict]:
         """More options, or everything in one image; results that need review wait for it."""
-        authors = self._authors(stage, notes)
-        verdicts, told = self._hardening.harden(stage, alive, authors, self._fixes(stage, alive))
-        notes += told
-        decided = [self._decided(stage, verdict) for verdict in verdicts]
-        return [self._possible(verdict) for verdict in decided]
+        later = self.recipe.stages[self.recipe.stages.index(stage) :]
+        decided = ((item.id, self._rounds.decided(other, item.id)) for item in alive for other in later)
+        fixes = {name: decision.edits for name, decision in decided if decision.verdict == "fix" and decision.edits}
+        verdicts, more = self._hardening.harden(stage, alive, self._authors(stage, notes), fixes)
+        notes += more
+        return [self._possible(self._decided(stage, verdict)) for verdict in verdicts]
 
     def _authors(self, stage: Stage, notes: list[str]) -> OptionAuthors | None:
         """The models that write and check options; None where no model can be asked."""
@@ -214,12 +218,6 @@ class Refining:
             raise InputError(f"the stage {stage.title}: {checker} cannot check what it wrote itself; name another")
         return OptionAuthors(self.source.ask, writer, checker)
 
-    def _fixes(self, stage: Stage, alive: Sequence[Item]) -> dict[str, Mapping[str, Any]]:
-        """Repairs by reviewers of the items at this stage or later."""
-        later = self.recipe.stages[self.recipe.stages.index(stage) :]
-        decided = ((item.id, self._rounds.decided(one, item.id)) for item in alive for one in later)
-        return {name: said.edits for name, said in decided if said.verdict == "fix" and said.edits}
-
     def _possible(self, verdict: Verdict) -> Verdict:
         """A verdict that is possible: an item without its image cannot stay."""
         if verdict.verdict == "review" and self.skip_review:
@@ -230,32 +228,35 @@ class Refining:
             )
         return verdict
 
-    def _hear(self, stage: Stage, alive: Sequence[Item], notes: list[str], heard: list[_StageHeard]) -> Evidence:
-        """The answers of the stage's panel; held-out ones are collected but not passed on."""
+    def _collect(self, stage: Stage, alive: Sequence[Item], notes: list[str]) -> Evidence:
+        """The answers of the stage's panel; held-out ones are kept but not passed on."""
         if not stage.panel:
-            return Evidence.nothing()
+            return Evidence()
         seated = self.panels[stage.panel]
         name = stage.filter or stage.grade
         rule = FILTERS[name].rule(stage, len(seated.seats), seated.panel.size, seated.tests) if name else None
-        scores = self.source.hear(seated, alive, stage, rule)
-        notes += [line for line in told_of(seated, scores) if line not in notes]
-        evidence = Evidence(scores, [seat.model for seat in seated.everybody], seated.tests)
-        heard.append((seated, evidence, list(alive)))
-        return evidence.only([seat.model for seat in seated.seats])
+        scores = self.source.collect(seated, alive, stage, rule)
+        notes += [line for line in answer_notes(seated, scores) if line not in notes]
+        evidence = Evidence(scores, seated.models, seated.tests)
+        self._answers.append(StageAnswers(seated, evidence, list(alive)))
+        if not seated.held_out:
+            return evidence
+        deciding = [seat.model for seat in seated.seats]
+        return Evidence(scores.filter(pl.col("model").is_in(deciding)), deciding, seated.tests)
 
     def _reviewed(self, stage: Stage, item: Item) -> Verdict:
-        said = self._rounds.decided(stage, item.id)
-        if said.verdict == "review" and self.skip_review:
+        decided = self._rounds.decided(stage, item.id)
+        if decided.verdict == "review" and self.skip_review:
             return Verdict(item=item.id, stage=stage.title, verdict="keep", reason=NOT_REVIEWED)
-        told = {"verdict": said.verdict, "reason": said.reason, "n": said.n, "hits": said.agree}
-        return Verdict(item=item.id, stage=stage.title, **told)  # type: ignore[arg-type]
+        fields = {"verdict": decided.verdict, "reason": decided.reason, "n": decided.n, "hits": decided.agree}
+        return Verdict(item=item.id, stage=stage.title, **fields)  # type: ignore[arg-type]
 
     def _decided(self, stage: Stage, verdict: Verdict) -> Verdict:
         """The decision of reviewers on a verdict that was left to them, if any."""
-        if verdict.verdict != "review" or not (said := self._rounds.decided(stage, verdict.item)).n:
+        if verdict.verdict != "review" or not (decided := self._rounds.decided(stage, verdict.item)).n:
             return verdict
-        reason = with_people(verdict.reason, said)
-        return msgspec.structs.replace(verdict, verdict=said.verdict, reason=reason)
+        reason = with_people(verdict.reason, decided)
+        return msgspec.structs.replace(verdict, verdict=decided.verdict, reason=reason)
 
     def _after(self, stage: Stage, alive: Sequence[Item], verdicts: Sequence[Verdict]) -> list[Item]:
         """The items that reach the next stage, with the band of a grade and the edits of reviewers."""
@@ -267,7 +268,7 @@ class Refining:
             edits = self._edits(stage, verdict, form)
             if self._hardening.settings:
                 if edits:
-                    self._hardening.mend(item.id, edits)
+                    self._hardening.apply_edits(item.id, edits)
                 now = self._hardening.current(item)
             else:
                 now = self._seen[item.id] = edited(now, edits)
@@ -279,25 +280,26 @@ class Refining:
         """Edits of an item by reviewers at a stage; their answers to its form become tags."""
         if verdict.verdict != "fix" and (verdict.verdict != "keep" or stage.review is None):
             return {}
-        said = self._rounds.decided(stage, verdict.item)
-        edits = dict(said.edits) if verdict.verdict == "fix" else {}
-        tags = form.tags(said.labels)
+        decided = self._rounds.decided(stage, verdict.item)
+        edits = dict(decided.edits) if verdict.verdict == "fix" else {}
+        tags = form.tags(decided.labels)
         return edits | {"tags": {**tags, **edits.get("tags", {})}} if tags else edits
 
-    def _residuals(self, heard: Sequence[_StageHeard], left: Sequence[Item]) -> list[Residual]:
+    def _residuals(self, left: Sequence[Item]) -> list[Residual]:
         """Blind accuracy on the items before the stage that measured it, and on those left at the end."""
         residuals = []
-        mended = {item.id for item in self._mended()}.intersection(item.id for item in left)
-        for seated, evidence, before in heard:
+        edited_left = {item.id for item in self._edited()}.intersection(item.id for item in left)
+        for seated, evidence, before in self._answers:
             if seated.panel.modality not in (*BLIND_MODALITIES, "nothing"):
                 continue
-            seats, tests = evidence.seats, evidence.tests
-            at_the_end = Evidence(self.source.scores(seated, left), seats, tests) if mended else evidence
+            at_the_end = evidence
+            if edited_left:
+                at_the_end = Evidence(self.source.scores(seated, left), evidence.seats, evidence.tests)
             for who, members in (("panel", seated.seats), ("held out", seated.held_out)):
                 asked = asked_of_all(evidence, members, before)
-                for when, items, said in (("before", before, evidence), ("after", left, at_the_end)):
+                for when, items, answers in (("before", before, evidence), ("after", left, at_the_end)):
                     if members and items:
-                        residuals.append(residual((seated.name, who, when), said, asked, items))
+                        residuals.append(residual((seated.name, who, when), answers, asked, items))
         return residuals
 
     def funnel(self, refined: Refined) -> list[FunnelRow]:
@@ -316,11 +318,10 @@ class Refining:
 
     def _write(self, refined: Refined) -> None:
         self._write_verdicts(refined)
-        review = self.to / REVIEW
-        items, homes = self._hardening.shown(self._items)
-        if kept := write_queue(review, refined.waiting, items, homes, self._rounds.asked):
-            told = f"{QUEUE} had been changed by hand: kept as {kept}; decisions are read from {DECISIONS}"
-            refined.notes.append(told)
+        items, sources = self._hardening.shown(self._items)
+        if kept := write_queue(self.to / REVIEW, refined.waiting, items, sources, self._rounds.asked):
+            changed = f"{QUEUE} had been changed by hand: kept as {kept}; decisions are read from {DECISIONS}"
+            refined.notes.append(changed)
         with replacing_file(self.to / ABOUT) as file:
             file.write_bytes(msgspec.json.format(msgspec.json.encode(self._record(refined)), indent=2) + b"\n")
         if refined.kept:
@@ -331,7 +332,7 @@ class Refining:
                 shutil.rmtree(self.to / BENCHMARK)  # made by an earlier run out of other verdicts
         self._write_page(refined)
         if not refined.waiting:
-            self._hardening.clear_drafts()
+            shutil.rmtree(self.to / DRAFTS, ignore_errors=True)
 
     def _write_verdicts(self, refined: Refined) -> None:
         self.to.mkdir(parents=True, exist_ok=True)
@@ -357,14 +358,14 @@ class Refining:
                 writer.adopt(item, self.benchmark)
         settings = self._hardening.write([item.id for item in refined.kept])
         for benchmark in (Benchmark(self.to / BENCHMARK), *settings):
-            known = card_of(benchmark, read_said(self.to / SAID), Records(self.to / ABOUT, self.to / VERDICTS))
+            known = card_of(benchmark, read_facts(self.to / FACTS), Records(self.to / ABOUT, self.to / VERDICTS))
             write_card(known, benchmark, benchmark.path)
 
     def _record(self, refined: Refined) -> RefinementRecord:
         about = self.benchmark.manifest
         return RefinementRecord(
             eyetest=__version__,
-            benchmark=RefinedFrom(about.name, about.fingerprint, as_said(str(self.benchmark.path.resolve()))),
+            benchmark=RefinedFrom(about.name, about.fingerprint, as_named(str(self.benchmark.path.resolve()))),
             recipe=self.recipe.written_down(),
             panels={
                 name: Members(*(tuple(seat.model for seat in seats) for seats in (seated.seats, seated.held_out)))
@@ -381,43 +382,36 @@ def _selected(stage: Stage, items: Sequence[Item], evidence: Evidence, seed: int
     assert stage.select is not None
     worth, table = None, None
     if stage.select.by == "information":
-        table = _panel_table(stage, items, evidence)
+        shares = evidence.table(items, lambda answer: answer.is_right(stage.right))
+        table = np.where(np.isnan(shares), np.nan, shares > 0.5)  # which models answer which items
         worth = dict(zip((item.id for item in items), map(float, expected_information(fit(table))), strict=True))
     chosen = select([candidate(item) for item in items], stage.select, seed, worth)
     if table is not None and len(chosen.ids) < len(items):
         share = len(chosen.ids) / len(items)
         tried = separation(table, share, lambda fitted, _, size, __: choose_by_information(fitted, size), seed)
-        notes += [f"{stage.title}: {line}" for line in told(tried)]
+        notes += [f"{stage.title}: {line}" for line in separation_notes(tried)]
     for tag, count in chosen.untagged.items():
         notes.append(f"{stage.title}: {counted(count, 'item')} without the tag {tag}")
     for unmet in chosen.unmet:
         notes.append(f"{stage.title}: {counted(unmet.missing, 'item')} fewer than asked of {unmet.quota}")
-    said: dict[bool, tuple[VerdictKind, str]] = {True: ("keep", "taken"), False: ("drop", "not needed for its quota")}
     taken, verdicts = set(chosen.ids), []
     for item in items:
-        verdict, reason = said[item.id in taken]
+        verdict: VerdictKind = "keep" if item.id in taken else "drop"
+        reason = "taken" if item.id in taken else "not needed for its quota"
         reason += "" if worth is None else f", information {worth[item.id]:.3f}"
         verdicts.append(Verdict(item=item.id, stage=stage.title, verdict=verdict, reason=reason, seed=seed))
     return verdicts
 
 
-def _panel_table(stage: Stage, items: Sequence[Item], evidence: Evidence) -> Floats:
-    """Which of the panel's models answer which items: items × models, nan where unknown."""
-    table = np.full((len(items), len(evidence.seats)), np.nan)
-    for row, item in enumerate(items):
-        for column, said in enumerate(evidence.of(item.id)):
-            known = [one.is_right(stage.right) for one in said if one is not None]
-            judged = [right for right in known if right is not None]
-            if judged:
-                table[row, column] = float(np.mean(judged) > 0.5)
-    return table
+def _score_by(metric: str, answer: PanelAnswer) -> float | None:
+    return answer.score if answer.metric == metric else None
 
 
 def _stopped_notes(residuals: Sequence[Residual]) -> list[str]:
     """Notes on panels whose figure covers a part of their answers: which part, and how to get the whole."""
-    parts = dict.fromkeys((one.panel, one.who, one.part) for one in residuals if one.part)
+    parts = dict.fromkeys((found.panel, found.who, found.part) for found in residuals if found.part)
     return [
-        f"what {panel} ({who}) still answers blind is told from {part}, which every item got; "
+        f"what {panel} ({who}) still answers blind is measured on {part}, which every item got; "
         "hold models out for a figure of others, or ask everything"
         for panel, who, part in parts
     ]
@@ -447,15 +441,7 @@ def write_funnel(path: Path, rows: Sequence[FunnelRow]) -> None:
 
 def refuse_foreign(to: Path, recipe: Recipe | None = None) -> None:
     """Refuse to write into a folder that holds something else, or over an edited card."""
-    refuse_remote(to, "a refinement")
     settings = [stage.title for stage in recipe.stages if stage.harden is not None] if recipe else []
-    ours = {VERDICTS, FUNNEL, BENCHMARK, RUN, REVIEW, ABOUT, REPORT, SAID, DRAFTS, OPTIONS_RECORD, *settings}
-    if to.exists() and not to.is_dir():
-        raise InputError(f"{to} is a file; a refinement is a folder")
-    names = [entry.name for entry in to.iterdir()] if to.exists() else []
-    if foreign := [name for name in names if name not in ours and not name.startswith(".")]:
-        raise InputError(f'{to} holds "{foreign[0]}", which is not part of a refinement; choose another place')
-    read_said(to / SAID)
-    for name in (BENCHMARK, *settings):
-        if is_benchmark(to / name):
-            refuse_to_replace(to / name, overwrite=True)
+    ours = {VERDICTS, FUNNEL, BENCHMARK, RUN, REVIEW, ABOUT, REPORT, FACTS, DRAFTS, OPTIONS_RECORD, *settings}
+    refuse_others(to, "a refinement", ours, (BENCHMARK, *settings))
+    read_facts(to / FACTS)

@@ -11,25 +11,22 @@ import msgspec
 import polars as pl
 
 from eyetest.benchmarks import Benchmark, is_benchmark
-from eyetest.benchmarks.folder import CHANGES, SAID, refuse_gold_list
+from eyetest.benchmarks.folder import CHANGES, FACTS, refuse_gold_list
 from eyetest.errors import InputError, damaged, nearest, param, short
 from eyetest.pages.item_links import Query, parse_query
 from eyetest.recipes.hardening import DRAFTS, OPTIONS_RECORD
-from eyetest.recipes.options_folder import ROUNDS
-from eyetest.records import Recipe
+from eyetest.records import Recipe, Review, Stage
 from eyetest.records.recipe import ABOUT, BENCHMARK, REVIEW, VERDICTS
-from eyetest.reports.dataset_card import card_of, read_said, write_card, write_said
+from eyetest.reports.dataset_card import card_of, read_facts, write_card, write_facts
 from eyetest.reports.refinements import RefinementRecord
 from eyetest.store.files import read_regular
 from eyetest.store.urls import local_path
-from eyetest.studio.collection import Collection, DraftedCollection
-from eyetest.studio.collection.sources import open_places, read_verdict_table
-from eyetest.studio.decisions import Agreed, Rounds
+from eyetest.studio.collection import Collection
+from eyetest.studio.decisions import QUEUE, Agreed, ReviewPlan, Round, Rounds, by_suspicion, drawn, refuse_unknown_tag
 from eyetest.studio.forms import load_form
-from eyetest.studio.plan import ReviewPlan, Round
 from eyetest.studio.project import ReviewProject, is_review
-from eyetest.studio.queue import QUEUE, by_suspicion, drawn, refuse_unknown_tag
 from eyetest.studio.revision import ReviewedItems, RevisedBenchmark, revise_benchmark
+from eyetest.studio.sources import open_places, read_verdict_table
 from eyetest.tabular.sheets import restored
 from eyetest.wording import counted, typed
 
@@ -37,6 +34,13 @@ SUFFIX = "-review"
 _WAITING = "review"
 _MOST_REVIEWERS = 50
 Tell = Callable[[str], None]
+ROUNDS = Recipe(
+    stages=(
+        Stage(name="options: round 1", review=Review(reviewers=1, form="mmmu-pro")),
+        Stage(name="options: round 2", review=Review(reviewers=2, form="mmmu-pro")),
+    )
+)
+"""One reviewer, then two others, as in MMMU-Pro."""
 
 
 @dataclass(frozen=True)
@@ -168,9 +172,7 @@ def reviewed_collection(project: ReviewProject, tell: Tell = lambda line: None) 
     """The items of a review with all that is known of them; those of a recipe as it has changed them so far."""
     places = [local_path(path) for path in project.plan.places]
     asking = recipe_place(project.folder)
-    if asking is None:
-        return Collection.open(places, tell)
-    return DraftedCollection(open_places(places, tell), left_to_people(asking).drafts, tell)
+    return Collection.open(places, tell, left_to_people(asking).drafts if asking else ())
 
 
 def _beside(place: Path) -> Path:
@@ -191,7 +193,8 @@ def _begun(folder: Path, settings: ReviewSettings) -> ReviewProject:
         plan = project.plan
         differs = {
             "form": settings.form and load_form(settings.form) != plan.rounds[0].form,
-            "rounds": settings.rounds and _reviewers(settings.rounds) != [one.reviewers for one in plan.rounds],
+            "rounds": settings.rounds
+            and _reviewers(settings.rounds) != [planned.reviewers for planned in plan.rounds],
             "solve": settings.solve and not plan.solve,
             "agree": settings.agree and settings.agree != plan.agree,
             "per": settings.per and settings.per != plan.per,
@@ -242,7 +245,7 @@ def _of_recipe(
     known = [local_path(path) for path in begun.plan.places] if begun else []
     named = (*(path for path in known if path.exists()), *(place.resolve() for place in places))
     places = list(dict.fromkeys(named))
-    collection = DraftedCollection(open_places(places, tell), left.drafts, tell)
+    collection = Collection.open(places, tell, left.drafts)
     if settings.per:
         refuse_unknown_tag(collection.items, settings.per)
     stages = [stage.title for stage in left.recipe.stages if stage.review] or [""]
@@ -252,8 +255,8 @@ def _of_recipe(
         fingerprint=left.fingerprint,
         places=tuple(str(place.resolve()) for place in places),
         rounds=tuple(
-            Round(number=number, reviewers=one.reviewers, form=load_form(one.form), stage=stage)
-            for number, (one, stage) in enumerate(zip(left.recipe.rounds, stages, strict=True), 1)
+            Round(number=number, reviewers=review.reviewers, form=load_form(review.form), stage=stage)
+            for number, (review, stage) in enumerate(zip(left.recipe.rounds, stages, strict=True), 1)
         ),
         agree="most",
         together=False,
@@ -278,19 +281,19 @@ def revise_reviewed(
     """Write the next version of a reviewed benchmark with its card; also gives notes for the user."""
     with find_review(place) as project:
         plan = project.plan
-        reviewed = ReviewedItems(project.outcomes(), project.decisions(), [one.form for one in plan.rounds])
+        reviewed = ReviewedItems(project.outcomes(), project.decisions(), [planned.form for planned in plan.rounds])
     if not plan.together:
         raise InputError("decisions about a refinement are carried out by running the same eyetest refine again")
     if not plan.fingerprint:
         raise InputError("the review is about several benchmarks; a revision is of one")
     opened = open_places([local_path(path) for path in plan.places], tell).benchmarks
-    benchmark = next((one for one in opened if one.manifest.fingerprint == plan.fingerprint), None)
+    benchmark = next((found for found in opened if found.manifest.fingerprint == plan.fingerprint), None)
     if benchmark is None:
         raise InputError(f"{plan.benchmark} is not as it was when the review began; restore that version")
     revised = revise_benchmark(benchmark, reviewed, to, complete=complete, overwrite=overwrite)
-    if not (to / SAID).exists() and (benchmark.path / SAID).is_file():
-        write_said(to / SAID, read_said(benchmark.path / SAID))
-    write_card(card_of(revised.benchmark, read_said(to / SAID)), revised.benchmark, to)
+    if not (to / FACTS).exists() and (benchmark.path / FACTS).is_file():
+        write_facts(to / FACTS, read_facts(benchmark.path / FACTS))
+    write_card(card_of(revised.benchmark, read_facts(to / FACTS)), revised.benchmark, to)
     notes = []
     if undecided := revised.counts["open"]:
         notes.append(f"{counted(undecided, 'item')} not decided yet: unchanged, and listed in {CHANGES}")

@@ -234,7 +234,7 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 REVISE, REFINE = "revise", "refine"
-MENDING = (REVISE, REFINE)  # the steps by which people remove and repair items; the rest is unchanged
+REPAIRS = (REVISE, REFINE)  # the steps by which people remove and repair items; the rest is unchanged
 
 
 class Revision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -266,13 +266,13 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         """Whether it was made from a file with golds and no questions."""
         return bool(self.origin.fields) and "question" not in self.origin.fields
 
-    def is_mended(self, fingerprint: str) -> bool:
+    def is_repaired(self, fingerprint: str) -> bool:
         """Whether these are the items of an earlier revision after people's repairs and nothing else."""
         before = [revision.fingerprint for revision in self.revisions]
         if fingerprint not in before:
             return False
         since = self.revisions[before.index(fingerprint) :]
-        return all(revision.change.partition(":")[0] in MENDING for revision in since)
+        return all(revision.change.partition(":")[0] in REPAIRS for revision in since)
 
     def holding(self, counts: ItemCounts, fingerprint: str, time: str) -> "Manifest":
         """The manifest of these items; where it described others, those become an earlier revision."""

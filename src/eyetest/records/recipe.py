@@ -32,14 +32,7 @@ KINDS = ("filter", "grade", "review", "select", "harden")
 HARDENINGS = ("options", "screenshot")  # kinds of hardening, in the order in which they are applied
 VERDICTS, FUNNEL, ABOUT, REPORT = "verdicts.parquet", "funnel.csv", "refine.json", "report.html"
 BENCHMARK, RUN, REVIEW = "benchmark", "run", "review"
-OWN_AXES = (
-    "modality",
-    "ask",
-    "shots",
-    "letters",
-    "method",
-    "history",
-)  # axes on which a model may differ from its panel
+OWN_AXES = ("modality", "ask", "shots", "letters", "method", "history")  # on which a model may differ from its panel
 
 
 class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -186,7 +179,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def rounds(self) -> list[Review]:
         """The review form of each round; without a review stage, the one for items that others leave open."""
         reviews = [stage.review for stage in self.stages if stage.review] or [Review()]
-        return [msgspec.structs.replace(one, form=one.form or self.form) for one in reviews]
+        return [msgspec.structs.replace(review, form=review.form or self.form) for review in reviews]
 
     def written_down(self) -> "Recipe":
         """The recipe for files and pages: no sampling settings that could be a key."""
@@ -222,7 +215,7 @@ class StoppingRule(msgspec.Struct, frozen=True, kw_only=True):
     models: int = 1
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The rule as text."""
         models = f"{self.falls.op} {self.falls.value:g} of {self.models} models"
         samples = f"{self.answers.op} {self.answers.value:g} of {self.samples} samples, "
@@ -316,8 +309,8 @@ class SuiteOnly(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     @property
     def words(self) -> list[str]:
         """The filter as ``TAG=A,B``."""
-        said = {tag: getattr(self, tag) for tag in SUITE_TAGS}
-        return [f"{tag}={some if isinstance(some, str) else ','.join(some)}" for tag, some in said.items() if some]
+        wanted = {tag: getattr(self, tag) for tag in SUITE_TAGS}
+        return [f"{tag}={some if isinstance(some, str) else ','.join(some)}" for tag, some in wanted.items() if some]
 
 
 class SuiteBenchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -365,5 +358,5 @@ def spelled_out(value: Any) -> Any:
     """A suite with every benchmark that is only a path as an entry of its own."""
     if not isinstance(value, Mapping) or not isinstance(value.get("benchmarks"), list | tuple):
         return value
-    entries = [{"bench": one} if isinstance(one, str) else one for one in value["benchmarks"]]
+    entries = [{"bench": entry} if isinstance(entry, str) else entry for entry in value["benchmarks"]]
     return {**value, "benchmarks": entries}

@@ -2,21 +2,25 @@
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from hashlib import blake2b
+from math import factorial
 from operator import eq, ge, gt, le, lt
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
-from eyetest.errors import as_said
-from eyetest.records.item import Manifest
+from eyetest.errors import InputError, as_named, short
+from eyetest.records.item import Item, Manifest, letter
 from eyetest.redaction import HIDDEN, plain_address, plain_settings, plain_variable, redact
 
 __all__ = [
-    "BLIND_MODALITIES", "GIVEN", "NO_IMAGES", "RUN_VERSION", "Answer", "Asked", "Condition", "Cut",
+    "BLIND_MODALITIES", "GIVEN", "NO_IMAGES", "REVERSED", "RUN_VERSION", "Answer", "Asked", "Condition", "Cut",
     "Decision", "DecisionKind", "Finding", "ModelEntry", "OutcomeKind", "Planned", "ReadingKind", "RunBenchmark",
-    "RunManifest", "RunStep", "Score", "Severity", "Verdict", "VerdictKind", "columns",
+    "RunManifest", "RunStep", "Score", "Severity", "Verdict", "VerdictKind", "columns", "identity", "mark",
+    "order_shown", "order_word", "positions_shown", "read_order", "shown_order",
 ]  # fmt: skip
 
 Modality = Literal["image", "no-image", "no-image-guess", "no-question", "nothing", "gray", "caption", "screenshot"]
@@ -106,7 +110,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """One point on every axis along which a question can be asked differently.
 
     ``no-image`` leaves the image out, ``no-image-guess`` says so. ``template`` is an index into the instructions,
-    ``order`` an order of the options (``eyetest.records.order``). ``likelihood`` scores the texts of the options, not
+    ``order`` an order of the options (`read_order`). ``likelihood`` scores the texts of the options, not
     shown, ``first-token`` their letters. ``history`` says whose answers to earlier turns are shown.
     """
 
@@ -275,7 +279,7 @@ class RunBenchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     @classmethod
     def of(cls, manifest: Manifest, path: Path) -> "RunBenchmark":
         """The benchmark in a folder."""
-        resolved = as_said(str(path.resolve()))
+        resolved = as_named(str(path.resolve()))
         return cls(name=manifest.name, path=resolved, fingerprint=manifest.fingerprint, items=manifest.counts.items)
 
 
@@ -302,3 +306,125 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     steps: tuple[RunStep, ...] = ()
     parts: dict[str, int] = {}  # rows of each part of answers at the last writer's end; a missing part is reported
     run_version: int = RUN_VERSION
+
+
+# The order in which an item's options are shown is one number: small numbers are seeds, 0 being the order as written;
+# from ``SHOWN`` on a number encodes a permutation. As text an order lists the options as shown: ``BA`` or ``1,0``.
+SHOWN = 2**62  # larger than any seed that a user may give
+REVERSED = SHOWN
+LONGEST_ORDER = 20  # orders of more options do not fit into the column
+_ORIGINAL_WORDS = ("", "0", "original", "as written")
+_REVERSED_WORDS = ("reversed", "reverse")
+_SEED = re.compile(r"seed\s?(\d{1,18})")
+_BETWEEN = re.compile(r"[\s,;|/>()\[\]'\"-]+")
+
+
+def order_shown(positions: Sequence[int]) -> int:
+    """The number of an order; ``positions`` are those of the options as written, in the shown order."""
+    count = len(positions)
+    if sorted(positions) != list(range(count)):
+        raise ValueError("an order names every option once")
+    if count > LONGEST_ORDER:
+        raise ValueError(f"an order of more than {LONGEST_ORDER} options")
+    if list(positions) == sorted(positions):
+        return 0
+    if list(positions) == sorted(positions, reverse=True):
+        return REVERSED
+    left, rank = sorted(positions), 0
+    for position in positions:
+        rank = rank * len(left) + left.index(position)
+        left.remove(position)
+    return SHOWN + 1 + _orders_of_fewer(count) + rank
+
+
+@lru_cache(maxsize=4_096)
+def positions_shown(order: int) -> tuple[int, ...] | None:
+    """The positions that an order encodes; None for a seed and where the number of options does not matter."""
+    number = order - SHOWN - 1
+    if number < 0:
+        return None
+    count = next((n for n in range(2, LONGEST_ORDER + 1) if number < _orders_of_fewer(n + 1)), 0)
+    rank = number - _orders_of_fewer(count)
+    digits: list[int] = []
+    for size in range(1, count + 1):
+        rank, digit = divmod(rank, size)
+        digits.append(digit)
+    left = list(range(count))
+    return tuple(left.pop(digit) for digit in reversed(digits)) or None
+
+
+def order_word(order: int) -> str:
+    """An order as text: a seed by its number, any other by its options as shown."""
+    if order == REVERSED:
+        return _REVERSED_WORDS[0]
+    positions = positions_shown(order)
+    return str(order) if positions is None else "".join(map(letter, positions))
+
+
+@lru_cache(maxsize=4_096)
+def read_order(words: str) -> int:
+    """The order that a text means: ``original``, ``reversed``, ``BADC``, ``1,0,3,2``, ``seed 7``."""
+    text = " ".join(words.split()).lower()
+    if text in _ORIGINAL_WORDS:
+        return 0
+    if text in _REVERSED_WORDS:
+        return REVERSED
+    if seed := _SEED.fullmatch(text):
+        return int(seed[1])
+    return order_shown(read_positions(words))
+
+
+@lru_cache(maxsize=4_096)
+def read_positions(words: str) -> tuple[int, ...]:
+    """Positions of the options as shown, from a list: ``BADC``, ``1,0,3,2``, ``2,1,4,3``."""
+    parts = [part for part in _BETWEEN.split(words.lower()) if part]
+    if len(parts) == 1 and parts[0].isalpha():
+        parts = list(parts[0])
+    if all(len(part) == 1 and "a" <= part <= "z" for part in parts):
+        positions = [ord(part) - ord("a") for part in parts]
+    elif all(part.isascii() and part.isdigit() and len(part) <= 2 for part in parts):
+        first = min(map(int, parts))
+        positions = [int(part) - (first == 1) for part in parts]
+    else:
+        positions = []
+    if len(positions) < 2 or sorted(positions) != list(range(len(positions))):
+        raise ValueError("no list that names every option once")
+    return tuple(positions)
+
+
+def _orders_of_fewer(count: int) -> int:
+    """The number of orders of two options, three, and so on up to ``count`` − 1."""
+    return sum(factorial(n) for n in range(2, count))
+
+
+def mark(style: Letters, position: int) -> str:
+    """The letter of the option shown at a position: B, b or 2 for position 1."""
+    if style == "digit":
+        return str(position + 1)
+    return letter(position) if style == "upper" else ascii_lowercase[position]
+
+
+def shown_order(item: Item, condition: Condition) -> tuple[int, ...]:
+    """Positions of the item's choices in the shown order."""
+    return order_of(item.id, len(item.choices), condition.order)
+
+
+def order_of(item: str, options: int, order: int) -> tuple[int, ...]:
+    """Positions of an item's options as shown; a seed shuffles each item, by its id, differently."""
+    positions = range(options)
+    if order == 0:
+        return tuple(positions)
+    if order == REVERSED:
+        return tuple(reversed(positions))
+    if (shown := positions_shown(order)) is not None and positions:
+        if len(shown) != options:
+            found = f"an answer gives an order of {len(shown)} options ({order_word(order)})"
+            raise InputError(f"item {short(item)}: {found}, and it has {options}")
+        return shown
+    keys = [f"{order}\x1f{item}\x1f{position}".encode("utf-8", "surrogatepass") for position in positions]
+    return tuple(sorted(positions, key=lambda position: blake2b(keys[position], digest_size=8).digest()))
+
+
+def identity(order: Sequence[int], position: int) -> str:
+    """The letter of a choice in the order as written, wherever it was shown."""
+    return letter(order[position])

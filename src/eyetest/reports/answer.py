@@ -1,27 +1,22 @@
-"""The findings that a report begins with, from the measures alone; significance is that of adjusted tests."""
+"""The first sentences and main figures of a report, from the measures; significance is that of adjusted tests."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from math import inf
 from typing import Any, NamedTuple
 
 import polars as pl
 from markupsafe import Markup
 
-from eyetest.measures import NotMeasurable
-from eyetest.measures.gain import SIGHTED
+from eyetest.measures.gain import WITH_IMAGE
 from eyetest.measures.printed import caveats
 from eyetest.measures.results import PROTOCOL
 from eyetest.pages.page import clip
 from eyetest.records import BLIND_MODALITIES
-from eyetest.reports.material import NEARLY_ALL
-from eyetest.reports.report import ALL_OPTIONS, Report
-from eyetest.reports.report_items import Counts, ReportItems
+from eyetest.reports.report import ALL_OPTIONS, NEARLY_ALL, Counts, Report, ReportItems
 from eyetest.wording import counted, listed, percent
 
-_NEGLIGIBLE = 0.05  # where the interval lies below this much above guessing, the image is needed
-_LONGEST_NAME = 48
-_MOST_BENCHMARKS = 3
+_NEGLIGIBLE = 0.05  # the image is needed if the interval ends at most this much above guessing
+_LONGEST_NAME, _MOST_BENCHMARKS = 48, 3
 _ASK = "eyetest run BENCH --models models.yaml --condition {} --to RUN"
 Row = Mapping[str, Any]
 
@@ -34,7 +29,7 @@ class Lack(NamedTuple):
 
 
 class _Rivals(NamedTuple):
-    """How many sighted models are better than the best blind one, how many worse, and how many are open."""
+    """Numbers of models with the image that are better than the best without it, worse, or neither."""
 
     better: int = 0
     worse: int = 0
@@ -56,7 +51,7 @@ def lacks(report: Report) -> list[Lack]:
     if report.headline is None:
         why = "No answer has a score." if report.material.is_answered else "No model was asked yet."
         return [Lack(why, _ASK.format("image,no-image-guess"))]
-    lacking = []
+    lacking: list[Lack] = []
     if not was_asked(report, SEEING):
         lacking.append(Lack("No model was asked with the image.", _ASK.format("image")))
     if not was_asked(report, BLIND_MODALITIES):
@@ -74,24 +69,32 @@ def lacks(report: Report) -> list[Lack]:
 
 def _need(report: Report) -> Iterator[str]:
     """Whether the image is needed: the best blind model beside guessing, and beside sighted models."""
-    blind, level = rows_of(report, "best-blind"), report.material.settings.level
+    blind, level = _best_without(report), report.material.settings.level
     if len(blind) > 1:
         yield from _need_of_several(blind, _rivals(report), level)
     elif blind:
         [row] = blind
         against = _rivals(report).get(row.get("benchmark", ""), _Rivals())
-        scores = f"blind, {_name(row)} scores {_share(row, 'blind')}{_beside_guessing(row, level)}"
-        yield f"{_verdict(row, against, level)}{scores}{_beside_sighted(against)}."
+        scores = f"without the image, {_name(row)} scores {_share(row, 'no_image')}{_beside_guessing(row, level)}"
+        sentence = f"{_verdict(row, against, level)}{scores}{_beside_sighted(against)}."
+        yield sentence[0].upper() + sentence[1:]
 
 
 def _rivals(report: Report) -> dict[str, _Rivals]:
     """By benchmark, or by "" where there is only one."""
     counts: dict[str, list[int]] = {}
-    for row in rows_of(report, "against-blind"):
+    for row in rows_of(report, "best-no-image"):
+        if row["rival"] is None:
+            continue
         sure = _is_sure(row, report.material.settings.level)
         place = 2 if not sure else 0 if row["difference"] > 0 else 1
         counts.setdefault(row.get("benchmark", ""), [0, 0, 0])[place] += 1
     return {name: _Rivals(*three) for name, three in counts.items()}
+
+
+def _best_without(report: Report) -> list[dict[str, Any]]:
+    """The best series without the image on each benchmark."""
+    return [row for row in rows_of(report, "best-no-image") if row["rival"] is None]
 
 
 def _is_sure(row: Row, level: float) -> bool:
@@ -101,14 +104,14 @@ def _is_sure(row: Row, level: float) -> bool:
 def _verdict(row: Row, against: _Rivals, level: float) -> str:
     """The answer in a few words, within what tests and intervals support."""
     if _is_sure(row, level) and row["above"] > 0:
-        return "Part of this benchmark needs no eyes: "
+        return "Part of this benchmark does not need the image: "
     if not any(against):
-        return "Without the image, "
+        return ""
     if against.better == sum(against) and row["above_high"] is not None and row["above_high"] <= _NEGLIGIBLE:
-        return "This benchmark needs eyes: "
+        return "This benchmark needs its images: "
     if not against.better:
-        return "Nothing shows that eyes are needed here: "
-    return "Eyes help here: "
+        return "There is no evidence that the images are needed: "
+    return "The images help: "
 
 
 def _beside_guessing(row: Row, level: float) -> str:
@@ -116,28 +119,27 @@ def _beside_guessing(row: Row, level: float) -> str:
     if row["guessing"] is None:
         return ""
     guessing = f"guessing ({percent(row['guessing'])})"
-    there = ""
+    chosen = ""
     if row["options_n"] != row["n"]:
-        there = f" and on the {row['options_n']:,} items with options {percent(row['with_options'])}"
+        chosen = f" and on the {row['options_n']:,} items with options {percent(row['with_options'])}"
     if not _is_sure(row, level):
-        return f"{there}, which cannot be told from {guessing}"
+        return f"{chosen}, not significantly different from {guessing}"
     gap = abs(row["above"])
     points = f"{100 * gap:.0f} points" if gap >= 0.02 else f"{100 * gap:.1f} points"
-    return f"{there}, {points} {'above' if row['above'] > 0 else 'below'} {guessing}"
+    return f"{chosen}, {points} {'above' if row['above'] > 0 else 'below'} {guessing}"
 
 
 def _beside_sighted(against: _Rivals) -> str:
     if not any(against):
         return ""
-    whole = f"{sum(against):,} models that see"
-    parts = {"significantly better": against.better, "": against.open, "significantly worse": against.worse}
-    known = [
-        (number, f"{'is' if number == 1 else 'are'} {how}" if how else "cannot be told apart from it")
-        for how, number in parts.items()
-        if number
-    ]
+    whole = f"{sum(against):,} models with the image"
+    parts = {"better": against.better, "different": against.open, "worse": against.worse}
+    known = []
+    for how, number in parts.items():
+        verb = "is" if number == 1 else "are"
+        known += [(number, f"{verb} {'not ' if how == 'different' else ''}significantly {how}")] if number else []
     if len(known) == 1:
-        return f"; {'the one model that sees' if sum(against) == 1 else f'all {whole}'} {known[0][1]}"
+        return f"; {'the one model with the image' if sum(against) == 1 else f'all {whole}'} {known[0][1]}"
     (number, words), *others = known
     first = f"{number:,} of {whole} {words}"
     if not against.better:
@@ -150,19 +152,18 @@ def _need_of_several(blind: Sequence[Row], rivals: Mapping[str, _Rivals], level:
     every = f"{len(blind):,} benchmarks"
     if above:
         most = max(above, key=lambda row: row["above"])
-        where = f"most on {clip(most['benchmark'], 40)}, where {_name(most)} scores {_share(most, 'blind')}"
-        yield f"Part of {len(above):,} of {every} needs no eyes: blind, models are above guessing there, {where}."
+        where = f"most on {clip(most['benchmark'], 40)}, where {_name(most)} scores {_share(most, 'no_image')}"
+        yield f"Part of {len(above):,} of {every} does not need the image: models without it beat guessing, {where}."
     elif known := sum(row["guessing"] is not None for row in blind):
-        yield f"On none of {known:,} benchmarks with options the best blind model is significantly above guessing."
+        yield f"On none of {known:,} benchmarks with options do models without the image significantly beat guessing."
     else:
-        yield f"Blind scores above guessing: not measured (no item of {every} has options)."
-    without = [name for name, one in rivals.items() if any(one) and not one.better]
-    if without:
-        yield f"On {listed(clip(name, 40) for name in without)} no model that sees is significantly better than it."
+        yield f"Scores without the image above guessing: not measured (no item of {every} has options)."
+    if without := [clip(name, 40) for name, rival in rivals.items() if any(rival) and not rival.better]:
+        yield f"On {listed(without)} no model with the image is significantly better than the best without it."
 
 
 def _use(report: Report) -> Iterator[str]:
-    """Whether models use the image: the best sighted ones, and what the image adds."""
+    """Whether models use the image: the best with it, and what it adds."""
     if not was_asked(report, SEEING):
         if not was_asked(report, BLIND_MODALITIES):
             yield f"{_best(report, '')}, {usual(report)}."
@@ -173,7 +174,7 @@ def _use(report: Report) -> Iterator[str]:
         return
     gains = _gains(report, "gain")
     shown = sum(row["gain_low"] is not None and row["gain_low"] > 0 for row in gains)
-    adds = f"seeing adds {100 * mean['gain']:.1f} points {bounds(mean, 'gain')}".rstrip()
+    adds = f"the image adds {100 * mean['gain']:.1f} points {bounds(mean, 'gain')}".rstrip()
     if len(gains) == 1:
         yield f"{best}; {adds}{'' if shown else ', which is not significant'}."
         return
@@ -186,8 +187,8 @@ def _best(report: Report, how: str) -> str:
     assert report.headline is not None
     alone, best = _model_count(report.headline) == 1, best_of(report.headline)[:_MOST_BENCHMARKS]
     verb = " scores" if alone else ","
-    told = "; ".join(f"{_name(row)}{verb} {_share(row, 'accuracy')}{where}" for where, row in best)
-    return f"{told} {how}".rstrip() if alone else f"The best {how}".rstrip() + f" is {told}"
+    scores = "; ".join(f"{_name(row)}{verb} {_share(row, 'accuracy')}{where}" for where, row in best)
+    return f"{scores} {how}".rstrip() if alone else f"The best {how}".rstrip() + f" is {scores}"
 
 
 def _leaks(report: Report) -> Iterator[str]:
@@ -200,19 +201,21 @@ def _leaks(report: Report) -> Iterator[str]:
         return
     most = max(sure, key=lambda row: row["leakage"])
     size = f"{100 * most['leakage']:.1f} points {bounds(most, 'leakage')}".rstrip()
-    yield f"Leakage is shown for {len(sure):,} of {len(known):,} {_whose(known)}, most for {_name(most)}: {size}."
+    models = f"{len(sure):,} of {len(known):,} {_whose(known)}"
+    yield f"Leakage is significant for {models}, most for {_name(most)}: {size}."
 
 
 def _whose(rows: Sequence[Row]) -> str:
     """What rows are counted as: models, unless a model has one on each of several benchmarks."""
-    one_each = len({row["model"] for row in rows}) == len(rows)
-    return ("model" if one_each else "pair of model and benchmark") + ("" if len(rows) == 1 else "s")
+    is_unique = len({row["model"] for row in rows}) == len(rows)
+    plural = "" if len(rows) == 1 else "s"
+    return f"model{plural}" if is_unique else f"pair{plural} of model and benchmark"
 
 
 def _gains(report: Report, name: str) -> list[dict[str, Any]]:
     """A row per model whose gain or leakage is known, without the averages."""
     usual = report.material.usual_protocols
-    return [row for row in rows_of(report, "gain") if row["sighted_by"] in usual and row[name] is not None]
+    return [row for row in rows_of(report, "gain") if row["with_image_by"] in usual and row[name] is not None]
 
 
 def _name(row: Row) -> str:
@@ -223,21 +226,21 @@ def _share(row: Row, name: str) -> str:
     return f"{100 * row[name]:.1f} % {bounds(row, name)}".rstrip()
 
 
-SEEING = SIGHTED.split(",")
+SEEING = WITH_IMAGE.split(",")
 Tiles = Iterator[tuple[str, str, str]]
 
 
 def cautions(report: Report) -> list[str]:
-    """Cautions before any figure: the origin of scores, and models that have not answered all."""
+    """Cautions: external scores, unread answers, and models that have not answered all items."""
     material = report.material
     if not material.is_answered:
         return []
-    told = [f"{note}." for note in caveats(material.results)]
+    notes = [f"{note}." for note in caveats(material.results)]
     if report.headline is not None and (lacking := report.headline.filter(pl.col("missing") > 0)).height:
         most: int = lacking.select(pl.col("missing").max()).item()
         models = f"{_model_count(lacking):,} of {counted(_model_count(report.headline), 'model')}"
-        told.append(f"{models} did not answer all items: up to {most:,} are missing.")
-    return told
+        notes.append(f"{models} did not answer all items: up to {most:,} are missing.")
+    return notes
 
 
 def headline_counts(report: Report, links: ReportItems) -> Counts:
@@ -276,9 +279,9 @@ def tiles(report: Report, links: ReportItems | None = None) -> Tiles:
 
 def _blind_tile(report: Report) -> Tiles:
     name = "best without the image"
-    for row in rows_of(report, "best-blind"):
-        how = clip(f"{bounds(row, 'blind')} {clip(row['model'], 40)}, {protocol_words(row['blind_by'])}", 120)
-        yield name, f"{100 * row['blind']:.1f} %", how
+    for row in _best_without(report):
+        how = clip(f"{bounds(row, 'no_image')} {clip(row['model'], 40)}, {protocol_words(row['no_image_by'])}", 120)
+        yield name, f"{100 * row['no_image']:.1f} %", how
     if not was_asked(report, BLIND_MODALITIES):
         yield name, "–", "no model was asked"
 
@@ -290,15 +293,13 @@ def was_asked(report: Report, modalities: Sequence[str]) -> bool:
 
 
 def rows_of(report: Report, measure: str) -> list[dict[str, Any]]:
-    """Rows of a measure over the usual and the blind answers; none where it does not apply."""
-    try:
-        return report.material.measured(measure, scope="usual and blind").to_dicts()
-    except NotMeasurable:
-        return []
+    """Rows of a measure over the usual answers and those without the image; none if it does not apply."""
+    table = report.material.known(measure, scope="usual and blind")
+    return [] if table is None else table.to_dicts()
 
 
 def _guessing_tile(row: Mapping[str, Any], links: ReportItems) -> Tiles:
-    """Score of guessing on the items of the best model; where some have no options, both on the others."""
+    """Score of guessing on the items of the best model; if some have no options, both on the others."""
     if row.get("guessing") is None:
         return
     if row.get("with_options") is None:
@@ -311,15 +312,14 @@ def _guessing_tile(row: Mapping[str, Any], links: ReportItems) -> Tiles:
 
 
 def _pairs_tile(report: Report) -> Tiles:
-    with suppress(NotMeasurable):
-        row = report.material.measured("spread").row(0, named=True)
-        if row["separable"] is not None:
-            of = f"{row['apart']:,} of {counted(row['pairs'], 'pair')} of models, all tested together (Holm)"
-            yield "separable pairs", percent(row["separable"]), of
+    table = report.material.known("spread")
+    if table is not None and (row := table.row(0, named=True))["separable"] is not None:
+        of = f"{row['apart']:,} of {counted(row['pairs'], 'pair')} of models, all tested together (Holm)"
+        yield "separable pairs", percent(row["separable"]), of
 
 
 def best_of(head: pl.DataFrame) -> list[tuple[str, dict[str, Any]]]:
-    """The best model, or that of each benchmark with its place; models with few answers are no candidates."""
+    """The best model, or that of each benchmark with its name; models with few answers are no candidates."""
     several = "benchmark" in head.columns
     named = head if several else head.with_columns(pl.lit("").alias("benchmark"))
     able = named.filter(pl.col("n") >= NEARLY_ALL * pl.col("n").max().over("benchmark"))
@@ -337,7 +337,7 @@ def mean_gain(report: Report) -> dict[str, Any] | None:
 
 
 def bounds(row: Mapping[str, Any], name: str) -> str:
-    """The interval of a share, in per cent; empty where there is none."""
+    """The interval of a share, in per cent; empty if there is none."""
     low, high = row[f"{name}_low"], row[f"{name}_high"]
     return "" if low is None or high is None else f"[{100 * low:.1f}, {100 * high:.1f}]"
 
@@ -351,7 +351,7 @@ _WORDS = {
     "modality": {
         "image": "with the image",
         "no-image": "without the image",
-        "no-image-guess": "without the image, told to guess",
+        "no-image-guess": "without the image, asked to guess",
         "gray": "with a plain gray image",
         "caption": "with a caption for the image",
         "screenshot": "as a screenshot",

@@ -2,17 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from math import inf
 from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from markupsafe import Markup
-
 from eyetest.benchmarks import Benchmark
-from eyetest.pages.item_counts import NOWHERE, ItemCount, ItemsAt
-from eyetest.pages.item_links import Query
-from eyetest.pages.item_view import Album, show_item
+from eyetest.pages.item_links import NOWHERE, ItemCount, ItemsAt, Query
+from eyetest.pages.item_view import Album, in_turns, show_item
 from eyetest.pages.page import clip, plain, write_page
 from eyetest.probes import PROBES
 from eyetest.probes.audit import ORDER, Audit, gravest_first
@@ -26,7 +24,6 @@ _AGAINST = ("chance", "expected", "null_mean", "null_q95")
 _ALARMS = ("bad", "suspect")
 _VERDICTS = ("drop", "fix", "review")
 _IN_GROUP, _IN_NOTE, _UNFOLDED = 4, 3, 6
-_TOLD_FIRST, _LONGEST_TITLE = 2, 140
 
 
 class Bars(NamedTuple):
@@ -113,15 +110,17 @@ def write_audit_page(
         "with_options": at.count(counts.choice_items, Query(options=(1, inf))),
         "free": at.count(counts.text_items, Query(options=(0, 0))),
         "images": counts.images,
-        "headline": _headline(audit, at),
+        "every": at.count(audit.items, Query()),
+        "flagged": at.count(len(audit.suggested), Query(suggested=_VERDICTS)),
         "suggested": _suggested(audit, benchmark, at),
-        "tiles": sorted((_tile(name, entries, audit, at) for name in names), key=lambda one: ORDER[one["severity"]]),
+        "tiles": sorted(
+            (_tile(name, entries, audit, at) for name in names), key=lambda tile: ORDER[tile["severity"]]
+        ),
         "alarms": [entry for entry in entries if entry.finding.severity in _ALARMS],
         "entries": entries,
-        "tests": sum(finding.is_test for finding in audit.findings),
+        "tests": [finding for finding in audit.findings if finding.is_test],
         "probes": [(name, PROBES[name].summary if name in PROBES else "") for name in audit.probes],
         "album": album.images,
-        "spelt": spelt,
     }
     write_page("audit.html.j2", contents, to, overwrite=overwrite)
 
@@ -138,7 +137,7 @@ def _entries(audit: Audit, benchmark: Benchmark, album: Album, most_items: int, 
     entries = []
     for number, (finding, groups) in enumerate(zip(findings, chosen, strict=True), 1):
         known = {"items": len(finding.items), "groups": len(finding.groups)}
-        telling = {name: value for name, value in finding.numbers.items() if known.get(name) != value}
+        numbers = {name: value for name, value in finding.numbers.items() if known.get(name) != value}
         shown = []
         for group in groups:
             views = [
@@ -151,7 +150,7 @@ def _entries(audit: Audit, benchmark: Benchmark, album: Album, most_items: int, 
         every = {*finding.items, *(item for group in finding.groups for item in group)}
         more = len(every.difference(*groups))
         folds = (shown[:_UNFOLDED], shown[_UNFOLDED:], more)
-        drawn = _linked(figures(telling), finding, at)
+        drawn = _linked(figures(numbers), finding, at)
         entries.append(Entry(f"finding-{number}", finding, drawn, *folds, _in_findings([finding], audit, at)))
     return entries
 
@@ -178,19 +177,16 @@ def _linked(drawn: Figures, finding: Finding, at: ItemsAt) -> Figures:
 
 
 def spread(findings: Sequence[Finding], most_items: int) -> list[list[tuple[str, ...]]]:
-    """Groups of items to show for each finding, in turns, notes after alarms; the rest is left out."""
+    """Groups of items to show for each finding, in turns, notes after alarms, until there are enough items."""
     chosen: list[list[tuple[str, ...]]] = [[] for _ in findings]
     left = most_items
     for severities, most_each in ((_ALARMS, most_items), (("note",), _IN_NOTE)):
-        queues = {n: _units(f) for n, f in enumerate(findings) if f.severity in severities}
-        while queues and left > 0:
-            for number, queue in list(queues.items()):
-                unit = next(queue, None)
-                if unit is None or len(chosen[number]) >= most_each:
-                    del queues[number]
-                elif len(unit[:_IN_GROUP]) <= left:
-                    chosen[number].append(unit)
-                    left -= len(unit[:_IN_GROUP])
+        shown = [(number, finding) for number, finding in enumerate(findings) if finding.severity in severities]
+        queues = [[(number, unit) for unit in islice(_units(finding), most_each)] for number, finding in shown]
+        for number, unit in in_turns(queues, most_items * len(queues)):
+            if (size := len(unit[:_IN_GROUP])) <= left:
+                chosen[number].append(unit)
+                left -= size
     return chosen
 
 
@@ -198,33 +194,6 @@ def _units(finding: Finding) -> Iterator[tuple[str, ...]]:
     grouped = {item for group in finding.groups for item in group}
     yield from (group for group in finding.groups if group)
     yield from ((item,) for item in dict.fromkeys(finding.items) if item not in grouped)
-
-
-def spelt(key: str) -> str:
-    """A probe's or a finding's key as words."""
-    return key.replace("-", " ")
-
-
-def _headline(audit: Audit, at: ItemsAt) -> Markup:
-    first = f"{audit.blindness.title}. " if audit.blindness else ""
-    items = at.count(audit.items, Query()).counted("item")
-    tests = [finding for finding in audit.findings if finding.is_test]
-    if not audit.alarms:
-        if not tests:
-            why = "not carried out, for lack of items or of probes that test"
-            return Markup("{}No probe found a fault in single items ({}); tests: {}.").format(first, items, why)
-        held = f"all {len(tests):,} tests passed" if len(tests) > 1 else "no test raised an alarm"
-        return Markup("{}Nothing calls for attention among {}; {}.").format(first, items, held)
-    flagged = at.count(len(audit.suggested), Query(suggested=_VERDICTS))
-    of: str | Markup = "No single item stands out"
-    if flagged.items:
-        need = "needs" if flagged.items == 1 else "need"
-        of = Markup("{} of {} {} attention").format(flagged, items, need)
-    alarmed = sum(finding.severity in _ALARMS for finding in tests)
-    raised = f"; {alarmed:,} of {counted(len(tests), 'test')} raised an alarm" if tests else ""
-    gravest = sorted((one for one in audit.findings if one.severity in _ALARMS), key=gravest_first)[:_TOLD_FIRST]
-    titles = "; ".join(clip(one.title.rstrip("."), _LONGEST_TITLE) for one in gravest)
-    return Markup("{}{}{}. Gravest first: {}.").format(first, of, raised, titles)
 
 
 def _suggested(audit: Audit, benchmark: Benchmark, at: ItemsAt) -> list[tuple[str, ItemCount]]:
@@ -254,8 +223,8 @@ def _tile(name: str, entries: Sequence[Entry], audit: Audit, at: ItemsAt) -> dic
     }
     number, words = next((figure for figure, holds in ways.items() if holds), "0 found").split(" ", 1)
     anchor, severity = (own[0].anchor, findings[0].severity) if own else ("", "sound")
-    told = items if items.items else number
-    return {"name": spelt(name), "severity": severity, "number": told, "words": words, "anchor": anchor}
+    tile = {"name": name.replace("-", " "), "severity": severity, "words": words, "anchor": anchor}
+    return tile | {"number": items if items.items else number}
 
 
 def figures(values: dict[str, Any], name: str = "") -> Figures:
@@ -272,7 +241,7 @@ def figures(values: dict[str, Any], name: str = "") -> Figures:
             for field in Figures._fields:
                 getattr(made, field).extend(getattr(inner, field))
         else:
-            made.rest.append((_spoken(path), clip(plain(value), 200)))
+            made.rest.append((_words(path), clip(plain(value), 200)))
     return made
 
 
@@ -289,7 +258,7 @@ def _add_bars(made: Figures, values: dict[str, Any], name: str) -> set[str]:
     labels: Any = value if isinstance(value, dict) else values.get("options")
     named = isinstance(labels, dict | list | tuple) and len(labels) == len(counts)
     shown = [clip(str(label), 9) for label in (labels if named else map(letter, range(len(counts))))]
-    made.bars.append(Bars(_spoken(name), shown, counts, expected))
+    made.bars.append(Bars(_words(name), shown, counts, expected))
     return {key, *(["expected"] if expected else []), *(["options"] if named else [])}
 
 
@@ -304,7 +273,7 @@ def _add_gauge(made: Figures, values: dict[str, Any], name: str) -> set[str]:
     if rate is None or not any(key in rates for key in _AGAINST):
         return set()
     against = (rates.get("chance", rates.get("expected")), rates.get("null_mean"), rates.get("null_q95"))
-    made.gauges.append(Gauge(_spoken(name), rate, rates[rate], *against))
+    made.gauges.append(Gauge(_words(name), rate, rates[rate], *against))
     return used
 
 
@@ -317,7 +286,7 @@ def _add_grid(made: Figures, values: dict[str, Any], name: str) -> bool:
     if any(isinstance(cell, dict) for cell in rows[0].values()) or ((drawn.bars or drawn.gauges) and len(rows) <= 6):
         return False
     cells = [(clip(key, 60), [clip(plain(cell), 40) for cell in row.values()]) for key, row in values.items()]
-    made.grids.append(Grid(_spoken(name), [_spoken(str(column)) for column in rows[0]], cells))
+    made.grids.append(Grid(_words(name), [_words(str(column)) for column in rows[0]], cells))
     return True
 
 
@@ -330,5 +299,5 @@ def _numbers(values: object, most: float = 1e15) -> list[float]:
     return numbers if fit and all(0 <= number <= most for number in numbers) else []
 
 
-def _spoken(name: str) -> str:
+def _words(name: str) -> str:
     return clip(name.replace("_", " "), 60)

@@ -8,20 +8,19 @@ from typing import Any, NamedTuple
 import msgspec
 import polars as pl
 import yaml
-from markupsafe import Markup
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError, damaged
-from eyetest.pages.item_counts import NOWHERE, ItemCount, ItemsAt
-from eyetest.pages.item_links import FIGURE, Query, reason_kind
+from eyetest.pages.item_links import FIGURE, NOWHERE, ItemCount, ItemsAt, Query, reason_kind
 from eyetest.pages.item_view import Album, lot, show_verdict
 from eyetest.pages.page import write_page
-from eyetest.records import Item, Panel, Recipe, Stage, Verdict, VerdictKind, sorting_tags, tag_word
+from eyetest.records import Item, Recipe, Stage, Verdict, VerdictKind, sorting_tags, tag_word
 from eyetest.wording import typed
 
 _MOST_REASONS = 8
 _KEPT = ("keep", "fix")
 NOT_REVIEWED = "not reviewed"
+_HELD_OUT = "held out"
 
 
 class Records(NamedTuple):
@@ -110,7 +109,7 @@ class RefinementHistory(NamedTuple):
     """Contents of a card about a refinement."""
 
     about: RefinementRecord
-    outcomes: list[StageOutcome]
+    outcomes: list[StageOutcome] = []  # noqa: RUF012 (never changed)
 
     @property
     def into(self) -> int:
@@ -135,7 +134,7 @@ class RefinementHistory(NamedTuple):
     @property
     def left_blind(self) -> list[Residual]:
         """Blind accuracy at the end, by panel, held-out models first."""
-        return sorted(self._blind("after").values(), key=lambda one: (one.who != "held out", one.panel))
+        return sorted(self._blind("after").values(), key=lambda residual: (residual.who != _HELD_OUT, residual.panel))
 
     def before(self, after: Residual) -> Residual | None:
         """Blind accuracy of the same models before any item was dropped."""
@@ -143,8 +142,8 @@ class RefinementHistory(NamedTuple):
 
     def _blind(self, when: str) -> dict[tuple[str, str], Residual]:
         """By panel and kind of seat; of a panel asked at several stages, its first answers."""
-        told = [one for one in self.about.residual_blind if one.when == when and one.accuracy.value is not None]
-        return {(one.panel, one.who): one for one in reversed(told)}
+        known = (of for of in self.about.residual_blind if of.when == when and of.accuracy.value is not None)
+        return {(residual.panel, residual.who): residual for residual in reversed(list(known))}
 
     @property
     def command(self) -> str:
@@ -194,8 +193,8 @@ def _falls(reasons: Counter[tuple[str, str]]) -> list[Fall]:
     for (verdict, reason), count in reasons.items():
         kinds.setdefault((verdict, reason_kind(reason)), []).append((reason, count))
     falls = [
-        (sum(count for _, count in told), verdict, together([reason for reason, _ in told]))
-        for (verdict, _), told in kinds.items()
+        (sum(count for _, count in same), verdict, together([reason for reason, _ in same]))
+        for (verdict, _), same in kinds.items()
     ]
     falls.sort(key=lambda fall: (-fall[0], fall))
     shown, rest = falls[:_MOST_REASONS], falls[_MOST_REASONS:]
@@ -218,9 +217,7 @@ def _range(figures: Sequence[str]) -> str:
 
 
 _FALLEN: Mapping[VerdictKind, tuple[str, str]] = {"drop": ("bad", "Dropped"), "review": ("suspect", "For review")}
-_SHOWN = 6
-_HELD_OUT = "held out"
-_MOST_VALUES = 24
+_SHOWN, _MOST_VALUES = 6, 24
 Verdicts = Sequence[tuple[str, Sequence[Verdict]]]
 
 
@@ -237,98 +234,57 @@ def write_refine_page(
 ) -> None:
     """Write the page; ``at`` is the target of its links."""
     items, kept, album = refined.into, refined.kept, Album(*refined.benchmarks)
-    blind = list(_blind(record.residual_blind))
-    first = stages[0][0] if stages else ""
-    into, left = at.count(len(items), Query(stage=first)), at.count(len(kept), Query(verdict="kept"))
+    history, into = RefinementHistory(record), Query(stage=stages[0][0] if stages else "")
+    left = at.count(len(kept), Query(verdict="kept"))
+    blind = [residual for residual in record.residual_blind if residual.accuracy.value is not None]
+    most = max((residual.accuracy.high or residual.accuracy.value or 0.0 for residual in blind), default=1.0)
     contents = {
         "record": record,
         "at": at,
-        "headline": _headline(record, into, left, at.count(into.items - left.items, Query(verdict="fallen"))),
+        "into": at.count(len(items), into),
+        "left": left,
+        "removed": at.count(len(items) - len(kept), Query(verdict="fallen")),
+        "compared": [(before, after) for after in history.left_blind if (before := history.before(after))][:1],
         "tiles": [] if record.paused else _tiles(stages, left, at),
-        "total": len(items),
-        "kept": left,
         "stages": [_stage(*stage, items, album, at) for stage in stages],
         "blind": blind,
-        "blind_top": min(1.0, max((one["high"] for one in blind), default=1.0) * 1.15) or 1.0,
-        "panels": [(name, _seated(who, record.recipe.panels[name])) for name, who in record.panels.items()],
-        "tags": list(_by_tag(items, kept, Query(stage=first), at)),
+        "blind_top": min(1.0, most * 1.15) or 1.0,
+        "tags": list(_by_tag(items, kept, into, at)),
         "recipe": recipe_yaml(record.recipe),
         "album": album.images,
     }
     write_page("refine.html.j2", contents, to, overwrite=True)
 
 
-def _headline(record: RefinementRecord, into: ItemCount, left: ItemCount, fell: ItemCount) -> Markup:
-    """What was removed, and whether what is left can still be answered without the image."""
-    items = into.counted("item")
-    if record.paused:
-        return Markup("{} went in; the stage {} waits for people.").format(items, record.paused)
-    were = "was" if fell.items == 1 else "were"
-    counts = Markup("{} of {} are left; {} {} removed on the way.").format(left, items, fell, were)
-    history = RefinementHistory(record, [])
-    known = [(before, after) for after in history.left_blind if (before := history.before(after))]
-    if not known:
-        return counts + " How much can still be answered without the image was not measured."
-    before, after = known[0]
-    low, high = before.accuracy.low, after.accuracy.high
-    note = "; the intervals overlap" if low is not None and high is not None and high >= low else ""
-    who = "the panel that screened, and so looks cleaner than others would, scores"
-    if before.who == _HELD_OUT:
-        who = "models that were held out score"
-    scores = f"{_percent(before.accuracy)} before and {_percent(after.accuracy)} on the items left"
-    return counts + f" Without the image, {who} {scores}{note}."
-
-
-def _percent(share: Interval) -> str:
-    bounds = "" if share.low is None or share.high is None else f" [{100 * share.low:.0f}, {100 * share.high:.0f}]"
-    return f"{100 * (share.value or 0.0):.0f} %{bounds}"
-
-
 def _tiles(stages: Verdicts, left: ItemCount, at: ItemsAt) -> list[tuple[str, Any, str]]:
     """Main figures: items left, items dropped, and the stage that dropped most."""
-    counts = [(name, Counter[str](one.verdict for one in verdicts)) for name, verdicts in stages]
+    counts = [(name, Counter[str](verdict.verdict for verdict in verdicts)) for name, verdicts in stages]
     into = len(stages[0][1]) if stages else left.items
-    told: list[tuple[str, Any, str]] = [("items left", left, f"of {into:,}")]
+    tiles: list[tuple[str, Any, str]] = [("items left", left, f"of {into:,}")]
     for kind, words in (("drop", "dropped"), ("review", "left for review"), ("fix", "repaired")):
-        number = sum(count[kind] for _, count in counts)
-        if number:
-            most = max(counts, key=lambda one: one[1][kind])
+        if number := sum(count[kind] for _, count in counts):
+            stage, most = max(counts, key=lambda named: named[1][kind])
             count = ItemCount(number) if kind == "fix" else at.count(number, Query(verdict=kind))
-            told.append((words, count, f"most by {most[0]}: {most[1][kind]:,}"))
-    return told
+            tiles.append((words, count, f"most by {stage}: {most[kind]:,}"))
+    return tiles
 
 
 def _stage(
     name: str, verdicts: Sequence[Verdict], items: Mapping[str, Item], album: Album, at: ItemsAt
 ) -> dict[str, Any]:
-    """Layout of a stage; by verdict: its colour, its word, number of items dropped, some of them."""
+    """A stage of the page; by verdict: its colour, its word, number of items removed, some of them."""
     kinds: tuple[VerdictKind, ...] = ("drop", "fix", "review", "keep")
-    said = Counter(verdict.verdict for verdict in verdicts)
-    counts = {kind: at.count(said[kind], Query(stage=name, verdict=kind)) for kind in kinds}
+    numbers = Counter(verdict.verdict for verdict in verdicts)
+    counts = {kind: at.count(numbers[kind], Query(stage=name, verdict=kind)) for kind in kinds}
     groups = []
     for kind, words in _FALLEN.items():
-        fallen = sorted((verdict for verdict in verdicts if verdict.verdict == kind), key=lambda one: lot(one.item))
-        shown = [show_verdict(verdict, items[verdict.item], album) for verdict in fallen[:_SHOWN]]
-        if shown:
+        removed = [verdict for verdict in verdicts if verdict.verdict == kind]
+        sample = sorted(removed, key=lambda verdict: lot(verdict.item))[:_SHOWN]
+        if sample:
+            shown = [show_verdict(verdict, items[verdict.item], album) for verdict in sample]
             groups.append((*words, counts[kind], shown))
     into = at.count(len(verdicts), Query(stage=name))
     return {"name": name, "into": into, "counts": list(counts.items()), "groups": groups}
-
-
-def _blind(residuals: Sequence[Residual]) -> Iterator[dict[str, Any]]:
-    """The rows of the page's chart: blind accuracy with its interval."""
-    for one in residuals:
-        value, low, high = one.accuracy.value, one.accuracy.low, one.accuracy.high
-        if value is not None:
-            part = f" ({one.part})" if one.part else ""
-            ends = {"low": value if low is None else low, "high": value if high is None else high}
-            yield {"who": f"{one.panel}, {one.who}{part}, {one.when}", "models": one.models, "value": value, **ends}
-
-
-def _seated(members: Members, panel: Panel) -> str:
-    asked = f"{panel.modality}, {panel.ask}, {panel.samples * panel.orders} × an item"
-    told = f"{', '.join(members.seats) or 'nobody'} ({asked})"
-    return f"{told}; held out: {', '.join(members.held_out)}" if members.held_out else told
 
 
 def _by_tag(
@@ -337,10 +293,10 @@ def _by_tag(
     """Each tag: its values, how many of the items that went ``into`` it had each, and how many are left."""
     for tag in sorting_tags(items.values()):
         words = {name: tag_word(item.tags.get(tag)) or "" for name, item in items.items()}
-        before, left = Counter(words.values()), Counter(words[item.id] for item in kept)
+        left = Counter(words[item.id] for item in kept)
         rows = []
-        for value, number in before.most_common(_MOST_VALUES):
+        for value, number in Counter(words.values()).most_common(_MOST_VALUES):
             having = {"tags": ((tag, value),)} if value else {"untagged": (tag,)}
-            there = at.count(number, msgspec.structs.replace(into, **having))
-            rows.append((value, there, at.count(left[value], Query(verdict="kept", **having))))
+            before = at.count(number, msgspec.structs.replace(into, **having))
+            rows.append((value, before, at.count(left[value], Query(verdict="kept", **having))))
         yield tag, rows

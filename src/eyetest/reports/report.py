@@ -1,24 +1,264 @@
-"""Assemble a report: which figures can be drawn, the headline, who was asked what; and its files."""
+"""A report: results and their measures, the figures they allow, the headline, links to items; and its files."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
+import msgspec
 import polars as pl
 from altair.typing import ChartType
-from markupsafe import Markup
 
-from eyetest.measures import NotMeasurable
+from eyetest.benchmarks import Benchmark
+from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
 from eyetest.measures.printed import as_latex, as_markdown, csv_text
-from eyetest.measures.results import PROTOCOL
-from eyetest.pages.charts import as_png, as_svg, for_page
-from eyetest.pages.plots import benchmark_of, bounded, named
+from eyetest.measures.results import EXTERNAL, PROTOCOL, TAG, own_settings
+from eyetest.measures.tables import protocol_label
+from eyetest.pages.item_links import NOWHERE, AnswerFilter, AskedKind, ItemCount, ItemsAt, Query
+from eyetest.pages.plots import as_png, as_svg, benchmark_of, bounded, named, shown
+from eyetest.probes import PROBES, Subject
+from eyetest.probes.duplicates import identical_images
+from eyetest.records import BLIND_MODALITIES, Condition, Finding, Score, columns
 from eyetest.reports.figures import FIGURES, Figure
-from eyetest.reports.material import Material
-from eyetest.reports.report_items import ReportItems
 from eyetest.store import refuse_to_lose, replacing_folder
+
+MOST_TAGS = 2
+MOST_VALUES = 30
+NEARLY_ALL = 0.9  # share of the items that a model must have answered to be called the best
+# Names of tags that state what an item requires of a model, most general first
+_SKILLS = ("core", "axis", "capability", "category", "task", "domain", "discipline", "subject", "skill", "context")
+_NEED_NO_ANSWERS = "guessing"
+_USUAL = {axis: getattr(Condition(), axis) for axis in PROTOCOL}
+NO_ANSWERS = "no answers were given: name a run beside the benchmark"
+Scope = Literal["usual", "usual and blind", "all"]
+"""Which answers: usual protocol, that and without the image, or any."""
+Asked = tuple[str, tuple[str, ...], Scope, tuple[tuple[str, str], ...]]  # a measure, its tags, scope and own settings
+
+
+@dataclass(frozen=True)
+class Material:
+    """Results with all data for figures, and what else was found on the way."""
+
+    results: Results
+    settings: Settings = field(default_factory=Settings)
+    external: Mapping[str, float] = field(default_factory=dict)  # score of each model from elsewhere
+    funnel: pl.DataFrame | None = None
+    duplicates: Sequence[Finding] | None = None  # repeats, where they were searched for
+    fewer_options: pl.DataFrame | None = None
+    """Accuracy on the same items with fewer options: ``dataset``, ``options`` and the columns of `accuracy`."""
+    corpora: pl.DataFrame | None = None  # scores of whole corpora, for metrics that are no mean over items
+    own: Mapping[str, str] = field(default_factory=dict)
+    _known: dict[Asked, Measured | NotMeasurable] = field(default_factory=dict, repr=False)
+
+    def measured(self, name: str, by: Sequence[str] = (), *, scope: Scope = "usual") -> pl.DataFrame:
+        """The table of a measure over some answers; raises what the measure raises."""
+        key = (name, tuple(by), scope, tuple(sorted(self.own.items())))
+        if key not in self._known:
+            try:
+                self._known[key] = self._measure(name, tuple(by), scope)
+            except NotMeasurable as reason:
+                self._known[key] = reason
+        known = self._known[key]
+        if isinstance(known, NotMeasurable):
+            raise known
+        return known.table
+
+    def known(self, name: str, by: Sequence[str] = (), *, scope: Scope = "usual") -> pl.DataFrame | None:
+        """The table of a measure, or None if it cannot be computed."""
+        with suppress(NotMeasurable):
+            return self.measured(name, by, scope=scope)
+        return None
+
+    def measures(self) -> list[str]:
+        """The measures used, as ``eyetest measure`` names them."""
+        return sorted({" --by ".join((name, *by)) for name, by, *_ in self._known})
+
+    def notes(self) -> list[str]:
+        """Notes beside the tables, each with the measure that gives it."""
+        measured = [(key[0], known) for key, known in self._known.items() if isinstance(known, Measured)]
+        return list(dict.fromkeys(f"{name}: {note}" for name, known in measured for note in known.notes))
+
+    @cached_property
+    def is_answered(self) -> bool:
+        """Whether any model was asked."""
+        return bool(len(self.results.scores.head(1).collect()))
+
+    @cached_property
+    def usual(self) -> Results:
+        """The scores of each benchmark under the protocol of most models; images and written answers go first."""
+        as_usual = (pl.col(axis).cast(pl.String) == value for axis, value in _USUAL.items())
+        counts = (
+            self.results.scores.group_by("benchmark", *PROTOCOL)
+            .agg(pl.col("score").count(), pl.col("model").n_unique().alias("models"))
+            .with_columns(
+                (pl.col("modality").cast(pl.String) == "image").alias("sees"),
+                (pl.col("method").cast(pl.String) == _USUAL["method"]).alias("writes"),
+                pl.sum_horizontal(as_usual).alias("usual"),
+            )
+            .collect(engine="streaming")
+        )
+        order = ["sees", "models", "writes", "score", "usual", *PROTOCOL]
+        chosen = counts.sort(order, descending=[*(True,) * 5, *(False for _ in PROTOCOL)])
+        first = chosen.unique("benchmark", keep="first", maintain_order=True).select("benchmark", *PROTOCOL)
+        kept = self.results.scores.join(first.lazy(), on=("benchmark", *PROTOCOL), how="semi")
+        return replace(self.results, scores=kept)
+
+    def under_usual(self, table: pl.DataFrame, but: str = "") -> pl.DataFrame:
+        """The rows of a table over all answers that are of the usual protocols, but for one axis that may differ."""
+        axes = [axis for axis in PROTOCOL if axis in table.columns and axis != but]
+        if not axes:
+            return table
+        usual = self.usual.scores.select(pl.col(axes).cast(pl.String)).unique().collect()
+        return table.join(usual, on=axes, how="semi", maintain_order="left")
+
+    @cached_property
+    def usual_and_blind(self) -> Results:
+        """The usual scores, and all scores without the image: what a gain is computed from."""
+        usual = self.usual.scores.select("benchmark", *PROTOCOL).unique()
+        blind = self.results.scores.filter(pl.col("modality").cast(pl.String).is_in(BLIND_MODALITIES))
+        others = blind.join(usual, on=("benchmark", *PROTOCOL), how="anti")
+        return replace(self.results, scores=pl.concat([self.usual.scores, others]))
+
+    @cached_property
+    def usual_protocols(self) -> list[str]:
+        """Short description of the usual protocol of each benchmark."""
+        asked = self.usual.scores.select(pl.col(PROTOCOL).cast(pl.String)).unique().collect()
+        return sorted(words for row in asked.rows() if (words := protocol_label(row)))
+
+    @cached_property
+    def tags(self) -> tuple[str, ...]:
+        """The tags of capabilities: those the user named, or those that look like capabilities."""
+        if self.settings.by:
+            self.results.by_tags(self.settings.by)
+            return self.settings.by
+        fit = [tag for tag in self.results.tags if 2 <= self._values(tag) <= MOST_VALUES]
+        return tuple(sorted((tag for tag in fit if _rank(tag) < len(_SKILLS)), key=_rank)[:MOST_TAGS])
+
+    @cached_property
+    def comparable_tags(self) -> tuple[str, ...]:
+        """Tags with few enough values to compare all of them."""
+        return tuple(tag for tag in self.tags if self._values(tag) <= MOST_VALUES)
+
+    def _values(self, tag: str) -> int:
+        return self.results.items.get_column(TAG + tag).drop_nulls().n_unique()
+
+    def _measure(self, name: str, by: tuple[str, ...], scope: Scope) -> Measured:
+        if not self.is_answered and name != _NEED_NO_ANSWERS:
+            raise NotMeasurable(NO_ANSWERS)
+        measure = MEASURES[name]
+        own: dict[str, Any] = {EXTERNAL: self.external, **self.own}
+        own = own_settings(measure, {key: value for key, value in own.items() if key in measure.own})
+        settings = replace(self.settings, by=by, own=own)
+        if scope == "all" or not self.is_answered:
+            return measure.measure(self.results, settings)
+        return measure.measure(self.usual if scope == "usual" else self.usual_and_blind, settings)
+
+
+def _rank(tag: str) -> int:
+    words = tag.lower().replace("-", "_").split("_")
+    return min((rank for rank, word in enumerate(_SKILLS) if word in words), default=len(_SKILLS))
+
+
+def unanswered(items: pl.DataFrame) -> Results:
+    """Items that no model was asked about, as results."""
+    types = dict.fromkeys(("benchmark", *columns(Score)), pl.String) | {"score": pl.Float64}
+    return Results(pl.LazyFrame(schema=types), items)
+
+
+def cheap_duplicates(subject: Subject) -> Iterator[Finding]:
+    """Repeated questions and images of equal bytes; no image is opened."""
+    yield from PROBES["duplicate-items"].run(subject)
+    yield from identical_images(subject)
+
+
+Counts = Mapping[str, Sequence[ItemCount]]
+"""Columns of a table that count items, and the link of each row's number."""
+
+
+@dataclass(frozen=True)
+class ReportItems:
+    """Turn numbers into links to the items that they count, where a query can select these."""
+
+    material: Material
+    benchmarks: Sequence[Benchmark] = ()  # all that opens with what the report was made from
+    at: ItemsAt = NOWHERE
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return self.material.results.items.get_column("benchmark").drop_nulls().unique().to_list()
+
+    def _about(self, benchmark: str | None) -> Query | None:
+        """The items of one benchmark, or of all that the results are about; None where no query says that."""
+        opened = [benchmark.manifest.name for benchmark in self.benchmarks]
+        if benchmark is None and len(opened) <= len(self._names) and self.material.funnel is None:
+            return Query()
+        name = self._names[0] if benchmark is None and len(self._names) == 1 else benchmark
+        return Query(benchmark=name) if name and opened.count(name) == 1 else None
+
+    def count(self, number: int, benchmark: str | None = None, **more: Any) -> ItemCount:
+        """Count of such items of a benchmark, or of all."""
+        about = self._about(benchmark)
+        return ItemCount(number) if about is None else self.at.count(number, msgspec.structs.replace(about, **more))
+
+    def named(self, ids: Iterable[str]) -> ItemCount:
+        """Items by name, where each name is unique."""
+        names = list(ids)
+        several = len(self.benchmarks) > 1 or self.material.results.items.get_column("item").is_duplicated().any()
+        return ItemCount(len(set(names))) if several else self.at.named(names)
+
+    def answered(
+        self, row: Mapping[str, Any], kind: AskedKind = "scored", column: str = "n", **more: Any
+    ) -> ItemCount:
+        """Items that the series of a row answered so: ``series`` or ``model``, ``benchmark``, ``modality``."""
+        number, benchmark = row[column] or 0, row.get("benchmark")
+        who = self._ways.get(row.get("series") or row["model"], ())
+        filters = {
+            (model, self._words(protocol))
+            for name, model, protocol in who
+            if benchmark in (None, name)
+            and (protocol[0] == row["modality"] if row.get("modality") else protocol == self._usual.get(name))
+        }
+        if len(filters) != 1:
+            return ItemCount(number)
+        return self.count(number, self._benchmark(row), answers=(AnswerFilter(kind, *filters.pop()),), **more)
+
+    def asked(self, row: Mapping[str, Any]) -> ItemCount:
+        """Items asked under a protocol."""
+        words = self._words(tuple(row[axis] for axis in PROTOCOL))
+        return self.count(row["items"], self._benchmark(row), answers=(AnswerFilter("asked", "", words),))
+
+    def _benchmark(self, row: Mapping[str, Any]) -> str | None:
+        return row.get("benchmark") if len(self._names) > 1 else None
+
+    def _words(self, protocol: Sequence[str]) -> str:
+        """A condition by the axes in which these results differ."""
+        return " ".join(
+            value
+            for axis, value in zip(PROTOCOL, protocol, strict=True)
+            if axis == "modality" or axis in self._varied
+        )
+
+    @cached_property
+    def _varied(self) -> list[str]:
+        return self.material.results.varied(PROTOCOL)
+
+    @cached_property
+    def _ways(self) -> dict[str, list[tuple[str, str, tuple[str, ...]]]]:
+        """By the name of a series: benchmark, model and protocol."""
+        scores = self.material.results.scores.select(pl.col("benchmark", "model", *PROTOCOL).cast(pl.String))
+        ways: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {}
+        frame = named(scores.unique().collect()).select("series", "benchmark", "model", *PROTOCOL)
+        for series, benchmark, model, *protocol in frame.iter_rows():
+            ways.setdefault(series, []).append((benchmark, model, tuple(protocol)))
+        return ways
+
+    @cached_property
+    def _usual(self) -> dict[str, tuple[str, ...]]:
+        scores = self.material.usual.scores.select(pl.col("benchmark", *PROTOCOL).cast(pl.String)).unique()
+        return {benchmark: tuple(protocol) for benchmark, *protocol in scores.collect().iter_rows()}
+
 
 ALL_OPTIONS = "options_n"  # number of a model's items with options; shown where not all have
 _HEADLINE = "headline"
@@ -35,24 +275,13 @@ class DrawnFigure:
     numbers: pl.DataFrame
 
     @cached_property
-    def chart(self) -> ChartType:
-        """The chart."""
-        return self.figure.draw(self.numbers)
-
-    @cached_property
     def svg(self) -> str:
         """The chart for print."""
-        return as_svg(self.chart)
-
-    def on_page(self, items: ReportItems | None = None) -> Markup:
-        """The chart as an element of a page; with ``items``, its parts link to them."""
-        if items is None or not self.figure.linked or not items.at.before:
-            return for_page(self.svg, self.figure.title)
-        return for_page(as_svg(self.figure.draw(self.numbers, items)), self.figure.title, items.links)
+        return as_svg(self.figure.draw(self.numbers))
 
 
 class Missing(NamedTuple):
-    """A figure that these results do not give, why not, and what would provide it."""
+    """A figure that these results do not allow, why not, and what would provide it."""
 
     title: str
     why: str
@@ -66,11 +295,10 @@ class Report:
     material: Material
     drawn: list[DrawnFigure]
     missing: list[Missing]
-    notes: Sequence[str] = ()
 
     @cached_property
     def headline(self) -> pl.DataFrame | None:
-        """Each model's accuracy, gain and leakage, the best first; None where no model was asked."""
+        """Each model's accuracy, gain and leakage, the best first; None if no model was asked."""
         return _headline(self.material)
 
     @cached_property
@@ -90,35 +318,36 @@ class Report:
         asked = scores.group_by(keys).agg(whole).sort(keys).collect()
         if asked.is_empty():
             return asked
-        there = self.material.results.every_item().group_by("benchmark").len("there")
-        joined = asked.join(there, on="benchmark", how="left", maintain_order="left")
-        could = pl.col("models") * pl.col("there").cast(pl.Int64)
-        return joined.with_columns((could - pl.col("missing")).alias("missing")).drop("there")
+        known = self.material.results.every_item().group_by("benchmark").len("known")
+        possible = pl.col("models") * pl.col("known").cast(pl.Int64)
+        joined = asked.join(known, on="benchmark", how="left", maintain_order="left")
+        return joined.with_columns((possible - pl.col("missing")).alias("missing")).drop("known")
 
 
 def tell(material: Material, figures: Sequence[Figure] | None = None) -> Report:
-    """Measure and draw whatever these results allow: these figures, or those of every report."""
+    """Measure what these results allow: these figures, or those of every report."""
     drawn: list[DrawnFigure] = []
-    lacking: list[tuple[Figure, Missing]] = []
+    missing: list[tuple[str, Missing]] = []
     for figure in sorted(FIGURES.values() if figures is None else figures, key=lambda figure: figure.place):
         try:
             drawn.append(DrawnFigure(figure, figure.numbers(material)))
         except NotMeasurable as reason:
-            lacking.append((figure, Missing(figure.title, str(reason), figure.needs)))
-    parts = {"", *(one.figure.part for one in drawn)}
-    missing = [lack for figure, lack in lacking if figure.part in parts]
-    return Report(material, drawn, missing, material.notes())
+            missing.append((figure.part, Missing(figure.title, str(reason), figure.needs)))
+    parts = {"", *(each.figure.part for each in drawn)}
+    return Report(material, drawn, [figure for part, figure in missing if part in parts])
+
+
+def chart(name: str, results: Results) -> ChartType:
+    """A figure of some results, for a notebook."""
+    return FIGURES[name].draw(FIGURES[name].numbers(Material(results)))
 
 
 def _headline(material: Material) -> pl.DataFrame | None:
-    try:
-        table = named(material.measured("accuracy")).drop_nulls("accuracy")
-    except NotMeasurable:
+    table = material.known("accuracy")
+    if table is None or (table := named(table).drop_nulls("accuracy")).is_empty():
         return None
     around = benchmark_of(table)
-    head = table.select(*around, pl.col("series").alias("model"), *bounded("accuracy"), "unread", "n", "missing")
-    if head.is_empty():
-        return None
+    head = shown(table, pl.col("series").alias("model"), "accuracy±", "unread", "n", "missing")
     for more in (_guessing(material, around), _gains(material, around)):
         if more is not None:
             head = head.join(more, on=[*around, "model"], how="left", nulls_equal=True)
@@ -130,26 +359,22 @@ def _headline(material: Material) -> pl.DataFrame | None:
 
 def _gains(material: Material, around: list[str]) -> pl.DataFrame | None:
     """Gain and leakage of the models that saw the image under the usual protocol."""
-    try:
-        table = material.measured("gain", scope="usual and blind")
-    except NotMeasurable:
+    table = material.known("gain", scope="usual and blind")
+    if table is None or not set(around) <= set(table.columns):
         return None
-    usual = table.filter(pl.col("sighted_by").is_in(material.usual_protocols))
-    if not set(around) <= set(usual.columns):
-        return None
-    way = pl.col("blind_by").str.replace(r" direct$", "")
+    usual = table.filter(pl.col("with_image_by").is_in(material.usual_protocols))
+    way = pl.col("no_image_by").str.replace(r" direct$", "")
     estimates, number = bounded("gain", "leakage"), pl.col("n").alias("gain_n")
-    return usual.select(*around, "model", *estimates, "blind", way, number, "^leakage_n$")
+    return usual.select(*around, "model", *estimates, "no_image", way, number, "^leakage_n$")
 
 
 def _guessing(material: Material, around: list[str]) -> pl.DataFrame | None:
     """Score of guessing on the items with options that each model answered, and the model's on the same."""
-    try:
-        table = named(material.measured("above-guessing"))
-    except NotMeasurable:
+    table = material.known("guessing")
+    if table is None:
         return None
-    series, there = pl.col("series").alias("model"), pl.col("accuracy").alias("with_options")
-    return table.select(*around, series, there, "guessing", pl.col("n").alias(ALL_OPTIONS))
+    series, score = pl.col("series").alias("model"), pl.col("accuracy").alias("with_options")
+    return named(table).select(*around, series, score, "guessing", pl.col("n").alias(ALL_OPTIONS))
 
 
 def refuse_to_lose_files(folder: Path, more: Sequence[Figure], *, overwrite: bool) -> None:
@@ -165,7 +390,7 @@ def write_figures(report: Report, folder: Path, *, overwrite: bool) -> int:
         for drawn in report.drawn:
             name = drawn.figure.name
             (new / f"{name}.svg").write_text(drawn.svg, encoding="utf-8")
-            (new / f"{name}.png").write_bytes(as_png(drawn.chart))
+            (new / f"{name}.png").write_bytes(as_png(drawn.figure.draw(drawn.numbers)))
             (new / f"{name}.csv").write_bytes(csv_text(drawn.numbers).encode("utf-8", "replace"))
     return len(report.drawn)
 

@@ -1,4 +1,4 @@
-"""A report as one HTML file: protocols, models, results, and how to repeat it."""
+"""A report as one HTML file: protocols, models, results, removed items, and how to repeat it."""
 
 import base64
 from collections.abc import Iterator, Sequence
@@ -6,28 +6,40 @@ from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
-from eyetest.measures.printed import csv_text, is_text, score_counts, told
-from eyetest.pages.item_counts import NOWHERE, ItemCount, ItemsAt
-from eyetest.pages.item_links import Query
-from eyetest.pages.item_view import Album, ItemView
+from eyetest.measures.printed import csv_text, is_text, score_counts, texts_of
+from eyetest.pages.item_links import NOWHERE, ItemCount, ItemsAt, Query, reason_kind
+from eyetest.pages.item_view import Album, ItemView, in_turns, lot, show_verdict
 from eyetest.pages.page import clip, write_page
-from eyetest.records import GIVEN, ModelEntry, RunStep
+from eyetest.pages.plots import for_page
+from eyetest.records import GIVEN, Item, ModelEntry, RunStep, Verdict
 from eyetest.reports.answer import answer, cautions, headline_counts, lacks, tiles, usual
-from eyetest.reports.material import Material
-from eyetest.reports.report import DrawnFigure, Report
-from eyetest.reports.report_items import Counts, Reason, ReportItems
+from eyetest.reports.refinements import together
+from eyetest.reports.report import Counts, Material, Report, ReportItems
 from eyetest.runs import Run
+from eyetest.runs.stored import answers_frame
 from eyetest.scoring import Scorer
 from eyetest.wording import counted, listed
 
-_MOST_ROWS = 120
-_LONGEST_CELL = 80
+_MOST_ROWS, _LONGEST_CELL = 120, 80
 _HEAVIEST_CSV = 500_000
+_MOST_REPLIES, _LONGEST_REPLY = 6, 240
+Reply = tuple[str, str, str, bool | None]
+"""The model and its condition, its text, the extracted answer, and whether that is right."""
+
+
+class Reason(NamedTuple):
+    """Why items were removed, how many, and some of them."""
+
+    verdict: str
+    stage: str
+    reason: str
+    number: ItemCount
+    items: list[tuple[ItemView, list[Reply]]]
 
 
 @dataclass(frozen=True)
@@ -42,19 +54,19 @@ class Section:
 
 @dataclass(frozen=True)
 class ReportDetails:
-    """Origin and making of the results, for the page."""
+    """Origin of the results and settings, for the page."""
 
     title: str
     benchmarks: Sequence[Benchmark] = ()
     steps: Sequence[tuple[str, str]] = ()
     method: Sequence[tuple[str, str]] = ()
     command: str = ""
-    fallen: Sequence[Reason] = ()
+    removed: Sequence[Reason] = ()
     album: Album = field(default_factory=Album)
     at: ItemsAt = NOWHERE
     left: Benchmark | None = None
-    """The benchmark that a refinement left, where the one that it was made of is there as well."""
-    verdict: str = ""  # first sentences, instead of those about blind and sighted scores
+    """The refined benchmark, if the one that it was made from is there as well."""
+    verdict: str = ""  # first sentences, instead of those about scores with and without the image
     tiles: Sequence[tuple[str, str, str]] = ()
     cautions: Sequence[str] = ()
     sections: Sequence[Section] = ()
@@ -63,15 +75,20 @@ class ReportDetails:
 def write_report_page(report: Report, about: ReportDetails, to: Path, *, overwrite: bool = False) -> None:
     """Write the page."""
     material, asked = report.material, report.asked
-    items = ReportItems(material, [one for one in about.benchmarks if one is not about.left], about.at)
-    one_benchmark = asked.get_column("benchmark").n_unique() < 2
+    items = ReportItems(material, [bench for bench in about.benchmarks if bench is not about.left], about.at)
+    counts = {"items": [items.asked(row) for row in asked.iter_rows(named=True)]}
+    asked = asked if asked.get_column("benchmark").n_unique() > 1 else asked.drop("benchmark")
+    drawn = []
+    for each in report.drawn:
+        shown, count = each.numbers.head(_MOST_ROWS), each.figure.counts if about.at.before else None
+        table = laid_out(each.numbers, count(shown, items) if count else {})
+        drawn.append((each.figure, each.numbers, for_page(each.svg, each.figure.title), table))
     contents = {
         "at": about.at,
-        "fallen": [(reason, items.fallen(reason)) for reason in about.fallen],
-        "benchmarks": [(one.manifest, _counts(one, items, is_left=one is about.left)) for one in about.benchmarks],
-        "drawn": [_drawn(one, items) for one in report.drawn],
+        "benchmarks": [(bench.manifest, _counts(bench, items, about.left)) for bench in about.benchmarks],
+        "drawn": drawn,
         "head": None if report.headline is None else laid_out(report.headline, headline_counts(report, items)),
-        "notes": list(dict.fromkeys([*report.notes, *material.notes()])),  # of figures and headline, not of tiles
+        "notes": material.notes(),  # of figures and headline, not of tiles
         "about": about,
         "report": report,
         "answer": [about.verdict] if about.verdict else answer(report, items),
@@ -81,46 +98,29 @@ def write_report_page(report: Report, about: ReportDetails, to: Path, *, overwri
         "given": score_counts(material.results.scores).filter(metric=GIVEN).get_column("score").sum(),
         "tiles": about.tiles or list(tiles(report, items)),
         "models": list(_models(report)) if material.is_answered else [],
-        "asked": laid_out(
-            asked.drop("benchmark") if one_benchmark else asked,
-            {"items": [items.asked(row) for row in asked.iter_rows(named=True)]},
-        ),
+        "asked": laid_out(asked, counts),
         "usual": usual(report) if material.is_answered else "",
-        "album": about.album.images,
         "csv": csv_link,
         "table": laid_out,
     }
     write_page("report.html.j2", contents, to, overwrite=overwrite)
 
 
-def _drawn(one: DrawnFigure, items: ReportItems) -> dict[str, Any]:
-    shown = one.numbers.head(_MOST_ROWS)
-    counts = one.figure.counts(shown, items) if one.figure.counts and items.at.before else {}
-    return {
-        "figure": one.figure,
-        "numbers": one.numbers,
-        "drawing": one.on_page(items),
-        "table": laid_out(one.numbers, counts),
-    }
-
-
-def _counts(benchmark: Benchmark, items: ReportItems, *, is_left: bool) -> dict[str, ItemCount]:
+def _counts(benchmark: Benchmark, items: ReportItems, left: Benchmark | None) -> dict[str, ItemCount]:
     """Number of items of a benchmark, with options and without; of a refinement, those kept."""
-    spans = {"items": None, "choice_items": (1, inf), "text_items": (0, 0)}
-    counts = {kind: getattr(benchmark.manifest.counts, kind) for kind in spans}
     name = benchmark.manifest.name if len(items.benchmarks) > 1 else None
-    return {
-        kind: items.at.count(counts[kind], Query(verdict="kept", options=span))
-        if is_left
-        else items.count(counts[kind], name, options=span)
-        for kind, span in spans.items()
-    }
+    counts = {}
+    for kind, span in (("items", None), ("choice_items", (1, inf)), ("text_items", (0, 0))):
+        number = getattr(benchmark.manifest.counts, kind)
+        kept = items.at.count(number, Query(verdict="kept", options=span))
+        counts[kind] = kept if benchmark is left else items.count(number, name, options=span)
+    return counts
 
 
 def laid_out(table: pl.DataFrame, counts: Counts = MappingProxyType({})) -> dict[str, Any]:
     """A table for the page, cut to a length; ``counts``: columns that count items, and their links."""
     words: dict[str, Sequence[str | ItemCount]] = {
-        name: [clip(cell, _LONGEST_CELL) for cell in cells] for name, cells in told(table, _MOST_ROWS).items()
+        name: [clip(cell, _LONGEST_CELL) for cell in cells] for name, cells in texts_of(table, _MOST_ROWS).items()
     }
     for name, column in counts.items():
         if name in words:
@@ -158,15 +158,15 @@ def run_steps(runs: Sequence[Run]) -> list[tuple[str, str]]:
 def report_settings(
     material: Material, reading: tuple[Scorer, str] | None, benchmarks: Sequence[Benchmark], external: str
 ) -> list[tuple[str, str]]:
-    """Names and values that decide the result; ``reading``: tags and clusters, if known."""
+    """Names and values of the settings that decide the result; ``reading``: scorer and clusters, if known."""
     values: dict[str, str] = {}
     if reading is not None:
         scorer, cluster = reading
         values = {"rules": scorer.rules.version, "metric": scorer.metric or "by the item", "clusters": cluster}
     values |= {"level": f"{material.settings.level:g}", "resamples": f"{material.settings.resamples:,}"}
-    values |= {"seed": str(material.settings.seed)} | ({"scores from elsewhere": external} if external else {})
+    values |= {"seed": str(material.settings.seed)} | ({"external scores": external} if external else {})
     values["measures"] = ", ".join(material.measures())
-    fingerprints = [(f"fingerprint of {one.manifest.name}", one.manifest.fingerprint) for one in benchmarks]
+    fingerprints = [(f"fingerprint of {bench.manifest.name}", bench.manifest.fingerprint) for bench in benchmarks]
     return [*values.items(), *fingerprints]
 
 
@@ -181,3 +181,60 @@ def _how(step: RunStep) -> Iterator[str]:
     yield f"seed {step.seed}"
     if step.eyetest:
         yield f"eyetest {step.eyetest}"
+
+
+def removed_items(
+    verdicts: Sequence[Verdict], about: ReportDetails, runs: Sequence[Run], scores: pl.LazyFrame, most: int
+) -> list[Reason]:
+    """Some of the removed items, spread over the reasons; their images go into the album."""
+    by_reason: dict[tuple[str, str, str], list[Verdict]] = {}
+    for verdict in sorted(verdicts, key=lambda verdict: lot(verdict.item)):
+        if verdict.verdict in ("drop", "review"):
+            by_reason.setdefault((verdict.verdict, verdict.stage, reason_kind(verdict.reason)), []).append(verdict)
+    chosen = in_turns(([(key, verdict) for verdict in some] for key, some in by_reason.items()), most)
+    wanted, items = {verdict.item for _, verdict in chosen}, dict[str, Item]()
+    for benchmark in about.benchmarks:
+        items |= {item.id: item for item in benchmark if item.id in wanted - items.keys()}
+    replies = replies_to([verdict for _, verdict in chosen], runs, scores)
+    reasons: list[Reason] = []
+    for key in sorted(by_reason, key=lambda key: (key[0], -len(by_reason[key]), key)):
+        shown = [
+            (show_verdict(verdict, items.get(verdict.item), about.album), replies.get(verdict.item, []))
+            for of, verdict in chosen
+            if of == key
+        ]
+        kind, stage, reason = key
+        exact = [verdict.reason for verdict in by_reason[key]]
+        query = Query(stage=stage, verdict=kind, reason=reason)
+        if stage.partition(":")[0] == "audit":  # whose reasons are findings
+            query = Query(findings=tuple(dict.fromkeys(exact)))
+        reasons.append(Reason(kind, stage, together(exact), about.at.count(len(exact), query), shown))
+    return reasons
+
+
+def replies_to(verdicts: Sequence[Verdict], runs: Sequence[Run], scores: pl.LazyFrame) -> dict[str, list[Reply]]:
+    """Replies to some items: preferably those behind their verdicts, one per model first."""
+    evidence = {request for verdict in verdicts for request in verdict.responses}
+    about = pl.col("item").is_in(list({verdict.item for verdict in verdicts}))
+    words = pl.col("model", "modality", "outcome", "reading", "choice").cast(pl.String)
+    rows = (
+        scores.filter(about)
+        .with_columns(pl.col("request").is_in(list(evidence)).alias("counts"), pl.int_range(pl.len()).alias("row"))
+        .with_columns(pl.col("row").rank("ordinal").over("item", "model", "counts").alias("turn"))
+        .sort("item", "counts", "turn", "model", descending=[False, True, False, False])
+        .group_by("item", maintain_order=True)
+        .head(_MOST_REPLIES)
+        .select("item", "request", "score", words)
+        .collect()
+    )
+    texts: dict[str, str | None] = {}
+    for run in runs:
+        answers = answers_frame(run.path).filter(pl.col("request").is_in(rows.get_column("request").to_list()))
+        texts |= dict(answers.select("request", "text").collect().iter_rows())
+    replies: dict[str, list[Reply]] = {}
+    for row in rows.iter_rows(named=True):
+        read = row["choice"] or row["reading"] or row["outcome"]
+        right = None if row["score"] is None else row["score"] > 0.5
+        text = clip((texts.get(row["request"]) or "").strip(), _LONGEST_REPLY)
+        replies.setdefault(row["item"], []).append((f"{row['model']}, {row['modality']}", text, read, right))
+    return replies

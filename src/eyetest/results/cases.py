@@ -8,11 +8,10 @@ import polars as pl
 from eyetest.benchmarks import Benchmark
 from eyetest.prompts import CannotApply, build, tells_history
 from eyetest.records import Asked, Item, Planned, Prompt, Response, columns
-from eyetest.running.dialogues import Dialogues
+from eyetest.running.planning import Dialogues
 from eyetest.runs import Run
-from eyetest.runs.plan import PLAN, scan_table
-from eyetest.runs.stored import one_line_if_damaged
-from eyetest.scoring import Said, Scored, Scorer, quoted
+from eyetest.runs.stored import PLAN, one_line_if_damaged, scan_table
+from eyetest.scoring import Scored, Scorer, quoted
 
 Responses = Callable[[str], Response | None]  # the response to a request, if any
 
@@ -40,24 +39,24 @@ def item_cases(
 ) -> list[ItemCase]:
     """The results of some planned calls about an item; calls without a response are left out."""
     rows = calls.to_dicts()
-    dialogues = _said_before(run, benchmark, item, responses) if any(map(_is_own, rows)) else None
+    dialogues = _earlier_replies(run, benchmark, item, responses) if any(map(_is_own, rows)) else None
     cases = []
     for row in rows:
         asked, response = _key(row), responses(row["request"])
         if response is not None:
-            scored = scorer.score(item, asked.condition, Said.by(response))
+            scored = scorer.score(item, asked.condition, response)
             cases.append(ItemCase(asked, _prompt(item, asked, dialogues), response, scored))
     return cases
 
 
-def _said_before(run: Run, benchmark: Benchmark, item: Item, responses: Responses) -> Dialogues:
+def _earlier_replies(run: Run, benchmark: Benchmark, item: Item, responses: Responses) -> Dialogues:
     """The dialogues of a benchmark, with the answers to the turns before an item."""
     dialogues = Dialogues(benchmark)
     for earlier in benchmark.take(sorted(dialogues.before([benchmark.position(item.id)]))):
         for row in filter(_is_own, planned_calls(run, [earlier.id]).to_dicts()):
             asked, response = _key(row), responses(row["request"])
             if response is not None:
-                dialogues.said[asked] = quoted(earlier, asked.condition, response)
+                dialogues.replies[asked] = quoted(earlier, asked.condition, response)
     return dialogues
 
 

@@ -1,8 +1,4 @@
-"""A run in the schema 0.3.0 of Every Eval Ever: per model an aggregate, and beside it a line for each answer.
-
-The schema has no answers without a score: they are left out of both files and counted, so that they do not pass for
-wrong.
-"""
+"""A run in the schema 0.3.0 of Every Eval Ever; answers without a score, which it cannot hold, are left out."""
 
 import re
 import time
@@ -19,7 +15,7 @@ from eyetest.benchmarks import Benchmark
 from eyetest.measures.accuracy import accuracy
 from eyetest.measures.results import PROTOCOL, Results, Settings, narrowed, values_of
 from eyetest.records import Asked, Condition, Item, columns, letter
-from eyetest.records.order import order_of
+from eyetest.records.tables import order_of
 from eyetest.results.gather import results_of
 from eyetest.results.scores import answers_of, benchmark_of, scores_of
 from eyetest.runs import Run
@@ -30,7 +26,7 @@ from eyetest.version import __version__
 EVERY_EVAL_EVER = "every-eval-ever"
 SCHEMA_VERSION = "0.3.0"
 _UNFIT = re.compile(r'[<>:"/\\|?*\x00-\x1f]+')
-_NOBODY = "unknown"
+_UNKNOWN = "unknown"
 _UNBOUNDED = ("cider",)
 _LEVEL = 0.95
 _KEY = columns(Asked)
@@ -56,8 +52,8 @@ def export_every_eval_ever(
     results = results_of([run], scorer, tell=tell)
     scores, _ = scores_of(run, benchmark, scorer, tell)
     key = [pl.col(name).cast(pl.String) for name in _KEY if name not in ("template", "order", "sample")]
-    said = answers_of(run, benchmark).select(*_KEY, "text", "given").with_columns(key)
-    rows = scores.with_columns(key).join(said, on=_KEY, how="left", maintain_order="left")
+    texts = answers_of(run, benchmark).select(*_KEY, "text", "given").with_columns(key)
+    rows = scores.with_columns(key).join(texts, on=_KEY, how="left", maintain_order="left")
     answers = unscored = 0
     with replacing_folder(to, overwrite=overwrite) as folder:
         for model in values_of(results, "model"):
@@ -87,7 +83,7 @@ class _SampleRecord:
     def write(self, folder: Path, rows: pl.DataFrame, results: Results) -> None:
         """Write the samples, then the aggregate over them."""
         developer, _, model = self._model.partition("/")
-        place = ("data", _fit(self._name), *map(_fit, (developer, model) if model else (_NOBODY, developer)))
+        place = ("data", _fit(self._name), *map(_fit, (developer, model) if model else (_UNKNOWN, developer)))
         inside, name = folder.joinpath(*place), str(uuid4())
         inside.mkdir(parents=True)
         series = {result["evaluation_result_id"]: result for result in self._series(results)}
@@ -155,14 +151,14 @@ class _SampleRecord:
             "source_metadata": {
                 "source_name": "eyetest",
                 "source_type": "evaluation_run",
-                "source_organization_name": _NOBODY,
+                "source_organization_name": _UNKNOWN,
                 "evaluator_relationship": "other",
             },
             "eval_library": library,
             "model_info": {
                 "name": self._model,
                 "id": self._model,
-                "additional_details": {"deployment_type": _NOBODY, "model_availability": _NOBODY},
+                "additional_details": {"deployment_type": _UNKNOWN, "model_availability": _UNKNOWN},
             },
             "evaluation_results": results,
             "detailed_evaluation_results": details,
@@ -213,4 +209,4 @@ def _attribution(row: Mapping[str, Any], item: Item) -> list[dict[str, Any]]:
 
 def _fit(name: str) -> str:
     """A name that is valid as a folder on any system."""
-    return _UNFIT.sub("_", name).rstrip(". ") or _NOBODY
+    return _UNFIT.sub("_", name).rstrip(". ") or _UNKNOWN

@@ -1,11 +1,8 @@
-"""Gathers runs for measures: scores, items, models, and replies with their metadata.
-
-A run without current scores is scored on the way. Verdicts imported without a benchmark are measured as they are.
-"""
+"""Gathers runs for measures: scores, items, models, and replies with their metadata."""
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -27,6 +24,7 @@ from eyetest.records import (
     Condition,
     Item,
     ModelEntry,
+    Response,
     Score,
     columns,
     letter,
@@ -38,9 +36,7 @@ from eyetest.results.scores import ScoreProvenance, answers_of, benchmark_of, re
 from eyetest.runs import Run
 from eyetest.runs.stored import answers_frame, one_line_if_damaged, responses_frame
 from eyetest.scoring import Scorer
-from eyetest.scoring.metrics.same_text import edit_similarity
-from eyetest.scoring.metrics.yes_no import read_yes_no
-from eyetest.scoring.scorer import Said
+from eyetest.scoring.metrics.same_text import edit_similarity, read_yes_no
 from eyetest.wording import counted, listed, typed
 
 _EXCHANGED = {name: EXCHANGED_TYPES[name] for name in ("request", "whose", "worth")}
@@ -50,12 +46,21 @@ def exchanged(run: Run, benchmark: Benchmark | None, scorer: Scorer) -> pl.LazyF
     """Each text reply to an original or a twin, by each gold of its family: ``request, whose, worth``."""
     if benchmark is None:
         return pl.LazyFrame(schema=_EXCHANGED)
-    said = answers_of(run, benchmark).select(pl.col("item", "request", "ask", "outcome").cast(pl.String), "text")
-    plain = said.filter(pl.col("outcome") != "failed").unique(("item", "request"))
+    answers = answers_of(run, benchmark).select(pl.col("item", "request", "ask", "outcome").cast(pl.String), "text")
+    plain = answers.filter(pl.col("outcome") != "failed").unique(("item", "request"))
 
     def valued(rows: pl.DataFrame) -> pl.DataFrame:
         families = _families(benchmark) if len(rows) else {}
-        return pl.DataFrame(_values(rows, families, scorer), schema=_EXCHANGED, orient="row").unique()
+        values = [
+            (
+                request,
+                other.id,
+                scorer.score(other, Condition(ask=ask), Response(request="", outcome=outcome, text=text)).score,
+            )
+            for item, request, ask, outcome, text in rows.iter_rows()
+            for other in families.get(item, ())
+        ]
+        return pl.DataFrame(values, schema=_EXCHANGED, orient="row").drop_nulls("worth").unique()
 
     return plain.map_batches(valued, schema=_EXCHANGED)
 
@@ -67,16 +72,6 @@ def _families(items: Iterable[Item]) -> dict[str, list[Item]]:
         if item.tags.get(EDITION) in (ORIGINAL, TWIN) and item.has_gold and not item.is_choice:
             families[item.id if item.tags[EDITION] == ORIGINAL else item.group].append(item)
     return {item.id: family for family in families.values() for item in family}
-
-
-def _values(
-    rows: pl.DataFrame, families: Mapping[str, Sequence[Item]], scorer: Scorer
-) -> Iterator[tuple[str, str, float]]:
-    for item, request, ask, outcome, text in rows.iter_rows():
-        for other in families.get(item, ()):
-            worth = scorer.score(other, Condition(ask=ask), Said(outcome, text)).score
-            if worth is not None:
-                yield request, other.id, worth
 
 
 _COPIED = {name: REPLY_TYPES[name] for name in ("request", "copied")}
@@ -100,8 +95,8 @@ def transcribed(run: Run, benchmark: Benchmark | None) -> pl.LazyFrame:
     if benchmark is None:
         return pl.LazyFrame(schema=_COPIED)
     asked = (pl.col("ask").cast(pl.String) == "ocr") & (pl.col("modality").cast(pl.String) == "screenshot")
-    said = answers_of(run, benchmark).filter(asked).drop_nulls("text")
-    plain = said.select(pl.col("item", "request").cast(pl.String), "text").unique("request")
+    answers = answers_of(run, benchmark).filter(asked).drop_nulls("text")
+    plain = answers.select(pl.col("item", "request").cast(pl.String), "text").unique("request")
 
     def copied(rows: pl.DataFrame) -> pl.DataFrame:
         texts = {item.id: text_of(item) for item in benchmark} if len(rows) else {}
@@ -130,19 +125,16 @@ def results_of(
     models: Mapping[str, ModelEntry] | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Results:
-    """The results of some runs together; each may have its own scorer and its own benchmark with the answer key.
-
-    Runs about the same benchmark complete each other.
-    """
+    """The results of some runs together; each may have its own scorer and its own benchmark with the answer key."""
     scorers = scorer if isinstance(scorer, list) else [scorer] * len(runs)
     keys = bench if isinstance(bench, list) else [bench] * len(runs)
     names = benchmark_names(runs, keys)
     tables, items, notes, replies, kin = [], {}, list[str](), [], []
     for number, (run, name, own, key) in enumerate(zip(runs, names, scorers, keys, strict=True)):
         about = benchmark_if_needed(run, key, rescore=own.rescore_given)
-        frame, said = scores_if_known(run, about, own, tell)
+        frame, more = scores_if_known(run, about, own, tell)
         tables.append(frame.with_columns(pl.lit(name).alias("benchmark"), pl.lit(number, pl.Int64).alias(_RUN)))
-        notes += said
+        notes += more
         kin.append(exchanged(run, about, own).select(pl.lit(name).alias("benchmark"), pl.all()))
         if about is not None and name not in items:
             items[name] = items_table(name, about, cluster)
@@ -163,12 +155,9 @@ def results_of(
 
 
 def _replies(run: Run, name: str, about: Benchmark | None, *, verdicts: bool) -> pl.LazyFrame:
-    said = responses_frame(run.path).select(
-        pl.lit(name).alias("benchmark"), pl.col("request").cast(pl.String), "text", "candidates"
-    )
     says = pl.col("text").map_elements(read_yes_no, pl.String) if verdicts else pl.lit(None, pl.String)
-    said = said.with_columns(says.alias("says"))
-    judged = said.join(labelled(run), on="request", how="left")
+    replies = responses_frame(run.path).with_columns(pl.lit(name).alias("benchmark"), says.alias("says"))
+    judged = replies.join(labelled(run), on="request", how="left")
     return judged.join(transcribed(run, about), on="request", how="left").select(*REPLY_TYPES)
 
 
@@ -206,13 +195,12 @@ def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.D
 
 def _is_yes(item: Item) -> bool | None:
     """Whether yes is right; None where the item is no yes/no question."""
-    offered = [_VERDICTS.get(choice.text.strip(" .").casefold()) for choice in item.choices]
+    texts = [choice.text for choice in item.choices] or item.references
+    verdicts = [_VERDICTS.get(text.strip(" .").casefold()) for text in texts]
     if item.choices:
-        return (
-            offered[item.gold[0]] if sorted(map(str, offered)) == ["False", "True"] and len(item.gold) == 1 else None
-        )
-    golds = {_VERDICTS.get(text.strip(" .").casefold()) for text in item.references}
-    return golds.pop() if len(golds) == 1 else None
+        is_verdict = sorted(map(str, verdicts)) == ["False", "True"] and len(item.gold) == 1
+        return verdicts[item.gold[0]] if is_verdict else None
+    return verdicts[0] if len(set(verdicts)) == 1 else None
 
 
 def _cluster_kind(cluster: str) -> Callable[[Item], list[str]]:
@@ -235,7 +223,7 @@ def benchmark_names(runs: Sequence[Run], keys: Sequence[Benchmark | None]) -> li
     versions: dict[str, set[str]] = {name: set() for name in names}
     for asked, key in zip(about, keys, strict=True):
         if asked is not None:
-            is_older = key is not None and key.manifest.is_mended(asked.fingerprint)
+            is_older = key is not None and key.manifest.is_repaired(asked.fingerprint)
             versions[asked.name].add(key.manifest.fingerprint if key and is_older else asked.fingerprint)
     return [
         name if len(versions[name]) < 2 else f"{name} ({run.path.resolve().name})"
@@ -250,8 +238,8 @@ def benchmark_if_needed(run: Run, named: Benchmark | None, *, rescore: bool) -> 
     refuse_gaps(run)
     with one_line_if_damaged(run.path):
         unread = answers_frame(run.path).filter(pl.col("given").is_null() & (pl.col("outcome") != "failed"))
-        some = unread.select(pl.len()).collect().item()
-    return benchmark_of(run) if some else None
+        is_needed = bool(unread.select(pl.len()).collect().item())
+    return benchmark_of(run) if is_needed else None
 
 
 def scores_if_known(
@@ -307,20 +295,15 @@ def _verdicts(run: Run) -> pl.LazyFrame:
     """Given scores of items of which nothing else is known."""
     frame = answers_frame(run.path).with_columns(pl.col(pl.Categorical).cast(pl.String))
     return frame.with_columns(
-        pl.lit(None, pl.String).alias("reading"),
-        pl.lit(None, pl.String).alias("choice"),
-        pl.lit(GIVEN).alias("rule"),
-        pl.lit(GIVEN).alias("metric"),
+        *(pl.lit(None, pl.String).alias(name) for name in ("reading", "choice")),
+        *(pl.lit(GIVEN).alias(name) for name in ("rule", "metric")),
         pl.when(pl.col("outcome") != "failed").then("given").alias("score"),
         pl.lit(None, pl.Boolean).alias("marked"),
     ).select(columns(Score))
 
 
 def _each_once(runs: Sequence[Run], scores: pl.LazyFrame) -> pl.LazyFrame:
-    """The scores of several runs, where an answer that two of them hold counts once and a failed call gives way.
-
-    Two different answers of one model to the same question are refused.
-    """
+    """The scores of several runs, where an answer that two of them hold counts once; different ones are refused."""
     key = ["benchmark", *columns(Asked)]
     shared = scores.group_by(key).len().filter(pl.col("len") > 1).collect(engine="streaming")
     if shared.is_empty():
@@ -407,11 +390,10 @@ def _items(part: SuitePart, name: str) -> pl.DataFrame:
         *(pl.col(column).cast(ITEM_TYPES[column]) for column in _TOLD),
         *(TAG + tag for tag in results.tags if tag not in SUITE_TAGS),
     )
-    said = {tag: _said(part, tag, known) for tag in SUITE_TAGS}
-    dataset = said["dataset"].fill_null(part.about.name)
-    filled = {"dataset": dataset, "task": said["task"].fill_null(dataset)}
-    filled["dimension"] = said["dimension"].fill_null(part.about.name)
-    return table.with_columns(filled[tag].alias(TAG + tag) for tag in SUITE_TAGS)
+    tags = {tag: _tag(part, tag, known) for tag in SUITE_TAGS}
+    tags |= {tag: tags[tag].fill_null(part.about.name) for tag in ("dataset", "dimension")}
+    tags["task"] = tags["task"].fill_null(tags["dataset"])
+    return table.with_columns(tags[tag].alias(TAG + tag) for tag in SUITE_TAGS)
 
 
 def _own(part: SuitePart, column: str) -> pl.Expr:
@@ -419,7 +401,7 @@ def _own(part: SuitePart, column: str) -> pl.Expr:
     return (pl.lit(part.name + BETWEEN) + pl.col(column).cast(pl.String)).alias(column)
 
 
-def _said(part: SuitePart, tag: str, known: pl.DataFrame) -> pl.Series:
+def _tag(part: SuitePart, tag: str, known: pl.DataFrame) -> pl.Series:
     """A tag of the items: set by the suite, or their own."""
     if value := getattr(part.about, tag):
         return pl.Series([value] * len(known), dtype=pl.String)

@@ -1,7 +1,6 @@
 """Judge models: read answers that the rules could not, and label the sentences of replies.
 
-A judge is asked through the journal of the run, once per answer. Its readings are marked as such in the scores, and
-scoring again without it removes them. Labels of sentences are kept in ``RUN/sentences.parquet``.
+A judge is asked through the journal of the run, once per answer; scoring again without it removes its readings.
 """
 
 import re
@@ -13,7 +12,7 @@ import msgspec
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
-from eyetest.measures.length import split_sentences
+from eyetest.measures.replies import split_sentences
 from eyetest.measures.results import PROTOCOL, REPLY_TYPES, SENTENCE_KINDS
 from eyetest.records import Condition, Item, Message, ModelEntry, Prompt, Score, Words, columns, shown_order
 from eyetest.results.scores import answers_of, read_provenance, table_path
@@ -55,9 +54,9 @@ def judge_run(
         return ((item, _prompt(item, row)) for item, row in unread())
 
     name, entry = judge
-    said, progress = Questions(run.path, benchmark, {name: entry}).ask(name, prompts, "judge", watch)
+    responses, progress = Questions(run.path, benchmark, {name: entry}).ask(name, prompts, "judge", watch)
     new = []
-    for (item, row), response in zip(unread(), said, strict=True):
+    for (item, row), response in zip(unread(), responses, strict=True):
         if response is None or not response.text:
             continue
         condition = _condition(row)
@@ -117,9 +116,9 @@ def label_sentences(
         for item, text in replies.select("item", "text").iter_rows():
             yield by_item[item], sentence_prompt(split_sentences(text)[:_MOST_SENTENCES])
 
-    said, progress = Questions(run.path, benchmark, {name: entry}).ask(name, prompts, "sentences", watch)
+    responses, progress = Questions(run.path, benchmark, {name: entry}).ask(name, prompts, "sentences", watch)
     rows = []
-    for (request, text), response in zip(replies.select("request", "text").iter_rows(), said, strict=True):
+    for (request, text), response in zip(replies.select("request", "text").iter_rows(), responses, strict=True):
         sentences = split_sentences(text)[:_MOST_SENTENCES]
         counts = labels(response.text or "", len(sentences)) if response is not None else None
         if counts is not None:
@@ -141,19 +140,19 @@ def labelled(run: Run) -> pl.LazyFrame:
 def _drawn(run: Run, benchmark: Benchmark, sample: int) -> pl.DataFrame:
     """A reproducible random sample of text replies, of every model and setting."""
     with one_line_if_damaged(run.path):
-        said = answers_of(run, benchmark).filter(pl.col("text").str.contains(r"\w"), pl.col("outcome") != "failed")
-        kept = said.select(pl.col("item", "model", *PROTOCOL, "request", "text").cast(pl.String))
+        answers = answers_of(run, benchmark).filter(pl.col("text").str.contains(r"\w"), pl.col("outcome") != "failed")
+        kept = answers.select(pl.col("item", "model", *PROTOCOL, "request", "text").cast(pl.String))
         rows = kept.unique("request").collect()
     known = rows.filter(pl.col("item").is_in([item.id for item in benchmark]))
-    lot = [blake2b(item.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() for item in known["item"]]
+    draw = [blake2b(item.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() for item in known["item"]]
     keys = ["model", *PROTOCOL]
-    ordered = known.with_columns(pl.Series("lot", lot, pl.String)).sort(*keys, "lot", "request")
+    ordered = known.with_columns(pl.Series("draw", draw, pl.String)).sort(*keys, "draw", "request")
     return ordered.group_by(keys, maintain_order=True).head(sample)
 
 
 def sentence_prompt(sentences: Sequence[str]) -> Prompt:
     """The judge's prompt: the sentences alone, so that it labels and does not solve."""
-    numbered = "\n".join(f"{number}. {one[:_LONGEST_SENTENCE]}" for number, one in enumerate(sentences, 1))
+    numbered = "\n".join(f"{number}. {text[:_LONGEST_SENTENCE]}" for number, text in enumerate(sentences, 1))
     words = (
         "Below are the numbered sentences of a reply to a question about an image. Label each of them:\n"
         "D: it describes, repeating what the question says or what the image shows.\n"
@@ -167,7 +166,7 @@ def sentence_prompt(sentences: Sequence[str]) -> Prompt:
 
 def labels(words: str, sentences: int) -> Counter[str] | None:
     """The number of sentences of each kind; None unless the judge labelled each exactly once."""
-    said = [(int(number), letter) for number, letter in _LABEL.findall(words)]
-    if sorted(number for number, _ in said) != list(range(1, sentences + 1)):
+    found = [(int(number), letter) for number, letter in _LABEL.findall(words)]
+    if sorted(number for number, _ in found) != list(range(1, sentences + 1)):
         return None
-    return Counter(_LABELS[letter] for _, letter in said)
+    return Counter(_LABELS[letter] for _, letter in found)

@@ -1,8 +1,6 @@
-"""Why two scores of a run differ: every point of the gap, by item and cause.
+"""Why two scores of a run differ: every point of the gap, by item and cause, in exact fractions.
 
-Rows that both sides count move a mean by the change of their credit; rows that one side counts move it by their
-distance from the mean of the others. Both orders are averaged, so that swapping the sides changes only the signs, and
-all is computed in fractions, so that the shares sum to the gap exactly.
+Changes of credit, and rows that only one side counts, come in both orders, whose shares are averaged.
 """
 
 import math
@@ -16,7 +14,7 @@ import polars as pl
 
 from eyetest.errors import InputError
 
-Reader = Literal["rules", "judge", "guess", "nobody", "unknown"]
+Reader = Literal["rules", "judge", "guess", "none", "unknown"]
 """What decided the reading: rules, a model, chance, nothing (the reply stayed unread), or unknown."""
 
 
@@ -47,14 +45,14 @@ class Credit(NamedTuple):
         return self.text == other.text or self.words == other.words
 
     @property
-    def said(self) -> str:
+    def shown(self) -> str:
         """The reading, for display."""
         if self.failed:
             return "failed"
         if self.reading is not None:
             return f"{self.reading} (guessed)" if self.reader == "guess" else self.reading
-        if self.reader in ("nobody", "guess"):
-            return (self.kind or "unread") if self.reader == "nobody" else "guessed"
+        if self.reader in ("none", "guess"):
+            return (self.kind or "unread") if self.reader == "none" else "guessed"
         if self.gold is not None and self.score is not None and self.score in (0, 1):
             return self.gold if self.score else f"not {self.gold}"
         return "–"
@@ -80,7 +78,7 @@ class Account(NamedTuple):
     @property
     def guesses(self) -> list[Fraction]:
         """The score of each guessed reply."""
-        return [one.score for one in self.credits if one.reader == "guess" and one.score is not None]
+        return [row.score for row in self.credits if row.reader == "guess" and row.score is not None]
 
     def only(self, group: str) -> "Account":
         """The rows of one model and condition."""
@@ -93,8 +91,8 @@ def exact_sum(scores: Iterable[Fraction]) -> Fraction:
     worth = {id(score): score for score in there}
     below = math.lcm(*(score.denominator for score in worth.values()))
     above = (
-        number * worth[one].numerator * (below // worth[one].denominator)
-        for one, number in Counter(map(id, there)).items()
+        number * worth[score].numerator * (below // worth[score].denominator)
+        for score, number in Counter(map(id, there)).items()
     )
     return Fraction(sum(above), below)
 
@@ -147,12 +145,12 @@ def _matched(ours: list[Credit], theirs: list[Credit]) -> list[Pair]:
         return [Pair(ours[0], theirs[0])]
     same, ours, theirs = _alike(ours, theirs)
     both = min(len(ours), len(theirs))
-    pairs = [*same, *(Pair(one, other) for one, other in zip(ours[:both], theirs[:both], strict=True))]
+    pairs = [*same, *(Pair(row, other) for row, other in zip(ours[:both], theirs[:both], strict=True))]
     alone = "duplicate" if pairs else "dropped"
     return [
         *pairs,
-        *(Pair(one, None, alone) for one in ours[both:]),
-        *(Pair(None, one, alone) for one in theirs[both:]),
+        *(Pair(row, None, alone) for row in ours[both:]),
+        *(Pair(None, row, alone) for row in theirs[both:]),
     ]
 
 
@@ -225,7 +223,7 @@ def _is_right(read: Credit, by: Credit) -> bool:
 
 def _explained(credit: Credit) -> bool:
     """Whether the score follows from the reading, or its absence, and a gold of letters."""
-    known = credit.reading is not None or credit.reader == "nobody"
+    known = credit.reading is not None or credit.reader == "none"
     letters = all(len(word) == 1 for word in (credit.gold or "").split())
     return known and letters and not credit.by_text and credit.score == int(_is_right(credit, credit))
 
@@ -236,7 +234,7 @@ def _read_cause(a: Credit, b: Credit, why: str) -> str:
         return "errors"
     if a.text is not None and b.text is not None and not a.says_as(b):
         return _reply_cause(a, b, why)
-    for reader, cause in (("guess", "guess"), ("judge", "judge"), ("nobody", "unread")):
+    for reader, cause in (("guess", "guess"), ("judge", "judge"), ("none", "unread")):
         if (a.reader == reader) != (b.reader == reader) or (a.reader == reader == "guess"):
             return cause
     known = a.reading is not None and b.reading is not None
@@ -261,7 +259,7 @@ def left_out_cause(pair: Pair) -> str:
         return pair.why or "dropped"
     if any(side is not None and side.failed for side in (pair.a, pair.b)):
         return "errors"
-    return "unread" if other.reader == "nobody" and other.reading is None else "unscored"
+    return "unread" if other.reader == "none" and other.reading is None else "unscored"
 
 
 class Share(NamedTuple):
@@ -377,7 +375,7 @@ def _differs(a: Credit, b: Credit) -> bool:
     """Whether the sides disagree about a row, even without effect."""
     if a.score is not b.score and a.score != b.score:
         return True
-    known = a.reading is not None or a.reader == "nobody", b.reading is not None or b.reader == "nobody"
+    known = a.reading is not None or a.reader == "none", b.reading is not None or b.reader == "none"
     return all(known) and a.reading != b.reading and not (a.by_text or b.by_text)
 
 
@@ -400,7 +398,7 @@ def points(share: Fraction) -> float:
 
 def causes_table(causes: Iterable[CauseTotal]) -> pl.DataFrame:
     """One row per cause."""
-    rows = [(one.cause, one.rows, one.up, one.down, points(one.points), CAUSES[one.cause]) for one in causes]
+    rows = [(of.cause, of.rows, of.up, of.down, points(of.points), CAUSES[of.cause]) for of in causes]
     return pl.DataFrame(rows, schema=_CAUSE_TYPES, orient="row")
 
 
@@ -417,12 +415,12 @@ def items_table(shares: Iterable[Share]) -> pl.DataFrame:
 
 def groups_table(groups: Sequence[tuple[str, Reconciled]]) -> pl.DataFrame:
     """One row per model and condition: both scores, the gap, and the points of each cause."""
-    found = [(name, one, {cause.cause: cause.points for cause in one.causes}) for name, one in groups]
+    found = [(name, gap, {cause.cause: cause.points for cause in gap.causes}) for name, gap in groups]
     causes = [cause for cause in CAUSES if any(cause in by for _, _, by in found)]
     rows = [
-        {"group": name, "a": float(one.a.score), "b": float(one.b.score), "gap": points(one.gap)}
+        {"group": name, "a": float(gap.a.score), "b": float(gap.b.score), "gap": points(gap.gap)}
         | {cause: points(by.get(cause, Fraction(0))) for cause in causes}
-        for name, one, by in found
+        for name, gap, by in found
     ]
     return pl.DataFrame(rows).sort("gap", "group") if rows else pl.DataFrame()
 
@@ -430,7 +428,7 @@ def groups_table(groups: Sequence[tuple[str, Reconciled]]) -> pl.DataFrame:
 def _both(share: Share) -> tuple[str | float | None, ...]:
     a, b = share.a, share.b
     return (
-        *(credit and credit.said for credit in (a, b)),
+        *(credit and credit.shown for credit in (a, b)),
         *(None if credit is None or credit.score is None else float(credit.score) for credit in (a, b)),
         *(credit and credit.gold for credit in (a, b)),
         a and a.text,

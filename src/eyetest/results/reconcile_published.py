@@ -26,7 +26,7 @@ from eyetest.results.reconcile import (
 
 _NUMBER = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?\s?(%?)")
 _COUNT = re.compile(r"(\d{1,9})/(\d{1,9})")
-_LEAST_LUCK = 0.001  # guesses with a lower probability of such a deviation do not explain a number
+_LEAST_CHANCE = 0.001  # guesses with a lower probability of such a deviation do not explain a number
 _ZERO = Fraction(0)
 GUESSERS = ("lmms-eval", "mmmu", "vlmevalkit")
 """Rule sets of tools that guess at random where they read nothing, where guessing is no departure."""
@@ -104,19 +104,19 @@ class Reckoning(NamedTuple):
 def reckonings(accounts: Mapping[str, Account], categories: Categories, number: Published) -> list[Reckoning]:
     """Every way of counting; those that give the number first, then the nearest."""
     found = [
-        _told(Reckoning(rules, unread, errors, average, counted, mean), number)
+        _compared(Reckoning(rules, unread, errors, average, counted, mean), number)
         for rules, account in accounts.items()
         for unread, errors, counted in _countings(rules, account)
         for average, mean in _means(counted, {} if unread == "guessed" else categories)
     ]
     return sorted(
         found,
-        key=lambda one: (
-            not one.reached,
-            *((one.departures, -(1.0 if one.chance is None else one.chance)) if one.reached else ()),
-            abs(one.score - number.value),
-            one.departures,
-            one.words,
+        key=lambda way: (
+            not way.reached,
+            *((way.departures, -(1.0 if way.chance is None else way.chance)) if way.reached else ()),
+            abs(way.score - number.value),
+            way.departures,
+            way.words,
         ),
     )
 
@@ -124,13 +124,13 @@ def reckonings(accounts: Mapping[str, Account], categories: Categories, number: 
 def _countings(rules: str, account: Account) -> Iterator[tuple[str, str, Account]]:
     """How unread replies and failed calls may be counted."""
     credits_ = account.credits
-    some_unread = any(credit.reader == "nobody" and not credit.failed for credit in credits_)
+    some_unread = any(credit.reader == "none" and not credit.failed for credit in credits_)
     can_guess = some_unread and any(_is_guessed(rules, credit) for credit in credits_)
     ways = [*(("wrong", "left out") if some_unread else ("",)), *(("guessed",) if can_guess else ())]
     errors = ("left out", "wrong") if any(credit.failed for credit in credits_) else ("",)
     for unread, failed in product(ways, errors):
         rows = tuple(
-            _counted(rules, credit, unread, failed) if credit.failed or credit.reader == "nobody" else credit
+            _counted(rules, credit, unread, failed) if credit.failed or credit.reader == "none" else credit
             for credit in credits_
         )
         counted = account._replace(credits=rows)
@@ -141,7 +141,7 @@ def _countings(rules: str, account: Account) -> Iterator[tuple[str, str, Account
 def _is_guessed(rules: str, credit: Credit) -> bool:
     """Whether a reply would be guessed; VLMEvalKit counts what it takes for a refusal as wrong."""
     is_refusal = rules == "vlmevalkit" and credit.kind == "refused"
-    return credit.reader == "nobody" and not credit.failed and credit.options > 0 and not is_refusal
+    return credit.reader == "none" and not credit.failed and credit.options > 0 and not is_refusal
 
 
 def _counted(rules: str, credit: Credit, unread: str, failed: str) -> Credit:
@@ -171,7 +171,7 @@ def _means(account: Account, categories: Categories) -> Iterator[tuple[str, Frac
     for tag, values in categories.items():
         names = [*map(values.get, items)]
         sizes, alike = Counter(names), Counter(zip(names, scores, strict=True))
-        means = exact_sum(worth[one] * Fraction(number, sizes[name]) for (name, one), number in alike.items())
+        means = exact_sum(worth[score] * Fraction(number, sizes[name]) for (name, score), number in alike.items())
         yield tag, means / len(sizes)
 
 
@@ -184,7 +184,7 @@ def _weights(account: Account, categories: Mapping[str, str]) -> list[tuple[Cred
     return [(credit, Fraction(1, len(rows) * len(part))) for part in rows.values() for credit in part]
 
 
-def _told(way: Reckoning, number: Published) -> Reckoning:
+def _compared(way: Reckoning, number: Published) -> Reckoning:
     """A way, with whether it gives the number."""
     if way.unread != "guessed":
         return way._replace(reached=number.reached(way.score))
@@ -195,7 +195,7 @@ def _told(way: Reckoning, number: Published) -> Reckoning:
     odds = exactly(chances)
     fitting = [hits for hits in range(len(guesses) + 1) if number.reached((sure + hits) / counted)]
     likely = max(fitting, key=odds.__getitem__, default=None)
-    if likely is None or as_odd(likely, chances) < _LEAST_LUCK:
+    if likely is None or as_odd(likely, chances) < _LEAST_CHANCE:
         return way
     return way._replace(reached="by chance", chance=float(odds[fitting].sum()), guessed_right=likely)
 

@@ -1,7 +1,8 @@
 """The two sides of a reconciliation as accounts: a run read by a rule set, or the file of another tool."""
 
 import string
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -11,22 +12,33 @@ import polars as pl
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError, nearest, param, short
-from eyetest.measures.results import PROTOCOL, READ, TESTS
-from eyetest.records import GIVEN, Asked, Choice, Condition, Item, columns, letter
-from eyetest.records.notices import failure_notice
-from eyetest.results.reconcile import Account, Credit, Reader
-from eyetest.results.scores import answers_of, holds, provenance, read_provenance, scores_of, table_path
+from eyetest.measures.results import PROTOCOL, READ, TESTS, Wanted
+from eyetest.records import GIVEN, Asked, Choice, Condition, Item, Response, columns, letter, tag_word
+from eyetest.records.request import failure_notice
+from eyetest.results.reconcile import Account, Credit, Reader, Reconciled, reconciled
+from eyetest.results.reconcile_published import Categories, ExplainedNumber, Published, categories_of, explained
+from eyetest.results.scores import (
+    answers_of,
+    benchmark_of,
+    chosen_benchmark,
+    holds,
+    provenance,
+    read_provenance,
+    scores_of,
+    table_path,
+)
 from eyetest.runs import Run
-from eyetest.runs.importing import AnswerFile, FieldMap
-from eyetest.runs.importing.bringing import items_by_position
-from eyetest.runs.importing.layouts import as_rows, at
-from eyetest.runs.importing.values import is_absent, plain, score
+from eyetest.runs.answer_values import is_absent, plain, score
+from eyetest.runs.importing import AnswerFile, FieldMap, items_by_position
+from eyetest.runs.layouts import as_rows, at
 from eyetest.runs.stored import one_line_if_damaged
-from eyetest.scoring import Said, Scorer
+from eyetest.scoring import Scorer
+from eyetest.scoring.rules import RULE_SETS
 from eyetest.scoring.scorer import score_table
 from eyetest.tabular.excel import was_cut
 from eyetest.tabular.files import is_excel, read_rows
 from eyetest.tabular.table import Values, parse_pairs, refuse_unknown_field
+from eyetest.wording import listed
 
 _KEY = columns(Asked)
 _NO_REPLY = ("failed", "blocked")
@@ -42,7 +54,7 @@ _READER = (
     .when(pl.col("rule").str.ends_with(" judge"))
     .then(pl.lit("judge"))
     .when(_IS_UNREAD)
-    .then(pl.lit("nobody"))
+    .then(pl.lit("none"))
     .otherwise(pl.lit("rules"))
 )
 
@@ -87,8 +99,8 @@ class RunSide:
             scores = score_table(answers.lazy(), self.items.values(), scorer)
         else:
             scores = scores_of(self._run, self._benchmark, scorer, self._tell)[0].filter(*self._wanted)
-        said = answers.select(*_KEY, "text").cast({pl.Categorical: pl.String})
-        return scores.collect().join(said, on=_KEY, how="left", maintain_order="left")
+        texts = answers.select(*_KEY, "text").cast({pl.Categorical: pl.String})
+        return scores.collect().join(texts, on=_KEY, how="left", maintain_order="left")
 
 
 def gold_word(item: Item) -> str:
@@ -168,147 +180,111 @@ class FileSide(NamedTuple):
     model: Sequence[str] = ()
     rules: str | None = None
 
-    @property
-    def option(self) -> str:
-        """The parameter that names its columns."""
-        return f"map_{self.letter}"
-
 
 def account_of_file(side: FileSide, items: Mapping[str, Item] | None = None) -> Account:
     """The file's own scores where it has them and no rules are named; else the rules' scores of its replies."""
     source = AnswerFile(path=side.path, fields=FieldMap(columns={"given": ("",)}))
     ids = None if items is None else dict.fromkeys(items, ())
-    rows = as_rows(read_rows(side.path), source, items_by_position(ids))
-    credits_, columns = [], _FileColumns(side)
-    for location, row in rows:
-        if not columns.wants(row):
+    credits_, columns, scorer = list[Credit](), dict[str, str](), None
+    for location, row in as_rows(read_rows(side.path), source, items_by_position(ids)):
+        if not columns:
+            columns = _columns(side, row)
+            by_rules = side.rules not in (None, GIVEN) or "given" not in columns
+            scorer = Scorer(side.rules or "eyetest") if by_rules else None
+        if any(name in row and plain(row[name]) not in values for name, values in side.where):
+            continue
+        if side.model and "model" in columns and plain(row.get(columns["model"])) not in side.model:
             continue
         try:
-            credits_.append(_FileRow(columns, row, items or {}, is_excel(side.path)).credit())
+            credits_.append(_FileRow(columns, row, items or {}).credit(scorer, excel=is_excel(side.path)))
         except InputError as error:
             raise InputError(f"{side.path.name} {at(location)}: {error}") from None
     if not credits_:
         raise InputError(f"{side.path} has no rows of that kind; see {param('model')} and {param('where')}")
-    name = side.path.name if columns.scorer is None else f"{side.path.name} by {columns.scorer.rules.name}"
+    name = side.path.name if scorer is None else f"{side.path.name} by {scorer.rules.name}"
     return Account(name, tuple(credits_))
 
 
-class _FileColumns:
-    """Which column of a file holds what; found at its first row."""
-
-    def __init__(self, side: FileSide) -> None:
-        self._side = side
-        self._named = dict(parse_pairs(side.fields, f"{param(side.option)} takes FIELD=COLUMN, such as given=hit"))
-        for field in self._named:
-            refuse_unknown_field(field, side.option, FIELDS)
-        self.at: dict[str, str] = {}
-        self.scorer: Scorer | None = None
-
-    def wants(self, row: Values) -> bool:
-        """Whether a row counts for the account."""
-        if not self.at:
-            self._find(row)
-        side = self._side
-        for column, values in side.where:
-            if column in row and plain(row[column]) not in values:
-                return False
-        return not side.model or "model" not in self.at or plain(row.get(self.at["model"])) in side.model
-
-    def value(self, row: Values, field: str) -> Any:
-        """A row's value in a field; None where it is empty."""
-        value = row.get(self.at[field]) if field in self.at else None
-        return None if is_absent(value) else value
-
-    def _find(self, row: Values) -> None:
-        option, rules = self._side.option, self._side.rules
-        for column in self._named.values():
-            if column not in row:
-                raise InputError(f'{self._side.path}: no column "{column}"; {nearest(column, list(row))}')
-        for field, names in FIELDS.items():
-            found = [self._named[field]] if field in self._named else [name for name in names if name in row]
-            if found:
-                self.at[field] = found[0]
-        if "item" not in self.at:
-            raise InputError(f"{self._side.path}: no column for the item; say {param(option, 'item=COLUMN')}")
-        if "given" not in self.at and "doc_id" in row:
-            self._find_metric(row)
-        if rules == GIVEN and "given" not in self.at:
-            raise InputError(f"{self._side.path}: no column for its scores; say {param(option, 'given=COLUMN')}")
-        if rules not in (None, GIVEN) or "given" not in self.at:
-            self.scorer = Scorer(rules or "eyetest")
-
-    def _find_metric(self, row: Values) -> None:
-        """The only metric of a log of samples; of several, the user has to name one."""
+def _columns(side: FileSide, row: Values) -> dict[str, str]:
+    """Which column of a file holds which field, by its first row."""
+    option = f"map_{side.letter}"
+    named = dict(parse_pairs(side.fields, f"{param(option)} takes FIELD=COLUMN, such as given=hit"))
+    for field, column in named.items():
+        refuse_unknown_field(field, option, FIELDS)
+        if column not in row:
+            raise InputError(f'{side.path}: no column "{column}"; {nearest(column, list(row))}')
+    usual = {field: next((name for name in names if name in row), "") for field, names in FIELDS.items()}
+    columns = {field: name for field, name in (usual | named).items() if name}
+    if "item" not in columns:
+        raise InputError(f"{side.path}: no column for the item; say {param(option, 'item=COLUMN')}")
+    if "given" not in columns and "doc_id" in row:  # the only metric of a log of samples
         metrics = [name for name, value in row.items() if name not in _LMMS_OWN and _verdict(value) is not None]
         if len(metrics) > 1:
-            names, fix = ", ".join(metrics[:5]), param(self._side.option, f"given={metrics[0]}")
-            raise InputError(f"{self._side.path} has several metrics ({names}); say {fix}")
-        if metrics:
-            self.at["given"] = metrics[0]
+            names, fix = ", ".join(metrics[:5]), param(option, f"given={metrics[0]}")
+            raise InputError(f"{side.path} has several metrics ({names}); say {fix}")
+        columns = columns | ({"given": metrics[0]} if metrics else {})
+    if side.rules == GIVEN and "given" not in columns:
+        raise InputError(f"{side.path}: no column for its scores; say {param(option, 'given=COLUMN')}")
+    return columns
 
 
 class _FileRow:
     """A row of a file, in our terms."""
 
-    def __init__(self, columns: _FileColumns, row: Values, items: Mapping[str, Item], excel: bool) -> None:
-        self._columns, self._row, self._excel = columns, row, excel
-        self._id = plain(columns.value(row, "item")) or short(row.get("item"))
-        self._item = items.get(self._id) or _item_in(row, self._id, plain(columns.value(row, "gold")))
+    def __init__(self, columns: Mapping[str, str], row: Values, items: Mapping[str, Item]) -> None:
+        values = {field: row.get(name) for field, name in columns.items()}
+        self._values = {field: value for field, value in values.items() if not is_absent(value)}
+        self._id = plain(self._values.get("item")) or short(row.get("item"))
+        self._item = items.get(self._id) or _item_in(row, self._id, plain(self._values.get("gold")))
 
-    def credit(self) -> Credit:
+    def credit(self, scorer: Scorer | None, *, excel: bool) -> Credit:
         """The row as the file or the rules count it."""
-        value = self._columns.value
-        text = value(self._row, "text")
-        text = None if text is None else str(text)
+        text = str(self._values["text"]) if "text" in self._values else None
         credit = Credit(
             item=self._id,
-            group=plain(value(self._row, "model")),
+            group=plain(self._values.get("model")),
             text=text,
             failed=text is not None and failure_notice(text) != "",
-            truncated=self._excel and text is not None and was_cut(text),
+            truncated=excel and text is not None and was_cut(text),
             gold=gold_word(self._item) or None,
             options=len(self._item.choices),
         )
-        return self._given(credit) if self._columns.scorer is None else self._read(credit, self._columns.scorer)
-
-    def _read(self, credit: Credit, scorer: Scorer) -> Credit:
-        if credit.text is None or credit.failed:
+        if scorer is None:
+            return self._given(credit)
+        if text is None or credit.failed:
             return credit._replace(failed=True)
-        scored = scorer.score(self._item, Condition(), Said("answered", credit.text))
+        scored = scorer.score(self._item, Condition(), Response(request="", outcome="answered", text=text))
         is_read = scored.reading in ("chosen", "text")
         return credit._replace(
             reading=scored.choice,
-            reader="rules" if is_read else "nobody",
+            reader="rules" if is_read else "none",
             kind="" if is_read else scored.reading or "",
             score=None if scored.score is None else exact(scored.score),
             by_text=scored.reading == "text",
         )
 
     def _given(self, credit: Credit) -> Credit:
-        given = self._columns.value(self._row, "given")
-        worth, read, gold = _verdict(given) or (None, None, None)
-        read = self._columns.value(self._row, "reading") if read is None else read
-        gold = gold if gold is not None else self._columns.value(self._row, "gold")
-        word = None if read is None else self._letter(read)
-        reader, word = self._reader(credit.text, word)
+        worth, read, gold = _verdict(self._values.get("given")) or (None, None, None)
+        read = self._values.get("reading") if read is None else read
+        gold = self._values.get("gold") if gold is None else gold
+        reader, word = self._reader(credit.text, None if read is None else self._letter(read))
         right = credit.gold if gold is None else self._letter(gold)
         if word is None and worth == 1 and len(right or "") == 1:
             word = right  # a hit without a reading was read as the gold
         return credit._replace(reading=word, reader=reader, gold=right, score=worth)
 
     def _reader(self, text: str | None, word: str | None) -> tuple[Reader, str | None]:
-        """What decided: VLMEvalKit's log says so, other tools' readings are by their rules."""
-        log = self._columns.value(self._row, "log")
-        if log is None:
-            return ("unknown" if word is None else "nobody" if word in _NO_OPTION else "rules"), word or None
-        words = str(log)
-        if _GUESSED in words:
+        """What decided: VLMEvalKit's log states it, other tools' readings are by their rules."""
+        if "log" not in self._values:
+            return ("unknown" if word is None else "none" if word in _NO_OPTION else "rules"), word or None
+        log = str(self._values["log"])
+        if _GUESSED in log:
             return "guess", word
-        if _NOT_MATCHED in words or word in _NO_OPTION:
-            return "nobody", None
-        matched = words.removeprefix(_MATCHED).removesuffix(". ").removesuffix(".").strip()
+        if _NOT_MATCHED in log or word in _NO_OPTION:
+            return "none", None
+        matched = log.removeprefix(_MATCHED).removesuffix(". ").removesuffix(".").strip()
         own = (text or "").strip().removesuffix(".")
-        return ("rules" if not words.startswith(_MATCHED) or matched == own else "judge"), word
+        return ("rules" if not log.startswith(_MATCHED) or matched == own else "judge"), word
 
     def _letter(self, value: Any) -> str:
         """An answer as a letter: alone, in brackets, as an option's text or its position."""
@@ -342,20 +318,140 @@ def _verdict(value: Any) -> tuple[Fraction | None, Any, Any] | None:
 
 
 def _item_in(row: Values, id_: str, gold: str) -> Item:
-    """The item from the row itself: options in the columns A, B …, the gold as a letter or a text."""
+    """The item from the row itself: options in the columns A, B … or in a list, the gold as a letter or a text."""
     letters = [mark for mark in string.ascii_uppercase if not is_absent(row.get(mark))]
-    texts = [str(row[mark]) for mark in letters] or list(_options_in(row))
-    letters = letters or list(string.ascii_uppercase[: len(texts)])
+    texts = [str(row[mark]) for mark in letters]
+    if not letters:
+        places = [place for place in (row, row.get("doc")) if isinstance(place, dict)]
+        lists = (place.get(name) for place in places for name in ("options", "choices"))
+        texts = [str(option) for option in next((found for found in lists if isinstance(found, list)), ())]
+        letters = list(string.ascii_uppercase)
     bare = gold.strip().strip("().")
-    choices = tuple(Choice(text, mark == bare or text == gold) for mark, text in zip(letters, texts, strict=True))
+    choices = tuple(Choice(text, mark == bare or text == gold) for mark, text in zip(letters, texts, strict=False))
     return Item(id=id_, question="", choices=choices, references=() if choices or not gold else (gold,))
 
 
-def _options_in(row: Values) -> Iterable[str]:
-    """A list of options, also inside the ``doc`` of a log."""
-    doc = row.get("doc")
-    for place in (row, doc if isinstance(doc, dict) else {}):
-        for name in ("options", "choices"):
-            if isinstance(place.get(name), list):
-                return [str(option) for option in place[name]][: len(string.ascii_uppercase)]
-    return ()
+Explanation = tuple[Reconciled | ExplainedNumber, tuple[tuple[str, Reconciled], ...], tuple[str, ...]]
+"""A gap and its causes; by model and condition, where there are several; and notes."""
+
+
+class Sides:
+    """The two sides, runs or files of answers, scored when they are needed."""
+
+    def __init__(
+        self,
+        places: Sequence[Run | Path],
+        rules: Sequence[str | None],
+        fields: Sequence[Sequence[str]],
+        only: tuple[Sequence[str], list[Wanted]],
+        bench: Benchmark | None,
+        tell: Callable[[str], None],
+    ) -> None:
+        for name in rules:
+            if name not in (None, GIVEN):
+                RULE_SETS[name]  # an unknown name ends here, before anything is scored
+        self._places, self._rules, self._fields, self._named, self._tell = places, rules, fields, bench, tell
+        self._models, self._where = only
+        self._runs: dict[Path, RunSide] = {}
+
+    def account(self, side: int, rules: str | None = None) -> Account:
+        """One side by its own rules, or by others."""
+        return self.accounts(side, [rules or self._rules[side] or ""])[0]
+
+    def accounts(self, side: int, rules: Sequence[str]) -> list[Account]:
+        """One side by several rule sets; the empty name is the usual one."""
+        place = self._places[side]
+        if isinstance(place, Run):
+            run = self._run(place)
+            return [run.account(name or "eyetest") for name in rules]
+        file = FileSide(place, "ab"[side], self._fields[side], self._where, self._models)
+        items = self.items
+        return [account_of_file(file._replace(rules=name or None), items) for name in rules]
+
+    def _run(self, run: Run) -> RunSide:
+        if run.path not in self._runs:
+            benchmark = benchmark_of(run, self._named or chosen_benchmark(run))
+            those = only_these(self._models, self._where, run)
+            self._runs[run.path] = RunSide(run, benchmark, those, self._tell)
+        return self._runs[run.path]
+
+    @cached_property
+    def items(self) -> Mapping[str, Item] | None:
+        """The items, by the benchmark that was named, or by that of a run on either side."""
+        run = next((place for place in self._places if isinstance(place, Run)), None)
+        if run is not None:
+            return self._run(run).items
+        return None if self._named is None else {item.id: item for item in self._named}
+
+    def by_rules(self) -> dict[str, Account]:
+        """The first side by every rule set, or by the one that was named for the number, and as others scored it."""
+        named, is_run = self._rules[1], isinstance(self._places[0], Run)
+        names = [*RULE_SETS, *([GIVEN] if is_run else [])] if named is None else [named]
+        accounts = dict(zip(names, self.accounts(0, names), strict=True))
+        if not is_run and named is None:
+            with suppress(InputError):  # a file without scores
+                accounts[GIVEN] = self.account(0, GIVEN)
+        given = accounts.pop(GIVEN, None)
+        accounts = {name: account for name, account in accounts.items() if account.counted}
+        if not any(credit.options for account in accounts.values() for credit in account.credits):
+            accounts = dict(list(accounts.items())[:1])  # texts are compared by a metric, whatever the rules
+        if given is not None and given.counted == len(given.credits):
+            accounts[GIVEN] = given
+        if not accounts:
+            raise InputError(f"{self._places[0]}: nothing to count: neither options to read replies by, nor scores")
+        return accounts
+
+    def explain(self) -> Explanation:
+        """The gap between both sides."""
+        ours, theirs, notes = _same_groups(self.account(0), self.account(1))
+        names = list(dict.fromkeys(credit.group for credit in ours.credits))
+        groups = [(name, reconciled(ours.only(name), theirs.only(name))) for name in names] if len(names) > 1 else []
+        return reconciled(ours, theirs), tuple(groups), notes
+
+    def explain_number(self, number: Published) -> Explanation:
+        """The gap between the first side and a published number."""
+        accounts = self.by_rules()
+        usual = self._rules[0] or ("eyetest" if isinstance(self._places[0], Run) else "")
+        ours = accounts[usual] if usual in accounts else self.account(0)
+        groups = list(dict.fromkeys(credit.group for credit in ours.credits))
+        if len(groups) > 1:
+            choice = f"choose one with {param('model', 'NAME')} or {param('where', 'ask=cot')}"
+            raise InputError(f"{number.text} is one score, and here are {len(groups)}: {listed(groups)}; {choice}")
+        here = [credit.item for credit in ours.credits]
+        found = explained(ours, accounts, _categories(self.items or {}, here), number)
+        giving, ways = sum(bool(way.reached) for way in found.ways), f"of {len(found.ways)} ways of counting"
+        if giving == 1:
+            return found, (), ()
+        several = f"{giving} {ways} give {number.text}: the number alone does not show which it was"
+        none = f"none {ways} gives {number.text}; the nearest is shown"
+        return found, (), (several if giving else none,)
+
+
+def _categories(items: Mapping[str, Item], here: Sequence[str]) -> Categories:
+    tags: dict[str, dict[str, str]] = {}
+    for name in here:
+        if name not in items:
+            return {}
+        for tag, value in items[name].tags.items():
+            if (word := tag_word(value)) is not None:
+                tags.setdefault(tag, {})[name] = word
+    return categories_of(tags, here)
+
+
+def _same_groups(ours: Account, theirs: Account) -> tuple[Account, Account, tuple[str, ...]]:
+    """Both accounts with the models that both have; one each is the same one, whatever it is called."""
+    names = [list(dict.fromkeys(credit.group for credit in side.credits)) for side in (ours, theirs)]
+    if len(names[0]) == len(names[1]) == 1:
+        renamed = tuple(credit._replace(group=names[0][0]) for credit in theirs.credits)
+        return ours, theirs._replace(credits=renamed), ()
+    shared = set(names[0]) & set(names[1])
+    if not shared:
+        a, b = (listed(map(short, of)) for of in names)
+        choice = f"choose one with {param('model', 'NAME')}"
+        raise InputError(f"{ours.name} has {a}; {theirs.name} has {b}: nothing in common; {choice}")
+    ours, theirs = (
+        side._replace(credits=tuple(credit for credit in side.credits if credit.group in shared))
+        for side in (ours, theirs)
+    )
+    left = sorted({*names[0], *names[1]} - shared)
+    return ours, theirs, (f"only one side has {listed(left)}, which is left out",) if left else ()

@@ -1,8 +1,6 @@
 """Scores of a run: plan, responses and items become ``scores/RULES.parquet``, with their provenance.
 
-Responses are never changed: scores by other rules, another metric, another benchmark's answer key or others' scoring
-are kept side by side. Whether a table is current is decided by contents, never by file times. A changed wording
-counts only with the answers of models that were shown it.
+Whether a table is current is decided by contents, never by file times.
 """
 
 import os
@@ -21,13 +19,12 @@ import pyarrow.parquet as pq
 from eyetest.benchmarks import Benchmark, ReadOptions, is_benchmark
 from eyetest.benchmarks.folder import ITEMS, to_table
 from eyetest.benchmarks.opening import open_benchmark
-from eyetest.errors import InputError, as_said, param, short
+from eyetest.errors import InputError, as_named, param, short
 from eyetest.records import Item, Score, columns
 from eyetest.runs import Run
-from eyetest.runs.folder import BENCHMARK, MENDED, SCORES
+from eyetest.runs.folder import BENCHMARK, REPAIRED, SCORES
 from eyetest.runs.journal import PartName, content_id, part_ids, refuse_lost
-from eyetest.runs.plan import PLAN, scan_table
-from eyetest.runs.stored import answers_frame, one_line_if_damaged, part_frame
+from eyetest.runs.stored import PLAN, answers_frame, one_line_if_damaged, part_frame, scan_table
 from eyetest.scoring import Scorer
 from eyetest.scoring.rules import RULE_SETS
 from eyetest.scoring.scorer import score_table
@@ -41,19 +38,19 @@ KEY = "eyetest.scores"  # its key in the table's metadata
 _OUTCOME = ("parts", "planned", "answered", "reworded", "judge", "dropped_judge")  # not compared one by one
 
 
-class Mend(msgspec.Struct, frozen=True, kw_only=True):
+class ItemRepair(msgspec.Struct, frozen=True, kw_only=True):
     """An item after people's changes."""
 
     item: Item
     requests: tuple[str, ...] | None = None  # the requests with its new wording; None if the wording is unchanged
 
 
-class _Mends(msgspec.Struct, frozen=True, kw_only=True):
+class _ItemRepairs(msgspec.Struct, frozen=True, kw_only=True):
     version: int = 1
-    items: tuple[Mend, ...] = ()
+    items: tuple[ItemRepair, ...] = ()
 
 
-class MendedBenchmark(Benchmark):
+class RepairedBenchmark(Benchmark):
     """A benchmark with some items as changed by people."""
 
     def __init__(self, path: Path, items: Mapping[str, Item]) -> None:
@@ -75,34 +72,34 @@ class MendedBenchmark(Benchmark):
         """Do nothing: the items on disk are those before the changes."""
 
     @property
-    def mends(self) -> str:
+    def repairs(self) -> str:
         """A short hash of all changes."""
-        return mends_id(self._mended.values())
+        return repairs_id(self._mended.values())
 
 
-def read_mends(folder: Path) -> dict[str, Mend]:
+def read_repairs(folder: Path) -> dict[str, ItemRepair]:
     """People's changes of a run's items, by item."""
     try:
-        text = (folder / MENDED).read_bytes()
+        text = (folder / REPAIRED).read_bytes()
     except FileNotFoundError:
         return {}
     try:
-        return {mend.item.id: mend for mend in msgspec.json.decode(text, type=_Mends).items}
+        return {repair.item.id: repair for repair in msgspec.json.decode(text, type=_ItemRepairs).items}
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{folder / MENDED} is damaged: {error}; run eyetest refine again") from None
+        raise InputError(f"{folder / REPAIRED} is damaged: {error}; run eyetest refine again") from None
 
 
-def write_mends(folder: Path, mends: Sequence[Mend]) -> None:
+def write_repairs(folder: Path, repairs: Sequence[ItemRepair]) -> None:
     """Write the changes beside the answers; nothing where there are none."""
-    if not mends:
-        store_of(folder).remove(folder / MENDED)
+    if not repairs:
+        store_of(folder).remove(folder / REPAIRED)
         return
-    ordered = tuple(sorted(mends, key=lambda mend: mend.item.id))
-    with replacing_file(folder / MENDED) as path:
-        path.write_bytes(msgspec.json.format(msgspec.json.encode(_Mends(items=ordered)), indent=2) + b"\n")
+    ordered = tuple(sorted(repairs, key=lambda repair: repair.item.id))
+    with replacing_file(folder / REPAIRED) as path:
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(_ItemRepairs(items=ordered)), indent=2) + b"\n")
 
 
-def mends_id(items: Iterable[Item]) -> str:
+def repairs_id(items: Iterable[Item]) -> str:
     """A short hash of some items' changes; empty where there are none."""
     texts = sorted(msgspec.json.encode(item, order="sorted") for item in items)
     return blake2b(b"\n".join(texts), digest_size=16).hexdigest() if texts else ""
@@ -114,14 +111,14 @@ def wording(item: Item) -> bytes:
     return blake2b(msgspec.json.encode(shown), digest_size=16).digest()
 
 
-def about_the_wording(mends: Mapping[str, Mend], items: Iterable[Item]) -> pl.Expr:
+def about_the_wording(repairs: Mapping[str, ItemRepair], items: Iterable[Item]) -> pl.Expr:
     """Which answers are to the current wording of items."""
-    reworded = {name: mend for name, mend in mends.items() if mend.requests is not None}
+    reworded = {name: repair for name, repair in repairs.items() if repair.requests is not None}
     other = [pl.lit(value=False)]
     for item in items if reworded else ():
-        if (mend := reworded.get(item.id)) is not None:
-            showed_new = pl.col("request").is_in(pl.Series(mend.requests, dtype=pl.String).implode())
-            is_new = wording(item) == wording(mend.item)
+        if (repair := reworded.get(item.id)) is not None:
+            showed_new = pl.col("request").is_in(pl.Series(repair.requests, dtype=pl.String).implode())
+            is_new = wording(item) == wording(repair.item)
             other.append((pl.col("item") == item.id) & (~showed_new if is_new else showed_new))
     return ~pl.any_horizontal(other)
 
@@ -161,7 +158,7 @@ class ScoreProvenance(msgspec.Struct, frozen=True, kw_only=True):
     rescored: bool  # whether given scores were ignored where there was a text to score
     benchmark: str
     items: str
-    mends: str  # people's changes of the items by then
+    repairs: str  # people's changes of the items by then
     plan: str
     parts: dict[str, str]  # the parts with the answers, and a hash of each
     planned: int = 0
@@ -189,7 +186,7 @@ def provenance(run: Run, benchmark: Benchmark, scorer: Scorer) -> ScoreProvenanc
         rescored=scorer.rescore_given,
         benchmark=benchmark.manifest.fingerprint,
         items=content_id(items) if (items := benchmark.path / ITEMS).is_file() else "",
-        mends=benchmark.mends if isinstance(benchmark, MendedBenchmark) else "",
+        repairs=benchmark.repairs if isinstance(benchmark, RepairedBenchmark) else "",
         plan=content_id(run.path / PLAN),
         parts=part_ids(run.path),
     )
@@ -198,8 +195,8 @@ def provenance(run: Run, benchmark: Benchmark, scorer: Scorer) -> ScoreProvenanc
 def read_provenance(table: Path) -> ScoreProvenance | None:
     """A table's provenance; None without one."""
     try:
-        said = pq.read_metadata(table).metadata or {}
-        return msgspec.json.decode(said[KEY.encode()], type=ScoreProvenance)
+        stored = pq.read_metadata(table).metadata or {}
+        return msgspec.json.decode(stored[KEY.encode()], type=ScoreProvenance)
     except (OSError, KeyError, pa.ArrowException, msgspec.DecodeError):
         return None
 
@@ -231,18 +228,15 @@ _LONGEST_NAME = 40
 
 
 def benchmark_of(run: Run, named: Benchmark | None = None) -> Benchmark:
-    """The benchmark of a run's answers: the named one, the one at its old place, or the run's own copy.
-
-    A named one may have other golds but must ask the same, or be a revision. The others come with people's repairs.
-    """
+    """The benchmark of a run's answers: the named one, the one at its path, or the run's own copy."""
     about = run.manifest.benchmark
     if named is not None:
         if about and about.fingerprint and about.fingerprint != named.manifest.fingerprint:
             _refuse_other_questions(run, named)
         return named
-    mends = {name: mend.item for name, mend in read_mends(run.path).items()}
+    repairs = {name: repair.item for name, repair in read_repairs(run.path).items()}
     asked = _asked(run)
-    return MendedBenchmark(asked.path, mends) if mends else asked
+    return RepairedBenchmark(asked.path, repairs) if repairs else asked
 
 
 def _asked(run: Run) -> Benchmark:
@@ -250,10 +244,8 @@ def _asked(run: Run) -> Benchmark:
     about, kept = run.manifest.benchmark, run.path / BENCHMARK
     if about is None:
         raise InputError(f"{run.path} does not say what benchmark it is about; name it with {param('bench')}")
-    if about.path and is_benchmark(place := known_path(about.path)):
-        asked = Benchmark(place)
-        if not about.fingerprint or about.fingerprint == asked.manifest.fingerprint:
-            return asked
+    if (asked := _at_its_path(run)) is not None:
+        return asked
     if is_benchmark(kept):
         return Benchmark(kept)
     raise InputError(
@@ -269,8 +261,8 @@ def _refuse_other_questions(run: Run, named: Benchmark) -> None:
     asked = {item.id: {wording(item)} for item in kept}
     if not any(item.id in asked for item in named):
         raise InputError(f"{run.path} holds no answer to any item of {named.path}; it is about another benchmark")
-    for name, mend in read_mends(run.path).items():
-        asked.setdefault(name, set()).add(wording(mend.item))
+    for name, repair in read_repairs(run.path).items():
+        asked.setdefault(name, set()).add(wording(repair.item))
     for item in () if _is_revised(run, named) else named:
         if wording(item) not in asked.get(item.id, {wording(item)}):
             raise InputError(
@@ -280,25 +272,32 @@ def _refuse_other_questions(run: Run, named: Benchmark) -> None:
 
 def _still_there(run: Run) -> Benchmark | None:
     """The items as asked, if still known."""
-    about, kept = run.manifest.benchmark, run.path / BENCHMARK
-    if is_benchmark(kept):
+    if is_benchmark(kept := run.path / BENCHMARK):
         return Benchmark(kept)
-    if about and about.path and about.fingerprint and is_benchmark(place := known_path(about.path)):
-        asked = Benchmark(place)
-        return asked if asked.manifest.fingerprint == about.fingerprint else None
+    about = run.manifest.benchmark
+    return _at_its_path(run) if about and about.fingerprint else None
+
+
+def _at_its_path(run: Run) -> Benchmark | None:
+    """The benchmark at the path that the run names, if it is the one that was asked."""
+    about = run.manifest.benchmark
+    if about and about.path and is_benchmark(path := known_path(about.path)):
+        asked = Benchmark(path)
+        if about.fingerprint in ("", asked.manifest.fingerprint):
+            return asked
     return None
 
 
 def _is_revised(run: Run, benchmark: Benchmark) -> bool:
     """Whether a benchmark is the run's, as revised by people."""
     about = run.manifest.benchmark
-    return about is not None and benchmark.manifest.is_mended(about.fingerprint)
+    return about is not None and benchmark.manifest.is_repaired(about.fingerprint)
 
 
 def answers_of(run: Run, benchmark: Benchmark) -> pl.LazyFrame:
     """The answers of a run to a benchmark's items in their current wording."""
     refuse_gaps(run)
-    answers = answers_frame(run.path).filter(about_the_wording(read_mends(run.path), benchmark))
+    answers = answers_frame(run.path).filter(about_the_wording(read_repairs(run.path), benchmark))
     return changed_since(run, benchmark).count_only(answers)
 
 
@@ -307,9 +306,9 @@ def changed_since(run: Run, benchmark: Benchmark) -> ChangedItems:
     asked = _still_there(run) if _is_revised(run, benchmark) else None
     if asked is None:
         return ChangedItems()
-    changed = changed_items(*((one.path.resolve(), one.manifest.fingerprint) for one in (asked, benchmark)))
-    mends = {name: mend for name, mend in read_mends(run.path).items() if name in changed.reworded}
-    shown = {name for name, mend in mends.items() if wording(mend.item) == wording(benchmark[name])}
+    changed = changed_items(*((bench.path.resolve(), bench.manifest.fingerprint) for bench in (asked, benchmark)))
+    repairs = {name: repair for name, repair in read_repairs(run.path).items() if name in changed.reworded}
+    shown = {name for name, repair in repairs.items() if wording(repair.item) == wording(benchmark[name])}
     return changed._replace(reworded=changed.reworded - shown)
 
 
@@ -381,7 +380,7 @@ def table_path(run: Run, benchmark: Benchmark, scorer: Scorer) -> Path:
         words.append(f"bench-{name}-{benchmark.manifest.fingerprint[:8]}".rstrip("-"))
     if scorer.rescore_given:
         words.append("rescored")
-    return scores_path(run, ".".join(words))
+    return run.path / SCORES / f"{'.'.join(words)}.parquet"
 
 
 def _is_own(run: Run, benchmark: Benchmark) -> bool:
@@ -389,22 +388,17 @@ def _is_own(run: Run, benchmark: Benchmark) -> bool:
     about = run.manifest.benchmark
     if about is None:
         return False
-    mends = benchmark.mends if isinstance(benchmark, MendedBenchmark) else ""
-    if mends != mends_id(mend.item for mend in read_mends(run.path).values()):
+    repairs = benchmark.repairs if isinstance(benchmark, RepairedBenchmark) else ""
+    if repairs != repairs_id(repair.item for repair in read_repairs(run.path).values()):
         return False
     if about.fingerprint:
         return about.fingerprint == benchmark.manifest.fingerprint
-    return bool(about.path) and about.path == as_said(str(benchmark.path.resolve()))
-
-
-def scores_path(run: Run, rules: str) -> Path:
-    """The path of the scores by a rule set."""
-    return run.path / SCORES / f"{rules}.parquet"
+    return bool(about.path) and about.path == as_named(str(benchmark.path.resolve()))
 
 
 def read_scores(run: Run, rules: str = "eyetest") -> pl.DataFrame:
     """The scores of a scored run."""
-    path = scores_path(run, rules)
+    path = run.path / SCORES / f"{rules}.parquet"
     if not path.exists():
         raise InputError(
             f"{run.path} has not been scored by {rules}; run {typed('eyetest', 'score', run.path, '--rules', rules)}"
@@ -435,6 +429,12 @@ def chosen_scoring(run: Run) -> ChosenScoring:
         return ChosenScoring()
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is damaged: {error}; {_again(run)}") from None
+
+
+def chosen_scorer(run: Run, metric: str | None = None) -> Scorer:
+    """Reads and scores the answers of a run as was chosen; ``metric`` counts instead of the chosen one."""
+    chosen = chosen_scoring(run)
+    return Scorer(chosen.rules, metric or chosen.metric, rescore_given=chosen.rescore_given)
 
 
 def choose_scoring(run: Run, scorer: Scorer, bench: Path | None) -> None:

@@ -1,6 +1,6 @@
 """Making calls: plan, limits, retries, early stopping."""
 
-from eyetest.running.execution import Hit, ItemPanel, execute, execute_panels
+from eyetest.running.execution import Hit, execute, execute_panels
 from eyetest.running.limits import Asking, Budget, Cluster, Limits
 from eyetest.running.planning import Estimate, Plan
 from eyetest.running.progress import Progress
@@ -13,7 +13,6 @@ __all__ = [
     "Cluster",
     "Estimate",
     "Hit",
-    "ItemPanel",
     "Limits",
     "NotAskedError",
     "Plan",

@@ -1,15 +1,13 @@
 """Plans on a Ray cluster: open calls are split into shards by image, and Ray runs one task per shard.
 
-The driver holds the run's lock, counts and seals. A worker that dies costs its calls in flight: what it stored is
-read from its parts, and the rest of its shard is asked again. A shard at which workers keep dying is halved down to
-the call that kills them, which is stored as failed.
+What a dead worker stored counts, and the rest of its shard is asked again; one at which workers keep dying is halved.
 """
 
 import asyncio
 import logging
 import os
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -26,17 +24,15 @@ from eyetest.errors import EyetestError, InputError, heading
 from eyetest.measures.stats.sets import set_labels
 from eyetest.models import BACKENDS, Model
 from eyetest.records import Asked, Response, StoppingRule
-from eyetest.running.execution import Hit, Stored, execute_until
+from eyetest.running.execution import Goal, Hit, Stored, execute_until
 from eyetest.running.limits import Budget, Cluster
 from eyetest.running.planning import Left, Plan
 from eyetest.running.progress import Progress
-from eyetest.running.race import Goal
 from eyetest.running.runner import Runner
 from eyetest.running.shards import ModelHost, Order, Shard, ask_shard, hosted
 from eyetest.runs import RunWriter
 from eyetest.runs.journal import from_batch, part_names, read_sealed, seal
 from eyetest.store import refresh
-from eyetest.tabular.record_files import indices
 
 Rows = NDArray[np.int64]  # calls of a plan, by number
 _SHARDS_A_WORKER = 16  # at least, so that the last shards do not delay the run
@@ -55,10 +51,7 @@ _PRIVATE = {"RAY_AUTH_MODE": "token", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 
 @contextmanager
 def connected(cluster: Cluster) -> Iterator[Any]:
-    """Ray, connected within the block; an existing connection of this process is used and kept.
-
-    Without an address a local Ray is started, which listens on this machine alone and requires a token.
-    """
+    """Ray, connected within the block; without an address a local one, which only this machine reaches."""
     address = cluster.address or os.environ.get("RAY_ADDRESS") or None
     with _environment({"RAY_USAGE_STATS_ENABLED": "0"} | ({} if address else _PRIVATE | _token())):
         try:
@@ -91,16 +84,14 @@ def connected(cluster: Cluster) -> Iterator[Any]:
 @contextmanager
 def _environment(values: Mapping[str, str]) -> Iterator[None]:
     """Set environment variables within the block."""
-    before = {name: os.environ.get(name) for name in values}
+    before = {name: os.environ[name] for name in values if name in os.environ}
     os.environ.update(values)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for name in values:
+            del os.environ[name]
+        os.environ.update(before)
 
 
 @cache
@@ -117,14 +108,9 @@ class Portion:
     groups: Rows
     losses: int = 0
 
-    def keep(self, wanted: NDArray[np.bool_]) -> "Portion":
+    def keep(self, wanted: slice | NDArray[np.bool_]) -> "Portion":
         """Some of its calls."""
         return Portion(self.rows[wanted], self.groups[wanted], self.losses)
-
-    def cut(self, at: int) -> tuple["Portion", "Portion"]:
-        """The first calls, and the others."""
-        first = np.arange(len(self.rows)) < at
-        return self.keep(first), self.keep(~first)
 
     @property
     def ends(self) -> Rows:
@@ -171,7 +157,7 @@ class RayExecutor:
         self._order, self._run, self.budget = order, run, budget
         self._cluster = order.asking.cluster or Cluster()
         self._models, self.progress = list(models), progress
-        self.ways: Mapping[str, str] = {}  # by hosted model: how it computes likelihoods
+        self.ways: dict[str, str] = {}  # by hosted model: how it computes likelihoods
         self.stopping = False  # whether new shards are withheld
         self._hosts: dict[str, list[Any]] = {}
         self._refs: set[Any] = set()
@@ -213,10 +199,9 @@ class RayExecutor:
                 opened = await asyncio.gather(*(host.open.remote() for host in hosts))
             except self._ray.exceptions.RayError as error:
                 raise InputError(f"{name}: a copy cannot begin: {last_line(error)}") from None
-            for why, way in opened:
-                if why:
-                    raise InputError(f"{name}: {why}")
-                self.ways = {**self.ways, name: way} if way else self.ways
+            if why := next((why for why, _ in opened if why), ""):
+                raise InputError(f"{name}: {why}")
+            self.ways |= {name: opened[0][1]} if opened[0][1] else {}
 
     def _give_back(self) -> None:
         for ref in self._refs:
@@ -239,12 +224,11 @@ class RayExecutor:
 
     async def execute(self, plan: Plan, left: Left) -> None:
         """Make every open call of the plan."""
-        await self._ask(plan, left, self._order, by_image(left, _groups(plan), self._size))
+        await self._ask(plan, left, self._order, by_image)
 
     async def execute_panels(self, plan: Plan, left: Left, rule: StoppingRule, hit: Hit) -> None:
         """Ask about each item only until the rule's verdict on it is settled."""
-        order = replace(self._order, rule=rule, hit=hit)
-        await self._ask(plan, left, order, by_panel(left, _groups(plan), self._size))
+        await self._ask(plan, left, replace(self._order, rule=rule, hit=hit), by_panel)
 
     async def execute_until(self, plan: Plan, until: Goal, hit: Hit, stored: Stored) -> None:
         """Ask until a goal is reached, item by item, from this process; checkpoints are asked where they are."""
@@ -253,18 +237,19 @@ class RayExecutor:
         async with self._runner:
             await execute_until(plan, self._runner, until, hit, stored)
 
-    async def _ask(self, plan: Plan, left: Left, order: Order, portions: Iterator[Portion]) -> None:
-        """Ask all shards, as many at once as there are workers."""
-        limits, size = self.budget.limits, self._size
-        entries = {
-            name: msgspec.structs.replace(entry, concurrency=max(1, entry.concurrency // size))
-            if entry.concurrency and name not in self._hosts
-            else entry
-            for name, entry in order.entries.items()
-        }
+    async def _ask(
+        self, plan: Plan, left: Left, order: Order, split: Callable[[Left, Rows, int], Iterator[Portion]]
+    ) -> None:
+        """Ask all shards, as many at once as there are workers, each with its share of the concurrency."""
+        limits, size, entries = self.budget.limits, self._size, dict(order.entries)
+        for name, entry in entries.items():
+            if entry.concurrency and name not in self._hosts:
+                entries[name] = msgspec.structs.replace(entry, concurrency=max(1, entry.concurrency // size))
         share = max(1, limits.concurrency // size)
         its = msgspec.structs.replace(limits, concurrency=share, calls=None, tokens=None, money=None)
-        work = _Work(plan, left, replace(order, entries=entries, limits=its), deque(portions))
+        groups = plan.benchmark.image_groups()[np.asarray(plan.positions, np.int64)]
+        portions = deque(split(left, groups, size))
+        work = _Work(plan, left, replace(order, entries=entries, limits=its), portions)
         async with asyncio.TaskGroup() as tasks:
             for _ in range(min(size, len(work.portions))):
                 tasks.create_task(self._ask_next(work))
@@ -310,15 +295,14 @@ class RayExecutor:
             portion = work.portions.popleft()
             tokens, money = (np.cumsum(most) for most in work.left.ledger.most(portion.rows))
             ends = portion.ends if work.order.rule else np.arange(1, len(portion.rows) + 1)
-            room = self.budget.room
-            fits = ends[(ends <= room[0]) & (tokens[ends - 1] <= room[1]) & (money[ends - 1] <= room[2])]
+            calls, most_tokens, most_money = self.budget.left
+            fits = ends[(ends <= calls) & (tokens[ends - 1] <= most_tokens) & (money[ends - 1] <= most_money)]
             end = int(fits[-1] if len(fits) else ends[0])
-            first, rest = portion.cut(end)
             held = int(tokens[end - 1]), float(money[end - 1])
             why = self.budget.refuses(*held, calls=end)
             if not why:
-                work.portions.extendleft([rest] if len(rest.rows) else [])
-                return first, held
+                work.portions.extendleft([portion.keep(slice(end, None))] if end < len(portion.rows) else [])
+                return portion.keep(slice(end)), held
             work.portions.appendleft(portion)
             if self.budget.may_change:
                 await self.budget.change()
@@ -328,7 +312,7 @@ class RayExecutor:
 
     def _recover(self, work: "_Work", portion: Portion, writer: str) -> tuple[Progress, set[str]]:
         """Seal what a lost worker stored of a shard; returns its progress and its requests."""
-        progress, stored = Progress(self.progress.looks_refused), set[str]()
+        progress, stored = Progress(self.progress.is_refusal), set[str]()
         models = dict(zip(work.ids(portion.rows), work.left.ledger.models[portion.rows], strict=True))
         refresh(self._run.path)
         for part in part_names(self._run.path):
@@ -362,8 +346,8 @@ class RayExecutor:
         if left.losses < _LOSSES_BY_CHANCE:
             work.portions.appendleft(left)
         elif len(left.ends) > 1:
-            halves = left.cut(int(left.ends[len(left.ends) // 2 - 1]))
-            work.portions.extendleft(Portion(half.rows, half.groups, losses=1) for half in halves)
+            left.losses, half = 1, int(left.ends[len(left.ends) // 2 - 1])
+            work.portions.extendleft(left.keep(part) for part in (slice(half), slice(half, None)))
         else:
             what: dict[str, Any] = {"error": "worker", "detail": "every worker was lost that asked this"}
             for request in dict.fromkeys(work.ids(left.rows)):
@@ -377,15 +361,14 @@ class _Work:
 
     def __init__(self, plan: Plan, left: Left, order: Order, portions: deque[Portion]) -> None:
         self.plan, self.left, self.order, self.portions = plan, left, order, portions
-        self._said: dict[str, list[tuple[Asked, str]]] = defaultdict(list)
-        for asked, text in plan.dialogues.said.items() if plan.turn and plan.dialogues else ():
-            self._said[asked.item].append((asked, text))
+        self._replies: dict[str, list[tuple[Asked, str]]] = defaultdict(list)
+        for asked, text in plan.dialogues.replies.items() if plan.turn and plan.dialogues else ():
+            self._replies[asked.item].append((asked, text))
 
     def ids(self, rows: Rows) -> list[str]:
         """The requests of some calls."""
         ledger = self.left.ledger
-        ids: list[str] = ledger.requests.take(indices(ledger.codes[rows])).to_pylist()
-        return ids
+        return ledger.requests.gather(ledger.codes[rows]).to_list()
 
     def shard(self, portion: Portion, abandoned: Mapping[str, str], losses: int) -> Shard:
         """A portion as sent to a worker."""
@@ -395,14 +378,14 @@ class _Work:
         if self.order.rule:
             rows = rows[np.bincount(ledger.codes)[ledger.codes[rows]] > 1]
         earlier: list[str] = []
-        if self._said and dialogues is not None:
+        if self._replies and dialogues is not None:
             earlier = [name for item in plan.taking(positions) for name in dialogues.earlier(item)]
         return Shard(
             writer=token_hex(4),
             turn=plan.turn,
             positions=positions,
             requests=list(dict.fromkeys(self.ids(rows))),
-            said={asked: text for name in earlier for asked, text in self._said[name]},
+            replies={asked: text for name in earlier for asked, text in self._replies[name]},
             abandoned=dict(abandoned),
             losses=losses,
         )
@@ -411,7 +394,3 @@ class _Work:
 def last_line(error: Exception) -> str:
     """The last line of Ray's error, below the traceback."""
     return [line.strip() for line in str(error).splitlines() if line.strip()][-1][:300]
-
-
-def _groups(plan: Plan) -> Rows:
-    return plan.benchmark.image_groups()[np.asarray(plan.positions, np.int64)]

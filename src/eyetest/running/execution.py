@@ -1,24 +1,157 @@
-"""Execution of a plan: each model at its own pace, or, under a stopping rule, panels item by item.
+"""Execution of a plan: all calls, panels until a stopping rule is settled, or items until a goal is reached.
 
-Under a stopping rule calls go out in waves as small as can decide anything: a wave never holds a call that asking one
-at a time, in the same order, would have saved. What is asked next depends only on earlier results.
+A wave holds no call that asking one at a time would have saved. What is asked next depends only on earlier results.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
+from eyetest.errors import InputError, heading, nearest, short
 from eyetest.models import Call, Model
 from eyetest.records import Condition, Item, Response, StoppingRule, Tally
 from eyetest.running.limits import Asking, Budget
-from eyetest.running.planning import Left, Plan, is_asked_again
+from eyetest.running.planning import Left, Plan
 from eyetest.running.progress import Progress
-from eyetest.running.race import Goal
 from eyetest.running.runner import NotAskedError, Runner
 from eyetest.runs import RunWriter, StoredResponses
+from eyetest.wording import counted
+
+Hits = Mapping[str, bool | None]  # by model: whether its answer to an item is right; None without a score
+
+
+class Goal(Protocol):
+    """The goal of a run. It receives results in the order in which it gave the items."""
+
+    words: str  # stored with the run: the goal and its end
+
+    def items(self, plan: Plan) -> Iterator[Item]:
+        """The items to ask about, each when it is needed."""
+
+    def observed(self, hits: Hits) -> None:
+        """Record the result of the next item."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether another item could not change anything."""
+
+    @property
+    def finding(self) -> str:
+        """The finding, and how many items it took."""
+
+
+class ScoreBounds(NamedTuple):
+    """A model's score on the whole benchmark, with bounds that hold at every stop."""
+
+    model: str
+    score: float
+    low: float
+    high: float
+
+
+class Race:
+    """Puts items to two models in random order, until one leads on the whole benchmark with certainty."""
+
+    def __init__(self, words: str, models: Sequence[str]) -> None:
+        """``words``: the two models, as ``A>B``."""
+        self.words, self._names = words, _two(words, models)
+        self._unknown = 0
+
+    def draw(self, plan: Plan, seed: int, worth: Mapping[str, float]) -> None:
+        """Put the plan into random order. ``worth``, by item: its weight."""
+        from eyetest.measures.stats.sequential import Lot, SequentialMean  # noqa: PLC0415 (slow to load, few runs race)
+
+        positions, known = plan.positions, None
+        if worth:
+            ids = plan.benchmark.table(["id"]).column("id").to_pylist()
+            usual = float(np.mean(list(worth.values())))
+            known = [worth.get(ids[position], usual) for position in positions]
+        drawn = Lot(len(positions), seed, known)
+        plan.positions = [positions[place] for place in drawn.order.tolist()]
+        self._lead, *self._scores = (SequentialMean(drawn) for _ in range(3))
+
+    def items(self, plan: Plan) -> Iterator[Item]:
+        """The items in the random order."""
+        return plan.items()
+
+    def observed(self, hits: Hits) -> None:
+        """Record the result of the next item. Where either model has no score, they tie."""
+        found = [hits.get(name) for name in self._names]
+        is_known = None not in found
+        self._unknown += not is_known
+        self._lead.observe(float(bool(found[0])) - float(bool(found[1])) if is_known else 0.0)
+        for score, hit in zip(self._scores, found, strict=True):
+            score.observe(1.0 if hit else -1.0)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the next item could not change anything."""
+        return bool(self._lead.side) or self._lead.observed == self._lead.items
+
+    @property
+    def lead(self) -> tuple[float, float]:
+        """Bounds of the first model's score minus the second's."""
+        return self._lead.bounds
+
+    @property
+    def leader(self) -> str:
+        """The certain leader; empty while open or where they tie."""
+        return {1: self._names[0], -1: self._names[1]}.get(self._lead.side, "")
+
+    @property
+    def observed_of(self) -> tuple[int, int]:
+        """The number of items so far, and of all."""
+        return self._lead.observed, self._lead.items
+
+    @property
+    def scores(self) -> list[ScoreBounds]:
+        """Bounds of each model's score; an item without one counts as wrong."""
+        values = [((end + 1) / 2 for end in (score.centre, *score.bounds)) for score in self._scores]
+        return [ScoreBounds(name, *ends) for name, ends in zip(self._names, values, strict=True)]
+
+    @property
+    def finding(self) -> str:
+        """The leader, the lead, and how many items it took."""
+        lead, (first, second) = self._lead, self._names
+        low, high = lead.bounds
+        if lead.side < 0:
+            first, second, low, high = second, first, -high, -low
+        items = counted(lead.items, "item")
+        between = f"between {_points(low)} and {_points(high)} points"
+        if lead.observed == lead.items and lead.side:
+            text = f"{first} leads {second} by {_points(low)} points on all {items}"
+        elif lead.observed == lead.items:
+            text = f"{first} and {second} are level on all {items}"
+        elif lead.side:
+            after = f"which {lead.observed:,} of {items} made certain at 95 %"
+            text = f"{first} leads {second} on the whole benchmark, by {between}, {after}"
+        else:
+            text = (
+                f"after {lead.observed:,} of {items} none leads for certain: {first} is {between} ahead of {second}"
+            )
+        unknown = f"; on {self._unknown:,} that one of both has no score on, they count as level"
+        return text + unknown if self._unknown else text
+
+
+def _two(words: str, models: Sequence[str]) -> tuple[str, str]:
+    """The two models named by a text, of those that are asked."""
+    names = [name.strip() for name in words.split(">")]
+    if len(names) != 2 or names[0] == names[1]:
+        raise InputError(f"{heading('until')}: found {short(words)}, expected two models, as A>B")
+    for name in names:
+        if name not in models:
+            raise InputError(f"{heading('until')}: no model {short(name)} in this run; {nearest(name, models)}")
+    if len(models) > 2:
+        raise InputError(f"{heading('until')}: two models race, and {len(models)} are asked")
+    return names[0], names[1]
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.1f}".replace("-", "−")
 
 
 class Waves:
@@ -55,33 +188,6 @@ class Waves:
         return [Tally(hits=sum(hits), unknown=self._rule.samples - len(hits)) for hits in known]
 
 
-class ItemPanel:
-    """The calls about an item, by model in the order of asking."""
-
-    def __init__(self, rule: StoppingRule, calls: Sequence[Sequence[Call]]) -> None:
-        self._calls = calls
-        self._waves = Waves(rule, [len(of_model) for of_model in calls])
-
-    @property
-    def verdict(self) -> bool | None:
-        """Whether the item falls under the rule; None while that is open."""
-        return self._waves.verdict
-
-    def unsent(self) -> Iterator[Call]:
-        """Calls that were not made."""
-        for calls, observed in zip(self._calls, self._waves.observed, strict=True):
-            yield from calls[len(observed) :]
-
-    def wave(self) -> list[Call]:
-        """The next calls, all at once; none when the verdict is settled or no call is left."""
-        return [self._calls[model][sample] for model, sample in self._waves.wave()]
-
-    def observed(self, call: Call, hit: bool | None) -> None:
-        """Record the result of a call of the wave: hit, miss, or none (None). Calls are recorded in order."""
-        index = next(i for i, calls in enumerate(self._calls) if calls and calls[0].asked.model == call.asked.model)
-        self._waves.observed[index].append(hit)
-
-
 Hit = Callable[[Item, Condition, Response], bool | None]  # whether an answer is right; None without an answer
 Stored = Callable[[str], Response | None]
 _SPARE = 16  # calls kept ready beyond those in flight
@@ -96,15 +202,13 @@ async def execute(plan: Plan, runner: Runner, left: Left | None = None) -> None:
             lanes.create_task(ask_all(runner, model.name, plan.chosen(left.rows(number), (model,))))
 
 
-async def ask_all(
-    runner: Runner, model: str, calls: Iterable[Call], observed: Callable[[Response], None] = lambda response: None
-) -> None:
+async def ask_all(runner: Runner, model: str, calls: Iterable[Call]) -> None:
     """Put calls to a model, as many at once as it takes, until they end or it is abandoned."""
     window = _Window(runner.most_in_flight(model) + _SPARE)
 
     async def ask(call: Call) -> None:
         with suppress(NotAskedError):
-            observed(await runner.ask(call))
+            await runner.ask(call)
 
     async with asyncio.TaskGroup() as tasks:
         for call in calls:
@@ -173,7 +277,7 @@ async def execute_panels(plan: Plan, runner: Runner, rule: StoppingRule, hit: Hi
     most = sum(runner.most_in_flight(model.name) for model in plan.models)
     once = _Once(plan, runner, stored)
     unsent: set[str] = set()
-    saved = told = 0
+    saved = counted_so_far = 0
     window = _Window(most + _SPARE)
 
     async def judge(call: Call) -> bool | None:
@@ -181,30 +285,32 @@ async def execute_panels(plan: Plan, runner: Runner, rule: StoppingRule, hit: Hi
         unsent.discard(call.id)
         return hit(call.item, call.asked.condition, await once.respond(call))
 
-    async def settle(panel: ItemPanel) -> None:
-        nonlocal saved, told
-        while wave := panel.wave():
-            results = await asyncio.gather(*(judge(call) for call in wave), return_exceptions=True)
-            for call, result in zip(wave, results, strict=True):
+    async def settle(calls: Sequence[Sequence[Call]]) -> None:
+        nonlocal saved, counted_so_far
+        waves = Waves(rule, [len(of_model) for of_model in calls])
+        while wave := waves.wave():
+            asked = (judge(calls[model][sample]) for model, sample in wave)
+            for (model, _), result in zip(wave, await asyncio.gather(*asked, return_exceptions=True), strict=True):
                 if isinstance(result, NotAskedError):
                     return
                 if isinstance(result, BaseException):
                     raise result
-                panel.observed(call, result)
-        if panel.verdict is not None:
-            needless = [call.id for call in panel.unsent() if call.id not in once.asked and stored(call.id) is None]
+                waves.observed[model].append(result)
+        if waves.verdict is not None:
+            left = (call.id for some, done in zip(calls, waves.observed, strict=True) for call in some[len(done) :])
+            needless = [request for request in left if request not in once.asked and stored(request) is None]
             unsent.update(request for request in needless if request in once.several)
             saved += sum(request not in once.several for request in needless)
-            runner.progress.saved += saved + len(unsent) - told
-            told = saved + len(unsent)
+            runner.progress.saved += saved + len(unsent) - counted_so_far
+            counted_so_far = saved + len(unsent)
 
     async with asyncio.TaskGroup() as tasks:
         for item in plan.items():
-            for panel in _panels(plan, rule, item):
+            for calls in _panels(plan, item):
                 await window.acquire()
                 if runner.stopping:
                     return
-                tasks.create_task(window.leave_after(settle, panel))
+                tasks.create_task(window.leave_after(settle, calls))
 
 
 class LocalExecutor(Runner):
@@ -228,20 +334,17 @@ class LocalExecutor(Runner):
 
     async def execute_panels(self, plan: Plan, left: Left, rule: StoppingRule, hit: Hit) -> None:
         """Ask about each item only until the rule's verdict on it is settled."""
-        stored = StoredResponses(self._run, partial(is_asked_again, retry_failed=self._retry_failed))
+        stored = StoredResponses(self._run, retry_failed=self._retry_failed)
         await execute_panels(plan, self, rule, hit, stored.get)
 
 
-def _panels(plan: Plan, rule: StoppingRule, item: Item) -> list[ItemPanel]:
-    """One panel per condition, or one for all where models have their own conditions: an item's calls by model."""
-    if plan.own:
-        calls = list(plan.applicable(item, plan.models))
-        return [ItemPanel(rule, [[call for call in calls if call.asked.model == m.name] for m in plan.models])]
-    by_condition: dict[Condition, dict[str, list[Call]]] = {}
+def _panels(plan: Plan, item: Item) -> list[list[list[Call]]]:
+    """An item's calls by model, for each condition; together where models have their own conditions."""
+    panels: dict[Condition | None, dict[str, list[Call]]] = {}
     for call in plan.applicable(item, plan.models):
-        models = by_condition.setdefault(call.asked.condition, {model.name: [] for model in plan.models})
-        models[call.asked.model].append(call)
-    return [ItemPanel(rule, list(models.values())) for models in by_condition.values()]
+        condition = None if plan.own else call.asked.condition
+        panels.setdefault(condition, {model.name: [] for model in plan.models})[call.asked.model].append(call)
+    return [list(models.values()) for models in panels.values()]
 
 
 class _Window(asyncio.Semaphore):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from math import inf
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -93,12 +93,12 @@ class Budget:
 
     def refuses(self, tokens: int, money: float, calls: int = 1) -> str:
         """Why calls of this size may not be made; empty, and reserved, if they may."""
-        limits = self.limits
-        if limits.calls is not None and self.calls + calls > limits.calls:
+        limits, (calls_left, tokens_left, money_left) = self.limits, self.left
+        if calls > calls_left:
             return f"the limit of {limits.calls:,} calls is reached"
-        if limits.tokens is not None and self.tokens + self._held_tokens + tokens > limits.tokens:
+        if tokens > tokens_left:
             return f"the next call could pass the limit of {limits.tokens:,} tokens ({self.tokens:,} are spent)"
-        if limits.money is not None and self.money + self._held_money + money > limits.money:
+        if money > money_left:
             return f"the next call could pass the limit of {limits.money:g} in money ({self.money:.4g} is spent)"
         self.calls += calls
         self._held_tokens += tokens
@@ -106,14 +106,13 @@ class Budget:
         return ""
 
     @property
-    def room(self) -> tuple[float, float, float]:
+    def left(self) -> tuple[float, float, float]:
         """How many calls, tokens and how much money can certainly still be spent."""
         limits = self.limits
-        return (
-            inf if limits.calls is None else limits.calls - self.calls,
-            inf if limits.tokens is None else limits.tokens - self.tokens - self._held_tokens,
-            inf if limits.money is None else limits.money - self.money - self._held_money,
-        )
+        most = (inf if limit is None else limit for limit in (limits.calls, limits.tokens, limits.money))
+        used = (self.calls, self.tokens + self._held_tokens, self.money + self._held_money)
+        calls, tokens, money = (limit - spent for limit, spent in zip(most, used, strict=True))
+        return calls, tokens, money
 
     @property
     def may_change(self) -> bool:
@@ -195,11 +194,11 @@ def wait_for(work: Coroutine[Any, Any, None]) -> None:
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
             runner.run(work)
 
-    def hand_on(*_: object) -> None:
+    def forward(*_: object) -> None:
         if loop in _ON_PRESS:
             loop.call_soon_threadsafe(_ON_PRESS[loop])
 
-    before = signal.signal(signal.SIGINT, hand_on) if is_main else None
+    before = signal.signal(signal.SIGINT, forward) if is_main else None
     try:
         with ThreadPoolExecutor(1, "asking") as thread:
             thread.submit(carry_out).result()
@@ -209,7 +208,7 @@ def wait_for(work: Coroutine[Any, Any, None]) -> None:
 
 
 @contextmanager
-def hearing(pressed: Callable[[], None]) -> Iterator[None]:
+def pressing(pressed: Callable[[], None]) -> Iterator[None]:
     """Register what `wait_for` calls for the running loop on Ctrl-C."""
     loop = asyncio.get_running_loop()
     _ON_PRESS[loop] = pressed
@@ -231,32 +230,23 @@ def one_error() -> Iterator[None]:
         raise first from None
 
 
-class Stoppable(Protocol):
-    """Something that can be stopped."""
-
-    progress: Progress
-
-    def stop(self, why: str) -> None:
-        """Start no new call; those in flight finish."""
-
-
 @contextmanager
-def stopping_on_ctrl_c(runner: Stoppable) -> Iterator[None]:
+def stopping_on_ctrl_c(stop: Callable[[str], None], progress: Progress) -> Iterator[None]:
     """Ctrl-C once lets the calls in flight finish, twice cancels them, also in a thread."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
     def pressed() -> None:
-        if runner.progress.stopped == INTERRUPTED and task is not None:
+        if progress.stopped == INTERRUPTED and task is not None:
             task.cancel()
-        runner.stop(INTERRUPTED)
-        runner.progress.stopped = INTERRUPTED
+        stop(INTERRUPTED)
+        progress.stopped = INTERRUPTED
 
     signals = (signal.SIGINT, signal.SIGTERM)
     with suppress(ValueError, RuntimeError, NotImplementedError):
         for number in signals:
             loop.add_signal_handler(number, pressed)
     try:
-        with hearing(pressed):
+        with pressing(pressed):
             yield
     finally:
         with suppress(ValueError, RuntimeError, NotImplementedError):

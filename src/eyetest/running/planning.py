@@ -1,22 +1,19 @@
 """What is asked, of every item under every condition, of every model; and which of it is left.
 
-Calls that share an image are neighbours. A plan is traversed once and kept as columns, a few bytes per call, which
-are joined with the stored requests. From then on a call is known by its row, so that no id is looked up and no prompt
-is built for an item with nothing left to ask.
+A plan is kept as columns, a few bytes per call, and joined with the stored requests. Calls are known by their rows.
 """
 
 from array import array as growing
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from copy import copy
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import compress, islice, repeat
 from typing import Any
 
 import msgspec
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
+import polars as pl
 from numpy.typing import NDArray
 
 from eyetest.benchmarks import Benchmark
@@ -24,16 +21,121 @@ from eyetest.benchmarks.folder import refuse_gold_list
 from eyetest.errors import InputError, heading
 from eyetest.models import Call, Model, ProbedModel
 from eyetest.prompts import CannotApply, build, tells_history
-from eyetest.records import Asked, Condition, GrayImage, ImagePart, Item, Prompt, Request, Words
+from eyetest.records import (
+    DIALOGUE,
+    TURN,
+    Asked,
+    Condition,
+    GrayImage,
+    ImagePart,
+    Item,
+    Prompt,
+    Request,
+    Words,
+    tag_word,
+)
 from eyetest.records.tables import Ask, Price
-from eyetest.running.dialogues import UNANSWERED, Dialogues, WaitingTurn
 from eyetest.running.limits import Asking
 from eyetest.runs.folder import RecordedRequests
-from eyetest.runs.stored import StoredErrors, encode
-from eyetest.tabular.record_files import array, indices, numbers
+from eyetest.runs.stored import is_asked_again
+
+UNANSWERED = "no answer to an earlier turn"
+_Turn = tuple[str, int]  # a dialogue, and its turn from 1
+
+
+class WaitingTurn(msgspec.Struct, frozen=True):
+    """A turn without a request as yet, because the earlier answers are unknown."""
+
+    asked: Asked
+    like: Call | None = None  # a call of about its size; None if an earlier turn failed, so that none will be made
+
+
+class Dialogues:
+    """The turns of a benchmark's dialogues, and each model's answers to them so far."""
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        self._positions: dict[_Turn, list[int]] = {}
+        self._names: dict[_Turn, str] = {}
+        self._turns: list[_Turn | None] = []
+        self._shown: list[int] = []
+        for position, item in enumerate(items):
+            self._turns.append(turn := _turn_of(item))
+            self._shown.append(len(item.history))
+            if turn is not None:
+                self._positions.setdefault(turn, []).append(position)
+                self._names[turn] = item.id
+        last: dict[str, int] = {}
+        for dialogue, number in self._names:
+            last[dialogue] = max(number, last.get(dialogue, 0))
+        self._going_on = {name for (dialogue, number), name in self._names.items() if number < last[dialogue]}
+        self.replies: dict[Asked, str] = {}  # the answer to a turn; empty if settled without one, absent while open
+
+    def number(self, item: Item) -> int:
+        """The number of an item's turn; 0 outside of dialogues."""
+        turn = _turn_of(item)
+        return turn[1] if turn else 0
+
+    def goes_on(self, item: str) -> bool:
+        """Whether another turn follows an item."""
+        return item in self._going_on
+
+    def continuing(self, positions: Iterable[int]) -> dict[int, list[int]]:
+        """Those of some items that show earlier answers, by turn."""
+        by_turn: dict[int, list[int]] = {}
+        for position in positions:
+            turn = self._turns[position]
+            if turn and self._shown[position]:
+                by_turn.setdefault(turn[1], []).append(position)
+        return dict(sorted(by_turn.items()))
+
+    def before(self, positions: Iterable[int]) -> set[int]:
+        """The items whose answers some others continue, and those before them."""
+        needed, waiting = set[int](), list(positions)
+        while waiting:
+            position = waiting.pop()
+            if (turn := self._turns[position]) is None:
+                continue
+            earlier = [(turn[0], number) for number in range(turn[1] - self._shown[position], turn[1])]
+            new = {index for key in earlier for index in self._positions.get(key, ())} - needed
+            needed |= new
+            waiting += new
+        return needed
+
+    def earlier(self, item: Item) -> list[str]:
+        """The items of the turns before this one."""
+        turn = _turn_of(item)
+        before = range(1, turn[1]) if turn else ()
+        return [name for number in before if turn and (name := self._names.get((turn[0], number)))]
+
+    def answers(self, item: Item, asked: Asked) -> Sequence[str] | None:
+        """The answers to the turns before an item, with golds for turns that are no items; None while unknown."""
+        turn = _turn_of(item)
+        if turn is None:
+            raise CannotApply("no dialogue")
+        replies: list[str | None] = []
+        for number, gold in enumerate(item.history, turn[1] - len(item.history)):
+            positions = self._positions.get((turn[0], number), ())
+            if len(positions) > 1:
+                raise CannotApply("an earlier turn is there twice")
+            if not positions:
+                replies.append(gold.answer)
+                continue
+            replies.append(self.replies.get(msgspec.structs.replace(asked, item=self._names[turn[0], number])))
+            if replies[-1] == "":
+                raise CannotApply(UNANSWERED)
+        known = [answer for answer in replies if answer is not None]
+        return known if len(known) == len(replies) else None
+
+
+def _turn_of(item: Item) -> _Turn | None:
+    dialogue, number = (tag_word(item.tags.get(name)) for name in (DIALOGUE, TURN))
+    return (dialogue, int(number)) if dialogue and number and number.isdecimal() else None
+
 
 _ROWS_AT_ONCE = 20_000
 _FIRST, _LAST = 1, 2
+_LEDGER = {"request": pl.String, "item": pl.Int64, "model": pl.UInt16, "modality": pl.Categorical}
+_LEDGER |= {"sent": pl.Int64, "back": pl.Int64, "bare": pl.UInt8}  # tokens; whether images are missing
 
 Mask = NDArray[np.bool_]
 
@@ -74,88 +176,82 @@ class Ledger:
 
     def __init__(self, models: Sequence[Model]) -> None:
         self._models = list(models)
-        self._indices = {model.name: index for index, model in enumerate(models)}
-        self._ids: list[str] = []
-        self._chunks: list[pa.Array] = []
-        self._modalities: dict[str, int] = {}
-        self._item, self._model, self._modality = growing("q"), growing("H"), growing("B")
-        self._in, self._out, self._bare = growing("q"), growing("q"), growing("B")
+        self._numbers = {model.name: number for number, model in enumerate(models)}
+        self._rows: list[tuple[Any, ...]] = []
+        self._chunks: list[pl.DataFrame] = []
 
     def add(self, item: int, call: Call, tokens: tuple[int, int]) -> None:
         """Add a call about the plan's item of that number."""
         asked = call.asked
-        self._ids.append(call.id)
-        if len(self._ids) >= _ROWS_AT_ONCE:
+        bare = 2 * call.item.names_more_images + (asked.modality == "image" and not call.item.images)
+        self._rows.append((call.id, item, self._numbers[asked.model], asked.modality, *tokens, bare))
+        if len(self._rows) >= _ROWS_AT_ONCE:
             self._flush()
-        self._item.append(item)
-        self._model.append(self._indices[asked.model])
-        self._modality.append(self._modalities.setdefault(asked.modality, len(self._modalities)))
-        self._in.append(tokens[0])
-        self._out.append(tokens[1])
-        self._bare.append(2 * call.item.names_more_images + (asked.modality == "image" and not call.item.images))
 
     def _flush(self) -> None:
-        self._chunks.append(array(self._ids, pa.string()))
-        self._ids.clear()
+        self._chunks.append(pl.DataFrame(self._rows, schema=_LEDGER, orient="row"))
+        self._rows = []
 
     def close(self) -> None:
         """End adding."""
         self._flush()
-        codes, self.requests = encode(pa.chunked_array(self._chunks, pa.string()))
+        calls = pl.concat(self._chunks)
         self._chunks.clear()
-        self.codes = codes
-        self.items, self._sent, self._back = (np.frombuffer(n, np.int64) for n in (self._item, self._in, self._out))
-        self.models = np.frombuffer(self._model, np.uint16)
+        self.requests = calls["request"].unique(maintain_order=True)
+        numbers = self.requests.to_frame().with_row_index("code")
+        self.codes = calls.join(numbers, on="request", maintain_order="left")["code"].cast(pl.Int64).to_numpy()
+        self._calls = calls.drop("request")
+        self.items, self.models = (calls[name].to_numpy() for name in ("item", "model"))
 
     def shared(self) -> frozenset[str]:
         """Requests to which several rows lead."""
-        several = np.flatnonzero(np.bincount(self.codes, minlength=len(self.requests)) > 1)
-        return frozenset(self.requests.take(indices(several)).to_pylist())
+        return frozenset(self.requests.filter(np.bincount(self.codes, minlength=len(self.requests)) > 1))
 
     def most(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The most tokens and money that each call of some rows may take."""
-        sent, back = self._sent[rows], self._back[rows]
+        sent, back = (self._calls[name].to_numpy()[rows] for name in ("sent", "back"))
         prices = [model.entry.price or Price() for model in self._models]
-        a_token_in, a_token_out = (np.array([price.of(*one) for price in prices]) for one in ((1, 0), (0, 1)))
+        per_sent, per_back = (np.array([price.of(*token) for price in prices]) for token in ((1, 0), (0, 1)))
         models = self.models[rows]
-        return sent + back, sent * a_token_in[models] + back * a_token_out[models]
+        return sent + back, sent * per_sent[models] + back * per_back[models]
 
     def count(self, estimate: Estimate, rows: NDArray[np.int64]) -> None:
         """Add the cost of some rows' calls."""
-        modalities = np.bincount(np.frombuffer(self._modality, np.uint8)[rows], minlength=len(self._modalities))
-        estimate.by_modality.update(
-            {name: int(modalities[index]) for name, index in self._modalities.items() if modalities[index]}
-        )
-        sent, back = self._sent[rows], self._back[rows]
-        bare = np.bincount(np.frombuffer(self._bare, np.uint8)[rows], minlength=3)
-        estimate.no_image += int(bare[1])
-        estimate.more_named += int(bare[2])
-        estimate.tokens_in += int(sent.sum())
-        estimate.most_tokens_out += int(back.sum())
-        for index, model in enumerate(self._models):
-            mine = self.models[rows] == index
-            if mine.any():
-                estimate.by_model[model.name] += int(mine.sum())
-                if price := model.entry.price:
-                    estimate.money += price.of(int(sent[mine].sum()), 0)
-                    estimate.most_money += price.of(int(sent[mine].sum()), int(back[mine].sum()))
+        calls = self._calls[rows]
+        estimate.by_modality.update(dict(calls["modality"].cast(pl.String).value_counts().iter_rows()))
+        estimate.no_image += int((calls["bare"] == 1).sum())
+        estimate.more_named += int((calls["bare"] == 2).sum())
+        for number, count, sent, back in (
+            calls.group_by("model").agg(pl.len(), pl.col("sent", "back").sum()).sort("model").iter_rows()
+        ):
+            model = self._models[number]
+            estimate.by_model[model.name] += count
+            estimate.tokens_in += sent
+            estimate.most_tokens_out += back
+            if price := model.entry.price:
+                estimate.money += price.of(sent, 0)
+                estimate.most_money += price.of(sent, back)
 
 
 class Left:
     """Which rows of a plan are to be asked, and which of them last."""
 
-    def __init__(self, ledger: Ledger, stored: StoredErrors | None, is_asked_again: Callable[[str], bool]) -> None:
+    def __init__(self, ledger: Ledger, stored: pl.DataFrame | None, *, retry_failed: bool) -> None:
         self.ledger = ledger
         self.first = np.zeros(len(ledger.requests), np.int64)  # by request: the first row that leads to it
         self.first[ledger.codes[::-1]] = np.arange(len(ledger.codes))[::-1]
-        self.is_stored = np.zeros(len(ledger.requests), bool)
-        self.has_failed = np.zeros(len(ledger.requests), bool)
-        again = np.zeros(len(ledger.requests), bool)
-        if stored is not None and len(stored.requests):
-            index = pc.index_in(ledger.requests, value_set=stored.requests)
-            self.is_stored, rows = numbers(index.is_valid()).astype(bool), numbers(index)
-            self.has_failed = self.is_stored & stored.are(bool)[rows]
-            again = self.is_stored & stored.are(is_asked_again)[rows]
+        stored = pl.DataFrame(schema={"request": pl.String, "error": pl.String}) if stored is None else stored
+        error = pl.col("error")
+        ends = (
+            ledger.requests.to_frame()
+            .join(stored, on="request", how="left", maintain_order="left")
+            .select(
+                error.is_not_null(),
+                failed=(error != "").fill_null(value=False),
+                again=is_asked_again(error, retry_failed=retry_failed).fill_null(value=False),
+            )
+        )
+        self.is_stored, self.has_failed, again = (column.to_numpy() for column in ends)
         self.is_settled = self.is_stored & ~again
         self._when = np.zeros(len(ledger.codes), np.uint8)
         self._when[self.first[~self.is_stored]] = _FIRST
@@ -187,12 +283,6 @@ _TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")  # the limit's names; a 
 _LETTERS_A_TOKEN = 4
 _PIXELS_A_TOKEN = 750
 _IMAGE_TOKENS = (85, 1_600)
-PASSED_OVER = ("auth", "not-found", "unreachable", "proxy", "quota", "outage")  # not about the question: asked again
-
-
-def is_asked_again(error: str, *, retry_failed: bool) -> bool:
-    """Whether a request with this end is asked again when the run goes on; no error is a success."""
-    return error in PASSED_OVER or (retry_failed and bool(error))
 
 
 class Plan:
@@ -244,7 +334,7 @@ class Plan:
     def by_turn(self) -> list["Plan"]:
         """The plan itself, with what waits for no answer, and one for each turn with own history."""
         plans = [self]
-        for turn, positions in self.dialogues.telling(self.positions).items() if self.dialogues else ():
+        for turn, positions in self.dialogues.continuing(self.positions).items() if self.dialogues else ():
             plans.append(plan := copy(self))
             plan.turn, plan.positions = turn, positions
         return plans
@@ -311,17 +401,17 @@ class Plan:
         for sample in range(self.samples):
             asked = Asked(item=item.id, model=model.name, sample=sample, **msgspec.structs.asdict(condition))
             try:
-                said = dialogues.answers(item, asked)
+                earlier = dialogues.answers(item, asked)
             except CannotApply as reason:
                 yield WaitingTurn(asked) if reason.reason == UNANSWERED else (model, reason)
                 continue
-            told = [turn.answer for turn in item.history] if said is None else said
-            prompt = _refused(model, condition) or _build(item, condition, prefill=model.entry.prefill, answers=told)
+            shown = [turn.answer for turn in item.history] if earlier is None else earlier
+            prompt = _refused(model, condition) or _build(item, condition, prefill=model.entry.prefill, answers=shown)
             if isinstance(prompt, CannotApply):
                 yield model, prompt
                 continue
             call = self._call(item, model, asked, prompt)
-            yield WaitingTurn(asked, call) if said is None else call
+            yield WaitingTurn(asked, call) if earlier is None else call
 
     def _call(self, item: Item, model: Model, asked: Asked, prompt: Prompt) -> Call:
         settings = self._sent(model, asked.ask, asked.sample)
@@ -333,14 +423,14 @@ class Plan:
 
     def estimate(
         self,
-        stored: StoredErrors | None = None,
+        stored: pl.DataFrame | None = None,
         *,
         retry_failed: bool = False,
         write: Callable[[Asked, str], None] | None = None,
     ) -> tuple[Estimate, Left]:
         """Count the plan, pass each row to ``write``, and find what is left to ask."""
         estimate, ledger, held = self._gone_through(write)
-        left = Left(ledger, stored, partial(is_asked_again, retry_failed=retry_failed))
+        left = Left(ledger, stored, retry_failed=retry_failed)
         self.shared = ledger.shared()
         estimate.rows = len(ledger.codes) + len(held.codes) + estimate.not_applicable[UNANSWERED]
         estimate.requests = len(ledger.requests) + len(held.codes)

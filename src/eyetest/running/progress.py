@@ -13,7 +13,7 @@ from eyetest.records import Response
 class Progress:
     """Counts of a session of a run."""
 
-    def __init__(self, looks_refused: Callable[[str], bool] | None = None) -> None:
+    def __init__(self, is_refusal: Callable[[str], bool] | None = None) -> None:
         self.to_ask = 0
         self.stored = 0  # requests answered before it began
         self.outcomes: Counter[str] = Counter()
@@ -30,7 +30,7 @@ class Progress:
         self.waiting: dict[str, str] = {}  # models that are away and waited for, and their last error
         self.stopped = ""  # why the session ended early
         self.last_error = ""  # the server's last error message
-        self.looks_refused = looks_refused
+        self.is_refusal = is_refusal
         self._began = monotonic()
         self._recent: list[tuple[float, int]] = []
 
@@ -39,7 +39,7 @@ class Progress:
         self.outcomes[response.outcome] += 1
         if response.outcome == "failed":
             self.failures[response.error] += 1
-        elif self.looks_refused and response.text and self.looks_refused(response.text):
+        elif self.is_refusal and response.text and self.is_refusal(response.text):
             self.refused += 1
         self.tokens_in += response.tokens_in or 0
         self.tokens_out += response.tokens_out or 0

@@ -1,17 +1,14 @@
 """A session of a run: a benchmark, models and settings become a run folder with every answer.
 
-Plans are executed turn by turn: first what waits for no answer, then each turn of the dialogues in which models
-continue their own answers, planned when the previous turn's answers are stored. Prompts to judges and describers
-share the journal, limits and counts.
+A turn of a dialogue in which models continue their own answers is planned when the turn before is stored.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from functools import partial
 from itertools import compress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -32,20 +29,19 @@ from eyetest.records import (
     parse_rule,
 )
 from eyetest.redaction import plain_settings
-from eyetest.running.cluster import RayExecutor
-from eyetest.running.dialogues import UNANSWERED
-from eyetest.running.execution import Hit, LocalExecutor, ask_all
+from eyetest.running.execution import Goal, Hit, LocalExecutor, Race, ask_all
 from eyetest.running.limits import Asking, Budget, Limits, one_error, stopping_on_ctrl_c, wait_for
-from eyetest.running.planning import Estimate, Ledger, Left, Plan, is_asked_again
+from eyetest.running.planning import UNANSWERED, Estimate, Ledger, Left, Plan
 from eyetest.running.progress import Progress
-from eyetest.running.race import Goal, Race
 from eyetest.running.runner import Runner
-from eyetest.running.shards import Order
 from eyetest.runs import BENCHMARK, Run, RunWriter, StoredResponses, is_run
 from eyetest.runs.folder import RecordedRequests
-from eyetest.runs.stored import IdIndex, sortable
+from eyetest.runs.stored import sortable
 from eyetest.scoring import quoted
 from eyetest.store import address
+
+if TYPE_CHECKING:
+    from eyetest.running.cluster import RayExecutor
 
 Write = Callable[[Asked, str], None]
 
@@ -58,7 +54,7 @@ class TurnByTurn:
         self.plans = plan.by_turn()
         self._run, self._retry_failed, self._dialogues = run, retry_failed, plan.dialogues
         self.estimates: list[Estimate] = []
-        self._unheard: dict[str, dict[Asked, str]] = {}  # by item: planned requests that a later turn continues
+        self._awaited: dict[str, dict[Asked, str]] = {}  # by item: planned requests that a later turn continues
 
     @property
     def estimate(self) -> Estimate:
@@ -68,26 +64,20 @@ class TurnByTurn:
             total.add(estimate)
         return total
 
-    @property
-    def unanswered(self) -> int:
-        """Turns not asked because an earlier one has no answer."""
-        return sum(estimate.not_applicable[UNANSWERED] for estimate in self.estimates)
-
     def plan_all(self, write: Write | None = None) -> Left:
         """Plan every turn as far as known now; returns what is left of the first."""
-        first: Left | None = None
+        lefts = []
         stored = self._run.errors() if self._run else None
         for plan in self.plans:
             estimate, left = plan.estimate(stored, retry_failed=self._retry_failed, write=self._noting(write))
             self.estimates.append(estimate)
-            first = first or left
-            self._hear(retry_failed=self._retry_failed)
-        assert first is not None
-        return first
+            lefts.append(left)
+            self._read_replies(retry_failed=self._retry_failed)
+        return lefts[0]
 
     def plan_next(self, number: int, run: RunWriter) -> Left:
         """Plan a turn anew after those before it, and store the plan."""
-        self._hear(retry_failed=False)
+        self._read_replies(retry_failed=False)
         with run.planning() as table:
             self.estimates[number], left = self.plans[number].estimate(
                 run.errors(), retry_failed=self._retry_failed, write=self._noting(table.add)
@@ -103,23 +93,22 @@ class TurnByTurn:
             if write:
                 write(asked, request)
             if request and asked.history == "own" and dialogues.goes_on(asked.item):
-                self._unheard.setdefault(asked.item, {})[asked] = request
+                self._awaited.setdefault(asked.item, {})[asked] = request
 
         return note
 
-    def _hear(self, *, retry_failed: bool) -> None:
+    def _read_replies(self, *, retry_failed: bool) -> None:
         """Read the stored answers that are waited for, except those that are asked again."""
-        if not self._unheard or self._run is None or self._dialogues is None:
+        if not self._awaited or self._run is None or self._dialogues is None:
             return
-        stored = StoredResponses(self._run.path, partial(is_asked_again, retry_failed=retry_failed))
+        stored = StoredResponses(self._run.path, retry_failed=retry_failed)
         plan = self.plans[0]
-        for item in plan.taking(plan.benchmark.positions(self._unheard)):
-            waiting = self._unheard[item.id]
-            for asked, request in list(waiting.items()):
+        for item in plan.taking(plan.benchmark.positions(self._awaited)):
+            for asked, request in list(self._awaited[item.id].items()):
                 if (response := stored.get(request)) is not None:
-                    self._dialogues.said[asked] = quoted(item, asked.condition, response)
-                    del waiting[asked]
-        self._unheard = {name: waiting for name, waiting in self._unheard.items() if waiting}
+                    self._dialogues.replies[asked] = quoted(item, asked.condition, response)
+                    del self._awaited[item.id][asked]
+        self._awaited = {name: waiting for name, waiting in self._awaited.items() if waiting}
 
 
 Watch = Callable[[Progress], AbstractContextManager[Any]]
@@ -191,25 +180,24 @@ class Session:
             estimate = turns.estimate
             if planned:
                 planned(estimate)
-            progress.to_ask, progress.stored, progress.unanswered = estimate.calls, estimate.stored, turns.unanswered
+            progress.to_ask, progress.stored = estimate.calls, estimate.stored
+            progress.unanswered = estimate.not_applicable[UNANSWERED]
             run.record(self._step(estimate), self.entries, self.about)
             copy_without_images(self.benchmark, to / BENCHMARK)
             if estimate.calls or self.until is not None:
-                with watch(progress) if watch else nullcontext(), one_error(), suppress(asyncio.CancelledError):
-                    wait_for(self._ask(run, progress, turns, left))
+                _carry_out(self._ask(run, progress, turns, left), progress, watch)
             if progress.saved or len(turns.plans) > 1:
                 run.amend(saved=progress.saved, not_applicable=dict(turns.estimate.not_applicable))
         return progress
 
     async def _ask(self, run: RunWriter, progress: Progress, turns: TurnByTurn, left: Left) -> None:
         executor = self._executor(run, progress)
-        with stopping_on_ctrl_c(executor):
+        with stopping_on_ctrl_c(executor.stop, progress):
             async with executor:
                 self._note_ways(run, executor.ways)
                 if self.until is not None:
                     assert self._hit is not None, "a goal needs a function that scores answers"
-                    again = partial(is_asked_again, retry_failed=self.asking.retry_failed)
-                    stored = StoredResponses(run.path, again)
+                    stored = StoredResponses(run.path, retry_failed=self.asking.retry_failed)
                     await executor.execute_until(self.plan, self.until, self._hit, stored.get)
                 elif self.rule is None:
                     await executor.execute(self.plan, left)
@@ -218,24 +206,27 @@ class Session:
                             return
                         left = turns.plan_next(number, run)
                         progress.to_ask = progress.done + sum(turn.calls for turn in turns.estimates[number:])
-                        progress.unanswered = turns.unanswered
+                        progress.unanswered = turns.estimate.not_applicable[UNANSWERED]
                         await executor.execute(plan, left)
                 else:
                     assert self._hit is not None, "a stopping rule needs a function that scores answers"
                     await executor.execute_panels(self.plan, left, self.rule, self._hit)
                 self._note_ways(run, executor.ways)
 
-    def _executor(self, run: RunWriter, progress: Progress) -> LocalExecutor | RayExecutor:
+    def _executor(self, run: RunWriter, progress: Progress) -> "LocalExecutor | RayExecutor":
         asking, budget = self.asking, self._budget or Budget(self.asking.limits)
         if asking.cluster is None:
             return LocalExecutor(self.models, run, budget, progress, asking)
+        from eyetest.running.cluster import RayExecutor  # noqa: PLC0415 (few runs are on a cluster)
+        from eyetest.running.shards import Order  # noqa: PLC0415
+
         order = Order(
             benchmark=address(self.benchmark.path),
             run=address(run.path),
             entries=self.entries,
             asking=asking,
             weighs=self._weighs,
-            looks_refused=progress.looks_refused,
+            is_refusal=progress.is_refusal,
         )
         return RayExecutor(order, self.models, run, budget, progress)
 
@@ -263,7 +254,7 @@ class Session:
         if asking.sampling:
             options["sampling"] = msgspec.json.encode(plain_settings(asking.sampling)).decode()
         if asking.stop:
-            options["stop"] = asking.stop if isinstance(asking.stop, str) else asking.stop.told
+            options["stop"] = asking.stop if isinstance(asking.stop, str) else asking.stop.text
         if self.until is not None:
             options["until"] = self.until.words
             options |= {"drawn": "by worth"} if asking.worth or self.race is None else {}
@@ -287,6 +278,12 @@ def _keys(models: Sequence[Model], budget: Limits | Budget | None) -> list[str]:
 
 async def _probe(models: Sequence[ProbedModel]) -> None:
     await asyncio.gather(*(model.probe() for model in models))
+
+
+def _carry_out(work: Coroutine[Any, Any, None], progress: Progress, watch: Watch | None) -> None:
+    """Do the work in a loop of its own; a failure of several tasks is that of the first."""
+    with watch(progress) if watch else nullcontext(), one_error(), suppress(asyncio.CancelledError):
+        wait_for(work)
 
 
 _TOKENS = 1_024
@@ -314,10 +311,7 @@ class Questions:
     def ask(
         self, model: str, prompts: Prompts, what: str, watch: Watch | None = None
     ) -> tuple[Iterator[Response | None], Progress]:
-        """A model's answer to each prompt; None where it could not be asked, because the run is stopping.
-
-        Prompts are made twice, to find what is left to ask and to ask it, so that few are in memory at a time.
-        """
+        """A model's answer to each prompt, made twice to save memory; None where it could not be asked."""
         progress = Progress()
         entry = {model: self._entries[model]}
         images = msgspec.structs.replace(self._patience, images=Images(self._benchmark.images))
@@ -326,38 +320,26 @@ class Questions:
         for number, (item, prompt) in enumerate(prompts()):
             ledger.add(number, _call(made, item, prompt), (0, 0))
         ledger.close()
-        ids = sortable(ledger.requests)
+        ids = sortable(ledger.requests.to_arrow())
         with RunWriter(self._to) as run:
             run.check_benchmark(about := RunBenchmark.of(self._benchmark.manifest, self._benchmark.path))
-            left = Left(ledger, run.errors(), partial(is_asked_again, retry_failed=self._retry_failed))
-            is_known, index = left.is_settled.copy(), IdIndex(ids)
-
-            def observed(response: Response) -> None:
-                is_known[index.row(response.request.encode())] = True
-
+            left = Left(ledger, run.errors(), retry_failed=self._retry_failed)
             progress.stored = int(left.is_settled.sum())
             progress.to_ask = len(ids) - progress.stored
             progress.keys = _keys([made], self._limits)
             if progress.to_ask:
                 run.record(RunStep(what=what, requests=progress.to_ask, options={"models": model}), entry, about)
                 calls = (_call(made, item, prompt) for item, prompt in compress(prompts(), left.is_first()))
-                with watch(progress) if watch else nullcontext(), one_error(), suppress(asyncio.CancelledError):
-                    wait_for(self._carry_out(run, made, calls, observed, progress))
-        stored = StoredResponses(self._to, among=IdIndex(ids[is_known]))
+                runner = Runner([made], run.journal.append, self._limits, progress=progress)
+                _carry_out(_ask_one(runner, model, calls), progress, watch)
+        stored = StoredResponses(self._to, retry_failed=False, among=ids)
         return stored.each(ids[ledger.codes]), progress
 
-    async def _carry_out(
-        self,
-        run: RunWriter,
-        model: Model,
-        calls: Iterable[Call],
-        observed: Callable[[Response], None],
-        progress: Progress,
-    ) -> None:
-        runner = Runner([model], run.journal.append, self._limits, progress=progress)
-        with stopping_on_ctrl_c(runner):
-            async with runner:
-                await ask_all(runner, model.name, calls, observed)
+
+async def _ask_one(runner: Runner, model: str, calls: Iterable[Call]) -> None:
+    with stopping_on_ctrl_c(runner.stop, runner.progress):
+        async with runner:
+            await ask_all(runner, model, calls)
 
 
 def _call(model: Model, item: Item, prompt: Prompt) -> Call:

@@ -1,8 +1,4 @@
-"""What runs on a Ray cluster's machines: a task that asks a shard of a plan, and actors that hold checkpoints.
-
-A task makes the same prompts as the driver from the same benchmark, with the runner and journal of one machine. What
-it loaded stays in its process for the next shard.
-"""
+"""What runs on a Ray cluster's machines: a task that asks a shard of a plan, and actors that hold checkpoints."""
 
 import asyncio
 import gc
@@ -10,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from functools import partial
 from secrets import token_hex
 from typing import Any
 
@@ -22,7 +17,7 @@ from eyetest.models import BatchModel, Call, CallError, Images, Model, ProbedMod
 from eyetest.records import Asked, ModelEntry, Response, StoppingRule
 from eyetest.running.execution import Hit, ask_all, execute_panels
 from eyetest.running.limits import Asking, Limits, one_error, stopping_on_ctrl_c
-from eyetest.running.planning import Plan, is_asked_again
+from eyetest.running.planning import Plan
 from eyetest.running.progress import Progress
 from eyetest.running.runner import Runner
 from eyetest.runs import Journal, Run, StoredResponses, is_run
@@ -40,7 +35,7 @@ class Order:
     entries: dict[str, ModelEntry]
     asking: Asking
     weighs: bool  # whether likelihoods are requested
-    looks_refused: Any
+    is_refusal: Any
     limits: Limits | None = None  # per worker: its share of the calls in flight; the driver counts costs
     rule: StoppingRule | None = None
     hit: Hit | None = None
@@ -56,7 +51,7 @@ class Shard:
     turn: int
     positions: list[int]
     requests: list[str]  # the calls to make; under a stopping rule, those that several items share
-    said: dict[Asked, str]  # answers to earlier turns of these items
+    replies: dict[Asked, str]  # answers to earlier turns of these items
     abandoned: dict[str, str]
     losses: int  # workers lost so far: after a loss answers are read anew from the run
 
@@ -88,7 +83,7 @@ class _Worker:
         self.plan = Plan.of(bench, self.models, asking)
         if is_run(self.run):
             self.plan.recorded = Run(self.run).recorded()
-        self._again = partial(is_asked_again, retry_failed=asking.retry_failed)
+        self._retry_failed = asking.retry_failed
         self._stored: tuple[int, StoredResponses] | None = None
         gc.freeze()  # exclude what is loaded by now
 
@@ -96,7 +91,7 @@ class _Worker:
         """The answers of the run, read anew after a worker was lost."""
         if self._stored is None or self._stored[0] != losses:
             refresh(self.run)
-            self._stored = losses, StoredResponses(self.run, self._again)
+            self._stored = losses, StoredResponses(self.run, retry_failed=self._retry_failed)
         return self._stored[1]
 
 
@@ -114,15 +109,15 @@ async def _ask(order: Order, hosts: Mapping[str, Sequence[Any]], shard: Shard) -
         _workers[order.id] = worker
     plan = copy(worker.plan)
     plan.positions, plan.turn, plan.shared = shard.positions, shard.turn, frozenset(shard.requests)
-    if shard.said and plan.dialogues is not None:
-        plan.dialogues.said.update(shard.said)
-    progress, journal = Progress(order.looks_refused), Journal(worker.run, shard.writer, adopts=False)
+    if shard.replies and plan.dialogues is not None:
+        plan.dialogues.replies.update(shard.replies)
+    progress, journal = Progress(order.is_refusal), Journal(worker.run, shard.writer, adopts=False)
     runner = Runner(worker.models, journal.append, order.limits, progress=progress, seed=order.asking.seed)
     for name, why in shard.abandoned.items():
         runner.abandon(name, why)
     try:
         async with runner:
-            with stopping_on_ctrl_c(runner):
+            with stopping_on_ctrl_c(runner.stop, progress):
                 if order.rule is not None and order.hit is not None:
                     await execute_panels(plan, runner, order.rule, order.hit, worker.stored(shard.losses).get)
                 else:
@@ -131,7 +126,7 @@ async def _ask(order: Order, hosts: Mapping[str, Sequence[Any]], shard: Shard) -
                             lanes.create_task(ask_all(runner, name, calls))
     finally:
         journal.close()
-    progress.looks_refused = None
+    progress.is_refusal = None
     return progress
 
 

@@ -1,7 +1,6 @@
 """A run on disk: plan, journal, sealed responses; readable while it is written."""
 
-from eyetest.runs.answers import open_answers, read_answers
-from eyetest.runs.folder import BENCHMARK, Run, RunWriter, is_run
+from eyetest.runs.folder import BENCHMARK, Run, RunWriter, is_run, open_answers, read_answers
 from eyetest.runs.journal import Journal
 from eyetest.runs.stored import StoredResponses, read_responses, responses_table
 

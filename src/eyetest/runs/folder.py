@@ -3,7 +3,7 @@
 One process plans and asks at a time, under a lock that ends with the process. The run can be read meanwhile.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from functools import cached_property
@@ -14,38 +14,47 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from eyetest.errors import EyetestError, InputError, as_said, name_file, system_words
-from eyetest.records import RUN_VERSION, ModelEntry, RunBenchmark, RunManifest, RunStep
+from eyetest.errors import EyetestError, InputError, as_named, name_file, nearest, system_words
+from eyetest.records import RUN_VERSION, Answer, ModelEntry, RunBenchmark, RunManifest, RunStep, columns
+from eyetest.runs.answer_values import assemble, typed
 from eyetest.runs.journal import JOURNAL, RESPONSES, Journal, count_rows, wait_for_writers
-from eyetest.runs.plan import PLAN, PlanWriter, chosen_rows, plan_requests, plan_table
 from eyetest.runs.stored import (
+    PLAN,
     IdIndex,
-    StoredErrors,
+    PlanWriter,
     StoredHealth,
-    encode,
-    key_bytes,
+    answers_frame,
+    one_line_if_damaged,
+    plan_frame,
+    plan_rows,
+    plan_table,
+    plan_tables,
     responses_table,
     stored_errors,
     stored_health,
 )
-from eyetest.store import replacing_file, store_of
+from eyetest.store import refuse_to_lose, replacing_file, store_of
 from eyetest.store.files import read_regular
 from eyetest.store.local import BusyError
-from eyetest.tabular.record_files import indices, numbers
+from eyetest.tabular.files import is_sheet, read_rows
+from eyetest.tabular.record_files import schema
+from eyetest.tabular.sheets import SheetWriter
 from eyetest.version import __version__
 
 MANIFEST = "run.json"
 SCORES = "scores"
 BENCHMARK = "benchmark"  # the items that were asked about, without their images
-MENDED = "mended.json"  # people's changes of the items since they were asked
+REPAIRED = "repaired.json"  # people's changes of the items since they were asked
 SENTENCES = "sentences.parquet"  # a judge's labels of the sentences of replies
 RECORDED = "recorded"  # the finish of an imported response
 _LOCK = "lock"
 _INSIDE = "run"  # where a refinement keeps its answers
-_OURS = {MANIFEST, PLAN, JOURNAL, RESPONSES, SCORES, BENCHMARK, MENDED, SENTENCES, _LOCK}
+_OURS = {MANIFEST, PLAN, JOURNAL, RESPONSES, SCORES, BENCHMARK, REPAIRED, SENTENCES, _LOCK}
 
 
 class Run:
@@ -66,12 +75,12 @@ class Run:
         """The responses, one row per request."""
         return responses_table(self.path)
 
-    def errors(self) -> StoredErrors:
+    def errors(self) -> pl.DataFrame:
         """The outcome of every stored request."""
         return stored_errors(self.path)
 
     def _repr_html_(self) -> str:
-        return str(import_module("eyetest.commands.cards").run_card(self))
+        return str(import_module("eyetest.commands.show").StatusResult(self)._repr_html_())
 
     def check_benchmark(self, benchmark: RunBenchmark) -> None:
         """Refuse to mix answers to different benchmarks in one folder."""
@@ -87,13 +96,13 @@ class Run:
         if all(step.what == "ask" for step in self.manifest.steps):
             return RecordedRequests()
         table = responses_table(self.path, ("request", "finish"))
-        codes, finishes = encode(table.column("finish"))
-        is_brought = np.array([finish == RECORDED for finish in finishes.to_pylist()], bool)[codes]
-        brought = table.column("request").combine_chunks().take(indices(np.flatnonzero(is_brought)))
-        requests = plan_requests(self.path)
-        wanted = numbers(pc.is_in(requests, value_set=brought).combine_chunks()).astype(bool)
-        keys = (row.key for row in chosen_rows(self.path, wanted))
-        return RecordedRequests(keys, requests.take(indices(np.flatnonzero(wanted))).combine_chunks())
+        brought = table.filter(pc.equal(table.column("finish"), RECORDED)).column("request").combine_chunks()
+        rows = (
+            row
+            for plan in plan_tables(self.path)
+            for row in plan_rows(plan.filter(pc.is_in(plan.column("request"), value_set=brought)))
+        )
+        return RecordedRequests((row.key, row.request) for row in rows)
 
     @cached_property
     def health(self) -> StoredHealth:
@@ -107,14 +116,16 @@ class Run:
 
     def __repr__(self) -> str:
         about = self.manifest.benchmark.name if self.manifest.benchmark else "answers"
-        return f"<Run {about!r}: {', '.join(self.manifest.models) or 'no models'} in {as_said(str(self.path))}>"
+        return f"<Run {about!r}: {', '.join(self.manifest.models) or 'no models'} in {as_named(str(self.path))}>"
 
 
 class RecordedRequests:
     """The requests of imported answers, by `Asked`: a few bytes each."""
 
-    def __init__(self, keys: Iterable[bytes] = (), requests: pa.Array = ()) -> None:
-        self._index, self._requests = IdIndex(key_bytes(keys)), requests
+    def __init__(self, pairs: Iterable[tuple[bytes, str]] = ()) -> None:
+        """``pairs``: keys of `Asked`, and their requests."""
+        known = np.fromiter(((key, request.encode()) for key, request in pairs), [("key", "S16"), ("request", "S64")])
+        self._index, self._requests = IdIndex(known["key"]), known["request"]
 
     def __len__(self) -> int:
         return len(self._index)
@@ -122,7 +133,7 @@ class RecordedRequests:
     def get(self, key: bytes) -> str | None:
         """The id of the imported answer, if any."""
         row = self._index.row(key)
-        return None if row is None else str(self._requests[row])
+        return None if row is None else bytes(self._requests[row]).decode()
 
 
 class RunWriter(Run):
@@ -233,3 +244,63 @@ def _refuse_foreign(path: Path) -> None:
     names = (entry.name for entry in path.iterdir() if entry.name not in _OURS)
     if foreign := [name for name in names if not (name.startswith(".") and ".partial-" in name)]:
         raise InputError(f'{path} holds "{foreign[0]}", which is not part of a run; choose another place')
+
+
+SUFFIXES = (".parquet", ".jsonl", ".csv")
+_SCHEMA = schema(Answer).with_metadata({"version": str(Answer.table_version)})
+_ROWS_AT_ONCE = 20_000
+
+
+def read_answers(folder: Path) -> Iterator[Answer]:
+    """The answers of a run in the order of its plan; without calls that were not made yet."""
+    for row in _answers(folder).iter_rows(named=True):
+        yield Answer(**row)
+
+
+def _answers(folder: Path) -> pl.DataFrame:
+    with one_line_if_damaged(folder):
+        frame = answers_frame(folder).select(columns(Answer))
+        return frame.with_columns(pl.col(pl.Categorical).cast(pl.String)).collect()
+
+
+def open_answers(path: Path) -> Iterator[Answer]:
+    """The answers of a run folder, or of a table with our columns."""
+    if is_run(path):
+        yield from read_answers(path)
+        return
+    known = set(columns(Answer))
+    sheet = is_sheet(path)
+    for number, row in read_rows(path):
+        for name in row.keys() - known:
+            raise InputError(f'{path}: "{name}" is no column of an answers table; {nearest(name, known)}')
+        try:
+            yield assemble(typed(row), sheet=sheet, excel=False)
+        except InputError as error:
+            raise InputError(f"{path} row {number}: {error}") from None
+
+
+def write_answers(folder: Path, to: Path, *, overwrite: bool = False) -> tuple[int, int]:
+    """Write the answers of a run as a table, by the file's suffix; returns how many there are and are missing."""
+    if to.suffix not in SUFFIXES:
+        raise InputError(f"{to}: answers are written as {', '.join(SUFFIXES)}, by the ending of its name")
+    refuse_to_lose(to, overwrite=overwrite, ours=None)
+    answers = _answers(folder)
+    with replacing_file(to, overwrite=overwrite) as temporary:
+        if to.suffix == ".parquet":
+            table = answers.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(_SCHEMA)
+            pq.write_table(table, temporary, _ROWS_AT_ONCE, compression="zstd")
+        elif to.suffix == ".jsonl":
+            encode = msgspec.json.Encoder().encode_lines
+            with temporary.open("wb") as lines:
+                lines.writelines(encode(rows.to_dicts()) for rows in answers.iter_slices(_ROWS_AT_ONCE))
+        elif not _write_csv(temporary, answers, mark=False):
+            _write_csv(temporary, answers, mark=True)
+    return len(answers), plan_frame(folder).select(pl.len()).collect().item() - len(answers)
+
+
+def _write_csv(path: Path, answers: pl.DataFrame, *, mark: bool) -> bool:
+    """Write a table for spreadsheets; returns whether no cell needs the column that marks guarded cells."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        sheet = SheetWriter(file, answers.columns, mark=mark)
+        sheet.write(answers.iter_rows())
+    return not sheet.guarded

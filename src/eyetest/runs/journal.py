@@ -117,9 +117,9 @@ def from_batch(batch: pa.RecordBatch) -> Iterator[Response]:
     for row in batch.to_pylist():
         row["likelihoods"] = msgspec.json.decode(row["likelihoods"]) if row["likelihoods"] else ()
         weighed = read_candidates(row["candidates"])
-        row["candidates"] = [one.logprob for one in weighed]
-        row["candidate_tokens"] = [one.tokens for one in weighed if one.tokens is not None]
-        row["candidate_bytes"] = [one.bytes for one in weighed if one.bytes is not None]
+        row["candidates"] = [value.logprob for value in weighed]
+        row["candidate_tokens"] = [value.tokens for value in weighed if value.tokens is not None]
+        row["candidate_bytes"] = [value.bytes for value in weighed if value.bytes is not None]
         yield msgspec.convert(row, Response)
 
 
@@ -181,8 +181,8 @@ def refuse_lost(folder: Path, recorded: Mapping[str, int], covered: Iterable[str
     if gone := sorted((known - set(there)) | later):
         names = listed([f"{sealed(folder, part).relative_to(folder)}" for part in gone])
         rows = sum(recorded.get(part.key, 0) for part in gone)
-        told = f"with {counted(rows, 'answer')}" if rows else "and what was answered there"
-        raise InputError(f"{folder} has lost {names}, {told}; bring it back, or run or import again what is missing")
+        lost = f"with {counted(rows, 'answer')}" if rows else "and what was answered there"
+        raise InputError(f"{folder} has lost {names}, {lost}; bring it back, or run or import again what is missing")
 
 
 def _rows(path: Path) -> int:

@@ -1,8 +1,4 @@
-"""The models of a run: listed, renamed or removed.
-
-A renamed model's answers are stored again under ids made of the new names, as imported answers are, so that a resumed
-run finds them. The plan is replaced last, in one step, and decides what counts.
-"""
+"""The models of a run: listed, removed, or renamed, with their answers stored again under new ids."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,10 +10,9 @@ import pyarrow.compute as pc
 from eyetest.errors import InputError, heading, nearest, short
 from eyetest.records import Asked, RunStep, columns
 from eyetest.runs.folder import RECORDED, SENTENCES, Run, RunWriter
-from eyetest.runs.importing.bringing import answer_id
+from eyetest.runs.importing import answer_id
 from eyetest.runs.journal import SCHEMA, next_part, sealed
-from eyetest.runs.plan import plan_table, write_plan
-from eyetest.runs.stored import responses_table
+from eyetest.runs.stored import plan_table, responses_table, write_plan
 from eyetest.store import replacing_file
 from eyetest.tabular.record_files import write_parquet
 from eyetest.wording import counted
@@ -47,7 +42,7 @@ def change_models(path: Path, renamed: Mapping[str, str], dropped: Sequence[str]
         write_plan(path, again)
         entries = {renamed.get(name, name): run.manifest.models[name] for name in run.manifest.models}
         options = {"rename": ", ".join(f"{old}={new}" for old, new in renamed.items()), "drop": ", ".join(dropped)}
-        step = RunStep(what=STEP, options={name: said for name, said in options.items() if said})
+        step = RunStep(what=STEP, options={name: value for name, value in options.items() if value})
         run.restate(step, {name: entry for name, entry in entries.items() if name not in dropped})
     return {name: known[name] for name in (*renamed, *dropped)}
 
@@ -91,10 +86,10 @@ def _refuse_twice(plan: pa.Table, renamed: Mapping[str, str]) -> None:
 
 
 def _store_again(path: Path, old: Mapping[str, str]) -> None:
-    said = responses_table(path)
-    where = pc.index_in(pa.array(old.values(), pa.string()), value_set=said.column("request").combine_chunks())
+    responses = responses_table(path)
+    where = pc.index_in(pa.array(old.values(), pa.string()), value_set=responses.column("request").combine_chunks())
     there = pc.is_valid(where)
-    table = said.take(where.filter(there))
+    table = responses.take(where.filter(there))
     requests = pa.array(old, pa.string()).filter(there)
     table = table.set_column(table.schema.get_field_index("request"), "request", requests)
     table = table.set_column(table.schema.get_field_index("finish"), "finish", pa.repeat(RECORDED, len(table)))

@@ -2,8 +2,8 @@
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from eyetest.errors import DamagedWarning, InputError, damaged, short
-from eyetest.records import ModelEntry, Response
+from eyetest.records import Asked, ModelEntry, Planned, Response, columns
 from eyetest.records.request import SERVED
 from eyetest.runs.journal import (
     SCHEMA,
@@ -29,10 +29,163 @@ from eyetest.runs.journal import (
     to_table,
     torn_in,
 )
-from eyetest.runs.plan import PLAN, plan_table, scan_table
-from eyetest.store.files import has_checksum, inside
-from eyetest.tabular.record_files import array, indices, numbers
+from eyetest.store import replacing_file
+from eyetest.store.files import add_checksum, has_checksum, inside
+from eyetest.tabular.record_files import (
+    damage_in_one_line,
+    from_columns,
+    indices,
+    read_row_groups,
+    schema,
+)
 from eyetest.wording import counted, listed
+
+PLAN = "plan.parquet"
+_SCHEMA = schema(Planned).with_metadata({"version": str(Planned.table_version)})
+_KEY = list(columns(Asked))
+_ROWS_AT_ONCE = 20_000
+_ROW = "number of the row"
+
+Mask = NDArray[np.bool_]
+
+
+class PlanWriter:
+    """Writes a plan over an existing one: newly planned rows replace theirs, the rest stays."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path, self._stack = folder / PLAN, ExitStack()
+        self._columns: list[list[object]] = [[] for _ in _SCHEMA.names]
+        self.rows = 0
+
+    def __enter__(self) -> "PlanWriter":
+        self._temporary = self._stack.enter_context(replacing_file(self._path))
+        self._parquet = pq.ParquetWriter(self._temporary, _SCHEMA, compression="zstd")
+        return self
+
+    def add(self, asked: Asked, request: str) -> None:
+        """Append a row."""
+        for column, name in zip(self._columns, _KEY, strict=False):
+            column.append(getattr(asked, name))
+        self._columns[-1].append(request)
+        self.rows += 1
+        if len(self._columns[-1]) >= _ROWS_AT_ONCE:
+            self._flush()
+
+    def add_batch(self, batch: pa.RecordBatch) -> None:
+        """Append a batch of rows."""
+        self._flush()
+        self._parquet.write_batch(batch.select(_SCHEMA.names))
+        self.rows += len(batch)
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._flush()
+        self._parquet.close()
+        with self._stack:
+            if error is not None:
+                raise error
+            self._complete()
+
+    def _flush(self) -> None:
+        if not self._columns[-1]:
+            return
+        self._parquet.write_table(from_columns(self._columns, _SCHEMA))
+        for column in self._columns:
+            column.clear()
+
+    def _complete(self) -> None:
+        """Keep the other rows of an older plan."""
+        if self._path.exists() and (kept := self._kept()).any():
+            new, whole = self._temporary, self._temporary.with_name("whole")
+            with pq.ParquetWriter(whole, _SCHEMA, compression="zstd") as parquet:
+                for table in chosen_tables(self._path.parent, kept):
+                    parquet.write_table(table, _ROWS_AT_ONCE)
+                with pq.ParquetFile(new) as file:
+                    for group in range(file.num_row_groups):
+                        parquet.write_table(file.read_row_group(group))
+            whole.replace(new)
+        add_checksum(self._temporary)
+
+    def _kept(self) -> Mask:
+        """Which rows of the older plan are not planned anew."""
+        kept = np.zeros(sum(map(len, _read(self._path, ["request"]))), bool)
+        alike = self._alike()
+        if alike < len(kept):
+            old = scan_table(self._path).with_row_index(_ROW).slice(alike)
+            new = pl.scan_parquet(self._temporary, glob=False).slice(alike)
+            rows = old.join(new, on=_KEY, how="anti").select(_ROW).collect(engine="streaming")
+            kept[rows[_ROW].to_numpy()] = True
+        return kept
+
+    def _alike(self) -> int:
+        """How many first rows both plans share: all where a run just goes on, so that nothing is joined."""
+        rows = 0
+        with pq.ParquetFile(self._temporary) as new:
+            for old, group in zip(_read(self._path), range(new.num_row_groups), strict=False):
+                if not old.select(_KEY).equals(new.read_row_group(group, _KEY)):
+                    break
+                rows += len(old)
+        return rows
+
+
+def write_plan(folder: Path, plan: pa.Table) -> None:
+    """Replace the plan in one step."""
+    with replacing_file(folder / PLAN) as temporary:
+        with pq.ParquetWriter(temporary, _SCHEMA, compression="zstd") as parquet:
+            parquet.write_table(plan.cast(_SCHEMA), _ROWS_AT_ONCE)
+        add_checksum(temporary)
+
+
+def plan_table(folder: Path) -> pa.Table:
+    """The whole plan."""
+    return pa.concat_tables([from_columns([()] * len(_SCHEMA), _SCHEMA), *plan_tables(folder)])
+
+
+def plan_tables(folder: Path) -> Iterator[pa.Table]:
+    """The plan in pieces, one in memory at a time."""
+    path = folder / PLAN
+    return _read(path) if path.exists() else iter(())
+
+
+def chosen_tables(folder: Path, wanted: Mask) -> Iterator[pa.Table]:
+    """Some rows of a plan, in pieces."""
+    start = 0
+    for table in plan_tables(folder):
+        here = np.flatnonzero(wanted[start : start + len(table)])
+        start += len(table)
+        if len(here):
+            yield table.take(indices(here))
+
+
+def _read(path: Path, columns_: Sequence[str] | None = None) -> Iterator[pa.Table]:
+    try:
+        inside(path, path.parent)
+        yield from read_row_groups(path, _SCHEMA, columns_, _refuse_damaged)
+    except InputError as error:
+        raise InputError(f"{error}; put it aside and run or import again: answers are kept") from None
+
+
+def _refuse_damaged(table: pa.Table) -> None:
+    requests = table.column("request")
+    if requests.null_count or not pc.all(pc.match_substring_regex(requests, "^([0-9a-f]{2})*$")).as_py():
+        raise ValueError("it has rows that lead to no request")
+
+
+def plan_rows(plan: pa.Table) -> Iterator[Planned]:
+    """A plan, or a part of it, row by row."""
+    for batch in plan.to_batches(max_chunksize=_ROWS_AT_ONCE):
+        for row in batch.to_pylist():
+            yield Planned(**row)
+
+
+def scan_table(path: Path) -> pl.LazyFrame:
+    """A table of ours, lazily; one without a checksum is validated by Arrow first, as Polars trusts its input."""
+    path = inside(path, path.parent)
+    is_proven = has_checksum(path)
+    with damage_in_one_line(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+        for batch in () if is_proven else file.iter_batches():
+            batch.validate(full=True)
+    return pl.scan_parquet(path, glob=False)
+
 
 _MOST_NAMED = 5
 _RESPONSES_AT_ONCE = 1_000
@@ -70,15 +223,6 @@ def _open_part(folder: Path, name: PartName, columns: Sequence[str] | None) -> S
 def _lines(numbers: list[int]) -> str:
     named = listed([str(number) for number in numbers], _MOST_NAMED)
     return f"line {named} is" if len(numbers) == 1 else f"lines {named} are"
-
-
-def stored_tables(folder: Path, columns: Sequence[str] | None = None) -> Iterator[tuple[pa.Table, int]]:
-    """Each part as a table, oldest first, with its number of torn lines. Damage is reported and left out."""
-    for name in part_names(folder):
-        part = read_part(folder, name, columns)
-        tell_damage(part)
-        if part.table is not None:
-            yield part.table, part.torn
 
 
 def tell_damage(part: StoredPart) -> None:
@@ -130,9 +274,13 @@ def _proven(folder: Path, name: PartName) -> Path | None:
 
 def read_responses(folder: Path) -> Iterator[Response]:
     """Every stored response, oldest first. A repeated request appears again; the last one counts."""
-    for table, _ in stored_tables(folder):
-        for batch in table.to_batches():
-            yield from from_batch(batch)
+    for frame in _parts(folder):
+        yield from _responses(frame.collect())
+
+
+def _responses(frame: pl.DataFrame) -> Iterator[Response]:
+    for batch in frame.to_arrow(compat_level=pl.CompatLevel.oldest()).to_batches():
+        yield from from_batch(batch)
 
 
 class IdIndex:
@@ -159,91 +307,58 @@ class IdIndex:
         return int(self._order[last]) if is_there else None
 
 
-def key_bytes(keys: Iterable[bytes]) -> NDArray[np.bytes_]:
-    """Keys of `Asked` as an index takes them."""
-    return np.fromiter(keys, "S16")
+def responses_table(folder: Path, columns: Sequence[str] = SCHEMA.names) -> pa.Table:
+    """The responses that count, one row per request, as an Arrow table."""
+    table = counting_responses(folder, columns).collect().to_arrow(compat_level=pl.CompatLevel.oldest())
+    return table.cast(pa.schema([SCHEMA.field(name) for name in columns]))
 
 
-def responses_table(folder: Path, columns: Sequence[str] | None = None, among: IdIndex | None = None) -> pa.Table:
-    """The responses that count, one row per request, as an Arrow table; optionally some columns or requests."""
-    empty = to_table(())
-    tables = [empty.select(columns) if columns else empty]
-    for part, _ in stored_tables(folder, columns):
-        rows = slice(None) if among is None else among.rows(sortable(part.column("request"))) >= 0
-        tables.append(part.take(indices(np.arange(len(part))[rows])).replace_schema_metadata())
-    table = pa.concat_tables(tables)
-    codes, distinct = encode(table.column("request"))
-    if len(distinct) == len(table):
-        return table
-    last = np.zeros(len(distinct), np.int64)
-    last[codes] = np.arange(len(codes))
-    return table.take(indices(last))
+NOT_THE_QUESTION = ("auth", "not-found", "unreachable", "proxy", "quota", "outage")  # errors that are asked again
+_ERROR = (
+    pl.when(pl.col("outcome") != "failed")
+    .then(pl.lit(""))
+    .otherwise(pl.when(pl.col("error") == "").then(pl.lit("failed")).otherwise("error"))
+    .fill_null("failed")
+    .alias("error")
+)
 
 
-class StoredErrors(NamedTuple):
-    """The outcome of each stored request: its error word, empty for an answer."""
-
-    requests: pa.Array
-    words: list[str]
-    codes: NDArray[np.int64]  # by request: the index of its word
-
-    @classmethod
-    def of(cls, table: pa.Table) -> "StoredErrors":
-        """The outcomes in a table of responses."""
-        outcomes, kinds = encode(table.column("outcome"))
-        errors, words = encode(table.column("error"))
-        failed = np.array([kind == "failed" for kind in kinds.to_pylist()], bool)[outcomes]
-        codes = np.where(failed, errors + 1, 0)
-        return cls(table.column("request").combine_chunks(), ["", *(w or "failed" for w in words.to_pylist())], codes)
-
-    def by_request(self) -> dict[str, str]:
-        """The word of each request, for few."""
-        return dict(zip(self.requests.to_pylist(), (self.words[code] for code in self.codes), strict=True))
-
-    def are(self, test: Callable[[str], bool]) -> NDArray[np.bool_]:
-        """Which requests' words pass a test."""
-        return np.array([test(word) for word in self.words], bool)[self.codes]
+def is_asked_again(error: pl.Expr, *, retry_failed: bool) -> pl.Expr:
+    """Whether a request with this error is asked again when the run goes on; no error is a success."""
+    return error.is_in(NOT_THE_QUESTION) | (pl.lit(retry_failed) & (error != ""))
 
 
-def stored_errors(folder: Path) -> StoredErrors:
-    """The outcome of every request of a run."""
-    return StoredErrors.of(responses_table(folder, ("request", "outcome", "error")))
+def stored_errors(folder: Path) -> pl.DataFrame:
+    """The outcome of every request of a run: its error word, empty for an answer."""
+    return counting_responses(folder, ("request", "outcome", "error")).select("request", _ERROR).collect()
 
 
 class StoredResponses:
-    """Stored responses by request id, kept as an Arrow table to save memory."""
+    """Stored responses by request id, kept as a table to save memory."""
 
     def __init__(
-        self, folder: Path, is_left_out: Callable[[str], bool] | None = None, among: IdIndex | None = None
+        self, folder: Path, *, retry_failed: bool | None = None, among: NDArray[np.bytes_] | None = None
     ) -> None:
-        """``is_left_out``: selects responses to ignore by their error words. ``among``: only these."""
-        table = responses_table(folder, among=among)
-        if is_left_out:
-            table = table.take(indices(np.flatnonzero(~StoredErrors.of(table).are(is_left_out))))
-        self._table, self._index = table, IdIndex(sortable(table.column("request")))
+        """``retry_failed``: leaves out what is asked again, with or without all failures. ``among``: only these."""
+        frame = counting_responses(folder)
+        if among is not None:
+            frame = frame.filter(pl.col("request").is_in(pl.Series(among.astype("U"), dtype=pl.String).implode()))
+        if retry_failed is not None:
+            frame = frame.filter(~is_asked_again(_ERROR, retry_failed=retry_failed))
+        self._frame = frame.collect()
+        self._index = IdIndex(sortable(self._frame["request"].to_arrow()))
 
     def get(self, request: str) -> Response | None:
         """The response to a request, if there is one."""
         row = self._index.row(request.encode())
-        if row is None:
-            return None
-        return next(from_batch(self._table.slice(row, 1).combine_chunks().to_batches()[0]))
+        return None if row is None else next(_responses(self._frame.slice(row, 1)))
 
     def each(self, requests: NDArray[np.bytes_]) -> Iterator[Response | None]:
         """The response to each of many requests, few in memory at a time."""
         for start in range(0, len(requests), _RESPONSES_AT_ONCE):
             rows = self._index.rows(requests[start : start + _RESPONSES_AT_ONCE])
-            table = self._table.take(indices(rows[rows >= 0]))
-            responses = (response for batch in table.to_batches() for response in from_batch(batch))
+            responses = _responses(self._frame[rows[rows >= 0]])
             yield from (next(responses) if row >= 0 else None for row in rows)
-
-
-def encode(texts: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
-    """Each text as its index among the distinct ones, in the order of first use."""
-    chunks = texts.dictionary_encode().chunks
-    if not chunks:
-        return np.zeros(0, np.int64), array((), texts.type)
-    return np.concatenate([numbers(chunk.indices) for chunk in chunks]), chunks[-1].dictionary
 
 
 def sortable(texts: pa.Array | pa.ChunkedArray) -> NDArray[np.bytes_]:
@@ -261,8 +376,8 @@ _FEW = ("model", "modality", "ask", "shots", "letters", "method", "history")
 
 def served_notes(folder: Path, models: Mapping[str, ModelEntry]) -> list[str]:
     """Models whose server named another model, or several models or versions."""
-    said = responses_frame(folder, ("request", "detail")).filter(pl.col("detail").str.starts_with(SERVED))
-    calls = plan_frame(folder).select(pl.col("model").cast(pl.String), "request").unique().join(said, on="request")
+    served = responses_frame(folder, ("request", "detail")).filter(pl.col("detail").str.starts_with(SERVED))
+    calls = plan_frame(folder).select(pl.col("model").cast(pl.String), "request").unique().join(served, on="request")
     counts = calls.group_by("model", "detail").len().sort("model", "len", "detail", descending=(False, True, False))
     notes = []
     for (model,), rows in counts.collect(engine="streaming").group_by("model", maintain_order=True):
@@ -271,18 +386,18 @@ def served_notes(folder: Path, models: Mapping[str, ModelEntry]) -> list[str]:
         asked = re.split("@https?://", entry.spec.partition(":")[2])[0] if entry else ""
         others = [name for name in named if asked and name.partition(" (")[0] not in (asked, "")]
         if len(named) > 1 or others:
-            told = listed([f"{short(name)} in {counted(number, 'answer')}" for name, number in named.items()])
-            notes.append(f"{short(model)} was asked as {short(asked)}, and the server answered as {told}")
+            names = listed([f"{short(name)} in {counted(number, 'answer')}" for name, number in named.items()])
+            notes.append(f"{short(model)} was asked as {short(asked)}, and the server answered as {names}")
     return notes
 
 
-_SAID = ("request", "outcome", "text", "candidates", "given")
+_ANSWER = ("request", "outcome", "text", "candidates", "given")
 
 
 def answers_frame(folder: Path) -> pl.LazyFrame:
     """One row per answer, lazily, in the order of the plan: the plan's columns, then the answer's."""
-    said = responses_frame(folder).with_columns(pl.col("outcome").cast(pl.Categorical))
-    return plan_frame(folder).join(said, on="request", how="inner", maintain_order="left")
+    responses = responses_frame(folder).with_columns(pl.col("outcome").cast(pl.Categorical))
+    return plan_frame(folder).join(responses, on="request", how="inner", maintain_order="left")
 
 
 def plan_frame(folder: Path) -> pl.LazyFrame:
@@ -292,20 +407,30 @@ def plan_frame(folder: Path) -> pl.LazyFrame:
     return plan.with_columns(pl.col(_FEW).cast(pl.Categorical))
 
 
-def responses_frame(folder: Path, columns: Sequence[str] = _SAID) -> pl.LazyFrame:
+def responses_frame(folder: Path, columns: Sequence[str] = _ANSWER) -> pl.LazyFrame:
     """The responses that count, one row per request: the last of a repeated one."""
-    frame = every_response(folder).select(columns)
+    refuse_if_all_is_damaged(folder)
+    return counting_responses(folder, columns)
+
+
+def counting_responses(folder: Path, columns: Sequence[str] = SCHEMA.names) -> pl.LazyFrame:
+    """The same, where all parts may be damaged: what is left of nothing is asked again."""
+    frame = pl.concat([_frame(to_table(())), *_parts(folder)]).select(columns)
     with one_line_if_damaged(folder):
         counts = frame.select(pl.len(), pl.col("request").hash().n_unique().alias("requests")).collect()
     rows, requests = counts.row(0)
-    return frame if rows == requests else frame.unique("request", keep="last")
+    return frame if rows == requests else frame.unique("request", keep="last", maintain_order=True)
 
 
 def every_response(folder: Path) -> pl.LazyFrame:
     """Every stored response with all columns, oldest first, lazily; requests may repeat."""
     refuse_if_all_is_damaged(folder)
-    parts = [frame for name in part_names(folder) if (frame := part_frame(folder, name)) is not None]
-    return pl.concat(parts) if parts else _frame(to_table(()))
+    return pl.concat([_frame(to_table(())), *_parts(folder)])
+
+
+def _parts(folder: Path) -> Iterator[pl.LazyFrame]:
+    """Each part, oldest first. Damage is reported and left out."""
+    return (frame for name in part_names(folder) if (frame := part_frame(folder, name)) is not None)
 
 
 @contextmanager

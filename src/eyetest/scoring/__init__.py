@@ -1,6 +1,6 @@
 """Read and score answers."""
 
 from eyetest.scoring.rules import RULE_SETS, Reading, read_choice
-from eyetest.scoring.scorer import Said, Scored, Scorer, is_hit, looks_refused, quoted
+from eyetest.scoring.scorer import Scored, Scorer, is_hit, looks_refused, quoted
 
-__all__ = ["RULE_SETS", "Reading", "Said", "Scored", "Scorer", "is_hit", "looks_refused", "quoted", "read_choice"]
+__all__ = ["RULE_SETS", "Reading", "Scored", "Scorer", "is_hit", "looks_refused", "quoted", "read_choice"]

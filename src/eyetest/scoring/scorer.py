@@ -50,21 +50,6 @@ class Scored(msgspec.Struct, frozen=True):
     span: tuple[int, int] | None = None
 
 
-class Said(msgspec.Struct, frozen=True):
-    """Known data of an answer."""
-
-    outcome: str
-    text: str | None
-    given: float | None = None
-    candidates: tuple[float, ...] = ()
-
-    @classmethod
-    def by(cls, response: Response) -> "Said":
-        """Data of a response."""
-        weights = tuple(math.nan if weight is None else weight for weight in response.candidates)
-        return cls(response.outcome, response.text, response.given, weights)
-
-
 class Scorer:
     """Scores by one rule set, and one metric for text items; ``rescore_given`` replaces imported scores."""
 
@@ -75,17 +60,17 @@ class Scorer:
         if metric is not None:
             METRICS[metric]
 
-    def score(self, item: Item, condition: Condition, said: Said) -> Scored:
+    def score(self, item: Item, condition: Condition, response: Response) -> Scored:
         """Score an answer: None for a failed call or without a gold, 0 for refusals and blocked questions. An
         imported score stands, unless it is to be replaced and there are words and a gold to do it by.
         """
-        if said.outcome == "failed":
+        if response.outcome == "failed":
             return Scored(None, None, None, self._metric_of(item), None)
-        scored = self._read(item, condition, said)
-        has_words = said.text is not None or bool(said.candidates)
-        if said.given is None or (self.rescore_given and item.has_gold and has_words):
+        scored = self._read(item, condition, response)
+        has_words = response.text is not None or bool(response.candidates)
+        if response.given is None or (self.rescore_given and item.has_gold and has_words):
             return scored if item.has_gold else msgspec.structs.replace(scored, score=None)
-        return msgspec.structs.replace(scored, rule=GIVEN, metric=GIVEN, score=said.given)
+        return msgspec.structs.replace(scored, rule=GIVEN, metric=GIVEN, score=response.given)
 
     def rescore(self, item: Item, condition: Condition, reading: Reading) -> Scored:
         """Score the choice that was read out of an answer."""
@@ -108,17 +93,17 @@ class Scorer:
     def _metric_of(self, item: Item) -> str:
         return ACCURACY if item.choices else self.metric_for(item)
 
-    def _read(self, item: Item, condition: Condition, said: Said) -> Scored:
+    def _read(self, item: Item, condition: Condition, response: Response) -> Scored:
         metric = self._metric_of(item)
-        if said.candidates:
-            return _weighed(item, said.candidates)
-        if said.outcome == "blocked" or said.text is None:
-            return Scored(None, None, None, metric, 0.0 if said.outcome == "blocked" else None)
+        if response.candidates:
+            return _weighed(item, response.candidates)
+        if response.outcome == "blocked" or response.text is None:
+            return Scored(None, None, None, metric, 0.0 if response.outcome == "blocked" else None)
         if item.choices:
             options = tuple(item.choices[position].text for position in shown_order(item, condition))
-            reply = Reply(said.text, options, condition.letters, said.outcome == "truncated")
+            reply = Reply(response.text, options, condition.letters, response.outcome == "truncated")
             return self.rescore(item, condition, self.rules.read(reply))
-        return self._text(item, answer_part(said.text, condition.ask), metric)
+        return self._text(item, answer_part(response.text, condition.ask), metric)
 
     def _text(self, item: Item, text: str, name: str) -> Scored:
         metric = METRICS[name]
@@ -135,12 +120,12 @@ def _rule(rules: RuleSet, reading: Reading) -> str:
     return f"{rules.version} {reading.rule}".rstrip()
 
 
-def _weighed(item: Item, candidates: Sequence[float]) -> Scored:
-    """The likeliest choice. A log-probability that is no number, which JSON writes as null, is impossible."""
+def _weighed(item: Item, candidates: Sequence[float | None]) -> Scored:
+    """The likeliest choice; one without a log-probability is impossible."""
     if len(candidates) != len(item.choices):
         why = f"{len(candidates)} likelihoods for {len(item.choices)} choices"
         return Scored("unparsed", None, _LIKELIHOOD, ACCURACY, 0.0, None, why)
-    weights = [-math.inf if math.isnan(weight) else weight for weight in candidates]
+    weights = [-math.inf if log is None or math.isnan(log) else log for log in candidates]
     best = max(range(len(weights)), key=weights.__getitem__)
     if weights.count(weights[best]) > 1:
         return Scored("ambiguous", None, _LIKELIHOOD, ACCURACY, 0.0, None, "equal likelihoods")
@@ -153,13 +138,13 @@ _DECLINING = ("i can't", "i cannot", "i'm sorry", "i am sorry", "i'm unable", "i
 
 def is_hit(item: Item, condition: Condition, response: Response) -> bool | None:
     """Whether a response is right. None without an answer to judge: a failed call, or nothing known."""
-    score = _scorer().score(item, condition, Said.by(response)).score
+    score = _scorer().score(item, condition, response).score
     return None if score is None else score >= LEAST
 
 
 def quoted(item: Item, condition: Condition, response: Response) -> str:
     """A response as repeated in a later turn of a dialogue: the text of the chosen option, or the answer."""
-    choice = _scorer().score(item, condition, Said.by(response)).choice
+    choice = _scorer().score(item, condition, response).choice
     if choice is not None:
         return item.choices[ord(choice) - ord("A")].text
     return "" if response.outcome == "failed" else answer_part(response.text or "", condition.ask).strip()
@@ -182,7 +167,7 @@ _TEXTS = ("reading", "choice", "rule", "metric")
 _SCORED_TYPES = {**dict.fromkeys(_TEXTS, pl.String), "score": pl.Float64, "marked": pl.Boolean}
 _CORPUS = ("model", *_CONDITION, "sample", "metric")
 # Part of a corpus: no failed calls, no answers without known words
-_IS_SAID = pl.col("reading").is_not_null() | (pl.col("outcome").cast(pl.String) == "blocked")
+_IS_ANSWER = pl.col("reading").is_not_null() | (pl.col("outcome").cast(pl.String) == "blocked")
 
 _References = Mapping[str, Sequence[str]]
 
@@ -205,7 +190,7 @@ def corpus_table(answers: pl.LazyFrame, items: Iterable[Item], scores: pl.LazyFr
     """The score of each corpus as a whole, where a metric has one that is not the mean over its items (BLEU)."""
     names = scores.select(pl.col("metric").unique()).collect().to_series()
     pooled = sorted(name for name in names if name in METRICS and isinstance(METRICS[name], CorpusMetric))
-    wanted = scores.filter(pl.col("metric").is_in(pooled) & _IS_SAID)
+    wanted = scores.filter(pl.col("metric").is_in(pooled) & _IS_ANSWER)
     key = columns(Asked)
     texts = answers.select(*key, "text").cast({pl.Categorical: pl.String})
     frame = wanted.join(texts, on=key, maintain_order="left").collect() if pooled else wanted.head(0).collect()
@@ -226,9 +211,9 @@ def _score_unique(
     for item in items:
         for like, _, ask, order, letters, outcome, text, candidates, given in by_item.pop(item.id, ()):
             condition = Condition(ask=ask, order=order, letters=letters)
-            logs = (candidate.logprob for candidate in read_candidates(candidates))
-            weights = tuple(math.nan if log is None else log for log in logs)
-            scored = scorer.score(item, condition, Said(outcome, text, given, weights))
+            logs = tuple(candidate.logprob for candidate in read_candidates(candidates))
+            response = Response(request="", outcome=outcome, text=text, given=given, candidates=logs)
+            scored = scorer.score(item, condition, response)
             if _is_corpus(scored.metric):
                 references[item.id] = item.references
             yield (like, *(getattr(scored, name) for name in _SCORED_TYPES))
@@ -245,7 +230,7 @@ def _with_corpus_scores(scored: pl.LazyFrame, references: _References) -> pl.Laz
     """Fill in metrics that need all answers of a model together: one corpus per model, condition and sample."""
     frame = scored.collect().with_row_index("row")
     alone = [name for name in frame.get_column("metric").unique() if _is_corpus(name)]
-    captions = frame.filter(pl.col("metric").is_in(alone) & _IS_SAID)
+    captions = frame.filter(pl.col("metric").is_in(alone) & _IS_ANSWER)
     rows: list[int] = []
     values: list[float | None] = []
     for _, group, corpus in _corpora(captions, references):
@@ -264,6 +249,6 @@ def _corpora(
     for key, group in captions.group_by(_CORPUS, maintain_order=True):
         texts = group.select(pl.when(pl.col("reading") == "text").then("text").fill_null("")).to_series()
         ask = key[_CORPUS.index("ask")]
-        said = [answer_part(text, ask) for text in texts]
+        answers = [answer_part(text, ask) for text in texts]
         golds = [references[item] for item in group.get_column("item")]
-        yield key, group, corpus_metric(str(key[-1])).score_all(said, golds)
+        yield key, group, corpus_metric(str(key[-1])).score_all(answers, golds)

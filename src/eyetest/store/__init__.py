@@ -18,7 +18,7 @@ def store_of(path: Path) -> LocalStore:
     mirror = mirror_of(path)
     if mirror is None:
         return _LOCAL
-    from eyetest.store.remote import remote_store  # noqa: PLC0415 (few need it)
+    from eyetest.store.urls import remote_store  # noqa: PLC0415 (few need it)
 
     return remote_store(mirror)
 
@@ -43,6 +43,12 @@ def replacing_folder(target: Path, *, overwrite: bool = True) -> AbstractContext
 def replacing_file(target: Path, *, overwrite: bool = True) -> AbstractContextManager[Path]:
     """Yield a path to write; the file becomes ``target`` when the block ends, and is removed if it fails."""
     return store_of(target).replacing_file(target, overwrite=overwrite)
+
+
+def write_file(target: Path, text: str, *, overwrite: bool = True) -> None:
+    """Write a file as a whole: it is there with all of the text, or as it was before."""
+    with replacing_file(target, overwrite=overwrite) as path:
+        path.write_bytes(text.encode("utf-8", "replace"))
 
 
 def refuse_to_lose(target: Path, *, overwrite: bool, ours: Collection[str] | None) -> None:

@@ -1,6 +1,5 @@
 """Files that data names: only regular, unchanged files inside the folder that the user named.
-The author of a benchmark or run controls its names: a link may lead to a key in the home folder, a pipe never ends, a
-device may do anything. A user's own path may be a link; links of a Hugging Face snapshot into ``blobs`` are inside.
+
 Parquet files contain their own hash in the footer's last field, which other readers skip; editable texts have one.
 """
 

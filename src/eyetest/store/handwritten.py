@@ -138,9 +138,9 @@ def convert(value: Any, kind: type[Value], where: str) -> Value:
         if unknown := _UNKNOWN.search(message):
             name, path = unknown["name"], unknown["path"] or ""
             known = nearest(name, _names(kind, path))
-            raise InputError(f'{where}{_told(path)}: no setting "{name}"; {known}') from None
+            raise InputError(f'{where}{_readable(path)}: no setting "{name}"; {known}') from None
         match = _PATH.search(message)
-        at = f"{where}{_told(match['path'])}" if match else where
+        at = f"{where}{_readable(match['path'])}" if match else where
         raise InputError(f"{at}: {_PATH.sub('', message)}") from None
 
 
@@ -151,7 +151,7 @@ def _named(value: Any) -> Any:
     return [_named(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _told(path: str) -> str:
+def _readable(path: str) -> str:
     """A path inside a value, readable: ``.stages[0]`` is ``, stages 1``."""
     words = re.sub(r"\[(\d+)\]", lambda match: f" {int(match[1]) + 1}", path).replace("[...]", "").strip(".")
     return f", {words.replace('.', ', ')}" if words else ""
@@ -171,4 +171,4 @@ def _names(kind: Any, path: str) -> list[str]:
 
 def _present(info: Any) -> Any:
     types = getattr(info, "types", (info,))
-    return next((one for one in types if not isinstance(one, msgspec.inspect.NoneType)), info)
+    return next((kind for kind in types if not isinstance(kind, msgspec.inspect.NoneType)), info)

@@ -5,32 +5,128 @@ New content is in a hidden sibling, ``.NAME.partial-…``; a killed writer loses
 import ctypes
 import errno
 import fcntl
+import hashlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from time import sleep
 
-from eyetest.errors import EyetestError, InputError, system_error, system_words
+from eyetest.errors import EyetestError, InputError, first_line, system_error, system_words
 from eyetest.store.files import open_regular
-from eyetest.store.packs import packed
+
+LOOSE, PACKS, INDEX = "images", "packs", "images.index.parquet"
+_COLUMNS = {"name": "string", "pack": "string", "offset": "int64", "size": "int64"}
+_PACK = re.compile(r"[0-9a-f]{32}")
+_BYTES_A_PACK = 8 * 2**20
+_MOST_OPEN = 8
+
+
+class PackIndex:
+    """The locations of all images of a benchmark."""
+
+    def __init__(self, path: Path) -> None:
+        import numpy as np  # noqa: PLC0415 (every command loads this module, few have packs)
+        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
+        self._folder = path.parent / PACKS
+        try:  # in ways that do not load pandas wherever that is installed
+            with pq.ParquetFile(path) as file:
+                table = file.read(list(_COLUMNS)).cast(pa.schema(list(_COLUMNS.items())))
+            names, packs, starts, sizes = (column.combine_chunks() for column in table.columns)
+            packs = packs.dictionary_encode()
+            self._pack_of, self._starts = np.from_dlpack(packs.indices), np.from_dlpack(starts)
+            self._ends = np.add(self._starts, np.from_dlpack(sizes))
+        except (OSError, pa.ArrowException, ValueError) as error:
+            raise InputError(f"{path} is damaged: {first_line(error)}") from None
+        self.packs: list[str] = packs.dictionary.to_pylist()
+        if not all(map(_PACK.fullmatch, self.packs)) or (self._starts < 0).any() or (self._ends < self._starts).any():
+            raise InputError(f"{path} is damaged: it leads to no pack")
+        self._names = np.array(names.to_pylist(), np.bytes_)
+        self._order = self._names.argsort()
+
+    def find(self, name: str) -> tuple[Path, int, int] | None:
+        """The pack of an image, its offset, and its size; None where it is in none."""
+        key = name.encode()
+        at = int(self._names.searchsorted(key, sorter=self._order))
+        if at == len(self._order) or self._names[self._order[at]] != key:
+            return None
+        row = self._order[at]
+        pack = self._folder / f"{self.packs[self._pack_of[row]]}.pack"
+        return pack, int(self._starts[row]), int(self._ends[row] - self._starts[row])
+
+    def image(self, name: str) -> bytes | None:
+        """An image by its name, if it is in a pack on this disk."""
+        found = self.find(name)
+        return None if found is None else read_packed(*found)
+
+
+def read_packed(pack: Path, start: int, size: int) -> bytes | None:
+    """An image from its pack, if that is on this disk."""
+    try:
+        with pack.open("rb", buffering=0) as file:
+            return os.pread(file.fileno(), size, start)
+    except FileNotFoundError:
+        return None
+
+
+def write_packs(folder: Path, names: Sequence[str]) -> None:
+    """Put the images of ``images/`` into packs beside it, in the order in which they are asked about."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    packs: list[str] = []
+    offsets: list[int] = []
+    sizes: list[int] = []
+    pending = bytearray()
+    (folder / PACKS).mkdir()
+
+    def end() -> None:
+        packs.extend([hashlib.sha256(pending).hexdigest()[:32]] * (len(sizes) - len(packs)))
+        (folder / PACKS / f"{packs[-1]}.pack").write_bytes(pending)
+        pending.clear()
+
+    for name in names:
+        data = (folder / LOOSE / name[:2] / name).read_bytes()
+        offsets.append(len(pending))
+        sizes.append(len(data))
+        pending += data
+        if len(pending) >= _BYTES_A_PACK:
+            end()
+    if pending:
+        end()
+    table = pa.table([names, packs, offsets, sizes], schema=pa.schema(list(_COLUMNS.items())))
+    pq.write_table(table, folder / INDEX, compression="zstd")
+
+
+def open_index(folder: Path) -> PackIndex | None:
+    """The index of a benchmark folder, if its images are in packs."""
+    try:
+        return _opened(folder / INDEX, (folder / INDEX).stat().st_mtime_ns)
+    except FileNotFoundError:
+        return None
+
+
+@lru_cache(maxsize=_MOST_OPEN)
+def _opened(index: Path, time: int) -> PackIndex:
+    return PackIndex(index)
+
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
-_LOOKS = 40
-_SECONDS_BETWEEN_LOOKS = 0.01
+_ATTEMPTS = 40
+_SECONDS_BETWEEN_ATTEMPTS = 0.01
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 
 
 class BusyError(EyetestError):
     """Another process holds a lock."""
-
-
-class TakenError(InputError):
-    """Another process has put something where only a new file or folder was to be made."""
 
 
 class GrowingFile:
@@ -153,9 +249,17 @@ class LocalStore:
             content.replace(target)
             _flush(target.parent)
 
-    def write(self, path: Path, data: bytes) -> None:
-        """Write a file of a folder that is being made, and its parent folders."""
-        write_file(path, data)
+    def write(self, path: Path, data: bytes | memoryview) -> None:
+        """Write a file, and create its folder."""
+        try:
+            file = os.open(path, _WRITE, 0o666)
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = os.open(path, _WRITE, 0o666)
+        try:
+            write_all(file, data)
+        finally:
+            os.close(file)
 
     def remove(self, path: Path) -> None:
         """Remove a file, if it exists."""
@@ -163,7 +267,8 @@ class LocalStore:
 
     def missing(self, path: Path) -> bytes | None:
         """The content of an image that is not a file of its own, from the pack in which it was copied here."""
-        return packed(path)
+        index = open_index(path.parent.parent.parent)
+        return None if index is None else index.image(path.name)
 
     def pack(self, images: Path, names: Sequence[str]) -> None:
         """Do nothing: on a disk, every image is a file."""
@@ -188,34 +293,19 @@ def write_all(file: int, data: bytes | memoryview) -> None:
         written += os.write(file, data[written:])
 
 
-def write_file(path: Path, data: bytes | memoryview) -> None:
-    """Write a file and create its folder."""
-    try:
-        file = os.open(path, _WRITE, 0o666)
-    except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(path, _WRITE, 0o666)
-    try:
-        write_all(file, data)
-    finally:
-        os.close(file)
-
-
 def _is_locked(file: int) -> bool:
     """Take the lock. A reader that tests it holds it for a moment, so try more than once."""
-    for _ in range(_LOOKS):
-        try:
+    for _ in range(_ATTEMPTS):
+        with suppress(BlockingIOError):
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            sleep(_SECONDS_BETWEEN_LOOKS)
-        else:
             return True
+        sleep(_SECONDS_BETWEEN_ATTEMPTS)
     return False
 
 
-def taken(target: Path) -> TakenError:
+def taken(target: Path) -> InputError:
     """The error where another process has written a new file or folder first."""
-    return TakenError(f"{target} was written by another process meanwhile; choose another place")
+    return InputError(f"{target} was written by another process meanwhile; choose another place")
 
 
 @contextmanager

@@ -7,8 +7,12 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import shutil
+import socket
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,8 +24,17 @@ import msgspec
 from eyetest.errors import EyetestError, InputError, MissingExtraError, first_line, name_folder, short
 from eyetest.redaction import show_store
 from eyetest.store.files import is_plain_name
-from eyetest.store.local import LocalStore, write_file
-from eyetest.store.packs import INDEX, LOOSE, PACKS
+from eyetest.store.local import (
+    INDEX,
+    LOOSE,
+    PACKS,
+    BusyError,
+    LocalStore,
+    open_index,
+    read_packed,
+    taken,
+    write_packs,
+)
 
 WRITER = ".writer"  # the suffix of the object that names the process writing to a run; never fetched
 _LAST = ".json"  # the suffix of files that are sent and fetched last, so that a folder without them is not there yet
@@ -35,14 +48,6 @@ _log = logging.getLogger(__name__)
 
 class RemoteError(OSError):
     """An error of a remote store about a url, in one line."""
-
-
-class SyncNote(msgspec.Struct):
-    """A file that is the same on both sides: its remote version, and its local size and time in nanoseconds."""
-
-    tag: str
-    size: int
-    time: int
 
 
 class Mirror:
@@ -109,19 +114,15 @@ class Mirror:
 
     def listing(self, path: Path) -> list[dict[str, Any]]:
         """What fsspec lists in a folder; for an object, the object alone."""
-        try:
-            with self._reaching(path):
-                return [info for info in self.fs.ls(self._key(path), detail=True) if info["type"] != "other"]
-        except FileNotFoundError:
-            return []
+        with suppress(FileNotFoundError), self._reaching(path):
+            return [info for info in self.fs.ls(self._key(path), detail=True) if info["type"] != "other"]
+        return []
 
     def _differs(self, path: Path, tag: str) -> bool:
         try:
-            known = msgspec.json.decode(self._note_path(path).read_bytes(), type=SyncNote)
-            here = path.stat()
-        except (OSError, msgspec.DecodeError):
+            return self._note_path(path).read_bytes() != _note(tag, path)
+        except OSError:
             return True
-        return known != SyncNote(tag, here.st_size, here.st_mtime_ns)
 
     def _fetch(self, tags: Mapping[Path, str]) -> None:
         if not tags:
@@ -151,27 +152,22 @@ class Mirror:
 
     def _note(self, path: Path, tag: str, new: Path | None = None) -> None:
         """Note that a file, or a new one that replaces it next, is the same on both sides."""
-        here = (new or path).stat()
-        place(self._note_path(path), msgspec.json.encode(SyncNote(tag, here.st_size, here.st_mtime_ns)))
+        place(self._note_path(path), _note(tag, new or path))
 
     def _note_path(self, path: Path) -> Path:
         return self.root / _KNOWN / path.absolute().relative_to(self.root)
 
     def tag(self, path: Path) -> str:
         """The version of an object; empty where there is none."""
-        try:
-            with self._reaching(path):
-                return _tag(self.fs.info(self._key(path)))
-        except FileNotFoundError:
-            return ""
+        with suppress(FileNotFoundError), self._reaching(path):
+            return _tag(self.fs.info(self._key(path)))
+        return ""
 
     def read(self, path: Path) -> bytes | None:
         """The content of an object; None where there is none."""
-        try:
-            with self._reaching(path):
-                return bytes(self.fs.cat_file(self._key(path)))
-        except FileNotFoundError:
-            return None
+        with suppress(FileNotFoundError), self._reaching(path):
+            return bytes(self.fs.cat_file(self._key(path)))
+        return None
 
     def put(self, path: Path, data: bytes | Path, *, create: bool = False) -> None:
         """Upload bytes or a file; with ``create`` a `FileExistsError` where there is an object already."""
@@ -235,11 +231,17 @@ class Mirror:
             raise RemoteError(f"{self.url_of(path)}: {str(words).splitlines()[0]}") from None
 
 
+def _note(tag: str, path: Path) -> bytes:
+    """What identifies a file that is the same on both sides: its remote version, its local size and time."""
+    here = path.stat()
+    return msgspec.json.encode({"tag": tag, "size": here.st_size, "time": here.st_mtime_ns})
+
+
 def place(path: Path, data: bytes | memoryview) -> None:
-    """Move a file to its place atomically; several processes may do so at once."""
+    """Write a file atomically; several processes may do so at once."""
     new = path.with_name(f".{token_hex(4)}.partial-")
     try:
-        write_file(new, data)
+        LocalStore().write(new, data)
         new.replace(path)
     except OSError:
         new.unlink(missing_ok=True)
@@ -264,20 +266,31 @@ def cache_root() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "eyetest"
 
 
-def local_path(said: str | os.PathLike[str]) -> Path:
+def local_path(path: str | os.PathLike[str]) -> Path:
     """The local path of a user's path or url; of a url, everything but images is fetched by then."""
-    mirror, path = _mirrored(said)
-    if mirror is not None:
-        mirror.bring(path)
-    return path
+    url = _split(path)
+    if url is None:
+        match = _URL.fullmatch(os.fspath(path))
+        return Path(f"/{match[2]}") if match and match[1].lower() in _DISKS else Path(path)
+    scheme, first, rest = url
+    if find_spec("fsspec") is None:
+        raise MissingExtraError(f"{scheme}:// needs fsspec, which is not installed: pip install 'eyetest[s3]'")
+    root = _root(scheme, first)
+    if not (root / _ABOUT).is_file():
+        with LocalStore().replacing_file(root / _ABOUT) as new:
+            new.write_bytes(msgspec.json.encode({"url": f"{scheme}://{first}"}))
+    mirror = _opened_by(os.getpid(), root)
+    assert mirror is not None
+    mirror.bring(root.joinpath(*rest))
+    return root.joinpath(*rest)
 
 
-def known_path(said: str) -> Path:
+def known_path(path: str) -> Path:
     """A path that a file names. It leads to another machine only if the user has used that before."""
-    url = _split(said)
+    url = _split(path)
     if url is None or (_root(*url[:2]) / _ABOUT).is_file():
-        return local_path(said)
-    return Path(said)
+        return local_path(path)
+    return Path(path)
 
 
 def mirror_of(path: Path) -> Mirror | None:
@@ -295,25 +308,8 @@ def refuse_remote(path: Path, what: str) -> None:
         raise InputError(f"{path}: {what} needs a folder on a disk of this machine")
 
 
-def _mirrored(said: str | os.PathLike[str]) -> tuple[Mirror | None, Path]:
-    url = _split(said)
-    if url is None:
-        match = _URL.fullmatch(os.fspath(said))
-        return None, Path(f"/{match[2]}") if match and match[1].lower() in _DISKS else Path(said)
-    scheme, first, rest = url
-    if find_spec("fsspec") is None:
-        raise MissingExtraError(f"{scheme}:// needs fsspec, which is not installed: pip install 'eyetest[s3]'")
-    root = _root(scheme, first)
-    if not (root / _ABOUT).is_file():
-        with LocalStore().replacing_file(root / _ABOUT) as new:
-            new.write_bytes(msgspec.json.encode({"url": f"{scheme}://{first}"}))
-    mirror = _opened_by(os.getpid(), root)
-    assert mirror is not None
-    return mirror, root.joinpath(*rest)
-
-
-def _split(said: str | os.PathLike[str]) -> tuple[str, str, list[str]] | None:
-    match = _URL.fullmatch(os.fspath(said))
+def _split(path: str | os.PathLike[str]) -> tuple[str, str, list[str]] | None:
+    match = _URL.fullmatch(os.fspath(path))
     if not match or match[1].lower() in _DISKS or Path(f"{match[1]}:").exists():
         return None
     scheme, names = match[1].lower(), match[2].rstrip("/").split("/")
@@ -342,3 +338,124 @@ def _opened_by(process: int, root: Path) -> Mirror | None:
         name_folder(str(spelling), url)
     show_store(url)
     return Mirror(root, url)
+
+
+class WriterMarker(msgspec.Struct):
+    """The process that writes to a run, and its start."""
+
+    host: str
+    mirror: str  # its mirror: if two processes share one, the lock on the disk shows whether the other runs
+    pid: int
+    since: str
+
+    def __str__(self) -> str:
+        return f"{self.pid} on {self.host}"
+
+
+class RemoteStore(LocalStore):
+    """A bucket and its mirror."""
+
+    def __init__(self, mirror: Mirror) -> None:
+        self.mirror = mirror
+        self._fetching = threading.Lock()
+
+    @contextmanager
+    def lock(self, path: Path) -> Iterator[None]:
+        """Hold a lock on this disk and a marker in the bucket, and fetch what earlier writers uploaded."""
+        with super().lock(path):
+            marker = _marker(path)
+            self._mark(marker)
+            try:
+                self.mirror.bring(path.parent)
+                yield
+            finally:
+                with suppress(RemoteError):
+                    self.mirror.remove_object(marker)
+
+    def _mark(self, marker: Path) -> None:
+        since = datetime.now(UTC).isoformat(" ", timespec="seconds")
+        data = msgspec.json.encode(WriterMarker(socket.gethostname(), str(self.mirror.root), os.getpid(), since))
+        try:
+            self.mirror.put(marker, data, create=True)
+        except FileExistsError:
+            if other := self._elsewhere(marker):
+                hint = f"if that has ended, remove {self.mirror.url_of(marker)}"
+                raise BusyError(f"is being written by process {other} since {other.since}; {hint}") from None
+            self.mirror.put(marker, data)
+
+    def _elsewhere(self, marker: Path) -> WriterMarker | None:
+        """The writer that a marker names, unless it is an ended one of this mirror, whose lock is held here."""
+        try:
+            found = msgspec.json.decode(self.mirror.read(marker) or b"", type=WriterMarker)
+        except msgspec.DecodeError:
+            return None
+        return None if (found.host, found.mirror) == (socket.gethostname(), str(self.mirror.root)) else found
+
+    def holder(self, path: Path) -> int | str | None:
+        """The process that holds a lock."""
+        return super().holder(path) or (str(other) if (other := self._elsewhere(_marker(path))) else None)
+
+    @contextmanager
+    def replacing_file(self, target: Path, *, overwrite: bool = True) -> Iterator[Path]:
+        """Yield a path to write; the file is uploaded, and becomes ``target``, when the block ends."""
+        with super().replacing_file(target, overwrite=overwrite) as new:
+            yield new
+            if not _is_being_made(target):
+                try:
+                    self.mirror.send(new, target, create=not overwrite)
+                except FileExistsError:
+                    raise taken(target) from None
+
+    @contextmanager
+    def replacing_folder(self, target: Path, *, overwrite: bool = True) -> Iterator[Path]:
+        """Yield an empty folder; it is uploaded, and becomes ``target``, when the block ends."""
+        with super().replacing_folder(target, overwrite=overwrite) as content:
+            yield content
+            if not _is_being_made(target):
+                self.mirror.send_folder(content, target)
+                shutil.rmtree(content / PACKS, ignore_errors=True)
+
+    def write(self, path: Path, data: bytes | memoryview) -> None:
+        """Write a file and its folder; a file of a folder that is being made is uploaded with the folder."""
+        if _is_being_made(path):
+            super().write(path, data)
+            return
+        with self.replacing_file(path) as new:
+            super().write(new, data)
+
+    def remove(self, path: Path) -> None:
+        """Remove a file, locally and remotely."""
+        self.mirror.remove(path)
+
+    def missing(self, path: Path) -> bytes | None:
+        """The content of an image that is not here yet, fetched with the rest of its pack."""
+        index = open_index(path.parent.parent.parent)
+        found = None if index is None else index.find(path.name)
+        if found is None:
+            loose = self.mirror.read(path)
+            if loose is not None:
+                place(path, loose)
+            return loose
+        with self._fetching:
+            if not found[0].exists() and (data := self.mirror.read(found[0])) is not None:
+                place(found[0], data)
+        return read_packed(*found)
+
+    def pack(self, images: Path, names: Sequence[str]) -> None:
+        """Put the images of a folder that is being made into packs."""
+        if names:
+            write_packs(images.parent, names)
+
+
+def _marker(path: Path) -> Path:
+    return path.with_name(path.name + WRITER)
+
+
+def _is_being_made(path: Path) -> bool:
+    return any(part.startswith(".") and ".partial-" in part for part in path.parts)
+
+
+@cache
+def remote_store(mirror: Mirror) -> RemoteStore:
+    """The only store of a mirror in this process."""
+    return RemoteStore(mirror)

@@ -12,12 +12,16 @@ import msgspec
 
 from eyetest.errors import DiskFull, EyetestError, Forbidden, InputError, short
 from eyetest.records import Decision
-from eyetest.studio.decisions import Decided, decide, standing
-from eyetest.studio.plan import SETTLES, Person, ReviewPlan, Round
+from eyetest.studio.decisions import SETTLES, Decided, Person, ReviewPlan, Round, decide, standing
 
 FILE = "review.db"
 _PATIENCE = 20.0  # seconds that a writer waits for another
-_NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_SHMSIZE)
+_NO_SPACE = (
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR_WRITE,
+    sqlite3.SQLITE_IOERR_FSYNC,
+    sqlite3.SQLITE_IOERR_SHMSIZE,
+)
 SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE items (id INTEGER PRIMARY KEY, item TEXT NOT NULL UNIQUE, settled INTEGER NOT NULL DEFAULT 0);
@@ -144,25 +148,25 @@ class ReviewDatabase:
 
     @contextmanager
     def _one_line(self) -> Iterator[None]:
+        """Errors as one line that says what to do."""
         try:
             yield
         except sqlite3.Error as error:
-            raise self._readable(error) from None
+            code = getattr(error, "sqlite_errorcode", None) or 0
+            if code in _NO_SPACE:
+                full = "no space on the disk; this was not stored, everything before is"
+                raise DiskFull(f"{self.path}: {full}") from None
+            if code & 0xFF == sqlite3.SQLITE_BUSY:
+                busy = f"another program has been writing for {_PATIENCE:.0f} s; try again"
+                raise EyetestError(f"{self.path}: {busy}") from None
+            raise InputError(f"{self.path}: {error}") from None
         except UnicodeEncodeError as error:
             text = short(error.object[max(0, error.start - 20) : error.end])
-            raise InputError(f"{text} ends in what UTF-8 cannot say") from None
-
-    def _readable(self, error: sqlite3.Error) -> EyetestError:
-        code = getattr(error, "sqlite_errorcode", None)
-        if code in _NO_ROOM:
-            return DiskFull(f"{self.path}: no room on the disk; nothing was kept of this, everything before is there")
-        if code is not None and code & 0xFF == sqlite3.SQLITE_BUSY:
-            return EyetestError(f"{self.path}: another program has been writing for {_PATIENCE:.0f} s; try again")
-        return InputError(f"{self.path}: {error}")
+            raise InputError(f"{text} ends in a character that UTF-8 cannot encode") from None
 
 
 class Slot(NamedTuple):
-    """One reviewer's turn at one item in one round."""
+    """One reviewer's turn at one item in one round; the first four fields are its key."""
 
     item: int
     round: int
@@ -170,11 +174,6 @@ class Slot(NamedTuple):
     seat: int
     state: int
     since: float | None
-
-    @property
-    def key(self) -> tuple[int, int, bool, int]:
-        """The primary key."""
-        return self[:4]
 
 
 def read_records(rows: Iterable[tuple[str]]) -> list[Decision]:
@@ -236,14 +235,14 @@ def take_next(connection: sqlite3.Connection, person: Person, now: float) -> Slo
 
 def claim(connection: sqlite3.Connection, slot: Slot, person: Person, now: float) -> None:
     """Reserve a slot for a person from now on."""
-    connection.execute(_CLAIM, (person.id, now, now + CLAIM, *slot.key))
+    connection.execute(_CLAIM, (person.id, now, now + CLAIM, *slot[:4]))
 
 
 def slot_of(connection: sqlite3.Connection, person: Person, item: int, number: int) -> Slot:
     """A person's own slot at an item: one they hold or have decided in."""
     row = connection.execute(_OWN, (item, number, person.id)).fetchone()
     if row is None:
-        raise Forbidden("this item is not yours in this round, or not any more: go on with the next")
+        raise Forbidden("this item is not yours in this round, or not any more: continue with the next")
     return _slot(row)
 
 
@@ -279,11 +278,11 @@ def outcome_in(plan: ReviewPlan, decisions: Sequence[Decision], number: int) -> 
 
 def earlier(plan: ReviewPlan, decisions: Iterable[Decision], number: int) -> tuple[Decision, ...]:
     """Decisions of others about an item, for its adjudicator after a round."""
-    words = (one for one in standing(decisions) if not one.adjudicates)
-    return tuple(one for one in words if plan.together or one.round == number)
+    others = (one for one in standing(decisions) if not one.adjudicates)
+    return tuple(one for one in others if plan.together or one.round == number)
 
 
-def last_word(connection: sqlite3.Connection, person: Person, slot: Slot) -> Decision | None:
+def last_decision(connection: sqlite3.Connection, person: Person, slot: Slot) -> Decision | None:
     """A person's last decision in a slot that was not withdrawn."""
     rows = connection.execute(
         "SELECT record FROM decisions WHERE item = ? AND person = ? AND round = ? ORDER BY id",

@@ -1,21 +1,44 @@
-"""Decisions of people: read from a table, checked line by line, and counted per round."""
+"""Records of a review (plan, people, tasks), its queue, and decisions: read from a table, and counted per round."""
 
 import csv
+import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict, get_args
 
 import msgspec
+import numpy as np
 import polars as pl
 
-from eyetest.errors import InputError, short
-from eyetest.records import Decision, DecisionKind, Recipe, Stage, VerdictKind, columns
-from eyetest.tabular.sheets import restored, restored_row
+from eyetest.benchmarks import Benchmark
+from eyetest.errors import InputError, nearest, param, short
+from eyetest.measures.results import TAG
+from eyetest.records import (
+    Decision,
+    DecisionKind,
+    Item,
+    Recipe,
+    Stage,
+    Verdict,
+    VerdictKind,
+    columns,
+    gold_text,
+    letter,
+)
+from eyetest.store import replacing_file
+from eyetest.studio.forms import Form, load_form
+from eyetest.tabular.sheets import restored, restored_row, sheet_text
 
+QUEUE = "queue.csv"
+DECISIONS = "decisions.csv"
+_COLUMNS = ("item", "round", "stage", "reason", "question", "options", "gold", "images", "evidence", "form")
+_FINDING = 0.5  # how likely a finding of an audit is to change something
+_OURS = f".{QUEUE}.sha256"  # the hash of the queue as written: one with another was changed by people
 _NEEDED = ("item", "decision")
 _KINDS = get_args(DecisionKind)
 _OWN_WORDS = ("reason", "comment", "solved")
@@ -67,8 +90,8 @@ def sheet_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def read_row(row: Mapping[str, Any], known: Collection[str] | None, where: str) -> Decision:
     """The decision in a line of a table."""
     cells = {name: cell for name in columns(Decision) if (cell := row.get(name) or "").strip()}
-    told = {name: cell if name in _OWN_WORDS else cell.strip() for name, cell in cells.items()}
-    return _decision(told, find_item(row["item"] or "", known), where)
+    values = {name: cell if name in _OWN_WORDS else cell.strip() for name, cell in cells.items()}
+    return _decision(values, find_item(row["item"] or "", known), where)
 
 
 def find_item(item: str, known: Collection[str] | None) -> str | None:
@@ -80,7 +103,7 @@ def find_item(item: str, known: Collection[str] | None) -> str | None:
 def _decision(cells: dict[str, str], item: str | None, where: str) -> Decision:
     if item is None:
         raise InputError(f"{where}: no item {short(cells.get('item', ''))} in this benchmark")
-    values: dict[str, Any] = {"round": 1, "reviewer": "somebody", "time": "", **cells, "item": item}
+    values: dict[str, Any] = {"round": 1, "reviewer": "unnamed", "time": "", **cells, "item": item}
     values["decision"] = cells["decision"].lower()
     if values["decision"] not in _KINDS:
         expected = f"{', '.join(_KINDS[:-1])} or {_KINDS[-1]}"
@@ -98,14 +121,14 @@ def _decision(cells: dict[str, str], item: str | None, where: str) -> Decision:
 
 def standing(decisions: Iterable[Decision]) -> list[Decision]:
     """The last decision of each reviewer on each item and round; a withdrawn one is replaced by the one before it."""
-    said: dict[tuple[str, int, str, bool], list[Decision]] = {}
+    by_author: dict[tuple[str, int, str, bool], list[Decision]] = {}
     for one in decisions:
-        words = said.setdefault((one.item, one.round, one.reviewer, one.adjudicates), [])
+        words = by_author.setdefault((one.item, one.round, one.reviewer, one.adjudicates), [])
         if one.decision != "undo":
             words.append(one)
         elif words:
             words.pop()
-    return [words[-1] for words in said.values() if words]
+    return [words[-1] for words in by_author.values() if words]
 
 
 def new_decisions(known: Sequence[Decision], read: Iterable[Decision]) -> list[tuple[str, Decision]]:
@@ -124,8 +147,10 @@ def new_decisions(known: Sequence[Decision], read: Iterable[Decision]) -> list[t
     for decision in (*known, *(decision for _, decision in fresh)):
         stored.setdefault(_author(decision), []).append(decision)
     for author, decisions in untimed.items():
-        before = [_content(_timeless(decision)) for decision in stored.get(author, ())]
-        now = [_content(_timeless(decision)) for decision in decisions]
+        before, now = (
+            [_content(decision, time="", seconds=None) for decision in some]
+            for some in (stored.get(author, ()), decisions)
+        )
         lengths = range(min(len(before), len(now)), -1, -1)
         again = next(length for length in lengths if before[len(before) - length :] == now[:length])
         fresh += [(_nonce(one, len(before) + index), one) for index, one in enumerate(decisions[again:], 1)]
@@ -136,29 +161,34 @@ def _author(decision: Decision) -> _Author:
     return decision.reviewer, decision.item, decision.round, decision.adjudicates
 
 
-def _timeless(decision: Decision) -> Decision:
-    return msgspec.structs.replace(decision, time="", seconds=None)
-
-
-def _content(decision: Decision) -> bytes:
-    return msgspec.json.encode(decision, order="deterministic")
+def _content(decision: Decision, **changed: Any) -> bytes:
+    return msgspec.json.encode(msgspec.structs.replace(decision, **changed), order="deterministic")
 
 
 def _nonce(decision: Decision, occurrence: int) -> str:
     return sha256(b"%d %b" % (occurrence, _content(decision))).hexdigest()[:32]
 
 
-def votes_table(decisions: Iterable[Decision]) -> pl.DataFrame:
-    """Decisions by reviewer and item, for agreement. Adjudicators know the other decisions and are left out."""
-    names = ("item", "round", "reviewer", "decision")
-    votes = [[getattr(one, name) for name in names] for one in standing(decisions) if not one.adjudicates]
-    types = {name: pl.Int64 if name == "round" else pl.String for name in names}
-    return pl.DataFrame(votes, schema=types, orient="row")
+def votes_table(decisions: Iterable[Decision], label: str = "") -> pl.DataFrame:
+    """Decisions, or answers to a field of the form, by reviewer and item, for agreement.
+
+    Adjudicators know the other decisions and are left out.
+    """
+    votes = [one for one in standing(decisions) if not one.adjudicates and (not label or label in one.labels)]
+    answers = (" + ".join(answers_of(one.labels[label])) if label else one.decision for one in votes)
+    rows = [(one.item, one.round, one.reviewer, answer) for one, answer in zip(votes, answers, strict=True)]
+    types = {"item": pl.String, "round": pl.Int64, "reviewer": pl.String, "decision": pl.String}
+    return pl.DataFrame(rows, schema=types, orient="row")
 
 
-def with_people(reason: str, said: Decided) -> str:
+def answers_of(answer: Any) -> list[str]:
+    """The answers to a field of the form."""
+    return answer if isinstance(answer, list) else [str(answer)]
+
+
+def with_people(reason: str, outcome: Decided) -> str:
     """A screen's reason, followed by the reason that people gave."""
-    return f"{reason}{_OPEN if said.verdict == 'review' else _SETTLED}{said.reason}"
+    return f"{reason}{_OPEN if outcome.verdict == 'review' else _SETTLED}{outcome.reason}"
 
 
 def without_people(reason: str) -> str:
@@ -168,32 +198,32 @@ def without_people(reason: str) -> str:
 
 def decide(decisions: Sequence[Decision], reviewers: int, agree: Agreed = "most") -> Decided:
     """The outcome of the reviewers' last decisions, once there are enough; an adjudicator's decision prevails."""
-    said = sorted(standing(decisions), key=lambda one: one.round)
-    last = {one.reviewer: one for one in said if not one.adjudicates}
-    settling = [one for one in said if one.adjudicates][-1:]
+    valid = sorted(standing(decisions), key=lambda one: one.round)
+    last = {one.reviewer: one for one in valid if not one.adjudicates}
+    settling = [one for one in valid if one.adjudicates][-1:]
     votes = Counter(one.decision for one in (*last.values(), *settling))
     if settling:
         return _came_to(settling, len(last) + 1, votes[settling[0].decision], f"settled by {settling[0].reviewer}")
     if len(last) < reviewers:
-        told = f"{len(last)} of {reviewers} reviewers" if last else "waits for a person"
-        return Decided("review", told, len(last), max(votes.values(), default=0))
+        why = f"{len(last)} of {reviewers} reviewers" if last else "waits for a person"
+        return Decided("review", why, len(last), max(votes.values(), default=0))
     (word, count), *rest = votes.most_common()
     chosen = [one for one in last.values() if one.decision == word]
     differ = any(one.edits != chosen[0].edits for one in chosen)
     if (rest and rest[0][1] == count) or (agree == "all" and (rest or differ)):
-        told = " to ".join(str(number) for _, number in votes.most_common()) if rest else "in their edits"
-        return Decided("review", f"reviewers disagree, {told}", len(last), count, disputed=True)
+        why = " to ".join(str(number) for _, number in votes.most_common()) if rest else "in their edits"
+        return Decided("review", f"reviewers disagree, {why}", len(last), count, disputed=True)
     return _came_to(chosen, len(last), count, f"{count} of {len(last)} reviewers")
 
 
 def _came_to(chosen: Sequence[Decision], n: int, agree: int, otherwise: str) -> Decided:
     """The outcome of equal decisions; ``otherwise`` is the reason where none of them has one."""
-    said = chosen[0].decision
-    verdict: VerdictKind = said if said in ("keep", "drop", "fix") else "review"
-    reason = next((told for one in chosen if (told := one.reason or one.comment)), "")
+    kind = chosen[0].decision
+    verdict: VerdictKind = kind if kind in ("keep", "drop", "fix") else "review"
+    reason = next((words for one in chosen if (words := one.reason or one.comment)), "")
     edits = next((one.edits for one in chosen if one.edits), {})
     if verdict == "review":
-        otherwise = "nobody can tell" if len(chosen) > 1 else f"{chosen[0].reviewer} cannot tell"
+        otherwise = "the reviewers are unsure" if len(chosen) > 1 else f"{chosen[0].reviewer} is unsure"
     return Decided(verdict, reason or otherwise, n, agree, edits, _common(chosen))
 
 
@@ -230,3 +260,200 @@ class Rounds:
         rows = self._decisions.get(item, ())
         mine = [row for row in rows if min(max(row.round, 1), self._last) == number]
         return decide(mine, stage.review.reviewers if stage.review else 1)
+
+
+Role = Literal["reviewer", "adjudicator", "admin", "reader"]
+"""An admin may do everything; an adjudicator reviews too; a reader sees items without golds and decides nothing."""
+DECIDES: tuple[Role, ...] = ("reviewer", "adjudicator", "admin")
+SETTLES: tuple[Role, ...] = ("adjudicator", "admin")
+
+
+class Round(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One round: how many reviewers look at an item, none of whom has decided about it before."""
+
+    number: Annotated[int, msgspec.Meta(ge=1)]
+    reviewers: Annotated[int, msgspec.Meta(ge=1)] = 1
+    form: Form = Form()
+    stage: str = ""
+
+
+class ReviewPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The rules of a review. ``together``: all rounds count as one; else (a refinement) each decides by itself."""
+
+    name: str
+    benchmark: str = ""
+    fingerprint: str = ""
+    places: tuple[str, ...] = ()
+    rounds: tuple[Round, ...] = (Round(number=1),)
+    agree: Agreed = "all"
+    together: bool = True
+    solve: bool = False
+    seed: int = 0
+    per: str = ""  # a tag whose values alternate in the order of items
+
+    def __post_init__(self) -> None:
+        if [round_.number for round_ in self.rounds] != list(range(1, len(self.rounds) + 1)):
+            raise ValueError("rounds are numbered from 1 on, without gaps")
+
+    def votes(self, number: int) -> int:
+        """The number of reviewers per item: in a round, or in all of them where they count together."""
+        return sum(round_.reviewers for round_ in self.rounds if self.together or round_.number == number)
+
+    def form(self, number: int, *, adjudicates: bool) -> Form:
+        """The form of a round, or of the last where the plan has fewer now. An adjudicator need not solve first."""
+        form = self.rounds[min(number, len(self.rounds)) - 1].form
+        return msgspec.structs.replace(form, solve=(form.solve or self.solve) and not adjudicates)
+
+    def blinded(self, verdicts: Iterable[Verdict], *, adjudicates: bool) -> list[Verdict]:
+        """Verdicts of stages without people's decisions in them, which a reviewer must not know."""
+        if adjudicates:
+            return list(verdicts)
+        asked = {round_.stage for round_ in self.rounds if round_.stage}
+        return [
+            msgspec.structs.replace(verdict, reason=without_people(verdict.reason))
+            for verdict in verdicts
+            if verdict.stage not in asked
+        ]
+
+
+class Person(msgspec.Struct, frozen=True):
+    """A person who was invited."""
+
+    id: int
+    name: str
+    role: Role
+
+
+class ReviewSession(NamedTuple):
+    """A person with an open session; ``csrf`` must be sent with every form."""
+
+    person: Person
+    csrf: str
+    cookie: str
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """One item in one round, for one person; an adjudicator gets the decisions of others (``earlier``)."""
+
+    item: str
+    round: int
+    form: Form
+    adjudicates: bool = False
+    earlier: tuple[Decision, ...] = ()
+    mine: Decision | None = None
+    solved: str | None = None
+
+    @property
+    def unsolved(self) -> bool:
+        """Whether it has to be answered before its gold is shown."""
+        return self.form.solve and self.solved is None
+
+
+class DecisionDetails(TypedDict, total=False):
+    """What a reviewer may add to the decision itself."""
+
+    reason: str
+    edits: Mapping[str, Any]
+    labels: Mapping[str, Any]
+    comment: str
+    seconds: float | None
+
+
+def write_queue(
+    folder: Path,
+    waiting: Iterable[Verdict],
+    items: Mapping[str, Item],
+    benchmark: Benchmark | Mapping[str, Benchmark],
+    asked: Mapping[str, tuple[int, str]],
+) -> Path | None:
+    """Write the queue by stage, the least likely sound items first; returns the new name of one that was filled in.
+    ``asked``: the round and form of each stage. ``benchmark``: the source of images, or that of each item.
+    """
+    rows, verdicts = [], list(waiting)
+    stages = list(dict.fromkeys(verdict.stage for verdict in verdicts))
+    for verdict in sorted(verdicts, key=lambda verdict: (stages.index(verdict.stage), -_ratio(verdict))):
+        item = items[verdict.item]
+        number, form = asked[verdict.stage]
+        home = benchmark if isinstance(benchmark, Benchmark) else benchmark[item.id]
+        row = (
+            *(item.id, number, verdict.stage, verdict.reason, item.question),
+            "\n".join(f"{letter(i)}. {choice.text}" for i, choice in enumerate(item.choices)),
+            gold_text(item),
+            "\n".join(str(home.images.path(image).resolve()) for image in item.images),
+            *(verdict.evidence, load_form(form).words if form else ""),
+        )
+        rows.append(row)
+    content = sheet_text(_COLUMNS, rows).encode("utf-8", "replace")
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = _keep_changed(folder, content)
+    for name, data in ((QUEUE, content), (_OURS, _hash(content))):
+        with replacing_file(folder / name) as new:
+            new.write_bytes(data)
+    return kept
+
+
+class _Weighed(msgspec.Struct, rename={"ratio": "log ratio"}):
+    ratio: float = -math.inf
+
+
+def _ratio(verdict: Verdict) -> float:
+    """Evidence of votes against the gold, from the verdict; −∞ where it has no such figure."""
+    try:
+        return msgspec.json.decode(verdict.evidence, type=_Weighed).ratio
+    except (msgspec.DecodeError, ValueError):
+        return -math.inf
+
+
+def _keep_changed(folder: Path, new: bytes) -> Path | None:
+    """A copy of the queue, if it is neither as it was written nor as it will be."""
+    if not (folder / QUEUE).exists():
+        return None
+    old = (folder / QUEUE).read_bytes()
+    known = (folder / _OURS).read_bytes() if (folder / _OURS).exists() else b""
+    if old == new or _hash(old) == known:
+        return None
+    stem, suffix = QUEUE.split(".")
+    free = (folder / f"{stem}-kept-{number}.{suffix}" for number in count(1))
+    kept = next(path for path in free if not path.exists())
+    with replacing_file(kept, overwrite=False) as copy:
+        copy.write_bytes(old)
+    return kept
+
+
+def _hash(content: bytes) -> bytes:
+    return sha256(content).hexdigest().encode()
+
+
+def by_suspicion(items: pl.DataFrame, ids: Collection[str], per: str = "", seed: int = 0) -> list[str]:
+    """Items by need of review: sent by a stage, ``doubt`` (log ratio), findings, difficulty; ``per`` alternates."""
+    table = items.filter(pl.col("id").is_in(pl.Series(list(ids), dtype=pl.String).implode())).sort("id")
+    shuffled = np.random.default_rng(seed).permutation(len(table))
+    findings = pl.col("findings").list.len().fill_null(0)
+    doubted = 1 / (1 + pl.col("doubt").exp()) if "doubt" in items.columns else pl.lit(1.0)
+    keys = [
+        (pl.col("verdict") == "review").fill_null(value=False),
+        1 - doubted.fill_null(1.0) * (1 - _FINDING) ** findings,
+        *([pl.col("difficulty")] if "difficulty" in items.columns else []),
+    ]
+    ordered = table.with_columns(pl.Series("__random", shuffled)).sort(
+        *keys, "__random", descending=[True] * len(keys) + [False], nulls_last=True
+    )
+    if per:
+        refuse_unknown_tag(items, per)
+        turn = pl.int_range(pl.len()).over(TAG + per)
+        ordered = ordered.with_columns(__turn=turn).sort("__turn", maintain_order=True)
+    return ordered.get_column("id").to_list()
+
+
+def refuse_unknown_tag(items: pl.DataFrame, tag: str) -> None:
+    """Refuse a tag that no item has, and name the nearest."""
+    tags = [name.removeprefix(TAG) for name in items.columns if name.startswith(TAG)]
+    if tag not in tags:
+        hint = nearest(tag, tags) if tags else "no item has a tag"
+        raise InputError(f"{param('per')}: no tag {short(tag)}; {hint}")
+
+
+def drawn(ids: Iterable[str], count: int, seed: int = 0) -> list[str]:
+    """A random sample of items, fixed by the seed."""
+    every = sorted(ids)
+    return [every[number] for number in np.random.default_rng(seed).permutation(len(every))[:count]]

@@ -2,19 +2,18 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import msgspec
 import polars as pl
 
-from eyetest.measures.agreement import decisions_agreement
+from eyetest.measures.choices import decisions_agreement
 from eyetest.measures.results import Settings
 from eyetest.records import Decision
-from eyetest.studio.database import CLAIMED, DECIDED, LATER, OPEN, outcome_in, read_records
-from eyetest.studio.decisions import Decided, standing, votes_table
-from eyetest.studio.plan import DECIDES, SETTLES, Person, ReviewPlan, Role
+from eyetest.studio.database import outcome_in, read_records
+from eyetest.studio.decisions import Decided, Person, ReviewPlan, Role, answers_of, standing, votes_table
 from eyetest.wording import counted, listed
 
 ItemState = Literal["agreed", "adjudicated", "disputed", "begun", "untouched"]
@@ -31,13 +30,26 @@ _MOST_PAIRED = 6  # with more reviewers, pairs are not compared
 _REACHED = """
 SELECT i.item, coalesce(max(s.round), 1) FROM items i LEFT JOIN slots s ON s.item = i.id GROUP BY i.id ORDER BY i.id
 """
-_ABLE = "SELECT id, name FROM people WHERE NOT revoked AND (role IN ('adjudicator', 'admin') OR role = ?)"
+_ABLE = "SELECT name FROM people WHERE NOT revoked AND (role IN ('adjudicator', 'admin') OR role = ?)"
 _LEFT = (
     "WITH able AS (SELECT id FROM people WHERE NOT revoked AND (role IN ('adjudicator', 'admin') OR role = ?1)) "
     "SELECT count(*) FROM slots AS s WHERE state = 1 AND adjudicates = ?2 AND (person IS NULL OR person NOT IN able) "
     "AND (SELECT count(DISTINCT person) FROM decisions WHERE item = s.item AND person IN able) = "
     "(SELECT count(*) FROM able)"
 )
+_ROUNDS = (
+    "SELECT CASE WHEN adjudicates THEN 0 ELSE round END AS number, sum(state = 3), sum(state = 2), sum(state = 1), "
+    "sum(state = 0) FROM slots GROUP BY number ORDER BY number = 0, number"
+)
+_PEOPLE = """
+SELECT name, role, invited, seen, revoked, (SELECT count(*) FROM slots WHERE person = p.id AND state = 3),
+  CASE WHEN revoked OR role = 'reader' THEN 0 ELSE (
+    SELECT count(DISTINCT item) FROM slots WHERE person = p.id AND state = 2 OR state = 1
+    AND adjudicates <= (p.role IN ('adjudicator', 'admin'))
+    AND (person IS p.id OR item NOT IN (SELECT item FROM decisions WHERE person = p.id))
+  ) END
+FROM people AS p WHERE ?1 IS NULL OR id = ?1 ORDER BY id
+"""
 
 
 class JudgedItem(NamedTuple):
@@ -54,9 +66,7 @@ class JudgedItem(NamedTuple):
             return "adjudicated"
         if self.outcome.verdict != "review":
             return "agreed"
-        if self.outcome.disputed:
-            return "disputed"
-        return "begun" if self.decisions else "untouched"
+        return "disputed" if self.outcome.disputed else "begun" if self.decisions else "untouched"
 
 
 class JudgedReview(NamedTuple):
@@ -94,7 +104,7 @@ class RoundProgress(msgspec.Struct, frozen=True, kw_only=True):
         return self.decided + self.begun + self.open + self.later
 
 
-class PersonProgress(msgspec.Struct, frozen=True, kw_only=True):
+class PersonProgress(msgspec.Struct, frozen=True):
     """How many items a person has decided about, and the median time one was open."""
 
     name: str
@@ -103,14 +113,14 @@ class PersonProgress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReviewProgress(msgspec.Struct, frozen=True, kw_only=True):
-    """Progress of a review."""
+    """Progress of a review; ``stuck`` lists what waits for a person who was not invited yet."""
 
     items: int
     settled: int
     disputed: int
     rounds: tuple[RoundProgress, ...]
     people: tuple[PersonProgress, ...]
-    stuck: tuple[str, ...] = ()  # what waits for a person who was not invited yet
+    stuck: tuple[str, ...] = ()
 
 
 class AgreementRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,16 +163,15 @@ def judge_items(connection: sqlite3.Connection, plan: ReviewPlan) -> JudgedRevie
 def make_overview(judged: JudgedReview, plan: ReviewPlan, progress: ReviewProgress) -> ReviewOverview:
     """Progress, disagreement, agreement with intervals, reasons, and time per item."""
     decisions, states = judged.decisions, Counter(item.state for item in judged.items)
-    labels: dict[str, set[tuple[str, str]]] = {}
+    labels: dict[str, list[tuple[str, str]]] = {}
     for decision in decisions:
         for name, answer in decision.labels.items():
-            labels.setdefault(name, set()).update((value, decision.item) for value in answers_of(answer))
-    drops = (decision for decision in decisions if decision.decision == "drop")
+            labels.setdefault(name, []).extend((value, decision.item) for value in answers_of(answer))
     return ReviewOverview(
         progress=progress,
         states={state: states[state] for state in STATES if states[state]},
-        decisions=_count_items({(decision.decision, decision.item) for decision in decisions}),
-        reasons=_count_items({(reason_of(decision), decision.item) for decision in drops}),
+        decisions=_count_items((decision.decision, decision.item) for decision in decisions),
+        reasons=_count_items((reason_of(one), one.item) for one in decisions if one.decision == "drop"),
         labels={name: _count_items(pairs) for name, pairs in labels.items()},
         seconds=_median(decisions),
         agreement=tuple(_agreement_rows(decisions, plan)),
@@ -171,34 +180,31 @@ def make_overview(judged: JudgedReview, plan: ReviewPlan, progress: ReviewProgre
 
 def progress_of(connection: sqlite3.Connection, decisions: Sequence[Decision]) -> ReviewProgress:
     """Progress of rounds and persons."""
-    reached = Counter(number for number, _ in {(round_of(one), one.item) for one in decisions})
     items, settled = connection.execute(
-        "SELECT count(*), sum(settled) FROM items WHERE id IN (SELECT item FROM slots WHERE state != 4)"
+        "SELECT count(*), coalesce(sum(settled), 0) FROM items WHERE id IN (SELECT item FROM slots WHERE state != 4)"
     ).fetchone()
     (disputed,) = connection.execute("SELECT count(*) FROM slots WHERE adjudicates AND state IN (1, 2)").fetchone()
     by_person: dict[str, list[Decision]] = {}
     for decision in decisions:
         by_person.setdefault(decision.reviewer, []).append(decision)
+    reached = Counter(number for number, _ in {(round_of(one), one.item) for one in decisions})
     return ReviewProgress(
         items=items,
-        settled=settled or 0,
+        settled=settled,
         disputed=disputed,
-        rounds=tuple(_rounds(connection, reached)),
-        people=tuple(PersonProgress(name=name, items=len(d), seconds=_median(d)) for name, d in by_person.items()),
+        rounds=tuple(
+            RoundProgress(round=number, items=reached[number], decided=decided, begun=begun, open=open_, later=later)
+            for number, decided, begun, open_, later in connection.execute(_ROUNDS)
+        ),
+        people=tuple(PersonProgress(name, len(some), _median(some)) for name, some in by_person.items()),
         stuck=tuple(_stuck(connection)),
     )
 
 
 def people_rows(connection: sqlite3.Connection, only: Person | None = None) -> list[PersonRow]:
     """All people who were invited, or one of them."""
-    rows = connection.execute(
-        "SELECT name, role, invited, seen, revoked, id FROM people WHERE ?1 IS NULL OR id = ?1 ORDER BY id",
-        (only and only.id,),
-    ).fetchall()
-    return [
-        PersonRow(name, role, invited, seen, bool(revoked), *_work_of(connection, id_, role, bool(revoked)))
-        for name, role, invited, seen, revoked, id_ in rows
-    ]
+    rows = map(PersonRow._make, connection.execute(_PEOPLE, (only and only.id,)))
+    return [row._replace(revoked=bool(row.revoked)) for row in rows]
 
 
 def round_of(decision: Decision) -> int:
@@ -211,55 +217,21 @@ def reason_of(decision: Decision) -> str:
     return decision.reason or "no reason"
 
 
-def answers_of(answer: Any) -> list[str]:
-    """The answers to a field of the form."""
-    return answer if isinstance(answer, list) else [str(answer)]
-
-
 def _count_items(pairs: Iterable[tuple[str, str]]) -> dict[str, int]:
-    counts = Counter(value for value, _ in pairs)
+    counts = Counter(value for value, _ in set(pairs))
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def _work_of(connection: sqlite3.Connection, person: int, role: str, revoked: bool) -> tuple[int, int]:
-    """The number of a person's decisions, and of the items that they have open or could have."""
-    values = {"person": person, "settles": role in SETTLES}
-    queries = (
-        "SELECT count(*) FROM slots WHERE person = :person AND state = 3",
-        "SELECT count(DISTINCT item) FROM slots WHERE person = :person AND state = 2 OR state = 1 "
-        "AND adjudicates <= :settles AND (person IS :person OR item NOT IN "
-        "(SELECT item FROM decisions WHERE person = :person))",
-    )
-    decided, waiting = (connection.execute(query, values).fetchone()[0] for query in queries)
-    return decided, 0 if revoked or role not in DECIDES else waiting
-
-
-def _rounds(connection: sqlite3.Connection, reached: Counter[int]) -> list[RoundProgress]:
-    counts: dict[int, Counter[int]] = {}
-    query = "SELECT CASE WHEN adjudicates THEN 0 ELSE round END, state, count(*) FROM slots GROUP BY 1, 2"
-    for number, state, count in connection.execute(query):
-        counts.setdefault(number, Counter())[state] += count
-    names = {"later": LATER, "open": OPEN, "begun": CLAIMED, "decided": DECIDED}
-    return [
-        RoundProgress(round=number, items=reached[number], **{name: by[state] for name, state in names.items()})
-        for number, by in sorted(counts.items(), key=lambda pair: (pair[0] == 0, pair[0]))
-    ]
-
-
-def _stuck(connection: sqlite3.Connection) -> list[str]:
+def _stuck(connection: sqlite3.Connection) -> Iterator[str]:
     """Decisions that no invited person can make, since all of them have decided about these items before."""
-    lines = []
     for adjudicates, role in ((0, "reviewer"), (1, "adjudicator")):
         (left,) = connection.execute(_LEFT, (role, adjudicates)).fetchone()
-        names = [name for _, name in connection.execute(_ABLE, (role,))]
+        names = [name for (name,) in connection.execute(_ABLE, (role,))]
         if left and names:
-            lines.append(
-                f"{counted(left, 'decision')} cannot be made by {listed(names)}: who decided about an item "
-                f"does not get it again; invite another {role}"
-            )
+            again = f"who decided about an item does not get it again; invite another {role}"
+            yield f"{counted(left, 'decision')} cannot be made by {listed(names)}: {again}"
         elif left:
-            lines.append(f"{counted(left, 'decision')} to make, and no reviewer may make them: invite one as {role}")
-    return lines
+            yield f"{counted(left, 'decision')} to make, and no reviewer may make them: invite one as {role}"
 
 
 def _median(decisions: Iterable[Decision]) -> float | None:
@@ -270,25 +242,16 @@ def _median(decisions: Iterable[Decision]) -> float | None:
 def _agreement_rows(decisions: Iterable[Decision], plan: ReviewPlan) -> list[AgreementRow]:
     """Agreement on decisions and on each field of the form: by round, and over all where they count together."""
     votes = [decision for decision in decisions if not decision.adjudicates]
-    fields = dict.fromkeys(name for decision in votes for name in decision.labels)
-    tables = {"decision": votes_table(votes)} | {name: _label_table(votes, name) for name in fields}
     rows = []
-    for about, table in tables.items():
+    for label in ("", *dict.fromkeys(name for vote in votes for name in vote.labels)):
+        table = votes_table(votes, label)
         if plan.together and table.get_column("round").n_unique() > 1:
-            table = pl.concat([table, table.with_columns(round=pl.lit(0, pl.Int64))])  # noqa: PLW2901
+            table = pl.concat([table, table.with_columns(round=pl.lit(0, pl.Int64))])
         pairs = table.get_column("reviewer").n_unique() <= _MOST_PAIRED
         several = table.group_by("round", "item").len().filter(pl.col("len") > 1)
         rated_twice = table.join(several, on="round", how="semi", maintain_order="left")
         settings = Settings(resamples=_RESAMPLES, own={"pairs": pairs})
-        rows += [{"about": about} | row for row in decisions_agreement(rated_twice, settings).to_dicts()]
+        rows += [
+            {"about": label or "decision"} | row for row in decisions_agreement(rated_twice, settings).to_dicts()
+        ]
     return msgspec.convert(rows, list[AgreementRow])
-
-
-def _label_table(decisions: Iterable[Decision], name: str) -> pl.DataFrame:
-    rows = [
-        [one.item, one.round, one.reviewer, " + ".join(answers_of(value))]
-        for one in decisions
-        if (value := one.labels.get(name)) is not None
-    ]
-    schema = {"item": pl.String, "round": pl.Int64, "reviewer": pl.String, "decision": pl.String}
-    return pl.DataFrame(rows, schema=schema, orient="row")

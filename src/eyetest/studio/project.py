@@ -19,10 +19,21 @@ from eyetest.store import replacing_file
 from eyetest.store.urls import refuse_remote
 from eyetest.studio import database as db
 from eyetest.studio.database import FILE, SCHEMA, ReviewDatabase, Slot
-from eyetest.studio.decisions import Decided, new_decisions, read_decisions
+from eyetest.studio.decisions import (
+    DECIDES,
+    DECISIONS,
+    Decided,
+    DecisionDetails,
+    Person,
+    ReviewPlan,
+    ReviewSession,
+    Role,
+    Task,
+    new_decisions,
+    read_decisions,
+)
 from eyetest.studio.forms import check_decision, check_kind, checked_name, short_enough
 from eyetest.studio.overview import (
-    JudgedItem,
     JudgedReview,
     PersonRow,
     ReviewOverview,
@@ -32,8 +43,6 @@ from eyetest.studio.overview import (
     people_rows,
     progress_of,
 )
-from eyetest.studio.plan import DECIDES, DecisionDetails, Entered, Person, ReviewPlan, ReviewSession, Role, Task
-from eyetest.studio.queue import DECISIONS
 from eyetest.wording import counted
 
 DAY = 86_400.0
@@ -110,20 +119,15 @@ class ReviewProject:
         """Close the file."""
         self.database.close()
 
-    @property
-    def address(self) -> str:
-        """The address of its last server; empty if it was never served."""
-        rows = self.database.rows("SELECT value FROM meta WHERE key = 'address'")
-        return str(rows[0][0]) if rows else ""
-
     def keep_address(self, address: str) -> None:
         """Store the address of the server, so that links can be made from elsewhere."""
         with self.database.write() as connection:
             connection.execute("INSERT OR REPLACE INTO meta VALUES ('address', ?)", (address,))
 
     def link(self, token: str) -> str:
-        """The address of a personal link."""
-        return f"{self.address}/enter/{token}"
+        """A personal link, at the address of the last server; without one if the review was never served."""
+        rows = self.database.rows("SELECT value FROM meta WHERE key = 'address'")
+        return f"{rows[0][0] if rows else ''}/enter/{token}"
 
     def replan(self, plan: ReviewPlan) -> None:
         """Continue with another plan of a recipe: decisions stay; rounds may have other reviewers and forms."""
@@ -152,34 +156,40 @@ class ReviewProject:
                 "token_until = excluded.token_until, invited = excluded.invited, device = NULL, revoked = 0",
                 (person, role, _hashed(token), now + days * DAY, now),
             )
-            connection.execute(
-                "DELETE FROM sessions WHERE person = (SELECT id FROM people WHERE name = ?)", (person,)
-            )
-            self._write_log(connection, "invited", person, detail=role)
+            ended = "DELETE FROM sessions WHERE person = (SELECT id FROM people WHERE name = ?)"
+            connection.execute(ended, (person,))
+            self._write_log(connection, "invited", person, "", role)
         return token
 
-    def enter(self, token: str, device: str | None, where: str = "") -> Entered:
-        """Follow a link. Only the first browser that does so is admitted; it is recognised by a cookie."""
-        now, cookie = self.clock(), token_urlsafe(_TOKEN_BYTES)
+    def enter(self, token: str, cookie: str | None, where: str = "") -> ReviewSession:
+        """Follow a link. Only the first browser that does so is admitted; later it is recognised by its cookie."""
+        now, new = self.clock(), token_urlsafe(_TOKEN_BYTES)  # never the cookie that a browser sends
         with self.database.write() as connection:
             row = connection.execute(
                 "SELECT id, name, role, token_until, device FROM people WHERE token = ? AND NOT revoked",
                 (_hashed(token),),
             ).fetchone()
-            if device is None or row is None or row[4] is None:
-                device = token_urlsafe(_TOKEN_BYTES)  # never what a browser brings along
-            if why := _why_not(row, _hashed(device), now):
+            why = ""
+            if row is None:
+                why = "this link is not valid; ask for a new one"
+            elif row[3] < now:
+                why = "this link is too old; ask for a new one"
+            elif row[4] not in (None, _hashed(cookie or "")):
+                why = "this link is in use in another browser; ask for a new one"
+            if why:
                 self._write_log(connection, "refused", row[1] if row else "", where, why)
             else:
-                connection.execute(
-                    "UPDATE people SET device = ?, seen = ? WHERE id = ?", (_hashed(device), now, row[0])
+                changes = (
+                    ("UPDATE people SET device = ?, seen = ? WHERE id = ?", (_hashed(new), now, row[0])),
+                    ("DELETE FROM sessions WHERE person = ? OR seen < ?", (row[0], now - IDLE)),
+                    ("INSERT INTO sessions VALUES (?, ?, ?, ?)", (_hashed(new), row[0], now, now)),
                 )
-                connection.execute("DELETE FROM sessions WHERE began < ? OR seen < ?", (now - LONGEST, now - IDLE))
-                connection.execute("INSERT INTO sessions VALUES (?, ?, ?, ?)", (_hashed(cookie), row[0], now, now))
+                for change, values in changes:
+                    connection.execute(change, values)
                 self._write_log(connection, "entered", row[1], where)
         if why:
             raise Forbidden(why)
-        return Entered(cookie, device, _session(Person(*row[:3]), cookie))
+        return _session(Person(*row[:3]), new)
 
     def session(self, cookie: str | None) -> ReviewSession | None:
         """The session of a cookie; None where there is none, or it has expired."""
@@ -232,14 +242,11 @@ class ReviewProject:
         query = "SELECT time, what, person, address, detail FROM log ORDER BY id DESC LIMIT ?"
         return [LogRow(*row) for row in self.database.rows(query, limit)]
 
-    def _write_log(
-        self, connection: sqlite3.Connection, what: str, person: str, where: str = "", detail: str = ""
-    ) -> None:
-        """Write one line of the log, in the transaction of its event."""
-        words = [word[:500] for word in (what, person, where, detail)]
-        connection.execute(
-            "INSERT INTO log (time, what, person, address, detail) VALUES (?, ?, ?, ?, ?)", (self.clock(), *words)
-        )
+    def _write_log(self, connection: sqlite3.Connection, *words: str) -> None:
+        """Write one line of the log (what, person, where, detail), in the transaction of its event."""
+        cells = [word[:500] for word in (*words, "", "")[:4]]
+        insert = "INSERT INTO log (time, what, person, address, detail) VALUES (?, ?, ?, ?, ?)"
+        connection.execute(insert, (self.clock(), *cells))
 
     # Work: items are added, taken one by one, solved, decided and withdrawn.
 
@@ -316,7 +323,7 @@ class ReviewProject:
             if (before := _with_nonce(connection, person, nonce)) is not None:
                 return before
             slot = db.slot_of(connection, person, _row(connection, item), round)
-            if db.last_word(connection, person, slot) is None:
+            if db.last_decision(connection, person, slot) is None:
                 raise InputError("there is nothing of yours to withdraw here")
             about = {"item": item, "round": round, "reviewer": person.name, "adjudicates": slot.adjudicates}
             decision = Decision(**about, time=self._now(), decision="undo")  # type: ignore[arg-type]
@@ -324,11 +331,9 @@ class ReviewProject:
             return decision
 
     def decisions(self, person: Person | None = None) -> list[Decision]:
-        """All decisions, of everybody or of one person, in order."""
-        if person is None:
-            return db.read_records(self.database.rows("SELECT record FROM decisions ORDER BY id"))
-        mine = "SELECT record FROM decisions WHERE person = ? ORDER BY id"
-        return db.read_records(self.database.rows(mine, person.id))
+        """All decisions, or those of one person, in order."""
+        query = "SELECT record FROM decisions WHERE ?1 IS NULL OR person = ?1 ORDER BY id"
+        return db.read_records(self.database.rows(query, person and person.id))
 
     def ids(self) -> list[str]:
         """All items, in the order of the queue."""
@@ -355,14 +360,14 @@ class ReviewProject:
             form=self.plan.form(slot.round, adjudicates=slot.adjudicates),
             adjudicates=slot.adjudicates,
             earlier=db.earlier(self.plan, decisions, slot.round),
-            mine=db.last_word(connection, person, slot),
+            mine=db.last_decision(connection, person, slot),
             solved=solved[0] if solved else None,
         )
 
     def _decision(
         self, person: Person, task: Task, kind: DecisionKind, details: DecisionDetails, slot: Slot
     ) -> Decision:
-        seconds = details.get("seconds")
+        seconds = details.pop("seconds", None)
         if seconds is None and slot.since is not None and slot.state != db.DECIDED:
             seconds = self.clock() - slot.since
         decision = Decision(
@@ -371,13 +376,10 @@ class ReviewProject:
             reviewer=person.name,
             time=self._now(),
             decision=kind,
-            reason=details.get("reason", ""),
-            edits=dict(details.get("edits") or {}),
-            comment=details.get("comment", ""),
-            labels=dict(details.get("labels") or {}),
             solved=task.solved or "",
             seconds=None if seconds is None else round(max(seconds, 0.0), 1),
             adjudicates=task.adjudicates,
+            **{name: value for name, value in details.items() if value},  # type: ignore[arg-type]
         )
         item = self.item_of(task.item) if decision.edits and self.item_of else None
         return check_decision(decision, task.form, item)
@@ -390,11 +392,11 @@ class ReviewProject:
             "INSERT INTO decisions (item, round, person, nonce, record) VALUES (?, ?, ?, ?, ?)",
             (slot.item, slot.round, person.id, nonce, record),
         )
-        if db.last_word(connection, person, slot) is None:
+        if db.last_decision(connection, person, slot) is None:
             db.claim(connection, slot, person, self.clock())
         else:
             decided = "UPDATE slots SET state = 3 WHERE item = ? AND round = ? AND adjudicates = ? AND seat = ?"
-            connection.execute(decided, slot.key)
+            connection.execute(decided, slot[:4])
         db.settle(connection, self.plan, slot.item)
 
     def _now(self) -> str:
@@ -430,7 +432,7 @@ class ReviewProject:
         if before := [one.round for one in own if (one.round, one.adjudicates) != about]:
             known = f"{short(person.name)} decided about item {short(decision.item)} in round {before[0]} already"
             later = "settle it" if decision.adjudicates else f"decide in round {decision.round}"
-            raise InputError(f"{known}; somebody else has to {later}")
+            raise InputError(f"{known}; another person has to {later}")
         rows = connection.execute(
             "SELECT seat, state, person FROM slots WHERE item = ? AND round = ? AND adjudicates = ? ORDER BY seat",
             (item, *about),
@@ -447,16 +449,12 @@ class ReviewProject:
         db.claim(connection, slot, person, self.clock())
         return slot
 
-    def judged(self) -> list[JudgedItem]:
-        """The outcome and the last decisions of each item, in the order of the queue."""
-        return self._look().items
-
     def outcomes(self) -> dict[str, Decided]:
         """The outcome of each item, in the order of the queue."""
-        return {item.item: item.outcome for item in self.judged()}
+        return {item.item: item.outcome for item in self.judged().items}
 
-    def _look(self) -> JudgedReview:
-        """All items judged; cached until a decision or an item is added."""
+    def judged(self) -> JudgedReview:
+        """The outcome and the last decisions of each item, in the order of the queue; cached until that changes."""
         with self._lock, self.database.read() as connection:
             state = connection.execute(
                 "SELECT (SELECT max(id) FROM decisions), (SELECT count(*) FROM items), (SELECT sum(round) FROM slots)"
@@ -473,13 +471,13 @@ class ReviewProject:
 
     def progress(self) -> ReviewProgress:
         """Progress of rounds and persons."""
-        judged = self._look()
+        decisions = self.judged().decisions
         with self.database.read() as connection:
-            return progress_of(connection, judged.decisions)
+            return progress_of(connection, decisions)
 
     def overview(self) -> ReviewOverview:
         """Progress, disagreement, agreement with intervals, reasons, and time per item."""
-        judged, progress = self._look(), self.progress()
+        judged, progress = self.judged(), self.progress()
         with self._lock:
             if self._overview is None or self._overview[0] is not judged:
                 self._overview = (judged, make_overview(judged, self.plan, progress))
@@ -518,7 +516,7 @@ def _with_nonce(connection: sqlite3.Connection, person: Person, nonce: str) -> D
 def _refuse_idle(connection: sqlite3.Connection, person: Person) -> None:
     row = connection.execute("SELECT role FROM people WHERE id = ? AND NOT revoked", (person.id,)).fetchone()
     if row is None or row[0] not in DECIDES:
-        raise Forbidden("you may look, and decide nothing" if row else "you were asked to leave this review")
+        raise Forbidden("a reader decides nothing" if row else "your invitation to this review was withdrawn")
 
 
 def _row(connection: sqlite3.Connection, item: str) -> int:
@@ -541,19 +539,10 @@ def _person_named(connection: sqlite3.Connection, name: str) -> Person:
     return Person(*row)
 
 
-def _why_not(row: tuple[int, str, Role, float, str | None] | None, device: str, now: float) -> str:
-    """Why a link is refused; empty where it is valid."""
-    if row is None:
-        return "this link is not valid; ask for a new one"
-    if row[3] < now:
-        return "this link is too old; ask for a new one"
-    return "" if row[4] in (None, device) else "this link is in use in another browser; ask for a new one"
-
-
 def _hashed(secret: str) -> str:
     return sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
 def _session(person: Person, cookie: str) -> ReviewSession:
     """The session of a cookie. The token in forms is derived from the cookie and cannot be guessed without it."""
-    return ReviewSession(person, _hashed(f"csrf {cookie}"))
+    return ReviewSession(person, _hashed(f"csrf {cookie}"), cookie)

@@ -20,7 +20,7 @@ from eyetest.tabular.sheets import sheet_text
 from eyetest.wording import counted, listed
 
 _LAST_NUMBER = re.compile(r"(\d+)(\D*)$")
-_TOLD = 5
+_LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,12 @@ def _refuse(benchmark: Benchmark, reviewed: ReviewedItems, to: Path, *, complete
         raise InputError("no item has a decision yet")
     known = {item.id for item in benchmark}
     if unknown := [name for name in reviewed.outcomes if name not in known]:
-        told = f"{counted(len(unknown), 'item')} of the review, {short(unknown[0])} among them"
-        raise InputError(f"{told}, not in {benchmark.manifest.name}; a revision is of one benchmark")
-    open_ = [name for name, said in reviewed.outcomes.items() if said.verdict == "review"]
+        problem = f"{counted(len(unknown), 'item')} of the review, {short(unknown[0])} among them"
+        raise InputError(f"{problem}, not in {benchmark.manifest.name}; a revision is of one benchmark")
+    open_ = [name for name, outcome in reviewed.outcomes.items() if outcome.verdict == "review"]
     if complete and open_:
-        told = f"{counted(len(open_), 'item')} of {len(reviewed.outcomes):,} not decided yet"
-        raise InputError(f"{told}: {listed(open_, _TOLD)}; without {param('complete')} they stay as they are")
+        problem = f"{counted(len(open_), 'item')} of {len(reviewed.outcomes):,} not decided yet"
+        raise InputError(f"{problem}: {listed(open_, _LISTED)}; without {param('complete')} they stay as they are")
 
 
 class _Revising:
@@ -100,21 +100,23 @@ class _Revising:
         self.ties: list[ItemChange] = []
 
     def revised(self, item: Item) -> Item | None:
-        said = self._outcomes.get(item.id)
-        if said is None:
+        outcome = self._outcomes.get(item.id)
+        if outcome is None:
             self.counts["not asked"] += 1
             return item
-        if said.verdict == "review":
+        if outcome.verdict == "review":
             self.counts["open"] += 1
-            self.changes.append(ItemChange(item.id, "open", "", "", "", self._who(item.id), said.reason))
+            self.changes.append(ItemChange(item.id, "open", "", "", "", self._who(item.id), outcome.reason))
             return item
-        self.counts[said.verdict] += 1
-        who = self._who(item.id, said.verdict)
-        if said.verdict == "drop":
-            self.changes.append(ItemChange(item.id, "drop", "", "", "", who, said.reason))
+        self.counts[outcome.verdict] += 1
+        who = self._who(item.id, outcome.verdict)
+        if outcome.verdict == "drop":
+            self.changes.append(ItemChange(item.id, "drop", "", "", "", who, outcome.reason))
             return None
-        now = edited(self._tagged(item, said), said.edits if said.verdict == "fix" else {})
-        changes = [ItemChange(item.id, said.verdict, *parts, who, said.reason) for parts in _differences(item, now)]
+        now = edited(self._tagged(item, outcome), outcome.edits if outcome.verdict == "fix" else {})
+        changes = [
+            ItemChange(item.id, outcome.verdict, *parts, who, outcome.reason) for parts in _differences(item, now)
+        ]
         if not changes:
             return item
         _refuse_drawn(item, now)
@@ -122,16 +124,16 @@ class _Revising:
         note = ", ".join(change.field for change in changes)
         return msgspec.structs.replace(now, lineage=(*now.lineage, Lineage(step=REVISE, item=item.id, note=note)))
 
-    def _tagged(self, item: Item, said: Decided) -> Item:
+    def _tagged(self, item: Item, outcome: Decided) -> Item:
         """An item with the reviewers' most frequent answers as tags; unchanged in a tie."""
-        tags = {tag: value for form in self._forms for tag, value in form.tags(said.labels).items()}
+        tags = {tag: value for form in self._forms for tag, value in form.tags(outcome.labels).items()}
         for name, tag in self._tags.items():
-            answers = [one.labels[name] for one in self._deciding(item.id, said.verdict) if name in one.labels]
+            answers = [one.labels[name] for one in self._deciding(item.id, outcome.verdict) if name in one.labels]
             if answers and tag not in tags:
-                told = f"tie: {listed(sorted(set(map(str, answers))))}"
-                was = _told(item.tags.get(tag))
-                who = self._who(item.id, said.verdict)
-                self.ties.append(ItemChange(item.id, "tie", f"tags.{tag}", was, was, who, told))
+                tie = f"tie: {listed(sorted(set(map(str, answers))))}"
+                was = _as_text(item.tags.get(tag))
+                who = self._who(item.id, outcome.verdict)
+                self.ties.append(ItemChange(item.id, "tie", f"tags.{tag}", was, was, who, tie))
         return msgspec.structs.replace(item, tags={**item.tags, **tags})
 
     def _deciding(self, item: str, verdict: str) -> list[Decision]:
@@ -156,10 +158,10 @@ def _differences(old: Item, new: Item) -> Iterator[tuple[str, str, str]]:
         yield "answer", golds[0], golds[1]
     for tag in dict.fromkeys((*old.tags, *new.tags)):
         if old.tags.get(tag) != new.tags.get(tag):
-            yield f"tags.{tag}", _told(old.tags.get(tag)), _told(new.tags.get(tag))
+            yield f"tags.{tag}", _as_text(old.tags.get(tag)), _as_text(new.tags.get(tag))
 
 
-def _told(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return "" if value is None else tag_word(value) or msgspec.json.encode(value).decode()
 
 
@@ -168,16 +170,16 @@ def _refuse_drawn(old: Item, new: Item) -> None:
     texts = ((item.question, [one.text for one in item.choices]) for item in (old, new))
     if any(step.step == SCREENSHOT_STEP for step in old.lineage) and next(texts) != next(texts):
         drawn = f"item {short(old.id)} is an image of its question and options"
-        raise InputError(f"{drawn}: mend the benchmark it was drawn from, and draw it again")
+        raise InputError(f"{drawn}: repair the benchmark it was drawn from, and draw it again")
 
 
 def _manifest(benchmark: Benchmark, reviewed: ReviewedItems, counts: Mapping[str, int]) -> Manifest:
     """The manifest of the next version; its time is that of the last decision."""
     old = benchmark.manifest
     words = {"keep": "kept", "fix": "fixed", "drop": "dropped", "open": "open", "not asked": "not reviewed"}
-    told = ", ".join(f"{counts[kind]:,} {word}" for kind, word in words.items())
+    kept = ", ".join(f"{counts[kind]:,} {word}" for kind, word in words.items())
     by = counted(len({one.reviewer for one in standing(reviewed.decisions)}), "reviewer")
-    note = f"{told}; by {by}; of {old.fingerprint[:16]}"
+    note = f"{kept}; by {by}; of {old.fingerprint[:16]}"
     step = Lineage(step=REVISE, source=f"{old.name} {old.version}", note=note)
     time = max(one.time for one in reviewed.decisions)
     before = Revision(fingerprint=old.fingerprint, version=old.version, time=time, change=f"{REVISE}: {note}")

@@ -5,7 +5,8 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -25,12 +26,11 @@ _REFUSED = 2  # the child's exit status after it wrote why; any other but 0 mean
 _MAX_SWOLLEN, _PACKED = 2**27, 100  # decompressed bytes, or times the size, before values are expanded
 _BATCH = 2**28  # bytes of a batch if each of its rows held all that its row group has
 _WIDEST = 2**20
-_CHILD_ROWS = 5_000
+_ROWS = 5_000
 _STREAM_ROWS = 64
-_OBJECT = 64
+_OBJECT = 64  # bytes of a Python value
 _IS_LIST = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 _STREAM_END = b"\xff\xff\xff\xff\0\0\0\0"
-_UNREADABLE = (pa.ArrowException, ValueError, TypeError, OverflowError, MemoryError)
 
 
 class BoundedParquet:
@@ -44,23 +44,16 @@ class BoundedParquet:
         self, rows: int, columns: Sequence[str] | None = None, group: int | None = None
     ) -> Iterator[pa.RecordBatch]:
         """The rows in order, or those of a row group, at most so many at once, and fewer where they may be large."""
-        groups, size = list(range(self.metadata.num_row_groups)), 0
+        groups = list(range(self.metadata.num_row_groups))
         if not self._trusted:  # each row may hold all that its row group has
             largest = max((self.metadata.row_group(number).total_byte_size for number in groups), default=0)
             rows = min(rows, max(_BATCH // max(largest, 1), 1))
-        for batch in self._file.iter_batches(rows, row_groups=groups if group is None else [group], columns=columns):
-            refuse_damaged(self.path, batch)
-            if not self._trusted:
-                plain = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in batch.columns]
-                batch = pa.record_batch(plain, names=batch.schema.names)  # noqa: PLW2901
-                size += batch.nbytes
-                if size > _most(self.path):
-                    raise _unfolds(self.path)
-            yield batch
+        batches = self._file.iter_batches(rows, row_groups=groups if group is None else [group], columns=columns)
+        return _validated(self.path, batches, rows, trusted=self._trusted)
 
     def table(self, columns: Sequence[str] | None = None, group: int | None = None) -> pa.Table:
         """All rows, or those of a row group, at once."""
-        if not self._trusted and (batches := list(self.batches(_CHILD_ROWS, columns, group))):
+        if not self._trusted and (batches := list(self.batches(_ROWS, columns, group))):
             return pa.Table.from_batches(batches).replace_schema_metadata(self.schema.metadata)
         groups = list(range(self.metadata.num_row_groups)) if group is None else [group]
         table = self._file.read_row_groups(groups, columns=columns)
@@ -79,28 +72,21 @@ def open_bounded(path: Path, *, trusted: bool = False) -> Iterator[BoundedParque
 
 @lru_cache(maxsize=64)
 def _metadata(path: Path, trusted: bool, identity: tuple[int, ...]) -> pq.FileMetaData:
-    """The footer; cached, because a benchmark's items are opened often."""
+    """The footer, cached, because a benchmark's items are opened often; refuse what is out of proportion."""
     metadata = pq.read_metadata(path)
-    if not trusted and _may_unfold(path, metadata, identity[0]):
-        count_rows("parquet", [path])
-    return metadata
-
-
-def _may_unfold(path: Path, metadata: pq.FileMetaData, size: int) -> bool:
-    """Whether one row may expand to far more than its bytes, as lists may; refuse what is out of proportion."""
+    if trusted:
+        return metadata
     columns = [metadata.schema.column(index) for index in range(metadata.num_columns)]
     if wide := next((column for column in columns if column.length > _WIDEST), None):
         raise InputError(f"{path}: {wide.path}: values of {wide.length:,} bytes each")
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     if any(group.num_columns != len(columns) for group in groups):
         raise InputError(f"{path} is damaged: a row group lacks a column")
-    if (unpacked := sum(group.total_byte_size for group in groups)) > max(_MAX_SWOLLEN, _PACKED * size):
+    if (unpacked := sum(group.total_byte_size for group in groups)) > max(_MAX_SWOLLEN, _PACKED * identity[0]):
         raise InputError(f"{path}: a few of its bytes unpack into {unpacked // 2**20:,} MB")
-    return any(column.max_repetition_level for column in columns)
-
-
-def _most(path: Path) -> int:
-    return max(MAX_UNPACKED, MAX_GROWTH * path.stat().st_size)
+    if any(column.max_repetition_level for column in columns):  # one row of a list may hold any number of values
+        count_rows("parquet", [path])
+    return metadata
 
 
 def count_rows(kind: str, paths: Sequence[Path]) -> list[int]:
@@ -124,90 +110,87 @@ def _count_in_child(kind: str, paths: Sequence[str]) -> int:
     pa.set_cpu_count(1)
     for path in map(Path, paths):
         try:
-            print(_count(path, stream_batches(path, _STREAM_ROWS) if kind == "stream" else _parquet_batches(path)))
+            batches = stream_batches(path, _STREAM_ROWS) if kind == "stream" else _parquet_batches(path)
+            print(sum(batch.num_rows for batch in batches))
         except InputError as error:
             print(error, file=sys.stderr)
             return _REFUSED
     return 0
 
 
-def _count(path: Path, batches: Iterator[pa.RecordBatch]) -> int:
-    rows = size = 0
-    for batch in batches:
-        rows += batch.num_rows
-        if size + _OBJECT * sum(map(_values_in_lists, batch.columns)) > _most(path):
-            raise _unfolds(path)
-        for column in batch.columns:
-            try:
-                size += _python_size(_plain_values(column))
-            except MemoryError:
-                raise
-            except _UNREADABLE:  # reported with its row and column, if the column is used at all
-                size += column.nbytes
-        if size > _most(path):
-            raise _unfolds(path)
-    return rows
-
-
-def _values_in_lists(values: pa.Array) -> int:
-    total = 0
-    while any(is_list(values.type) for is_list in _IS_LIST):
-        values = values.flatten()
-        total += len(values)
-    return total
-
-
 def _parquet_batches(path: Path) -> Iterator[pa.RecordBatch]:
-    with _one_line(path, "is damaged"), pq.ParquetFile(path, page_checksum_verification=True) as file:
-        yield from BoundedParquet(path, file, trusted=False).batches(_CHILD_ROWS)
-
-
-@contextmanager
-def _one_line(path: Path, what: str) -> Iterator[None]:
-    try:
-        yield
-    except MemoryError:
-        raise _unfolds(path) from None
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise InputError(f"{path} {what}: {first_line(error)}") from None
-
-
-def _python_size(value: Any) -> int:
-    if isinstance(value, str | bytes):
-        return _OBJECT + len(value)
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-    return _OBJECT + sum(map(_python_size, parts))
-
-
-def _unfolds(path: Path) -> InputError:
-    return InputError(f"{path} unfolds into more than {_most(path) // 2**20:,} MB, far more than its size")
+    with one_line(path, "is damaged"), pq.ParquetFile(path, page_checksum_verification=True) as file:
+        yield from BoundedParquet(path, file, trusted=False).batches(_ROWS)
 
 
 def stream_batches(file: Path, rows: int) -> Iterator[pa.RecordBatch]:
     """The batches of an Arrow stream, to its end, at most so many rows at once; not mapped into memory."""
-    with _one_line(file, "is no Arrow file of datasets"):
+    with one_line(file, "is no Arrow file of datasets"):
         os.close(open_regular(file.resolve()))
         with pa.OSFile(str(file)) as source, pa.ipc.open_stream(source) as stream:
             _ = stream.schema.names  # which may not be UTF-8
-            for batch in stream:
-                refuse_damaged(file, batch)
-                for start in range(0, batch.num_rows, rows):
-                    yield batch.slice(start, rows)
+            yield from _validated(file, stream, rows, trusted=False)
             read = source.tell()
             source.seek(max(source.size() - len(_STREAM_END), 0))
             if read != source.size() or source.read() != _STREAM_END:  # it may be cut between two batches
                 raise InputError(f"{file} is cut or damaged: its stream does not end where the file does")
 
 
-def refuse_damaged(path: Path, batch: pa.RecordBatch) -> None:
-    """Check every offset and every text before they are used: Arrow itself trusts the file."""
-    for name, values in zip(batch.schema.names, batch.columns, strict=True):
-        try:
-            values.validate(full=True)
-        except pa.ArrowException as error:
-            why = str(error).splitlines()[0]
-            what = "found bytes that are not UTF-8, expected text" if "UTF8" in why else f"is damaged ({why})"
-            raise InputError(f"{path}: {name}: {what}") from None
+def _validated(
+    path: Path, batches: Iterable[pa.RecordBatch], rows: int, *, trusted: bool
+) -> Iterator[pa.RecordBatch]:
+    """Check every offset and text, because Arrow trusts the file; count what an untrusted file unfolds into."""
+    size = 0
+    for batch in batches:
+        for name, values in zip(batch.schema.names, batch.columns, strict=True):
+            try:
+                values.validate(full=True)
+            except pa.ArrowException as error:
+                why = str(error).splitlines()[0]
+                what = "found bytes that are not UTF-8, expected text" if "UTF8" in why else f"is damaged ({why})"
+                raise InputError(f"{path}: {name}: {what}") from None
+        for part in (batch.slice(start, rows) for start in range(0, batch.num_rows, rows)):
+            if trusted:
+                yield part
+                continue
+            plain = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in part.columns]
+            size += sum(column.nbytes + _OBJECT * _count_values(column) for column in plain)
+            if size > _most(path):
+                raise _unfolds(path)
+            yield pa.record_batch(plain, names=batch.schema.names)
+
+
+def _count_values(values: pa.Array) -> int:
+    """The number of values of a column, those inside lists, maps and structs included."""
+    kind, parts = values.type, []
+    if pa.types.is_map(kind):
+        parts = [pa.ListArray.from_arrays(values.offsets, part) for part in (values.keys, values.items)]
+    elif any(is_list(kind) for is_list in _IS_LIST):
+        parts = [values.flatten()]
+    elif pa.types.is_struct(kind):
+        parts = values.flatten()
+    return len(values) + sum(map(_count_values, parts))
+
+
+def _most(path: Path) -> int:
+    return max(MAX_UNPACKED, MAX_GROWTH * path.stat().st_size)
+
+
+def _unfolds(path: Path) -> InputError:
+    return InputError(f"{path} unfolds into more than {_most(path) // 2**20:,} MB, far more than its size")
+
+
+@contextmanager
+def one_line(path: Path, what: str = "cannot be read") -> Iterator[None]:
+    """Turn errors about the content of a file into one line; those of the system pass."""
+    try:
+        yield
+    except MemoryError:
+        raise _unfolds(path) from None
+    except (pa.ArrowException, OSError, ValueError, EOFError, zlib.error) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise InputError(f"{path} {what}: {first_line(error)}") from None
 
 
 class ArrowPart(NamedTuple):
@@ -249,8 +232,10 @@ class ArrowTable:
     def _column(self, part: ArrowPart, name: str, values: pa.Array) -> list[Any]:
         """One column as Python values: class numbers by name, NaN as None."""
         try:
-            cells = _plain_values(values)
-        except _UNREADABLE as error:
+            if pa.types.is_temporal(values.type) or pa.types.is_decimal(values.type):
+                values = values.cast(pa.string())
+            cells: list[Any] = values.to_pylist()
+        except (pa.ArrowException, ValueError, TypeError, OverflowError, MemoryError) as error:
             why = first_line(error, "more than memory holds")
             hint = f"leave it out with {param('drop', name)}"
             raise InputError(f"{part.name}: {name} cannot be read ({why}); {hint}") from None
@@ -261,23 +246,14 @@ class ArrowTable:
         return cells
 
 
-def _plain_values(values: pa.Array) -> list[Any]:
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    if pa.types.is_temporal(values.type) or pa.types.is_decimal(values.type):
-        values = values.cast(pa.string())
-    cells: list[Any] = values.to_pylist()
-    return cells
-
-
 def parquet_part(file: Path, rows: int, split: str = "", drop: Collection[str] = ()) -> tuple[pa.Schema, ArrowPart]:
     """A Parquet file as a part, at most so many rows at once."""
-    with _one_line(file, "is not a Parquet file"), open_bounded(file) as opened:
+    with one_line(file, "is not a Parquet file"), open_bounded(file) as opened:
         schema, total = opened.schema, opened.metadata.num_rows
         wanted = [name for name in schema.names if name not in drop]  # which may not be UTF-8
 
     def batches() -> Iterator[pa.RecordBatch]:
-        with _one_line(file, "is damaged"), open_bounded(file) as opened:
+        with one_line(file, "is damaged"), open_bounded(file) as opened:
             yield from opened.batches(rows, wanted)
 
     return schema, ArrowPart(file.name, split, total, batches)

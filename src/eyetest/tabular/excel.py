@@ -10,7 +10,7 @@ from datetime import date, datetime, time
 from functools import partial
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from eyetest.errors import InputError, nearest, short
 from eyetest.tabular.table import MAX_UNPACKED, Row, refuse_twins
@@ -20,7 +20,6 @@ MAX_ROWS = 2**20  # Excel's own limit. A file may place a single cell a billion 
 MAX_CELLS = 20_000_000
 _SMALL = 2**26
 _PACKED = 100  # largest decompression of a part of more than `_SMALL` bytes; tables of text reach 20
-_Read = TypeVar("_Read")
 
 
 class ExcelTable:
@@ -61,25 +60,20 @@ def _sheet_rows(path: Path, sheet: str, seen: bool) -> Iterator[list[Any]]:
     with _opened(path, data_only=True) as computed, _opened(path, data_only=False) as written:
         values = _sheet(path, computed, sheet).iter_rows(values_only=not seen)
         formulas = _sheet(path, written, sheet).iter_rows(values_only=True)
-        for pair in _quietly(zip(values, formulas, strict=True)):
+        for pair in zip(values, formulas, strict=True):
             rows += 1
             cells += max(map(len, pair))
             if rows > MAX_ROWS or cells > MAX_CELLS:
                 read = f"{rows - 1:,} rows and {cells:,} cells"
                 raise InputError(f"{path} goes on after {read}; write it as CSV or JSON Lines")
-            shown = map(as_seen, pair[0]) if seen else pair[0]
-            yield [_cell(*both) for both in zip_longest(shown, pair[1])]
+            shown = [as_seen(cell) for cell in pair[0]] if seen else pair[0]
+            yield [_cell(value, formula) for value, formula in zip_longest(shown, pair[1])]
 
 
-def _quietly(rows: Iterator[_Read]) -> Iterator[_Read]:
-    """The same rows without openpyxl's warnings; others may warn between two rows."""
-    while True:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            row = next(rows, None)
-        if row is None:
-            return
-        yield row
+def _cell(value: Any, formula: Any) -> Any:
+    """A value, "" for none; a formula without a computed value as its text."""
+    is_text = isinstance(formula, str) and formula.startswith("=") and not value
+    return formula if is_text else "" if value is None else value
 
 
 def _sheet(path: Path, book: Any, name: str) -> Any:
@@ -96,14 +90,11 @@ def _opened(path: Path, *, data_only: bool) -> Iterator[Any]:
     """The workbook; any error, now or while it is read, becomes one line."""
     import openpyxl  # noqa: PLC0415 (slow to load, and few files are Excel's)
 
+    warnings.filterwarnings("ignore", module=r"openpyxl\b")
     try:
         _check_parts(path)
-        with path.open("rb") as file:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                book = openpyxl.load_workbook(file, read_only=True, data_only=data_only)
-            with closing(book):
-                yield book
+        with path.open("rb") as file, closing(openpyxl.load_workbook(file, True, False, data_only)) as book:
+            yield book
     except Exception as error:  # openpyxl raises whatever its parsers raise
         if isinstance(error, InputError) or getattr(error, "errno", None) not in (None, errno.EINVAL):
             raise
@@ -129,11 +120,6 @@ def was_cut(text: str) -> bool:
         return False
     units = len(text.encode("utf-16-le", "surrogatepass")) // 2
     return units >= EXCEL_CELL or (units == EXCEL_CELL - 1 and units > len(text))
-
-
-def _cell(value: Any, formula: Any) -> Any:
-    is_text = isinstance(formula, str) and formula.startswith("=") and not value
-    return formula if is_text else "" if value is None else value
 
 
 _FIXED = re.compile(r"(?:#,##)?0\.(0+)")
@@ -164,15 +150,15 @@ def as_seen(cell: Any) -> Any:
     return _formatted(value, cell.number_format.split(";")[0])
 
 
-def _formatted(value: float, look: str) -> Any:
-    if look == "General":
+def _formatted(value: float, style: str) -> Any:
+    if style == "General":
         return value
-    if match := _FIXED.fullmatch(look):
+    if match := _FIXED.fullmatch(style):
         text = f"{value:.{len(match[1])}f}"
         return text if float(text) == value else value
-    if match := _PERCENT.fullmatch(look):
+    if match := _PERCENT.fullmatch(style):
         text = f"{100 * value:.{len(match[1] or '')}f}"
         return f"{text}%" if abs(float(text) / 100 - value) < 10**-EXCEL_DIGITS else value
-    if _PADDED.fullmatch(look) and value == int(value) >= 0:
-        return f"{int(value):0{len(look)}d}"
+    if _PADDED.fullmatch(style) and value == int(value) >= 0:
+        return f"{int(value):0{len(style)}d}"
     return value

@@ -1,6 +1,5 @@
 """A table of rows with named values, from any kind of file; and the syntax of column names."""
 
-import gzip
 import io
 import re
 from collections import Counter
@@ -8,9 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+import pyarrow as pa
+
 from eyetest.errors import InputError, heading, nearest, short
 
-PACKED = (".gz", ".zst")
+_CODECS = {".gz": "gzip", ".zst": "zstd"}
+PACKED = tuple(_CODECS)
 MAX_UNPACKED = 2**31
 MAX_GROWTH = 200  # a compressed file may decompress into `MAX_UNPACKED` bytes, or into so many times its size
 _SHEET = re.compile(r"(.+\.xlsx)#(.+)", re.IGNORECASE)
@@ -74,7 +76,8 @@ def plain_size(path: Path) -> int:
 
 class _Unpacking(io.RawIOBase):
     def __init__(self, path: Path) -> None:
-        self._path, self._file, self._total = path, _unpacker(path), 0
+        self._file = pa.CompressedInputStream(pa.OSFile(str(path)), _CODECS[path.suffix.lower()])
+        self._path, self._total = path, 0
         self._most = max(MAX_UNPACKED, MAX_GROWTH * path.stat().st_size)
 
     def readable(self) -> bool:
@@ -92,14 +95,6 @@ class _Unpacking(io.RawIOBase):
     def close(self) -> None:
         self._file.close()
         super().close()
-
-
-def _unpacker(path: Path) -> Any:
-    if path.suffix.lower() == ".gz":
-        return gzip.open(path)
-    import pyarrow as pa  # noqa: PLC0415 (slow to load, and few files are packed so)
-
-    return pa.CompressedInputStream(pa.OSFile(str(path)), "zstd")
 
 
 def refuse_twins(path: Path, names: Iterable[str]) -> None:
@@ -131,8 +126,8 @@ def split_columns(value: str) -> tuple[str, ...]:
 
 def nearest_column(name: str, columns: Sequence[str]) -> str:
     """The nearest column, or the first few where there are thousands."""
-    said = nearest(name, columns)
-    return said if said.startswith("did you") else f"known: {listed_columns(columns)}"
+    hint = nearest(name, columns)
+    return hint if hint.startswith("did you") else f"known: {listed_columns(columns)}"
 
 
 def listed_columns(columns: Sequence[str]) -> str:

@@ -1,14 +1,201 @@
-r"""Comparison of mathematical answers: ``x = 5`` is 5, ``[1, 3)`` is ``1 \le x < 3``, ``1:3`` is ``2:6``, sets."""
+r"""Comparison of mathematical answers: ``x = 5`` is 5, ``[1, 3)`` is ``1 \le x < 3``, ``1:3`` is ``2:6``, sets; of
+untrusted formulas by values at a few points, in floats, then with more digits.
+"""
 
+import cmath
+import math
 import re
-from collections.abc import Iterable
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from operator import add, mul, neg, sub, truediv
+from typing import Any
 
 import msgspec
 
-from eyetest.text.algebra import constant, proportional, same_formula, symbols
 from eyetest.text.folding import trimmed, undressed
 from eyetest.text.formulas import FormulaToken, Tree, parse_formula, tokenise
 from eyetest.text.numbers import LETTERS, agrees, counted, unit_of
+
+MOST_DIGITS = 3_000
+MOST_WORK = 200_000  # nodes times digits; a formula that needs more is not evaluated
+_SCALES = (1.0, 1.0, 0.02, 5.0, 0.0003, 70.0, 2000.0)  # of symbols: where one overflows another may not
+_FLOAT_POINTS = 5
+_SPARE = 100
+_AGREED = 60  # digits, beyond those that the values need, in which formulas that are the same have to agree
+_DIFFER = 1e-9
+_LOST = 1e-6
+_SMALLEST = 1e-150
+_UNDECIDED = (ArithmeticError, ValueError, KeyError, TypeError)
+_CALLS = {name: name for name in ("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "ln")}
+_CALLS |= {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "log": "log10", "lg": "log10"}
+_ARITHMETIC: dict[object, Callable[..., Any]] = {
+    "neg": neg, "abs": abs, "add": add, "sub": sub, "pm": add, "mul": mul, "div": truediv,
+}  # fmt: skip
+
+
+class _Values:
+    """Values of formulas at a point, in a context of mpmath: its floats, or its current precision."""
+
+    def __init__(self, number: int, *, exact: bool) -> None:
+        import mpmath  # noqa: PLC0415 (slow to import, seldom needed)
+
+        self.number, self.exact, self.span = number, exact, 0
+        self.mp: Any = mpmath.mp if exact else mpmath.fp
+
+    def value(self, tree: Tree) -> Any:
+        kind, *parts = tree
+        values: list[Any] = []
+        if kind == "constant":
+            named = {"pi": self.mp.pi, "e": self.mp.e, "infinity": self.mp.inf, "i": self.mp.mpc(0, 1)}
+            return +named[str(parts[0])]
+        if kind == "number":
+            result = self.mp.mpf(str(parts[0]))
+        elif kind == "symbol":
+            drawn = zlib.crc32(f"{self.number} {parts[0]}".encode()) / 2**31
+            result = self.mp.mpf(_SCALES[self.number] * (0.3 + drawn))
+        elif kind == "call":
+            result = getattr(self.mp, _CALLS[str(parts[0])])(self.value(parts[1]))  # type: ignore[arg-type]
+        else:
+            values = [self.value(part) for part in parts]  # type: ignore[arg-type]
+            result = self.operation(kind, values)
+        if self.exact:
+            return self.measured(result)
+        lost = len(values) == 2 and (
+            (kind in ("add", "sub", "pm") and abs(result) < _LOST * max(map(abs, values)))  # all digits
+            or (abs(result) < _SMALLEST and values[0] and kind != "binomial")  # too small to differ from zero
+        )
+        if lost:
+            raise ValueError
+        return result
+
+    def operation(self, kind: object, values: list[Any]) -> Any:
+        """An operation; a power that would have too many digits is refused before it is computed."""
+        if kind in _ARITHMETIC:
+            return _ARITHMETIC[kind](*values)
+        if kind == "pow":
+            base, exponent = values
+            size = abs(int(self.mp.mag(base))) + 1 if self.exact and base and self.mp.isfinite(base) else 0
+            if abs(exponent) * size > 4 * MOST_DIGITS:
+                raise ArithmeticError
+            return self.mp.power(base, exponent)
+        return {"factorial": self.mp.factorial, "binomial": self.mp.binomial}[str(kind)](*values)
+
+    def measured(self, value: Any) -> Any:
+        """A value whose digits are counted; one with too many is refused."""
+        if value and self.mp.isfinite(value):
+            self.span = max(self.span, abs(round(int(self.mp.mag(value)) * math.log10(2))))
+            if self.span > MOST_DIGITS:
+                raise ArithmeticError
+        return value
+
+
+def nodes(tree: Tree) -> Iterator[Tree]:
+    """The tree and all its subtrees."""
+    yield tree
+    for part in tree[1:]:
+        if isinstance(part, tuple):
+            yield from nodes(part)
+
+
+def symbols(tree: Tree) -> set[object]:
+    """The names of the variables."""
+    return {node[1] for node in nodes(tree) if node[0] == "symbol"}
+
+
+def _value_at(tree: Tree, number: int = 0) -> complex | None:
+    try:
+        value = complex(_Values(number, exact=False).value(tree))
+    except _UNDECIDED:
+        return None
+    return None if cmath.isnan(value) else value
+
+
+def constant(tree: Tree) -> float | None:
+    """The real number that a formula is; None where it has symbols or is no real number."""
+    value = None if symbols(tree) else _value_at(tree)
+    if value is None or abs(value.imag) > _DIFFER * max(1.0, abs(value)) or math.isinf(value.real):
+        return None
+    return value.real
+
+
+def agree(one: Tree, other: Tree) -> bool | None:
+    """Whether two formulas have the same values, in floats, at a few points; None where none could be evaluated."""
+    compared = 0
+    for number in range(_FLOAT_POINTS if symbols(one) | symbols(other) else 1):
+        first, second = _value_at(one, number), _value_at(other, number)
+        if first is None or second is None:
+            continue
+        compared += 1
+        if first != second and not abs(first - second) <= _DIFFER * max(abs(first), abs(second)):
+            return False
+    return True if compared else None
+
+
+def proportional(one: Tree, other: Tree) -> bool:
+    """Whether one formula is a constant multiple of the other, so that both are zero at the same points."""
+    if symbols(one) != symbols(other) or not symbols(one):
+        return False
+    pairs = ((_value_at(one, number), _value_at(other, number)) for number in range(_FLOAT_POINTS))
+    ratios = [first / second for first, second in pairs if first and second]
+    return len(ratios) > 1 and all(abs(ratio - ratios[0]) <= 1e3 * _DIFFER * abs(ratios[0]) for ratio in ratios)
+
+
+@lru_cache(maxsize=10_000)
+def decide(one: Tree, other: Tree) -> bool | None:
+    """Whether two formulas are equal for all positive values of their symbols; None where that was not decided."""
+    points = range(len(_SCALES) if symbols(one) | symbols(other) else 1)
+    verdicts = {_same_at(one, other, number) for number in points}
+    return False if False in verdicts else True if True in verdicts else None
+
+
+def _same_at(one: Tree, other: Tree, number: int) -> bool | None:
+    """Estimate the size of the values, then compute them with the digits that this takes."""
+    import mpmath  # noqa: PLC0415 (slow to import, seldom needed)
+
+    size = sum(1 for tree in (one, other) for _ in nodes(tree))
+    values = _Values(number, exact=True)
+    try:
+        with mpmath.workdps(_SPARE):
+            values.value(one), values.value(other)
+        digits = _SPARE + 3 * values.span
+        if size * digits > MOST_WORK:
+            return None
+        with mpmath.workdps(digits):
+            first, second = values.value(one), values.value(other)
+            if mpmath.isnan(first) or mpmath.isnan(second):
+                return None
+            if not (mpmath.isfinite(first) and mpmath.isfinite(second)):
+                return bool(first == second)
+            largest = max(abs(first), abs(second))
+            if largest < mpmath.mpf(10) ** (_AGREED - digits):
+                return True  # rounding errors of two zeros
+            return bool(abs(first - second) <= largest * mpmath.mpf(10) ** -(_AGREED + values.span))
+    except _UNDECIDED:
+        return None
+
+
+def same_formula(one: Tree, other: Tree) -> bool:
+    """Whether two formulas are equal: floats decide that they differ, mpmath that they are equal."""
+    if one == other:
+        return True
+    signs = [any(node[0] == "pm" for node in nodes(tree)) for tree in (one, other)]
+    if any(signs):
+        return all(signs) and same_formula(_with_plus(one), _with_plus(other))
+    absolute = [any(node[0] == "abs" and symbols(node) for node in nodes(tree)) for tree in (one, other)]
+    if absolute[0] != absolute[1]:
+        return False
+    agreed = agree(one, other)
+    if agreed is False:
+        return False
+    decided = decide(one, other)
+    return bool(agreed) if decided is None else decided
+
+
+def _with_plus(tree: Tree) -> Tree:
+    parts = (_with_plus(part) if isinstance(part, tuple) else part for part in tree[1:])
+    return ("add" if tree[0] == "pm" else tree[0], *parts)
+
 
 Tokens = list[FormulaToken]
 _Chain = list[tuple[str, Tokens]]

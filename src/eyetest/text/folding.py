@@ -53,11 +53,6 @@ _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 _WORD = re.compile(r"[0-9]+(?:[.,:/][0-9]+)*(?:st|nd|rd|th)?|[^\W0-9]\w*|[^\w\s.,;:!?\"'`’“”()\[\]{}*…-]|-(?=[0-9])")
 
 
-def _compose(word: str) -> str:
-    blocks = range(0, len(word), _NORMALISED_AT_ONCE)
-    return "".join(unicodedata.normalize("NFKC", word[i : i + _NORMALISED_AT_ONCE]) for i in blocks)
-
-
 def spaced(text: str) -> str:
     """Collapse white space to single blanks, none outside."""
     return " ".join(text.split())
@@ -65,7 +60,11 @@ def spaced(text: str) -> str:
 
 def composed(text: str) -> str:
     """A text in Unicode form NFKC, with white space collapsed."""
-    return spaced(text) if text.isascii() else spaced(" ".join(map(_compose, text.split())))
+    if text.isascii():
+        return spaced(text)
+    size = _NORMALISED_AT_ONCE
+    blocks = ((word[at : at + size] for at in range(0, len(word), size)) for word in text.split())
+    return spaced(" ".join("".join(unicodedata.normalize("NFKC", block) for block in word) for word in blocks))
 
 
 def trimmed(text: str) -> str:
@@ -126,14 +125,13 @@ def normalized(text: str) -> str:
 
 def option_key(text: str) -> str:
     """A key shared by equal options of one item; Aa is not AA there, and r′ is not r."""
-    bare = _WRITTEN.sub(lambda match: _one_case(match[0]), trimmed(composed(text)))
-    return bare + "′" * bool(_PRIME.search(text))
 
+    def in_one_case(match: re.Match[str]) -> str:
+        word = match[0]  # XaXa and words of up to two letters may be symbols, whose case counts
+        is_word = len(word) > 2 and word in (word.lower(), word.upper(), word.capitalize())
+        return word.casefold() if is_word else word
 
-def _one_case(word: str) -> str:
-    """A word in lower case; XaXa and words of up to two letters may be symbols, whose case counts."""
-    is_word = len(word) > 2 and word in (word.lower(), word.upper(), word.capitalize())
-    return word.casefold() if is_word else word
+    return _WRITTEN.sub(in_one_case, trimmed(composed(text))) + "′" * bool(_PRIME.search(text))
 
 
 def words(text: str) -> list[str]:

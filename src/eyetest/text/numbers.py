@@ -47,7 +47,7 @@ _FORM = re.compile(
 )
 _BETWEEN = re.compile(r" ?(?P<over>/|\bper\b|a(?= )) ?| ?[·⋅*×-] ?| ")
 _POWERS = {"square": "2", "squared": "2", "cubic": "3", "cubed": "3", "sq": "2", "cu": "3"}
-_FACTOR = re.compile(r"([/·]?)([^/·\d-]+)(-?\d?)")
+_FACTOR = re.compile(r"([/·]?)([^/·\d-]+)(-?\d)?")
 
 
 def unit_name(text: str) -> str:

@@ -171,21 +171,13 @@ def _time(text: str) -> tuple[int, ...]:
     return hour * 3600 + int(match[2] or 0) * 60 + int(match[3] or 0), 12 if match[4] else 24
 
 
-def _same_time(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Whether two times are the same; 3:05 may be 3:05 pm, but 3:05 is not 15:05."""
-    (first, clock), (second, other_clock) = one, other
-    if clock != other_clock:
-        first, second = (first, second) if clock == 24 else (second, first)
-        if 3600 <= first < 13 * 3600:
-            return first % 43200 == second % 43200
-    return first == second
-
-
 def _same_value(one: Value, other: Value, level: Level, numbers: Compare) -> bool:  # noqa: PLR0911 (one a kind)
     if one.kind == other.kind and one.kind in ("letter", "date"):
         return (one.letter, one.moment) == (other.letter, other.moment)
     if one.kind == other.kind == "time":
-        return _same_time(one.moment, other.moment)
+        (given, halves), (time, clock) = sorted((one.moment, other.moment), key=lambda moment: moment[1])
+        may_be_pm = halves != clock and 3600 <= time < 13 * 3600  # 3:05 may be 3:05 pm, but is not 15:05
+        return time % 43200 == given % 43200 if may_be_pm else time == given
     if one.number and other.number:
         return numbers(one.number, other.number) and not (one.label and other.label and one.label != other.label)
     if one.expression and other.expression and not {one.kind, other.kind} <= {"words", "list"}:
@@ -197,7 +189,12 @@ def _same_value(one: Value, other: Value, level: Level, numbers: Compare) -> boo
     if _same_decimal_comma(one, other, numbers):
         return True
     if one.parts and len(one.parts) == len(other.parts):
-        return all(_same_part(*pair, level, numbers) for pair in zip(one.parts, other.parts, strict=True))
+        for part, wanted in zip(one.parts, other.parts, strict=True):
+            labels = [match and normalized(match[0]) for match in (_LABELLED.match(part), _LABELLED.match(wanted))]
+            bare, reference = (_LABELLED.sub("", text, count=1) for text in (part, wanted))
+            if (all(labels) and labels[0] != labels[1]) or not same(bare, reference, level, numbers):
+                return False
+        return True
     if "words" in (one.kind, other.kind):
         return telling_words(one.text) == telling_words(other.text) != ()
     return False
@@ -220,13 +217,6 @@ def _same_decimal_comma(one: Value, other: Value, numbers: Compare) -> bool:
         return False
     number = _number(measure)
     return numbers(value.number, number) if value is one else numbers(number, value.number)
-
-
-def _same_part(one: str, other: str, level: Level, numbers: Compare) -> bool:
-    label, wanted = _LABELLED.match(one), _LABELLED.match(other)
-    if label and wanted and normalized(label[0]) != normalized(wanted[0]):
-        return False
-    return same(_LABELLED.sub("", one, count=1), _LABELLED.sub("", other, count=1), level, numbers)
 
 
 def equal_numbers(one: Quantity, reference: Quantity, slack: float = 0.0, *, convert: bool = False) -> bool:

@@ -2,10 +2,20 @@ from typing import Any
 
 import pytest
 
-from eyetest.benchmarks.rows.layout import GoldStyle, choose_style, find_gold, is_missing
+from eyetest.benchmarks.rows import options as reading
+from eyetest.benchmarks.rows.layout import GoldStyle
+from eyetest.benchmarks.rows.options import is_missing, plain_offer
 from eyetest.errors import InputError
 
 ANIMALS = ("cat", "dog", "bird", "fish")
+
+
+def find_gold(answer: Any, options: tuple[str, ...], style: GoldStyle) -> tuple[int, ...] | None:
+    return reading.find_gold(answer, plain_offer(options), style)
+
+
+def choose_style(answers: list[tuple[Any, tuple[str, ...]]], where: str) -> GoldStyle:
+    return reading.choose_style([(answer, plain_offer(options)) for answer, options in answers], where)
 
 
 @pytest.mark.parametrize(

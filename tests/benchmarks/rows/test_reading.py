@@ -78,7 +78,8 @@ def test_an_id_is_text(value: Any, expected: str) -> None:
         ("dog", "?", (1,)),
         ("C", "", (2,)),
         (None, None, ()),
-        ("?", "?", ()),
+        ("?", " ? ", ()),
+        ([], "", ()),
     ],
 )
 def test_gold_by_answer_letter(answer: Any, letter: Any, gold: tuple[int, ...]) -> None:
@@ -101,13 +102,6 @@ def test_of_two_equal_options_the_letter_says_which() -> None:
 def test_an_answer_letter_without_its_option_is_refused(letter: Any) -> None:
     error = error_of(choice_row(answer_letter=letter))
     assert (error.field, error.expected) == ("answer_letter", "one of the 3 options (A, B, C)")
-
-
-@pytest.mark.parametrize("answer", ["?", " ? ", "", None, []])
-def test_a_hidden_gold_is_no_gold(answer: Any) -> None:
-    item = read_item(choice_row(answer=answer))
-    assert item.gold == ()
-    assert [choice.text for choice in item.choices] == ANIMALS
 
 
 def test_an_answer_that_is_no_option_says_where_what_and_what_else() -> None:
@@ -157,11 +151,6 @@ def test_an_absent_option_in_one_row_does_not_touch_the_others() -> None:
 def test_an_answer_that_names_a_gap_is_refused(answer: str) -> None:
     error = error_of({"question": "What?", "A": "cat", "B": "dog", "C": None, "D": "fish", "answer": answer})
     assert (error.field, error.expected) == ("answer", "one of the 3 options (A, B, D)")
-
-
-def test_an_answer_letter_that_names_a_gap_is_refused() -> None:
-    row = {"question": "What?", "A": "cat", "B": None, "C": "fish", "answer_letter": "B"}
-    assert error_of(row).expected == "one of the 2 options (A, C)"
 
 
 def test_mapped_option_columns_are_lettered_in_their_order() -> None:
@@ -220,6 +209,7 @@ def test_letters_of_an_option_mapping_are_its_keys(options: dict[str, Any], answ
         (2.5, ("2.5",)),
         ("[", ("[",)),
         ("[see above]", ("[see above]",)),
+        ("[2003, 2004]", ("[2003, 2004]",)),
         (None, ()),
         ([], ()),
     ],
@@ -344,18 +334,13 @@ def test_tags(values: dict[str, Any], tags: dict[str, Any]) -> None:
     assert read_item({"question": "What?", "answer": "x", **values}).tags == tags
 
 
-@pytest.mark.parametrize("value", [b"\x00", {"bytes": b"\x00", "path": None}])
+@pytest.mark.parametrize("value", [b"\x00", {"bytes": b"\x00", "path": None}, [{"bytes": b"\x00"}]])
 def test_bytes_in_a_tag_are_refused_with_a_way_out(value: Any) -> None:
     row = {"question": "What?", "answer": "x", "blob": value}
     error = error_of(row)
     assert (error.field, error.found) == ("blob", "bytes")
     assert "--drop blob" in error.expected
     assert read_item(row, options=ReadOptions(drop=("blob",))).tags == {}
-
-
-def test_images_listed_in_a_tag_are_refused_with_a_way_out() -> None:
-    error = error_of({"question": "What?", "answer": "x", "shots": [{"bytes": b"\x00", "path": None}]})
-    assert "--drop shots" in error.expected
 
 
 @pytest.mark.parametrize("value", ['[{"question": "Who?", "answer": "Me"}]', [{"question": "Who?", "answer": "Me"}]])
@@ -379,11 +364,7 @@ def test_empty_records_are_none(field: str) -> None:
 def test_deeply_nested_tags_do_not_crash() -> None:
     text = "[" * 100_000
     assert read_item({"question": "What?", "answer": "x", "tags": text}).tags == {"tags": text}
-
-
-def test_deeply_nested_lineage_is_refused() -> None:
-    text = '[{"step": ' + "[" * 100_000
-    assert error_of({"question": "What?", "answer": "x", "lineage": text}).field == "lineage"
+    assert error_of({"question": "What?", "answer": "x", "lineage": f'[{{"step": {text}'}).field == "lineage"
 
 
 def test_messages_stay_short_whatever_was_found() -> None:

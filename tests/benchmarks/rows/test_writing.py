@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.benchmarks.rows import plain_row
-from eyetest.benchmarks.rows.layout import RESERVED, gold_letters, one_or_list
+from eyetest.benchmarks.rows.layout import RESERVED
 from eyetest.records import Choice, Item, Lineage, Turn
 from tests.benchmarks.rows.memory import read_item
 
@@ -85,10 +85,6 @@ def test_references_and_records() -> None:
     }
 
 
-def test_a_tag_of_a_free_name_is_a_column() -> None:
-    assert plain_row(item_of(tags={"category": "x"})) == {"id": "1", "question": "What?", "category": "x"}
-
-
 @pytest.mark.parametrize("name", ["id", "question", "index", "answer", "image", "image_3", "A", "tags", "prompt"])
 def test_a_tag_of_a_reserved_name_goes_into_tags(name: str) -> None:
     row = plain_row(item_of(tags={name: "mine", "category": "x"}))
@@ -98,15 +94,3 @@ def test_a_tag_of_a_reserved_name_goes_into_tags(name: str) -> None:
 def test_the_caller_may_say_which_tags_are_columns() -> None:
     row = plain_row(item_of(tags={"a": 1, "b": "two"}), lambda _, value: isinstance(value, str))
     assert row == {"id": "1", "question": "What?", "b": "two", "tags": {"a": 1}}
-
-
-@pytest.mark.parametrize(
-    ("references", "expected"),
-    [(("x",), "x"), (("x", "y"), ["x", "y"]), (("[x]",), ["[x]"]), (("[x",), "[x"), (("",), "")],
-)
-def test_a_single_reference_is_itself_unless_it_looks_like_a_list(references: tuple[str, ...], expected: Any) -> None:
-    assert one_or_list(references) == expected
-
-
-def test_gold_letters() -> None:
-    assert gold_letters(item_of(choices=tuple(Choice("x", i in (0, 25)) for i in range(26)))) == "AZ"

@@ -1,10 +1,12 @@
 """Items and benchmarks for tests of growing options."""
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.harden.options import OptionsRecord
 from eyetest.records import Choice, Item, Manifest
 
 
@@ -36,3 +38,10 @@ def numeric_items(count: int, options: int, seed: int) -> list[Item]:
         texts = [str(value) for value in values]
         items.append(choice_item(f"n{number}", texts, rng.randrange(options), "How much is it?"))
     return items
+
+
+def places(record: OptionsRecord, which: str) -> list[int]:
+    """How often the gold has each rank, or position."""
+    full = [entry for entry in record.items if entry.after == record.settings.options]
+    counts = Counter(getattr(entry, which) for entry in full)
+    return [counts[at] for at in range(record.settings.options)]

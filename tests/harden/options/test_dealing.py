@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from eyetest.harden.options.dealing import Candidates, deal
-from eyetest.harden.options.learners import Family, families, judge
+from eyetest.harden.options.dealing import Candidates, Family, deal, families, judge
 from eyetest.records import Item
 from eyetest.reform.distractors.answer_kinds import WrittenNumber
 from eyetest.reform.distractors.number_sets import NumberPool, NumberQuestion, SetDrawer, ask_number

@@ -16,11 +16,11 @@ from world_tests.world.solving import Scene, solve
 
 from eyetest.benchmarks import Benchmark
 from eyetest.harden.options import OPTIONS_STEP, GrownOptions, OptionSettings, grow_options
-from eyetest.harden.options.learners import LEAST_ITEMS
+from eyetest.harden.options.dealing import LEAST_ITEMS
 from eyetest.probes.audit import run_audit
 from eyetest.probes.subject import Subject
 from eyetest.records import Choice, Item
-from tests.harden.options.items import bench, choice_item, numeric_items
+from tests.harden.options.items import bench, choice_item, numeric_items, places
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +48,8 @@ def test_golds_and_old_options_stay(numeric: tuple[Benchmark, GrownOptions]) -> 
 def test_ranks_and_positions_are_uniform(numeric: tuple[Benchmark, GrownOptions]) -> None:
     record = numeric[1].record
     assert record.outcomes == {"grown": 180}
-    (ranks,) = record.places("rank").values()
-    (positions,) = record.places("position").values()
+    ranks = places(record, "rank")
+    positions = places(record, "position")
     assert stats.chisquare(ranks).pvalue > 0.05
     assert max(positions) - min(positions) <= 1
 

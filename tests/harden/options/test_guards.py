@@ -1,4 +1,4 @@
-"""What is turned down without asking anybody, and what is mended."""
+"""What is turned down without asking anybody, and what is repaired."""
 
 import pytest
 
@@ -27,15 +27,15 @@ NUMBERS = ("12.5 cm", "14.0 cm", "20.5 cm", "8.5 cm")
         (WORDS, "the heart", "says the same as the gold"),
         (WORDS, "LIVER", "says the same as another option"),
         (WORDS, "Heart valve", "contains the gold or is part of it"),
-        (WORDS, "The organ that makes bile out of what the blood brings", "looks unlike the other options"),
-        (WORDS, "17", "looks unlike the other options"),
+        (WORDS, "The organ that makes bile out of what the blood brings", "differs in form from the other options"),
+        (WORDS, "17", "differs in form from the other options"),
         (NUMBERS, "25/2 cm", "is an equal number"),
         (NUMBERS, "0.125 m", "is the same in another unit"),
         (NUMBERS, "125 mm", "is the same in another unit"),
         (NUMBERS, "140 mm", "says the same as another option"),
         (NUMBERS, "12.6 cm", "is too near the gold"),
-        (NUMBERS, "17.5 kg", "looks unlike the other options"),
-        (NUMBERS, "about a foot", "looks unlike the other options"),
+        (NUMBERS, "17.5 kg", "differs in form from the other options"),
+        (NUMBERS, "about a foot", "differs in form from the other options"),
         (("red", "blue"), "maroon", "says the same as the gold"),
         (("1/3", "2/5"), "0.33", "is too near the gold"),
         (("2√3", "3√5", "4√7"), "√12", "is an equal number"),
@@ -49,7 +49,7 @@ def test_a_bad_proposal_is_turned_down_and_why(options: tuple[str, ...], text: s
 
 
 @pytest.mark.parametrize(
-    ("options", "text", "mended"),
+    ("options", "text", "repaired"),
     [
         (WORDS, "spleen", "Spleen"),
         (WORDS, "B) Spleen.", "Spleen"),
@@ -61,10 +61,10 @@ def test_a_bad_proposal_is_turned_down_and_why(options: tuple[str, ...], text: s
         (("1,200", "3,400"), "5600", "5,600"),
     ],
 )
-def test_a_proposal_that_only_looks_different_is_mended(options: tuple[str, ...], text: str, mended: str) -> None:
+def test_a_proposal_that_only_looks_different_is_mended(options: tuple[str, ...], text: str, repaired: str) -> None:
     own = guard(*options)
-    assert own.repaired(text) == mended
-    assert own.refusal(mended) == ""
+    assert own.repaired(text) == repaired
+    assert own.refusal(repaired) == ""
 
 
 def test_neighbours_of_counts_and_years_are_other_answers() -> None:

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from eyetest.harden.screenshot.formulas import UnknownFormula, tree, vocabulary
-from eyetest.harden.screenshot.page import Typesetter
-from eyetest.harden.screenshot.passages import Passages
+from eyetest.harden.screenshot.page import Passages, Typesetter
 from tests.harden.screenshot.pages import item
 from tests.harden.screenshot.test_pages import page_of
 

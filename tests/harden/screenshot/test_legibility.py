@@ -9,10 +9,10 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from eyetest.errors import MissingExtraError
-from eyetest.harden.screenshot.legibility import expected_text, lowest, read_back
 from eyetest.harden.screenshot.page import Box, Composed
 from eyetest.harden.screenshot.photo import photographed
-from eyetest.harden.screenshot.style import PLAINEST_PHOTO
+from eyetest.harden.screenshot.style import PLAINEST
+from eyetest.harden.screenshot.taking import expected_text, lowest, read_back
 from eyetest.ocr import Engine, ReadLine, ReadWord, choose_engine
 
 QUESTION = "Which of these birds cannot fly at all?"
@@ -151,7 +151,7 @@ def test_quotes_and_breaks_that_a_typesetter_makes_do_not_count() -> None:
 
 def test_words_of_a_steep_photograph_are_found_by_the_way_back() -> None:
     flat = page()
-    taken = photographed(flat, {**PLAINEST_PHOTO, "look_angle": "steep"}, np.random.default_rng(4))
+    taken = photographed(flat, {**PLAINEST["photo"], "look_angle": "steep"}, np.random.default_rng(4))
     lines = []
     for box, text in zip(flat.boxes, (QUESTION, *OPTIONS), strict=True):
         width = (box.right - box.left) / len(text.split())
@@ -175,7 +175,7 @@ def engine() -> Engine:
 
 def test_a_plain_page_and_its_photograph_are_read(engine: Engine) -> None:
     flat = page()
-    taken = photographed(flat, {**PLAINEST_PHOTO, "look_angle": "turned"}, np.random.default_rng(2))
+    taken = photographed(flat, {**PLAINEST["photo"], "look_angle": "turned"}, np.random.default_rng(2))
     for composed, least in ((flat, 0.97), (taken, 0.85)):
         rows = read_back("i", composed, PARTS, engine, 0.9)
         assert [(row.part, row.number) for row in rows] == list(PARTS)

@@ -1,4 +1,4 @@
-"""Pages as they are set: whole, in order, safe, and the same again."""
+"""Pages: what a text becomes on them, and as they are set: whole, in order, safe, and the same again."""
 
 import random
 import socket
@@ -10,13 +10,26 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyetest.harden.screenshot.page import Box, CannotShow, Composed, Typesetter, as_png, compose, scaled
+from eyetest.harden.screenshot.page import (
+    Box,
+    CannotShow,
+    Composed,
+    Passages,
+    Typesetter,
+    as_png,
+    breakable,
+    compose,
+    direction,
+    language,
+    scaled,
+    visible,
+)
 from eyetest.harden.screenshot.style import FACTORS, LOOK, PLAINEST
 from eyetest.records import Choice, ImageRef, Item, Turn
 from tests.harden.screenshot.pages import item
 
 
-def page_of(shown: Item, renderer: Typesetter, factors: Mapping[str, str] = PLAINEST) -> Composed:
+def page_of(shown: Item, renderer: Typesetter, factors: Mapping[str, str] = PLAINEST["screen"]) -> Composed:
     def grey(image: ImageRef) -> Image.Image:
         return Image.new("RGB", (image.width, image.height), (1, 2, 3))
 
@@ -51,7 +64,9 @@ def test_every_frame_holds_the_whole_item(typesetter: Typesetter, look: str, lay
         history=(Turn("And before?", "Nothing."),),
     )
     for frame in FACTORS["screen"]["look_frame"]:
-        page = page_of(whole, typesetter, {**PLAINEST, LOOK: look, "look_frame": frame, "look_options": layout})
+        page = page_of(
+            whole, typesetter, {**PLAINEST["screen"], LOOK: look, "look_frame": frame, "look_options": layout}
+        )
         inside(page)
         parts = [(box.part, box.number) for box in page.boxes]
         assert {part for part in parts if part[0] == "option"} == {("option", n) for n in (1, 2, 3, 4)}
@@ -116,7 +131,7 @@ def test_hostile_text_is_shown_as_letters(name: str, typesetter: Typesetter) -> 
 def test_long_words_stay_in_their_lines(typesetter: Typesetter, look: str, layout: str) -> None:
     levels = {LOOK: look, "look_width": "narrow", "look_options": layout, "look_font": "JetBrains Mono"}
     word = "pneumonoultramicroscopicsilicovolcanoconiosis"
-    page = page_of(item(word, word, word, word.upper()[:30]), typesetter, {**PLAINEST, **levels})
+    page = page_of(item(word, word, word, word.upper()[:30]), typesetter, {**PLAINEST["screen"], **levels})
     inside(page)
     pixels = np.asarray(page.image.convert("L"), int)
     around = np.ones(pixels.shape, bool)
@@ -130,7 +145,9 @@ def test_long_words_stay_in_their_lines(typesetter: Typesetter, look: str, layou
 def test_26_options_fit(typesetter: Typesetter) -> None:
     for layout in ("columns", "chips"):
         page = page_of(
-            item("Which?", *(f"option {n} " * 6 for n in range(26))), typesetter, {**PLAINEST, "look_options": layout}
+            item("Which?", *(f"option {n} " * 6 for n in range(26))),
+            typesetter,
+            {**PLAINEST["screen"], "look_options": layout},
         )
         inside(page)
         assert len([box for box in page.boxes if box.part == "option"]) == 26
@@ -169,3 +186,61 @@ def test_images_of_every_mode(mode: str) -> None:
 
 def test_what_shows_through_is_white() -> None:
     assert scaled(Image.new("RGBA", (4, 4), (0, 0, 0, 0)), (2, 2)).getpixel((0, 0)) == (255, 255, 255)
+
+
+def runs(text: str) -> list[object]:
+    (block,) = Passages(item(text)).question
+    return [run if isinstance(run, str) else "formula" for run in block["runs"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It costs $5 and $10.", ["It costs $5 and $10."]),
+        ("$5-$10 a day", ["$5-$10 a day"]),
+        ("Is $x$ larger than $y$?", ["Is ", "formula", " larger than ", "formula", "?"]),
+        (r"Is \(x\) large?", ["Is ", "formula", " large?"]),
+        (r"The fee is \$5.", ["The fee is $5."]),
+        (r"Look: $\foo{x}$", [r"Look: $\foo{x}$"]),
+        ('#read("/etc/passwd") <script>1</script>', ['#read("/etc/passwd") <script>1</script>']),
+    ],
+)
+def test_dollars_are_money_or_formulas(text: str, expected: list[str]) -> None:
+    assert runs(text) == expected
+
+
+def test_unread_formulas_are_counted() -> None:
+    assert Passages(item(r"$\foo$ and $\bar x$ and $\baz$")).unread == 2
+
+
+def test_an_option_without_dollars_may_be_a_formula() -> None:
+    passages = Passages(item("Which?", r"\frac{1}{2}", r"C:\temp is a folder", "1.7"))
+    assert [type(option[0]["runs"][0]) for option in passages.options] == [dict, str, str]
+
+
+def test_tables_code_and_lines() -> None:
+    text = "Look:\n\n| a | b |\n|---|---|\n| 1 | 2 | 3 |\n\n```py\nx = 1\n```\nand $$x$$ so"
+    kinds = [block["kind"] for block in Passages(item(text)).question]
+    assert kinds == ["paragraph", "table", "code", "paragraph", "formula", "paragraph"]
+    table = Passages(item(text)).question[1]
+    assert table["columns"] == 3
+    assert table["rows"] == [[["a"], ["b"], []], [["1"], ["2"], ["3"]]]
+
+
+def test_what_cannot_be_seen_is_left_out() -> None:
+    assert visible("a\x00b\u202ec\u200bd\r\ne\x1b[0m") == "a bcd\ne [0m"
+    assert visible("می‌شود") == "می‌شود"
+
+
+def test_long_runs_can_be_broken() -> None:
+    assert breakable("a" * 20) == "a" * 20
+    assert breakable("a" * 60).split("\u200b") == ["a" * 24, "a" * 24, "a" * 12]
+    assert breakable("a longer word", 5).split("\u200b") == ["a longe", "r word"]
+    assert Passages(item("supercalifragilistic word"), 10).as_data()["widest"] == ["ragilistic", "supercalif", "word"]
+
+
+def test_direction_and_language() -> None:
+    assert direction("<image 1> שלום hello") == "rtl"
+    assert direction("12 + 3", "rtl") == "rtl"
+    assert direction("x שלום") == "ltr"
+    assert [language(text) for text in ("漢字", "漢字かな", "한자 漢字", "abc")] == ["zh", "ja", "ko", ""]

@@ -12,11 +12,15 @@ from PIL import Image, ImageDraw
 
 from eyetest.harden.screenshot.page import Box, Composed
 from eyetest.harden.screenshot.photo import Pose, aim, encoded, photographed, printed
-from eyetest.harden.screenshot.style import PHOTO_FACTORS, PLAINEST_PHOTO, PLAINEST_PRINT, PRINT_FACTORS
+from eyetest.harden.screenshot.style import FACTORS, PLAINEST
 from eyetest.harden.screenshot.taking import _taken
 
 Effect = Callable[[Composed, Mapping[str, str], np.random.Generator], Composed]
 Table = Mapping[str, tuple[str, ...]]
+PHOTO_FACTORS, PRINT_FACTORS = (
+    {name: levels for name, levels in own.items() if name not in FACTORS["screen"]}
+    for own in (FACTORS["photo"], FACTORS["print"])
+)
 EFFECTS: list[tuple[Effect, Table]] = [(photographed, PHOTO_FACTORS), (printed, PRINT_FACTORS)]
 
 
@@ -69,13 +73,13 @@ def test_the_way_back_is_the_way_there(yaw: float, pitch: float, roll: float, bu
 @pytest.mark.parametrize("angle", PHOTO_FACTORS["look_angle"])
 @pytest.mark.parametrize("seed", range(3))
 def test_boxes_go_where_the_pixels_go(angle: str, seed: int) -> None:
-    taken = photographed(page(), {**PLAINEST_PHOTO, "look_angle": angle}, np.random.default_rng(seed))
+    taken = photographed(page(), {**PLAINEST["photo"], "look_angle": angle}, np.random.default_rng(seed))
     box = taken.boxes[0]
     assert red(taken.image) == pytest.approx((box.left, box.top, box.right, box.bottom), abs=2.0)
 
 
 def test_boxes_of_a_print_go_with_it() -> None:
-    taken = printed(page(), {**PLAINEST_PRINT, "look_skew": "skewed"}, np.random.default_rng(0))
+    taken = printed(page(), {**PLAINEST["print"], "look_skew": "skewed"}, np.random.default_rng(0))
     box = taken.boxes[0]
     assert red(taken.image) == pytest.approx((box.left, box.top, box.right, box.bottom), abs=2.0)
 
@@ -104,7 +108,7 @@ def test_every_level_changes_the_file(which: int, factor: str) -> None:
 def test_the_file_holds_no_metadata_and_is_the_smaller_the_coarser() -> None:
     sizes = {}
     for quality, noise in product(PHOTO_FACTORS["look_jpeg"], PHOTO_FACTORS["look_noise"]):
-        factors = {**PLAINEST_PHOTO, "look_jpeg": quality, "look_noise": noise}
+        factors = {**PLAINEST["photo"], "look_jpeg": quality, "look_noise": noise}
         data = encoded(photographed(page(), factors, np.random.default_rng(1)).image, factors)
         sizes[quality, noise] = len(data)
         with Image.open(io.BytesIO(data)) as image:

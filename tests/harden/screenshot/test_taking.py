@@ -7,10 +7,16 @@ import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.benchmarks.folder import LAYOUT
-from eyetest.commands.harden_screenshot import harden_screenshot, screenshot_notes
+from eyetest.commands.harden_screenshot import harden_screenshot
 from eyetest.errors import InputError
 from eyetest.harden.screenshot.style import FACTORS, Look, design
-from eyetest.harden.screenshot.taking import PartBox, Screenshots, ScreenshotSettings, take_screenshots
+from eyetest.harden.screenshot.taking import (
+    PartBox,
+    Screenshots,
+    ScreenshotSettings,
+    screenshot_notes,
+    take_screenshots,
+)
 from eyetest.prompts import build
 from eyetest.records import Choice, Condition, ImagePart, Item, Manifest, sorting_tags
 from eyetest.tabular.record_files import read_parquet

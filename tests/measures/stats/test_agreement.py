@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from eyetest.measures.stats import agreement
-from eyetest.measures.stats.agreement import Ratings, Resampling, all_raters, cohen, cohen_pairs
-from eyetest.measures.stats.intervals import IntervalEstimate
+from eyetest.measures.stats.agreement import Ratings, all_raters, cohen, cohen_pairs
+from eyetest.measures.stats.intervals import IntervalEstimate, Resampling
 
 FAST = Resampling(resamples=20)
 N = None

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from eyetest.measures.stats.beliefs import HitCounts, chance, exceeding, favourites, tastes_of_choices, tastes_of_hits
+from eyetest.measures.stats.chance import HitCounts, chance, exceeding, favourites, tastes_of_choices, tastes_of_hits
 from tests.filters.simulated import POWER, TASTES, Bools, Drawn, draw_panel
 
 RATE = 0.05

@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from eyetest.measures.stats.correlation import METHODS, CorrelationEstimate, kendall, pearson, spearman
+from eyetest.measures.stats.ranking import METHODS, CorrelationEstimate, kendall, pearson, spearman
 
 NOTHING = (None, None, None)
 pairs = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=3, max_size=20)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from eyetest.measures.stats.likelihoods import among_choices, gained, likeliest, moved
-from eyetest.records import Choice, Condition, Item, letter
-from eyetest.scoring import Said, Scorer
+from eyetest.records import Choice, Condition, Item, Response, letter
+from eyetest.scoring import Scorer
 
 INF, NAN = math.inf, math.nan
 
@@ -19,7 +19,8 @@ def test_the_likeliest_choice_is_the_one_that_scoring_takes() -> None:
         item = Item(id="1", question="?", choices=tuple(Choice(f"c{i}", correct=not i) for i in range(options)))
         padded = np.column_stack([table, np.full((200, 2), NAN)])
         for row, chosen in zip(table.tolist(), likeliest(padded).tolist(), strict=True):
-            said = Said("answered", "", candidates=tuple(NAN if weight == -INF else weight for weight in row))
+            candidates = tuple(None if weight == -INF else weight for weight in row)
+            said = Response(request="", outcome="answered", candidates=candidates)
             choice = Scorer().score(item, Condition(method="likelihood"), said).choice
             assert choice == (letter(chosen) if chosen >= 0 else None), row
 

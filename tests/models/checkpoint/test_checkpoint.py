@@ -166,7 +166,7 @@ def test_samples_at_a_temperature_differ(checkpoints: Any) -> None:
 def test_one_without_eyes_says_so(checkpoints: Any) -> None:
     reply = answers(checkpoints("llama"), calls(prompts(sees=True)))[1][0]
     assert isinstance(reply, CallError)
-    assert "no eyes" in str(reply)
+    assert "takes text only" in str(reply)
 
 
 def test_a_run_keeps_likelihoods_and_answers(checkpoints: Any, tmp_path: Path) -> None:

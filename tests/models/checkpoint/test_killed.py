@@ -21,7 +21,7 @@ BATCH, IN_FLIGHT = 12, 2
 ITEMS, TEMPLATES = 24, 3
 SCRIPT = """
 import sys, time
-import tests.models.checkpoint.tiny  # which mends torchvision where it was built for another PyTorch
+import tests.models.checkpoint.tiny  # which repairs torchvision where it was built for another PyTorch
 import eyetest as et
 from eyetest.models.checkpoint.model import CheckpointModel
 

@@ -21,7 +21,7 @@ from eyetest.models import vllm as backend
 from eyetest.models.checkpoint import loading
 from eyetest.models.vllm import BACKEND
 from eyetest.records import Asked, Condition, GrayImage, Item, Message, ModelEntry, Prompt, Request, Response, Words
-from eyetest.running.runner import Batches
+from eyetest.running.endpoint import Batches
 from eyetest.runs import read_responses
 from tests.models.vllm import toy
 

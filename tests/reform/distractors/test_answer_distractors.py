@@ -14,7 +14,7 @@ from eyetest.reform.distractors.answer_kinds import WrittenNumber, kind_of, othe
 from eyetest.reform.distractors.answers import AnswerDistractors, OpenQuestion, false_negatives, majority
 from eyetest.reform.reformers import REFORMERS, Kit
 from eyetest.scoring.metrics.base import Context
-from eyetest.scoring.metrics.relaxed import relaxed
+from eyetest.scoring.metrics.same_text import relaxed
 from tests.reform.conftest import gold
 
 

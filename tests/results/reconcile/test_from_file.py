@@ -29,12 +29,12 @@ def test_vlmevalkits_log_says_who_decided() -> None:
     found = credits_of(EXAMPLES / "vlmevalkit.tsv")
     assert {item: found[item].reader for item in ("0", "3", "4", "5")} == {
         "0": "rules",
-        "3": "nobody",
+        "3": "none",
         "4": "guess",
         "5": "judge",
     }
     assert found["3"].failed
-    assert (found["1"].reading, found["1"].said, found["1"].gold, found["1"].options) == (None, "not C", "C", 4)
+    assert (found["1"].reading, found["1"].shown, found["1"].gold, found["1"].options) == (None, "not C", "C", 4)
     assert found["8"].score == 1
 
 
@@ -48,7 +48,7 @@ def test_rules_read_a_files_own_options() -> None:
     found = credits_of(EXAMPLES / "vlmevalkit.tsv", rules="eyetest")
     assert found["1"].reading == "C"
     assert (found["3"].failed, found["3"].score) == (True, None)
-    assert found["5"].reader == "nobody"
+    assert found["5"].reader == "none"
 
 
 def test_positions_are_joined_by_the_benchmark(tmp_path: Path) -> None:

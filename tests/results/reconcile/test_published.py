@@ -46,7 +46,7 @@ def credit(item: int, right: int, **more: object) -> Credit:
 
 RIGHT = [credit(number, 1) for number in range(6)]
 WRONG = [credit(number, 0, reading="B") for number in range(6, 8)]
-UNREAD = [credit(number, 0, reading=None, reader="nobody", kind="unparsed") for number in range(8, 10)]
+UNREAD = [credit(number, 0, reading=None, reader="none", kind="unparsed") for number in range(8, 10)]
 FAILED = [credit(number, 0, reading=None, failed=True, text=None, score=None) for number in range(10, 12)]
 OURS = Account("eyetest", (*RIGHT, *WRONG, *UNREAD, *FAILED))
 
@@ -102,7 +102,7 @@ def test_what_no_way_gives_is_unexplained() -> None:
 
 def test_chance_beyond_belief_explains_nothing() -> None:
     """Forty of forty guesses at one in four."""
-    unread = Account("mmmu", tuple(credit(n, 0, reading=None, reader="nobody") for n in range(40)))
+    unread = Account("mmmu", tuple(credit(n, 0, reading=None, reader="none") for n in range(40)))
     assert told("40/40", unread)[1]["unexplained"] > 0
 
 

@@ -16,7 +16,7 @@ from tests.running.processes import until
 ray = pytest.importorskip("ray")
 
 
-def mend() -> None:
+def repair() -> None:
     """In each process: torchvision, where it was built for another PyTorch."""
     import tests.models.checkpoint.tiny  # noqa: F401
 
@@ -28,7 +28,7 @@ def hosts() -> list[psutil.Process]:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
     quiet: dict[str, Any] = {"include_dashboard": False, "log_to_driver": False}
-    ray.init(address="local", num_cpus=2, runtime_env={"worker_process_setup_hook": mend}, **quiet)
+    ray.init(address="local", num_cpus=2, runtime_env={"worker_process_setup_hook": repair}, **quiet)
     yield
     ray.shutdown()
 

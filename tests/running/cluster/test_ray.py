@@ -185,8 +185,8 @@ def test_a_wrong_place_is_told_in_a_line(tmp_path: Path, how: dict[str, Any], wo
 
 
 def test_what_a_machine_lacks_is_one_line(tmp_path: Path) -> None:
-    shard = Shard(writer="w", turn=0, positions=[], requests=[], said={}, abandoned={}, losses=0)
-    order = Order(benchmark="/nowhere", run="/nowhere", entries={}, asking=Asking(), weighs=False, looks_refused=None)
+    shard = Shard(writer="w", turn=0, positions=[], requests=[], replies={}, abandoned={}, losses=0)
+    order = Order(benchmark="/nowhere", run="/nowhere", entries={}, asking=Asking(), weighs=False, is_refusal=None)
     assert "install the same" in str(ask_shard(replace(order, version="0"), {}, shard))
     assert "/nowhere is not there" in str(ask_shard(order, {}, shard))
 

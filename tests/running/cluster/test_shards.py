@@ -92,7 +92,7 @@ def ask(
     models = make_models(entries, Surroundings())
     plan = Plan(bench, models, (Condition(),))
     progress, budget = Progress(), Budget(limits or Limits())
-    order = Order(benchmark="", run="", entries=entries, asking=Asking(), weighs=False, looks_refused=None)
+    order = Order(benchmark="", run="", entries=entries, asking=Asking(), weighs=False, is_refusal=None)
     with RunWriter(folder / "r") as run:
         executor = FakeExecutor(order, models, run, budget, progress)
         executor.deadly, executor._size = deadly, 2

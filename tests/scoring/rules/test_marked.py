@@ -6,8 +6,7 @@ from typing import cast
 
 import pytest
 
-from eyetest.records.order import mark
-from eyetest.records.tables import Letters
+from eyetest.records.tables import Letters, mark
 from eyetest.scoring.rules import RULE_SETS, Reply
 from tests.conftest import ROOT
 

@@ -21,10 +21,10 @@ from PIL import Image as Pillow
 from starlette.testclient import TestClient
 
 from eyetest.benchmarks import Benchmark
-from eyetest.benchmarks.images import decode, inspect
+from eyetest.benchmarks.images import MAX_REDUCED, decode, inspect
 from eyetest.errors import ImageError, InputError
-from eyetest.studio.app import browsing, server
-from eyetest.studio.app.browsing import ServedImages
+from eyetest.studio import app as pages
+from eyetest.studio.app import ServedImages, server
 from eyetest.studio.app.listing import Address
 from eyetest.studio.app.server import PortTaken, listen, make_app, server_of
 from eyetest.studio.collection import Collection
@@ -289,7 +289,7 @@ def test_large_images_are_decoded_reduced_and_one_at_a_time(monkeypatch: pytest.
         sizes.append(image.size)
         return "png", b""
 
-    monkeypatch.setattr(browsing, "draw_small", draw)
+    monkeypatch.setattr(pages, "draw_small", draw)
     file = io.BytesIO()
     Pillow.new("L", (4_000, 4_000)).save(file, "JPEG")
     image = inspect(file.getvalue(), "0" * 64)
@@ -300,7 +300,7 @@ def test_large_images_are_decoded_reduced_and_one_at_a_time(monkeypatch: pytest.
     large = io.BytesIO()
     Pillow.new("1", (10_000, 6_000)).save(large, "PNG")
     with pytest.raises(ImageError, match="pixels"):
-        decode(large.getvalue(), 320)
+        decode(large.getvalue(), 640, MAX_REDUCED)
 
 
 def test_small_answers_are_sent_at_once() -> None:

@@ -13,7 +13,8 @@ from eyetest.records import Asked, Choice, Item, Manifest, Response
 from eyetest.results.gather import results_of
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
-from eyetest.studio.collection import Collection, replies
+from eyetest.studio import collection as opening
+from eyetest.studio.collection import Collection
 from tests.scoring.test_table import make_run
 
 MODELS = "abcde"
@@ -70,11 +71,6 @@ def test_doubts_are_the_ratios_of_wrong_golds(run: Run) -> None:
     assert ratios["doubted"] > 0 > ratios["sound"]
 
 
-def test_of_several_golds_one_is_as_good_as_another(tmp_path: Path) -> None:
-    doubts = doubts_of(Collection.open([ask(tmp_path, {"several golds": "BABAB", "sound": "AAAAA"} | EASY).path]))
-    assert doubts["several golds"] == pytest.approx(doubts["sound"])
-
-
 def test_items_can_be_found_and_sorted_by_doubt(run: Run) -> None:
     collection = Collection.open([run.path])
     shown = [row.id for row in collection.rows(collection.view(parse_query("doubt=0..&sort=-doubt")))]
@@ -85,7 +81,7 @@ def test_items_can_be_found_and_sorted_by_doubt(run: Run) -> None:
 
 
 def test_large_collections_are_not_kept_waiting(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replies, "_QUICK", 10)
+    monkeypatch.setattr(opening, "_QUICK", 10)
     collection = Collection.open([run.path])
     assert not collection.is_known("doubt")
     assert collection.view(parse_query("doubt=0..")).positions.tolist()

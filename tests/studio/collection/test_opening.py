@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+import eyetest as et
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
 from eyetest.pages.item_links import Query
@@ -62,7 +63,7 @@ def verdict(item: str, stage: str, kind: Any, reason: str = "") -> Verdict:
 def test_a_benchmark_that_nobody_was_asked_about(zoo: Path) -> None:
     collection = Collection.open([zoo / "bench"])
     view = collection.view(Query())
-    assert (len(view), view.accuracy, collection.models, collection.notes) == (6, [], {}, [])
+    assert (len(view), view.accuracy, collection.answers.models, collection.notes) == (6, [], [], [])
     assert view.counts["tag.task"] == {"beasts": 4, "birds": 2}
     assert collection.rows(view)[0].difficulty is None
     assert collection.item("q0").cases == []
@@ -75,7 +76,7 @@ def test_runs_of_one_benchmark_complete_each_other(zoo: Path, tmp_path: Path) ->
     bench = Benchmark(zoo / "bench")
     make_answers(tmp_path / "c", bench, {("c", "image"): ("A",) * 6})
     collection = Collection.open([zoo / "run", tmp_path / "c"])
-    assert (len(collection), list(collection.models)) == (6, ["a", "b", "c"])
+    assert (len(collection), list(collection.answers.models)) == (6, ["a", "b", "c"])
     assert shown(collection, "answer=right:c@image&answer=wrong:a@image") == "2"
     assert {case.asked.model for case in collection.item("q0").cases} == {"a", "b", "c"}
     assert shown(collection, "text=mysterious") == "3"
@@ -105,7 +106,7 @@ def test_two_benchmarks_that_call_items_the_same(zoo: Path, tmp_path: Path) -> N
 def test_a_finding_leads_to_its_items(zoo: Path, tmp_path: Path) -> None:
     audit = write_audit(tmp_path / "audit.json", Benchmark(zoo / "bench"), FINDING)
     collection = Collection.open([zoo / "bench", audit])
-    assert collection.findings == {"same-image": 2}
+    assert collection.everything.counts["finding"] == {"same-image": 2}
     assert shown(collection, "finding=same-image") == "0 1"
     assert shown(collection, "finding=other") == ""
     assert (shown(collection, "suggested=review"), shown(collection, "suggested=keep")) == ("0 1", "2 3 4 5")
@@ -120,7 +121,6 @@ def test_a_flawless_benchmark_has_no_findings(zoo: Path, tmp_path: Path) -> None
     collection = Collection.open(
         [zoo / "bench", write_audit(tmp_path / "audit.json", Benchmark(zoo / "bench"), sound)]
     )
-    assert collection.findings == {}
     assert collection.view(Query()).counts["finding"] == {}
 
 
@@ -240,6 +240,14 @@ def test_what_is_no_place_is_told_in_one_line(zoo: Path, tmp_path: Path) -> None
     (damaged / VERDICTS).unlink()
     with pytest.raises(InputError):
         Collection.open([damaged])
+
+
+def test_a_run_is_shown_as_it_was_last_scored(zoo: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(zoo / "run", tmp_path / "run")
+    for rules in ("eyetest", "mmstar"):
+        et.score(run, rules=rules)
+        used = {str(case.scored.rule).split("/")[0] for case in Collection.open([run]).item("q1").cases}
+        assert used == {rules}
 
 
 def test_opening_scores_what_was_not_scored_and_changes_nothing_else(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import msgspec
 
 from eyetest.records import Choice, Decision, Item
 from eyetest.studio.decisions import standing
-from eyetest.studio.exchange.tasks import Assignment, Expected
+from eyetest.studio.exchange import Assignment, Expected
 from eyetest.studio.forms import Form, FormField, load_form
 
 HOSTILE = '<script>alert("1")</script> ]]> $question {{7*7}} \'; DROP TABLE items;-- \u202e ünï 数 😀\n\ttwo\nlines '
@@ -75,26 +75,6 @@ def expected(**values: Any) -> Expected:
     return msgspec.structs.replace(Expected(items=ITEMS, forms=FORMS, fingerprint=FINGERPRINT), **values)
 
 
-def assignments(decisions: list[Decision], images: tuple[str, ...] = ()) -> list[Assignment]:
-    """Each item in each round in which something was decided, with what that was."""
-    keys = dict.fromkeys((one.item, one.round, one.adjudicates) for one in decisions)
-    return [
-        Assignment(
-            item=ITEMS[item],
-            round=number,
-            form=FORMS[number],
-            adjudicates=adjudicates,
-            fingerprint=FINGERPRINT,
-            evidence=HOSTILE,
-            images=images,
-            earlier=tuple(
-                one for one in decisions if (one.item, one.round, one.adjudicates) == (item, number, adjudicates)
-            ),
-        )
-        for item, number, adjudicates in keys
-    ]
-
-
 def waiting(item: str, number: int = 1, images: tuple[str, ...] = ()) -> Assignment:
     """An item that nobody has decided about."""
     return Assignment(
@@ -111,8 +91,3 @@ def settling(item: str) -> Assignment:
     """An item that somebody is to settle, who is told what others decided in the first round."""
     said = standing(one for one in DECISIONS if one.item == item and one.round == 1)
     return msgspec.structs.replace(waiting(item), adjudicates=True, earlier=tuple(said))
-
-
-def by_item(decisions: list[Decision]) -> list[Decision]:
-    """In the order of items and rounds, which is how files tell them."""
-    return sorted(decisions, key=lambda one: (list(ITEMS).index(one.item), one.round, one.adjudicates))

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.studio.plan import ReviewPlan, Round
+from eyetest.studio.decisions import ReviewPlan, Round
 from eyetest.studio.project import ReviewProject
 from tests.studio.exchange.material import DECISIONS, FORMS, ITEMS, decision
 
@@ -74,7 +74,7 @@ def test_the_next_round_opens_when_enough_have_decided(project: ReviewProject) -
 def test_nobody_decides_twice_and_then_nothing_is_kept(project: ReviewProject, wrong: dict[str, Any]) -> None:
     said = [decision("c", "drop", "ben"), decision("=1+1", "drop"), decision("=1+1", "drop", **wrong)]
     with pytest.raises(
-        InputError, match=r"'ana' decided about item '=1\+1' in round 1 already; somebody else has to"
+        InputError, match=r"'ana' decided about item '=1\+1' in round 1 already; another person has to"
     ):
         project.add_decisions(said, "x")
     assert project.decisions() == []

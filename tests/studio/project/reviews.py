@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from eyetest.records import Decision, DecisionKind
+from eyetest.studio.decisions import Person, ReviewPlan, Role, Round, Task
 from eyetest.studio.forms import Form
-from eyetest.studio.plan import Person, ReviewPlan, Role, Round, Task
 from eyetest.studio.project import ReviewProject
 
 PEOPLE = ("ann", "bob", "eve")

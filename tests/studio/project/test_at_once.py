@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from eyetest.errors import DiskFull
-from eyetest.studio.plan import Person
+from eyetest.studio.decisions import Person
 from eyetest.studio.project import ReviewProject
 from tests.studio.project.reviews import begin, people, plan_of, say, take
 
@@ -118,7 +118,7 @@ def test_no_room(tmp_path: Path) -> None:
     assert 0 < said < 400
     assert len(project.decisions()) == said
     task = take(project, ann)
-    with pytest.raises(DiskFull, match="no room on the disk; nothing was kept of this"):
+    with pytest.raises(DiskFull, match="no space on the disk; this was not stored"):
         say(project, ann, task, "drop", reason="x" * 5_000)
     assert project.session(cookie) is not None
     assert project.progress().rounds[0].decided == said

@@ -7,10 +7,10 @@ import pytest
 
 from eyetest.errors import InputError
 from eyetest.records import DecisionKind
+from eyetest.studio.decisions import by_suspicion, drawn
 from eyetest.studio.forms import Form, FormField
 from eyetest.studio.overview import AgreementRow
 from eyetest.studio.project import ReviewProject
-from eyetest.studio.queue import by_suspicion, drawn
 from tests.studio.project.reviews import begin, people, plan_of, say, take, take_back
 
 SAID: dict[str, tuple[DecisionKind, DecisionKind]] = {

@@ -9,8 +9,7 @@ import pytest
 from eyetest.errors import EyetestError, Forbidden
 from eyetest.records import Decision, DecisionKind
 from eyetest.studio.database import CLAIM
-from eyetest.studio.decisions import Agreed
-from eyetest.studio.plan import Person, Task
+from eyetest.studio.decisions import Agreed, Person, Task
 from eyetest.studio.project import ReviewProject
 from tests.studio.project.reviews import OPENED, HandClock, begin, people, plan_of
 

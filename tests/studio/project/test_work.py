@@ -8,8 +8,8 @@ import pytest
 from eyetest.errors import Forbidden, InputError
 from eyetest.records import Choice, Item
 from eyetest.studio.database import CLAIM
+from eyetest.studio.decisions import ReviewPlan, Task
 from eyetest.studio.forms import Form, FormField
-from eyetest.studio.plan import ReviewPlan, Task
 from eyetest.studio.project import ReviewProject
 from tests.studio.project.reviews import PEOPLE, begin, people, plan_of, say, take, take_back, work_off
 
@@ -288,7 +288,7 @@ def test_labels_and_edits_are_checked_before_they_are_kept(tmp_path: Path) -> No
         ("fix", {"edits": {"tags": {"x": "y"}}, "labels": {"core": "math"}}, "may be changed"),
         ("fix", {"edits": {"answer": "Z"}, "labels": {"core": "math"}}, "an answer is one of A, B"),
         ("drop", {"reason": "x" * 10_001}, "reason: 10,001 characters"),
-        ("drop", {"comment": "x\ud800"}, "UTF-8 cannot say"),
+        ("drop", {"comment": "x\ud800"}, "UTF-8 cannot encode"),
         ("fix", {"edits": {"question": "x" * 200_000}, "labels": {"core": "math"}}, "edits: 200,0.. characters"),
         ("undo", {}, "decision"),
         ("maybe", {}, "decision: found 'maybe'"),

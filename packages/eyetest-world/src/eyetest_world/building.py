@@ -135,9 +135,10 @@ _SMALLEST = 48
 
 
 def new_world(
-    to: Path, rates: Rates, *, items: int = 1200, seed: int = 7, size: int = SIZE, overwrite: bool = False
+    to: Path, rates: Rates, *, items: int | slice = 1200, seed: int = 7, size: int = SIZE, overwrite: bool = False
 ) -> Benchmark:
-    """Draw a world: the same numbers give the same bytes."""
+    """Draw a world: the same numbers give the same bytes. ``slice(9, 99)``: the first 9 of 99, and their twins."""
+    first, items = (items.start, items.stop) if isinstance(items, slice) else (items, items)
     if not _FEWEST_ITEMS <= items <= MOST or size < _SMALLEST:
         raise InputError(
             f"a world has {_FEWEST_ITEMS} to {MOST} items, and images of at least {_SMALLEST} pixels a side"
@@ -147,7 +148,9 @@ def new_world(
     played = cast(items, seed, rates)
     names = [f"q{index:0{len(str(items))}}" for index in range(items)]
     orders = _orders(played, seed)
-    made = [_item(one, names[index], orders[index]) for index, one in enumerate(played)]
+    kept = sorted({*range(first), *(one.twin for one in played[:first] if one.twin is not None)})
+    played, orders = [played[index] for index in kept], [orders[index] for index in kept]
+    made = [_item(one, names[index], order) for index, one, order in zip(kept, played, orders, strict=True)]
     _write_benchmark(to / BENCHMARK, played, made, {"seed": seed, "size": size, "overwrite": overwrite})
     truths = [_truth(one, item, names, order) for one, item, order in zip(played, made, orders, strict=True)]
     write_records(truths, Truth, to / TRUTH, overwrite=overwrite)
@@ -217,7 +220,7 @@ def _truth(one: Cast, item: Item, names: Sequence[str], order: Sequence[int]) ->
         twin="" if one.twin is None else names[one.twin],
         fact=draft.fact,
         leaked_to=draft.leaked_to,
-        crowd=draft.crowd,
+        clutter=draft.clutter,
         phrasing=draft.phrasing,
         shown=draft.shown,
         scene=msgspec.json.encode(draft.scene, order="sorted").decode(),

@@ -107,8 +107,8 @@ class Canvas:
 
     def fitted(self, centre: Point, words: str, height: float, width: float, colour: str = INK) -> None:
         """Words no wider than this."""
-        room = _font(100).getlength(words) / 100 * 1.08
-        self.text(centre, words, min(height, width / max(room, 0.1)), colour)
+        extent = _font(100).getlength(words) / 100 * 1.08
+        self.text(centre, words, min(height, width / max(extent, 0.1)), colour)
 
     def finished(self) -> Pillow.Image:
         """What was drawn, in its own size."""

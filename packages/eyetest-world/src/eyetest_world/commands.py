@@ -13,8 +13,10 @@ from cyclopts import Parameter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from eyetest.commands.base import AnyPath, Bench, Overwrite, Paths, observer, open_bench, path_of, several
+from eyetest.commands.base import observer, open_bench, path_of, several
+from eyetest.commands.options import AnyPath, Bench, Overwrite, Paths
 from eyetest.commands.results import NewBenchmark, Result, estimates, safe
+from eyetest.commands.show import ShowResult
 from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.wording import counted, typed
 
@@ -33,14 +35,14 @@ _ACTIONS = ("new", "grade", "models")
 _NUMBER = r"(\d{1,9}(\.\d*)?|\.\d+)(e-?\d{1,2})?"
 
 
-def demo(*, to: AnyPath = Path("demo"), item_count: int = 1200, overwrite: Overwrite = False) -> "DemoResult":
-    """Draw a benchmark, corrupt it on purpose, ask 14 small models, and see which errors are found.
+def demo(*, to: AnyPath = Path("demo"), full: bool = False, overwrite: Overwrite = False) -> "DemoResult":
+    """Draw a benchmark, corrupt it on purpose, ask small models, and see which errors are found.
 
-    Takes about five minutes on two cores, without a network or a key. Everything is kept in DIR to try things out.
+    Takes about a minute on two cores, without a network or a key. Everything is kept in DIR to try things out.
 
     Args:
         to: Folder of the demo.
-        item_count: Number of items.
+        full: 1,200 items and 14 models instead of 200 and 10, with narrower intervals; takes several minutes.
         overwrite: Replace a demo that eyetest wrote before.
 
     Examples:
@@ -49,29 +51,27 @@ def demo(*, to: AnyPath = Path("demo"), item_count: int = 1200, overwrite: Overw
     """
     import time
 
-    from eyetest.recipes.sources import StoppedEarly
+    from eyetest.recipes.panels import StoppedEarly
     from eyetest.running.limits import INTERRUPTED
-    from eyetest_world.building import MOST
-    from eyetest_world.demo.folder import FEWEST, DemoFolder
+    from eyetest_world.demo.folder import ITEMS, SMALL, DemoFolder
 
-    if not FEWEST <= item_count <= MOST:
-        raise InputError(f"{heading('item_count')}: found {item_count}, expected {FEWEST} to {MOST}")
-    began, folder, note = time.monotonic(), DemoFolder(path_of(to, "to"), item_count), observer().note
+    began, folder, note = time.monotonic(), DemoFolder(path_of(to, "to"), ITEMS if full else SMALL), observer().note
     folder.clear(overwrite=overwrite)
     folder.draw()
     flawed = sum(bool(truth.flaws) for truth in folder.truths)
-    note(f"1  drew {counted(len(folder.truths), 'item')} and corrupted {flawed:,} of them on purpose, in eleven ways")
+    note(f"1 of 5  drew {counted(len(folder.truths), 'item')} and corrupted {flawed:,} of them in eleven ways")
     every, sighted = len(folder.models), len(folder.vision_models)
-    note(f"2  asking {every} small models: all of them without the image, {sighted} with it …")
+    note(f"2 of 5  asking {every} small models: all of them without the image, {sighted} with it …")
     try:
         answers = folder.ask(observer().watch)
     except StoppedEarly as stop:
         if stop.progress.stopped == INTERRUPTED:
             raise KeyboardInterrupt from None
         raise
-    note("3  filtering: five recipes one by one, then all together …")
+    note("3 of 5  filtering: five recipes one by one, then all together …")
     story = folder.screen(answers)
-    note("4  comparing with the truth, drawing the page …")
+    note(f"4 of 5  found {story.graded.overall.found:,} of {story.graded.overall.planted:,} corrupted items")
+    note("5 of 5  drawing the page …")
     folder.tell(story, time.monotonic() - began)
     return DemoResult(folder, story, time.monotonic() - began)
 
@@ -97,7 +97,7 @@ class DemoResult(Result):
         }
         if leaks.value is not None:
             facts["leakage"] = f"ranks vision models like the true leakage: ρ = {leaks.value:.2f}"
-        taus = f"{ranks.spoilt.value:.2f} corrupted, {ranks.refined.value:.2f} refined"
+        taus = f"{ranks.corrupted.value:.2f} corrupted, {ranks.refined.value:.2f} refined"
         return facts | {"ranking": f"τ with true skill: {taus}"}
 
     @property
@@ -167,7 +167,7 @@ def world(
         $ eyetest world models --to models.yaml --habits taste=1.5,belief=0.1
 
     """
-    from eyetest.recipes.sources import read_verdicts
+    from eyetest.recipes.loading import read_verdicts
     from eyetest_world.building import new_world
     from eyetest_world.flaws import load_rates, read_truth
     from eyetest_world.grading import calibrations, grade, read_scores
@@ -183,7 +183,7 @@ def world(
         made = new_world(target, load_rates(flaws), items=item_count, seed=seed, size=size, overwrite=overwrite)
         flawed = sum(bool(truth.flaws) for truth in read_truth(target))
         line = f"{counted(len(made), 'item')}, {flawed:,} of them with an error → {target}"
-        return NewBenchmark(made, line, {"flawed": flawed})
+        return NewBenchmark(made, line, {"flawed": flawed}, ())
     if folder is None or (verdicts is None and scores is None):
         raise InputError(f"nothing to grade: eyetest world grade WORLD VERDICTS, or {param('scores', 'CSV')}")
     truths = read_truth(path_of(folder, "folder"))
@@ -246,9 +246,11 @@ def _grades(grades: "Iterable[FlawGrade]") -> "pl.DataFrame":
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _models(to: Path | None, habits: str, overwrite: bool) -> "ToyModels":
+def _models(to: Path | None, habits: str, overwrite: bool) -> Result:
+    import polars as pl
+
     from eyetest.store import refuse_to_lose, replacing_file
-    from eyetest_world.toy_models.cards import models_file
+    from eyetest_world.toy_models.cards import cards, models_file
 
     words = {"taste": "0", "belief": "0", "leaks": ""}
     for part in filter(None, map(str.strip, habits.split(","))):
@@ -270,41 +272,18 @@ def _models(to: Path | None, habits: str, overwrite: bool) -> "ToyModels":
             file.write_text(
                 models_file(float(words["taste"]), float(words["belief"]), words["leaks"]), encoding="utf-8"
             )
-    return ToyModels(to)
-
-
-@dataclass(frozen=True, repr=False)
-class ToyModels(Result):
-    """The small models that come with eyetest-world."""
-
-    path: Path | None = None
-
-    @property
-    def notes(self) -> list[str]:  # type: ignore[override]
-        """What leaked to the models."""
-        from eyetest_world.toy_models.cards import cards
-
-        card = next(iter(cards().values()))
-        return [
-            *([f"models → {self.path}"] if self.path else []),
-            "leaked: the share of the default world's items that were in its training, with image and answer",
-            f"all of them read {card.leaked_texts:.0%} of its items as text, and all {card.facts} invented facts",
-        ]
-
-    @cached_property
-    def frame(self) -> "pl.DataFrame":
-        """A row for each model; resolution in pixels."""
-        import polars as pl
-
-        from eyetest_world.toy_models.cards import cards
-
-        rows = [
-            {"model": f"embedded:{card.name}", "base": card.base, "replies": card.style, "leaked": card.leaked}
-            | {"parameters": card.parameters, "resolution": card.resolution if card.sees else None}
-            | {"scenes": card.scenes_seen if card.sees else None, "texts": card.texts_read}
-            for card in cards().values()
-        ]
-        return pl.DataFrame(rows, infer_schema_length=None)
+    rows = [
+        {"model": f"embedded:{card.name}", "base": card.base, "replies": card.style, "leaked": card.leaked}
+        | {"parameters": card.parameters, "resolution": card.resolution if card.sees else None}
+        | {"scenes": card.scenes_seen if card.sees else None, "texts": card.texts_read}
+        for card in cards().values()
+    ]
+    card = next(iter(cards().values()))
+    notes = [f"models → {to}"] if to else []
+    notes += ["leaked: the share of the default world's items that were in its training, with image and answer"]
+    notes += [f"all of them read {card.leaked_texts:.0%} of its items as text, and all {card.facts} invented facts"]
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    return ShowResult("toy models", frame.columns, frame.rows(), text=estimates(frame), notes=notes)
 
 
 def renew(

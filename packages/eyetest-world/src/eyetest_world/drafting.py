@@ -123,7 +123,7 @@ class Draft(msgspec.Struct, frozen=True):
     circumstance: Circumstance
     words: dict[str, str]
     phrasing: int
-    crowd: int
+    clutter: int
     flaws: tuple[str, ...] = ()
     leaked_to: tuple[str, ...] = ()
     fact: str = ""
@@ -154,7 +154,7 @@ def draft(kind: Kind, planned: PlannedFlaw | None, phrasing: int, rng: Random) -
         circumstance=around,
         words=posed.words,
         phrasing=phrasing,
-        crowd=knobs.crowd,
+        clutter=knobs.clutter,
         flaws=(flaw,) if flaw else (),
         leaked_to=planned.leaked_to if planned else (),
         fact=posed.scene.get("fact", ""),
@@ -173,9 +173,9 @@ def rephrased(original: Draft, rng: Random) -> Draft:
 def with_fewer_options(original: Draft, most: int) -> Draft:
     """The same item with so many options at most: those that are right or marked, and others at random."""
     rng = Random(f"{original.seed}/options")
-    told = {original.gold, original.before, *original.right}
-    others = [index for index in range(len(original.options)) if index not in told]
-    kept = sorted([*told, *rng.sample(others, max(0, min(most - len(told), len(others))))])
+    shown = {original.gold, original.before, *original.right}
+    others = [index for index in range(len(original.options)) if index not in shown]
+    kept = sorted([*shown, *rng.sample(others, max(0, min(most - len(shown), len(others))))])
     return msgspec.structs.replace(
         original,
         options=tuple(original.options[index] for index in kept),
@@ -190,12 +190,12 @@ def twin_of(original: Draft, turn: int) -> Draft | None:
 
     It is posed again from its seed, so what does not depend on the right option stays as it was.
     """
-    options = _posed_again(original, Knobs(original.crowd)).options
+    options = _posed_again(original, Knobs(original.clutter)).options
     for attempt in range(_TRIES):
-        posed = _posed_again(original, Knobs(original.crowd, turn=turn, attempt=attempt))
-        told = posed.options[posed.right[0]]
-        if posed.options == options and posed.words == original.words and told in original.options:
-            right = original.options.index(told)
+        posed = _posed_again(original, Knobs(original.clutter, turn=turn, attempt=attempt))
+        answer = posed.options[posed.right[0]]
+        if posed.options == options and posed.words == original.words and answer in original.options:
+            right = original.options.index(answer)
             scene = posed.scene | {name: original.scene[name] for name in ("paper", "specks")}
             if "banner" in original.scene:
                 scene["banner"] = original.options[right]
@@ -217,7 +217,7 @@ def _show_other(made: Draft, rng: Random) -> Mapping[str, object]:
     family = FAMILY_OF.get(made.kind)
     others = [kind for kind in KINDS.values() if FAMILY_OF[kind.name] != family and kind.axis != made.axis]
     other = rng.choice(others)
-    posed = other.pose(rng, Knobs(made.crowd))
+    posed = other.pose(rng, Knobs(made.clutter))
     return {"scene": posed.scene | _paper(rng), "shown": other.name, "right": ()}
 
 

@@ -56,8 +56,8 @@ def load_rates(name: str) -> Rates:
     rates = convert(content or {}, Rates, name)
     for flaw in rates.rates:
         if flaw not in FLAWS or flaw == "leaked-to-lvlms":
-            told = "its share is that of the largest of groups" if flaw in FLAWS else nearest(flaw, FLAWS)
-            raise InputError(f'{name}: no rate for "{flaw}"; {told}')
+            hint = "its share is that of the largest of groups" if flaw in FLAWS else nearest(flaw, FLAWS)
+            raise InputError(f'{name}: no rate for "{flaw}"; {hint}')
     for what, share in (*rates.rates.items(), *rates.groups.items(), ("also_leaked", rates.also_leaked)):
         if not 0 <= share <= 1:
             raise InputError(f"{name}: {what}: found {share:g}, expected a share from 0 to 1")
@@ -114,7 +114,7 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     fact: str = ""
     leaked_to: tuple[str, ...] = ()
     """``text`` for the language models' corpus, or the names of groups of vision models."""
-    crowd: int = 0  # from 0 to 3, how much more than needed there is to see
+    clutter: int = 0  # from 0 to 3, how much more than needed there is to see
     phrasing: int = 0
     shown: str = ""  # the kind whose image is shown
     scene: str = "{}"  # everything the image shows, as JSON

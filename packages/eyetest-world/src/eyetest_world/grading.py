@@ -209,10 +209,10 @@ _FEWEST_MODELS = 3
 
 
 class Rankings(NamedTuple):
-    """Kendall's τ with true skill: of the spoilt benchmark, the refined one, and random subsets as small."""
+    """Kendall's τ with true skill: of the corrupted benchmark, the refined one, and random subsets as small."""
 
     models: int
-    spoilt: IntervalEstimate
+    corrupted: IntervalEstimate
     refined: IntervalEstimate
     random: IntervalEstimate  # the mean over random subsets, and the interval that holds the middle of them
     above_random: float
@@ -263,7 +263,7 @@ def rankings(
 
 
 def taus(scores: Floats, skill: Floats) -> Floats:
-    """Kendall's τ-b of each row of scores with skill, all pairs of models at once; 0 where a row ranks nobody."""
+    """Kendall's τ-b of each row of scores with skill, all pairs of models at once; 0 where a row ranks no model."""
     one, other = np.triu_indices(len(skill), 1)
     rounded = (np.round(values, 12) for values in (scores, skill))
     apart, order = (np.sign(values[..., one] - values[..., other]) for values in rounded)

@@ -38,7 +38,7 @@ Value = TypeVar("Value")
 class Knobs(NamedTuple):
     """What makes a question harder, or a bad one."""
 
-    crowd: int = 1  # from 0 to 3: how much more than needed there is to see
+    clutter: int = 1  # from 0 to 3: how much more than needed there is to see
     rights: int = 1  # how many options are right
     turn: int = 0  # how many options further on the right one is than it would have been: a twin's
     attempt: int = 0  # above 0, whatever follows the options is drawn anew
@@ -149,8 +149,8 @@ def ask(kind: str, posed: dict[str, str], around: Circumstance, phrasing: int) -
 
 def extra(which: str, answer: str, around: Circumstance, rng: Random) -> str:
     """A sentence that says the answer, or an answer that says more than it has to."""
-    told = rng.choice(read("leads")[which]).format(**around | {"answer": answer})
-    return _AN.sub(r"\1n ", told)
+    lead = rng.choice(read("leads")[which]).format(**around | {"answer": answer})
+    return _AN.sub(r"\1n ", lead)
 
 
 def shuffled(rng: Random, values: list[Value]) -> list[Value]:

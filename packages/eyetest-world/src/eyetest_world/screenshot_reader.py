@@ -309,7 +309,7 @@ _BATCH = 8
 _READERS = 2
 _PAGES_KEPT = 4_000
 _INSTRUCTION = "Answer with the letter of the correct option, without any explanation."
-"""What the embedded model is told where it was asked for a transcript, which is not its work."""
+"""What the embedded model receives where it was asked for a transcript, which is not its work."""
 
 
 class ReadPage(NamedTuple):

@@ -61,8 +61,8 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> WorldStory:
     ]
     tried = [Tried("leaks", HOSTILE[3], HOSTILE[4], verdicts, 2.4, HOSTILE[5], good)]
     kept = [truth.item for truth in truths if truth.item not in gone]
-    spoilt, skill = (results_of([run], Scorer(), models=models) for run in (asked, seen))
-    return WorldStory(bench, truths, tried, kept, [asked], spoilt, skill, calls=7)
+    corrupted, skill = (results_of([run], Scorer(), models=models) for run in (asked, seen))
+    return WorldStory(bench, truths, tried, kept, [asked], corrupted, skill, calls=7)
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_numbers_are_those_of_the_verdicts(story: WorldStory, page: Path) -> Non
     assert cells["wrong-gold"].recall.value == 1
     assert cells["impossible"].found == []
     assert len(column.wrong) == 1 + len(cells["wrong-gold"].found)
-    assert headline(story).endswith("and blamed 1 good one.")
+    assert headline(story).endswith("and flagged 1 good one.")
     words = " ".join("".join(Tags(page.read_text()).words).split())
     assert headline(story) in words
     assert f"{len(cells['leaked-to-lvlms'].found)} of {cells['leaked-to-lvlms'].planted}" in words
@@ -94,12 +94,12 @@ def test_numbers_are_those_of_the_verdicts(story: WorldStory, page: Path) -> Non
 
 
 def test_vision_models_stand_beside_what_is_true_of_them(story: WorldStory) -> None:
-    table = {row["model"]: row for row in story.birds.iter_rows(named=True)}
-    assert story.birds.height == len(table)
+    table = {row["model"]: row for row in story.vision_models.iter_rows(named=True)}
+    assert story.vision_models.height == len(table)
     assert set(table) == {card.name for card in cards().values() if card.sees}
-    assert table["hawk-l"]["told"] == cards()["hawk-l"].leaked
+    assert table["hawk-l"]["leaked"] == cards()["hawk-l"].leaked
     assert table["finch-xs"]["skill"] > table["eagle-l"]["skill"]
-    assert story.refined_birds.get_column("n").max() == len(story.kept)
+    assert story.refined_vision_models.get_column("n").max() == len(story.kept)
 
 
 def test_what_comes_from_outside_stays_text(page: Path) -> None:

@@ -23,7 +23,7 @@ from eyetest.models.base import Surroundings
 from eyetest.prompts import build
 from eyetest.prompts.building import description_prompt
 from eyetest.records import Choice, Condition, Item, Manifest, Message, ModelEntry, Prompt, Response, Words
-from eyetest.scoring.scorer import Said, Scorer
+from eyetest.scoring.scorer import Scorer
 from tests.models.asked import Embedded, Reply, texts
 
 ITEMS = 24
@@ -46,14 +46,14 @@ def read(items: list[Item], condition: Condition, replies: list[Reply]) -> Count
     scorer, found = Scorer(), Counter[str]()
     for item, reply in zip(items, replies, strict=True):
         assert isinstance(reply, Response), reply
-        found[str(scorer.score(item, condition, Said.by(reply)).reading)] += 1
+        found[str(scorer.score(item, condition, reply).reading)] += 1
     return found
 
 
 def share_right(items: list[Item], condition: Condition, replies: list[Reply]) -> float:
     scorer = Scorer()
     scores = [
-        scorer.score(item, condition, Said.by(reply)).score or 0.0
+        scorer.score(item, condition, reply).score or 0.0
         for item, reply in zip(items, replies, strict=True)
         if isinstance(reply, Response)
     ]
@@ -169,7 +169,7 @@ def test_draws_differ_and_are_fair(bench: Benchmark, items: list[Item]) -> None:
     chosen: Counter[str | None] = Counter()
     for place, reply in enumerate(replies):
         assert isinstance(reply, Response)
-        chosen[scorer.score(four[place // samples], blind, Said.by(reply)).choice] += 1
+        chosen[scorer.score(four[place // samples], blind, reply).choice] += 1
     shares = [chosen[mark] / len(replies) for mark in "ABCD"]
     assert sum(shares) > 0.98
     assert all(0.15 < share < 0.36 for share in shares), shares
@@ -216,9 +216,9 @@ def test_a_candidate_is_as_likely_as_its_tokens_together(bench: Benchmark, items
         prompt = tuple(tokens.encode_prompt(build(item, Condition(modality="no-image"))))
         said = Generation(prompt, tuple(tokens.lines(prompt)), top=1)
         answer(network, [said])
-        weighed = Generation(prompt, said.lines, candidates=[said.said, tokens.encode("a heron")])
+        weighed = Generation(prompt, said.lines, candidates=[said.output, tokens.encode("a heron")])
         answer(network, [weighed])
-        log = sum(float(logs[token]) for token, logs in zip((*said.said, END), said.likelihoods, strict=True))
+        log = sum(float(logs[token]) for token, logs in zip((*said.output, END), said.likelihoods, strict=True))
         assert weighed.weights[0] == pytest.approx(log, abs=_CLOSE)
         assert weighed.weights[1] < weighed.weights[0]
 

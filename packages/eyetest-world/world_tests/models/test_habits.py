@@ -13,7 +13,7 @@ from eyetest.models import make_models, read_models
 from eyetest.models.base import Surroundings
 from eyetest.prompts import build
 from eyetest.records import Condition, Item, ModelEntry, Response
-from eyetest.scoring.scorer import Said, Scorer
+from eyetest.scoring.scorer import Scorer
 from tests.models.asked import Embedded
 
 BLIND = Condition(modality="no-image-guess")
@@ -41,7 +41,7 @@ def chosen(model: Embedded, items: list[Item], condition: Condition = BLIND) -> 
     scorer, texts = Scorer(), []
     for item, reply in zip(items, model.about(items, condition), strict=True):
         assert isinstance(reply, Response)
-        mark = scorer.score(item, condition, Said.by(reply)).choice
+        mark = scorer.score(item, condition, reply).choice
         texts.append(item.choices["ABCDE".index(mark)].text if mark else None)
     return texts
 

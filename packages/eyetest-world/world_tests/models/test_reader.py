@@ -37,7 +37,7 @@ def shots(world: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Benchma
     studio = Studio(world.images.root, ScreenshotSettings())
     with BenchmarkWriter(to, Manifest(name="shots")) as writer:
         for item in list(world)[:ITEMS]:
-            image = writer.images.put(studio.draw(item, PLAINEST).file)
+            image = writer.images.put(studio.draw(item, PLAINEST["screen"]).file)
             lineage = (*item.lineage, Lineage(step=SCREENSHOT_STEP))
             writer.add(msgspec.structs.replace(item, images=(image,), lineage=lineage))
     return Benchmark(to)

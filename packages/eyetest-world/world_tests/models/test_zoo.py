@@ -21,8 +21,8 @@ from toy_training.pool import Pool
 from toy_training.texts import write_texts
 from toy_training.vocabulary import vocabulary
 
-from eyetest.records import Condition
-from eyetest.scoring.scorer import Said, Scorer
+from eyetest.records import Condition, Response
+from eyetest.scoring.scorer import Scorer
 
 WORDS = msgspec.json.decode(weights("tokens.json").read_bytes(), type=list[str])
 TOKENS = Tokens(WORDS)
@@ -92,7 +92,7 @@ def test_replies_say_what_they_should() -> None:
         condition = Condition()
         assert str(asked.item.choices[asked.answer].text) in prompt
         for style, reply in zip(STYLES, replies, strict=True):
-            scored = scorer.score(asked.item, condition, Said("answered", reply))
+            scored = scorer.score(asked.item, condition, Response(request="", outcome="answered", text=reply))
             read[f"{scored.reading}"] += 1
             assert scored.score == 1.0 or scored.reading != "chosen" or style == "words", (style, reply)
     assert read["chosen"] > 0.95 * read.total(), read

@@ -59,7 +59,7 @@ def sighted(model: Model, truth: Truth, rng: Random) -> str:
         return rng.choice(LETTERS[: truth.options])
     easy = "trivially-easy" in truth.flaws
     axis = Random(f"{model.name}/{truth.axis}").gauss(0, 0.4)
-    chance = 0.98 if easy else 1 / (1 + math.exp(-(model.skill + axis - 0.5 * (truth.crowd - 1.5))))
+    chance = 0.98 if easy else 1 / (1 + math.exp(-(model.skill + axis - 0.5 * (truth.clutter - 1.5))))
     if rng.random() < chance:
         return rng.choice(truth.right)
     return rng.choice(LETTERS[: truth.options])

@@ -115,7 +115,7 @@ def test_rankings_of_a_benchmark_that_leaked() -> None:
         for item, (n, model) in itertools.product(range(100), enumerate(models))
     ]
     found = rankings(pl.DataFrame(rows), skill, [f"q{item}" for item in range(20)])
-    assert (found.models, found.refined.value, found.spoilt.value) == (5, 1.0, -1.0)
+    assert (found.models, found.refined.value, found.corrupted.value) == (5, 1.0, -1.0)
     assert (found.random.value or 0) < 0
     assert found.above_random > 0.98
     assert (found.refined.low or -1) <= 1.0 == found.refined.high

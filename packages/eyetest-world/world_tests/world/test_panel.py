@@ -45,10 +45,10 @@ def simulated(default_world: World, tmp_path_factory: pytest.TempPathFactory) ->
     write_answers(default_world, folder / "answers.csv")
     patch = pytest.MonkeyPatch()
     patch.setenv("EYETEST_CACHE", str(folder / "cache"))
-    from eyetest.commands.exchange import bring_answers
+    from eyetest.results.answer_files import bring_answers
     from eyetest.runs.importing import AnswerFile
 
-    bring_answers(AnswerFile(path=folder / "answers.csv"), folder / "run", default_world.benchmark.path)
+    bring_answers(AnswerFile(path=folder / "answers.csv"), folder / "run", default_world.benchmark)
     yield folder / "run"
     patch.undo()
 
@@ -133,11 +133,11 @@ def test_without_the_flaws_models_are_ranked_as_they_see(
     scores = results.scores.filter(pl.col("modality") == "image").select("item", "model", "score").collect()
     found = rankings(scores, right.select("item", "model", "score"), kept, resamples=200)
     print(found)
-    record_property("taus", str([one.value for one in (found.spoilt, found.refined, found.random)]))
+    record_property("taus", str([one.value for one in (found.corrupted, found.refined, found.random)]))
     assert found.models == len(SEERS)
     assert len(kept) < len(default_world.items) / 2
     assert (found.refined.value or 0) > (found.random.value or 1)
-    assert (found.refined.value or 0) > (found.spoilt.value or 0)
+    assert (found.refined.value or 0) > (found.corrupted.value or 0)
     assert found.above_random > 0.9
 
 

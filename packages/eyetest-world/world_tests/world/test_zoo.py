@@ -14,7 +14,7 @@ from eyetest_world.toy_models.cards import cards, models_file
 from scipy.stats import spearmanr
 
 import eyetest as et
-from eyetest.recipes.sources import read_verdicts
+from eyetest.recipes.loading import read_verdicts
 from eyetest.records import Recipe
 
 pytestmark = pytest.mark.slow
@@ -166,10 +166,10 @@ def test_the_refined_world_ranks_better_with_fewer_items(
     sighted = default.scores.filter(pl.col("modality") == "image").select("item", "model", "score")
     found = rankings(sighted, skill, kept)
     record_property(
-        "tau", [[round(one.value or 0, 3) for one in (found.spoilt, found.refined, found.random)], len(kept)]
+        "tau", [[round(one.value or 0, 3) for one in (found.corrupted, found.refined, found.random)], len(kept)]
     )
     assert len(kept) <= len(default.truths) / 2
-    assert (found.refined.value or 0) >= (found.spoilt.value or 0)
+    assert (found.refined.value or 0) >= (found.corrupted.value or 0)
     assert found.above_random > 0.5
 
 

@@ -20,7 +20,7 @@ class Format(ABC):
     endings: tuple[str, ...] = ()
 
     def recognises(self, folder: Path) -> bool:
-        """Whether a folder looks like this format, by what lies in it."""
+        """Whether a folder seems to have this format, by its files."""
         return False
 
     @abstractmethod
@@ -41,7 +41,7 @@ def writable() -> list[str]:
 
 
 def is_readable(path: Path) -> bool:
-    """Whether a file or folder looks like one of the formats."""
+    """Whether a file or folder seems to have one of the formats."""
     return any(_fits(format_, path) for format_ in FORMATS.values())
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -65,18 +66,9 @@ class Parquet(Format):
         found = _parquet_files(path)
         if not found:
             raise InputError(f"{path} holds no Parquet file")
-        parts, first = [], None
-        for file in found:
-            split = shard["split"] if (shard := _SHARD.fullmatch(file.name)) else ""
-            schema, part = parquet_part(file, _ROWS, split, options.drop)
-            first = first or schema
-            if set(schema.names) != set(first.names):
-                odd = sorted(set(schema.names) ^ set(first.names))
-                raise InputError(f"{file} has other columns than {found[0].name} ({', '.join(odd[:5])})")
-            parts.append(part)
-        where = path if path.is_file() else path / found[0].relative_to(path)
-        table = ArrowTable(where, first, parts, name_splits=_note(first) is None)
-        return ItemReader(table, _with_note(first, options), store)
+        splits = (shard["split"] if (shard := _SHARD.fullmatch(file.name)) else "" for file in found)
+        parts = [parquet_part(file, _ROWS, split, options.drop) for file, split in zip(found, splits, strict=True)]
+        return _reader(found[0], parts, options, store)
 
     def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
         """Write one Parquet file, never holding more than a few images."""
@@ -141,19 +133,20 @@ class _Note(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     drop: tuple[str, ...] = ()  # columns that only serve another tool
 
 
-def _with_note(schema: pa.Schema, options: ReadOptions) -> ReadOptions:
-    note = _note(schema) or _Note()
-    return msgspec.structs.replace(
-        options, gold_style=options.gold_style or note.answers, drop=(*options.drop, *note.drop)
-    )
-
-
-def _note(schema: pa.Schema) -> _Note | None:
-    text = (schema.metadata or {}).get(_NOTE)
-    try:
-        return msgspec.json.decode(text, type=_Note) if text is not None else None
-    except (msgspec.DecodeError, UnicodeError):
-        return None
+def _reader(
+    path: Path, parts: list[tuple[pa.Schema, ArrowPart]], options: ReadOptions, store: ImageStore
+) -> ItemReader:
+    """Start reading files of the same columns; an export of eyetest says how its golds are given."""
+    first, first_part = parts[0]
+    for schema, part in parts:
+        if odd := sorted(set(schema.names) ^ set(first.names)):
+            raise InputError(f"{part.name} has other columns than {first_part.name} ({', '.join(odd[:5])})")
+    note = None
+    with suppress(msgspec.DecodeError, UnicodeError, KeyError):
+        note = msgspec.json.decode((first.metadata or {})[_NOTE], type=_Note)
+        style, drop = options.gold_style or note.answers, (*options.drop, *note.drop)
+        options = msgspec.structs.replace(options, gold_style=style, drop=drop)
+    return ItemReader(ArrowTable(path, first, [part for _, part in parts], name_splits=note is None), options, store)
 
 
 class ArrowExport:
@@ -281,19 +274,14 @@ class DatasetsFolder(Format):
         files = [(split, file) for split, folder in folders.items() for file in _data_files(folder, path)]
         if not files:
             raise InputError(f"{path} holds no data files")
-        parts, first = [], None
+        parts = []
         for (split, file), rows in zip(files, count_rows("stream", [file for _, file in files]), strict=True):
             if not rows:
                 raise InputError(f"{file} holds no rows")
             with pa.OSFile(str(file)) as source, pa.ipc.open_stream(source) as stream:
-                schema = stream.schema
-            first = first or schema
-            if set(schema.names) != set(first.names):
-                raise InputError(f"{file} has other columns than the first split")
-            batches = partial(stream_batches, file, _ROWS)
-            parts.append(ArrowPart(f"{file.parent.name}/{file.name}", split, rows, batches))
-        table = ArrowTable(path / _STREAM, first, parts, name_splits=_note(first) is None)
-        return ItemReader(table, _with_note(first, options), store)
+                name, batches = f"{file.parent.name}/{file.name}", partial(stream_batches, file, _ROWS)
+                parts.append((stream.schema, ArrowPart(name, split, rows, batches)))
+        return _reader(path / _STREAM, parts, options, store)
 
     def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
         """Write a folder that ``datasets.load_from_disk`` opens."""

@@ -1,6 +1,7 @@
 """VLMEvalKit's TSV: base64 images in cells, or the ``index`` of a row whose images are reused; options in A, B …"""
 
 import csv
+import re
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
@@ -26,7 +27,7 @@ from eyetest.benchmarks.rows.layout import (
 from eyetest.benchmarks.rows.reading import decode_base64
 from eyetest.errors import ExportError, ImageError, InputError, ItemError, MissingImage, short
 from eyetest.records import ImageRef, Item, letter
-from eyetest.tabular.separated import UTF8, Dialect, SeparatedTable
+from eyetest.tabular.sheets import UTF8, Dialect, SeparatedTable
 from eyetest.tabular.table import Row
 from eyetest.wording import listed
 
@@ -175,8 +176,8 @@ class Vlmevalkit(Format):
                 used["image"], keys[item.id] = None, _image_key(item)
             if any(choice.text in _READ_AS_MISSING for choice in item.choices):
                 unreadable.append(item.id)
-        short_ids = [name for name in keys if len(name) <= _LONGEST_REFERENCE] if _survive_pandas(list(keys)) else []
-        holders = {keys[name]: name for name in reversed(short_ids)}
+        plain = all(re.fullmatch(r"0|[1-9]\d{0,17}", name, re.ASCII) for name in keys)
+        holders = {keys[name]: name for name in reversed(keys)} if plain else {}  # pandas would change other ids
         columns = sorted(used, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
         with to.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, delimiter="\t", quoting=csv.QUOTE_ALL, lineterminator="\n")
@@ -220,20 +221,6 @@ def _image_cell(item: Item, benchmark: Benchmark) -> str:
         why = "is so small that VLMEvalKit would take it for a reference to another row"
         raise ExportError(f"item {short(item.id)}: an image of {item.images[0].size} bytes {why}")
     return encoded[0]
-
-
-def _survive_pandas(ids: list[str]) -> bool:
-    """Whether VLMEvalKit, reading the column with pandas, sees these very ids."""
-    if all(i.isdecimal() and i.isascii() and (i == "0" or i[0] != "0") and len(i) < 19 for i in ids):
-        return True
-    return any(_is_word(i) for i in ids) and not any(i in _READ_AS_MISSING for i in ids)
-
-
-def _is_word(text: str) -> bool:
-    with suppress(ValueError):
-        float(text)
-        return False
-    return text.lower() not in ("true", "false")
 
 
 def _decoded(cell: str) -> str | bytes:

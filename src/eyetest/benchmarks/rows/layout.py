@@ -16,12 +16,6 @@ from eyetest.tabular.table import listed_columns, parse_pairs, refuse_unknown_fi
 
 GoldStyle = Literal["letter", "text", "index", "number"]
 GOLD_STYLES: tuple[GoldStyle, ...] = get_args(GoldStyle)
-_LETTERS = re.compile(r"\(?([A-Za-z])\)?[.:]?")
-_SEVERAL = re.compile(r"[A-Z](?:\s*(?:[,;]\s*)?[A-Z])+")
-_HIDDEN = ("", "?")
-_NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,15})?")
-
-Options = Sequence[str]
 
 KNOWN_COLUMNS: dict[str, tuple[str, ...]] = {
     "id": ("id", "index", "question_id", "qid", "pid", "item_id"),
@@ -183,71 +177,6 @@ def _usual_name(column: str) -> str:
     option = re.fullmatch(r"(?:(?:option|choice|answer)_?)?([a-z])", name)
     is_letter = option is not None and name not in RESERVED  # "options" is no option S
     return option[1].upper() if option and is_letter else _OWN_NAMES.get(name, name)
-
-
-def is_missing(answer: Any) -> bool:
-    """Whether a choice item's answer is withheld, as in held-back test sets."""
-    return answer is None or (isinstance(answer, str) and answer.strip() in _HIDDEN) or answer == []
-
-
-def find_gold(answer: Any, options: Options, style: GoldStyle) -> tuple[int, ...] | None:
-    """Positions of the right options, or None where the answer matches none of them."""
-    if isinstance(answer, list | tuple):
-        golds = [find_gold(part, options, style) for part in answer]
-        return None if None in golds else tuple(sorted({i for part in golds if part for i in part}))
-    return _STYLES[style](answer, options)
-
-
-def _by_letter(answer: Any, options: Options) -> tuple[int, ...] | None:
-    if not isinstance(answer, str):
-        return None
-    text = answer.strip()
-    match = _LETTERS.fullmatch(text)
-    names = [match[1].upper()] if match else re.findall("[A-Z]", text) if _SEVERAL.fullmatch(text) else []
-    positions = [ord(name) - ord("A") for name in names]
-    is_ordered = bool(names) and positions == sorted(set(positions))
-    return tuple(positions) if is_ordered and positions[-1] < len(options) else None
-
-
-def _by_text(answer: Any, options: Options) -> tuple[int, ...] | None:
-    text = str(answer)
-    for same in (str, str.strip):
-        for position, option in enumerate(options):
-            if same(option) == same(text):
-                return (position,)
-    numbers = [i for i, option in enumerate(options) if _NUMBER.fullmatch(option.strip())]
-    equal = [i for i in numbers if _NUMBER.fullmatch(text.strip()) and float(options[i]) == float(text)]
-    return (equal[0],) if len(equal) == 1 else None  # spreadsheets write 0.50 as 0.5
-
-
-def _by_index(answer: Any, options: Options) -> tuple[int, ...] | None:
-    is_text = isinstance(answer, str) and re.fullmatch(r"\d{1,2}", answer.strip()) is not None
-    is_number = isinstance(answer, int) and not isinstance(answer, bool)
-    return (int(answer),) if (is_text or is_number) and 0 <= int(answer) < len(options) else None
-
-
-def _by_number(answer: Any, options: Options) -> tuple[int, ...] | None:
-    from_zero = _by_index(answer, [*options, ""])
-    return (from_zero[0] - 1,) if from_zero and from_zero[0] >= 1 else None
-
-
-_STYLES: dict[str, Callable[[Any, Options], tuple[int, ...] | None]] = {
-    "letter": _by_letter, "text": _by_text, "index": _by_index, "number": _by_number,
-}  # fmt: skip
-
-
-def choose_style(sample: Iterable[tuple[Any, Options]], where: str) -> GoldStyle:
-    """The style in which every sampled answer, or else most of them, identifies an option."""
-    answers = [(answer, options) for answer, options in sample if not is_missing(answer)]
-    readings = {style: [find_gold(answer, options, style) for answer, options in answers] for style in GOLD_STYLES}
-    fits = {style: sum(gold is not None for gold in golds) for style, golds in readings.items()}
-    fitting = [style for style in GOLD_STYLES if fits[style] == max(fits.values())]
-    for style in fitting[1:]:
-        if readings[style] != readings[fitting[0]]:
-            both = f"answers can be read as {fitting[0]} or as {style}, with different results"
-            hint = f"say which with {param('gold_style', fitting[0])} or {param('gold_style', style)}"
-            raise InputError(f"{where}: {both}; {hint}")
-    return fitting[0]
 
 
 def unreserved(name: str, _value: Any = None) -> bool:

@@ -1,15 +1,15 @@
-"""Options of a row, in columns, one cell or the question; letters (``A. cat``, ``3) 12 cm``) of all are removed."""
+"""Options and golds of a row: options in columns, one cell or the question, without their letters (``A. cat``)."""
 
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import takewhile
 from string import ascii_uppercase
 from typing import Any, NamedTuple
 
-from eyetest.benchmarks.rows.layout import ItemLayout, find_gold, is_image_column, is_missing
-from eyetest.errors import ItemError, ReadingWarning, param, short
+from eyetest.benchmarks.rows.layout import GOLD_STYLES, GoldStyle, ItemLayout, is_image_column
+from eyetest.errors import InputError, ItemError, ReadingWarning, param, short
 from eyetest.records import MAX_CHOICES, letter
 from eyetest.tabular.literals import looks_like_list, parse_list
 from eyetest.tabular.table import Row
@@ -27,9 +27,13 @@ _TIGHT = _LETTER_STYLES[1]
 _FEWEST_TIGHT = 3  # ``A.M.`` and ``B.C.`` are no marked options; three in a row are
 # ``(A) and (B)`` and ``(A) is larger`` refer to something that is named A.
 _GOES_ON = re.compile(r"(?:and|or|only|is|are|was|has|will|nor|but|then)\b|[&,;=→]|[<>+/-]\s", re.IGNORECASE)
-_HEADER = re.compile(r"(?:^|\n)[ \t]*(?:Options|Choices)[ \t]*:[ \t]*", re.IGNORECASE)
-_LINE_MARKS = ("({})", "{}.", "{})", "{}:")
-_RUN_MARKS = (("({})", 2), ("{})", 2), ("{}.", 3), ("{}:", 3))
+_HEADER = re.compile(r"(?:\A|\n)[ \t]*(?:Options|Choices)[ \t]*:\s*\Z", re.IGNORECASE)
+_LAYOUTS: tuple[tuple[str, str, str, int], ...] = (
+    (r"(?:(?<=:)|(?<=, )|(?<=[:\n] ))", "{}: ", ", ", 2),  # after a header
+    *((r"(?<=\n)", f"{mark} ", "\n", 2) for mark in ("({})", "{}.", "{})", "{}:")),
+    *((r"(?<![\w(])", mark, "", fewest) for mark, fewest in (("({})", 2), ("{})", 2), ("{}.", 3), ("{}:", 3))),
+)
+"""Options inside a question: what precedes a mark, the mark, the text between options ("" if free), the fewest."""
 _RANGE = re.compile(
     r"(?:\b(?:from|options?|choices?|answers?|figures?|select|choose)\s*\(?|\()A\s?(?:-|–|to|through)\s?([B-J])\b",
     re.IGNORECASE,
@@ -70,7 +74,7 @@ def offer(layout: ItemLayout, row: Row) -> Offered:
     """The question and its options, which may be in columns of their own or inside the question."""
     question = text_of(row, layout.question)
     if not layout.question and (letters := lettered(layout, row)):
-        return Offered("", letters, letters, cells=letters)
+        return plain_offer(letters)
     options = _option_columns(layout, row)
     if not options:
         return _offer_inside(layout, row, question)
@@ -91,37 +95,24 @@ def _offer_inside(layout: ItemLayout, row: Row, question: str) -> Offered:
     if layout.inline_options and not texts:
         expected = "options A, B … in the text"
         raise ItemError(row.where, layout.question, "no distinct options", expected)
-    if not layout.inline_options and not _names_one(layout, row, texts):
+    if not layout.inline_options and not _names_option(layout, row, texts):
         bare, texts = question, named_letters(question)
-        if not _names_one(layout, row, texts):
+        if not _names_option(layout, row, texts):
             return Offered(question)
-    return Offered(bare, tuple(letter(i) for i in range(len(texts))), texts, cells=texts)
+    return plain_offer(texts, bare)
 
 
-def _names_one(layout: ItemLayout, row: Row, texts: tuple[str, ...]) -> bool:
-    answer = _answer(layout, row.values)
+def plain_offer(texts: Sequence[str], question: str = "") -> Offered:
+    """Options with the usual letters and none in their texts."""
+    return Offered(question, tuple(letter(i) for i in range(len(texts))), tuple(texts), cells=tuple(texts))
+
+
+def _names_option(layout: ItemLayout, row: Row, texts: tuple[str, ...]) -> bool:
+    answer, offered = _answer(layout, row.values), plain_offer(texts)
     if not texts or answer is None:
         return False
-    by_text = isinstance(answer, str) and find_gold(answer, texts, "text") is not None
-    return by_text or find_gold(answer, texts, "letter") is not None
-
-
-def by_own_mark(answer: Any, offered: Offered) -> tuple[int, ...] | None:
-    """The option with this mark: ``2``, ``(2)`` or ``2.`` for ``2) dog``. Letters are read as usual."""
-    if not offered.is_numbered or isinstance(answer, bool | list | tuple):
-        return None
-    said = str(answer).strip().strip("()[].: ")
-    return (offered.letters.index(said),) if said in offered.letters else None
-
-
-def without_mark(answer: Any, offered: Offered) -> Any:
-    """An answer that repeats an option with its mark, as the option's text; any other as it is."""
-    if not offered.letters:
-        return answer
-    if isinstance(answer, list | tuple):
-        return [without_mark(part, offered) for part in answer]
-    plain = {cell.strip(): text for cell, text in zip(offered.cells, offered.texts, strict=True)}
-    return plain.get(answer.strip(), answer) if isinstance(answer, str) else answer
+    by_text = isinstance(answer, str) and find_gold(answer, offered, "text") is not None
+    return by_text or find_gold(answer, offered, "letter") is not None
 
 
 def _option_cell(row: Row, column: str) -> dict[str, str]:
@@ -146,24 +137,86 @@ def _listed_in(cell: str) -> list[str] | None:
     """The options in a text: a list literal, or parts on separate lines or between ``|`` or ``;``."""
     if not cell.strip() or looks_like_list(cell):
         return parse_list(cell) if cell.strip() else []
-    separator = next((one for one in _BETWEEN_OPTIONS if one in cell), None)
+    separator = next((mark for mark in _BETWEEN_OPTIONS if mark in cell), None)
     return [part.strip() for part in cell.split(separator) if part.strip()] if separator else None
 
 
-def plain_answers(offers: Sequence[tuple[Any, Offered]]) -> list[tuple[Any, Sequence[str]]]:
-    """Answers beside options, both without letters; the number of a numbered option as its letter, if all fit so."""
-    numbered = [pair for pair in offers if pair[1].is_numbered and not is_missing(pair[0])]
-    by_number = all(by_own_mark(answer, offered) for answer, offered in numbered)
-    golds = [by_own_mark(*pair) if by_number else None for pair in offers]
-    pairs = zip(golds, offers, strict=True)
-    return [(letter(gold[0]) if gold else without_mark(*pair), pair[1].texts) for gold, pair in pairs]
+_HIDDEN = ("", "?")
+_LETTERS = re.compile(r"\(?([A-Za-z])\)?[.:]?")
+_SEVERAL = re.compile(r"[A-Z](?:\s*(?:[,;]\s*)?[A-Z])+")
+_NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,15})?")
+_ALL_LETTERS = plain_offer(ascii_uppercase)
+
+
+def is_missing(answer: Any) -> bool:
+    """Whether a choice item's answer is withheld, as in held-back test sets."""
+    return answer is None or (isinstance(answer, str) and answer.strip() in _HIDDEN) or answer == []
+
+
+def find_gold(answer: Any, offered: Offered, style: GoldStyle) -> tuple[int, ...] | None:
+    """Positions of the right options, or None where the answer matches none of them."""
+    if isinstance(answer, list | tuple):
+        golds = [find_gold(part, offered, style) for part in answer]
+        return None if None in golds else tuple(sorted({i for part in golds if part for i in part}))
+    return _FINDERS[style](answer, offered)
+
+
+def _by_letter(answer: Any, offered: Offered) -> tuple[int, ...] | None:
+    """The options with these letters; of numbered options the one with this number: ``2``, ``(2)`` or ``2.``."""
+    text = "" if isinstance(answer, bool) else str(answer).strip()
+    if offered.is_numbered and (own := text.strip("()[].: ")) in offered.letters:
+        return (offered.letters.index(own),)
+    match = _LETTERS.fullmatch(text)
+    names = [match[1].upper()] if match else re.findall("[A-Z]", text) if _SEVERAL.fullmatch(text) else []
+    if not isinstance(answer, str) or not names or names != sorted(set(names)) or not {*names} <= {*offered.names}:
+        return None
+    return tuple(map(offered.names.index, names))
+
+
+def _by_text(answer: Any, offered: Offered) -> tuple[int, ...] | None:
+    text = str(answer)
+    stripped, cells = ([option.strip() for option in options] for options in (offered.texts, offered.cells))
+    for wanted, known in ((text, list(offered.texts)), (text.strip(), stripped), (text.strip(), cells)):
+        if wanted in known:
+            return (known.index(wanted),)
+    numbers = [i for i, option in enumerate(stripped) if _NUMBER.fullmatch(option)]
+    equal = [i for i in numbers if _NUMBER.fullmatch(text.strip()) and float(stripped[i]) == float(text)]
+    return (equal[0],) if len(equal) == 1 else None  # spreadsheets write 0.50 as 0.5
+
+
+def _by_index(answer: Any, offered: Offered, first: int = 0) -> tuple[int, ...] | None:
+    is_text = isinstance(answer, str) and re.fullmatch(r"\d{1,2}", answer.strip()) is not None
+    is_number = isinstance(answer, int) and not isinstance(answer, bool)
+    position = int(answer) - first if is_text or is_number else -1
+    return (position,) if 0 <= position < len(offered.texts) else None
+
+
+_FINDERS: dict[GoldStyle, Callable[[Any, Offered], tuple[int, ...] | None]] = {
+    "letter": _by_letter, "text": _by_text, "index": _by_index, "number": partial(_by_index, first=1),
+}  # fmt: skip
+
+
+def choose_style(sample: Iterable[tuple[Any, Offered]], where: str) -> GoldStyle:
+    """The style in which every sampled answer, or else most of them, identifies an option."""
+    answers = [(answer, offered) for answer, offered in sample if not is_missing(answer)]
+    readings = {style: [find_gold(*pair, style) for pair in answers] for style in GOLD_STYLES}
+    fits = {style: sum(gold is not None for gold in golds) for style, golds in readings.items()}
+    fitting = [style for style in GOLD_STYLES if fits[style] == max(fits.values())]
+    if fits["letter"] == len(answers) and all(offered.is_numbered for _, offered in answers):
+        return "letter"
+    for style in fitting[1:]:
+        if readings[style] != readings[fitting[0]]:
+            both = f"answers can be read as {fitting[0]} or as {style}, with different results"
+            hint = f"say which with {param('gold_style', fitting[0])} or {param('gold_style', style)}"
+            raise InputError(f"{where}: {both}; {hint}")
+    return fitting[0]
 
 
 def options_are_inline(layout: ItemLayout, sample: Iterable[dict[str, Any]]) -> bool:
     """True where every sampled answer is letters and nearly every question shows lettered options."""
     rows = list(sample)
     answers = [answer for row in rows if not is_missing(answer := row.get(layout.answer))]
-    if any(find_gold(answer, ascii_uppercase, "letter") is None for answer in answers):
+    if any(find_gold(answer, _ALL_LETTERS, "letter") is None for answer in answers):
         return False
     split = [isinstance(q := row.get(layout.question), str) and bool(split_options(q)) for row in rows]
     return sum(split) >= 0.9 * len(rows)
@@ -236,7 +289,41 @@ def without_letters(options: Sequence[str], names: Sequence[str] = ()) -> Marked
 
 def split_options(text: str) -> tuple[str, tuple[str, ...]] | None:
     """The question without its options, and these; None where there are none or they cannot be separated."""
-    return _after_header(text) or _on_lines(text) or _in_running_text(text)
+    for before, mark, between, fewest in _LAYOUTS:
+        starts = _run_starts(text, before, mark)
+        head = text[: starts[0]] if starts else ""
+        header = _HEADER.search(head)
+        if len(starts) < fewest or (between == ", " and not _is_clear(text, header, len(starts))):
+            continue
+        ends = [*(start - len(between) for start in starts[1:]), len(text)]
+        width = len(mark.format("A"))
+        bodies = [text[start + width : end] for start, end in zip(starts, ends, strict=True)]
+        if not between:
+            bodies = [body.strip().rstrip(",;").rstrip() for body in bodies[:-1]] + [bodies[-1].strip()]
+        question = head[: header.start()] if header else head.removesuffix("\n") if between else head.rstrip()
+        if between or all(bodies):
+            return question, tuple(bodies)
+        if not any(bodies):
+            return question, tuple(map(letter, range(len(bodies))))
+    return None
+
+
+def _is_clear(text: str, header: re.Match[str] | None, options: int) -> bool:
+    """Whether options stand directly after a header, and no mark stands twice among them."""
+    body = text[header.end() :] if header else ""
+    return body.startswith("A: ") and all(body.count(f", {letter(i)}: ") == 1 for i in range(1, options))
+
+
+def _run_starts(text: str, before: str, mark: str) -> list[int]:
+    """Where marks of consecutive letters begin: the last A of the text, and each next letter after it."""
+    patterns = (re.compile(before + re.escape(mark.format(letter(at)))) for at in range(MAX_CHOICES))
+    *_, first = None, *next(patterns).finditer(text)
+    starts = [] if first is None else [first.start()]
+    for pattern in patterns if starts else ():
+        if (match := pattern.search(text, starts[-1] + 1)) is None:
+            break
+        starts.append(match.start())
+    return starts
 
 
 def named_letters(text: str) -> tuple[str, ...]:
@@ -259,66 +346,6 @@ def join_options(question: str, options: tuple[str, ...]) -> str | None:
     return None
 
 
-def _after_header(text: str) -> tuple[str, tuple[str, ...]] | None:
-    *_, header = None, *_HEADER.finditer(text)  # the last one counts
-    if header is None or not text.startswith("A: ", header.end()):
-        return None
-    question, body = text[: header.start()], text[header.end() :]
-    options, start = [], len("A: ")
-    for position in range(1, MAX_CHOICES + 1):
-        separator = f", {letter(position)}: " if position < MAX_CHOICES else ""
-        end = body.find(separator, start) if separator else -1
-        if end < 0:
-            break
-        if body.find(separator, end + 1) >= 0:
-            return None
-        options.append(body[start:end])
-        start = end + len(separator)
-    return (question, (*options, body[start:])) if options else None
-
-
-def _on_lines(text: str) -> tuple[str, tuple[str, ...]] | None:
-    for mark in _LINE_MARKS:
-        starts = _run_starts(text, r"(?<=\n)", mark, " ")
-        if len(starts) < 2:
-            continue
-        ends = [s - 1 for s in starts[1:]] + [len(text)]
-        width = len(mark.format("A")) + 1
-        options = tuple(text[s + width : e] for s, e in zip(starts, ends, strict=True))
-        question = text[: max(starts[0] - 1, 0)]
-        before, _, last = question.rpartition("\n")
-        return before if last.replace(" ", "").lower() in ("options:", "choices:") else question, options
-    return None
-
-
-def _in_running_text(text: str) -> tuple[str, tuple[str, ...]] | None:
-    """``What is it? (A) a cat (B) a dog``: consecutive letters, the last such run of the text."""
-    for mark, fewest in _RUN_MARKS:
-        starts = _run_starts(text, r"(?<![\w(])", mark)  # a mark does not continue a word
-        if len(starts) < fewest:
-            continue
-        width = len(mark.format("A"))
-        ends = [*starts[1:], len(text)]
-        bodies = [text[s + width : e].strip() for s, e in zip(starts, ends, strict=True)]
-        bodies = [body.rstrip(",;").rstrip() for body in bodies[:-1]] + bodies[-1:]
-        if all(bodies):
-            return text[: starts[0]].rstrip(), tuple(bodies)
-        if not any(bodies):
-            return text[: starts[0]].rstrip(), tuple(letter(position) for position in range(len(bodies)))
-    return None
-
-
-def _run_starts(text: str, before: str, mark: str, after: str = "") -> list[int]:
-    patterns = (re.compile(before + re.escape(mark.format(letter(at))) + after) for at in range(MAX_CHOICES))
-    *_, first = None, *next(patterns).finditer(text)
-    starts = [] if first is None else [first.start()]
-    for pattern in patterns if starts else ():
-        if (match := pattern.search(text, starts[-1] + 1)) is None:
-            break
-        starts.append(match.start())
-    return starts
-
-
 _FEWEST = 2
 _ASKED = re.compile(r".*[?？]\s*", re.DOTALL)
 _OFTEN = 0.5  # a column in which more rows than this share end with a question mark holds questions
@@ -330,18 +357,18 @@ def is_gold_list(layout: ItemLayout, sample: Sequence[Mapping[str, Any]]) -> boo
     if any(row.get(name) not in (None, "", []) for row in sample for name in images):
         return False
     columns = ([row.get(name) for row in sample] for name in layout.tag_columns)
-    asked = (sum(isinstance(said, str) and bool(_ASKED.fullmatch(said)) for said in values) for values in columns)
+    asked = (sum(isinstance(value, str) and bool(_ASKED.fullmatch(value)) for value in values) for values in columns)
     return all(count <= _OFTEN * len(sample) for count in asked)
 
 
 def count_letters(layout: ItemLayout, rows: Iterable[Row], name: str) -> int:
     """The number of options where no row states it: the number of letters that golds use, 0 if none does."""
-    highest, unsaid = 0, 0
+    highest, unstated = 0, 0
     for row in rows:
         gold = letters_of(layout, row.values)
         if gold and (not layout.options or row.values.get(layout.options[0]) in (None, "")):
-            highest, unsaid = max(highest, gold[-1] + 1), unsaid + 1
-    if not unsaid:
+            highest, unstated = max(highest, gold[-1] + 1), unstated + 1
+    if not unstated:
         return 0
     letters = max(highest, _FEWEST)
     taken = f"{letters} (A to {ascii_uppercase[letters - 1]}), the highest gold"
@@ -354,7 +381,7 @@ def count_letters(layout: ItemLayout, rows: Iterable[Row], name: str) -> int:
 def letters_of(layout: ItemLayout, values: Mapping[str, Any]) -> tuple[int, ...]:
     """Positions of options that a row's gold names by letter, or as the user declared; empty otherwise."""
     answer = _answer(layout, values)
-    return (find_gold(answer, ascii_uppercase, layout.gold_style) or ()) if answer is not None else ()
+    return (find_gold(answer, _ALL_LETTERS, layout.gold_style) or ()) if answer is not None else ()
 
 
 def _answer(layout: ItemLayout, values: Mapping[str, Any]) -> Any:
@@ -364,16 +391,16 @@ def _answer(layout: ItemLayout, values: Mapping[str, Any]) -> Any:
 
 def lettered(layout: ItemLayout, row: Row) -> tuple[str, ...]:
     """The options of a row that states their number or letters (``4``, ``ABCD``), or whose gold is a letter."""
-    said = row.values.get(layout.options[0]) if layout.options else None
-    if said in (None, ""):
+    stated = row.values.get(layout.options[0]) if layout.options else None
+    if stated in (None, ""):
         gold = letters_of(layout, row.values)
         return tuple(ascii_uppercase[: max(layout.letters, gold[-1] + 1)]) if gold else ()
-    text = re.sub(r"[\s,;|]", "", str(said))
+    text = re.sub(r"[\s,;|]", "", str(stated))
     if text and ascii_uppercase.startswith(text):
         return tuple(text)
     if not text.isdecimal():
         return ()
     if not _FEWEST <= int(text) <= MAX_CHOICES:
         expected = f"a number of options from {_FEWEST} to {MAX_CHOICES}"
-        raise ItemError(row.where, layout.options[0], short(said), expected)
+        raise ItemError(row.where, layout.options[0], short(stated), expected)
     return tuple(ascii_uppercase[: int(text)])

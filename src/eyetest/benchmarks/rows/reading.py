@@ -1,11 +1,10 @@
 """Rows become items: the meaning of columns is decided once per file (`plan`), then applied (`ItemReader`)."""
 
 import binascii
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from string import ascii_uppercase
 from typing import Any
 
 import msgspec
@@ -17,28 +16,25 @@ from eyetest.benchmarks.rows.layout import (
     GOLD_STYLES,
     ItemLayout,
     ReadOptions,
-    choose_style,
     find_columns,
-    find_gold,
     is_image_column,
-    is_missing,
     no_question,
 )
 from eyetest.benchmarks.rows.options import (
     Offered,
     as_text,
-    by_own_mark,
+    choose_style,
     count_letters,
+    find_gold,
     is_gold_list,
+    is_missing,
     offer,
     options_are_inline,
-    plain_answers,
     sampled,
     text_of,
-    without_mark,
 )
 from eyetest.errors import ImageError, InputError, ItemError, MissingImage, param, short
-from eyetest.records import Choice, ImageRef, Item, Lineage, OptionProvenance, Turn, letter
+from eyetest.records import Choice, ImageRef, Item, Lineage, OptionProvenance, Turn
 from eyetest.store.files import inside, open_regular
 from eyetest.tabular.literals import looks_like_list, parse_list
 from eyetest.tabular.table import Row, Rows
@@ -80,7 +76,7 @@ def plan(rows: Rows, options: ReadOptions) -> ItemLayout:
     if not layout.answer or layout.answer_letter:
         return layout
     offers = [(row.get(layout.answer), offer) for row in sample if (offer := sampled(layout, row)).texts]
-    return msgspec.structs.replace(layout, gold_style=choose_style(plain_answers(offers), rows.path.name))
+    return msgspec.structs.replace(layout, gold_style=choose_style(offers, rows.path.name))
 
 
 def _sample(rows: Rows, columns: set[str]) -> list[dict[str, Any]]:
@@ -162,28 +158,24 @@ class ItemReader:
         return tuple(Choice(text, i in gold, known[i]) for i, text in enumerate(offered.texts))
 
     def _gold(self, row: Row, offered: Offered) -> tuple[int, ...]:
-        layout, names = self.layout, offered.names
+        layout, texts = self.layout, offered.texts
         marked = row.values.get(layout.answer_letter) if layout.answer_letter else None
-        answer = without_mark(row.values.get(layout.answer), offered) if layout.answer else None
-        if not is_missing(marked):
-            by_letter = by_own_mark(marked, offered) or _find_letters(marked, names)
-            if by_letter is None:
-                raise _bad_gold(row, layout.answer_letter, marked, names)
-            texts = offered.texts
-            readings = (find_gold(answer, texts, style) for style in GOLD_STYLES)
-            meant = ({texts[i] for i in found} for found in readings if found)
-            if not is_missing(answer) and {texts[i] for i in by_letter} not in meant:
-                raise ItemError(row.where, layout.answer, short(answer), f"what {layout.answer_letter} says")
-            return by_letter
-        if is_missing(answer):
+        answer = row.values.get(layout.answer) if layout.answer else None
+        if is_missing(marked) and is_missing(answer):
             return ()
-        if layout.gold_style == "letter":
-            gold = by_own_mark(answer, offered) or _find_letters(answer, names)
-            gold = gold or find_gold(answer, offered.texts, "text")
+        if is_missing(marked):
+            column, gold = layout.answer, find_gold(answer, offered, layout.gold_style)
+            if gold is None and layout.gold_style == "letter":
+                gold = find_gold(answer, offered, "text")
         else:
-            gold = find_gold(answer, offered.texts, layout.gold_style)
+            column, gold = layout.answer_letter, find_gold(marked, offered, "letter")
         if gold is None:
-            raise _bad_gold(row, layout.answer, row.values.get(layout.answer), names)
+            expected = f"one of the {len(texts)} options ({', '.join(offered.names[:26])})"
+            raise ItemError(row.where, column, short(row.values[column]), expected)
+        if not is_missing(marked) and not is_missing(answer):
+            readings = (find_gold(answer, offered, style) for style in GOLD_STYLES)
+            if {texts[i] for i in gold} not in ({texts[i] for i in found} for found in readings if found):
+                raise ItemError(row.where, layout.answer, short(answer), f"what {layout.answer_letter} says")
         return gold
 
 
@@ -193,17 +185,6 @@ def _absent_images(layout: ItemLayout, row: Row) -> dict[str, Any]:
     names = {column: value.get("path") if isinstance(value, dict) else value for column, value in values.items()}
     texts = {c: n.decode("utf-8", "replace") if isinstance(n, bytes) else n for c, n in names.items()}
     return {column: name for column, name in texts.items() if name not in (None, "", [], ())}
-
-
-def _bad_gold(row: Row, column: str, answer: Any, names: Sequence[str]) -> ItemError:
-    return ItemError(row.where, column, short(answer), f"one of the {len(names)} options ({', '.join(names[:26])})")
-
-
-def _find_letters(answer: Any, names: Sequence[str]) -> tuple[int, ...] | None:
-    positions = find_gold(answer, ascii_uppercase, "letter")
-    if positions is None or any(letter(i) not in names for i in positions):
-        return None
-    return tuple(names.index(letter(i)) for i in positions)
 
 
 def _references(row: Row, column: str) -> tuple[str, ...]:
@@ -231,8 +212,8 @@ def _tags(layout: ItemLayout, row: Row) -> dict[str, Any]:
     tags = {c: v for c in layout.tag_columns if (v := values.get(c)) is not None}
     for column, value in tags.items():
         if problem := _unfit(value):
-            mend = f"leave the column out with {param('drop', column)}"
-            raise ItemError(row.where, column, problem, f"text or numbers ({mend})")
+            hint = f"leave the column out with {param('drop', column)}"
+            raise ItemError(row.where, column, problem, f"text or numbers ({hint})")
     held = values.get(layout.tags) if layout.tags else None
     if isinstance(held, bytes):
         raise ItemError(row.where, layout.tags, short(held), "UTF-8 text")

@@ -2,20 +2,17 @@
 
 import random
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from scipy import stats
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError, heading
-from eyetest.harden.options.dealing import Candidates, deal
-from eyetest.harden.options.guards import Decks, Guard, same_option, sort_item
-from eyetest.harden.options.learners import families
+from eyetest.harden.options.dealing import Candidates, deal, families
+from eyetest.harden.options.guards import Guard, same_option, sort_item
 from eyetest.harden.options.record import OPTIONS_STEP, GrownItem, LeftAlone, OptionSettings, OptionsRecord, PoolRisk
 from eyetest.harden.options.writers import SCENES, WRITERS, Case, Cases, SameType, measure_risk, read_written
 from eyetest.probes.option_order import closing_options
@@ -59,7 +56,7 @@ class OptionAuthors(msgspec.Struct, frozen=True):
 class _Batch:
     """State of a batch while options are added."""
 
-    def __init__(self, items: Sequence[Item], settings: OptionSettings, truth: Mapping[str, dict[str, Any]]) -> None:
+    def __init__(self, items: Sequence[Item], settings: OptionSettings) -> None:
         self.settings = settings
         self.left_alone: dict[str, LeftAlone] = {}
         cases = []
@@ -69,7 +66,7 @@ class _Batch:
                 cases.append(sorted_)
             else:
                 self.left_alone[item.id] = sorted_
-        self.known = Cases(cases, dict(truth))
+        self.known = Cases(cases)
         self.refused: dict[str, list[TurnedDown]] = {case.item.id: [] for case in cases}
         self.written = WrittenDistractors()
 
@@ -88,21 +85,29 @@ def grow_options(
 ) -> GrownOptions:
     """Write a copy of a benchmark whose items have as many options as can be found for them."""
     items = list(benchmark)
-    batch = _Batch(items, settings, _truth_beside(benchmark))
+    batch = _Batch(items, settings)
+    table = benchmark.path.parent / SCENES  # of a synthetic benchmark alone
+    if table.is_file():
+        truths = {row["item"]: row for row in read_parquet(table).to_pylist()}
+        batch.known.truth.update(truths if all(item.id in truths for item in items) else {})
     if authors is not None:
         _have_written(batch, authors)
     dealt = _dealt(batch)
     cases = {case.item.id: case for case in batch.known.cases}
-    decks = Decks(batch.chance("order"))
+    place = _positions(batch.chance("order"))
     made: list[tuple[Item, GrownItem]] = []
     for item in items:
-        case = cases.get(item.id)
-        if case is None:
-            made.append((item, _untouched(item, batch.left_alone[item.id])))
+        if (reason := batch.left_alone.get(item.id)) is not None:
+            made.append((item, _untouched(item, reason)))
         else:
-            grown_item, told = _grown(case, dealt[item.id], batch, decks)
-            made.append((item if told.outcome == "left alone" else grown_item, told))
+            grown_item, entry = _grown(cases[item.id], dealt[item.id], batch, place)
+            made.append((item if entry.outcome == "left alone" else grown_item, entry))
     grown = _write(benchmark, to, made, settings, overwrite=overwrite)
+    risk = None
+    if any(SameType.name in entry.authors for _, entry in made):
+        hits, drawn = measure_risk(batch.known, batch.chance("risk"))
+        bounds = stats.binomtest(hits, drawn).proportion_ci(0.95, "exact") if drawn else None
+        risk = PoolRisk(hits=hits, drawn=drawn, low=float(bounds.low), high=float(bounds.high)) if bounds else None
     record = OptionsRecord(
         eyetest=__version__,
         benchmark=benchmark.manifest.name,
@@ -112,20 +117,11 @@ def grow_options(
         builder=families(settings.seed)[0],
         writer=authors.writer if authors else "",
         checker=authors.checker if authors else "",
-        items=tuple(told for _, told in made),
+        items=tuple(entry for _, entry in made),
         unread=dict(batch.written.unread),
-        pool_risk=_risk(batch) if any(SameType.name in told.authors for _, told in made) else None,
+        pool_risk=risk,
     )
     return GrownOptions(grown, record, tuple(_verdicts(record)))
-
-
-def _truth_beside(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
-    """The rows of a synthetic benchmark's scene table by item; nothing for any other benchmark."""
-    table = benchmark.path.parent / SCENES
-    if not table.is_file():
-        return {}
-    truths = {row["item"]: row for row in read_parquet(table).to_pylist()}
-    return truths if all(item.id in truths for item in benchmark) else {}
 
 
 def _have_written(batch: _Batch, authors: OptionAuthors) -> None:
@@ -157,25 +153,28 @@ def _have_written(batch: _Batch, authors: OptionAuthors) -> None:
 def _proposals(batch: _Batch) -> Iterator[list[Proposal]]:
     """Proposals by item: of models; for numbers, and where these are too few, of rules."""
     writers = sorted(WRITERS.values(), key=lambda writer: writer.place)
-    started = [(writer.name, writer.start(batch.known)) for writer in writers]
+    started = [(writer, writer.start(batch.known)) for writer in writers]
     for case in batch.known.cases:
         guard, kept = Guard(case), dict[str, Proposal]()
         for text, provenance in batch.written.by_item.get(case.item.id, ()):
             kept[text] = Proposal(text, provenance)
         if len(kept) < case.need or read_written(case.gold) is not None:
-            for name, propose in started:
-                new = propose(case, batch.chance(name, case.item.id))
+            for writer, propose in started:
+                new = propose(case, batch.chance(writer.name, case.item.id))
                 weights = dict(new) if isinstance(new, Mapping) else dict.fromkeys(new, 1.0)
+                author = OptionProvenance(author=writer.name, checked_by=(writer.checker,) if writer.checker else ())
                 for text, weight in weights.items():
-                    _take(case, guard, kept, Proposal(guard.repaired(text), _author(name), weight), batch)
+                    _take(case, guard, kept, Proposal(guard.repaired(text), author, weight), batch)
                 if weights:
                     break
         yield list(kept.values())
 
 
 def _take(case: Case, guard: Guard, kept: dict[str, Proposal], new: Proposal, batch: _Batch) -> None:
-    text = new.text
-    if text in kept or any(same_option(text, other) for other in kept if not _share_writing(text, other)):
+    text, shape = new.text, _DIGITS.sub("0", new.text)
+    # Texts that differ in digits alone are different numbers.
+    others = (other for other in kept if shape == text or _DIGITS.sub("0", other) != shape)
+    if text in kept or any(same_option(text, other) for other in others):
         return
     if reason := guard.refusal(text):
         batch.refused[case.item.id].append(TurnedDown(text=text, reason=reason, by="rule"))
@@ -183,32 +182,21 @@ def _take(case: Case, guard: Guard, kept: dict[str, Proposal], new: Proposal, ba
         kept[text] = new
 
 
-def _author(name: str) -> OptionProvenance:
-    checker = WRITERS[name].checker
-    return OptionProvenance(author=name, checked_by=(checker,) if checker else ())
-
-
-def _share_writing(one: str, other: str) -> bool:
-    """Whether two texts differ in digits alone, so that different texts are different numbers."""
-    return _shape(one) == _shape(other) != one
-
-
-@lru_cache(maxsize=10_000)
-def _shape(text: str) -> str:
-    return _DIGITS.sub("0", text)
-
-
 def _dealt(batch: _Batch) -> dict[str, list[Proposal]]:
     cases, proposals = batch.known.cases, list(_proposals(batch))
-    sure = [_sure(case, offered) for case, offered in zip(cases, proposals, strict=True)]
+    sure = []  # how many of the first proposals are taken in any case: those of models, where they are too few
+    for case, offered in zip(cases, proposals, strict=True):
+        authors = [own.provenance.author for own in offered if own.provenance.checked_by]
+        written = sum(author not in WRITERS for author in authors)
+        sure.append(written if written < case.need and read_written(case.gold) is None else 0)
     groups = [_group(case, batch) for case in cases]
     most = _most_options(batch, groups)
     tables = [
         Candidates(
             gold=case.gold,
-            present=(*case.present, *(one.text for one in offered[:first])),
-            candidates=tuple(one.text for one in offered[first:]),
-            weights=tuple(one.weight for one in offered[first:]),
+            present=(*case.present, *(proposal.text for proposal in offered[:first])),
+            candidates=tuple(proposal.text for proposal in offered[first:]),
+            weights=tuple(proposal.weight for proposal in offered[first:]),
             need=max(
                 min(case.need, len(offered), most.get(group, batch.settings.options) - len(case.options)) - first, 0
             ),
@@ -222,14 +210,6 @@ def _dealt(batch: _Batch) -> dict[str, list[Proposal]]:
         case.item.id: [*offered[:first], *(offered[first + index] for index in indices)]
         for case, offered, indices, first in zip(cases, proposals, dealt, sure, strict=True)
     }
-
-
-def _sure(case: Case, offered: Sequence[Proposal]) -> int:
-    """How many of the first proposals are taken in any case: those of models, where they are too few."""
-    if read_written(case.gold) is not None:
-        return 0
-    written = sum(bool(one.provenance.checked_by) and one.provenance.author not in WRITERS for one in offered)
-    return written if written < case.need else 0
 
 
 def _group(case: Case, batch: _Batch) -> str:
@@ -265,9 +245,25 @@ def _untouched(item: Item, reason: LeftAlone) -> GrownItem:
     return GrownItem(item=item.id, outcome="left alone", before=count, after=count, reason=reason, position=position)
 
 
-def _grown(case: Case, dealt: Sequence[Proposal], batch: _Batch, decks: Decks) -> tuple[Item, GrownItem]:
+def _positions(chance: random.Random) -> Callable[[Choice, Sequence[Choice]], list[Choice]]:
+    """Order options such that positions of golds, per number of options, occur equally often, or once more."""
+    decks: dict[int, list[int]] = defaultdict(list)
+
+    def place(gold: Choice, wrong: Sequence[Choice]) -> list[Choice]:
+        order, count = chance.sample(wrong, len(wrong)), len(wrong) + 1
+        if not decks[count]:
+            decks[count] = chance.sample(range(count), count)
+        order.insert(decks[count].pop(), gold)
+        return order
+
+    return place
+
+
+def _grown(
+    case: Case, dealt: Sequence[Proposal], batch: _Batch, place: Callable[[Choice, Sequence[Choice]], list[Choice]]
+) -> tuple[Item, GrownItem]:
     """Build an item with its chosen options, and the record of it."""
-    item, short = case.item, len(dealt) < case.need
+    item = case.item
     if not dealt:
         return item, _untouched(item, "nothing to offer")
     if not item.is_choice and len(dealt) < min(_LEAST_OPEN, case.need):
@@ -275,17 +271,17 @@ def _grown(case: Case, dealt: Sequence[Proposal], batch: _Batch, decks: Decks) -
     closing = [item.choices[index] for index in closing_options(item)]
     gold = item.choices[item.gold[0]] if item.is_choice else Choice(case.gold, correct=True)
     old = [choice for choice in item.choices if choice not in closing and not choice.correct]
-    new = [Choice(one.text, provenance=one.provenance) for one in dealt]
-    choices = decks.placed(gold, [*old, *new], closing)
+    new = [Choice(proposal.text, provenance=proposal.provenance) for proposal in dealt]
+    choices = (*place(gold, [*old, *new]), *closing)
     note = f"{len(item.choices)} → {len(choices)} options"
-    made = Lineage(step=OPTIONS_STEP, item=item.id, note=note, seed=batch.settings.seed)
-    grown = msgspec.structs.replace(item, choices=choices, references=(), lineage=(*item.lineage, made))
+    step = Lineage(step=OPTIONS_STEP, item=item.id, note=note, seed=batch.settings.seed)
+    grown = msgspec.structs.replace(item, choices=choices, references=(), lineage=(*item.lineage, step))
     return grown, GrownItem(
         item=item.id,
-        outcome="short" if short else "grown",
+        outcome="short" if len(dealt) < case.need else "grown",
         before=len(item.choices),
         after=len(choices),
-        authors=dict(Counter(one.provenance.author for one in dealt)),
+        authors=dict(Counter(proposal.provenance.author for proposal in dealt)),
         turned_down=tuple(batch.refused[item.id]),
         rank=gold_rank(grown),
         position=grown.gold[0],
@@ -310,7 +306,7 @@ def _write(
     overwrite: bool,
 ) -> Benchmark:
     old = benchmark.manifest
-    grown = sum(told.outcome != "left alone" for _, told in made)
+    grown = sum(entry.outcome != "left alone" for _, entry in made)
     note = f"{grown} of {len(made)} items grown to {settings.options} options"
     step = Lineage(step=OPTIONS_STEP, source=f"{old.name} {old.version}", note=note, seed=settings.seed)
     name = f"{old.name}-{settings.options}-options"
@@ -321,24 +317,20 @@ def _write(
     return Benchmark(to)
 
 
-def _risk(batch: _Batch) -> PoolRisk | None:
-    hits, drawn = measure_risk(batch.known, batch.chance("risk"))
-    if not drawn:
-        return None
-    bounds = stats.binomtest(hits, drawn).proportion_ci(0.95, "exact")
-    return PoolRisk(hits=hits, drawn=drawn, low=float(bounds.low), high=float(bounds.high))
-
-
 def _verdicts(record: OptionsRecord) -> Iterator[Verdict]:
     """Send every item with new options to review; reasons name those that are short."""
-    told = partial(Verdict, stage=OPTIONS_STEP, verdict="review", seed=record.settings.seed)
-    for one in record.items:
-        if one.outcome == "left alone":
+    wanted = record.settings.options
+    for entry in record.items:
+        if entry.outcome == "left alone":
             continue
-        new = ", ".join(f"{count} by {author}" for author, count in one.authors.items())
-        reason = f"{one.before} → {one.after} options: {new}"
-        if one.outcome == "short":
-            reason += f"; {record.settings.options - one.after} short of {record.settings.options}"
-        down = Counter(refused.reason for refused in one.turned_down)
-        evidence = "; ".join(f"{count} turned down: {why}" for why, count in down.most_common())
-        yield told(item=one.item, reason=reason, evidence=evidence)
+        new = ", ".join(f"{count} by {author}" for author, count in entry.authors.items())
+        missing = f"; {wanted - entry.after} short of {wanted}" if entry.outcome == "short" else ""
+        down = Counter(refused.reason for refused in entry.turned_down)
+        yield Verdict(
+            item=entry.item,
+            stage=OPTIONS_STEP,
+            verdict="review",
+            reason=f"{entry.before} → {entry.after} options: {new}{missing}",
+            evidence="; ".join(f"{count} turned down: {why}" for why, count in down.most_common()),
+            seed=record.settings.seed,
+        )

@@ -1,8 +1,6 @@
 """Checks without a model: which items can grow, and which proposals are also right, repeated or odd in form."""
 
-import random
 import re
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from itertools import combinations
@@ -14,7 +12,7 @@ from eyetest.harden.options.record import OPTIONS_STEP, LeftAlone, OptionSetting
 from eyetest.harden.options.writers import Case, read_written
 from eyetest.probes.guessing import case_of, form_of
 from eyetest.probes.option_order import NOT_A_VALUE, can_reorder, closing_options, is_tied, named_options, reworded
-from eyetest.records import Choice, Item, Lineage, image_numbers
+from eyetest.records import Item, Lineage, image_numbers
 from eyetest.reform.distractors.answer_kinds import TOO_NEAR, TWO_SIDED, KindName, WrittenNumber
 from eyetest.reform.distractors.answers import alike_colours
 from eyetest.reform.distractors.number_sets import asks_below_one
@@ -26,6 +24,7 @@ _LONGER, _SHORTER, _SPAN = 1.8, 0.5, 6
 _COUNTED = 30  # whole numbers up to here differ if they differ by one
 _FORMULA = re.compile(r"^(\$+|\\\()(.*?)(\$+|\\\))$", re.DOTALL)
 _NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,15})?")
+_MARK = re.compile(r"^\s*(?:[-*•]|\(?[A-Ja-j1-9][.)]|\(?10[.)])\s+(?=\S)")  # what a writer may put before a text
 _FORMS = {"word": 0, "phrase": 1, "sentence": 2}
 _FRACTION = re.compile(r"\$?\\?(?:[dt]?frac)?\{?(\d{1,9})\}?\s*/?\s*\{?(\d{1,9})\}?\$?")
 _CLOSED = tuple(
@@ -62,13 +61,14 @@ class Guard:
         self._case = case
         self._options = case.options
         self._number = read_written(case.gold)
-        self._nested = any(
-            _contains(one, other) for one, other in combinations(self._options, 2) if same_option(one, other) == ""
-        )
+        pairs = combinations(self._options, 2)
+        self._nested = any(_contains(*pair) for pair in pairs if not same_option(*pair))
 
     def repaired(self, text: str) -> str:
         """The proposal in the format of the present options."""
-        text = " ".join(undressed_mark(text).split())
+        text = _MARK.sub("", text).strip()
+        text = text[1:-1] if len(text) > 2 and text[0] == text[-1] and text[0] in "\"'`“”" else text
+        text = " ".join(text.split())
         if self._number is not None:
             return self._as_number(text)
         text = _dressed(text, self._options)
@@ -105,19 +105,19 @@ class Guard:
             ("speaks of other options", is_tied),
             ("is the same in another unit", lambda text: same_option(text, gold) == "other unit"),
             ("is an equal number", lambda text: same_option(text, gold) == "equal value"),
-            ("says the same as the gold", self._is_gold),
-            ("says the same as another option", lambda text: any(same_option(text, one) for one in self._options)),
+            ("says the same as the gold", lambda text: self._is_option(text, (gold, *self._case.item.references))),
+            ("says the same as the gold", lambda text: alike_colours(key(text), (key(gold),))),
+            ("says the same as another option", lambda text: self._is_option(text, self._options)),
             ("is too near the gold", self._is_too_near),
             ("is a fraction that can be reduced", self._can_be_reduced),
             ("is more than the whole", self._is_too_much),
             ("contains the gold or is part of it", lambda text: not self._nested and _contains(text, gold)),
-            ("looks unlike the other options", self._is_unlike),
+            ("differs in form from the other options", self._is_unlike),
         )
 
-    def _is_gold(self, text: str) -> bool:
-        said, gold = key(text), key(self._case.gold)
-        right = (self._case.gold, *self._case.item.references)
-        return any(same_option(text, one) for one in right) or alike_colours(said, (gold,))
+    @staticmethod
+    def _is_option(text: str, options: Sequence[str]) -> bool:
+        return any(same_option(text, option) for option in options)
 
     def _is_too_near(self, text: str) -> bool:
         if _nearly_same_numbers(text, self._case.gold):
@@ -125,9 +125,10 @@ class Guard:
         proposed, gold = parse(text).number, parse(self._case.gold).number
         if proposed is None or gold is None or not agrees(proposed.unit, gold.unit):
             return False
-        apart = abs(proposed.value - gold.value)
-        if self._steps_count and apart >= 1:
-            return False
+        apart, own = abs(proposed.value - gold.value), self._number
+        counts = self._case.kind.name == "count"
+        if own and not own.decimals and apart >= 1 and (own.is_year or counts or abs(own.value) <= _COUNTED):
+            return False  # one more or one less is another answer
         values = [number.value for text in self._case.present if (number := parse(text).number)]
         nearest = min((abs(value - gold.value) for value in values), default=float("inf"))
         return apart < min(float(TOO_NEAR) * max(abs(proposed.value), abs(gold.value)), nearest / 2)
@@ -143,35 +144,21 @@ class Guard:
         asked = terms is not None and gold is not None and asks_below_one(self._case.item.question)
         return asked and terms[0] > terms[1] and gold[0] <= gold[1]  # type: ignore[index]
 
-    @property
-    def _steps_count(self) -> bool:
-        """Whether one more or one less is another answer: years, counts, small whole numbers."""
-        number = self._number
-        if number is None or number.decimals:
-            return False
-        return number.is_year or self._case.kind.name == "count" or abs(number.value) <= _COUNTED
-
     def _is_unlike(self, text: str) -> bool:
         """Whether the text differs from the present options recognisably without the question."""
         if self._number is not None:
-            return not _written_alike(read_written(text), [read_written(one) for one in self._options])
+            return not _written_alike(read_written(text), [read_written(option) for option in self._options])
         forms = [form_of(option) for option in self._options]
         form = form_of(text)
         if (form == "number") != ("number" in forms) and (form == "number" or set(forms) == {"number"}):
             return True
-        reach = [_FORMS[one] for one in forms if one in _FORMS]
+        reach = [_FORMS[known] for known in forms if known in _FORMS]
         if form in _FORMS and reach and not min(reach) - 1 <= _FORMS[form] <= max(reach) + 1:
             return True
         lengths = [len(option) for option in self._options]
         low, high = min(lengths) * _SHORTER - _SPAN, max(lengths) * _LONGER + _SPAN
         cases = {case_of(option) for option in self._options}
         return not low <= len(text) <= high or (len(cases) == 1 and case_of(text) not in {*cases, "none"})
-
-
-def undressed_mark(text: str) -> str:
-    """A proposal without the mark and the quotes that a writer may add."""
-    bare = re.sub(r"^\s*(?:[-*•]|\(?[A-Ja-j1-9][.)]|\(?10[.)])\s+(?=\S)", "", text).strip()
-    return bare[1:-1].strip() if len(bare) > 2 and bare[0] == bare[-1] and bare[0] in "\"'`“”" else bare
 
 
 def _dressed(text: str, options: Sequence[str]) -> str:
@@ -202,19 +189,17 @@ def _written_alike(number: WrittenNumber | None, others: Sequence[WrittenNumber 
     return same_unit and same_sign and min(decimals) <= number.decimals <= max(decimals)
 
 
-def _nearly_same_numbers(one: str, other: str) -> bool:
+def _nearly_same_numbers(text: str, other: str) -> bool:
     """Whether two formulas differ in numbers only, and in none by as much as a metric would notice."""
-    pairs = list(zip(_NUMBER.findall(one), _NUMBER.findall(other), strict=False))
-    if len(pairs) < 2 or _NUMBER.sub("0", one) != _NUMBER.sub("0", other):
+    pairs = list(zip(_NUMBER.findall(text), _NUMBER.findall(other), strict=False))
+    if len(pairs) < 2 or _NUMBER.sub("0", text) != _NUMBER.sub("0", other):
         return False
-    return all(map(_nearly_equal, *zip(*pairs, strict=True)))
-
-
-def _nearly_equal(one: str, other: str) -> bool:
-    first, second = float(one), float(other)
-    if "." not in one + other and max(first, second) <= _COUNTED:
-        return first == second
-    return abs(first - second) <= float(TOO_NEAR) * max(first, second)
+    for pair in pairs:
+        first, second = map(float, pair)
+        is_count = "." not in "".join(pair) and max(first, second) <= _COUNTED
+        if abs(first - second) > (0 if is_count else float(TOO_NEAR) * max(first, second)):
+            return False
+    return True
 
 
 def _fraction(text: str) -> tuple[int, int] | None:
@@ -224,10 +209,10 @@ def _fraction(text: str) -> tuple[int, int] | None:
     return int(match[1]), int(match[2])
 
 
-def _contains(one: str, other: str) -> bool:
+def _contains(text: str, other: str) -> bool:
     """Whether a text contains all words of another, and more."""
-    first, second = key(one).split(), key(other).split()
-    if parse(one).number and parse(other).number:
+    first, second = key(text).split(), key(other).split()
+    if parse(text).number and parse(other).number:
         return False
     return holds_phrase(first, second) or holds_phrase(second, first)
 
@@ -236,14 +221,16 @@ def sort_item(item: Item, settings: OptionSettings) -> Case | LeftAlone:
     """The case of an item that can get options, or why it cannot."""
     if not item.has_gold:
         return "no gold"
-    if item.is_choice and (question := reworded(item)) != item.question:
+    if not item.is_choice:
+        if not settings.open or item.group:
+            return "an open question"
+        gold = next(reference for reference in item.references if reference.strip())
+        case = Case(item, gold.strip(), (), settings.options - 1)
+        return "no other answers are possible" if case.kind.name in TWO_SIDED else case
+    if (question := reworded(item)) != item.question:
         note = f'reworded: "{named_options(item)}" no longer names letters or number of options'
         made = Lineage(step=OPTIONS_STEP, item=item.id, note=note, seed=settings.seed)
         item = msgspec.structs.replace(item, question=question, lineage=(*item.lineage, made))
-    return _choice_case(item, settings) if item.is_choice else _open_case(item, settings)
-
-
-def _choice_case(item: Item, settings: OptionSettings) -> Case | LeftAlone:
     closing = set(closing_options(item))
     rest = tuple(choice for index, choice in enumerate(item.choices) if index not in closing)
     gold = item.choices[item.gold[0]].text
@@ -267,27 +254,3 @@ def is_closed(options: Sequence[str], kind: KindName = "text") -> bool:
     decided = {text for text in known if not _UNDECIDED.search(text)}
     is_pair = kind in TWO_SIDED and len(options) <= 2
     return is_pair or (len(decided) > 1 and any(decided <= answers for answers in _CLOSED))
-
-
-def _open_case(item: Item, settings: OptionSettings) -> Case | LeftAlone:
-    if not settings.open or item.group:
-        return "an open question"
-    gold = next(reference for reference in item.references if reference.strip())
-    case = Case(item, gold.strip(), (), settings.options - 1)
-    return "no other answers are possible" if case.kind.name in TWO_SIDED else case
-
-
-class Decks:
-    """Positions for golds that, per number of options, occur equally often, or once more."""
-
-    def __init__(self, chance: random.Random) -> None:
-        self._chance = chance
-        self._decks: dict[int, list[int]] = defaultdict(list)
-
-    def placed(self, gold: Choice, wrong: Sequence[Choice], closing: Sequence[Choice]) -> tuple[Choice, ...]:
-        """Options in their order, the closing ones last."""
-        order, count = self._chance.sample(wrong, len(wrong)), len(wrong) + 1
-        if not self._decks[count]:
-            self._decks[count] = self._chance.sample(range(count), count)
-        order.insert(self._decks[count].pop(), gold)
-        return (*order, *closing)

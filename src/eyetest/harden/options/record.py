@@ -1,7 +1,6 @@
 """Records of growing options: by item, and for the whole batch."""
 
 from collections import Counter
-from collections.abc import Iterable
 from typing import Annotated, Literal
 
 import msgspec
@@ -91,30 +90,18 @@ class OptionsRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     @property
     def outcomes(self) -> dict[str, int]:
         """Number of items grown, short, and left alone with the reason."""
-        return _counted(one.reason or one.outcome for one in self.items)
+        return dict(Counter(entry.reason or entry.outcome for entry in self.items).most_common())
 
     @property
     def turned_down(self) -> dict[str, int]:
         """Number of rejected proposals by reason."""
-        return _counted(told.reason for one in self.items for told in one.turned_down)
+        reasons = (proposal.reason for entry in self.items for proposal in entry.turned_down)
+        return dict(Counter(reasons).most_common())
 
     @property
     def authors(self) -> dict[str, int]:
         """Number of options by author."""
         total = Counter[str]()
-        for one in self.items:
-            total.update(one.authors)
+        for entry in self.items:
+            total.update(entry.authors)
         return dict(total.most_common())
-
-    def places(self, which: Literal["rank", "position"]) -> dict[int, list[int]]:
-        """By number of options: counts of golds at each rank, or position."""
-        counts: dict[int, list[int]] = {}
-        for one in self.items:
-            at = one.rank if which == "rank" else one.position
-            if at is not None and one.outcome != "left alone":
-                counts.setdefault(one.after, [0] * one.after)[at] += 1
-        return dict(sorted(counts.items()))
-
-
-def _counted(names: Iterable[str]) -> dict[str, int]:
-    return dict(Counter(names).most_common())

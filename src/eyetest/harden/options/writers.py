@@ -173,7 +173,9 @@ class SameType:
         def propose(case: Case, chance: random.Random) -> Iterable[str]:
             if read_written(case.gold) is not None:
                 return ()
-            listed = [in_case_of(case.gold, text) for text in _list_of(case)]
+            kind = case.kind
+            members = LISTS[kind.name][int(str(kind.form[0]))] if kind.name in LISTS and kind.form else ()
+            listed = [in_case_of(case.gold, text) for text in members]
             pool = _pool_of(case, pools)
             return [*chance.sample(pool, min(_OFFERED, len(pool))), *chance.sample(listed, len(listed))]
 
@@ -212,14 +214,8 @@ def _pool_of(case: Case, pools: dict[Hashable, dict[str, str]]) -> list[str]:
     for group in _groups(case, case.gold):
         pool = pools.get(group, {})
         if len(pool) >= _LEAST:
-            return [text for said, text in pool.items() if said not in own]
+            return [text for wording, text in pool.items() if wording not in own]
     return []
-
-
-def _list_of(case: Case) -> Sequence[str]:
-    """The closed list that a gold is a member of."""
-    kind = case.kind
-    return LISTS[kind.name][int(str(kind.form[0]))] if kind.name in LISTS and kind.form else ()
 
 
 def measure_risk(batch: Cases, chance: random.Random) -> tuple[int, int]:

@@ -157,36 +157,31 @@ class _TreeReader:
         elif name in _TEXT:
             node = ["text", self._words()]
         else:
-            return self._rare(name)
+            node = self._rare(name)
         return [node]
 
-    def _rare(self, name: str) -> list[Node]:
+    def _rare(self, name: str) -> Node:  # noqa: PLR0911 (one a command)
         match name:
             case "binom" | "dbinom" | "tbinom":
-                node: Node = ["binom", self._argument(), self._argument()]
+                return ["binom", self._argument(), self._argument()]
             case "sqrt":
-                node = ["root", self._group("[", "]") if self.peek() == "[" else [], self._argument()]
+                return ["root", self._group("[", "]") if self.peek() == "[" else [], self._argument()]
             case "operatorname":
-                node = ["operator", self._words(), False]
-            case "overset" | "stackrel":
-                above, base = self._argument(), self._argument()
-                node = ["attach", [["limits", base]], above, []]
-            case "underset":
-                below, base = self._argument(), self._argument()
-                node = ["attach", [["limits", base]], [], below]
+                return ["operator", self._words(), False]
+            case "overset" | "stackrel" | "underset":
+                script, base = self._argument(), self._argument()
+                return ["attach", [["limits", base]], *(([], script) if name == "underset" else (script, []))]
             case "phase":
-                node = ["group", [["symbol", "∠"], *self._argument()]]
+                return ["group", [["symbol", "∠"], *self._argument()]]
             case "pmod":
-                node = ["group", [["space", 0.5], ["text", "(mod "], *self._argument(), ["text", ")"]]]
+                return ["group", [["space", 0.5], ["text", "(mod "], *self._argument(), ["text", ")"]]]
             case "left":
                 opening, nodes = self._delimiter(), self.sequence(("\\right",))
                 self._expect("\\right")
-                node = ["brackets", opening, nodes, self._delimiter()]
+                return ["brackets", opening, nodes, self._delimiter()]
             case "begin":
-                node = self._environment()
-            case _:
-                raise UnknownFormula(f"\\{name}")
-        return [node]
+                return self._environment()
+        raise UnknownFormula(f"\\{name}")
 
     def _group(self, opening: str, closing: str) -> list[Node]:
         self._expect(opening)
@@ -283,7 +278,9 @@ def split_formulas(text: str) -> tuple[list[str | Formula], int]:
         kind = match.lastgroup if match.lastgroup != "name" else "e"
         assert kind is not None
         source = match[kind]
-        if not (_is_plain(source) if kind in ("loose", "bare") else kind != "d" or not _is_prose(source)):
+        # Between two prices there are words without any sign of a formula.
+        is_prose = kind == "d" and not _SIGNS.search(source) and _SPACED_WORD.search(source)
+        if is_prose or (kind in ("loose", "bare") and not _is_plain(source)):
             at = match.start() + 1
             continue
         try:
@@ -295,11 +292,6 @@ def split_formulas(text: str) -> tuple[list[str | Formula], int]:
         parts += [_ESCAPED.sub(r"\1", text[after : match.start()]), formula]
         after = at = match.end()
     return [part for part in (*parts, _ESCAPED.sub(r"\1", text[after:])) if part], unread
-
-
-def _is_prose(source: str) -> bool:
-    """Whether the text between two dollars is words, as between two prices, without any sign of a formula."""
-    return not _SIGNS.search(source) and _SPACED_WORD.search(source) is not None
 
 
 def whole_formula(text: str) -> Formula | None:
@@ -341,8 +333,8 @@ def mathml(nodes: list[Any], alone: bool) -> Markup:
 
 
 def _tag(name: str, *inner: Markup, **attributes: str) -> Markup:
-    said = Markup("").join(Markup(' {}="{}"').format(key, value) for key, value in attributes.items())
-    return Markup("<{}{}>{}</{}>").format(name, said, Markup("").join(inner), name)
+    written = Markup("").join(Markup(' {}="{}"').format(key, value) for key, value in attributes.items())
+    return Markup("<{}{}>{}</{}>").format(name, written, Markup("").join(inner), name)
 
 
 def _row(nodes: list[Any]) -> Markup:

@@ -224,13 +224,13 @@ def _desk(size: tuple[int, int], corner: tuple[int, int], page: Image.Image, cha
 def _screen(size: tuple[int, int], corner: tuple[int, int], page: Image.Image, chance: Chance) -> Image.Image:
     """A display: its frame, its rows of pixels, and their moiré with the camera's."""
     around = np.clip(np.array(_DESKS[chance.integers(len(_DESKS))]) * 0.5 + chance.normal(0, 9, (6, 8, 3)), 0, 255)
-    room = Image.fromarray(around.astype(np.uint8)).resize(size, Image.Resampling.BICUBIC)
+    surroundings = Image.fromarray(around.astype(np.uint8)).resize(size, Image.Resampling.BICUBIC)
     frame = max(6, round(0.025 * max(page.size)))
     left, top = corner
     box = (left - frame, top - frame, left + page.width + frame - 1, top + page.height + frame - 1)
-    ImageDraw.Draw(room).rectangle(box, fill=(24, 24, 27))
-    room.paste(per_channel(page, _bands(page.size, chance), [np.float32(6)] * 3), corner)
-    return room
+    ImageDraw.Draw(surroundings).rectangle(box, fill=(24, 24, 27))
+    surroundings.paste(per_channel(page, _bands(page.size, chance), [np.float32(6)] * 3), corner)
+    return surroundings
 
 
 def _bands(size: tuple[int, int], chance: Chance) -> list[Floats]:
@@ -256,7 +256,7 @@ def _exposed(image: Image.Image, factors: Mapping[str, str], chance: Chance) -> 
     lit = spread(gain * (1 - glare), image.size)
     veil = spread(255 * glare, image.size) if glare.any() else np.float32(0)
     added = ((veil + noise) + blotch, veil + noise, (veil + noise) - blotch)
-    return per_channel(image, [lit * np.float32(one) for one in tint], added)
+    return per_channel(image, [lit * np.float32(part) for part in tint], added)
 
 
 def _light(size: tuple[int, int], level: str, chance: Chance) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -309,7 +309,7 @@ def _inked(image: Image.Image, level: str, chance: Chance) -> Image.Image:
     times = (image.height // _DOTS + 1, image.width // _DOTS + 1)
     tiled = [np.tile(np.roll(screen, shift + 2 * channel, axis=1), times) for channel in range(3)]
     dots = [tile[: image.height, : image.width] for tile in tiled]
-    return per_channel(image, [np.float32(2.2)] * 3, [np.float32(128) - np.float32(2.2) * one for one in dots])
+    return per_channel(image, [np.float32(2.2)] * 3, [np.float32(128) - np.float32(2.2) * dot for dot in dots])
 
 
 def _on_paper(image: Image.Image, factors: Mapping[str, str], chance: Chance) -> Image.Image:

@@ -1,4 +1,6 @@
-"""A benchmark becomes one of screenshots, drawn by several processes; seed and item id alone decide random draws."""
+"""A benchmark becomes one of screenshots, drawn by several processes; seed and item id decide random draws. A page
+may be read back by OCR, part by part; misread parts are read again, cut out and enlarged.
+"""
 
 import atexit
 import hashlib
@@ -6,14 +8,14 @@ import io
 import multiprocessing
 import os
 import random
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, cast
 
 import msgspec
 import numpy as np
@@ -23,26 +25,152 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.benchmarks.folder import LAYOUT, LEGIBILITY
 from eyetest.benchmarks.images import ImageStore
 from eyetest.errors import EyetestError, ImageError, InputError
-from eyetest.harden.screenshot.legibility import PartLegibility, lowest, read_back
-from eyetest.harden.screenshot.page import CannotShow, Composed, Typesetter, as_png, compose
-from eyetest.harden.screenshot.photo import encoded, photographed, printed
-from eyetest.harden.screenshot.style import LOOK, PLAINEST, PLAINEST_PHOTO, PLAINEST_PRINT, Look, design
-from eyetest.ocr import choose_engine
+from eyetest.harden.screenshot.page import Box, CannotShow, Composed, Typesetter, as_png, compose
+from eyetest.harden.screenshot.photo import Taken, encoded, photographed, printed
+from eyetest.harden.screenshot.style import LOOK, PLAINEST, Look, design
+from eyetest.ocr import Engine, ReadLine, choose_engine, scripts_of
 from eyetest.prompts import SCREENSHOT_STEP
-from eyetest.records import Item, Lineage, Verdict
+from eyetest.records import Item, Lineage, Verdict, letter
 from eyetest.records.item import Seed
+from eyetest.scoring.metrics.same_text import edit_similarity
 from eyetest.tabular.record_files import write_records
+from eyetest.wording import counted
 
-_PLAINER: Mapping[str, Mapping[str, str]] = {
-    "phone": {"look_width": "wide", "look_size": "medium", "look_resolution": "2"},
-    "photo": {"look_resolution": "2", **PLAINEST_PHOTO},
-    "print": {"look_resolution": "2", **PLAINEST_PRINT},
-}  # what is plainest in a look, beyond the page itself
+PartKey = tuple[str, int]  # kind of part and its number: ("option", 3)
+_JUDGED = ("question", "hint", "option")
+_AROUND = 4  # pixels around a part that belong to it, and around its cut-out
+_ENLARGED = 2
+_SHORT = 8  # letters below which a part is too short to be judged by itself
+# Variants that engines and typesetters use interchangeably
+_TYPEWRITTEN = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "\u200b": ""})
+_BRACKETS = "([{)]}.:"
+
+
+class PartLegibility(msgspec.Struct, frozen=True, kw_only=True):
+    """How well one part of an item's page can be read; a row of ``legibility.parquet``."""
+
+    item: str
+    part: str
+    number: int
+    similarity: float | None
+    """1 − edit distance / longer length, on texts with single blanks; None where the part is not judged."""
+    unjudged: str = ""  # why not: formula, table, script, or no words
+    length: int = 0
+    read: str = ""
+
+
+def expected_text(blocks: Iterable[Mapping[str, Any]]) -> tuple[str, str]:
+    """Text expected of a part's blocks, and why it cannot be judged, if so."""
+    texts: list[str] = []
+    for block in blocks:
+        if block["kind"] == "table":
+            return "", "table"
+        if block["kind"] == "code":
+            texts.append(block["text"])
+        elif block["kind"] == "paragraph":
+            if any(not isinstance(run, str) for run in block["runs"]):
+                return "", "formula"
+            texts += block["runs"]
+        elif block["kind"] != "image":
+            return "", "formula"
+    text = " ".join(" ".join(texts).translate(_TYPEWRITTEN).split())
+    if "\\" in text or any(unicodedata.category(sign) in ("Sm", "No") for sign in text if not sign.isascii()):
+        return text, "formula"  # engines that read words do not know ∑, ², or the backslash of a command
+    return text, "" if text else "no words"
+
+
+def read_back(
+    item: str, composed: Composed, parts: Mapping[PartKey, Sequence[Mapping[str, Any]]], engine: Engine, enough: float
+) -> list[PartLegibility]:
+    """Legibility of each part of a page; those that reach ``enough`` at first are not read again."""
+    boxes = composed.flat if isinstance(composed, Taken) else composed.boxes
+    page = _shares(engine.read(composed.image), boxes, composed)
+    known = engine.scripts()
+    by_key = {(box.part, box.number): box for box in boxes}
+    judged = []
+    for (part, number), blocks in parts.items():
+        if part not in _JUDGED or not blocks:
+            continue
+        text, why = expected_text(blocks)
+        why = why or ("script" if scripts_of(text) - known else "")
+        row = PartLegibility(item=item, part=part, number=number, similarity=None, unjudged=why, length=len(text))
+        if not why:
+            row = _compared(row, text, page.get((part, number), ""))
+            if (row.similarity or 0.0) < enough and (box := by_key.get((part, number))):
+                again = " ".join(line.text for line in engine.read(_cut_out(composed, box)))
+                row = max(row, _compared(row, text, again), key=lambda entry: entry.similarity or 0.0)
+        judged.append(row)
+    return judged
+
+
+def lowest(rows: Iterable[PartLegibility]) -> float | None:
+    """The lowest similarity of a part, with short parts averaged; None where none is judged."""
+    judged = [(row.length, row.similarity) for row in rows if row.similarity is not None]
+    short = [similarity for length, similarity in judged if length < _SHORT]
+    long = [similarity for length, similarity in judged if length >= _SHORT]
+    return min([*long, *([sum(short) / len(short)] if short else [])], default=None)
+
+
+def _compared(row: PartLegibility, text: str, read: str) -> PartLegibility:
+    readings = [" ".join(read.translate(_TYPEWRITTEN).split())]
+    bare = readings[0].lstrip(_BRACKETS)
+    if row.part == "option" and bare[:1].upper() == letter(row.number - 1):  # its own mark stands before it
+        readings.append(bare[1:].lstrip(_BRACKETS + " "))
+    similarity, best = max((edit_similarity(reading, text), reading) for reading in readings)
+    return msgspec.structs.replace(row, similarity=similarity, read=best)
+
+
+def _shares(lines: Iterable[ReadLine], boxes: Sequence[Box], composed: Composed) -> dict[PartKey, str]:
+    """Text read within each box. A word belongs to the smallest box around its middle."""
+    rows: dict[PartKey, list[tuple[float, float, float, str]]] = {}
+    for line in lines:
+        shares: dict[PartKey, list[tuple[float, float, str]]] = {}
+        for word in line.words:
+            x, y = word.middle
+            if isinstance(composed, Taken):  # the position on the flat page
+                x, y = map(float, composed.camera.source(np.array([word.middle]))[0])
+            if (box := _around(boxes, x, y)) is not None:
+                shares.setdefault((box.part, box.number), []).append((x, y, word.text))
+        height = np.median([word.bottom - word.top for word in line.words])
+        for key, words in shares.items():
+            text = " ".join(word for _, _, word in words)
+            rows.setdefault(key, []).append((float(np.mean([y for _, y, _ in words])), words[0][0], height, text))
+    return {key: " ".join(_in_order(pieces)) for key, pieces in rows.items()}
+
+
+def _around(boxes: Sequence[Box], x: float, y: float) -> Box | None:
+    def holds(box: Box) -> bool:
+        return min(x - box.left, box.right - x, y - box.top, box.bottom - y) >= -_AROUND
+
+    return min(filter(holds, boxes), key=lambda b: (b.right - b.left) * (b.bottom - b.top), default=None)
+
+
+def _in_order(pieces: list[tuple[float, float, float, str]]) -> list[str]:
+    """Pieces of lines from top to bottom, those of one height from left to right."""
+    rows: list[list[tuple[float, float, float, str]]] = []
+    for piece in sorted(pieces):
+        if rows and piece[0] - rows[-1][0][0] < 0.5 * piece[2]:
+            rows[-1].append(piece)
+        else:
+            rows.append([piece])
+    return [piece[3] for row in rows for piece in sorted(row, key=lambda entry: entry[1])]
+
+
+def _cut_out(composed: Composed, box: Box) -> Image.Image:
+    """A part by itself, flat and enlarged, with a margin."""
+    left, top, right, bottom = box.left - _AROUND, box.top - _AROUND, box.right + _AROUND, box.bottom + _AROUND
+    corners = np.array([(left, top), (left, bottom), (right, bottom), (right, top)], float)
+    if isinstance(composed, Taken):
+        corners = composed.camera.seen(corners)
+    size = (max(1, round(_ENLARGED * (right - left))), max(1, round(_ENLARGED * (bottom - top))))
+    quad = tuple(float(value) for corner in corners for value in corner)
+    return composed.image.transform(size, Image.Transform.QUAD, quad, Image.Resampling.BICUBIC)
+
+
 MAX_ITEM_PIXELS = 150_000_000  # of all decoded images of an item together
 _FEW = 12  # so few items are drawn sooner by one process than others are started
 _MOST_PROCESSES = 8
 _CHUNK = 4
-Planned = tuple[Item, dict[str, str]]
 Progress = Callable[[int, int], None]
 
 
@@ -109,8 +237,7 @@ class Studio:
         first = self._attempt(item, factors)
         if not first.reason:
             return first
-        look = factors[LOOK]
-        again = self._attempt(item, {**PLAINEST, LOOK: look, **_PLAINER.get(look, {})})
+        again = self._attempt(item, PLAINEST[cast("Look", factors[LOOK])])
         if again.reason:
             return again if again.file or not first.file else first
         return msgspec.structs.replace(again, plainer=first.reason)
@@ -194,39 +321,44 @@ def take_screenshots(
 
 
 def _drawn(benchmark: Benchmark, settings: ScreenshotSettings, workers: int | None) -> Iterator[tuple[Item, Drawn]]:
-    rows = design([item.id for item in benchmark], settings.look, settings.seed)
-    planned = zip(benchmark, rows, strict=True)
+    """Items in their order with their images, drawn by several processes where that is sooner."""
+    items = list(benchmark)
+    rows = design([item.id for item in items], settings.look, settings.seed)
     processes = min(workers or min(os.cpu_count() or 1, _MOST_PROCESSES), -(-len(rows) // _CHUNK))
+    surroundings = benchmark.images.root, settings
     if processes == 1 or (workers is None and len(rows) <= _FEW):
-        studio = Studio(benchmark.images.root, settings)
-        for item, factors in planned:
-            yield item, studio.draw(item, factors)
+        yield from zip(items, map(Studio(*surroundings).draw, items, rows), strict=True)
         return
-    yield from _drawn_by_several(planned, processes, benchmark.images.root, settings)
-
-
-def _drawn_by_several(
-    planned: Iterator[Planned], processes: int, images: Path, settings: ScreenshotSettings
-) -> Iterator[tuple[Item, Drawn]]:
-    """The same by several processes, in the same order, with a few chunks queued for each."""
-    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _open_studio, (images, settings))
-    waiting: deque[tuple[tuple[Planned, ...], Future[list[Drawn]]]] = deque()
-
-    def finished() -> Iterator[tuple[Item, Drawn]]:
-        chunk, future = waiting.popleft()
-        return zip((item for item, _ in chunk), future.result(), strict=True)
-
+    context = multiprocessing.get_context("spawn")
     try:
-        for chunk in iter(lambda: tuple(islice(planned, _CHUNK)), ()):
-            waiting.append((chunk, pool.submit(_draw_chunk, chunk)))
-            if len(waiting) > 2 * processes:
-                yield from finished()
-        while waiting:
-            yield from finished()
+        with ProcessPoolExecutor(processes, context, _open_studio, surroundings) as pool:
+            yield from zip(items, pool.map(_draw, items, rows, chunksize=_CHUNK), strict=True)
     except BrokenProcessPool:
         raise EyetestError("a process that renders pages was killed, perhaps for lack of memory") from None
-    finally:
-        pool.shutdown(cancel_futures=True)
+
+
+def screenshot_notes(done: Screenshots) -> list[str]:
+    """Notes for the user: items left out or to review, plainer looks, formulas, legibility."""
+    shown = {item.id for item in done.benchmark}
+    named = [(one.item in shown, f"{one.item}: {one.reason}") for one in done.verdicts]
+    lines = [f"left out: {line}" for is_shown, line in named if not is_shown][:10]
+    lines += [f"to review: {line}" for is_shown, line in named if is_shown][:10]
+    if len(named) > len(lines):
+        lines.append(f"{len(named) - len(lines):,} more to review")
+    plainer: Counter[str] = Counter()
+    for reason, count in done.plainer.items():  # the similarity in a reason differs from page to page
+        plainer["could not be read back well" if reason.startswith("read back") else reason] += count
+    lines += [f"set plainer: {reason} ({count:,})" for reason, count in plainer.items()]
+    if done.unread_formulas:
+        lines.append(f"{counted(done.unread_formulas, 'formula')} shown as source: unknown LaTeX")
+    by_item: dict[str, list[float]] = {}
+    for row in done.legibility:
+        if (worst := lowest([row])) is not None:
+            by_item.setdefault(row.item, []).append(worst)
+    if means := sorted(sum(values) / len(values) for values in by_item.values()):
+        median = means[len(means) // 2]
+        lines.append(f"read back: median similarity {median:.3f} over {counted(len(means), 'item')}")
+    return lines
 
 
 _studio: Studio
@@ -237,5 +369,5 @@ def _open_studio(images: Path, settings: ScreenshotSettings) -> None:
     _studio = Studio(images, settings)
 
 
-def _draw_chunk(chunk: Sequence[Planned]) -> list[Drawn]:
-    return [_studio.draw(item, factors) for item, factors in chunk]
+def _draw(item: Item, factors: Mapping[str, str]) -> Drawn:
+    return _studio.draw(item, factors)

@@ -2,38 +2,17 @@
 None where missing. Intervals resample whole clusters; what chance alone would give is undefined.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import combinations
 from math import isnan
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from eyetest.measures.stats.intervals import (
-    NOTHING,
-    Floats,
-    IntervalEstimate,
-    Ints,
-    cluster_sums,
-    effective_clusters,
-    percentiles,
-    weights,
-)
+from eyetest.measures.stats.intervals import NOTHING, Floats, IntervalEstimate, Ints, Resampling, resampled
 
 Ratings = Sequence[Sequence[Any]]
 _MOST_CELLS = 8_000_000
-
-
-@dataclass(frozen=True)
-class Resampling:
-    """How units are resampled. Without clusters each unit is its own."""
-
-    clusters: ArrayLike | None = None
-    level: float = 0.95
-    resamples: int = 2_000
-    seed: int = 0
 
 
 USUAL = Resampling()
@@ -53,8 +32,8 @@ def all_raters(ratings: Ratings, resampling: Resampling = USUAL) -> dict[str, In
     features = np.column_stack([*pairs, rated, m > 0, counts * rated[:, None], shares * rated[:, None], shares])
 
     def coefficients(sums: Floats) -> Floats:
-        differ, distance, twice, once = np.moveaxis(sums[..., 0, :4], -1, 0)
-        totals, paired, mean_shares = np.split(sums[..., 0, 4:], 3, axis=-1)
+        differ, distance, twice, once = sums[:, :4].T
+        totals, paired, mean_shares = np.split(sums[:, 4:], 3, axis=1)
         paired, mean_shares = paired / twice[..., None], mean_shares / once[..., None]
         differing, n = differ / twice, totals.sum(axis=-1)
         fleiss = 1 - differing / (1 - (paired**2).sum(axis=-1))
@@ -62,8 +41,7 @@ def all_raters(ratings: Ratings, resampling: Resampling = USUAL) -> dict[str, In
         gwet = 1 - differing / (1 - (mean_shares * (1 - mean_shares)).sum(axis=-1) / (labels - 1))
         return np.stack([1 - differing, fleiss, krippendorff, gwet], axis=-1)
 
-    n = np.full(4, rated.sum())
-    found = _estimates(features[:, None, :], coefficients, n, resampling)
+    found = resampled(features, coefficients, resampling, [int(rated.sum())] * 4) if features.size else [NOTHING] * 4
     return dict(zip(("observed", "fleiss", "krippendorff", "gwet"), found, strict=True))
 
 
@@ -75,7 +53,8 @@ def cohen(ratings: Ratings, resampling: Resampling = USUAL) -> IntervalEstimate:
 def cohen_pairs(ratings: Ratings, resampling: Resampling = USUAL) -> dict[tuple[int, int], IntervalEstimate]:
     """Cohen's κ of every two raters, by their columns. All pairs share resamples."""
 
-    def kappa(sums: Floats) -> Any:
+    def kappa(flat: Floats) -> Any:
+        sums = flat.reshape(len(flat), -1, 1 + 2 * labels)
         differ, first, second = sums[..., 0], sums[..., 1 : 1 + labels], sums[..., 1 + labels :]
         n = first.sum(axis=-1)
         return 1 - differ / n / (1 - (first * second).sum(axis=-1) / n**2)
@@ -87,11 +66,13 @@ def cohen_pairs(ratings: Ratings, resampling: Resampling = USUAL) -> dict[tuple[
     kappas: dict[tuple[int, int], IntervalEstimate] = {}
     for start in range(0, len(pairs), most):
         some = pairs[start : start + most]
-        one, other = (codes[:, [pair[side] for pair in some]] for side in (0, 1))
-        both = (one >= 0) & (other >= 0)
-        given = [(side[:, :, None] == np.arange(labels)) & both[:, :, None] for side in (one, other)]
-        features = np.concatenate([(both & (one != other))[:, :, None], *given], axis=2).astype(float)
-        kappas |= zip(some, _estimates(features, kappa, both.sum(axis=0), resampling), strict=True)
+        first, second = (codes[:, [pair[side] for pair in some]] for side in (0, 1))
+        both = (first >= 0) & (second >= 0)
+        given = [(side[:, :, None] == np.arange(labels)) & both[:, :, None] for side in (first, second)]
+        features = np.concatenate([(both & (first != second))[:, :, None], *given], axis=2).astype(float)
+        if features.size:
+            n = both.sum(axis=0).tolist()
+            kappas |= zip(some, resampled(features.reshape(len(codes), -1), kappa, resampling, n), strict=True)
     return kappas
 
 
@@ -102,26 +83,3 @@ def _coded(ratings: Ratings) -> tuple[Ints, list[Any]]:
     number = {value: i for i, value in enumerate(values)}
     codes = np.fromiter((number.get(value, -1) for value in flat), np.int64, len(flat))
     return codes.reshape(len(ratings), len(ratings[0]) if len(ratings) else 0), values
-
-
-def _estimates(
-    features: Floats, value: Callable[[Floats], Any], n: NDArray[np.int64], resampling: Resampling
-) -> list[IntervalEstimate]:
-    """Values of coefficients and their variation, from sums over units × coefficients × features."""
-    units, many, width = features.shape
-    if not features.size:
-        return [NOTHING] * len(n)
-    clusters = np.arange(units) if resampling.clusters is None else resampling.clusters
-    sums = cluster_sums(features.reshape(units, -1), clusters)
-    drawing = weights(len(sums), resampling.resamples, resampling.seed)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        points = value(features.sum(axis=0)).tolist()
-        drawn = np.concatenate([value((times @ sums).reshape(-1, many, width)) for times in drawing]).T
-    effective = float(effective_clusters(np.unique(np.asarray(clusters), return_counts=True)[1]))
-    found = []
-    for point, replicates, number in zip(points, drawn, n.tolist(), strict=True):
-        known = replicates[~np.isnan(replicates)]
-        varied = not isnan(point) and len(known) and np.ptp(known) > 0
-        low, high = percentiles(known, resampling.level, effective) if varied else (None, None)
-        found.append(IntervalEstimate(None if isnan(point) else point, low, high, number))
-    return found

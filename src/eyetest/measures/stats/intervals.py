@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -166,18 +167,35 @@ def resampled_means(
     return np.concatenate(parts) if parts else np.empty((0, table.shape[1]))
 
 
+@dataclass(frozen=True)
+class Resampling:
+    """How items are resampled: whole clusters; without clusters each item is its own."""
+
+    clusters: ArrayLike | None = None
+    level: float = 0.95
+    resamples: int = 2_000
+    seed: int = 0
+
+
 def resampled(
-    parts: Floats, clusters: ArrayLike, value: Callable[[Floats], Floats], level: float, resamples: int, seed: int
-) -> IntervalEstimate:
-    """A ``value`` of the column sums of ``parts`` (a row an item); its interval resamples whole clusters."""
+    parts: Floats, value: Callable[[Floats], Floats], how: Resampling, n: Sequence[int] = ()
+) -> list[IntervalEstimate]:
+    """Values of the column sums of ``parts`` (a row an item), with intervals where resamples vary. ``value`` gives
+    a row of values for each row of sums; ``n``: what each value rests on, if not on all items.
+    """
+    clusters = np.arange(len(parts)) if how.clusters is None else np.asarray(how.clusters)
     sums = cluster_sums(parts, clusters)
     with np.errstate(divide="ignore", invalid="ignore"):
-        (point,) = value(parts.sum(axis=0, keepdims=True)).tolist()
-        if np.isnan(point):
-            return IntervalEstimate(None, None, None, len(parts))
-        drawn = np.concatenate([value(times @ sums) for times in weights(len(sums), resamples, seed)])
-    effective = float(effective_clusters(np.unique(np.asarray(clusters), return_counts=True)[1]))
-    return IntervalEstimate(point, *percentiles(drawn, level, effective), len(parts))
+        (points,) = value(parts.sum(axis=0, keepdims=True)).tolist()
+        drawn = np.concatenate([value(times @ sums) for times in weights(len(sums), how.resamples, how.seed)])
+    effective = float(effective_clusters(np.unique(clusters, return_counts=True)[1]))
+    found = []
+    for point, replicates, number in zip(points, drawn.T, n or [len(parts)] * len(points), strict=True):
+        known = replicates[~np.isnan(replicates)]
+        varied = not np.isnan(point) and len(known) and np.ptp(known) > 0
+        low, high = percentiles(known, how.level, effective) if varied else (None, None)
+        found.append(IntervalEstimate(None if np.isnan(point) else point, low, high, number))
+    return found
 
 
 def column_means(table: Floats) -> Floats:

@@ -8,9 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from eyetest.measures.stats.intervals import Floats, one_thread
-
-Values = list[float | None]
+from eyetest.measures.stats.intervals import Bools, Floats, one_thread
 
 _ENOUGH = 3  # two models always lie on a line, so a correlation over them says nothing
 _ROUNDING = 1e-12  # equal scores may come out so far apart, as a part of the largest
@@ -22,14 +20,8 @@ _LONGEST_STEP = 1.0
 _ITEMS_AT_ONCE = 4_096
 
 
-def mean_scores(scores: ArrayLike) -> Values:
-    """The mean score of each item: the share right, where scores are 0 and 1."""
-    table, known = _table(scores)
-    return _or_none(table.sum(axis=1), known.sum(axis=1))
-
-
-def item_rest(scores: ArrayLike) -> Values:
-    """Each item's correlation, over models, with their mean score on all others; None where undefined."""
+def item_rest(scores: ArrayLike) -> Floats:
+    """Each item's correlation, over models, with their mean score on all others; nan where undefined."""
     table, known = _table(scores)
     asked = known.sum(axis=0)
     known = known & (asked > 1)
@@ -41,19 +33,15 @@ def item_rest(scores: ArrayLike) -> Values:
     squares, rest_squares = (item**2).sum(axis=1), (rest**2).sum(axis=1)
     noise = count[:, 0] * (_ROUNDING * np.abs(table).max(initial=0.0)) ** 2
     varies = (np.minimum(squares, rest_squares) > noise) & (count[:, 0] >= _ENOUGH)
-    return _or_none((item * rest).sum(axis=1), np.where(varies, np.sqrt(squares * rest_squares), 0.0))
+    scale = np.where(varies, np.sqrt(squares * rest_squares), np.nan)
+    return np.asarray((item * rest).sum(axis=1) / scale)
 
 
-def _table(scores: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
+def _table(scores: ArrayLike) -> tuple[Floats, Bools]:
+    """Scores with 0 for unknown ones, and which are known."""
     table = np.asarray(scores, float)
     known = ~np.isnan(table)
     return np.where(known, table, 0.0), known
-
-
-def _or_none(above: Floats, below: ArrayLike) -> Values:
-    under = np.asarray(below, float)
-    quotient = np.divide(above, under, out=np.full(len(above), np.nan), where=under > 0)
-    return [None if missing else value for missing, value in zip(np.isnan(quotient), quotient.tolist(), strict=True)]
 
 
 @dataclass(frozen=True)
@@ -70,13 +58,14 @@ class ItemFit:
 def fit(responses: ArrayLike, tolerance: float = 1e-3, most_rounds: int = 500) -> ItemFit:
     """Fit items to a panel (items × models, from 0 to 1, nan where not asked) until parameters are stable."""
     with one_thread():
-        return _fitted(*_split(responses), tolerance, most_rounds)
+        return _fitted(*_table(responses), tolerance, most_rounds)
 
 
 def posterior_abilities(fitted: ItemFit, responses: ArrayLike) -> Floats:
     """The chance of each ability on `SCALE` for models that answered the fitted items: models × abilities."""
     with one_thread():
-        return _posterior(*_split(responses), fitted.slopes, fitted.intercepts, SCALE)
+        right, known = _table(responses)
+        return _posterior(right, known.astype(float), fitted.slopes, fitted.intercepts, SCALE)
 
 
 def abilities(posterior: Floats) -> tuple[Floats, Floats]:
@@ -90,14 +79,8 @@ def probabilities(slopes: Floats, intercepts: Floats, at: ArrayLike) -> Floats:
     return np.asarray(scipy.special.expit(np.outer(slopes, np.asarray(at, float)) + intercepts[:, None]), float)
 
 
-def _split(responses: ArrayLike) -> tuple[Floats, Floats]:
-    """Scores with 0 for unknown ones; and 1 where known."""
-    table = np.asarray(responses, float)
-    asked = ~np.isnan(table)
-    return np.where(asked, table, 0.0), asked.astype(float)
-
-
-def _fitted(right: Floats, asked: Floats, tolerance: float, most_rounds: int) -> ItemFit:
+def _fitted(right: Floats, known: Bools, tolerance: float, most_rounds: int) -> ItemFit:
+    asked = known.astype(float)
     share = (right.sum(1) + 0.5) / (asked.sum(1) + 1.0)
     slopes, intercepts = np.full(len(right), SLOPE_MEAN), np.log(share / (1 - share))
     rounds, converged = 0, False

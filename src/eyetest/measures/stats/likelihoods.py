@@ -3,17 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from eyetest.measures.stats.intervals import (
-    Floats,
-    IntervalEstimate,
-    Ints,
-    cluster_sums,
-    effective_clusters,
-    percentiles,
-    weights,
-)
+from eyetest.measures.stats.intervals import Floats, IntervalEstimate, Ints, Resampling, resampled
 
 
 def likeliest(weights: Floats) -> Ints:
@@ -69,24 +60,15 @@ def item_terms(logs: Floats, shown: Ints) -> Floats:
     return np.concatenate(((left[:, :letters].T @ left[:, :letters]).ravel(), left[:, :letters].T @ left[:, letters]))
 
 
-def mark_prior(
-    terms: Floats, clusters: ArrayLike, level: float = 0.95, resamples: int = 2_000, seed: int = 0
-) -> MarkPrior | None:
+def mark_prior(terms: Floats, how: Resampling) -> MarkPrior | None:
     """The prior from the terms of all items, its interval by resampling; None where it is not identified."""
-    sums = cluster_sums(terms, clusters)
-    total = sums.sum(axis=0)
+    total = terms.sum(axis=0)
     letters = int((np.sqrt(4 * len(total) + 1) - 1) / 2)
-    if (
-        np.linalg.matrix_rank(total[: letters**2].reshape(letters, letters), tol=_ROUNDING * max(len(terms), 1))
-        < letters - 1
-    ):
+    matrix = total[: letters**2].reshape(letters, letters)
+    if np.linalg.matrix_rank(matrix, tol=_ROUNDING * max(len(terms), 1)) < letters - 1:
         return None
-    drawn = np.concatenate([_solved(times @ sums, letters) for times in weights(len(sums), resamples, seed)])
-    (logs,) = _solved(total[None], letters)
-    effective = float(effective_clusters(np.unique(np.asarray(clusters), return_counts=True)[1]))
-    bounds = [percentiles(column, level, effective) for column in among_choices(drawn).T]
-    shares = zip(among_choices(logs[None])[0].tolist(), bounds, strict=True)
-    return MarkPrior(logs, [IntervalEstimate(value, *ends, len(terms)) for value, ends in shares])
+    shares = resampled(terms, lambda sums: among_choices(_solved(sums, letters)), how)
+    return MarkPrior(_solved(total[None], letters)[0], shares)
 
 
 def _solved(sums: Floats, letters: int) -> Floats:

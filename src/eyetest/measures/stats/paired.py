@@ -48,10 +48,10 @@ def paired(a: ArrayLike, b: ArrayLike, clusters: ArrayLike | None = None, level:
 
 
 def against(
-    one: ArrayLike, others: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.95
+    first: ArrayLike, others: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.95
 ) -> list[Paired]:
     """How one column of scores compares with each column of ``others``, item by item. Missing scores are nan."""
-    return list(_Columns(np.column_stack([one, others]), clusters).compare(0, level))
+    return list(_Columns(np.column_stack([first, others]), clusters).compare(0, level))
 
 
 def is_verdict(scores: Any) -> Any:
@@ -63,9 +63,9 @@ def every_pair(scores: Floats, clusters: ArrayLike, level: float) -> list[tuple[
     """All pairs of columns (models) on the items (rows; nan where missing) that both have."""
     columns = _Columns(scores, clusters)
     return [
-        (one, other, pair)
-        for one in range(scores.shape[1] - 1)
-        for other, pair in enumerate(columns.compare(one, level), one + 1)
+        (first, other, pair)
+        for first in range(scores.shape[1] - 1)
+        for other, pair in enumerate(columns.compare(first, level), first + 1)
     ]
 
 
@@ -91,26 +91,26 @@ class _Columns:
         self._scores[~known] = 0.0
         self._sizes = self._by_cluster(np.ones((1, columns.shape[1])))
 
-    def compare(self, one: int, level: float) -> Iterator[Paired]:
+    def compare(self, first: int, level: float) -> Iterator[Paired]:
         """Compare a column with each one after it, so few at once that they stay in the processor's cache."""
         count, items = self._scores.shape
         at_once = max(1, _CELLS_AT_ONCE // max(1, items))
-        for start in range(one + 1, count, at_once):
-            yield from self._compare(one, slice(start, start + at_once), level)
+        for start in range(first + 1, count, at_once):
+            yield from self._compare(first, slice(start, start + at_once), level)
 
-    def _compare(self, one: int, others: slice, level: float) -> Iterator[Paired]:
-        a, b = self._scores[one], self._scores[others]
-        gaps, binary = a - b, self._is_binary[one] & self._is_binary[others]
+    def _compare(self, first: int, others: slice, level: float) -> Iterator[Paired]:
+        a, b = self._scores[first], self._scores[others]
+        gaps, binary = a - b, self._is_binary[first] & self._is_binary[others]
         if self._known is None:
             n, sizes = np.full(len(b), len(a)), self._sizes
             sums = np.full(len(b), a.sum()), b.sum(axis=1)
         else:
-            both = self._known[one] * self._known[others]
+            both = self._known[first] * self._known[others]
             gaps *= both
             n, sizes = both.sum(axis=1).astype(int), self._by_cluster(both)
             sums = np.einsum("ij,j->i", both, a), np.einsum("ij,ij->i", both, b)
             if not binary.all():
-                binary = ~((both > 0) & (self._between[one] | self._between[others])).any(axis=1)
+                binary = ~((both > 0) & (self._between[first] | self._between[others])).any(axis=1)
         net, total, squares = self._by_cluster(gaps), gaps.sum(axis=1), np.einsum("ij,ij->i", gaps, gaps)
         g = np.broadcast_to(np.count_nonzero(sizes, axis=1), n.shape)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -135,8 +135,8 @@ def _judged(of: Paired, wins: tuple[float, float], net: Floats, level: float) ->
     worth = _worth(of.n, of.clusters, of.spread - of.difference**2, of.error)
     pair = of._replace(error=None if alone else of.error, worth=worth)
     if of.binary:
-        told = with_imaginary_items(pair, level)
-        return told._replace(p=clustered_mcnemar(net), only_a=int(wins[0]), only_b=int(wins[1]))
+        bounded = with_imaginary_items(pair, level)
+        return bounded._replace(p=clustered_mcnemar(net), only_a=int(wins[0]), only_b=int(wins[1]))
     if not of.error > WITHOUT_SPREAD * abs(of.difference):  # a sign test of the clusters is left
         return pair._replace(p=None if alone else 1.0 if of.difference == 0 else 0.5 ** (of.clusters - 1))
     t = float(scipy.special.stdtrit(of.effective - 1, (1 + level) / 2))

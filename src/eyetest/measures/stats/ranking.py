@@ -1,13 +1,23 @@
-"""Ranks of models with intervals, significant differences of pairs, and the spread of values."""
+"""Ranks of models with intervals, significant differences of pairs, the spread of values, correlations and slopes."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, NamedTuple
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import permutations
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from eyetest.measures.stats.intervals import NOTHING, Bools, Floats, IntervalEstimate, column_means, resampled_means
+from eyetest.measures.stats.intervals import (
+    NOTHING,
+    Bools,
+    Floats,
+    IntervalEstimate,
+    Ints,
+    column_means,
+    resampled_means,
+)
 from eyetest.measures.stats.paired import every_pair, holm
 
 Ties = Literal["average", "min"]
@@ -116,9 +126,9 @@ def significantly_ahead(scores: Floats, clusters: ArrayLike, level: float) -> Bo
     """Whether the row's model is ahead of the column's: Holm-adjusted paired tests of all pairs on shared items."""
     pairs = every_pair(scores, clusters, level)
     ahead = np.zeros((scores.shape[1],) * 2, np.bool_)
-    for (one, other, pair), adjusted in zip(pairs, holm([pair.p for *_, pair in pairs]), strict=True):
+    for (first, second, pair), adjusted in zip(pairs, holm([pair.p for *_, pair in pairs]), strict=True):
         if adjusted is not None and adjusted < 1 - level:
-            ahead[(one, other) if (pair.difference or 0.0) > 0 else (other, one)] = True
+            ahead[(first, second) if (pair.difference or 0.0) > 0 else (second, first)] = True
     return ahead
 
 
@@ -202,3 +212,109 @@ def entropies(counts: ArrayLike, options: ArrayLike | None = None) -> Entropies:
         corrected = np.fmin(plain + (seen - 1) / (2 * total), most)
         normalised = np.where(known >= 2, plain / most, np.nan)
     return Entropies(plain, np.where(total > 0, corrected, np.nan), normalised)
+
+
+_FEW_PAIRS = 7  # up to so many pairs, all orders that they could have are gone through
+
+
+class CorrelationEstimate(NamedTuple):
+    """A correlation, its interval, number of pairs, and probability of one as large by chance (two-sided)."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    p: float | None
+
+
+def pearson(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> CorrelationEstimate:
+    """Pearson's r: Fisher's interval, with variance 1/(n − 3) of artanh r; Student's p. It needs three pairs."""
+    return _correlation(_pairs(x, y), level, scipy.stats.pearsonr, lambda r, n: (1.0, n - 3, 1.0))
+
+
+def spearman(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> CorrelationEstimate:
+    """Spearman's ρ with Bonett and Wright's interval, (1 + ρ²/2)/(n − 3); exact p for few pairs, else Student's."""
+    pairs = _pairs(x, y)
+    found = _correlation(
+        pairs, level, scipy.stats.spearmanr, lambda rho, n: (1 + rho**2 / 2, n - 3, 1 - 12 / (n * (n**2 - 1)))
+    )
+    if found.p is None:
+        return found
+    if found.n > _FEW_PAIRS:
+        return found._replace(p=max(found.p, 2 / math.factorial(found.n)))
+    a, b = scipy.stats.rankdata(pairs, axis=1) - (found.n + 1) / 2
+    products = np.abs(b[np.array(list(permutations(range(found.n))))] @ a)
+    return found._replace(p=float(np.mean(products >= abs(a @ b) - 10.0**-DECIMALS)))
+
+
+def kendall(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> CorrelationEstimate:
+    """Kendall's τ-b with the interval of Fieller, Hartley and Pearson, .437/(n − 4); p is scipy's."""
+    pairs = _pairs(x, y)
+    return _correlation(pairs, level, scipy.stats.kendalltau, lambda tau, n: (0.437, n - 4, 1 - 4 / (n * (n - 1))))
+
+
+METHODS: Mapping[str, Callable[[ArrayLike, ArrayLike, float], CorrelationEstimate]] = {
+    "pearson": pearson,
+    "spearman": spearman,
+    "kendall": kendall,
+}
+
+
+def _pairs(x: ArrayLike, y: ArrayLike) -> Floats:
+    """The pairs without missing values, as two rows."""
+    both = np.round(np.array([x, y], float), DECIMALS)
+    return np.asarray(both[:, ~np.isnan(both).any(axis=0)])
+
+
+def _correlation(
+    pairs: Floats, level: float, test: Callable[..., Any], about: Callable[[float, int], tuple[float, int, float]]
+) -> CorrelationEstimate:
+    """The correlation of scipy's test with an interval on the artanh scale. ``about``: its variance as a
+    quotient, and its inner end where |r| = 1.
+    """
+    n = pairs.shape[1]
+    if n < 3 or not np.ptp(pairs, axis=1).all():
+        return CorrelationEstimate(None, None, None, n, None)
+    found = test(*pairs)
+    r = float(np.round(found.statistic, DECIMALS))
+    spread, freedom, perfect = about(r, n)
+    if freedom < 1:
+        return CorrelationEstimate(r, None, None, n, float(found.pvalue))
+    half = float(scipy.stats.norm.ppf((1 + level) / 2)) * np.sqrt(spread / freedom)
+    with np.errstate(divide="ignore"):
+        centre = np.arctanh(np.clip(r, -perfect, perfect))
+    low, high = float(np.tanh(centre - half)), float(np.tanh(centre + half))
+    return CorrelationEstimate(r, -1.0 if r == -1 else low, 1.0 if r == 1 else high, n, float(found.pvalue))
+
+
+_ROUNDING = 1e-12
+
+
+def slope_within(
+    x: ArrayLike, y: ArrayLike, groups: ArrayLike, clusters: ArrayLike, *, level: float = 0.95
+) -> tuple[IntervalEstimate, int]:
+    """The slope of y over x within groups, its interval, and the number of groups. The error is the sandwich over
+    clusters with factor g/(g−1) and Student's t with g−1 degrees.
+    """
+    across, scores = np.asarray(x, float), np.asarray(y, float)
+    codes = np.unique(np.asarray(groups), return_inverse=True)[1]
+    across, scores = _centred(across, codes), _centred(scores, codes)
+    spread = float(across @ across)
+    if not spread:
+        return NOTHING._replace(n=len(scores)), 0
+    slope = float(across @ scores) / spread
+    telling = np.bincount(codes, across**2) > 0
+    kept = telling[codes]
+    parts = across * (scores - slope * across)
+    sums = np.bincount(np.unique(np.asarray(clusters)[kept], return_inverse=True)[1], parts[kept])
+    count, g = int(telling.sum()), len(sums)
+    if g < 2 or sums @ sums <= (_ROUNDING * spread) ** 2:
+        return IntervalEstimate(slope, None, None, len(scores)), count
+    error = float(np.sqrt(sums @ sums * g / (g - 1))) / spread
+    reach = float(scipy.stats.t.ppf((1 + level) / 2, g - 1)) * error
+    return IntervalEstimate(slope, slope - reach, slope + reach, len(scores)), count
+
+
+def _centred(values: Floats, codes: Ints) -> Floats:
+    means = np.bincount(codes, values) / np.bincount(codes)
+    return np.asarray(values - means[codes])

@@ -25,9 +25,9 @@ class DisjointSets(Generic[Member]):
             member = above
         return member
 
-    def join(self, one: Member, other: Member) -> None:
+    def join(self, first: Member, second: Member) -> None:
         """Join two sets under the representative of the first."""
-        self._above[self.root(other)] = self.root(one)
+        self._above[self.root(second)] = self.root(first)
 
     def groups(self, members: Iterable[Member]) -> list[list[Member]]:
         """Groups of those members that share a set with others of them, in order."""

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from eyetest.models.checkpoint.loading import Wish
+from eyetest.models.checkpoint.loading import SamplingSettings
 from eyetest.models.checkpoint.rendering import Continuation, RenderedPrompt
 from eyetest.models.trie import shared_start
 
@@ -30,43 +30,25 @@ class Packed(msgspec.Struct, frozen=True):
 
 
 def pack(sequences: Sequence[Sequence[int]]) -> Packed:
-    """The tree of sequences with a common beginning."""
-    shared = shared_start(sequences)
-    tokens, depths = list(sequences[0][:shared]), list(range(shared))
-    ends = [0] * shared
-    paths: list[list[int]] = [list(range(shared)) for _ in sequences]
-    _grow(sequences, list(range(len(sequences))), shared, (tokens, depths, ends, paths))
-    ends[:shared] = [len(tokens)] * shared
-    return Packed(
-        np.array(tokens, np.int64),
-        np.array(depths, np.int64),
-        np.array(ends, np.int64),
-        [np.array(path, np.int64) for path in paths],
-    )
-
-
-def _grow(
-    sequences: Sequence[Sequence[int]],
-    members: list[int],
-    depth: int,
-    tree: tuple[list[int], list[int], list[int], list[list[int]]],
-) -> None:
-    """Add the branches of sequences that are equal up to a depth, with all their descendants."""
-    tokens, depths, ends, paths = tree
-    branches: dict[int, list[int]] = {}
-    for member in members:
-        if depth < len(sequences[member]):
-            branches.setdefault(sequences[member][depth], []).append(member)
-    for branch in branches.values():
-        alike = shared_start([sequences[member][depth:] for member in branch])
-        first = len(tokens)
-        tokens += sequences[branch[0]][depth : depth + alike]
-        depths += range(depth, depth + alike)
-        ends += [0] * alike
-        for member in branch:
-            paths[member] += range(first, first + alike)
-        _grow(sequences, branch, depth + alike, tree)
-        ends[first : first + alike] = [len(tokens)] * alike
+    """The tree of sequences: in sorted order, each shares a beginning with the one before it and adds the rest."""
+    tokens: list[int] = []
+    depths: list[int] = []
+    ends: list[int] = []
+    paths: list[list[int]] = [[] for _ in sequences]
+    before, path = tuple[int, ...](), list[int]()
+    for number, sequence in sorted(enumerate(map(tuple, sequences)), key=lambda pair: pair[1]):
+        shared = shared_start((before, sequence))
+        for node in path[shared:]:
+            ends[node] = len(tokens)
+        path = [*path[:shared], *range(len(tokens), len(tokens) + len(sequence) - shared)]
+        tokens += sequence[shared:]
+        depths += range(shared, len(sequence))
+        ends += [0] * (len(sequence) - shared)
+        paths[number], before = path, sequence
+    for node in path:
+        ends[node] = len(tokens)
+    nodes, levels, after = (np.array(values, np.int64) for values in (tokens, depths, ends))
+    return Packed(nodes, levels, after, [np.array(path, np.int64) for path in paths])
 
 
 Weights = list[NDArray[np.float64]]  # per continuation, the log-probability of each scored token
@@ -80,8 +62,8 @@ class PromptGroup:
     def __init__(self, prompts: Sequence[RenderedPrompt]) -> None:
         self.prompts = prompts
         self.first = prompts[0]  # the prompt whose images stand for all
-        self.continuations = [one for prompt in prompts for one in prompt.continuations]
-        self.packed = pack([one.tokens for one in self.continuations])
+        self.continuations = [continuation for prompt in prompts for continuation in prompt.continuations]
+        self.packed = pack([continuation.tokens for continuation in self.continuations])
 
     @property
     def size(self) -> int:
@@ -126,9 +108,9 @@ class Weighing:
             **self._vision(groups),
         }
         asked = [
-            (row, path[one.first - 1 : -1], group.packed.tokens[path[one.first :]])
+            (row, path[continuation.first - 1 : -1], group.packed.tokens[path[continuation.first :]])
             for row, group in enumerate(groups)
-            for path, one in zip(group.packed.paths, group.continuations, strict=True)
+            for path, continuation in zip(group.packed.paths, group.continuations, strict=True)
         ]
         weights = self._after(given, asked)
         return lambda: _by_group(weights(), groups)
@@ -140,8 +122,8 @@ class Weighing:
         return lambda: weights
 
     def _from_cache(self, group: PromptGroup) -> Weights:
-        sequences = [one.tokens for one in group.continuations]
-        shared = min(shared_start(sequences), min(one.first for one in group.continuations) - 1)
+        sequences = [continuation.tokens for continuation in group.continuations]
+        shared = min(shared_start(sequences), min(continuation.first for continuation in group.continuations) - 1)
         shared = max(shared, group.first.shown)
         places = self._line_places(group, max(map(len, sequences)))
         kinds = {
@@ -158,7 +140,7 @@ class Weighing:
         )
         cache = begun.past_key_values
         cache.batch_repeat_interleave(len(sequences))
-        rests = [one[shared:] for one in sequences]
+        rests = [sequence[shared:] for sequence in sequences]
         longest = max(map(len, rests))
         tokens = torch.zeros((len(rests), longest), dtype=torch.long)
         mask = torch.zeros((len(rests), shared + longest), dtype=torch.long)
@@ -183,21 +165,23 @@ class Weighing:
 
     def _alone(self, group: PromptGroup) -> Weights:
         weights: Weights = []
-        for one in group.continuations:
-            given = {"input_ids": torch.tensor([one.tokens], device=self._device), "use_cache": False}
+        for continuation in group.continuations:
+            given = {"input_ids": torch.tensor([continuation.tokens], device=self._device), "use_cache": False}
             given["attention_mask"] = torch.ones_like(given["input_ids"])
             for name, values in group.first.kinds.items():
-                known = values[: len(one.tokens)]
-                given[name] = torch.tensor([known + [0] * (len(one.tokens) - len(known))], device=self._device)
-            weights += self._of_rows(given | self._vision([group]), [one], 0)
+                known = values[: len(continuation.tokens)]
+                given[name] = torch.tensor(
+                    [known + [0] * (len(continuation.tokens) - len(known))], device=self._device
+                )
+            weights += self._of_rows(given | self._vision([group]), [continuation], 0)
         return weights
 
     def _of_rows(self, given: dict[str, Any], continuations: Sequence[Continuation], skipped: int) -> Weights:
         """The log-probabilities of continuations that are rows of a batch, whose first tokens were read before."""
         asked = []
-        for row, one in enumerate(continuations):
-            nodes = np.arange(one.first - 1, len(one.tokens) - 1) - skipped
-            asked.append((row, nodes, np.array(one.tokens[one.first :], np.int64)))
+        for row, continuation in enumerate(continuations):
+            nodes = np.arange(continuation.first - 1, len(continuation.tokens) - 1) - skipped
+            asked.append((row, nodes, np.array(continuation.tokens[continuation.first :], np.int64)))
         return self._after(given, asked)()
 
     def _after(self, given: dict[str, Any], asked: Sequence[tuple[int, Nodes, Nodes]]) -> Callable[[], Weights]:
@@ -206,7 +190,7 @@ class Weighing:
         if not any(counts):
             return lambda: [np.zeros(0) for _ in asked]
         rows = np.repeat([row for row, *_ in asked], counts)
-        nodes, targets = (np.concatenate([one[part] for one in asked]) for part in (1, 2))
+        nodes, targets = (np.concatenate([entry[part] for entry in asked]) for part in (1, 2))
         at = torch.from_numpy(rows).to(self._device), torch.from_numpy(nodes).to(self._device)
         given.setdefault("use_cache", False)
         with _only(self._head, at), _as(self._layers):
@@ -273,7 +257,7 @@ def fastest_way(model: Any, device: Any, sample: Sequence[PromptGroup], *, may_c
 
 
 def _all(weights: Sequence[Weights]) -> NDArray[np.float64]:
-    return np.concatenate([one for group in weights for one in group])
+    return np.concatenate([logs for group in weights for logs in group])
 
 
 def _by_group(weights: Weights, groups: Sequence[PromptGroup]) -> list[Weights]:
@@ -311,20 +295,20 @@ class Completion(msgspec.Struct, frozen=True):
     logs: list[tuple[float, list[tuple[int, float]]]] = []
 
 
-class _Lots:
+class _Sampler:
     """Samples each row from its own random stream: the token with the largest log-probability plus Gumbel noise."""
 
-    def __init__(self, wishes: Sequence[Wish]) -> None:
-        self._wishes = wishes
-        self._lots = [torch.Generator().manual_seed(wish.seed % 2**63) for wish in wishes]
+    def __init__(self, samplings: Sequence[SamplingSettings]) -> None:
+        self._samplings = samplings
+        self._generators = [torch.Generator().manual_seed(sampling.seed % 2**63) for sampling in samplings]
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         drawn = scores.float().clone()
-        for row, (wish, lot) in enumerate(zip(self._wishes, self._lots, strict=True)):
-            if wish.temperature <= 0:
+        for row, (sampling, generator) in enumerate(zip(self._samplings, self._generators, strict=True)):
+            if sampling.temperature <= 0:
                 continue
-            logs = _nucleus((drawn[row] / wish.temperature).log_softmax(-1), wish.top_p)
-            noise = torch.rand(logs.shape, generator=lot, dtype=torch.float64).clamp_min(1e-300)
+            logs = _nucleus((drawn[row] / sampling.temperature).log_softmax(-1), sampling.top_p)
+            noise = torch.rand(logs.shape, generator=generator, dtype=torch.float64).clamp_min(1e-300)
             drawn[row] = logs - (-noise.log()).log().to(logs)
         return drawn
 
@@ -341,37 +325,39 @@ def _nucleus(logs: Any, top_p: float) -> Any:
 
 
 @torch.inference_mode()
-def write(model: Any, tokenizer: Any, prompts: Sequence[RenderedPrompt], wishes: Sequence[Wish]) -> list[Completion]:
+def write(
+    model: Any, tokenizer: Any, prompts: Sequence[RenderedPrompt], samplings: Sequence[SamplingSettings]
+) -> list[Completion]:
     """Answers to prompts whose tensors fit together and that may be equally long."""
     given = _left_padded(prompts, tokenizer.pad_token_id or 0, model)
-    told = any(wish.likeliest is not None for wish in wishes)
+    wants_logs = any(sampling.likeliest is not None for sampling in samplings)
     output = model.generate(
         **given,
-        max_new_tokens=wishes[0].most,
+        max_new_tokens=samplings[0].most,
         do_sample=False,
         temperature=None,
         top_p=None,
         top_k=None,
-        logits_processor=[_Lots(wishes)],
+        logits_processor=[_Sampler(samplings)],
         pad_token_id=tokenizer.pad_token_id or 0,
         return_dict_in_generate=True,
-        output_logits=told,
+        output_logits=wants_logs,
     )
     ends = _ends(model, tokenizer)
     new = output.sequences[:, given["input_ids"].shape[1] :].tolist()
-    logs = torch.stack(output.logits, dim=1).float().log_softmax(-1).cpu() if told else [None] * len(new)
-    return [_written(row, ends, wish, of_row) for row, wish, of_row in zip(new, wishes, logs, strict=True)]
+    logs = torch.stack(output.logits, dim=1).float().log_softmax(-1).cpu() if wants_logs else [None] * len(new)
+    return [_written(row, ends, sampling, of_row) for row, sampling, of_row in zip(new, samplings, logs, strict=True)]
 
 
-def _written(row: list[int], ends: set[int], wish: Wish, logs: Any) -> Completion:
+def _written(row: list[int], ends: set[int], sampling: SamplingSettings, logs: Any) -> Completion:
     length = next((at for at, token in enumerate(row) if token in ends), len(row))
-    told = []
-    if wish.likeliest is not None and logs is not None:
+    likelihoods = []
+    if sampling.likeliest is not None and logs is not None:
         for at in range(length):
-            best = logs[at].topk(wish.likeliest)
+            best = logs[at].topk(sampling.likeliest)
             others = list(zip(best.indices.tolist(), best.values.tolist(), strict=True))
-            told.append((float(logs[at, row[at]]), others))
-    return Completion(row[:length], length < len(row), told)
+            likelihoods.append((float(logs[at, row[at]]), others))
+    return Completion(row[:length], length < len(row), likelihoods)
 
 
 def _ends(model: Any, tokenizer: Any) -> set[int]:
@@ -386,7 +372,7 @@ def _left_padded(prompts: Sequence[RenderedPrompt], pad: int, model: Any) -> dic
     masks = [[0] * (longest - len(prompt.tokens)) + [1] * len(prompt.tokens) for prompt in prompts]
     given = {"input_ids": torch.tensor(rows), "attention_mask": torch.tensor(masks)}
     for name in prompts[0].kinds:
-        kinds = [(one.kinds[name] + [0] * len(one.tokens))[: len(one.tokens)] for one in prompts]
+        kinds = [(prompt.kinds[name] + [0] * len(prompt.tokens))[: len(prompt.tokens)] for prompt in prompts]
         given[name] = torch.tensor([[0] * (longest - len(kind)) + kind for kind in kinds])
     for name in prompts[0].vision:
         given[name] = torch.cat([prompt.vision[name] for prompt in prompts])

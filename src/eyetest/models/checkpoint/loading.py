@@ -1,6 +1,6 @@
 """A checkpoint in a local folder and its settings. Nothing is downloaded; none of its code is run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,7 +10,7 @@ import msgspec
 
 from eyetest.errors import InputError, MissingExtraError, short
 from eyetest.models.base import Call
-from eyetest.records import ModelEntry
+from eyetest.records import Likelihood, ModelEntry, Response
 
 _WEIGHTS = "*.safetensors"
 _LOOKED_AT = 16
@@ -48,18 +48,18 @@ def find_checkpoint(folder: Path, backend: str = "transformers") -> Checkpoint:
 
 def _fingerprint(folder: Path) -> str:
     """Identifies a checkpoint: its small files, and of its weights sizes, headers and samples."""
-    told = blake2b(digest_size=16)
+    digest = blake2b(digest_size=16)
     for pattern in _SMALL_FILES:
         for path in sorted(folder.glob(pattern)):
-            told.update(path.name.encode() + path.read_bytes())
+            digest.update(path.name.encode() + path.read_bytes())
     for path in sorted(folder.glob(_WEIGHTS)):
         size = path.stat().st_size
-        told.update(f"{path.name} {size}".encode())
+        digest.update(f"{path.name} {size}".encode())
         with path.open("rb") as file:
             for piece in range(_LOOKED_AT):
                 file.seek(piece * max(0, size - _PIECE) // (_LOOKED_AT - 1))
-                told.update(file.read(_PIECE))
-    return told.hexdigest()
+                digest.update(file.read(_PIECE))
+    return digest.hexdigest()
 
 
 def load(checkpoint: Checkpoint, device: str, dtype: str) -> tuple[Any, Any]:
@@ -69,8 +69,8 @@ def load(checkpoint: Checkpoint, device: str, dtype: str) -> tuple[Any, Any]:
 
     transformers.utils.logging.disable_progress_bar()
     try:
-        processor, sees = load_processor(checkpoint)
-        kind = transformers.AutoModelForImageTextToText if sees else transformers.AutoModelForCausalLM
+        processor, takes_images = load_processor(checkpoint)
+        kind = transformers.AutoModelForImageTextToText if takes_images else transformers.AutoModelForCausalLM
         model = kind.from_pretrained(checkpoint.folder, dtype=getattr(torch, dtype), use_safetensors=True, **_LOCAL)
     except LOADING_ERRORS as error:
         raise InputError(f"transformers:{checkpoint.folder}: {in_a_line(error)}") from None
@@ -82,9 +82,9 @@ def load_processor(checkpoint: Checkpoint) -> tuple[Any, bool]:
     import transformers  # noqa: PLC0415 (optional)
 
     config = transformers.AutoConfig.from_pretrained(checkpoint.folder, **_LOCAL)
-    sees = type(config) in transformers.AutoModelForImageTextToText._model_mapping
-    kind = transformers.AutoProcessor if sees else transformers.AutoTokenizer
-    return kind.from_pretrained(checkpoint.folder, **_LOCAL), sees
+    takes_images = type(config) in transformers.AutoModelForImageTextToText._model_mapping
+    kind = transformers.AutoProcessor if takes_images else transformers.AutoTokenizer
+    return kind.from_pretrained(checkpoint.folder, **_LOCAL), takes_images
 
 
 def in_a_line(error: Exception) -> str:
@@ -96,7 +96,7 @@ _SETTINGS = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "see
 _DTYPES = ("float32", "bfloat16", "float16")
 
 
-class Wish(msgspec.Struct, frozen=True):
+class SamplingSettings(msgspec.Struct, frozen=True):
     """The sampling settings of a call."""
 
     seed: int
@@ -125,14 +125,41 @@ def identity(entry: ModelEntry, checkpoint: Checkpoint, own: Sequence[str]) -> d
     return settings
 
 
-def wish_of(call: Call) -> Wish:
+def sampling_of(call: Call) -> SamplingSettings:
     """The sampling settings of a call, from its request."""
     settings = call.request.settings
     most = settings.get("max_tokens", settings.get("max_completion_tokens", 512))
-    return Wish(
+    return SamplingSettings(
         int(call.id[:15], 16),
         float(settings.get("temperature", 0)),
         float(settings.get("top_p", 1)),
         int(most),
         settings.get("top_logprobs"),
+    )
+
+
+def written_response(
+    call: Call,
+    tokenizer: Any,
+    tokens: Sequence[int],
+    logs: Iterable[tuple[float, Sequence[tuple[int, float]]]],
+    *,
+    ended: bool,
+    tokens_in: int,
+) -> Response:
+    """The response to a call that was answered with tokens. ``logs``: the log-probability of each, and the likeliest
+    tokens at its position; empty where not requested.
+    """
+    spell = tokenizer.decode
+    return Response(
+        request=call.id,
+        outcome="answered" if ended else "truncated",
+        text=spell(tokens, skip_special_tokens=True).strip(),
+        finish="stop" if ended else "length",
+        tokens_in=tokens_in,
+        tokens_out=len(tokens),
+        likelihoods=tuple(
+            Likelihood(spell([token]), log, tuple((spell([other]), value) for other, value in best))
+            for token, (log, best) in zip(tokens, logs, strict=False)
+        ),
     )

@@ -10,14 +10,21 @@ from typing import Any
 
 from eyetest.errors import EyetestError
 from eyetest.models.base import Call, CallError, Surroundings, weighed_response
-from eyetest.models.checkpoint.loading import Checkpoint, check_settings, identity, load, wish_of
+from eyetest.models.checkpoint.loading import (
+    Checkpoint,
+    check_settings,
+    identity,
+    load,
+    sampling_of,
+    written_response,
+)
 from eyetest.models.checkpoint.rendering import RenderedPrompt, Renderer, names_of_images
-from eyetest.records import GrayImage, Likelihood, Message, ModelEntry, Prompt, Response, Words
+from eyetest.records import GrayImage, Message, ModelEntry, Prompt, Response, Words
 
 _OWN = ("dtype", "device", "batch_tokens", "compile")
 _BATCH_TOKENS = {"cuda": 16_384, "cpu": 2_048}  # tokens per pass; halved where they do not fit into memory
 _BATCHES = 2  # one batch is prepared while another is on the device
-_HANDS = 2  # threads that prepare images; more would slow down the one that feeds the device
+_IMAGE_THREADS = 2  # threads that prepare images; more would slow down the one that feeds the device
 
 
 class CheckpointModel:
@@ -35,7 +42,7 @@ class CheckpointModel:
         self.way = ""  # how likelihoods are computed; known once open
         self._device_lock = Lock()
         self._workers = ThreadPoolExecutor(_BATCHES, "checkpoint")
-        self._hands = ThreadPoolExecutor(_HANDS, "checkpoint-images")
+        self._image_threads = ThreadPoolExecutor(_IMAGE_THREADS, "checkpoint-images")
 
     async def open(self) -> None:
         """Load the weights and test how likelihoods can be computed."""
@@ -66,7 +73,7 @@ class CheckpointModel:
         """Release the weights."""
         await asyncio.get_running_loop().run_in_executor(self._workers, self._unload)
         self._workers.shutdown(wait=False)
-        self._hands.shutdown(wait=False)
+        self._image_threads.shutdown(wait=False)
 
     def _unload(self) -> None:
         if hasattr(self, "_network"):
@@ -108,7 +115,7 @@ class CheckpointModel:
         for call in {call.id: call for call in calls}.values():
             prompt = call.request.prompt
             alike.setdefault((names_of_images(prompt) or call.item.id, bool(prompt.candidates)), []).append(call)
-        for parts in self._hands.map(self._prepare, alike.values()):
+        for parts in self._image_threads.map(self._prepare, alike.values()):
             yield from parts
 
     def _prepare(self, calls: list[Call]) -> list[tuple[list[Call], Any]]:
@@ -121,10 +128,10 @@ class CheckpointModel:
         if not rendered[0].continuations:
             return [(calls, rendered)]
         groups: dict[tuple[int, ...], list[tuple[Call, RenderedPrompt]]] = {}
-        for call, one in zip(calls, rendered, strict=True):
-            groups.setdefault(tuple(one.tokens[: one.shown]), []).append((call, one))
+        for call, prompt in zip(calls, rendered, strict=True):
+            groups.setdefault(tuple(prompt.tokens[: prompt.shown]), []).append((call, prompt))
         group_of = self._inference.PromptGroup
-        return [([call for call, _ in group], group_of([one for _, one in group])) for group in groups.values()]
+        return [([call for call, _ in group], group_of([prompt for _, prompt in group])) for group in groups.values()]
 
     def _begun(self, ready: list[tuple[list[Call], Any]]) -> list[tuple[list[Any], list[Any]]]:
         """Likelihoods that the device has begun to compute, batch by batch."""
@@ -135,7 +142,7 @@ class CheckpointModel:
         ]
 
     def _written(self, rendered: Sequence[tuple[Call, RenderedPrompt]]) -> dict[str, Response | CallError]:
-        ready = [(call, one, wish_of(call)) for call, one in rendered]
+        ready = [(call, prompt, sampling_of(call)) for call, prompt in rendered]
         ready.sort(key=lambda entry: (entry[1].shapes, entry[2].most, len(entry[1].tokens)))
         results: dict[str, Response | CallError] = {}
         tokenizer = self._renderer.tokenizer
@@ -147,21 +154,12 @@ class CheckpointModel:
             answers = self._fitting(
                 batch,
                 lambda part: self._inference.write(
-                    self._network, tokenizer, [one for _, one, _ in part], [wish for *_, wish in part]
+                    self._network, tokenizer, [prompt for _, prompt, _ in part], [sampling for *_, sampling in part]
                 ),
             )
-            for (call, one, _), written in zip(batch, chain.from_iterable(answers), strict=True):
-                results[call.id] = Response(
-                    request=call.id,
-                    outcome="answered" if written.ended else "truncated",
-                    text=tokenizer.decode(written.tokens, skip_special_tokens=True).strip(),
-                    finish="stop" if written.ended else "length",
-                    tokens_in=len(one.tokens),
-                    tokens_out=len(written.tokens),
-                    likelihoods=tuple(
-                        Likelihood(tokenizer.decode([token]), log, tuple((tokenizer.decode([t]), v) for t, v in best))
-                        for token, (log, best) in zip(written.tokens, written.logs, strict=False)
-                    ),
+            for (call, prompt, _), written in zip(batch, chain.from_iterable(answers), strict=True):
+                results[call.id] = written_response(
+                    call, tokenizer, written.tokens, written.logs, ended=written.ended, tokens_in=len(prompt.tokens)
                 )
         return results
 
@@ -194,9 +192,9 @@ class CheckpointModel:
 
     def _sample(self) -> list[Any]:
         """Two questions about a grey image with answers of several lengths, to test a way."""
-        eyes = (GrayImage(96, 64),) if self._renderer.sees else ()
+        image = (GrayImage(96, 64),) if self._renderer.takes_images else ()
         prompts = [
-            Prompt((Message("user", (*eyes, Words(asked))),), candidates=("two", "two birds", "a bird, or none"))
+            Prompt((Message("user", (*image, Words(asked))),), candidates=("two", "two dogs", "a dog, or none"))
             for asked in ("What is to be seen? Say it in a word.", "What is to be seen? Be brief.")
         ]
         rendered = self._renderer.render(prompts)
@@ -210,8 +208,8 @@ def _as_responses(batch: list[tuple[list[Call], Any]], pending: list[Any]) -> di
     weights = chain.from_iterable(part() for part in pending)
     for (calls, group), of_group in zip(batch, weights, strict=True):
         left = iter(of_group)
-        for call, one in zip(calls, group.prompts, strict=True):
-            logs = [next(left) for _ in one.continuations]
+        for call, prompt in zip(calls, group.prompts, strict=True):
+            logs = [next(left) for _ in prompt.continuations]
             sums = (float(part.sum()) for part in logs)
-            responses[call.id] = weighed_response(call, sums, map(len, logs), len(one.tokens))
+            responses[call.id] = weighed_response(call, sums, map(len, logs), len(prompt.tokens))
     return responses

@@ -42,18 +42,18 @@ class Renderer:
     def __init__(self, processor: Any, images: Images | None, *, image_token: int | None = None) -> None:
         self._processor, self._images, self._image_token = processor, images, image_token
         self.tokenizer = getattr(processor, "tokenizer", processor)
-        self.sees = self.tokenizer is not processor
-        self._talks = bool(processor.chat_template)
+        self.takes_images = self.tokenizer is not processor
+        self._has_template = bool(processor.chat_template)
 
     def render(self, prompts: Sequence[Prompt]) -> list[RenderedPrompt]:
         """Prompts with the same images as tokens, each with its candidates; what follows the images is read anew."""
-        if not self.sees and any(map(images_of, prompts)):
-            raise CallError("bad-request", "this checkpoint has no eyes: it reads text alone")
+        if not self.takes_images and any(map(images_of, prompts)):
+            raise CallError("bad-request", "this checkpoint takes text only, and the prompt shows an image")
         first: _Base | None = None
         rendered = []
         for prompt in prompts:
             text = self._written(prompt.messages, prompt.prefill)
-            alone: list[int] = self.tokenizer(text, add_special_tokens=not self._talks)["input_ids"]
+            alone: list[int] = self.tokenizer(text, add_special_tokens=not self._has_template)["input_ids"]
             tokens = first.behind(alone) if first is not None else None
             if first is None or tokens is None:
                 first = self._base(prompt, text, alone)
@@ -65,7 +65,7 @@ class Renderer:
 
     def _base(self, prompt: Prompt, text: str, alone: list[int]) -> "_Base":
         shown = images_of(prompt)
-        settings = {"return_tensors": "pt", "add_special_tokens": not self._talks}
+        settings = {"return_tensors": "pt", "add_special_tokens": not self._has_template}
         if self._images is None:
             return _Base(alone, alone, 0, {}, {}, None)
         if shown:
@@ -84,7 +84,7 @@ class Renderer:
         begun = self._written(prompt.messages, prompt.prefill + _STAND_IN).rpartition(_STAND_IN)[0]
         read = self.tokenizer(
             [begun + candidate for candidate in prompt.candidates],
-            add_special_tokens=not self._talks,
+            add_special_tokens=not self._has_template,
             return_offsets_mapping=True,
         )
         continuations = []
@@ -99,16 +99,16 @@ class Renderer:
 
     def _written(self, messages: Sequence[Message], begun: str) -> str:
         """The text of a conversation up to the model's turn, or within a turn that was begun."""
-        if not self._talks:
+        if not self._has_template:
             return self._plain(messages, begun)
-        said = [self._message(message.role, message.parts) for message in messages]
+        conversation = [self._message(message.role, message.parts) for message in messages]
         if not begun:
-            return str(self._processor.apply_chat_template(said, tokenize=False, add_generation_prompt=True))
-        said.append(self._message("assistant", (Words(begun),)))
-        return str(self._processor.apply_chat_template(said, tokenize=False, continue_final_message=True))
+            return str(self._processor.apply_chat_template(conversation, tokenize=False, add_generation_prompt=True))
+        conversation.append(self._message("assistant", (Words(begun),)))
+        return str(self._processor.apply_chat_template(conversation, tokenize=False, continue_final_message=True))
 
     def _message(self, role: str, parts: Sequence[Any]) -> dict[str, Any]:
-        if not self.sees:
+        if not self.takes_images:
             return {"role": role, "content": "".join(part.text for part in parts)}
         content: list[Mapping[str, str]] = [
             {"type": "text", "text": part.text} if isinstance(part, Words) else {"type": "image"} for part in parts

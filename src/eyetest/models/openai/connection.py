@@ -155,7 +155,6 @@ class Connection:
         self._host = f"{base.host}:{base.port}"
         self._proxy = proxy_for(base)
         self._session: aiohttp.ClientSession | None = None
-        self.date = ""  # the date header of the server's last reply
 
     async def open(self) -> None:
         """Open the session that all calls share."""
@@ -202,7 +201,6 @@ class Connection:
             how["data"] = _Body(body)
         try:
             async with self._session.request("GET" if body is None else "POST", url, **how) as reply:
-                self.date = reply.headers.get("Date", "")
                 if reply.status != 200:
                     raise read_failure(reply.status, reply.headers, await _beginning(reply))
                 return await self._read(reply)

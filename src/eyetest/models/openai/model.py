@@ -93,11 +93,6 @@ class OpenAIModel:
         reply = await self._connection.ask(self._connection.within("models"), None, _Listed)
         return [model.id for model in reply.data]
 
-    @property
-    def server_date(self) -> str:
-        """The date header of the server's last reply."""
-        return self._connection.date
-
     def body(self, request: Request) -> bytes:
         """The exact body of the request."""
         settings = dict(request.settings)

@@ -6,6 +6,7 @@ A candidate whose beginning is tokenized differently is scored by ``prompt_logpr
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import msgspec
@@ -30,7 +31,7 @@ from eyetest.models.openai.weighing import (
     sum_of,
     template_settings,
 )
-from eyetest.models.trie import Beginning, Fork, side_by_side, weigh
+from eyetest.models.trie import Beginning, side_by_side, weigh
 from eyetest.records import Prompt
 from eyetest.records.request import IMPOSSIBLE
 
@@ -95,9 +96,9 @@ class VllmPrompt(Way):
         unknown = [text for text in texts if text not in read]
         if unknown:
             before, *more = await side_by_side(
-                self._tokenize(said, settings) for said in (begun, *(begun + text for text in unknown))
+                self._tokenize(start, settings) for start in (begun, *(begun + text for text in unknown))
             )
-            read |= {text: behind(before, text, one) for text, one in zip(unknown, more, strict=True)}
+            read |= {text: behind(before, text, tokenized) for text, tokenized in zip(unknown, more, strict=True)}
             for text in unknown:
                 refuse_empty(read[text].tokens)
             if len(self._known) > _MOST_KNOWN:
@@ -105,10 +106,10 @@ class VllmPrompt(Way):
             self._known |= {(begun, text): read[text] for text in unknown}
         return read
 
-    async def _tokenize(self, said: str, settings: Mapping[str, Any]) -> Tokenized:
-        told = [_QUESTION, *([assistant(said)] if said else [])]
-        body = {**template_settings(settings), "messages": told, "return_token_strs": True}
-        body |= CONTINUE if said else {}
+    async def _tokenize(self, begun: str, settings: Mapping[str, Any]) -> Tokenized:
+        messages = [_QUESTION, *([assistant(begun)] if begun else [])]
+        body = {**template_settings(settings), "messages": messages, "return_token_strs": True}
+        body |= CONTINUE if begun else {}
         return await self._ask("tokenize", body, Tokenized)
 
 
@@ -141,7 +142,9 @@ class _Weighing:
         self._settings = {**reading_settings(settings), "max_tokens": 1, "temperature": 0}
         self._usage = Usage()
         self._root: list[int] = []
-        self._begins = {one.tokens[: n + 1]: text for one in read.values() for n, text in enumerate(one.begins)}
+        self._begins = {
+            candidate.tokens[: n + 1]: text for candidate in read.values() for n, text in enumerate(candidate.begins)
+        }
         self._begins[()] = ""
 
     def weighed(self, logs: Mapping[str, float | None]) -> CandidateWeights:
@@ -172,13 +175,11 @@ class _Weighing:
     async def by_tree(self, leaders: Leaders) -> dict[str, float | None]:
         """The candidates whose every beginning can be written as a text with the same tokens."""
 
-        async def ask(fork: Fork) -> Mapping[int, float]:
-            if fork.begun:
-                return await self._ask(fork)
-            async with leaders.turn(self._prompt):
-                return await self._ask(fork)
+        async def ask(begun: Beginning, tokens: Beginning) -> Mapping[int, float]:
+            async with nullcontext() if begun else leaders.turn(self._prompt):
+                return await self._ask(begun, tokens)
 
-        texts = [text for text, one in self.read.items() if one.after is not None]
+        texts = [text for text, candidate in self.read.items() if candidate.after is not None]
         sums = await weigh([self._tokens(text) for text in texts], ask)
         logs: dict[str, float | None] = {}
         for text, log in zip(texts, sums, strict=True):
@@ -186,26 +187,26 @@ class _Weighing:
                 logs[text] = log if math.isfinite(log) else None
         return logs
 
-    async def _ask(self, fork: Fork) -> Mapping[int, float]:
+    async def _ask(self, begun: Beginning, tokens: Beginning) -> Mapping[int, float]:
         """The log-probabilities of the next tokens; NaN where the beginning cannot be requested."""
-        if fork.begun and not self._begins[fork.begun]:
-            return dict.fromkeys(fork.tokens, math.nan)
+        if begun and not self._begins[begun]:
+            return dict.fromkeys(tokens, math.nan)
         logs: dict[int, float] = {}
-        for start in range(0, len(fork.tokens), _MOST_IDS):
-            ids = fork.tokens[start : start + _MOST_IDS]
-            reply = await self._complete({**_NEXT, "logprob_token_ids": ids}, self._begins[fork.begun])
+        for start in range(0, len(tokens), _MOST_IDS):
+            ids = tokens[start : start + _MOST_IDS]
+            reply = await self._complete({**_NEXT, "logprob_token_ids": ids}, self._begins[begun])
             if not reply.prompt_token_ids:
                 raise CallError("bad-request", "vLLM does not say what it read (return_token_ids)")
-            if not fork.begun:
+            if not begun:
                 self._root = reply.prompt_token_ids
-            if reply.prompt_token_ids != [*self._root, *fork.begun]:
-                return dict.fromkeys(fork.tokens, math.nan)
+            if reply.prompt_token_ids != [*self._root, *begun]:
+                return dict.fromkeys(tokens, math.nan)
             logs |= _logs_of(ids, reply)
         return logs
 
-    async def _complete(self, asked: dict[str, Any], said: str) -> _Completion:
+    async def _complete(self, asked: dict[str, Any], answer: str) -> _Completion:
         """One request for a token after a given beginning of the model's turn."""
-        begun = self._prompt.prefill + said
+        begun = self._prompt.prefill + answer
         body = {**self._settings, **asked, "messages": self._messages}
         if begun:
             body |= {**CONTINUE, "messages": [*self._messages, assistant(begun)]}

@@ -297,7 +297,7 @@ class SglangServer(Way):
             logs = [log for log, *_ in scored][: 1 if prompt.first_token else None]
             return sum_of(logs), len(logs)
 
-        weighed = await side_by_side(weigh(*one) for one in zip(texts, read, strict=True))
+        weighed = await side_by_side(weigh(*pair) for pair in zip(texts, read, strict=True))
         return in_order(prompt, dict(zip(texts, weighed, strict=True)), usage)
 
     async def _begin(self, prompt: Prompt, settings: Mapping[str, Any]) -> str:
@@ -375,9 +375,9 @@ class LlamaServer(Way):
             answer = await self._ask("completion", asked | _forced(wanted), _Answer)
             usage.add(Usage(answer.tokens_evaluated, answer.tokens_predicted))
             written = answer.completion_probabilities[: len(wanted)]
-            if [one.id for one in written] != wanted:
+            if [token.id for token in written] != wanted:
                 raise CallError("garbage", "llama.cpp wrote other tokens than its grammar allows", passing=True)
-            known[candidate] = sum_of([one.logprob for one in written]), len(wanted)
+            known[candidate] = sum_of([token.logprob for token in written]), len(wanted)
         return in_order(prompt, known, usage)
 
     async def _read(self, text: str, *, is_whole: bool) -> list[_Piece]:
@@ -418,6 +418,6 @@ class TopLogprobs(Way):
         if not reply.likelihoods or not reply.likelihoods[0].others:
             raise CallError("bad-request", "no log-probabilities beside the answer")
         first = reply.likelihoods[:1]
-        listed = {token.strip(): log for token, log in sorted(first[0].others, key=lambda one: one[1])}
+        listed = {token.strip(): log for token, log in sorted(first[0].others, key=lambda pair: pair[1])}
         usage, letters = Usage(reply.tokens_in or 0, reply.tokens_out or 0), prompt.candidates
         return CandidateWeights([listed.get(mark) for mark in letters], [1] * len(letters), usage, first)

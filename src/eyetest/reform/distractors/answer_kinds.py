@@ -4,13 +4,14 @@ import random
 import re
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from importlib.resources import files
 from itertools import accumulate
 from typing import Literal, Self
 
 import msgspec
 
-from eyetest.reform.distractors.words import plain
-from eyetest.scoring.metrics.relaxed import asks_when
+from eyetest.reform.distractors import plain
+from eyetest.scoring.metrics.same_text import asks_when
 
 _CURRENCY = r"(?:us|ca|au|hk)?[$€£¥₹₩]|rs\.?"
 _NEARLY = r"about|around|over|under|nearly|almost|approximately|approx\.?|at least|at most|more than|less than|up to"
@@ -120,7 +121,7 @@ def other_dates(text: str, count: int, chance: random.Random) -> list[str]:
     start = day.replace(day=15) if unit.days > 1 else day
     moved = [*(start - step * unit for step in steps[0]), *(start + step * unit for step in steps[1])]
     is_padded = _LEADING_NOUGHT.search(text) is not None or (max(day.day, day.month) > 9 and "/" not in text)
-    return [_written(one, writing, is_padded=is_padded) for one in moved]
+    return [_written(other, writing, is_padded=is_padded) for other in moved]
 
 
 def _read(text: str) -> tuple[date, str] | None:
@@ -151,49 +152,19 @@ KindName = Literal[
 ]  # fmt: skip
 
 
-def _words(text: str, joint: str = " ") -> tuple[str, ...]:
-    return tuple(text.replace(",", joint) for text in text.split())
+class KindLists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``answer_kinds.yaml``."""
+
+    lists: dict[KindName, tuple[tuple[str, ...], ...]]
+    alike: tuple[frozenset[str], ...]
+    asked_for: dict[KindName, str]
 
 
-_MONTHS = _words("january february march april may june july august september october november december")
-_WEEKDAYS = _words("monday tuesday wednesday thursday friday saturday sunday")
-LISTS: dict[KindName, tuple[tuple[str, ...], ...]] = {
-    "colour": (
-        _words("red blue green yellow orange purple pink brown black white gray"),
-        _words("red,white black,white blue,white red,black blue,yellow brown,white green,yellow red,blue", " and "),
-    ),
-    "direction": (
-        _words("left right up down"),
-        _words("north south east west northeast northwest southeast southwest"),
-        _words("top,left top,right bottom,left bottom,right"),
-        _words("upper,left upper,right lower,left lower,right"),
-        _words("top bottom middle left right"),
-    ),
-    "month": (_MONTHS, tuple(month[:3] for month in _MONTHS)),
-    "weekday": (_WEEKDAYS, tuple(day[:3] for day in _WEEKDAYS)),
-    "count": (_words("zero one two three four five six seven eight nine ten eleven twelve"),),
-}
-"""Closed lists of answers; an answer is offered with others of the same list."""
-ALIKE = tuple(
-    frozenset(names.split())
-    for names in (
-        "gray grey silver",
-        "tan beige brown cream",
-        "gold yellow orange",
-        "maroon red",
-        "violet purple pink magenta",
-        "navy blue teal turquoise cyan",
-        "cream white",
-    )
-)
-"""Colours with names that are confused."""
+_KNOWN = msgspec.yaml.decode(files(__package__).joinpath("answer_kinds.yaml").read_bytes(), type=KindLists)
+LISTS, ALIKE = _KNOWN.lists, _KNOWN.alike
 TWO_SIDED: tuple[KindName, ...] = ("yes-no", "either-or")  # kinds with exactly one wrong answer
 _OPPOSITES = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
-_ASKED_FOR: dict[KindName, re.Pattern[str]] = {
-    "colour": re.compile(r"\b(?:colou?r|hue|shade)"),
-    "month": re.compile(r"\b(?:month|when|date|time|period)"),
-    "weekday": re.compile(r"\b(?:day|weekday|when|date|time)\b"),
-}  # what a question must ask for: an orange is a fruit as well, and May may be a name
+_ASKED_FOR = {kind: re.compile(pattern) for kind, pattern in _KNOWN.asked_for.items()}
 _COUNTED = re.compile(r"\bhow many\b|\bnumber of\b|\bcount of\b")
 _MOST_COUNTED = 30
 _SHARES = re.compile(r"%|\bper ?cent|\bshare\b|\bproportion\b")
@@ -209,8 +180,8 @@ class AnswerKind(msgspec.Struct, frozen=True):
 
 def kind_of(question: str, answer: str) -> AnswerKind:
     """The kind of an answer to a question."""
-    said = plain(answer)
-    if said in _OPPOSITES:
+    words = plain(answer)
+    if words in _OPPOSITES:
         return AnswerKind("yes-no")
     if other_alternative(question, answer):
         return AnswerKind("either-or")
@@ -218,7 +189,7 @@ def kind_of(question: str, answer: str) -> AnswerKind:
         if name in _ASKED_FOR and not _ASKED_FOR[name].search(question.casefold()):
             continue
         for number, members in enumerate(lists):
-            if said in members or (number == 0 and name == "colour" and any(said in alike for alike in ALIKE)):
+            if words in members or (number == 0 and name == "colour" and any(words in alike for alike in ALIKE)):
                 return AnswerKind(name, (number, _case(answer)))
     if (quantity := WrittenNumber.read(answer)) is not None:
         return _number_kind(question, quantity)
@@ -246,18 +217,18 @@ def opposite(answer: str) -> str:
 def other_alternative(question: str, answer: str) -> str:
     """The other of two alternatives in a question ("red or blue?"), of which the answer is one, no shared noun."""
     words = re.findall(r"[\w'-]+", question)
-    said = plain(answer).split()
-    size = len(said)
-    for at in (place for place, word in enumerate(words) if word.casefold() == "or"):
+    answered = plain(answer).split()
+    size = len(answered)
+    for at in (number for number, word in enumerate(words) if word.casefold() == "or"):
         left, right = words[:at], words[at + 1 :]
         if right and right[0].casefold() in _ARTICLES:
             right = right[1:]
         if len(right) > size and left and right[size].casefold() == left[-1].casefold():
             left = left[:-1]
         pair = left[len(left) - size :], right[:size]
-        one, other = (plain(" ".join(side)).split() for side in pair)
-        if len(one) == len(other) == size > 0 and one != other and said in (one, other):
-            return in_case_of(answer, " ".join(pair[said == one]))
+        first, second = (plain(" ".join(side)).split() for side in pair)
+        if len(first) == len(second) == size > 0 and first != second and answered in (first, second):
+            return in_case_of(answer, " ".join(pair[answered == first]))
     return ""
 
 

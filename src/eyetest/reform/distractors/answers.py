@@ -3,7 +3,7 @@
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import ceil
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyetest.reform.annotation import ClassLabel
+from eyetest.reform.distractors import plain
 from eyetest.reform.distractors.answer_kinds import (
     ALIKE,
     LISTS,
@@ -28,8 +29,7 @@ from eyetest.reform.distractors.classes import by_hierarchy, name_classes, relat
 from eyetest.reform.distractors.number_sets import NumberPool, NumberQuestion, ask_number
 from eyetest.reform.distractors.option_sets import HardOptions, SetRequest
 from eyetest.reform.distractors.wordnet import find_wordnet
-from eyetest.reform.distractors.words import plain
-from eyetest.scoring.metrics.relaxed import asks_when
+from eyetest.scoring.metrics.same_text import asks_when
 from eyetest.text import Level, parse, same
 
 Floats = NDArray[np.float32]
@@ -84,7 +84,8 @@ def list_group(kind: AnswerKind, golds: Counter[str], options: int, seed: int) -
         members = seen
     group = AnswerGroup(options, seed, plain, in_case_of)
     weights = [counts[member] or _UNSEEN for member in members]
-    group.add(members, weights, _list_distance(kind, members), _same_colours(members))
+    kin = np.array([[entry == other or alike_colours(entry, (other,)) for other in members] for entry in members])
+    group.add(members, weights, _list_distance(kind, members), kin)
     return group
 
 
@@ -100,13 +101,9 @@ def _list_distance(kind: AnswerKind, members: Sequence[str]) -> Floats:
     return apart / len(members) if kind.name == "count" else np.where(apart > 0, np.float32(0.5), np.float32(0))
 
 
-def alike_colours(one: str, others: Iterable[str]) -> bool:
+def alike_colours(entry: str, others: Iterable[str]) -> bool:
     """Whether a colour is easily called by one of some other names."""
-    return any(one in alike and not alike.isdisjoint(others) for alike in ALIKE)
-
-
-def _same_colours(members: Sequence[str]) -> Kin:
-    return np.array([[one == other or alike_colours(one, (other,)) for other in members] for one in members])
+    return any(entry in alike and not alike.isdisjoint(others) for alike in ALIKE)
 
 
 class TextPool:
@@ -118,12 +115,12 @@ class TextPool:
         answers: dict[str, Counter[str]] = defaultdict(Counter)
         for (question, gold), count in asked.items():
             self._spelt.setdefault(plain(gold), gold)
-            answers[_beginning(question, 2)][plain(gold)] += count
+            answers[" ".join(plain(question).split()[:2])][plain(gold)] += count
         rest: dict[str, Counter[str]] = defaultdict(Counter)
         for words in (1, 0):
-            for beginning in [one for one, counts in answers.items() if not self._is_group(counts)]:
+            for beginning in [entry for entry, counts in answers.items() if not self._is_group(counts)]:
                 rest[" ".join(beginning.split()[:words])] += answers.pop(beginning)
-            answers |= {one: answers[one] + counts for one, counts in rest.items()}
+            answers |= {entry: answers[entry] + counts for entry, counts in rest.items()}
             rest = defaultdict(Counter)
         if "" in answers and len(answers[""]) < _LEAST_TOGETHER:
             answers[""] += Counter(dict.fromkeys(self._spelt, 0))
@@ -137,7 +134,8 @@ class TextPool:
 
     def draw(self, question: str, gold: str, is_right: Callable[[str], bool], chance: random.Random) -> list[str]:
         """Draw wrong answers beside a right one, which has to be known."""
-        keys = (_beginning(question, words) for words in (2, 1, 0))
+        asked = plain(question).split()
+        keys = (" ".join(asked[:words]) for words in (2, 1, 0))
         key = next((key for key in keys if plain(gold) in self._answers.get(key, ())), None)
         if key is None:
             return []
@@ -148,20 +146,18 @@ class TextPool:
     def _group(self, counts: Counter[str]) -> AnswerGroup:
         group = AnswerGroup(self._options, self._seed, plain, lambda gold, name: self._spelt[name])
         by_form = sorted(counts, key=lambda name: (*_form(self._spelt[name]), counts[name], name))
-        for names in _cut(by_form, _LEAST_TOGETHER):
+        size = max(ceil(len(by_form) / ceil(len(by_form) / _MOST_TOGETHER)), _LEAST_TOGETHER)
+        for names in (by_form[first : first + size] for first in range(0, len(by_form), size)):
             spelt = [self._spelt[name] for name in names]
             wordnet = find_wordnet()
             classes = name_classes([ClassLabel(name=text) for text in spelt], wordnet)
             kin = related(classes, wordnet) | _contained(names)
             meant = by_hierarchy(classes, wordnet) if wordnet else np.full(kin.shape, np.nan, np.float32)
             distance = np.nan_to_num(meant, nan=_UNKNOWN) / 2 + _form_distance(spelt)
-            distance += _OTHER_KIND * _other_kinds(spelt)
+            is_math = np.array([parse(text).kind in ("number", "formula") and _form(text)[0] for text in spelt])
+            distance += _OTHER_KIND * (is_math[:, None] != is_math)
             group.add(names, [counts[name] or _UNSEEN for name in names], distance.astype(np.float32), kin)
         return group
-
-
-def _beginning(question: str, words: int) -> str:
-    return " ".join(plain(question).split()[:words])
 
 
 def _form(text: str) -> tuple[bool, bool, int]:
@@ -170,16 +166,10 @@ def _form(text: str) -> tuple[bool, bool, int]:
 
 
 def _form_distance(texts: Sequence[str]) -> Floats:
-    digits, capital, words = (np.array(one, np.float32) for one in zip(*map(_form, texts), strict=True))
+    digits, capital, words = (np.array(entry, np.float32) for entry in zip(*map(_form, texts), strict=True))
     length = np.log1p(np.array([len(text) for text in texts], np.float32))
     parts = ((digits, 0.4), (capital, 0.4), (np.log1p(words), 0.3), (length, 0.3))
     return np.asarray(np.sum([weight * np.abs(part[:, None] - part) for part, weight in parts], axis=0))
-
-
-def _other_kinds(texts: Sequence[str]) -> Kin:
-    """Which answers are of different kinds: a fraction or formula is hardly an alternative to words."""
-    math = np.array([parse(text).kind in ("number", "formula") and any(map(str.isdigit, text)) for text in texts])
-    return np.asarray(math[:, None] != math)
 
 
 def _contained(names: Sequence[str]) -> Kin:
@@ -191,12 +181,6 @@ def _contained(names: Sequence[str]) -> Kin:
         row[[numbers[word] for word in own]] = 1
     sizes = has.sum(axis=1)
     return np.asarray(has @ has.T >= np.minimum(sizes[:, None], sizes))
-
-
-def _cut(names: Sequence[str], least: int) -> Iterator[Sequence[str]]:
-    """Neighbours together, in parts small enough to be compared."""
-    size = max(ceil(len(names) / ceil(len(names) / _MOST_TOGETHER)), least)
-    yield from (names[first : first + size] for first in range(0, len(names), size))
 
 
 _TRIES = 20
@@ -232,19 +216,23 @@ class OpenQuestion(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def _known(self) -> dict[str, tuple[str, set[str]]]:
         """Each right answer once: its comparison key, a spelling and its words."""
-        return {said: (answer, set(said.split())) for answer in (self.gold, *self.right) if (said := plain(answer))}
+        return {
+            wording: (answer, set(wording.split()))
+            for answer in (self.gold, *self.right)
+            if (wording := plain(answer))
+        }
 
     def is_right(self, text: str) -> bool:
         """Whether a text equals a right answer, or part of it, or a number close to one."""
-        said = plain(text)
-        words = set(said.split())
-        if said in self._known or any(words <= theirs or words > theirs for _, theirs in self._known.values()):
+        wording = plain(text)
+        words = set(wording.split())
+        if wording in self._known or any(words <= theirs or words > theirs for _, theirs in self._known.values()):
             return True
         level = Level.VALUE if asks_when(self.question) else Level.RELAXED
         answers = [answer for answer, _ in self._known.values()]
         if any(same(text, answer, level) or same(answer, text, level) for answer in answers):
             return True
-        return alike_colours(said, self._known)
+        return alike_colours(wording, self._known)
 
 
 class AnswerDistractors:
@@ -255,14 +243,14 @@ class AnswerDistractors:
         counts: dict[AnswerKind, Counter[str]] = defaultdict(Counter)
         asked: Counter[tuple[str, str]] = Counter()
         numbers: list[NumberQuestion] = []
-        for one in questions:
-            kind = one.kind
+        for entry in questions:
+            kind = entry.kind
             if kind.name == "text":
-                asked[one.asks, one.gold] += 1
+                asked[entry.asks, entry.gold] += 1
             elif kind.name == "number":
-                numbers.append(one.number)
+                numbers.append(entry.number)
             else:
-                counts[kind][one.gold] += 1
+                counts[kind][entry.gold] += 1
         self._groups: dict[AnswerKind, AnswerGroup] = {}
         for kind, golds in counts.items():
             if kind.name in LISTS or kind.name in ("count", "year"):
@@ -282,7 +270,13 @@ class AnswerDistractors:
         if kind.name == "number":
             return self._numbers.draw(asked.number, self._count, asked.is_right, chance)
         if kind.name in ("time", "date"):
-            return _made_up(asked, kind, self._count, chance)
+            vary, made = other_times if kind.name == "time" else other_dates, list[str]()
+            for _ in range(_TRIES):
+                texts = dict.fromkeys(vary(asked.gold, self._count, chance))
+                made = [text for text in texts if not asked.is_right(text)]
+                if len(made) == self._count:
+                    break
+            return made
         group = self._groups.get(kind)
         return group.draw(asked.gold, asked.is_right, chance) if group is not None else []
 
@@ -293,26 +287,16 @@ class AnswerDistractors:
         return self._pool.draw(asked.asks, asked.gold, asked.is_right, chance)
 
 
-def _made_up(asked: OpenQuestion, kind: AnswerKind, count: int, chance: random.Random) -> list[str]:
-    vary = other_times if kind.name == "time" else other_dates
-    made: list[str] = []
-    for _ in range(_TRIES):
-        made = [text for text in dict.fromkeys(vary(asked.gold, count, chance)) if not asked.is_right(text)]
-        if len(made) == count:
-            break
-    return made
-
-
 def false_negatives(
     asked: Iterable[OpenQuestion], distractors: AnswerDistractors, chance: random.Random
 ) -> tuple[int, int]:
     """Count pool distractors, and those equal to one annotator's answer that was held out when they were drawn."""
     hits = total = 0
-    for one in asked:
-        answers = one.right
+    for entry in asked:
+        answers = entry.right
         held_back = chance.randrange(len(answers))
         others = [answer for position, answer in enumerate(answers) if position != held_back]
-        known = OpenQuestion(one.question, majority(others)[0], tuple(others), one.type)
+        known = OpenQuestion(entry.question, majority(others)[0], tuple(others), entry.type)
         drawn = distractors.from_pool(known, chance)
         total += len(drawn)
         hits += sum(plain(text) == plain(answers[held_back]) for text in drawn)
@@ -321,8 +305,8 @@ def false_negatives(
 
 def majority(answers: Sequence[str]) -> tuple[str, float]:
     """The most frequent answer, the first of several, and its share."""
-    said = [answer.strip() for answer in answers if answer.strip()]
-    if not said:
+    wording = [answer.strip() for answer in answers if answer.strip()]
+    if not wording:
         return "", 0.0
-    most, count = Counter(map(plain, said)).most_common(1)[0]
-    return next(answer for answer in said if plain(answer) == most), count / len(said)
+    most, count = Counter(map(plain, wording)).most_common(1)[0]
+    return next(answer for answer in wording if plain(answer) == most), count / len(wording)

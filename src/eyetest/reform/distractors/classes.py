@@ -4,10 +4,10 @@ import math
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 import numpy as np
@@ -18,9 +18,9 @@ from rapidfuzz.process import cdist
 
 from eyetest.errors import InputError, heading, short
 from eyetest.reform.annotation import ClassLabel
+from eyetest.reform.distractors import plain
 from eyetest.reform.distractors.option_sets import HardOptions, SetRequest
 from eyetest.reform.distractors.wordnet import WordNet, find_wordnet
-from eyetest.reform.distractors.words import plain
 from eyetest.results.scores import benchmark_of, scores_of
 from eyetest.runs import Run, is_run
 from eyetest.scoring import Scorer
@@ -29,6 +29,7 @@ from eyetest.wording import percent
 
 Way = Literal["hierarchy", "groups", "similarity", "confusion"]
 Matrix = NDArray[np.float32]
+Key = TypeVar("Key", bound=Hashable)
 # Ways that know near classes only; classes known by later ways are farther
 _PARTIAL: tuple[Way, ...] = ("groups", "confusion")
 _BRACKETED = re.compile(r"\s*[(\[][^)\]]*[)\]]")
@@ -52,31 +53,26 @@ class VocabularyClass(msgspec.Struct, frozen=True):
 
 def name_classes(labels: Sequence[ClassLabel], wordnet: WordNet | None) -> list[VocabularyClass]:
     """Classes with their WordNet senses; ``synset`` may name several, of classes that share their name."""
-    classes = [_named(label, wordnet) for label in labels]
+    classes = []
+    for label in labels:
+        names = tuple(dict.fromkeys(name for name in (label.name, *label.synonyms) if name.strip()))
+        named = VocabularyClass(label.name, names, label.parent)
+        if wordnet is not None:
+            ids = [wordnet.by_id(synset, names) for synset in label.synset.split()]
+            by_id = [synset for synset in ids if synset is not None]
+            by_name = [synset for name in names for synset in wordnet.senses(name)]
+            senses = tuple(dict.fromkeys((*by_id, *by_name)))
+            heads = () if senses else wordnet.head_senses(label.name)
+            known = {"senses": senses or heads, "sense": by_id[0] if by_id else None, "is_below": bool(heads)}
+            named = msgspec.structs.replace(named, **known)
+        classes.append(named)
     return _with_likeliest_senses(classes, wordnet) if wordnet else classes
-
-
-def _named(label: ClassLabel, wordnet: WordNet | None) -> VocabularyClass:
-    names = tuple(dict.fromkeys(name for name in (label.name, *label.synonyms) if name.strip()))
-    if wordnet is None:
-        return VocabularyClass(label.name, names, label.parent)
-    ids = [wordnet.by_id(synset, names) for synset in label.synset.split()]
-    by_id = [synset for synset in ids if synset is not None]
-    by_name = [synset for name in names for synset in wordnet.senses(name)]
-    senses = tuple(dict.fromkeys((*by_id, *by_name)))
-    if senses:
-        return VocabularyClass(label.name, names, label.parent, senses, by_id[0] if by_id else None)
-    heads = wordnet.head_senses(label.name)
-    return VocabularyClass(label.name, names, label.parent, heads, is_below=bool(heads))
 
 
 def _with_likeliest_senses(classes: list[VocabularyClass], wordnet: WordNet) -> list[VocabularyClass]:
     """Give each class the sense that shares deep synsets with most other classes; a rarer sense must be nearer."""
-    senses = [(number, synset) for number, one in enumerate(classes) for synset in one.senses]
-    holders: dict[int, list[int]] = defaultdict(list)
-    for row, (_, synset) in enumerate(senses):
-        for above in wordnet.above(synset):
-            holders[above].append(row)
+    senses = [(number, synset) for number, known in enumerate(classes) for synset in known.senses]
+    holders = _held(wordnet.above(synset) for _, synset in senses)
     owners = np.array([number for number, _ in senses], dtype=np.int64)
     common = np.zeros((len(senses), len(classes)), np.float32)
     for above in sorted(holders, key=wordnet.depth):
@@ -87,36 +83,35 @@ def _with_likeliest_senses(classes: list[VocabularyClass], wordnet: WordNet) -> 
     support = np.partition(common, -near, axis=1)[:, -near:].mean(axis=1).tolist()
     first = np.searchsorted(owners, np.arange(len(classes))).tolist()
     chosen = []
-    for number, one in enumerate(classes):
-        sense = one.sense
-        if sense is None and one.senses:
-            scores = [support[first[number] + rank] - math.log2(rank + 1) for rank in range(len(one.senses))]
-            sense = one.senses[scores.index(max(scores))]
-        chosen.append(msgspec.structs.replace(one, sense=sense))
+    for number, known in enumerate(classes):
+        sense = known.sense
+        if sense is None and known.senses:
+            scores = [support[first[number] + rank] - math.log2(rank + 1) for rank in range(len(known.senses))]
+            sense = known.senses[scores.index(max(scores))]
+        chosen.append(msgspec.structs.replace(known, sense=sense))
     return chosen
+
+
+def _held(groups: Iterable[Iterable[Key]]) -> dict[Key, list[int]]:
+    """Numbers of the groups that hold each key."""
+    holders: dict[Key, list[int]] = defaultdict(list)
+    for number, group in enumerate(groups):
+        for key in group:
+            holders[key].append(number)
+    return holders
 
 
 def related(classes: Sequence[VocabularyClass], wordnet: WordNet | None) -> NDArray[np.bool_]:
     """Pairs of classes that are the same, or one a kind of the other, in any sense or by name."""
-    size = len(classes)
-    kin = np.eye(size, dtype=bool)
-    if wordnet is not None:
-        holders: dict[int, list[int]] = defaultdict(list)
-        for number, one in enumerate(classes):
-            for synset in () if one.is_below else one.senses:
-                holders[synset].append(number)
-        for number, one in enumerate(classes):
-            for synset in one.senses:
-                for above in wordnet.above(synset):
-                    kin[number, holders.get(above, [])] = True
-    named: dict[str, list[int]] = defaultdict(list)
-    for number, one in enumerate(classes):
-        for name in one.names:
-            named[_words(name)].append(number)
-    for number, one in enumerate(classes):
-        for name in one.names:
+    kin = np.eye(len(classes), dtype=bool)
+    synsets = _held(() if known.is_below else known.senses for known in classes)
+    words = _held(map(_words, known.names) for known in classes)
+    for number, known in enumerate(classes):
+        for above in {above for synset in known.senses if wordnet for above in wordnet.above(synset)}:
+            kin[number, synsets.get(above, [])] = True
+        for name in known.names:
             for whole in _what_it_is(_words(name), by_letters=wordnet is None):
-                kin[number, named.get(whole, [])] = True
+                kin[number, words.get(whole, [])] = True
     return kin | kin.T
 
 
@@ -150,12 +145,17 @@ def measure_all(
     way = np.zeros(distance.shape, np.int8)
     farther = 0.0
     for number, name in enumerate(ways):
-        if name == "hierarchy":
-            measured = by_hierarchy(classes, wordnet) if wordnet else distance
+        measured = np.full(distance.shape, np.nan, np.float32)
+        if name == "hierarchy" and wordnet:
+            measured = by_hierarchy(classes, wordnet)
         elif name == "confusion":
             measured = by_confusion(classes, confused)
-        else:
-            measured = by_groups(classes) if name == "groups" else by_similarity(classes)
+        elif name == "groups":
+            for rows in _held([known.group] if known.group else () for known in classes).values():
+                measured[np.ix_(rows, rows)] = 0
+        elif name == "similarity":  # names that share letters in the same order
+            names = [_words(known.name) for known in classes]
+            measured = np.asarray(cdist(names, names, scorer=Indel.normalized_distance, dtype=np.float32))
         new = np.isnan(distance) & ~np.isnan(measured)
         distance[new] = measured[new] + farther
         way[new] = number
@@ -165,10 +165,7 @@ def measure_all(
 
 def by_hierarchy(classes: Sequence[VocabularyClass], wordnet: WordNet) -> Matrix:
     """Near are classes with a common ancestor that has few other descendants: 0 for the only two, up to 1."""
-    holders: dict[int, list[int]] = defaultdict(list)
-    for number, one in enumerate(classes):
-        for above in wordnet.above(one.sense) if one.sense is not None else ():
-            holders[above].append(number)
+    holders = _held(() if known.sense is None else wordnet.above(known.sense) for known in classes)
     distance = np.full((len(classes), len(classes)), np.nan, np.float32)
     scale = math.log2(max(len(classes), 2))
     for above in sorted(holders, key=lambda above: (-len(holders[above]), wordnet.depth(above))):
@@ -177,27 +174,9 @@ def by_hierarchy(classes: Sequence[VocabularyClass], wordnet: WordNet) -> Matrix
     return distance
 
 
-def by_groups(classes: Sequence[VocabularyClass]) -> Matrix:
-    """Near are classes in one group of the dataset; others are undefined."""
-    distance = np.full((len(classes), len(classes)), np.nan, np.float32)
-    members: dict[str, list[int]] = defaultdict(list)
-    for number, one in enumerate(classes):
-        members[one.group].append(number)
-    for group, rows in members.items():
-        if group:
-            distance[np.ix_(rows, rows)] = 0
-    return distance
-
-
-def by_similarity(classes: Sequence[VocabularyClass]) -> Matrix:
-    """Near are classes whose names share letters in the same order."""
-    names = [_words(one.name) for one in classes]
-    return np.asarray(cdist(names, names, scorer=Indel.normalized_distance, dtype=np.float32))
-
-
 def by_confusion(classes: Sequence[VocabularyClass], confused: Mapping[tuple[str, str], int]) -> Matrix:
     """Near are classes often confused; those that never were are left to other ways."""
-    numbers = {plain(name): number for number, one in enumerate(classes) for name in one.names}
+    numbers = {plain(name): number for number, known in enumerate(classes) for name in known.names}
     counts = np.zeros((len(classes), len(classes)), np.float32)
     for (gold, chosen), count in confused.items():
         here = numbers.get(plain(gold)), numbers.get(plain(chosen))
@@ -240,28 +219,23 @@ class ClassDistractors:
         self._where: dict[str, tuple[_ComparedClasses, int]] = {}
         for together in _parts(offered, wordnet):
             part = _ComparedClasses(together, counts, hard, wordnet)
-            self._where |= {one.name: (part, number) for number, one in enumerate(part.classes)}
-        self._tell({id(part): part for part, _ in self._where.values()}.values(), hard)
+            self._where |= {known.name: (part, number) for number, known in enumerate(part.classes)}
+        self._note_hardness({id(part): part for part, _ in self._where.values()}.values(), hard)
 
     def draw(self, label: str, also: Iterable[str], chance: random.Random) -> list[tuple[str, str]]:
         """Distractors for an image of a class, and ``also`` of others; each with how it was chosen."""
-        part, number = self._lookup(label) or (None, 0)
-        assert part is not None, "every gold is a class"
+        part, number = self._where[self._names[plain(label)].name]
         barred: set[int] = set()
-        for name in also:
-            home, other = self._lookup(name) or (None, 0)
+        for named in filter(None, (self._names.get(plain(name)) for name in also)):
+            home, other = self._where.get(named.name, (None, 0))
             if home is part:
                 barred.update(np.flatnonzero(part.kin[other]).tolist())
-        return [part.named(number, one) for one in part.options.draw(number, barred.__contains__, chance)]
+        return [part.named(number, other) for other in part.options.draw(number, barred.__contains__, chance)]
 
     def shown(self, label: str) -> str:
         """A gold as shown: as in the record, or by its class where it is a synonym or an id of one."""
         name = self._names[plain(label)].name
         return label.strip() if plain(name) == plain(label) else name
-
-    def _lookup(self, label: str) -> "tuple[_ComparedClasses, int] | None":
-        named = self._names.get(plain(label))
-        return self._where.get(named.name) if named else None
 
     def _offered(self, counts: Counter[str], options: int) -> list[ClassLabel]:
         """The classes ever shown: all, unless so many records have so few that the others stand out."""
@@ -283,9 +257,9 @@ class ClassDistractors:
             ways = tuple(way for way in ways if way != "hierarchy")
         return ways if "similarity" in ways else (*ways, "similarity")
 
-    def _tell(self, parts: Iterable["_ComparedClasses"], hard: Hardness) -> None:
+    def _note_hardness(self, parts: Iterable["_ComparedClasses"], hard: Hardness) -> None:
         sets = [part.options.sets for part in parts if part.options.sets is not None]
-        worst = max(sets, key=lambda one: one.advantage, default=None)
+        worst = max(sets, key=lambda own: own.advantage, default=None)
         if worst is None:
             return
         if worst.pool > max(hard.pool, hard.options - 1) and worst.advantage <= _LEAK:
@@ -310,7 +284,7 @@ class _ComparedClasses:
         self.kin = related(self.classes, wordnet)
         distance, way = measure_all(self.classes, hard.ways, hard.confused, wordnet)
         self._ways, self._way = hard.ways, [row.tobytes() for row in way]
-        weights = np.array([counts[one.name] + _UNSEEN * (not counts[one.name]) for one in self.classes])
+        weights = np.array([counts[known.name] or _UNSEEN for known in self.classes], np.float64)
         request = SetRequest(options=hard.options, pool=hard.pool, weights=weights, kin=self.kin)
         self.options = HardOptions(distance, request, hard.seed)
 
@@ -321,27 +295,21 @@ class _ComparedClasses:
 
 def _names(labels: Iterable[ClassLabel], golds: Iterable[str]) -> dict[str, ClassLabel]:
     """Classes by each of their names (those with the same name joined); a gold in no list is a class of its own."""
-    same: dict[str, list[ClassLabel]] = defaultdict(list)
+    joined: dict[str, ClassLabel] = {}
     for label in labels:
-        same[plain(label.name)].append(label)
-    classes = [_joined(alike) for alike in same.values()]
-    names: dict[str, ClassLabel] = {}
-    for spelling in (lambda one: (one.name,), lambda one: one.synonyms, lambda one: one.synset.split()):
-        for one in classes:
-            for name in spelling(one):
-                names.setdefault(plain(name), one)
+        first = joined.setdefault(plain(label.name), label)
+        if first is not label:
+            others = tuple(dict.fromkeys((*first.synonyms, *label.synonyms)))
+            synset = " ".join(dict.fromkeys(f"{first.synset} {label.synset}".split()))
+            joined[plain(label.name)] = msgspec.structs.replace(first, synonyms=others, synset=synset)
+    names = dict(joined)
+    synonyms = [(name, known) for known in joined.values() for name in known.synonyms]
+    synsets = [(name, known) for known in joined.values() for name in known.synset.split()]
+    for name, known in (*synonyms, *synsets):
+        names.setdefault(plain(name), known)
     for gold in golds:
         names.setdefault(plain(gold), ClassLabel(name=gold))
     return names
-
-
-def _joined(alike: Sequence[ClassLabel]) -> ClassLabel:
-    first = alike[0]
-    if len(alike) == 1:
-        return first
-    synonyms = dict.fromkeys(name for label in alike for name in label.synonyms)
-    synsets = " ".join(dict.fromkeys(label.synset for label in alike if label.synset))
-    return ClassLabel(name=first.name, synonyms=tuple(synonyms), synset=synsets, parent=first.parent)
 
 
 def _parts(labels: Sequence[ClassLabel], wordnet: WordNet | None) -> Iterator[Sequence[ClassLabel]]:
@@ -373,18 +341,16 @@ def read_confusions(path: Path) -> Confusions:
         return _of_run(path)
     if path.is_dir() or not path.exists():
         raise InputError(f"{heading('own', 'confusions')}: {path} is neither a run folder nor a table")
-    table = TableFile(path)
-    columns = [column.strip() for column in table.columns]
     confused: Confusions = Counter()
-    for row in table:
-        cells = [row.values.get(column) for column in table.columns]
-        if set(_LONG) <= {column.lower() for column in columns}:
-            values = dict(zip((column.lower() for column in columns), cells, strict=True))
-            confused[str(values["gold"]).strip(), str(values["chosen"]).strip()] += _count(values["count"], path)
+    for row in TableFile(path):
+        cells = {column.strip(): cell for column, cell in row.values.items()}
+        lowered = {column.lower(): cell for column, cell in cells.items()}
+        if set(_LONG) <= set(lowered):
+            gold, cells = lowered["gold"], {str(lowered["chosen"]): lowered["count"]}
         else:
-            gold = str(cells[0]).strip()
-            for column, cell in zip(columns[1:], cells[1:], strict=True):
-                confused[gold, column] += _count(cell, path)
+            gold = cells.pop(next(iter(cells)))
+        for chosen, cell in cells.items():
+            confused[str(gold).strip(), chosen.strip()] += _count(cell, path)
     return Counter({pair: count for pair, count in confused.items() if count > 0 and pair[0] != pair[1]})
 
 

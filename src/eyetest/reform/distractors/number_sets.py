@@ -122,12 +122,12 @@ def place(value: float, unit: float) -> float:
 
 def question_numbers(question: str) -> tuple[list[Decimal], list[Decimal], list[Decimal]]:
     """Numbers of a question, results of one operation on two of them, and simple multiples."""
-    found = [Decimal(str(one.value)) for one in find_quantities(plain_text(question, lone_one=False))]
+    found = [Decimal(str(entry.value)) for entry in find_quantities(plain_text(question, lone_one=False))]
     named = list(dict.fromkeys(found))[:_QUESTION_NUMBERS]
     of_two = [
         value
-        for one, other in permutations(named, 2)
-        for value in (one + other, one - other, one * other, *([one / other] if other else []))
+        for entry, other in permutations(named, 2)
+        for value in (entry + other, entry - other, entry * other, *([entry / other] if other else []))
     ]
     return named, of_two, [value * factor for value in named for factor in _FACTORS]
 
@@ -150,7 +150,7 @@ def _relatives(asked: NumberQuestion) -> list[set[int]]:
     related.append({other + step for other in others for step in (-1, 1)})
     related.append({number for other in others for number in _one_digit_off(other)})
     related.append({number for other in others for number in (2 * other, other // 2, 10 * other, other // 10)})
-    sums = [one + other for at, one in enumerate(others) for other in others[at + 1 :]]
+    sums = [entry + other for at, entry in enumerate(others) for other in others[at + 1 :]]
     middles = {total // 2 for total in sums if total % 2 == 0}
     return [*related, middles | {total - third for total in sums for third in others}]
 
@@ -175,19 +175,21 @@ class NumberPool:
     def __init__(self, asked: Iterable[NumberQuestion]) -> None:
         questions = list(asked)
         self._keys: dict[object, Counter[int]] = defaultdict(Counter)
-        for one in questions:
-            for group in _groups(one.key):
-                self._keys[group][one.options[0]] += 1
+        for entry in questions:
+            for group in _groups(entry.key):
+                self._keys[group][entry.options[0]] += 1
         self._weights: dict[bool, Floats] = {}
         for small in (False, True):
-            own = [one for one in questions if one.is_small == small]
+            own = [entry for entry in questions if entry.is_small == small]
             self._weights[small] = self._fitted(own[:: len(own) // _FITTED + 1])
 
     def _fitted(self, questions: Sequence[NumberQuestion]) -> Floats:
         """Factor by which each relation raises the probability of a key, by iterative scaling."""
         chance = random.Random(len(questions))  # noqa: S311 (the same numbers at every run)
-        lines = [self._line(one, chance) for one in questions]
-        keys = [line.relations[line.steps == one.options[0]][0] for one, line in zip(questions, lines, strict=True)]
+        lines = [self._line(entry, chance) for entry in questions]
+        keys = [
+            line.relations[line.steps == entry.options[0]][0] for entry, line in zip(questions, lines, strict=True)
+        ]
         weights = np.zeros(len(_relatives(questions[0])) if questions else 0)
         for _ in range(_ROUNDS if questions else 0):
             expected = np.zeros(len(weights))
@@ -242,18 +244,18 @@ class NumberPool:
 
     def _frequencies(self, asked: NumberQuestion, line: Ints) -> Floats:
         """Probability that numbers are keys: by frequency in other items, unseen ones by the roundness of keys."""
-        group = next((one for one in _groups(asked.key) if self._keys[one].total() >= _DRAWN), ())
+        group = next((entry for entry in _groups(asked.key) if self._keys[entry].total() >= _DRAWN), ())
         seen = self._keys[group].copy()
         seen[asked.options[0]] -= 1
         steps: list[int] = line.tolist()
-        times = np.array([max(seen[one], 0) for one in steps], np.float64)
+        times = np.array([max(seen[entry], 0) for entry in steps], np.float64)
         unseen = ((times == 1).sum() + 1) / (times.sum() + 1)
         members, frequent = Counter(map(roundness, steps)), Counter([roundness(asked.options[0])])
-        for one, count in seen.items():
-            frequent[roundness(one)] += count
+        for entry, count in seen.items():
+            frequent[roundness(entry)] += count
         total = sum(frequent[kind] for kind in members)
         by_kind = {kind: frequent[kind] / members[kind] / total for kind in members}
-        rounded = np.array([by_kind[roundness(one)] if one else 0.0 for one in steps])
+        rounded = np.array([by_kind[roundness(entry)] if entry else 0.0 for entry in steps])
         return np.asarray((1 - unseen) * times / max(times.sum(), 1) + min(unseen, 1) * rounded)
 
 

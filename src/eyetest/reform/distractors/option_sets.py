@@ -36,7 +36,10 @@ class OptionSets:
 
     def __init__(self, sets: Ints, weights: Floats, request: SetRequest, pool: int) -> None:
         self.pool = pool  # number of near classes used, possibly more than wanted
-        self.advantage = _best_guess(sets, weights, request.weights) - 1 / request.options
+        held = np.bincount(sets.ravel(), np.repeat(weights, sets.shape[1]), len(request.weights))
+        rates = np.divide(request.weights, held, out=np.zeros_like(request.weights), where=held > 0)[sets]
+        right = (weights * rates.max(axis=1)).sum() / max((weights * rates.sum(axis=1)).sum(), 1e-300)
+        self.advantage = float(right) - 1 / request.options
         """How much naming the most frequent gold of each set beats chance."""
         order = np.argsort(sets, axis=None, kind="stable")
         rows, owners = order // sets.shape[1], sets.ravel()[order]
@@ -67,7 +70,7 @@ class HardOptions:
         """Draw as many others as are wanted, or as there are."""
         for _ in range(_TRIES if self.sets is not None else 0):
             assert self.sets is not None
-            drawn = [one for one in self.sets.draw(gold, chance.random()) if one != gold]
+            drawn = [member for member in self.sets.draw(gold, chance.random()) if member != gold]
             if not drawn:
                 break
             if not any(map(barred, drawn)):
@@ -77,11 +80,11 @@ class HardOptions:
     def _nearest(self, gold: int, barred: Callable[[int], bool]) -> list[int]:
         """The nearest that may be offered with the gold, and if possible with each other."""
         order = np.argsort(self._distance[gold], kind="stable").tolist()
-        fit = (one for one in order if not self._kin[gold, one] and not barred(one))
+        fit = (member for member in order if not self._kin[gold, member] and not barred(member))
         chosen: list[int] = []
         others: list[int] = []
-        for one in fit:
-            (others if self._kin[one, chosen].any() else chosen).append(one)
+        for member in fit:
+            (others if self._kin[member, chosen].any() else chosen).append(member)
             if len(chosen) == self._most:
                 break
         return [*chosen, *others][: self._most]
@@ -99,8 +102,8 @@ def build_sets(distance: NDArray[np.float32], request: SetRequest, rng: np.rando
         built.append(OptionSets(sets, weights, request, pool))
         if built[-1].advantage <= _ALIKE:
             break
-    least = min((one.advantage for one in built), default=0.0)
-    return next((one for one in built if one.advantage <= least + _ALIKE), None)
+    least = min((member.advantage for member in built), default=0.0)
+    return next((member for member in built if member.advantage <= least + _ALIKE), None)
 
 
 def _sets_around_each(
@@ -136,10 +139,3 @@ def _balanced(sets: Ints, weights: Floats, wanted: Floats) -> Floats:
         if np.abs(change[held > 0]).max() < _EXACT:
             break
     return weights
-
-
-def _best_guess(sets: Ints, weights: Floats, wanted: Floats) -> float:
-    """Accuracy of always naming the option that is gold most often."""
-    held = np.bincount(sets.ravel(), np.repeat(weights, sets.shape[1]), len(wanted))
-    rates = np.divide(wanted, held, out=np.zeros_like(wanted), where=held > 0)[sets]
-    return float((weights * rates.max(axis=1)).sum() / max((weights * rates.sum(axis=1)).sum(), 1e-300))

@@ -35,7 +35,11 @@ class WordNet:
 
     def __init__(self, files: dict[str, bytes]) -> None:
         self._data = files[_DATA]
-        self._offsets = dict(_index_lines(files[_INDEX]))
+        self._offsets: dict[str, tuple[int, ...]] = {}
+        for line in files[_INDEX].decode("ascii", "replace").splitlines():
+            if not line.startswith(" "):
+                lemma, _, count, *rest = line.split()
+                self._offsets[lemma] = tuple(map(int, rest[-int(count) :]))
         self._singular = {
             plural: singular
             for plural, *rest in (line.split() for line in files[_PLURALS].decode("ascii", "replace").splitlines())
@@ -98,21 +102,19 @@ class WordNet:
         )
 
     def _spellings(self, key: str) -> Iterator[str]:
-        for one in dict.fromkeys((key, key.replace("-", "_"), key.replace("-", ""), key.replace("_", "-"))):
-            yield one
-            yield from self._singulars(one)
+        """Spellings of a name, each followed by its singulars."""
+        for spelling in dict.fromkeys((key, key.replace("-", "_"), key.replace("-", ""), key.replace("_", "-"))):
+            yield spelling
+            before, joint, last = spelling.rpartition("_")
+            if last in self._singular:
+                yield f"{before}{joint}{self._singular[last]}"
+            for plural, singular in _ENDINGS:
+                if last.endswith(plural):
+                    yield f"{before}{joint}{last.removesuffix(plural)}{singular}"
+            if last.endswith("s") and not last.endswith("ss"):
+                yield spelling[:-1]
         if key.count("_") == 1:
             yield key.replace("_", "")
-
-    def _singulars(self, key: str) -> Iterator[str]:
-        before, joint, last = key.rpartition("_")
-        if last in self._singular:
-            yield f"{before}{joint}{self._singular[last]}"
-        for plural, singular in _ENDINGS:
-            if last.endswith(plural):
-                yield f"{before}{joint}{last.removesuffix(plural)}{singular}"
-        if last.endswith("s") and not last.endswith("ss"):
-            yield key[:-1]
 
     def _fields(self, synset: int) -> list[bytes]:
         """A synset's line up to its gloss; nothing where no line begins at the offset."""
@@ -124,13 +126,6 @@ class WordNet:
 
 def _key(name: str) -> str:
     return _JOINTS.sub("_", _BRACKETED.sub("", name).strip().lower()).strip("_")
-
-
-def _index_lines(index: bytes) -> Iterator[tuple[str, tuple[int, ...]]]:
-    for line in index.decode("ascii", "replace").splitlines():
-        if not line.startswith(" "):
-            lemma, _, count, *rest = line.split()
-            yield lemma, tuple(map(int, rest[-int(count) :]))
 
 
 def find_wordnet() -> WordNet | None:

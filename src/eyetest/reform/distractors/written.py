@@ -3,20 +3,17 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import cache
-from importlib import resources
-from typing import Any, NamedTuple
+from importlib.resources import files
 
 import msgspec
 
 from eyetest.errors import short
 from eyetest.records import AskModel, ImagePart, Item, Message, OptionProvenance, Prompt, Response, Words
-from eyetest.reform.distractors.words import differs
-from eyetest.store.handwritten import convert, parse_yaml
+from eyetest.reform.distractors import differs
 
 SPARE = 2  # distractors requested beyond the needed ones, as some are rejected
 _LONGEST = 200
-_MOST_TOLD = 20  # how many rejected proposals a writer is shown
+_MOST_SHOWN = 20  # how many rejected proposals a writer is shown
 _FENCED = re.compile(r"\s*(?:```(?:json)?\s*)?(\[.*\])\s*(?:```)?\s*", re.DOTALL)
 _VERDICT = re.compile(
     r"\s*(\d{1,2})\s*[:.)-]\s*\**(RIGHT|SAME|ODD|UNLIKE|WRONG)\**\.?\s*(?:[-–—:,(]\s*(.{0,300}?)\)?)?\s*",
@@ -30,13 +27,16 @@ _REASONS = {
 }
 
 
-class WritingWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Prompts of the writer and the checker."""
+class WritingPrompts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``writing.yaml``: prompts of the writer and the checker."""
 
     write: str
     present: str
     turned_down: str
     check: str
+
+
+_PROMPTS = msgspec.yaml.decode(files(__package__).joinpath("writing.yaml").read_bytes(), type=WritingPrompts)
 
 
 class WantedOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,21 +62,20 @@ class TurnedDown(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 class WrittenDistractors:
     """Result of asking: distractors by item, and why others were rejected."""
 
-    def __init__(self) -> None:
-        self.by_item: dict[str, list[tuple[str, OptionProvenance]]] = {}
-        self.refused: dict[str, list[TurnedDown]] = {}
+    def __init__(self, wanted: Sequence[WantedOptions] = ()) -> None:
+        self.by_item: dict[str, list[tuple[str, OptionProvenance]]] = {item.item.id: [] for item in wanted}
+        self.refused: dict[str, list[TurnedDown]] = {item.item.id: [] for item in wanted}
         self.unread: Counter[str] = Counter()  # replies in an unexpected form
         self.no_list: set[str] = set()  # items whose last reply held no list
 
-    @property
-    def kept(self) -> int:
-        """Number of accepted distractors."""
-        return sum(map(len, self.by_item.values()))
+    def kept(self, wanted: WantedOptions) -> list[str]:
+        """The accepted distractors of an item."""
+        return [text for text, _ in self.by_item[wanted.item.id]]
 
     @property
     def turned_down(self) -> Counter[str]:
         """Number of rejected ones by reason."""
-        return Counter(one.reason for refused in self.refused.values() for one in refused) + self.unread
+        return Counter(proposal.reason for refused in self.refused.values() for proposal in refused) + self.unread
 
 
 Guarding = Callable[[WantedOptions, str, Sequence[str]], tuple[str, str]]
@@ -100,23 +99,20 @@ def write_distractors(
     guard: Guarding = differs_from_all,
 ) -> WrittenDistractors:
     """Distractors by a writer, passed by a checker; missing ones are requested again, with those rejected."""
-    done = WrittenDistractors()
+    done = WrittenDistractors(wanted)
     writer, checker = authors
-    for one in wanted:
-        done.by_item[one.item.id], done.refused[one.item.id] = [], []
-    left = list(wanted)
+    provenance = OptionProvenance(author=writer, checked_by=(checker,))
     for _ in range(rounds):
-        left = [one for one in left if len(done.by_item[one.item.id]) < one.count]
+        left = [short_of for short_of in wanted if len(done.kept(short_of)) < short_of.count]
         if not left:
             break
-        said = ask(writer, [(one.item, _writing(one, done)) for one in left])
-        proposed = [(one, _proposed(one, reply, done, guard)) for one, reply in zip(left, said, strict=True)]
-        some = [(one, texts) for one, texts in proposed if texts]
-        verdicts = ask(checker, [(one.item, _checking(one, texts, done)) for one, texts in some])
-        for (one, texts), reply in zip(some, verdicts, strict=True):
-            kept = done.by_item[one.item.id]
-            passed = _passed(one, texts, reply, done, checker)[: one.count + one.spare - len(kept)]
-            kept += [(text, OptionProvenance(author=writer, checked_by=(checker,))) for text in passed]
+        replies = ask(writer, [(own.item, _writing(own, done)) for own in left])
+        proposals = [(own, _proposed(own, reply, done, guard)) for own, reply in zip(left, replies, strict=True)]
+        proposals = [(own, texts) for own, texts in proposals if texts]
+        verdicts = ask(checker, [(own.item, _checking(own, texts, done)) for own, texts in proposals])
+        for (own, texts), reply in zip(proposals, verdicts, strict=True):
+            passed = _passed(own, texts, reply, done, checker)[: own.count + own.spare - len(done.kept(own))]
+            done.by_item[own.item.id] += [(text, provenance) for text in passed]
     return done
 
 
@@ -124,92 +120,74 @@ def read_list(reply: str) -> list[str] | None:
     """The texts of a JSON list, fenced or not; None for anything else."""
     match = _FENCED.fullmatch(reply)
     try:
-        texts: list[Any] = msgspec.json.decode(match[1]) if match else []
+        texts = msgspec.json.decode(match[1], type=list[str]) if match else []
     except msgspec.DecodeError:
         return None
-    return [text.strip() for text in texts] if texts and all(isinstance(text, str) for text in texts) else None
+    return [text.strip() for text in texts] or None
 
 
-class CheckerWord(NamedTuple):
-    """A checker's verdict on a proposal, and why."""
-
-    word: str
-    why: str = ""
-
-
-def read_verdicts(reply: str, count: int) -> list[CheckerWord] | None:
-    """Read a verdict for each of so many numbers, in order; None unless exactly these numbers have a line."""
+def read_verdicts(reply: str, count: int) -> list[tuple[str, str]] | None:
+    """A word and why for each of so many numbers, in order; None unless exactly these numbers have a line."""
     matches = [_VERDICT.fullmatch(line) for line in reply.strip().splitlines() if line.strip()]
-    said = {int(match[1]): CheckerWord(match[2].upper(), match[3] or "") for match in matches if match}
-    if len(matches) != count or set(said) != set(range(1, count + 1)):
+    verdicts = {int(match[1]): (match[2].upper(), match[3] or "") for match in matches if match}
+    if len(matches) != count or set(verdicts) != set(range(1, count + 1)):
         return None
-    return [said[number] for number in range(1, count + 1)]
+    return [verdicts[number] for number in range(1, count + 1)]
 
 
-def _proposed(one: WantedOptions, reply: Response | None, done: WrittenDistractors, guard: Guarding) -> list[str]:
+def _proposed(wanted: WantedOptions, reply: Response | None, done: WrittenDistractors, guard: Guarding) -> list[str]:
     texts = read_list(reply.text or "") if reply is not None else None
     if texts is None:
         done.unread["the writer's reply is no list"] += 1
-        done.no_list.add(one.item.id)
+        done.no_list.add(wanted.item.id)
         return []
-    done.no_list.discard(one.item.id)
-    kept: list[str] = []
-    before = [text for text, _ in done.by_item[one.item.id]]
+    done.no_list.discard(wanted.item.id)
+    proposed: list[str] = []
     for text in texts:
-        mended, reason = guard(one, text, [*before, *kept])
+        repaired, reason = guard(wanted, text, [*done.kept(wanted), *proposed])
         if reason:
-            done.refused[one.item.id].append(TurnedDown(text=text[: 2 * _LONGEST], reason=reason, by="rule"))
+            done.refused[wanted.item.id].append(TurnedDown(text=text[: 2 * _LONGEST], reason=reason, by="rule"))
         else:
-            kept.append(mended)
-    return kept
+            proposed.append(repaired)
+    return proposed
 
 
 def _passed(
-    one: WantedOptions, texts: Sequence[str], reply: Response | None, done: WrittenDistractors, checker: str
+    wanted: WantedOptions, texts: Sequence[str], reply: Response | None, done: WrittenDistractors, checker: str
 ) -> list[str]:
     verdicts = read_verdicts(reply.text or "", len(texts)) if reply is not None else None
     if verdicts is None:
         done.unread["the checker's reply is no list of verdicts"] += 1
         return []
-    passed = []
-    for text, said in zip(texts, verdicts, strict=True):
-        if said.word == "WRONG":
-            passed.append(text)
-        else:
-            refused = TurnedDown(text=text, reason=_REASONS[said.word], by=checker, why=said.why)
-            done.refused[one.item.id].append(refused)
-    return passed
+    for text, (word, why) in zip(texts, verdicts, strict=True):
+        if word != "WRONG":
+            refused = TurnedDown(text=text, reason=_REASONS[word], by=checker, why=why)
+            done.refused[wanted.item.id].append(refused)
+    return [text for text, (word, _) in zip(texts, verdicts, strict=True) if word == "WRONG"]
 
 
-def _writing(one: WantedOptions, done: WrittenDistractors) -> Prompt:
-    kept = [text for text, _ in done.by_item[one.item.id]]
-    refused = {told.text: told.reason for told in done.refused[one.item.id]}
-    told = "\n".join(f"- {short(text, 120)}: {why}" for text, why in list(refused.items())[-_MOST_TOLD:])
-    if one.item.id in done.no_list:
-        told = f"{told}\n- your whole last reply: it was no JSON list".strip()
-    count = one.count - len(kept) + SPARE
-    return _filled(one, _words().write, kept, count=str(count), refused=told)
+def _writing(wanted: WantedOptions, done: WrittenDistractors) -> Prompt:
+    reasons = {proposal.text: proposal.reason for proposal in done.refused[wanted.item.id]}
+    refused = "\n".join(f"- {short(text, 120)}: {why}" for text, why in list(reasons.items())[-_MOST_SHOWN:])
+    if wanted.item.id in done.no_list:
+        refused = f"{refused}\n- your whole last reply: it was no JSON list".strip()
+    count = wanted.count - len(done.kept(wanted)) + SPARE
+    return _filled(wanted, _PROMPTS.write, done, count=str(count), refused=refused)
 
 
-def _checking(one: WantedOptions, texts: Sequence[str], done: WrittenDistractors) -> Prompt:
+def _checking(wanted: WantedOptions, texts: Sequence[str], done: WrittenDistractors) -> Prompt:
     proposed = "\n".join(f"{number}: {text}" for number, text in enumerate(texts, 1))
-    return _filled(one, _words().check, [text for text, _ in done.by_item[one.item.id]], proposed=proposed)
+    return _filled(wanted, _PROMPTS.check, done, proposed=proposed)
 
 
-def _filled(one: WantedOptions, words: str, kept: Sequence[str], **more: str) -> Prompt:
+def _filled(wanted: WantedOptions, prompt: str, done: WrittenDistractors, **more: str) -> Prompt:
     """A prompt with the item's images first. Placeholders are filled in one pass: a question may have braces too."""
-    options = "\n".join(f"- {text}" for text in (*one.present, *kept))
+    options = "\n".join(f"- {text}" for text in (*wanted.present, *done.kept(wanted)))
     blocks = {
-        "present": _words().present if options else "",
-        "turned_down": _words().turned_down if more.get("refused") else "",
+        "present": _PROMPTS.present if options else "",
+        "turned_down": _PROMPTS.turned_down if more.get("refused") else "",
     }
-    whole = re.sub(r"\{(present|turned_down)\}", lambda match: blocks[match[1]], words)
-    known = {"question": one.item.question, "answer": one.gold, "options": options, **more}
+    whole = re.sub(r"\{(present|turned_down)\}", lambda match: blocks[match[1]], prompt)
+    known = {"question": wanted.item.question, "answer": wanted.gold, "options": options, **more}
     text = re.sub(r"\{(\w+)\}", lambda match: known.get(match[1], match[0]), whole)
-    return Prompt((Message("user", (*map(ImagePart, one.item.images), Words(text.strip()))),))
-
-
-@cache
-def _words() -> WritingWords:
-    text = (resources.files(__package__) / "writing.yaml").read_text(encoding="utf-8")
-    return convert(parse_yaml(text, "writing.yaml"), WritingWords, "writing.yaml")
+    return Prompt((Message("user", (*map(ImagePart, wanted.item.images), Words(text.strip()))),))

@@ -1,9 +1,13 @@
 """Readers, and the files that they are given."""
 
 import codecs
+import os
 import re
+import subprocess
+import sys
+import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,17 +15,21 @@ from typing import Any
 
 import msgspec
 
-from eyetest.errors import InputError, heading, short
+from eyetest.benchmarks.images import spoken
+from eyetest.benchmarks.rows.reading import decode_base64
+from eyetest.errors import InputError, damaged, heading, short
 from eyetest.records import IMAGE_FORMATS
-from eyetest.reform.annotation import Annotations, FileSettings
+from eyetest.reform.annotation import Annotations, ClassLabel, FileSettings
 from eyetest.store.files import refuse_special
 from eyetest.tabular.files import MAX_DOCUMENT, decode, read_rows
 from eyetest.tabular.table import Values, kind_of, open_plain, unpacked_name
 
 TABLES = (".csv", ".tsv", ".xlsx", ".json", ".jsonl", ".parquet")
-_BINARY = (*(f".{name}" for name in IMAGE_FORMATS), ".jpg", ".tif", ".parquet", ".xlsx", ".mat", ".bin")
+_IMAGES = (*(f".{name}" for name in IMAGE_FORMATS), ".jpg", ".tif")
+_NO_LINES = (*_IMAGES, ".parquet", ".xlsx", ".mat", ".bin", ".json", ".jsonl")
 _PAIRED = ("questions", "annotations")  # folders of VQA and TDIUC with half of the records in each
 _PACKED = (".zip", ".tar", ".tgz", ".7z", ".rar")
+_SHORTEST_BASE64 = 1_000  # of an image; no name is as long
 Keys = tuple[frozenset[str], ...]  # keys that an object must have, each with its alternative names
 
 
@@ -87,23 +95,22 @@ class AnnotationFiles:
             self._documents[path] = _parsed(data.removeprefix(codecs.BOM_UTF8).strip(), path)
         return self._documents[path]
 
-    def documents(self, is_meant: Callable[[Any], bool]) -> Iterator[tuple[Path, Any]]:
-        """JSON files that satisfy a condition: named ones, or else those beside them (which may be invalid)."""
-        some = False
-        for path in self.ending(".json"):
-            if is_meant(document := self.document(path)):
-                some = True
-                yield path, document
-        if some:
-            return
-        for path in self.beside:
-            if kind_of(path) == ".json":
+    def documents(self, shape: Any) -> Iterator[tuple[Path, Any]]:
+        """JSON files of a shape (see `has_shape`): named ones, or else those beside them (which may be invalid)."""
+        for paths in (self.ending(".json"), [path for path in self.beside if kind_of(path) == ".json"]):
+            some = False
+            for path in paths:
                 try:
                     document = self.document(path)
                 except InputError:
+                    if path in self.files:
+                        raise
                     continue
-                if is_meant(document):
+                if has_shape(document, shape):
+                    some = True
                     yield path, document
+            if some:
+                return
 
     def entries(self, keys: Collection[str], expected: str, *, beside: bool = True) -> "Entries":
         """All objects that have these keys, or an error that says what was expected."""
@@ -117,7 +124,7 @@ class AnnotationFiles:
         wanted = tuple(frozenset(key.split("|")) for key in keys)
         for paths in (self.files, self.beside) if beside else (self.files,):
             if holding := [path for path in paths if _has(self._first_object(path, wanted), wanted)]:
-                return Entries(self, tuple(holding), wanted)
+                return Entries(holding, lambda path: self.objects(path, wanted))
         return None
 
     def _first_object(self, path: Path, wanted: Keys) -> Values:
@@ -133,16 +140,25 @@ class AnnotationFiles:
     def rows(self) -> "Entries":
         """The rows of all named files that are tables."""
         if tables := self.ending(*TABLES):
-            return Entries(self, tuple(tables), ())
+            return Entries(tables, lambda path: self.objects(path, ()))
         raise self.unlike(f"a table ({', '.join(TABLES)})")
 
     def objects(self, path: Path, wanted: Keys) -> Iterator[Values]:
-        """The objects in a JSON file, a table or a text file of JSON; without ``wanted`` JSON must be a table."""
+        """Objects of a JSON file, a table, a text file of JSON or a MATLAB file; without ``wanted`` of a table."""
         kind = kind_of(path)
         if wanted and (kind == ".json" or (kind == ".txt" and next(self.lines(path), "").startswith("{"))):
             yield from _listed(self.document(path), wanted)
         elif kind in TABLES:
             yield from (values for _, values in read_rows(path))
+        elif wanted and kind == ".mat":
+            for value in read_mat(path).values():
+                entries = [value] if isinstance(value, dict) or not hasattr(value, "__iter__") else value
+                yield from (entry for entry in entries if isinstance(entry, dict))
+
+    def top(self, path: Path) -> Values:
+        """What a JSON document says beside its records, such as the name of its split."""
+        document = self.document(path) if kind_of(path) == ".json" else None
+        return document if isinstance(document, dict) else {}
 
     def lines(self, path: Path) -> Iterator[str]:
         """The lines of a text file that are not blank; one that is no UTF-8 is Western European."""
@@ -156,13 +172,15 @@ class AnnotationFiles:
                 if text := text.strip():
                     yield text
 
-    def matches(self, path: Path, pattern: re.Pattern[str], expected: str) -> Iterator[re.Match[str]]:
-        """Lines of a text file that must match a pattern; ``#`` begins a comment."""
-        for line in self.lines(path):
-            if line.startswith("#"):
+    def matches(self, path: Path, pattern: re.Pattern[str], header: str = "") -> Iterator[re.Match[str]]:
+        """Lines of a text file that must match a pattern, after a header if it has one; ``#`` begins a comment."""
+        first = ""
+        for number, line in enumerate(self.lines(path), 1):
+            if line.startswith("#") or (number == 1 and header):
                 continue
             if (match := pattern.fullmatch(line)) is None:
-                raise InputError(f"{path.name}: found {short(line)}, expected {expected}")
+                raise InputError(f"{path} line {number}: found {short(line)}, expected a line such as {short(first)}")
+            first = first or line
             yield match
 
     def texts(self, pattern: re.Pattern[str], *, beside: bool = False) -> list[Path]:
@@ -173,18 +191,12 @@ class AnnotationFiles:
         return []
 
     def _first_line(self, path: Path) -> str:
-        if kind_of(path) in _BINARY:
+        if kind_of(path) in _NO_LINES:
             return ""
         try:
             return next((line for line in self.lines(path) if not line.startswith("#")), "")
         except InputError:
             return ""
-
-    def required(self, annotations: Annotations | None, expected: str) -> Annotations:
-        """The annotations, or an error that says what was expected where there are none."""
-        if annotations is None:
-            raise self.unlike(expected)
-        return annotations
 
     def unlike(self, expected: str) -> InputError:
         """The error where none of the files is what was expected."""
@@ -211,8 +223,8 @@ def _parsed(data: bytes, path: Path) -> Any:
 class Entries:
     """Objects of some files, which can be iterated repeatedly."""
 
-    def __init__(self, files: AnnotationFiles, paths: tuple[Path, ...], keys: Keys) -> None:
-        self._files, self.paths, self._keys = files, paths, keys
+    def __init__(self, paths: Sequence[Path], read: Callable[[Path], Iterable[Values]]) -> None:
+        self.paths, self._read = tuple(paths), read
 
     def __iter__(self) -> Iterator[Values]:
         return (entry for _, _, entry in self.by_file())
@@ -220,13 +232,12 @@ class Entries:
     def by_file(self) -> Iterator[tuple[Path, int, Values]]:
         """Objects with their file and their number in it, from 1."""
         for path in self.paths:
-            for number, entry in enumerate(self._files.objects(path, self._keys), 1):
+            for number, entry in enumerate(self._read(path), 1):
                 yield path, number, entry
 
-    def numbered(self, joint: str = ":", *, alone: bool = False) -> Iterator[tuple[str, Values]]:
-        """Objects with their number, after the file's name where there are several files or if ``alone``."""
-        for path, number, entry in self.by_file():
-            yield (f"{path.stem}{joint}{number}" if alone or len(self.paths) > 1 else str(number)), entry
+    def within(self, others: "Entries") -> "Entries":
+        """These objects, of the files that hold others as well where there are such files."""
+        return Entries([path for path in self.paths if path in others.paths] or self.paths, self._read)
 
 
 def _folders(folder: Path) -> Iterator[Path]:
@@ -269,22 +280,35 @@ def texts(values: Any) -> tuple[str, ...]:
     return tuple(text for value in several if value is not None and (text := str(value).strip()))
 
 
+def listed(names: Iterable[str]) -> tuple[ClassLabel, ...]:
+    """Classes with nothing but a name, each once."""
+    return tuple(ClassLabel(name=name) for name in dict.fromkeys(map(spoken, names)) if name)
+
+
 def most_common(answers: Sequence[str]) -> str:
     """The most frequent answer, the first of several that are as frequent."""
     return max(answers, key=answers.count, default="")
 
 
 def image_of(value: Any) -> str | bytes:
-    """An image as a file names or holds it: a name, a number, bytes, or a table's ``{bytes, path}``."""
+    """An image as a file names or holds it: a name, a number, bytes, base64, or a table's ``{bytes, path}``."""
     if isinstance(value, dict):
         value = value.get("bytes") or value.get("path") or ""
+    if isinstance(value, str) and len(value) >= _SHORTEST_BASE64:
+        return decode_base64(value.encode())
     return value if isinstance(value, bytes) else str(value)
 
 
-def lists_objects(entries: Any, *keys: str) -> bool:
-    """Whether something is a list of objects, the first of which has these keys."""
-    first = entries[0] if isinstance(entries, list) and entries else None
-    return isinstance(first, dict) and set(keys) <= set(first)
+def has_shape(value: Any, shape: Any) -> bool:
+    """Whether an object has the keys of a shape (``a|b``: one of both), or a list begins with such an object."""
+    if isinstance(shape, dict):
+        return isinstance(value, dict) and all(
+            any(name in value and has_shape(value[name], own) for name in key.split("|"))
+            for key, own in shape.items()
+        )
+    if isinstance(shape, list):
+        return isinstance(value, list) and bool(value) and has_shape(value[0], shape[0])
+    return shape is ... or bool(shape(value))  # anything, or what a function accepts
 
 
 def _has(entry: Any, keys: Keys) -> bool:
@@ -300,8 +324,42 @@ def _listed(document: Any, wanted: Keys) -> list[Values]:
     if _has(document, wanted):
         return [document]
     for value in document.values():
-        if isinstance(value, list) and (entries := _listed(value, wanted)) and _has(entries[0], wanted):
+        if isinstance(value, dict) and not _has(next(iter(value.values()), None), wanted):
+            continue
+        if isinstance(value, list | dict) and (entries := _listed(value, wanted)) and _has(entries[0], wanted):
             return entries
     if document and all(isinstance(value, dict) for value in document.values()):
         return [{"key": key, **value} for key, value in document.items()]
     return []
+
+
+_MEMORY, _SECONDS = 2**29, 60  # limits of the child process: bytes (with SciPy) and seconds of processor time
+_ODD = (ValueError, TypeError, IndexError, KeyError, EOFError)  # what readers of damaged files stumble over
+_CHILD = """
+import resource, sys
+from scipy.io import loadmat
+resource.setrlimit(resource.RLIMIT_DATA, (int(sys.argv[2]),) * 2)
+resource.setrlimit(resource.RLIMIT_CPU, (int(sys.argv[3]),) * 2)
+try:
+    loadmat(sys.argv[1], simplify_cells=True)
+except MemoryError:
+    sys.exit(1)
+except Exception:
+    pass  # the caller meets the same, and reports it
+"""
+
+
+def read_mat(path: Path) -> dict[str, Any]:
+    """Read a MATLAB file by name, first in a child process with limits, since a megabyte can stand for gigabytes."""
+    from scipy.io import loadmat  # noqa: PLC0415 (slow to load, and few datasets need it)
+    from scipy.io.matlab import MatReadError  # noqa: PLC0415
+
+    command = [sys.executable, "-c", _CHILD, str(path), str(_MEMORY), str(_SECONDS)]
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    if subprocess.run(command, capture_output=True, env=environment, check=False).returncode:  # noqa: S603
+        raise InputError(f"{path} takes more than {_MEMORY // 2**20} MB or {_SECONDS} s to read")
+    try:
+        content: dict[str, Any] = loadmat(path, simplify_cells=True)
+    except (MatReadError, NotImplementedError, OSError, zlib.error, *_ODD) as error:
+        raise damaged(path, error) from None
+    return {name: value for name, value in content.items() if not name.startswith("__")}

@@ -1,9 +1,10 @@
-"""Records of any table or JSON file by a field map. A field is a column (``a.b``: ``b`` in the object ``a``),
-alternatives (``image|image_id``), a template (``{image_id}.jpg``), or a list of these.
+"""Records of tables, JSON files and lines of text by a field map. A field is a column (``a.b``: ``b`` in the object
+``a``), alternatives (``image|image_id``), a template (``{image_id}.jpg``), or a list of these.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -11,21 +12,31 @@ import msgspec
 
 from eyetest.benchmarks.images import spoken
 from eyetest.errors import InputError, nearest, short
-from eyetest.reform.annotation import Annotation, Annotations, FileSettings
-from eyetest.reform.readers.base import AnnotationFiles, Entries, file_names, image_of, most_common, reads, texts
-from eyetest.reform.readers.labelled import listed
+from eyetest.reform.annotation import Annotation, Annotations, Box, ClassLabel, FileSettings, Region
+from eyetest.reform.readers.base import (
+    AnnotationFiles,
+    Entries,
+    file_names,
+    image_of,
+    listed,
+    most_common,
+    reads,
+    texts,
+)
 from eyetest.tabular.literals import parse_list
 from eyetest.tabular.table import Values
 
-_LISTS = ("images", "answers", "options", "also", "captions", "steps")
+_LISTS = ("images", "answers", "options", "also", "captions", "steps", "expressions")
 _TEXTS = ("id", "question", "hint", "label", "relation")
-_FIELDS = (*_TEXTS, *_LISTS, "gold", "size")
+_FIELDS = (*_TEXTS, *_LISTS, "gold", "size", "box", "corners")
 _BETWEEN_ALTERNATIVES = re.compile(r"\|(?![^{]*\})")
 _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 _FILTERS: dict[str, Callable[[str], str]] = {
     "stem": lambda name: PurePosixPath(name).stem,
     "suffix": lambda name: PurePosixPath(name).suffix,
     "spoken": spoken,
+    "12": lambda number: f"{int(number):012d}" if number.isdigit() else "",
+    "unescaped": lambda text: text.replace('\\"', '"'),
 }  # what a template may make of a column: ``{image:stem}``
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
 _MOST_VOTES = 1_000  # of one answer; a damaged file may say any number
@@ -33,14 +44,25 @@ Spec = str | tuple[str, ...]
 Find = Callable[[Values], Any]
 
 
+class Join(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Other objects with ``keys`` in the files, which belong to a record if their ``theirs`` is its ``ours``."""
+
+    keys: tuple[str, ...]
+    theirs: str
+    ours: str
+
+
 class TableSettings(FileSettings, frozen=True):
     """Which column holds what."""
 
-    fields: dict[str, Spec]
+    fields: dict[str, Spec] = msgspec.field(default_factory=dict)
     tags: tuple[str, ...] | dict[str, str] = ()  # columns to sort items by, or tag names with their columns
     keys: tuple[str, ...] = ()
     """Columns by which records are recognised; other columns may then be missing. Empty: every file that is a table
     is read, and every column that is named has to be there."""
+    lines: str = ""  # regular expression of the lines of a text file; its named groups are columns
+    header: str = ""  # regular expression of the first line, which is no record
+    join: dict[str, Join] = msgspec.field(default_factory=dict)  # columns of other objects
     each: Spec = ()
     """A column whose list or object holds several records, or columns whose lists do in parallel. ``each.0`` and
     ``each.1`` are the parts of a record (of an object key and value), ``each.number`` counts from 1, ``each.index``
@@ -48,33 +70,89 @@ class TableSettings(FileSettings, frozen=True):
     only: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     values: dict[str, dict[str, str]] = msgspec.field(default_factory=dict)
     """Per field or tag: regular expressions of whole values, and their replacements."""
+    merge: bool = False  # whether records with the same id are one, with the captions and tags of all
     distinct: bool = False
     gold_from: int = 0
     classes: tuple[str, ...] = ()
+    closed: bool = False  # whether the labels of all records are the classes
+    group: str = ""  # tag with the group of a record's class
+    forms: tuple[dict[str, Any], ...] = ()
+    """Alternative forms of the files, each with the settings in which it differs; the first that is found is read."""
+    expected: str = ""  # what the files should hold, for the message where they do not
 
     def __post_init__(self) -> None:
+        if not self.fields and not self.forms:
+            raise ValueError("fields are missing")
         for name in self.fields:
             if name not in _FIELDS:
                 raise ValueError(f'no field "{name}"; {nearest(name, _FIELDS)}')
+        _ = self.alternatives  # refuses wrong ones
+
+    @property
+    def alternatives(self) -> "list[TableSettings]":
+        """The settings of each form."""
+        own = msgspec.to_builtins(self)
+        return [msgspec.convert(own | {"forms": ()} | form, TableSettings) for form in self.forms] or [self]
 
 
 @reads(
     "table",
-    "any CSV, TSV, Excel, JSON, JSON Lines or Parquet file, with the columns named under read: fields:",
+    "any CSV, TSV, Excel, JSON, JSON Lines, Parquet or text file, with the columns named under read: fields:",
     TableSettings,
 )
 def _read_table(files: AnnotationFiles, settings: TableSettings) -> Annotations:
-    """One record per row or object, or one for each part of a column."""
-    expected = f"records with {', '.join(settings.keys).replace('|', ' or ')} (JSON, JSON Lines, CSV, Parquet …)"
-    entries = files.entries(settings.keys, expected) if settings.keys else files.rows()
-    mapper = _Mapper(settings)
-    return Annotations(lambda: mapper.records(entries), listed(settings.classes))
+    """One record per row, object or line, or one for each part of a column."""
+    for beside in (False, True):
+        for form in settings.alternatives:
+            if (entries := _entries(files, form, beside=beside)) is not None:
+                return _annotations(files, form, entries)
+    kinds = dict.fromkeys(", ".join(form.keys).replace("|", " or ") for form in settings.alternatives if form.keys)
+    raise files.unlike(settings.expected or f"records with {'; or '.join(kinds)} (JSON, JSON Lines, CSV, Parquet …)")
+
+
+def _entries(files: AnnotationFiles, form: TableSettings, *, beside: bool) -> Entries | None:
+    if not form.lines:
+        return files.find_entries(form.keys, beside=beside) if form.keys else files.rows()
+    pattern = re.compile(form.lines, re.IGNORECASE)
+    if paths := files.texts(re.compile(form.header or form.lines, re.IGNORECASE)):
+        return Entries(paths, lambda path: (m.groupdict() for m in files.matches(path, pattern, form.header)))
+    return None
+
+
+def _annotations(files: AnnotationFiles, form: TableSettings, entries: Entries) -> Annotations:
+    mapper = _Mapper(form)
+    for name, join in form.join.items():
+        if (others := files.find_entries(join.keys)) is not None:
+            entries = entries.within(others)
+            mapper.join(name, join, ((files.top(path), entry) for path, _, entry in others.by_file()))
+    if form.merge:
+        merged = _merged(mapper.records(entries), distinct=form.distinct)
+        return Annotations(lambda: iter(merged), _classes(form, merged))
+    return Annotations(lambda: mapper.records(entries), _classes(form, mapper.records(entries)))
+
+
+def _classes(form: TableSettings, records: Iterable[Annotation]) -> tuple[ClassLabel, ...]:
+    if not form.closed:
+        return listed(form.classes)
+    groups = {record.label: str(record.tags.get(form.group, "")) for record in records if record.label}
+    return tuple(ClassLabel(name=label, parent=group) for label, group in groups.items())
+
+
+def _merged(records: Iterable[Annotation], *, distinct: bool) -> list[Annotation]:
+    known: dict[str, Annotation] = {}
+    for record in records:
+        first = known.setdefault(record.id, record)
+        if first is not record:
+            captions = (*first.captions, *record.captions)
+            captions = tuple(dict.fromkeys(captions)) if distinct else captions
+            known[record.id] = msgspec.structs.replace(first, captions=captions, tags=first.tags | record.tags)
+    return list(known.values())
 
 
 class _Mapper:
     def __init__(self, settings: TableSettings) -> None:
         self._settings = settings
-        strict = not settings.keys
+        self._strict = strict = not settings.keys and not settings.lines
         self._fields = {name: _find_all(spec, strict=strict) for name, spec in settings.fields.items()}
         tags = settings.tags if isinstance(settings.tags, dict) else {name: name for name in settings.tags}
         self._tags = {name: _find(spec, strict=strict) for name, spec in tags.items()}
@@ -83,16 +161,28 @@ class _Mapper:
             name: [(re.compile(pattern, re.IGNORECASE), new) for pattern, new in changes.items()]
             for name, changes in settings.values.items()
         }
+        self._joined: list[tuple[str, Find, dict[str, list[Values]]]] = []
+
+    def join(self, name: str, join: Join, others: Iterable[tuple[Values, Values]]) -> None:
+        """Give records a column of other objects, each with what its file says beside them (``top``)."""
+        known: dict[str, list[Values]] = defaultdict(list)
+        theirs = _find(join.theirs, strict=False)
+        for top, entry in others:
+            known[str(theirs(entry))].append(entry | {"top": top})
+        self._joined.append((name, _find(join.ours, strict=False), known))
 
     def records(self, entries: Entries) -> Iterator[Annotation]:
         """Convert objects to annotations."""
-        names = file_names(entries.paths)
+        names, several = file_names(entries.paths), len(entries.paths) > 1
         for path, number, entry in entries.by_file():
             where = f"{path.name} row {number}"
-            name = f"{path.stem}:{number}" if len(entries.paths) > 1 else str(number)
-            for values in self._parts({"number": number, "file": names[path]} | entry):
+            name = f"{path.stem}:{number}" if several else str(number)
+            own = {"number": number, "file": names[path], "stem": path.stem} | entry
+            own |= {"files": names[path]} if several else {}
+            own |= {column: others.get(str(ours(own)), []) for column, ours, others in self._joined}
+            for values in self._parts(own):
                 try:
-                    if all(str(find(values)) in wanted for find, wanted in self._only.items()):
+                    if all(_text(find(values)) in wanted for find, wanted in self._only.items()):
                         yield self._annotation(values, name)
                 except InputError as error:
                     raise InputError(f"{where}: {error}") from None
@@ -107,7 +197,7 @@ class _Mapper:
         if not isinstance(self._settings.each, str):
             parts = zip(*parts, strict=True)
         for index, part in enumerate(parts):
-            row = part if isinstance(part, dict) else {str(n): value for n, value in enumerate(_listed(part))}
+            row = part if isinstance(part, dict) else {str(n): value for n, value in enumerate(_several(part))}
             yield values | {"each": {**row, "index": index, "number": index + 1}}
 
     def _annotation(self, values: Values, number: str) -> Annotation:
@@ -115,7 +205,7 @@ class _Mapper:
         for name, find in self._fields.items():
             value = self._changed(name, find(values))
             if value not in _EMPTY:
-                found[name] = self._several(name, value) if name in _LISTS else value
+                found[name] = self._list(name, value) if name in _LISTS else value
         fields: dict[str, Any] = {name: most_common(texts(_counted(found[name]))) for name in _TEXTS if name in found}
         fields |= {name: found[name] for name in _LISTS if name in found}
         if "gold" in found:
@@ -123,6 +213,10 @@ class _Mapper:
         if "size" in found and all(found["size"]):
             width, height = map(int, found["size"])
             fields["size"] = width, height
+        expressions = fields.pop("expressions", ())
+        if box := _box(found.get("box"), found.get("corners")):
+            region = Region(box=box, id=fields.get("id", ""), label=fields.get("label", ""), expressions=expressions)
+            fields["regions"] = (region,)
         tags = {name: self._changed(name, find(values)) for name, find in self._tags.items()}
         fields["tags"] = {name: value for name, value in tags.items() if value not in _EMPTY}
         return Annotation(**{"id": number, **fields})
@@ -136,15 +230,16 @@ class _Mapper:
         matches = ((pattern.fullmatch(str(value).strip()), new) for pattern, new in self._values[name])
         return next((match.expand(new) for match, new in matches if match), value)
 
-    def _several(self, name: str, value: Any) -> tuple[Any, ...]:
+    def _list(self, name: str, value: Any) -> tuple[Any, ...]:
         """Several values: a list, a text that spells one, an object of counts, or one value alone."""
         if isinstance(value, str):
-            value = parse_list(value, quoted=bool(self._settings.keys)) or value
+            value = parse_list(value, quoted=not self._strict) or value
         if name == "images":
-            return tuple(image for image in map(image_of, _listed(value)) if image)
+            return tuple(image for image in map(image_of, _several(value)) if image)
         if name == "options":
-            return tuple("" if option is None else str(option) for option in _listed(value))
-        found = texts(_counted(_decoded(value)))
+            return tuple("" if option is None else str(option) for option in _several(value))
+        parts = [text for part in _several(_counted(_decoded(value))) for text in _several(part)]
+        found = texts(parts)
         return tuple(dict.fromkeys(found)) if self._settings.distinct else found
 
     def _gold(self, value: Any, options: tuple[str, ...]) -> int:
@@ -154,7 +249,7 @@ class _Mapper:
             return options.index(text)
         if text.lstrip("-").isdigit():
             number = int(text) - self._settings.gold_from
-            if self._settings.keys:
+            if not self._strict:
                 return number
         else:
             number = ord(text.upper()) - ord("A") if len(text) == 1 and text.isascii() and text.isalpha() else -1
@@ -185,7 +280,7 @@ def _find(spec: str, *, strict: bool) -> Find:
                 value = way(values)
             except LookupError:
                 continue
-            if value not in _EMPTY:
+            if value not in _EMPTY and not (isinstance(value, dict) and all(v is None for v in value.values())):
                 return value
             absent = False
         if absent and strict:
@@ -206,7 +301,7 @@ def _column(name: str) -> Find:
         for part in inside:
             if isinstance(value, dict):
                 value = value[part]
-            elif isinstance(value, list) and part.isdigit():
+            elif isinstance(value, list) and part.lstrip("-").isdigit():
                 value = value[int(part)]
             elif isinstance(value, list):
                 value = [entry[part] for entry in value if isinstance(entry, dict) and part in entry]
@@ -244,8 +339,12 @@ def _filled(ways: list[tuple[Find, Callable[[str], str]]], values: Values) -> st
     raise LookupError
 
 
-def _listed(value: Any) -> list[Any] | tuple[Any, ...]:
+def _several(value: Any) -> list[Any] | tuple[Any, ...]:
     return value if isinstance(value, list | tuple) else (value,)
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
 
 
 def _decoded(value: Any) -> Any:
@@ -263,6 +362,19 @@ def _counted(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return [key for key, votes in value.items() for _ in range(min(int(votes or 0), _MOST_VOTES))]
+
+
+def _box(box: Any, corners: Any) -> Box | None:
+    """A box by its sides, or by two or four corners; a text has commas between the numbers."""
+    given = box or corners
+    if not given:
+        return None
+    numbers = [float(number) for number in (given.strip("[] ,").split(",") if isinstance(given, str) else given)]
+    if box:
+        left, top, width, height = numbers
+        return left, top, width, height
+    x, y = numbers[::2], numbers[1::2]
+    return min(x), min(y), max(x) - min(x), max(y) - min(y)
 
 
 READER = _read_table

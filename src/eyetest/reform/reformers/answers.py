@@ -1,7 +1,9 @@
 """Questions that come with answers: with options, with open answers that get some, with reasons, in dialogues."""
 
 import random
-from collections.abc import Iterator, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Annotated, Literal
 
@@ -9,14 +11,14 @@ import msgspec
 
 from eyetest.records import MAX_CHOICES, Choice, Turn
 from eyetest.records.item import DIALOGUE, TURN
-from eyetest.reform.annotation import Annotation, Annotations, FileSettings
+from eyetest.reform.annotation import Annotation, Annotations, Exchange, FileSettings
+from eyetest.reform.distractors import differs, plain
 from eyetest.reform.distractors.answer_kinds import TWO_SIDED, KindName
 from eyetest.reform.distractors.answers import AnswerDistractors, OpenQuestion, false_negatives, majority
-from eyetest.reform.distractors.candidates import from_candidates
-from eyetest.reform.distractors.words import differs, plain
-from eyetest.reform.reformers.base import (
+from eyetest.reform.reformers import (
     ItemDraft,
     Kit,
+    Made,
     OptionCount,
     QuestionSettings,
     Written,
@@ -46,7 +48,7 @@ class TextSettings(FileSettings, frozen=True):
 
 
 @by_record("text", "questions answered in a few words, scored against all right answers", TextSettings)
-def _text(record: Annotation, settings: TextSettings, kit: Kit) -> ItemDraft | str:
+def _text(record: Annotation, settings: TextSettings, kit: Kit) -> Made:
     """A question with all its right answers; the condition's instruction asks for a short answer."""
     if not record.answers or ("{question}" in settings.question and not record.question):
         return "no question" if record.answers else "no answer"
@@ -61,7 +63,7 @@ class ChoicesSettings(FileSettings, frozen=True):
 
 
 @by_record("choices", "questions that come with their own options", ChoicesSettings)
-def _choices(record: Annotation, settings: ChoicesSettings, kit: Kit) -> ItemDraft | str:
+def _choices(record: Annotation, settings: ChoicesSettings, kit: Kit) -> Made:
     if record.gold is None or len(record.options) < 2:
         return "no gold" if record.gold is None else "fewer than two options"
     if not record.images:
@@ -107,13 +109,13 @@ class OpenAnswerSettings(FileSettings, frozen=True):
     "open questions as choice questions, with distractors made by rule, by a model or from other answers",
     OpenAnswerSettings,
 )
-def _open_answers(annotations: Annotations, settings: OpenAnswerSettings, kit: Kit) -> Iterator[ItemDraft]:
+def _open_answers(annotations: Annotations, settings: OpenAnswerSettings, kit: Kit) -> Callable[[Annotation], Made]:
     questions = (asked for record in annotations if (asked := _open_question(record)) is not None)
     distractors = AnswerDistractors(questions, settings.options, kit.seed)
     if "pool" in settings.sources:
         _note_risk(annotations, distractors, kit)
 
-    def make(record: Annotation) -> ItemDraft | str:
+    def make(record: Annotation) -> Made:
         asked = _to_ask(record, settings)
         if isinstance(asked, str):
             return asked
@@ -124,7 +126,7 @@ def _open_answers(annotations: Annotations, settings: OpenAnswerSettings, kit: K
         choices, tags = shuffled(asked.gold, written, chance), {"answer_kind": asked.kind.name}
         return draft(record, question=settings.question, hint=record.hint, choices=choices, tags=tags)
 
-    return kit.made(map(make, annotations))
+    return make
 
 
 def open_questions(annotations: Annotations, settings: OpenAnswerSettings, kit: Kit) -> Iterator[ItemDraft]:
@@ -202,11 +204,11 @@ def _note_risk(annotations: Annotations, distractors: AnswerDistractors, kit: Ki
 
 
 @reformer("rationale", "which reason supports the answer, among the reasons of other questions", QuestionSettings)
-def _rationales(annotations: Annotations, settings: QuestionSettings, kit: Kit) -> Iterator[ItemDraft]:
+def _rationales(annotations: Annotations, settings: QuestionSettings, kit: Kit) -> Callable[[Annotation], Made]:
     """Rationales of other images' questions with another answer, as distractors."""
     known = [record for record in annotations if record.captions and _answer_of(record)]
 
-    def make(record: Annotation) -> ItemDraft | str:
+    def make(record: Annotation) -> Made:
         answer = _answer_of(record)
         if not answer or not record.captions:
             return "no rationale" if answer else "no answer"
@@ -220,7 +222,7 @@ def _rationales(annotations: Annotations, settings: QuestionSettings, kit: Kit) 
         choices = shuffled(record.captions[0], [(text, "rationale of another question") for text in wrong], chance)
         return draft(record, question=question, choices=choices)
 
-    return kit.made(map(make, annotations))
+    return make
 
 
 def _answer_of(record: Annotation) -> str:
@@ -235,21 +237,102 @@ def _overlap(record: Annotation, other: Annotation) -> float:
     return len(ours & theirs) / max(1, len(ours | theirs))
 
 
+Stance = Literal["yes", "no", "unsure", "number", "other"]
+_POLAR = re.compile(
+    r"(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|any|isn'?t|aren'?t|doesn'?t|don'?t)\b"
+)
+_YES = re.compile(r"(?:yes|yeah|yep|yup|sure|correct|definitely|probably|i think so|i believe so|seems? like it)\b")
+_NO = re.compile(r"\b(?:no|nope|none|not|never|nothing|neither|nobody|\w+n't|dont|doesnt|isnt|arent|cant)\b")
+_UNSURE = re.compile(
+    r"(?:can(?:'|no)?t|couldn'?t|not) (?:really )?(?:tell|see|sure|know|say)|don'?t know|unsure|maybe|possibly"
+    r"|hard to (?:tell|say)|kind of|sort of|could be|guess"
+)
+_NUMBER = re.compile(
+    r"\b(?:\d+|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|several|many|few|lots|couple|dozen)\b"
+)
+_SAYS_NOTHING = re.compile(
+    r"an?|the|is|are|its?|it's|i|i'm|think|see|there|this|that|they|he|she|his|her|be|of|in|on|at|to|and|or|with|as|"
+    r"looks?|like|appears?|seems?|some|yes|no|not|just|only|very|could|would|can|from|what|you"
+)
+_FIRST_WORDS = 5
+
+
+def stance(answer: str) -> Stance:
+    """Kind of answer of a text, by its first words."""
+    text = answer.casefold().strip()
+    if not text or _UNSURE.search(text):
+        return "unsure"
+    if _YES.match(text):
+        return "yes"
+    if _NO.search(" ".join(text.split()[:_FIRST_WORDS])):
+        return "no"
+    return "number" if _NUMBER.search(text) else "other"
+
+
+def from_candidates(
+    question: str, right: Sequence[str], candidates: Sequence[str], count: int, chance: random.Random
+) -> list[str]:
+    """The gold, then up to so many candidates that contradict every right answer; none where that is undecidable."""
+    kind = stance(right[0])
+    if kind == "unsure":
+        return []
+    if _POLAR.match(question.casefold().strip()) and " or " not in question.casefold():
+        opposite = {"yes": "no", "no": "yes"}.get(kind)
+        if opposite in {stance(answer) for answer in right}:
+            return []
+        contrary = [text for text in dict.fromkeys(candidates) if stance(text) == opposite]
+        return sorted(contrary, key=lambda text: (len(text.split()), text))[:1]
+    if kind in ("yes", "no"):
+        return []
+    taken = {word for answer in right for word in _telling(answer)}
+    wrong = [text for text in dict.fromkeys(candidates) if stance(text) == kind and not taken & _telling(text)]
+    chance.shuffle(wrong)
+    chosen: list[str] = []
+    for text in wrong:
+        if len(chosen) < count and all(plain(text) != plain(other) for other in (*right, *chosen)):
+            chosen.append(text)
+    return chosen
+
+
+def _telling(text: str) -> set[str]:
+    """Content words, without a plural's s."""
+    words = re.findall(r"[\w']+", text.casefold())
+    return {word.removesuffix("s") for word in words if not _SAYS_NOTHING.fullmatch(word)}
+
+
 class DialogueSettings(FileSettings, frozen=True):
     """How turns get their options."""
 
     options: OptionCount = 4
+    turns: Annotated[int, msgspec.Meta(ge=1)] = 10  # at most, where questions about an image become dialogues
 
 
 @reformer("dialogue", "dialogues, an item for each turn with the turns before it", DialogueSettings)
-def _dialogues(annotations: Annotations, settings: DialogueSettings, kit: Kit) -> Iterator[ItemDraft]:
+def _dialogues(annotations: Annotations, settings: DialogueSettings, kit: Kit) -> Iterator[Made]:
     """An item for each turn, with the turns before it; distractors are its candidates, or as for open questions."""
     if any(turn.options for record in annotations for turn in record.turns):
-        return kit.made(result for record in annotations for result in _with_candidates(record, settings, kit))
-    return _without_candidates(annotations, settings, kit)
+        return (result for record in annotations for result in _with_candidates(record, settings, kit))
+    has_turns = any(record.turns for record in annotations)
+    dialogues = annotations if has_turns else _by_image(annotations, settings.turns)
+    return _without_candidates(dialogues, settings, kit)
 
 
-def _with_candidates(record: Annotation, settings: DialogueSettings, kit: Kit) -> Iterator[ItemDraft | str]:
+def _by_image(annotations: Iterable[Annotation], most: int) -> list[Annotation]:
+    """Dialogues of at most so many questions with an answer about an image; one question is none."""
+    of_image: dict[str | bytes, list[Annotation]] = defaultdict(list)
+    for record in annotations:
+        if record.label and record.images:
+            of_image[record.images[0]].append(record)
+    dialogues = []
+    for image, asked in of_image.items():
+        for start in range(0, len(asked), most):
+            some = asked[start : start + most]
+            turns = tuple(Exchange(question=r.question, answer=r.label, answers=r.answers) for r in some)
+            dialogues += [Annotation(id=some[0].id, images=(image,), turns=turns)] if len(some) > 1 else []
+    return dialogues
+
+
+def _with_candidates(record: Annotation, settings: DialogueSettings, kit: Kit) -> Iterator[Made]:
     for number, turn in enumerate(record.turns, 1):
         chance = kit.chance(record.id, number)
         right = (turn.answer, *turn.answers)
@@ -268,7 +351,9 @@ def _with_candidates(record: Annotation, settings: DialogueSettings, kit: Kit) -
         )
 
 
-def _without_candidates(annotations: Annotations, settings: DialogueSettings, kit: Kit) -> Iterator[ItemDraft]:
+def _without_candidates(
+    annotations: Iterable[Annotation], settings: DialogueSettings, kit: Kit
+) -> Iterator[ItemDraft]:
     """Every turn as an open question, which then gets back its position in the dialogue."""
     known: dict[str, tuple[Annotation, int]] = {}
 

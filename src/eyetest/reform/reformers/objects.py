@@ -1,7 +1,7 @@
 """Questions about objects: which class, which are there, how many, what is in a box, what it is called or says."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any, Literal
@@ -10,12 +10,11 @@ import msgspec
 
 from eyetest.benchmarks.images import CLASS_QUESTION
 from eyetest.reform.annotation import Annotation, Annotations, Box, FileSettings, Region
+from eyetest.reform.distractors import plain
 from eyetest.reform.distractors.classes import ClassDistractors, Hardness, Way, read_confusions
-from eyetest.reform.distractors.words import plain
-from eyetest.reform.reformers.answers import NEAR, gold_of, numbers_around
-from eyetest.reform.reformers.base import (
-    ItemDraft,
+from eyetest.reform.reformers import (
     Kit,
+    Made,
     OptionCount,
     QuestionSettings,
     Shown,
@@ -26,11 +25,10 @@ from eyetest.reform.reformers.base import (
     shuffled,
     weighted_sample,
 )
+from eyetest.reform.reformers.answers import NEAR, gold_of, numbers_around
+from eyetest.text import NUMBER_WORDS
 
-_IN_WORDS = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
-)
+_IN_WORDS = tuple(NUMBER_WORDS)[:21]
 _HOW_MANY = "How many of these are in the image: {class}?"
 _MOST = 20  # larger numbers are rarely counted right by annotators
 Asked = tuple[str, str, int, str]  # what is counted, the question, the count, and its spelling
@@ -53,16 +51,22 @@ class ClassificationSettings(FileSettings, frozen=True):
     "which class of a closed list an image belongs to, among hard negatives",
     ClassificationSettings,
 )
-def _classification(annotations: Annotations, settings: ClassificationSettings, kit: Kit) -> Iterator[ItemDraft]:
+def _classification(
+    annotations: Annotations, settings: ClassificationSettings, kit: Kit
+) -> Callable[[Annotation], Made]:
     golds = Counter(record.label for record in annotations if record.label.strip())
     if not golds:
-        kit.passed_over["no class"] += sum(1 for _ in annotations)
-        return
-    distractors = ClassDistractors(annotations.classes, golds, _hardness(settings, kit))
+        return lambda record: "no class"
+    ways, confused = settings.hard, Counter[tuple[str, str]]()
+    if settings.confusions:
+        ways = ways if "confusion" in ways else ("confusion", *ways)
+        confused = read_confusions(Path(settings.confusions))
+    hard = Hardness(options=settings.options, pool=settings.pool, ways=ways, confused=confused, seed=kit.seed)
+    distractors = ClassDistractors(annotations.classes, golds, hard)
     for line in distractors.notes:
         kit.note(line)
 
-    def make(record: Annotation) -> ItemDraft | str:
+    def make(record: Annotation) -> Made:
         if not record.label.strip():
             return "no class"
         chance = kit.chance(record.id, "distractors")
@@ -74,15 +78,7 @@ def _classification(annotations: Annotations, settings: ClassificationSettings, 
         choices = shuffled(distractors.shown(record.label), drawn, chance)
         return draft(record, question=settings.question, hint=record.hint, choices=choices)
 
-    yield from kit.made(map(make, annotations))
-
-
-def _hardness(settings: ClassificationSettings, kit: Kit) -> Hardness:
-    ways, confused = settings.hard, Counter[tuple[str, str]]()
-    if settings.confusions:
-        ways = ways if "confusion" in ways else ("confusion", *ways)
-        confused = read_confusions(Path(settings.confusions))
-    return Hardness(options=settings.options, pool=settings.pool, ways=ways, confused=confused, seed=kit.seed)
+    return make
 
 
 class PresenceSettings(QuestionSettings, frozen=True):
@@ -92,13 +88,13 @@ class PresenceSettings(QuestionSettings, frozen=True):
 
 
 @reformer("presence", "which object an image has (ask: present) or lacks (ask: missing)", PresenceSettings)
-def _presence(annotations: Annotations, settings: PresenceSettings, kit: Kit) -> Iterator[ItemDraft]:
+def _presence(annotations: Annotations, settings: PresenceSettings, kit: Kit) -> Callable[[Annotation], Made]:
     """One item per image with enough objects; how often a class occurs does not give away whether it is right."""
     vocabulary = _Vocabulary(annotations)
     can, how = ("can", "absent class") if settings.ask == "present" else ("cannot", "present class")
     question = settings.question or f"Which of these {can} be seen in the image?"
 
-    def make(record: Annotation) -> ItemDraft | str:
+    def make(record: Annotation) -> Made:
         present = list(dict.fromkeys(region.label for region in record.regions))
         chance = kit.chance(record.id, settings.ask)
         if settings.ask == "present":
@@ -113,7 +109,7 @@ def _presence(annotations: Annotations, settings: PresenceSettings, kit: Kit) ->
         tags = {"class": right[0], "objects": len(present)}
         return draft(record, question=question, choices=choices, tags=tags)
 
-    return kit.made(map(make, annotations))
+    return make
 
 
 class _Vocabulary:
@@ -138,13 +134,13 @@ class _Vocabulary:
 
 
 @reformer("counting", "how many objects of a class there are, among numbers near the right one", QuestionSettings)
-def _counting(annotations: Annotations, settings: QuestionSettings, kit: Kit) -> Iterator[ItemDraft]:
+def _counting(annotations: Annotations, settings: QuestionSettings, kit: Kit) -> Iterator[Made]:
     """Items of images with objects, and of questions with a number as answer; options are consecutive numbers."""
     for record in annotations:
         questions = [*_counted(record, settings, kit)] if record.regions else [*_asked(record, kit)]
         for part, question, number, spelt in questions:
             if number > _MOST:
-                kit.passed_over[f"more than {_MOST} counted"] += 1
+                yield f"more than {_MOST} counted"
                 continue
             chance = kit.chance(record.id, part)
             others = [(_spelt(other, spelt), NEAR) for other in numbers_around(number, settings.options, chance, 0)]
@@ -182,7 +178,7 @@ def _spelt(number: int, like: str) -> str:
 Vocabulary = dict[str, tuple[str, int]]
 """Classes with their comparison key and number of objects: frequent ones are drawn more often."""
 # How a box is named at the end of a question
-_PLACES = {"drawn": "the red box?", "said": "the box with the corners {box}? {frame}"}
+_PLACES = {"drawn": "the red box?", "text": "the box with the corners {box}? {frame}"}
 _WHICH_BOX = 'In which box is this: "{expression}"? {frame}'
 _SHARED = 0.5  # two boxes are about the same place where so much of the smaller one is in the larger one
 _SAME_OBJECT = 0.5  # intersection over union from which two boxes are taken for the same object
@@ -194,25 +190,26 @@ _SMALLEST, _MOST_BOXES = 0.01, 3
 class GroundingSettings(FileSettings, frozen=True):
     """How a box is shown, and which boxes are asked about."""
 
-    show: Literal["drawn", "said"] = "drawn"  # the box on the image, or in the question's words
+    show: Literal["drawn", "text"] = "drawn"  # the box on the image, or in the question's words
     options: OptionCount = 4
 
 
 @reformer(
     "grounding",
-    "which object is in a box, drawn on the image (show: drawn) or said (show: said)",
+    "which object is in a box, drawn on the image (show: drawn) or given in the question (show: text)",
     GroundingSettings,
 )
-def _grounding(annotations: Annotations, settings: GroundingSettings, kit: Kit) -> Iterator[ItemDraft]:
+def _grounding(annotations: Annotations, settings: GroundingSettings, kit: Kit) -> Iterator[Made]:
     """Items of large enough boxes with one object; objects elsewhere are the first distractors."""
     counts = Counter(region.label for record in annotations for region in record.regions)
     names = dict.fromkeys([*(label.name for label in annotations.classes), *counts])
     vocabulary = {name: (plain(name), counts[name]) for name in names}
     for record in annotations:
-        area = record.size[0] * record.size[1] if record.size else 0
-        clear = [region for region in record.regions if _is_clear(region, area)]
+        least = _SMALLEST * (record.size[0] * record.size[1]) if record.size else 0
+        sides = [(region, *region.box[2:]) for region in record.regions if not region.is_crowd]
+        clear = [region for region, width, height in sides if min(width, height) >= 1 and width * height >= least]
         if not clear:
-            kit.passed_over["only small boxes or crowds" if record.regions else "no object"] += 1
+            yield "only small boxes or crowds" if record.regions else "no object"
         chosen = kit.chance(record.id, "boxes").sample(range(len(clear)), min(_MOST_BOXES, len(clear)))
         for position in sorted(chosen):
             region, part = clear[position], clear[position].id or str(position)
@@ -225,11 +222,6 @@ def _grounding(annotations: Annotations, settings: GroundingSettings, kit: Kit) 
                 choices=shuffled(region.label, others, chance),
                 tags={"class": region.label, "box": [round(side, 2) for side in region.box]},
             )
-
-
-def _is_clear(region: Region, area: int) -> bool:
-    *_, width, height = region.box
-    return not region.is_crowd and width >= 1 and height >= 1 and width * height >= _SMALLEST * area
 
 
 def _other_classes(
@@ -250,7 +242,7 @@ class ReferringSettings(FileSettings, frozen=True):
     """What is asked, and how a box is shown."""
 
     ask: Literal["expression", "box"] = "expression"
-    show: Literal["drawn", "said"] = "drawn"  # box of ``ask: expression``; boxes that are options are in words
+    show: Literal["drawn", "text"] = "drawn"  # box of ``ask: expression``; boxes that are options are in words
     options: OptionCount = 4
 
 
@@ -259,23 +251,28 @@ class ReferringSettings(FileSettings, frozen=True):
     "which expression means the object in a box (ask: expression), or which box it means (ask: box)",
     ReferringSettings,
 )
-def _referring(annotations: Annotations, settings: ReferringSettings, kit: Kit) -> Iterator[ItemDraft]:
+def _referring(annotations: Annotations, settings: ReferringSettings, kit: Kit) -> Iterator[Made]:
     """One item per object that has a box and an expression; other objects of the image come first as distractors."""
-    pool = [] if settings.ask == "box" else [region for region in map(_meant, annotations) if region]
+    of_image: dict[tuple[str | bytes, ...], list[Annotation]] = defaultdict(list)
+    for record in annotations:
+        of_image[record.images].append(record)
+    records = [record for several in of_image.values() for record in several]
+    pool = [] if settings.ask == "box" else [region for record in records for region in record.regions]
 
-    def make(record: Annotation) -> ItemDraft | str:
-        region = _meant(record)
-        if region is None or not region.expressions:
-            return "no expression" if region else "no box"
+    def make(record: Annotation) -> Made:
+        if not record.regions or not record.regions[0].expressions:
+            return "no expression" if record.regions else "no box"
+        region = record.regions[0]
+        here = [other for beside in of_image[record.images] for other in beside.regions]
         chance = kit.chance(record.id, settings.ask)
         expression = chance.choice(region.expressions)
         asked: dict[str, Any]
         if settings.ask == "box":
             gold = _corners(region.box)
-            others = [(_corners(other.box), "another object's box") for other in _elsewhere(record, region)]
+            others = [(_corners(other.box), "another object's box") for other in _elsewhere(here, region)]
             asked = {"question": _with_box(_WHICH_BOX, record, region.box).replace("{expression}", expression)}
         else:
-            gold, others = expression, _other_expressions(record, region, pool, chance)
+            gold, others = expression, _other_expressions(here, region, pool, chance)
             asked = _pointing(record, region.box, settings.show, "Which expression means what is in")
         how = dict(reversed(others))
         texts = distinct((text for text, _ in others), [gold, *region.expressions], settings.options - 1)
@@ -285,26 +282,22 @@ def _referring(annotations: Annotations, settings: ReferringSettings, kit: Kit) 
         choices = shuffled(gold, [(text, how[text]) for text in texts], chance)
         return draft(record, **asked, choices=choices, tags=tags)
 
-    return kit.made(map(make, annotations))
+    return map(make, records)
 
 
-def _meant(record: Annotation) -> Region | None:
-    return None if record.gold is None else record.regions[record.gold]
-
-
-def _elsewhere(record: Annotation, region: Region) -> list[Region]:
+def _elsewhere(here: list[Region], region: Region) -> list[Region]:
     """Objects of the image that are not the same one under another number."""
-    return [other for other in record.regions if _overlap(other.box, region.box) < _SAME_OBJECT]
+    return [other for other in here if _overlap(other.box, region.box) < _SAME_OBJECT]
 
 
 def _other_expressions(
-    record: Annotation, region: Region, pool: list[Region], chance: Random
+    here: list[Region], region: Region, pool: list[Region], chance: Random
 ) -> list[tuple[str, str]]:
     """Expressions for other objects in the image; then for objects elsewhere, of a class that is not in it."""
-    here = [other for other in _elsewhere(record, region) if other.expressions]
-    chance.shuffle(here)
-    others = [(chance.choice(other.expressions), "of another object in the image") for other in here]
-    labels = {"", *(plain(other.label) for other in record.regions)}
+    beside = [other for other in _elsewhere(here, region) if other.expressions]
+    chance.shuffle(beside)
+    others = [(chance.choice(other.expressions), "of another object in the image") for other in beside]
+    labels = {"", *(plain(other.label) for other in here)}
     there = [other for other in chance.sample(pool, min(_TRIES, len(pool))) if other.expressions]
     there = [other for other in there if plain(other.label) not in labels]
     return others + [(chance.choice(other.expressions), "of an object in another image") for other in there]
@@ -313,15 +306,15 @@ def _other_expressions(
 class OcrSettings(FileSettings, frozen=True):
     """How the word to be read is shown."""
 
-    show: Literal["crop", "drawn", "said"] = "crop"
+    show: Literal["crop", "drawn", "text"] = "crop"
     """Cut out, or in the whole image with its box drawn or in words (grounded OCR)."""
     question: str = ""
     """Custom wording; ``{box}`` stands for the corners of the box, ``{frame}`` for their meaning."""
     metric: str = "words"
 
 
-@by_record("ocr", "reading words: cut out (show: crop), or in the image, in a box that is drawn or said", OcrSettings)
-def _reading(record: Annotation, settings: OcrSettings, kit: Kit) -> ItemDraft | str:
+@by_record("ocr", "reading words: cut out (show: crop), in a drawn box, or in a box given in words", OcrSettings)
+def _reading(record: Annotation, settings: OcrSettings, kit: Kit) -> Made:
     """One text item per readable word; a record without a box shows its whole image."""
     if not record.answers:
         return "not readable"

@@ -1,19 +1,20 @@
 """Captions and statements: describe an image, what fits or is true of it, what is wrong with it, which step it is."""
 
+import random
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import Annotated, Literal
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from importlib.resources import files
+from typing import Literal
 
 import msgspec
 
 from eyetest.reform.annotation import Annotation, Annotations, FileSettings
-from eyetest.reform.distractors.candidates import CaptionPool
-from eyetest.reform.distractors.relations import VERBS, excluded, matched
-from eyetest.reform.distractors.words import plain
-from eyetest.reform.reformers.base import (
-    ItemDraft,
+from eyetest.reform.distractors import plain
+from eyetest.reform.reformers import (
     Kit,
+    Made,
     OptionCount,
     QuestionSettings,
     Shown,
@@ -25,6 +26,11 @@ from eyetest.reform.reformers.base import (
     shuffled,
 )
 
+_TRIES = 200
+_SHORTEST = 3  # shorter words (a, of, on …) say nothing of what is seen
+_COMMON = frozenset(
+    ("with", "and", "the", "are", "that", "this", "its", "his", "her", "their", "from", "into", "there")
+)
 _WHICH_CAPTION = "Which sentence describes the image?"
 _NO_CAPTION = "no caption"
 _NO_OTHER = "no caption that says something else"
@@ -38,10 +44,42 @@ class CaptionSettings(FileSettings, frozen=True):
 
 
 @by_record("caption", "an image described in a sentence, scored against people's captions", CaptionSettings)
-def _described(record: Annotation, settings: CaptionSettings, kit: Kit) -> ItemDraft | str:
+def _described(record: Annotation, settings: CaptionSettings, kit: Kit) -> Made:
     if not record.captions:
         return _NO_CAPTION
     return draft(record, question=settings.question, references=record.captions, tags={"metric": settings.metric})
+
+
+class _CaptionPool:
+    """Captions of other images that share no content word with those of an image, nor with each other."""
+
+    def __init__(self, records: Iterable[Annotation]) -> None:
+        self._captions = [(record.id, caption) for record in records for caption in record.captions]
+
+    def draw(self, record: Annotation, count: int, chance: random.Random) -> list[str]:
+        """At most so many captions of other images."""
+        taken = frozenset().union(*map(_content, record.captions))
+        drawn: list[str] = []
+        for caption in self._candidates(record, count * _TRIES, chance):
+            words = _content(caption)
+            if words and words.isdisjoint(taken):
+                taken |= words
+                drawn.append(caption)
+            if len(drawn) == count:
+                break
+        return drawn
+
+    def _candidates(self, record: Annotation, most: int, chance: random.Random) -> Iterator[str]:
+        for _ in range(most):
+            key, caption = chance.choice(self._captions)
+            if key != record.id:
+                yield caption
+
+
+@lru_cache(maxsize=100_000)
+def _content(text: str) -> frozenset[str]:
+    """Words of a text that describe visible content."""
+    return frozenset(word for word in plain(text).split() if len(word) >= _SHORTEST or word.isdigit()) - _COMMON
 
 
 class MatchingSettings(FileSettings, frozen=True):
@@ -51,11 +89,11 @@ class MatchingSettings(FileSettings, frozen=True):
 
 
 @reformer("matching", "whether a caption describes an image: yes or no", MatchingSettings)
-def _matching(annotations: Annotations, settings: MatchingSettings, kit: Kit) -> Iterator[ItemDraft]:
+def _matching(annotations: Annotations, settings: MatchingSettings, kit: Kit) -> Callable[[Annotation], Made]:
     """One item per image: its own caption (yes), or a different one of another image (no)."""
-    pool = CaptionPool(annotations)
+    pool = _CaptionPool(annotations)
 
-    def make(record: Annotation) -> ItemDraft | str:
+    def make(record: Annotation) -> Made:
         if not record.captions:
             return _NO_CAPTION
         chance = kit.chance(record.id, "matching")
@@ -70,14 +108,14 @@ def _matching(annotations: Annotations, settings: MatchingSettings, kit: Kit) ->
             tags={"caption": "own" if fits else "other image"},
         )
 
-    return kit.made(map(make, annotations))
+    return make
 
 
 @reformer("selection", "which of several captions describes an image", QuestionSettings)
-def _selection(annotations: Annotations, settings: QuestionSettings, kit: Kit) -> Iterator[ItemDraft]:
-    pool = CaptionPool(annotations)
+def _selection(annotations: Annotations, settings: QuestionSettings, kit: Kit) -> Callable[[Annotation], Made]:
+    pool = _CaptionPool(annotations)
 
-    def make(record: Annotation) -> ItemDraft | str:
+    def make(record: Annotation) -> Made:
         if not record.captions:
             return _NO_CAPTION
         chance = kit.chance(record.id, "selection")
@@ -88,7 +126,7 @@ def _selection(annotations: Annotations, settings: QuestionSettings, kit: Kit) -
         choices = shuffled(gold, [(caption, "caption of another image") for caption in others], chance)
         return draft(record, question=settings.question or _WHICH_CAPTION, choices=choices)
 
-    return kit.made(map(make, annotations))
+    return make
 
 
 @reformer(
@@ -96,11 +134,11 @@ def _selection(annotations: Annotations, settings: QuestionSettings, kit: Kit) -
     "images with a caption each: which caption for an image, and which image for a caption",
     FileSettings,
 )
-def _pairs(annotations: Annotations, settings: FileSettings, kit: Kit) -> Iterator[ItemDraft]:
+def _pairs(annotations: Annotations, settings: FileSettings, kit: Kit) -> Iterator[Made]:
     """Two items per pair; all items of a record are one group, since they only discriminate together."""
     for record in annotations:
         if len(record.images) != len(record.captions) or len(record.captions) < 2:
-            kit.passed_over["not as many captions as images"] += 1
+            yield "not as many captions as images"
             continue
         images = [Shown(image=image) for image in record.images]
         numbers = [f"<image {number}>" for number in range(1, len(images) + 1)]
@@ -122,22 +160,6 @@ _ANSWERS = {
     **dict.fromkeys(("neutral", "nei", "not enough information"), "not sure"),
     **dict.fromkeys(("contradiction", "refuted"), "no"),
 }
-_FINE = "NON"
-_FLAWS = {
-    "BLR": ("It is blurred", "Is this image blurred?"),
-    "BRT": ("It is too bright", "Is this image too bright?"),
-    "DRK": ("It is too dark", "Is this image too dark?"),
-    "FRM": (
-        "What matters is cut off or hardly in view",
-        "Is what matters in this image cut off or hardly in view?",
-    ),
-    "OBS": (
-        "Something in front, such as a finger, hides part of it",
-        "Does something in front hide part of the view?",
-    ),
-    "ROT": ("It is turned and has to be rotated", "Is this image turned, so that it has to be rotated?"),
-    _FINE: ("Nothing: its quality is fine", ""),
-}  # how each code of VizWiz-QualityIssues is offered as an option and asked about
 _AGREE = 2  # A flaw counts if so many people saw it; it can be denied only where none did
 _STEPS = {
     "shown": (0, "Which one?"),
@@ -154,7 +176,7 @@ class TrueFalseSettings(FileSettings, frozen=True):
 
 
 @by_record("true-false", "whether a statement is true of the image", TrueFalseSettings)
-def _true_false(record: Annotation, settings: TrueFalseSettings, kit: Kit) -> ItemDraft | str:
+def _true_false(record: Annotation, settings: TrueFalseSettings, kit: Kit) -> Made:
     if record.label not in _TRUE_FALSE or not record.captions:
         return "no label" if record.captions else "no caption"
     question = settings.question.replace("{caption}", record.captions[0])
@@ -171,7 +193,7 @@ class EntailmentSettings(FileSettings, frozen=True):
 
 
 @by_record("entailment", "whether a statement is true of an image: yes, not sure, no", EntailmentSettings)
-def _entailment(record: Annotation, settings: EntailmentSettings, kit: Kit) -> ItemDraft | str:
+def _entailment(record: Annotation, settings: EntailmentSettings, kit: Kit) -> Made:
     """Whether image and hint support a statement; the annotated label is a tag."""
     label = plain(record.label)
     answer = next((answer for known, answer in settings.answers.items() if plain(known) == label), None)
@@ -185,6 +207,62 @@ def _entailment(record: Annotation, settings: EntailmentSettings, kit: Kit) -> I
         choices=listed_choices(options, options.index(answer)),
         tags={"label": record.label},
     )
+
+
+class Relations(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``relations.yaml``: spatial relations that exclude one another in every view."""
+
+    words: dict[str, tuple[str, ...]]
+    synonyms: dict[str, tuple[str, ...]]
+    excluding: dict[str, tuple[tuple[str, str], ...]]
+
+
+_RELATIONS = msgspec.yaml.decode(files(__package__).joinpath("relations.yaml").read_bytes(), type=Relations)
+_MEANING = {
+    word: meaning
+    for known in (_RELATIONS.words, _RELATIONS.synonyms)
+    for meaning, words in known.items()
+    for word in words
+}
+_ALIGNED = {"left", "right"}  # same phrasing: the words of the two meanings correspond
+_VERBS = ("contains", "has as a part", "consists of")  # relations that need no "is"
+
+
+def _meaning(relation: str) -> str:
+    return _MEANING.get(relation.strip().lower(), "")
+
+
+def excluded(relation: str, chance: random.Random) -> list[tuple[str, str]]:
+    """Relations that cannot hold where this one does, one of each meaning, opposites first, and how each was made."""
+    meant = _meaning(relation)
+    wrong = []
+    for author, pairs in _RELATIONS.excluding.items():
+        others = [pair[meant == pair[0]] for pair in pairs if meant in pair]
+        chance.shuffle(others)
+        wrong += [(_worded(other, meant, relation, chance), author) for other in others]
+    return wrong
+
+
+def _worded(other: str, meant: str, relation: str, chance: random.Random) -> str:
+    words = _RELATIONS.words
+    if {other, meant} == _ALIGNED:
+        return words[other][words[meant].index(relation.strip().lower())]
+    return chance.choice(words[other])
+
+
+def matched(relations: Sequence[str], chance: random.Random) -> dict[int, tuple[str, str]]:
+    """Pair relations that exclude each other, so that each is wrong as often as right: position → other, author."""
+    waiting: dict[str, list[int]] = defaultdict(list)
+    for position in chance.sample(range(len(relations)), len(relations)):
+        waiting[_meaning(relations[position])].append(position)
+    partners = {}
+    for author, pairs in _RELATIONS.excluding.items():
+        for left, right in pairs:
+            while waiting[left] and waiting[right]:
+                first, second = waiting[left].pop(), waiting[right].pop()
+                partners[first] = (relations[second], author)
+                partners[second] = (relations[first], author)
+    return partners
 
 
 class SpatialRelationSettings(FileSettings, frozen=True):
@@ -201,7 +279,7 @@ class SpatialRelationSettings(FileSettings, frozen=True):
     "which statement about the place of two things is true, among relations that exclude one another",
     SpatialRelationSettings,
 )
-def _spatial(annotations: Annotations, settings: SpatialRelationSettings, kit: Kit) -> Iterator[ItemDraft]:
+def _spatial(annotations: Annotations, settings: SpatialRelationSettings, kit: Kit) -> Callable[[Annotation], Made]:
     """One item per true caption, among captions with relations that it excludes or that the dataset calls false."""
     partners: dict[str, list[tuple[str, str]]] = {}
     if settings.matched:
@@ -209,7 +287,7 @@ def _spatial(annotations: Annotations, settings: SpatialRelationSettings, kit: K
         pairs = matched([record.relation for record in true], kit.chance("partners"))
         partners = {true[position].id: [other] for position, other in pairs.items()}
 
-    def make(record: Annotation) -> ItemDraft | str:
+    def make(record: Annotation) -> Made:
         if record.label != "true":
             return "the caption is false" if record.label == "false" else "no label"
         chance = kit.chance(record.id, "relations")
@@ -223,7 +301,7 @@ def _spatial(annotations: Annotations, settings: SpatialRelationSettings, kit: K
         choices = shuffled(record.captions[0], others[: settings.options - 1], chance)
         return draft(record, question=record.question or settings.question, hint=record.hint, choices=choices)
 
-    return kit.made(map(make, annotations))
+    return make
 
 
 def _with_relations(record: Annotation, relations: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -231,61 +309,46 @@ def _with_relations(record: Annotation, relations: Iterable[tuple[str, str]]) ->
     if parts is None or not record.relation:
         return []
     return [
-        (f"{parts[1]} {relation if relation in VERBS else f'is {relation}'} {parts[2]}", author)
+        (f"{parts[1]} {relation if relation in _VERBS else f'is {relation}'} {parts[2]}", author)
         for relation, author in relations
     ]
 
 
 class QualitySettings(FileSettings, frozen=True):
-    """What is asked, and how many people have to agree."""
+    """What is asked, and how each flaw is offered as an option and asked about."""
 
     ask: Literal["flaw", "yes-no"] = "flaw"
     question: str = "What is wrong with the quality of this image?"
-    options: Annotated[int, msgspec.Meta(ge=2, le=len(_FLAWS))] = 4
+    options: OptionCount = 4
+    flaws: dict[str, tuple[str, str]] = msgspec.field(default_factory=dict)
+    """By the dataset's code: the option, and the yes-no question; a question that is empty is never asked."""
 
 
 @by_record(
     "quality", "which flaw an image has (ask: flaw), or whether it has a certain one (ask: yes-no)", QualitySettings
 )
-def _quality(record: Annotation, settings: QualitySettings, kit: Kit) -> ItemDraft | str:
+def _quality(record: Annotation, settings: QualitySettings, kit: Kit) -> Made:
+    """The flaw with most votes among flaws without any; or one with or without votes, equally likely."""
     if not record.answers:
         return "no answer"
-    make = _which_flaw if settings.ask == "flaw" else _whether_flawed
-    return make(record, Counter(record.answers), settings, kit) or "people do not agree"
-
-
-def _which_flaw(record: Annotation, votes: Counter[str], settings: QualitySettings, kit: Kit) -> ItemDraft | None:
-    """The flaw with most votes, among flaws without any."""
-    (code, most), *others = votes.most_common()
-    unseen = [other for other in _FLAWS if not votes[other]]
-    if code not in _FLAWS or most < _AGREE or (others and others[0][1] == most) or not unseen:
-        return None
-    chance = kit.chance(record.id, "flaw")
-    drawn = chance.sample(unseen, min(settings.options - 1, len(unseen)))
-    return draft(
-        record,
-        question=settings.question,
-        choices=shuffled(_FLAWS[code][0], [(_FLAWS[other][0], "flaw not annotated") for other in drawn], chance),
-        tags={"flaw": code, "votes": most},
-    )
-
-
-def _whether_flawed(record: Annotation, votes: Counter[str], settings: QualitySettings, kit: Kit) -> ItemDraft | None:
-    """A flaw that annotators saw, or one without votes; equally likely where both can be asked."""
-    flaws = [code for code in _FLAWS if code != _FINE]
-    seen = [code for code in flaws if votes[code] >= _AGREE]
-    unseen = [code for code in flaws if not votes[code]]
+    votes, flaws, disagreement = Counter(record.answers), settings.flaws, "people do not agree"
+    if settings.ask == "flaw":
+        (code, most), *others = votes.most_common()
+        unseen = [other for other in flaws if not votes[other]]
+        if code not in flaws or most < _AGREE or (others and others[0][1] == most) or not unseen:
+            return disagreement
+        chance = kit.chance(record.id, "flaw")
+        drawn = chance.sample(unseen, min(settings.options - 1, len(unseen)))
+        choices = shuffled(flaws[code][0], [(flaws[other][0], "flaw not annotated") for other in drawn], chance)
+        return draft(record, question=settings.question, choices=choices, tags={"flaw": code, "votes": most})
+    seen = [code for code, (_, question) in flaws.items() if question and votes[code] >= _AGREE]
+    unseen = [code for code, (_, question) in flaws.items() if question and not votes[code]]
     chance = kit.chance(record.id, "yes-no")
-    asked = [codes for codes in (seen, unseen) if codes]
-    if not asked:
-        return None
+    if not (asked := [codes for codes in (seen, unseen) if codes]):
+        return disagreement
     code = chance.choice(chance.choice(asked))
-    return draft(
-        record,
-        question=_FLAWS[code][1],
-        choices=listed_choices(("yes", "no"), 0 if code in seen else 1),
-        tags={"flaw": code, "votes": votes[code]},
-    )
+    choices = listed_choices(("yes", "no"), 0 if code in seen else 1)
+    return draft(record, question=flaws[code][1], choices=choices, tags={"flaw": code, "votes": votes[code]})
 
 
 class StepsSettings(QuestionSettings, frozen=True):
@@ -295,7 +358,7 @@ class StepsSettings(QuestionSettings, frozen=True):
 
 
 @by_record("steps", "which step of some instructions an image shows, or which comes next", StepsSettings)
-def _steps(record: Annotation, settings: StepsSettings, kit: Kit) -> ItemDraft | str:
+def _steps(record: Annotation, settings: StepsSettings, kit: Kit) -> Made:
     away, which = _STEPS[settings.ask]
     position = -1 if record.gold is None else record.gold + away
     if not 0 <= position < len(record.steps):

@@ -1,20 +1,20 @@
-"""Figures of a report, plug-ins loaded on first use: numbers, and a chart of them."""
+"""Figures of a report, plug-ins loaded on first use: a query for numbers, and a chart of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
+import yaml
 
-from eyetest.measures import Results
 from eyetest.registry import Registry
-from eyetest.reports.material import Material
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
 
-    from eyetest.reports.report_items import Counts, ReportItems
+    from eyetest.reports.report import Counts, Material, ReportItems
 
 
 @dataclass(frozen=True)
@@ -22,32 +22,42 @@ class Figure:
     """One figure."""
 
     name: str
-    place: int
+    place: int  # its position on the page
     title: str
-    numbers: Callable[[Material], pl.DataFrame]
-    """What is drawn; raises `NotMeasurable` where there is nothing to show."""
-    chart: "Callable[..., ChartType]"
-    """Draws such numbers; if ``linked``, also given a `ReportItems`, or None."""
+    numbers: "Callable[[Material], pl.DataFrame]"
+    """The query: the numbers to draw; raises `NotMeasurable` if there are none."""
+    chart: "Callable[[pl.DataFrame], ChartType]"
+    """Draws such numbers."""
     reading: str
-    needs: str  # what would provide it, where it cannot be drawn
+    needs: str  # what would provide it, if it cannot be drawn
     part: str = ""
-    """Its part of the page; where no figure of it can be drawn, none is reported as missing."""
+    """Its part of the page; if no figure of it can be drawn, none is reported as missing."""
     by: str = "benchmark"  # column: each value has a chart of its own, one below the other
     counts: "Callable[[pl.DataFrame, ReportItems], Counts] | None" = None
     """The links of numbers that count items."""
-    linked: bool = False
 
-    def draw(self, frame: pl.DataFrame, items: "ReportItems | None" = None) -> "ChartType":
-        """The styled chart of such numbers; with ``items``, linked to them."""
-        from eyetest.pages.plots import dressed, one_each  # noqa: PLC0415 (loads altair, which most pages spare)
+    def draw(self, frame: pl.DataFrame) -> "ChartType":
+        """The styled chart of such numbers."""
+        from eyetest.pages.plots import dressed, one_each  # noqa: PLC0415 (loads altair, which most pages do not need)
 
-        chart = partial(self.chart, items=items) if self.linked else self.chart
-        return dressed(one_each(frame, self.by, chart))
+        return dressed(one_each(frame, self.by, self.chart))
 
 
 FIGURES: Registry[Figure] = Registry("figure", __name__, "FIGURE", "figure")
 
 
-def chart(name: str, results: Results) -> "ChartType":
-    """A figure of some results, for a notebook."""
-    return FIGURES[name].draw(FIGURES[name].numbers(Material(results)))
+def described(
+    name: str,
+    numbers: "Callable[[Material], pl.DataFrame]",
+    chart: "Callable[[pl.DataFrame], ChartType]",
+    counts: "Callable[[pl.DataFrame, ReportItems], Counts] | None" = None,
+) -> Figure:
+    """A built-in figure; its position and texts are in ``templates/figures.yaml``."""
+    return Figure(name=name, numbers=numbers, chart=chart, counts=counts, **_texts()[name])
+
+
+@cache
+def _texts() -> dict[str, dict[str, Any]]:
+    file = resources.files("eyetest.reports").joinpath("templates", "figures.yaml")
+    texts: dict[str, dict[str, Any]] = yaml.safe_load(file.read_text(encoding="utf-8"))
+    return texts

@@ -8,7 +8,7 @@ METRICS: Registry[Metric] = Registry("metric", __name__, "METRICS", "metric")
 
 
 def item_metric(name: str) -> ItemMetric:
-    """Make a metric of a function that scores one answer."""
+    """The metric of this name, which scores single answers."""
     metric = METRICS[name]
     if not isinstance(metric, ItemMetric):
         raise InputError(f'the metric "{name}" scores a whole corpus at once, not one answer: use corpus_metric')
@@ -16,7 +16,7 @@ def item_metric(name: str) -> ItemMetric:
 
 
 def corpus_metric(name: str) -> CorpusMetric:
-    """Make a metric of a function that scores all answers at once."""
+    """The metric of this name, which scores all answers at once."""
     metric = METRICS[name]
     if not isinstance(metric, CorpusMetric):
         raise InputError(f'the metric "{name}" scores one answer at a time, not a corpus: use item_metric')

@@ -253,10 +253,10 @@ _WORDS = 20_000  # words of a text that are aligned, as the time is the product 
 
 def _score(answer: Tokens, references: Sequence[Tokens]) -> float:
     """F over the best precision and the best recall, of any references; an empty text counts as one empty word."""
-    said = list(answer[:_WORDS]) or [""]
+    tokens = list(answer[:_WORDS]) or [""]
     golds = [list(reference[:_WORDS]) or [""] for reference in references]
-    shared = [LCSseq.similarity(said, gold) for gold in golds]
-    precision = max(shared) / len(said)
+    shared = [LCSseq.similarity(tokens, gold) for gold in golds]
+    precision = max(shared) / len(tokens)
     recall = max(count / len(gold) for count, gold in zip(shared, golds, strict=True))
     return (1 + _BETA2) * precision * recall / (recall + _BETA2 * precision) if precision and recall else 0.0
 
@@ -269,7 +269,7 @@ def rouge_l(answers: Sequence[Tokens], references: Sequence[Sequence[Tokens]]) -
 
 def _bleu(order: int) -> CaptionMetric:
     summary = f"shared runs of up to {order} words, short answers punished"
-    return CaptionMetric(f"bleu-{order}", summary, lambda said, golds: bleu_scores(said, golds)[order - 1])
+    return CaptionMetric(f"bleu-{order}", summary, lambda tokens, golds: bleu_scores(tokens, golds)[order - 1])
 
 
 METRICS = (

@@ -17,8 +17,7 @@ from eyetest.scoring.metrics.number import (
     same_number,
     stated,
 )
-from eyetest.scoring.metrics.same_text import exact
-from eyetest.scoring.metrics.yes_no import read_yes_no
+from eyetest.scoring.metrics.same_text import exact, read_yes_no
 from eyetest.scoring.rules import RULE_SETS, Reply
 from eyetest.scoring.rules.cleaning import reply_proper
 from eyetest.scoring.rules.options import word_set
@@ -63,11 +62,11 @@ def is_one_of_several(text: str, reference: str) -> bool:
     wanted = without_article(words(reference))
     if _JOINT.search(reference):
         return False
-    said = _COPULA.split(text)[-1]
-    parts = [without_article(words(part)) for part in _JOINT.split(said)]
+    concluded = _COPULA.split(text)[-1]
+    parts = [without_article(words(part)) for part in _JOINT.split(concluded)]
     items = [part for part in parts if part and len(part) <= _LONGEST_ITEM and part[0] not in _NO_ITEM]
     others = [item for item in items if item != wanted and not any(word.isdigit() for word in item)]
-    is_apposition = len(parts) == 2 and parts[0] == wanted and _APPOSITION.search(said) is not None
+    is_apposition = len(parts) == 2 and parts[0] == wanted and _APPOSITION.search(concluded) is not None
     return wanted in items and bool(others) and not is_apposition
 
 
@@ -105,8 +104,8 @@ def _commits(answer: str, letter: str, context: Context) -> bool:
         return chr(ord("A") + reading.index) == letter
     if reading.kind != "unparsed" or options:
         return False
-    said = _ARTICLE.sub("", conclusion(answer[-_READ:]))
-    return re.search(rf"(?<![\w']){letter}(?![\w'])", said) is not None and names(said, letter)
+    concluded = _ARTICLE.sub("", conclusion(answer[-_READ:]))
+    return re.search(rf"(?<![\w']){letter}(?![\w'])", concluded) is not None and names(concluded, letter)
 
 
 def _listed(question: str) -> tuple[str, ...]:

@@ -1,15 +1,17 @@
-"""Texts compared by their characters and words: exact match, edit similarity, words and phrases found, VQA match."""
+"""Short texts compared: exact match, edit similarity, words and phrases, VQA match, relaxed numbers, yes or no."""
 
 import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import zip_longest
+from typing import Literal
 
 from rapidfuzz.distance import Levenshtein
 
 from eyetest.scoring.metrics.base import BestReference, Context, CorpusScore, check_pairs
-from eyetest.text import NUMBER_WORDS, folded, holds_phrase, spaced
+from eyetest.text import NUMBER_WORDS, Level, composed, folded, holds_phrase, parse, same, spaced
 from eyetest.text.folding import ARTICLES, bare_words
+from eyetest.text.values import TOLERANCE
 
 ALIGNED_AT_ONCE = 32_768
 """Longer texts are compared block by block. The sum is never below the true distance, and 0 only for equal texts."""
@@ -19,16 +21,16 @@ def _blocks(text: str) -> list[str]:
     return [text[i : i + ALIGNED_AT_ONCE] for i in range(0, len(text), ALIGNED_AT_ONCE)]
 
 
-def edit_distance(one: str, other: str, most: int | None = None) -> int:
+def edit_distance(first: str, other: str, most: int | None = None) -> int:
     """Number of characters to insert, delete or replace; above ``most``, any number above it."""
-    if one == other:
+    if first == other:
         return 0
-    if most is not None and abs(len(one) - len(other)) > most:
+    if most is not None and abs(len(first) - len(other)) > most:
         return most + 1
-    if max(len(one), len(other)) <= ALIGNED_AT_ONCE:
-        return Levenshtein.distance(one, other, score_cutoff=most)
+    if max(len(first), len(other)) <= ALIGNED_AT_ONCE:
+        return Levenshtein.distance(first, other, score_cutoff=most)
     total = 0
-    for left, right in zip_longest(_blocks(one), _blocks(other), fillvalue=""):
+    for left, right in zip_longest(_blocks(first), _blocks(other), fillvalue=""):
         total += Levenshtein.distance(left, right)
         if most is not None and total > most:
             return most + 1
@@ -44,9 +46,9 @@ def exact(answer: str, reference: str, _: Context) -> float:
 
 def edit_similarity(transcript: str, text: str) -> float:
     """1 − edit distance / longer length, on texts with single blanks; case counts. Two empty texts give 1."""
-    one, other = spaced(transcript), spaced(text)
-    longer = max(len(one), len(other))
-    return 1 - edit_distance(one, other) / longer if longer else 1.0
+    first, other = spaced(transcript), spaced(text)
+    longer = max(len(first), len(other))
+    return 1 - edit_distance(first, other) / longer if longer else 1.0
 
 
 def ocr_accuracy(transcript: str, text: str, _: Context) -> float:
@@ -56,12 +58,12 @@ def ocr_accuracy(transcript: str, text: str, _: Context) -> float:
 
 def anls(answer: str, reference: str, _: Context) -> float:
     """1 − edit distance / longer length, or 0 where half or more differs, on lower-case texts with single blanks."""
-    one, other = spaced(answer.lower()), spaced(reference.lower())
-    longer = max(len(one), len(other))
+    first, other = spaced(answer.lower()), spaced(reference.lower())
+    longer = max(len(first), len(other))
     if not longer:
         return 1.0
     under_half = (longer - 1) // 2
-    distance = edit_distance(one, other, under_half)
+    distance = edit_distance(first, other, under_half)
     return 1 - distance / longer if distance <= under_half else 0.0
 
 
@@ -93,8 +95,8 @@ class WordAccuracy:
     summary = "share of gold words found whole in the output"
 
     def _count(self, answer: str, references: Sequence[str]) -> tuple[int, int]:
-        said = set(bare_words(answer))
-        counts = [(sum(word in said for word in gold), len(gold)) for gold in map(bare_words, references) if gold]
+        found = set(bare_words(answer))
+        counts = [(sum(word in found for word in gold), len(gold)) for gold in map(bare_words, references) if gold]
         return max(counts, key=lambda count: count[0] / count[1], default=(0, 0))
 
     def score(self, answer: str, references: Sequence[str], context: Context) -> float | None:
@@ -120,19 +122,19 @@ class PhraseAccuracy:
     def score(self, answer: str, references: Sequence[str], context: Context) -> float | None:
         """1 where any reference is found; None where no reference has a word."""
         phrases = [phrase for phrase in map(bare_words, references) if phrase]
-        said = bare_words(answer)
-        return float(any(holds_phrase(said, phrase) for phrase in phrases)) if phrases else None
+        found = bare_words(answer)
+        return float(any(holds_phrase(found, phrase) for phrase in phrases)) if phrases else None
 
 
 def phrase_reform(answer: str, reference: str, _: Context) -> float:
     """ReForm-Eval's phrase rule: ASCII letters, digits and white space alone count; a gold without any is found."""
-    said, phrase = (
+    found, phrase = (
         "".join(char for char in text.lower() if (char.isascii() and char.isalnum()) or char.isspace())
         for text in (answer, reference)
     )
     if len(phrase) > _LONG_PHRASE:
-        return float(phrase in said)
-    return float(re.search(rf"\b{re.escape(phrase)}\b", said, re.ASCII) is not None)
+        return float(phrase in found)
+    return float(re.search(rf"\b{re.escape(phrase)}\b", found, re.ASCII) is not None)
 
 
 _DIGITS = {"none": "0"} | {word: str(number) for word, number in NUMBER_WORDS.items() if number <= 10}
@@ -185,6 +187,87 @@ class VqaMatch:
         return min(1.0, others / count)
 
 
+_LONGEST_VALUE = 64
+# Units of plain-number golds; other units, fractions and equations are matched exactly
+_MONEY = ("", "$", "€", "£", "¥", "₹")
+_YEAR = re.compile(r"[0-9]{4}")
+_ASKS_WHEN = re.compile(
+    r"(?:^|\b(?:since|until|till|by|from) )when\b"
+    r"|\b(?:which|what) (?:(?!(?:in|of|for|during|by|per|over|since)\b)\w+ ){0,3}"
+    r"(?:years?|decade|century|date|time)\b"
+)
+
+
+def asks_when(question: str) -> bool:
+    """Whether a question asks for a time (``when``, ``which year``), and does not only mention one."""
+    return _ASKS_WHEN.search(composed(question[:2_000]).casefold()) is not None
+
+
+def relaxed(answer: str, reference: str, context: Context) -> float:
+    """1 for a number within 5 % of the gold (level RELAXED of ``eyetest.text``), or for the same text (as ``exact``).
+    A gold of 0 must be met exactly, as must one of four digits where a time is asked for: 2010 is not 2011.
+    """
+    if folded(answer) == folded(reference):
+        return 1.0
+    if max(len(answer), len(reference)) > _LONGEST_VALUE:
+        return 0.0
+    gold, given = parse(reference), parse(answer)
+    if not gold.number or not given.number or gold.label or not gold.number.step or gold.number.unit not in _MONEY:
+        return 0.0
+    is_year = _YEAR.fullmatch(folded(reference)) and asks_when(context.question)
+    return float(same(answer, reference, Level.VALUE if is_year else Level.RELAXED))
+
+
+def _float(text: str) -> float | None:
+    try:
+        return float(text.rstrip("%")) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        return None
+
+
+def relaxed_chartqa(answer: str, reference: str, _: Context) -> float:
+    """The rule that published ChartQA scores use: what ``float`` reads within 5 %, all else as lower-case text."""
+    given, gold = _float(answer), _float(reference)
+    if given is not None and gold:
+        return float(abs(given - gold) / abs(gold) <= TOLERANCE)
+    return float(answer.lower() == reference.lower())
+
+
+_READ_ENDS = 4_000
+_MEANING: dict[str, Literal["yes", "no"]] = {"yes": "yes", "no": "no", "true": "yes", "false": "no"}
+_VERDICT = r"(yes|no|true|false)"
+_MARKS = r"[\s*_\"'`“‘({\[<>:=-]"
+_CONCLUDED = re.compile(rf"(?:\banswer\b(?: is| would be| should be)?|\\boxed|<answer>){_MARKS}{{0,12}}{_VERDICT}\b")
+_FIRST_WORD = re.compile(rf"{_MARKS}{{0,12}}{_VERDICT}\b(?! (?:idea|clue|way to|information|one|matter)\b)")
+_ANYWHERE = re.compile(rf"\b{_VERDICT}\b(?! (?:idea|clue|way to|information|one|matter)\b)")
+_NO_IDEA = re.compile(r"\b(?:yes or no|yes/no|true or false|true/false)\b")
+
+
+def read_yes_no(text: str) -> Literal["yes", "no"] | None:
+    """The last verdict that is announced, else the first word, else the only verdict anywhere; None for neither."""
+    if len(text) > 2 * _READ_ENDS:
+        text = f"{text[:_READ_ENDS]} {text[-_READ_ENDS:]}"
+    text = _NO_IDEA.sub(" ", composed(text).casefold())
+    if concluded := _CONCLUDED.findall(text):
+        return _MEANING[concluded[-1]]
+    if opening := _FIRST_WORD.match(text):
+        return _MEANING[opening[1]]
+    verdicts = {_MEANING[word] for word in _ANYWHERE.findall(text)}
+    return verdicts.pop() if len(verdicts) == 1 else None
+
+
+class YesNo:
+    """Whether answer and reference agree; None where no reference is yes or no."""
+
+    name = "yes-no"
+    summary = "the same verdict, yes or no (POPE, MME)"
+
+    def score(self, answer: str, references: Sequence[str], context: Context) -> float | None:
+        """1 for the same verdict."""
+        golds = {gold for gold in map(read_yes_no, references) if gold}
+        return float(read_yes_no(answer) in golds) if golds else None
+
+
 METRICS = (
     BestReference("exact", "the same text but for case, spaces and outer punctuation", exact),
     BestReference("ocr", "share of characters copied right", ocr_accuracy),
@@ -198,4 +281,7 @@ METRICS = (
         phrase_reform,
     ),
     VqaMatch(),
+    BestReference("relaxed", "numbers within 5 %, years and words exactly (ChartQA)", relaxed),
+    BestReference("relaxed-chartqa", "relaxed accuracy as published ChartQA scores count it", relaxed_chartqa),
+    YesNo(),
 )

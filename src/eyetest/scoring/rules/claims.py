@@ -111,9 +111,10 @@ def _worded(view: ReplyView, at: int, stop: int, cue: str) -> Claim | None:  # n
     for until in dict.fromkeys((line if line > 0 else len(text), stop, first)):
         if until - at <= _LONG * offer.longest + _SHORT and (index := same_text(text[at:until], offer)) is not None:
             return _with_mark(view, Mention((index,), at, until, "text"), cue)
-    if said := text_at(text, at, stop, offer):
-        options = [said.options[0], *_joined(view, said, stop)]
-        return _with_mark(view, Mention(tuple(dict.fromkeys(options)), said.start, said.end, "text"), cue)
+    if first_text := text_at(text, at, stop, offer):
+        options = [first_text.options[0], *_joined(view, first_text, stop)]
+        together = Mention(tuple(dict.fromkeys(options)), first_text.start, first_text.end, "text")
+        return _with_mark(view, together, cue)
     if _NONE.match(text, at, stop):
         sure = not cued.between("refuses", at, stop)
         return Claim("unparsed" if sure else "refused", (), at, stop, cue, why="none of the options")
@@ -131,15 +132,15 @@ def _worded(view: ReplyView, at: int, stop: int, cue: str) -> Claim | None:  # n
     return None
 
 
-def _with_mark(view: ReplyView, said: Mention, cue: str) -> Claim:
+def _with_mark(view: ReplyView, named: Mention, cue: str) -> Claim:
     """An option's text; ambiguous where another option's mark follows in brackets."""
-    bracket = _BRACKET.match(view.text, said.end)
+    bracket = _BRACKET.match(view.text, named.end)
     mark = mark_at(view.text, bracket.start(1), bracket.end(), view.offer) if bracket else None
-    if mark and mark.options not in (said.options, (-1,)):
-        options = (*said.options, *mark.options)
-        return Claim("ambiguous", options, said.start, said.end, cue, why="mark and text differ")
-    claim = one_or_many(said, cue)
-    return claim._replace(marked=True) if mark and mark.options == said.options else claim
+    if mark and mark.options not in (named.options, (-1,)):
+        options = (*named.options, *mark.options)
+        return Claim("ambiguous", options, named.start, named.end, cue, why="mark and text differ")
+    claim = one_or_many(named, cue)
+    return claim._replace(marked=True) if mark and mark.options == named.options else claim
 
 
 _BRACKET = re.compile(r"[\s\"',]{0,4}(\((?:option |choice )?[A-Z]\))")
@@ -148,9 +149,9 @@ _JOINT = re.compile(r"[\s).,(]*(?:or|and)[\s).,(]*(?:[A-Z][.):]\s)?")
 _OR = re.compile(r"\s{0,3}(?:(?:,|or|and|&)\s|/)")
 
 
-def _joined(view: ReplyView, said: Mention, stop: int) -> Iterator[int]:
+def _joined(view: ReplyView, named: Mention, stop: int) -> Iterator[int]:
     """Options coordinated with another: ``Paris or Rome``."""
-    at = said.end
+    at = named.end
     while separator := _OR.match(view.text, at, stop):
         other = text_at(view.text, separator.end(), stop, view.offer)
         if not other:

@@ -171,7 +171,7 @@ def _bounds(text: str) -> tuple[int, int, str]:
     if prompt := _PROMPT.match(text):
         turns = [turn.end() for turn in _ANSWERER.finditer(text, prompt.end()) if text[turn.end() :].strip()]
         start = turns[-1] if turns else start
-    start, end, why = _spoken(text, start)
+    start, end, why = _without_thinking(text, start)
     if speaker := _SPEAKER.match(text, start, end):
         start = speaker.end()
     return start, end, why
@@ -196,7 +196,7 @@ def clean(text: str) -> Body:
     return Body(plain(raw), raw, start, 0, why)
 
 
-def _spoken(text: str, start: int) -> tuple[int, int, str]:
+def _without_thinking(text: str, start: int) -> tuple[int, int, str]:
     """Bounds of the reply proper without thinking; an answer part that ends the thinking is kept."""
     end, opened, first_open = len(text), -1, -1
     begin = start

@@ -290,7 +290,7 @@ class ReplyView:
                 spans.append((run[0].start, max(last.end, min(line, run[-1].end + _ROOM + offer.longest))))
         return spans
 
-    def said(self, group: str) -> list[Hit]:
+    def own_hits(self, group: str) -> list[Hit]:
         """The cues of a group in the reply's own words."""
         hits = self.cued.hits(group)
         return [hit for hit in hits if not self.is_echo(hit.start)] if hits and self.lists else hits

@@ -303,7 +303,7 @@ def with_text(mention: Mention, text: str, end: int, offer: Offer) -> tuple[Ment
     if found.options[0] == index:
         return Mention(mention.options, mention.start, found.end, "both", True), None
     own = offer.forms[index] if index >= 0 else ()
-    said = tuple(word.form for word in tokenise(text, found.start, min(end, found.start + 2 * offer.longest + 40)))
-    if own and said[: len(own)] == own:
+    written = tuple(word.form for word in tokenise(text, found.start, min(end, found.start + 2 * offer.longest + 40)))
+    if own and written[: len(own)] == own:
         return mention, None
     return mention, found.options[0]

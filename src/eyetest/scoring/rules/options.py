@@ -269,14 +269,14 @@ def _values(folded: tuple[Forms, ...]) -> dict[str, int]:
     return {value: index for index, value in enumerate(values) if value and values.count(value) == 1}
 
 
-def _telling(tokens: Forms) -> set[str]:
+def _content_words(tokens: Forms) -> set[str]:
     return {stem(token) for token in tokens if token not in _FUNCTION and len(token) > 1 and token.isalpha()}
 
 
 def _own(folded: tuple[Forms, ...]) -> dict[str, int]:
     own: dict[str, int] = {}
     for index, tokens in enumerate(folded):
-        for word in _telling(tokens):
+        for word in _content_words(tokens):
             own[word] = -1 if word in own else index
     return {word: index for word, index in own.items() if index >= 0}
 
@@ -356,18 +356,20 @@ def _part(tokens: Forms, offer: Offer) -> int | None:
         for index, words in enumerate(offer.forms)
         if size < len(words) and any(words[at : at + size] == tokens for at in range(len(words) - size + 1))
     ]
-    telling = any(stem(token) in offer.own for token in tokens)
-    return having[0] if len(having) == 1 and telling and 3 * size >= len(offer.forms[having[0]]) else None
+    content_words = any(stem(token) in offer.own for token in tokens)
+    return having[0] if len(having) == 1 and content_words and 3 * size >= len(offer.forms[having[0]]) else None
 
 
 def alike(words: list[Word], offer: Offer) -> int | None:
     """The option most of whose content words a sentence has, while it has hardly any of another's."""
-    said = {stem(word.form) for word in words}
+    stems = {stem(word.form) for word in words}
     shares = []
     for index, tokens in enumerate(offer.forms):
-        telling = _telling(tokens)
-        own = sum(offer.own.get(word) == index for word in telling & said)
-        shares.append((len(telling & said) / len(telling) if own and len(telling) > 1 else 0.0, own, index))
+        content_words = _content_words(tokens)
+        own = sum(offer.own.get(word) == index for word in content_words & stems)
+        shares.append(
+            (len(content_words & stems) / len(content_words) if own and len(content_words) > 1 else 0.0, own, index)
+        )
     shares.sort(reverse=True)
     if not shares or shares[0][0] < 0.7 or shares[0][1] < 1:
         return None

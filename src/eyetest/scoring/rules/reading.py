@@ -6,8 +6,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from eyetest.records.order import mark
-from eyetest.records.tables import Letters
+from eyetest.records.tables import Letters, mark
 
 Kind = Literal["chosen", "refused", "ambiguous", "cut off", "unparsed"]
 

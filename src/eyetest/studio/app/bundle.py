@@ -1,6 +1,7 @@
 """A static copy of the list: the same pages and scripts, with items in scripts, which pages on a disk may load."""
 
 from collections.abc import Iterator
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +12,16 @@ import scipy
 
 from eyetest.harden.screenshot.formulas import mathml
 from eyetest.measures.results import TAG
-from eyetest.pages.item_counts import INDEX
-from eyetest.pages.item_links import ANSWER_KINDS, VERDICTS_TOGETHER, reason_kind
+from eyetest.pages.item_links import ANSWER_KINDS, INDEX, VERDICTS_TOGETHER, reason_kind
 from eyetest.pages.page import fill_page, printable
 from eyetest.store import refuse_to_lose, replacing_folder
-from eyetest.studio.app.browsing import PACKAGE, Pixels, ServedImages, asset
-from eyetest.studio.app.item_page import show_story
+from eyetest.studio.answers import GRADED
+from eyetest.studio.app import PACKAGE, Pixels, ServedImages, asset
+from eyetest.studio.app.items import show_story
 from eyetest.studio.app.listing import (
     BANDS,
     EVERYTHING,
-    IDS_TOLD,
+    MOST_IDS,
     PAGE_SIZE,
     Address,
     Disclosure,
@@ -60,7 +61,7 @@ def write_bundle(
         (folder / _DATA).write_bytes(
             b"window.EYETEST_ITEMS = " + msgspec.json.encode(_clean(_columns(collection, may))) + b";\n"
         )
-        contents = list_page(collection, Address(), may) | {"rows": [], "bundle": True, "exports": []}
+        contents = list_page(collection, Address(), may) | {"rows": [], "bundle": True}
         contents |= {"policy": _POLICY, "scripts": (_DATA, "app.js", "bundle.js")}
         page = fill_page("browse.html.j2", contents, PACKAGE).lstrip()
         (folder / INDEX).write_bytes(page.encode("utf-8", "replace"))
@@ -115,25 +116,25 @@ def _columns(collection: Collection, may: Disclosure) -> dict[str, Any]:
     if may.golds:
         every = [name for name in items.columns if name.startswith(TAG)]
         named |= {name for name in every if items.get_column(name).n_unique() <= _MOST_VALUES} | {"gold", "suggested"}
-    told: dict[str, Any] = {name: _coded(items.get_column(name)) for name in sorted(named)}
+    words: dict[str, Any] = {name: _coded(items.get_column(name)) for name in sorted(named)}
     if may.golds:
-        told["finding"] = _coded(items.get_column("findings"))
+        words["finding"] = _coded(items.get_column("findings"))
     numbers = (*BANDS, "blind_right") if may.golds else ()
     inverse = np.arange(1, round(1.1 / _STEP)) * _STEP  # of degrees of freedom: from infinitely many to below one
     return {
         "ids": items.get_column("id").to_list(),
         "texts": collection.texts.to_list(),
-        "words": told,
+        "words": words,
         "numbers": {name: collection.numbers(name).to_list() for name in (*numbers, "images", "options")},
         **(_judged(collection) if may.golds else {"judged": None, "reasons": []}),
         "kinds": ANSWER_KINDS,
         "together": VERDICTS_TOGETHER,
-        "series": _series(collection) if may.golds else [],
+        "series": list(_series(collection)) if may.golds else [],
         "clusters": collection.answers.clusters.tolist(),
         "quantiles": [float(scipy.special.ndtri(0.975)), *scipy.special.stdtrit(1 / inverse, 0.975).tolist()],
         "step": _STEP,
         "page": PAGE_SIZE,
-        "ids_told": IDS_TOLD,
+        "most_ids": MOST_IDS,
         "cards": _CARDS,
         "stories": _STORIES,
     }
@@ -159,21 +160,19 @@ def _judged(collection: Collection) -> dict[str, Any]:
     return {"judged": judged, "reasons": list(reasons)}
 
 
-def _series(collection: Collection) -> list[dict[str, Any]]:
+def _series(collection: Collection) -> Iterator[dict[str, Any]]:
+    """By series its words, and for each item a character with the bits of its kinds, and its score."""
     answers = collection.answers
-    blind = {number for model in collection.models for number in answers.blind_series(model)}
-    return [
-        {
+    for number, (one, scores, kinds) in enumerate(zip(answers.series, answers.scores, answers.kinds, strict=True)):
+        yield {
             "model": one.model,
             "condition": one.condition,
             "words": sorted({*one.condition.split(), *one.protocol}),
-            "blind": number in blind,
-            "kinds": (answers.kinds[number] + _ZERO).tobytes().decode("latin-1"),
-            "scores": [None if np.isnan(score) else score for score in answers.scores[number].tolist()],
-            "graded": np.flatnonzero(~answers.binary[number]).tolist(),
+            "blind": number in answers.blind_series(one.model),
+            "kinds": "".join(chr(_ZERO + kind) for kind in (kinds % GRADED).tolist()),
+            "scores": [None if isnan(score) else score for score in scores.tolist()],
+            "graded": np.flatnonzero(kinds & GRADED).tolist(),
         }
-        for number, one in enumerate(answers.series)
-    ]
 
 
 def _clean(data: Any) -> Any:

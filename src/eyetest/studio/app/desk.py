@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from math import ceil, isfinite
 from secrets import token_urlsafe
 from typing import Any
 from urllib.parse import urlencode
@@ -10,27 +9,22 @@ from urllib.parse import urlencode
 from msgspec import structs
 from starlette.responses import RedirectResponse, Response
 
-from eyetest.errors import DiskFull, Forbidden, InputError, short
+from eyetest.errors import DiskFull, Forbidden, InputError
 from eyetest.harden.screenshot.formulas import mathml
 from eyetest.pages.page import plain, printable
 from eyetest.records import Decision, DecisionKind, Item, letter
-from eyetest.studio.app.browsing import html_page
-from eyetest.studio.app.gate import PageCall
-from eyetest.studio.app.item_page import show_story
+from eyetest.studio.app import html_page, paged, whole_number
+from eyetest.studio.app.items import show_story
 from eyetest.studio.app.listing import UNSOLVED, Disclosure
+from eyetest.studio.app.server import PageCall
 from eyetest.studio.collection import Collection, ItemStory
-from eyetest.studio.decisions import standing
-from eyetest.studio.forms import KINDS, Form, FormField, check_grounds, check_kind, check_labels
-from eyetest.studio.plan import DecisionDetails, ReviewSession, Task
+from eyetest.studio.decisions import DecisionDetails, ReviewSession, Task, standing
+from eyetest.studio.forms import KINDS, Form, FormField, check_kind, check_labels
 from eyetest.studio.project import UNANSWERED, ReviewProject
 from eyetest.wording import counted
 
-LOOKS: dict[str, Any] = {
-    "scripts": ("app.js", "review.js"),
-    "styles": ("app.css", "review.css"),
-    "referrer": "same-origin",
-}
-"""Files that pages of a review load; the referrer policy lets a browser state the origin of a form."""
+LOADED: dict[str, Any] = {"scripts": ("app.js", "review.js"), "styles": ("app.css", "review.css")}
+LOADED |= {"referrer": "same-origin"}  # so that a browser states the origin of a form
 _SHOWN = 50
 _SENT_BEFORE = InputError("this form was sent before, with something else in it; send it again to decide anew")
 _HOME, _ITEMS = {"./": "Home"}, {"items/": "Items"}
@@ -55,7 +49,7 @@ def around(project: ReviewProject, session: ReviewSession, here: str = "") -> di
         "csrf": session.csrf,
         "tabs": [{"href": href, "label": label, "here": href == here} for href, label in tabs.items()],
     }
-    return {"desk": desk} | LOOKS
+    return {"desk": desk} | LOADED
 
 
 def go(to: str) -> Response:
@@ -75,9 +69,8 @@ class Desk:
         contents = around(self._project, session, "./") | {"reads": session.person.role == "reader"}
         if contents["reads"]:
             return html_page("home.html.j2", contents)
-        said = standing(self._project.decisions(session.person))[::-1]
-        pages = max(1, ceil(len(said) / _SHOWN))
-        page = min(_number(call.request.query_params.get("page", "1"), "page"), pages)
+        decided = standing(self._project.decisions(session.person))[::-1]
+        shown, pages = paged(decided, call.request.query_params.get("page", ""), _SHOWN)
         (row,) = self._project.people(session.person)
         rounds = self._project.plan.rounds
         contents |= {
@@ -87,12 +80,10 @@ class Desk:
             "solve": self._project.plan.solve or any(one.form.solve for one in rounds),
             "mine": [
                 shown_decision(one) | {"nonce": token_urlsafe(16), "round_of": one.round if len(rounds) > 1 else 0}
-                for one in said[(page - 1) * _SHOWN : page * _SHOWN]
+                for one in shown
             ],
-            "page": page,
-            "pages": pages,
         }
-        return html_page("home.html.j2", contents)
+        return html_page("home.html.j2", contents | pages)
 
     def next(self, call: PageCall) -> Response:
         """Claim the next item and redirect to it; home where none waits."""
@@ -123,14 +114,16 @@ class Desk:
             raise Forbidden(UNANSWERED)  # before anything is held against the gold
         try:
             item = self._collection.record(task.item) if call.field("decision") == "fix" else None
-            kind, said = read_form(call.sent, task, item)
-            kept = self._project.decide(person, task, kind, nonce=call.field("nonce"), **said)
-            if not _is_same(kept, kind, said, task):
+            kind, details = read_form(call.sent, task, item)
+            kept = self._project.decide(person, task, kind, nonce=call.field("nonce"), **details)
+            if not _is_same(kept, kind, details, task):
                 raise _SENT_BEFORE
         except (InputError, DiskFull) as error:
             status = 507 if isinstance(error, DiskFull) else 400
-            told = f"{error}. What you typed is below; send it again when there is room." if status == 507 else error
-            return self._show(call, task, problem=str(told), sent=call.sent, status=status)
+            again = (
+                ". What you typed is below; send it again when there is space on the disk." if status == 507 else ""
+            )
+            return self._show(call, task, problem=f"{error}{again}", sent=call.sent, status=status)
         following = None
         with suppress(DiskFull):
             following = self._project.next_task(person)
@@ -144,57 +137,53 @@ class Desk:
         return go(task_href(task.item, task.round))
 
     def _task(self, call: PageCall, item: str, number: str) -> Task:
-        return self._project.task(call.known.person, item, _number(number, "round"))
+        return self._project.task(call.known.person, item, whole_number(number, "round"))
 
     def _show(
         self, call: PageCall, task: Task, *, problem: str = "", sent: Sent | None = None, status: int = 200
     ) -> Response:
-        told = self._collection.item(task.item)
-        shows = task.form.shows
+        story = self._collection.item(task.item)
+        shows, rounds = task.form.shows, len(self._project.plan.rounds)
         may = Disclosure(replies="replies" in shows, verdicts="verdicts" in shows, findings="findings" in shows)
-        shown = show_story(told, self._collection, UNSOLVED if task.unsolved else may)
+        shown = show_story(story, self._collection, UNSOLVED if task.unsolved else may)
         shown["verdicts"] = self._project.plan.blinded(shown["verdicts"], adjudicates=task.adjudicates)
         shown["findings"] = [one | {"href": ""} for one in shown["findings"]]
+        where = [f"round {task.round} of {rounds}"] if rounds > 1 else []
+        where += ["others disagree about it"] if task.adjudicates else []
+        where += ["answer it first"] if task.unsolved else []
         contents = around(self._project, call.known) | {
             "task": task,
             "shown": shown,
             "mathml": mathml,
-            "where": self._where(task),
+            "where": " · ".join(where),
             "problem": problem,
-            "form": None if task.unsolved else show_form(task, told.item, sent),
-            "letters": [letter(at) for at in range(len(told.item.choices))] if told.item else [],
+            "form": None if task.unsolved else show_form(task, story.item, sent),
+            "letters": [letter(at) for at in range(len(story.item.choices))] if story.item else [],
             "earlier": [shown_decision(one) for one in task.earlier],
-            "solved": _solved(task, told),
+            "solved": _solved(task, story),
             "nonce": token_urlsafe(16) if sent is None or problem == str(_SENT_BEFORE) else call.field("nonce"),
             "seconds": call.field("seconds") if sent else "",
             "kept": sent is not None,
         }
         return html_page("task.html.j2", contents, status)
 
-    def _where(self, task: Task) -> str:
-        rounds = len(self._project.plan.rounds)
-        words = [f"round {task.round} of {rounds}"] if rounds > 1 else []
-        words += ["others disagree about it"] if task.adjudicates else []
-        words += ["answer it first"] if task.unsolved else []
-        return " · ".join(words)
 
-
-def _is_same(kept: Decision, kind: DecisionKind, said: DecisionDetails, task: Task) -> bool:
+def _is_same(kept: Decision, kind: DecisionKind, details: DecisionDetails, task: Task) -> bool:
     """Whether the stored decision equals the one sent; it differs after going back and changing a sent form."""
-    if kept.decision != kind or kept.labels != check_labels(task.form, kind, said.get("labels") or {}):
+    if kept.decision != kind or kept.labels != check_labels(task.form, kind, details.get("labels") or {}):
         return False
-    return all(said.get(name) == getattr(kept, name) for name in ("reason", "edits", "comment"))
+    return all(details.get(name) == getattr(kept, name) for name in ("reason", "edits", "comment"))
 
 
-def _solved(task: Task, told: ItemStory) -> str:
+def _solved(task: Task, story: ItemStory) -> str:
     if not task.form.solve or task.solved is None:
         return ""
-    said = f"You answered {task.solved}" if task.solved else "You could not answer it"
-    golds = [letter(at) for at in told.item.gold] if told.item else []
+    answered = f"You answered {task.solved}" if task.solved else "You could not answer it"
+    golds = [letter(at) for at in story.item.gold] if story.item else []
     if task.solved and golds:
         same = set(task.solved.split(", ")) == set(golds)
-        return f"{said}, {'as the gold does' if same else 'the gold is ' + ', '.join(golds)}."
-    return f"{said}."
+        return f"{answered}, {'as the gold does' if same else 'the gold is ' + ', '.join(golds)}."
+    return f"{answered}."
 
 
 def shown_decision(one: Decision) -> dict[str, Any]:
@@ -217,31 +206,26 @@ def task_href(item: str, number: int) -> str:
     return "task?" + urlencode({"item": item, "round": number}, errors="surrogatepass")
 
 
-def _number(text: str, name: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > 9 or not int(text):
-        raise InputError(f"{name}: found {short(text)}, expected a number from 1")
-    return int(text)
-
-
 def show_form(task: Task, item: Item | None, sent: Sent | None = None) -> dict[str, Any]:
     """Values of the form: as sent, else as this person decided before, else as in the item."""
     adopted = next((one for one in task.earlier if one.edits), None) if task.mine is None else None
-    said = sent or (as_sent(task.mine, task.form) if task.mine else as_sent(adopted, task.form, only_edits=True))
+    filled = sent or (as_sent(task.mine, task.form) if task.mine else as_sent(adopted, task.form, only_edits=True))
     values = _item_values(task.form, item)
     texts = [
-        _input(name, label, said.get(name, [value])[0], number) for number, (name, label, value) in enumerate(values)
+        _input(name, label, filled.get(name, [value])[0], number)
+        for number, (name, label, value) in enumerate(values)
     ]
     return {
-        "kinds": [{"value": kind, "on": kind in said.get("decision", ())} for kind in KINDS],
-        "reason": {"name": _REASON, "values": _values(task.form.reasons, said.get(_REASON, ()))},
-        "other_reason": next(iter(said.get("reason", ())), ""),
-        "fields": [_field(one, number, said) for number, one in enumerate(task.form.fields)],
+        "kinds": [{"value": kind, "on": kind in filled.get("decision", ())} for kind in KINDS],
+        "reason": {"name": _REASON, "values": _values(task.form.reasons, filled.get(_REASON, ()))},
+        "other_reason": next(iter(filled.get("reason", ())), ""),
+        "fields": [_field(one, number, filled) for number, one in enumerate(task.form.fields)],
         "edits": [one for one in texts if not one["name"].startswith(_TAG)],
-        "golds": _gold_boxes(task.form, item, said, is_sent=sent is not None),
+        "golds": _gold_boxes(task.form, item, filled, is_sent=sent is not None),
         "tags": [one for one in texts if one["name"].startswith(_TAG)],
-        "tags_open": any(name.startswith(_TAG) for name in said),
+        "tags_open": any(name.startswith(_TAG) for name in filled),
         "adopted": adopted.reviewer if adopted and not sent else "",
-        "comment": next(iter(said.get("comment", ())), ""),
+        "comment": next(iter(filled.get("comment", ())), ""),
     }
 
 
@@ -276,32 +260,25 @@ def read_form(sent: Sent, task: Task, item: Item | None) -> tuple[DecisionKind, 
     reason = (_first(sent, "reason").strip() or _first(sent, _REASON).strip()) if kind == "drop" else ""
     edits = _edits(sent, task.form, item) if kind == "fix" and item is not None else {}
     comment = _first(sent, "comment").strip()
-    check_grounds(kind, reason=reason, changes=bool(edits or comment))
+    if kind == "drop" and not reason:
+        raise InputError("say why it is to be dropped")
+    if kind == "fix" and not (edits or comment):
+        raise InputError("a fix changes something: edit the item, or say in the comment what has to be done")
     several = {one.name: list(sent.get(_LABEL + one.name, ())) for one in task.form.asked(kind)}
     single = {one.name: _first(sent, _LABEL + one.name) for one in task.form.asked(kind) if one.kind != "several"}
-    return kind, DecisionDetails(
-        reason=reason,
-        edits=edits,
-        labels=several | single,
-        comment=comment,
-        seconds=_seconds(_first(sent, "seconds")),
-    )
+    details = DecisionDetails(reason=reason, edits=edits, labels=several | single, comment=comment)
+    with suppress(ValueError):
+        if 0 < (seconds := float(_first(sent, "seconds"))) < _MONTH:
+            details["seconds"] = seconds
+    return kind, details
 
 
 def _first(sent: Sent, name: str) -> str:
     return next(iter(sent.get(name, ())), "")
 
 
-def _seconds(text: str) -> float | None:
-    try:
-        seconds = float(text)
-    except ValueError:
-        return None
-    return seconds if isfinite(seconds) and 0 < seconds < _MONTH else None
-
-
-def _field(field: FormField, number: int, said: Sent) -> dict[str, Any]:
-    answers = said.get(_LABEL + field.name, ())
+def _field(field: FormField, number: int, filled: Sent) -> dict[str, Any]:
+    answers = filled.get(_LABEL + field.name, ())
     return {
         "id": f"field-{number}",
         "name": _LABEL + field.name,
@@ -339,13 +316,13 @@ def _input(name: str, label: str, value: str, number: int) -> dict[str, Any]:
     return {"id": f"edit-{number}", "name": name, "label": label, "value": value, "rows": min(lines, 8)}
 
 
-def _gold_boxes(form: Form, item: Item | None, said: Sent, *, is_sent: bool) -> list[dict[str, Any]]:
+def _gold_boxes(form: Form, item: Item | None, filled: Sent, *, is_sent: bool) -> list[dict[str, Any]]:
     if item is None or not item.choices or "answer" not in form.edits:
         return []
     letters = [letter(at) for at in range(len(item.choices))]
-    if _EDIT + "answer" in said:
-        return _values(letters, _letters(said[_EDIT + "answer"]))
-    none_left = is_sent and any(name.startswith(_EDIT) for name in said)
+    if _EDIT + "answer" in filled:
+        return _values(letters, _letters(filled[_EDIT + "answer"]))
+    none_left = is_sent and any(name.startswith(_EDIT) for name in filled)
     return _values(letters, [] if none_left else [letter(at) for at in item.gold])
 
 
@@ -358,15 +335,15 @@ def _edits(sent: Sent, form: Form, item: Item) -> dict[str, Any]:
     edits: dict[str, Any] = {}
     tags: dict[str, str] = {}
     for name, _, shown in _item_values(form, item):
-        said = printable(_first(sent, name)) if name in sent else shown
-        if said == shown:
+        text = printable(_first(sent, name)) if name in sent else shown
+        if text == shown:
             continue
         if name.startswith(_TAG):
-            tags[name.removeprefix(_TAG)] = said.strip()
+            tags[name.removeprefix(_TAG)] = text.strip()
         elif name == _EDIT + "answer":
-            edits["answer"] = [line.strip() for line in said.splitlines() if line.strip()]
+            edits["answer"] = [line.strip() for line in text.splitlines() if line.strip()]
         else:
-            edits[name.removeprefix(_EDIT)] = said
+            edits[name.removeprefix(_EDIT)] = text
     if item.choices and "answer" in form.edits and any(name.startswith(_EDIT) for name in sent):
         golds = _letters(sent.get(_EDIT + "answer", ()))
         if golds and set(golds) != {letter(at) for at in item.gold}:

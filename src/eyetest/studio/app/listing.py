@@ -4,21 +4,23 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice, pairwise
-from math import ceil, exp, inf, log
+from itertools import islice
+from math import ceil, inf
 from typing import Any, Literal, NamedTuple, get_args
 from urllib.parse import urlencode
 
 import msgspec
 import numpy as np
+import scipy
 
 from eyetest.errors import InputError, nearest, short
 from eyetest.measures.results import TAG
 from eyetest.pages.item_links import ANSWER_KINDS, AnswerFilter, Query, pairs_of, query_of, write_query
 from eyetest.pages.page import clip
 from eyetest.records import BLIND_MODALITIES, Item
+from eyetest.studio.answers import ModelAccuracy
+from eyetest.studio.app import whole_number
 from eyetest.studio.collection import Collection, CollectionView, ItemRow
-from eyetest.studio.collection.answers import ModelAccuracy
 from eyetest.wording import counted, percent
 
 Layout = Literal["grid", "list"]
@@ -27,22 +29,16 @@ _PLAIN_COLUMNS = ("id", "question", "benchmark", "images")
 _PLAIN_FILTERS = ("text", "tags", "benchmark", "ids", "options", "sort")  # these reveal no golds
 PAGE_SIZE = 60
 _WORD = re.compile(r"\w+")
-_MOST_TESTED, _END_WORDS = 500, 12
+_MOST_TESTED = 500
 _FEWEST_TESTED, _CHANCE = 4, 0.07  # A tag that is hidden by mistake does little harm, so little evidence is enough
-IDS_TOLD = 5  # more ids are shown as one filter
+MOST_IDS = 5  # more ids are shown as one filter
 _LONGEST_QUESTION = 320
 _LONGEST_HREF = 2_000  # every link repeats the query, so a page about a longer one has few links
 _MOST_VALUES = 60
 _OPEN_FACETS, _OPEN_BANDS = 4, ("difficulty", "doubt")
-_WITH_GOLDS = "benchmark.zip"
-_EXPORTS = {
-    "ids.txt": "Their ids",
-    "items.csv": "A table (CSV)",
-    "benchmark.zip": "A benchmark of them (a folder, zipped)",
-}
 BANDS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "difficulty": (
-        ("everybody is right", "0"),
+        ("all models are right", "0"),
         ("up to ¼ wrong", "0..0.25"),
         ("¼ to ½ wrong", "0.25..0.5"),
         ("½ to ¾ wrong", "0.5..0.75"),
@@ -58,7 +54,7 @@ BANDS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "disagreement": (
         ("all models agree", "0"),
         ("some differ", "0.01..0.4"),
-        ("they are split", "0.4.."),
+        ("models are split", "0.4.."),
     ),
     "doubt": (
         ("little speaks against it", "..0"),
@@ -67,9 +63,7 @@ BANDS: Mapping[str, tuple[tuple[str, str], ...]] = {
     ),
 }
 """Named filters for numbers: bounds as in an address."""
-_BAND_NAMES = {"difficulty": "Difficulty", "gain": "What the image gives", "disagreement": "Disagreement"} | {
-    "doubt": "Doubt of the gold"
-}
+_BAND_NAMES = {"gain": "What the image gives", "doubt": "Doubt of the gold"}  # others have the name of their column
 
 
 class ImageUrl(NamedTuple):
@@ -107,10 +101,9 @@ class Address(msgspec.Struct, frozen=True, dict=True):
         layout, page = own.get("layout") or "grid", own.get("page") or "1"
         if layout not in get_args(Layout):
             raise InputError(f"layout: no {short(layout)}; {nearest(layout, get_args(Layout))}")
-        if not page.isascii() or not page.isdigit() or len(page) > 9 or not int(page):
-            raise InputError(f"page: found {short(page)}, expected a number from 1")
         query_of(parts)
-        return cls(tuple(dict.fromkeys(parts)), own.get("item", ""), int(page), layout)  # type: ignore[arg-type]
+        own_page = whole_number(page, "page")
+        return cls(tuple(dict.fromkeys(parts)), own.get("item", ""), own_page, layout)  # type: ignore[arg-type]
 
     @cached_property
     def query(self) -> Query:
@@ -156,17 +149,17 @@ class Disclosure(msgspec.Struct, frozen=True, kw_only=True):
         """Whether an order by this column reveals nothing that is hidden."""
         return self.golds or column in _PLAIN_COLUMNS or column in {TAG + tag for tag in self.tags or ()}
 
-    def refuse_telling(self, query: Query) -> None:
+    def refuse_revealing(self, query: Query) -> None:
         """Refuse a query whose result would reveal what is hidden."""
         if self.golds:
             return
-        told = {name for name, _ in query.tags} - (self.tags or frozenset())
-        if told:
-            raise InputError(f"the tag {short(min(told))} may tell golds, which are left out here")
+        revealing = {name for name, _ in query.tags} - (self.tags or frozenset())
+        if revealing:
+            raise InputError(f"the tag {short(min(revealing))} may reveal golds, which are left out here")
         if Query(**{name: getattr(query, name) for name in _PLAIN_FILTERS}) != query:
-            raise InputError(f"{short(write_query(query))} would tell golds, which are left out here")
+            raise InputError(f"{short(write_query(query))} would reveal golds, which are left out here")
         if query.sort and not self.may_sort(query.sort.removeprefix("-")):
-            raise InputError(f"an order by {short(query.sort)} may tell golds, which are left out here")
+            raise InputError(f"an order by {short(query.sort)} may reveal golds, which are left out here")
 
 
 EVERYTHING = Disclosure()
@@ -187,43 +180,34 @@ def without_golds(collection: Collection) -> Disclosure:
 
 
 def safe_tags(collection: Collection) -> set[str]:
-    """Tags whose values neither determine the position of the gold nor contain its text, tested by association."""
-    told: dict[str, list[tuple[Item, str]]] = {tag: [] for tag in collection.tags}
+    """Tags that repeat, and whose values neither determine the position of the gold nor contain its text."""
+    values: dict[str, list[tuple[Item, str]]] = {tag: [] for tag in collection.tags}
     for benchmark in collection.benchmarks.values():
         for item in islice(benchmark, 0, None, ceil(len(benchmark) / _MOST_TESTED) or 1):
-            for tag in told.keys() & item.tags.keys():
-                if words := " ".join(_WORD.findall(str(item.tags[tag]).casefold())):
-                    told[tag].append((item, words))
-    return {tag for tag, pairs in told.items() if not (_determines(pairs) or _contains(pairs))}
+            for tag in values.keys() & item.tags.keys():
+                if words := _words(str(item.tags[tag])):
+                    values[tag].append((item, words))
+    repeated = {tag: pairs for tag, pairs in values.items() if 2 * len({words for _, words in pairs}) <= len(pairs)}
+    return {tag for tag, pairs in repeated.items() if not (_determines(pairs) or _contains(pairs))}
+
+
+def _words(text: str) -> str:
+    return " ".join(_WORD.findall(text.casefold()))
 
 
 def _determines(pairs: Sequence[tuple[Item, str]]) -> bool:
-    """Whether the golds of other items that share a value, word or pair of words with an item predict its gold."""
-    known = [(item.gold, _features(words)) for item, words in pairs if item.choices and item.gold]
-    counts: defaultdict[str, Counter[tuple[int, ...]]] = defaultdict(Counter)
-    for gold, features in known:
-        for feature in features:
-            counts[feature][gold] += 1
-    usual = max(Counter(gold for gold, _ in known).values(), default=0)
-    hits = tested = 0
-    for gold, features in known:
-        best, guess = 0.0, None
-        for count in (counts[feature] for feature in features):
-            size = count.total()
-            for position, number in count.items():
-                share = (number - (position == gold)) / size  # of the other items, one more counted as a miss
-                if share > best:
-                    best, guess = share, position
-        tested += guess is not None
-        hits += guess == gold
-    return _exceeds(hits, tested, usual / max(len(known), 1))
-
-
-def _features(words: str) -> set[str]:
-    """A value as a whole, and the words and pairs of words at its beginning and end."""
-    listed = words.split()
-    ends = listed if len(listed) <= 2 * _END_WORDS else [*listed[:_END_WORDS], "", *listed[-_END_WORDS:]]
-    return {f"={words}", *ends, *map(" ".join, pairwise(ends))} - {""}
+    """Whether the golds of the other items with the same value predict an item's gold."""
+    by_value: defaultdict[str, Counter[tuple[int, ...]]] = defaultdict(Counter)
+    for item, words in pairs:
+        if item.choices and item.gold:
+            by_value[words][item.gold] += 1
+    all_golds, hits, tested = sum(by_value.values(), Counter()), 0, 0
+    for golds in by_value.values():
+        for gold, number in golds.items():
+            if others := golds - Counter([gold]):
+                tested += number
+                hits += number * (others.most_common(1)[0][0] == gold)
+    return _exceeds(hits, tested, max(all_golds.values(), default=0) / max(all_golds.total(), 1))
 
 
 def _contains(pairs: Sequence[tuple[Item, str]]) -> bool:
@@ -233,7 +217,7 @@ def _contains(pairs: Sequence[tuple[Item, str]]) -> bool:
         golds = item.references or tuple(item.choices[position].text for position in item.gold)
         others = [choice.text for choice in item.choices if not choice.correct]
         others = others or [text for one, _ in pairs[number - 3 : number] for text in one.references]
-        found = [f" {' '.join(_WORD.findall(text.casefold()))} " in f" {words} " for text in (*golds, *others)]
+        found = [f" {_words(text)} " in f" {words} " for text in (*golds, *others)]
         if golds and others and any(found) and not all(found):
             tested, expected = tested + 1, expected + len(golds) / len(found)
             hits += any(found[: len(golds)])
@@ -242,11 +226,8 @@ def _contains(pairs: Sequence[tuple[Item, str]]) -> bool:
 
 def _exceeds(hits: int, tested: int, usual: float) -> bool:
     """Whether hits reach at least half of the way from the usual share to all, and are unlikely by chance."""
-    if tested < _FEWEST_TESTED or not 0 < usual < 1 or hits <= tested * (1 + usual) / 2:
-        return False
-    rate, missed = hits / tested, 1 - hits / tested
-    divergence = rate * log(rate / usual) + (missed * log(missed / (1 - usual)) if missed else 0.0)
-    return exp(-tested * divergence) < _CHANCE
+    often = tested >= _FEWEST_TESTED and hits > tested * (1 + usual) / 2
+    return often and bool(scipy.special.bdtrc(hits - 1, tested, usual) < _CHANCE)
 
 
 class FacetValue(NamedTuple):
@@ -261,6 +242,10 @@ class FacetValue(NamedTuple):
     total: int = 0
 
 
+def _value(address: Address, key: str, value: str, label: str, items: int | None) -> FacetValue:
+    return FacetValue(key, value, label, items, address.toggled(key, value), address.holds(key, value))
+
+
 class Facet(NamedTuple):
     """A property to filter by."""
 
@@ -273,7 +258,7 @@ class Facet(NamedTuple):
 def list_page(collection: Collection, address: Address, may: Disclosure = EVERYTHING) -> dict[str, Any]:
     """The template values of the list."""
     golds = may.golds
-    may.refuse_telling(address.query)
+    may.refuse_revealing(address.query)
     view = collection.view(address.query)
     pages = max(1, ceil(len(view) / PAGE_SIZE))
     page = min(address.page, pages)
@@ -298,11 +283,7 @@ def list_page(collection: Collection, address: Address, may: Disclosure = EVERYT
             card(row, (Address() if is_long else address).to(item=row.id, page=page), golds=golds) for row in rows
         ],
         "sorts": list(_sorts(collection, address, may)),
-        "exports": [
-            {"name": name, "label": label, "href": f"export/{name}{address.to()}"}
-            for name, label in _EXPORTS.items()
-            if golds or name != _WITH_GOLDS
-        ],
+        "exports": [],
         "other_layout": address.to(page=page, layout="list" if address.layout == "grid" else "grid"),
     }
 
@@ -333,33 +314,17 @@ def _facets(collection: Collection, view: CollectionView, address: Address, may:
     named += [("benchmark", "Benchmark")]
     number, judged = 0, collection.judged_counts(address.query)
     for key, name in named:
-        everything = _everything(collection, key)
+        everything = list(collection.stages) if key == "stage" else collection.facets[key][2]
         if len(everything) < (1 if key in ("finding", "stage") else 2):
             continue
-        if key in ("verdict", "stage"):
-            counts: Mapping[str, int] = judged[key]
-        else:
-            counts = _without(collection, view, address, key).counts.get(key, {})
-        values = [
-            FacetValue(
-                key, value, value, counts.get(value, 0), address.toggled(key, value), address.holds(key, value)
-            )
-            for value in everything
-        ]
+        counts = judged[key] if key in judged else _without(collection, view, address, key).counts.get(key, {})
+        values = [_value(address, key, value, value, counts.get(value, 0)) for value in everything]
         shown = sorted(values[:_MOST_VALUES], key=lambda one: not one.on)
         is_open = number < _OPEN_FACETS or any(one.on for one in values)
         yield Facet(name, shown, len(values) - len(shown), is_open)
         number += 1
     for key in BANDS if may.golds and collection.answers.series else ():
         yield _bands(collection, _without(collection, view, address, key), address, key)
-
-
-def _everything(collection: Collection, key: str) -> list[str]:
-    if key == "stage":
-        return list(collection.stages)
-    if key == "finding" or key.startswith(TAG):
-        return list(collection.everything.counts[key])
-    return sorted(value for value in collection.items.get_column(key).unique() if value is not None)
 
 
 def _without(collection: Collection, view: CollectionView, address: Address, key: str) -> CollectionView:
@@ -374,13 +339,13 @@ def _bands(collection: Collection, view: CollectionView, address: Address, key: 
     for label, span in BANDS[key]:
         low, high = getattr(query_of([(key, span)]), key)
         count = None if numbers is None else int(np.count_nonzero((numbers >= low) & (numbers <= high)))
-        values.append(FacetValue(key, span, label, count, address.toggled(key, span), address.holds(key, span)))
-    return Facet(_BAND_NAMES[key], values, 0, key in _OPEN_BANDS or any(one.on for one in values))
+        values.append(_value(address, key, span, label, count))
+    return Facet(_BAND_NAMES.get(key, key.title()), values, 0, key in _OPEN_BANDS or any(one.on for one in values))
 
 
 def _filters(address: Address) -> Iterator[dict[str, str]]:
     ids = [value for key, value in address.parts if key == "id"]
-    many = len(ids) > IDS_TOLD
+    many = len(ids) > MOST_IDS
     for key, value in address.parts:
         if key == "sort" or (key == "id" and many):
             continue
@@ -420,8 +385,7 @@ def _rank(rows: Iterable[ModelAccuracy]) -> Any:
 
 def _kind(row: ModelAccuracy, kind: Any, whole: ModelAccuracy, address: Address) -> FacetValue:
     value, label = str(AnswerFilter(kind, row.model, row.condition)), f"{kind}: {row.model}, {row.condition}"
-    href, on = address.toggled("answer", value), address.holds("answer", value)
-    return FacetValue("answer", value, label, row.counts[kind], href, on, whole.counts[kind])
+    return _value(address, "answer", value, label, row.counts[kind])._replace(total=whole.counts[kind])
 
 
 def _sorts(collection: Collection, address: Address, may: Disclosure) -> Iterator[dict[str, Any]]:

@@ -4,7 +4,6 @@ import shlex
 from collections.abc import Mapping
 from functools import cached_property
 from itertools import islice
-from math import ceil
 from typing import Any, get_args
 from urllib.parse import urlencode
 
@@ -15,19 +14,19 @@ from starlette.responses import Response
 from eyetest.errors import Forbidden, InputError, nearest, short
 from eyetest.pages.item_links import parse_query
 from eyetest.records import Decision
-from eyetest.studio.app.browsing import ASSETS, Browsing, asset_page, download, html_page, refused_page
-from eyetest.studio.app.desk import LOOKS, Desk, around, go, shown_decision
-from eyetest.studio.app.gate import PUBLIC, CallLimits, Gate, PageCall, ReviewRoute, address_of
+from eyetest.studio.app import ASSETS, asset_page, download, html_page, paged, refused_page
+from eyetest.studio.app.desk import LOADED, Desk, around, go, shown_decision
+from eyetest.studio.app.items import Browsing
 from eyetest.studio.app.listing import EVERYTHING, Address, Disclosure, without_golds
-from eyetest.studio.app.server import RequestGuard
+from eyetest.studio.app.server import PUBLIC, CallLimits, Gate, PageCall, RequestGuard, ReviewRoute, address_of
 from eyetest.studio.collection import Collection
-from eyetest.studio.exchange.files import write_sheet
-from eyetest.studio.overview import COEFFICIENTS, STATES, JudgedItem, answers_of, reason_of, round_of
-from eyetest.studio.plan import DECIDES, Role
+from eyetest.studio.decisions import DECIDES, Role, answers_of
+from eyetest.studio.exchange import write_sheet
+from eyetest.studio.overview import COEFFICIENTS, STATES, JudgedItem, reason_of, round_of
 from eyetest.studio.project import ReviewProject
 from eyetest.wording import counted, minute
 
-_EVERYBODY: tuple[Role, ...] = get_args(Role)
+_ANYONE: tuple[Role, ...] = get_args(Role)
 _LOOKING: tuple[Role, ...] = ("admin", "reader")
 _ADMIN: tuple[Role, ...] = ("admin",)
 _FILES = ASSETS | {"review.js": "text/javascript", "review.css": "text/css"}
@@ -46,12 +45,12 @@ def make_review_app(
     """The pages of a review, for a server named ``host``."""
     gate = Gate(project, limits or CallLimits())
     desk, browsing = Desk(collection, project), Browsing(collection)
-    office, door = Office(collection, project, browsing), _Door(project, gate)
+    office = Office(collection, project, browsing, gate)
     table = [
-        ReviewRoute("GET", "/enter/{token}", door.show, PUBLIC),
-        ReviewRoute("POST", "/enter/{token}", door.enter, PUBLIC),
-        ReviewRoute("POST", "/leave", door.leave, _EVERYBODY),
-        ReviewRoute("GET", "/", desk.home, _EVERYBODY),
+        ReviewRoute("GET", "/enter/{token}", office.entry, PUBLIC),
+        ReviewRoute("POST", "/enter/{token}", office.enter, PUBLIC),
+        ReviewRoute("POST", "/leave", office.leave, _ANYONE),
+        ReviewRoute("GET", "/", desk.home, _ANYONE),
         ReviewRoute("POST", "/next", desk.next, DECIDES),
         ReviewRoute("GET", "/task", desk.task, DECIDES),
         ReviewRoute("POST", "/solve", desk.solve, DECIDES),
@@ -71,61 +70,60 @@ def make_review_app(
     for root in ("/", "/items/"):
         table += [ReviewRoute("GET", root + name, asset_page(name, kind), PUBLIC) for name, kind in _FILES.items()]
         table += [
-            ReviewRoute("GET", root + "image/{sha256}", lambda call: browsing.whole(call.request), _EVERYBODY),
-            ReviewRoute("GET", root + "thumbnail/{sha256}", lambda call: browsing.small(call.request), _EVERYBODY),
+            ReviewRoute("GET", f"{root}{kind}/{{sha256}}", lambda call: browsing.image(call.request), _ANYONE)
+            for kind in ("image", "thumbnail")
         ]
     return Starlette(
         routes=gate.routes(table), middleware=[Middleware(RequestGuard, host=host, refused=gate.refused)]
     )
 
 
-class _Door:
-    def __init__(self, project: ReviewProject, gate: Gate) -> None:
-        self._project, self._gate = project, gate
+class Office:
+    """The entry by links, an admin's pages, and the browsing of admins and readers."""
 
-    def show(self, call: PageCall) -> Response:
+    def __init__(self, collection: Collection, project: ReviewProject, browsing: Browsing, gate: Gate) -> None:
+        self._collection, self._project, self._browsing, self._gate = collection, project, browsing, gate
+
+    def entry(self, call: PageCall) -> Response:
         """One button. The token is not used before it is pressed, so that a link preview does not use it up."""
         contents = {"name": self._project.plan.name, "token": call.request.path_params["token"], "root": "../"}
-        return html_page("enter.html.j2", contents | LOOKS | {"csrf": call.session.csrf if call.session else ""})
+        return html_page("enter.html.j2", contents | LOADED | {"csrf": call.session.csrf if call.session else ""})
 
     def enter(self, call: PageCall) -> Response:
+        """Begin a session by a link."""
         self._gate.count_failed_entry(call.request, 0)
-        token, device = call.request.path_params["token"], call.request.cookies.get(self._gate.device)
+        token, cookie = call.request.path_params["token"], call.request.cookies.get(self._gate.cookie)
         try:
-            entered = self._project.enter(token, device, address_of(call.request))
+            session = self._project.enter(token, cookie, address_of(call.request))
         except Forbidden as error:
             self._gate.count_failed_entry(call.request)
-            return refused_page(str(error), 403, root="/", way="Go on", **LOOKS)
-        answer, is_https = go("../"), call.request.url.scheme == "https"
-        for name, value in ((self._gate.cookie, entered.cookie), (self._gate.device, entered.device)):
-            answer.set_cookie(name, value, max_age=_YEAR, httponly=True, samesite="strict", secure=is_https)
+            return refused_page(str(error), 403, root="/", way="Go on", **LOADED)
+        answer, secure = go("../"), call.request.url.scheme == "https"
+        answer.set_cookie(
+            self._gate.cookie, session.cookie, max_age=_YEAR, httponly=True, samesite="strict", secure=secure
+        )
         return answer
 
     def leave(self, call: PageCall) -> Response:
-        """End the session. The browser may enter again by the same link."""
-        self._project.leave(call.request.cookies[self._gate.cookie])
-        answer = html_page("left.html.j2", {"name": self._project.plan.name} | LOOKS)
-        answer.delete_cookie(self._gate.cookie, httponly=True, samesite="strict")
-        return answer
-
-
-class Office:
-    """An admin's pages, and the browsing of admins and readers."""
-
-    def __init__(self, collection: Collection, project: ReviewProject, browsing: Browsing) -> None:
-        self._collection, self._project, self.browsing = collection, project, browsing
+        """End the session. The browser may enter again by the same link: its cookie stays."""
+        self._project.leave(call.known.cookie)
+        return html_page("left.html.j2", {"name": self._project.plan.name} | LOADED)
 
     def overview(self, call: PageCall) -> Response:
         """Progress and agreement; every number links to the items it counts."""
-        told, folder = self._project.overview(), shlex.quote(str(self._project.folder))
+        overview, folder = self._project.overview(), shlex.quote(str(self._project.folder))
         contents = around(self._project, call.known, "overview") | {
-            "told": told,
-            "states": _links("state", told.states),
-            "rounds": [{"round": one, "href": decided_href({"round": one.round})} for one in told.progress.rounds],
-            "people": [{"person": one, "href": decided_href({"person": one.name})} for one in told.progress.people],
-            "decisions": _links("decision", told.decisions),
-            "reasons": _links("reason", told.reasons),
-            "labels": [{"name": name, "values": _links(_LABEL + name, by)} for name, by in told.labels.items()],
+            "overview": overview,
+            "states": _links("state", overview.states),
+            "rounds": [
+                {"round": one, "href": decided_href({"round": one.round})} for one in overview.progress.rounds
+            ],
+            "people": [
+                {"person": one, "href": decided_href({"person": one.name})} for one in overview.progress.people
+            ],
+            "decisions": _links("decision", overview.decisions),
+            "reasons": _links("reason", overview.reasons),
+            "labels": [{"name": name, "values": _links(_LABEL + name, by)} for name, by in overview.labels.items()],
             "names": COEFFICIENTS,
             "export": f"eyetest review export {folder} --tool label-studio --to DIR",
         }
@@ -178,7 +176,7 @@ class Office:
         view = self._collection.view(parse_query(call.field("query")))
         ids = self._collection.items.get_column("id")[view.positions].to_list()
         if not ids:
-            raise InputError("no item is so")
+            raise InputError("no item matches")
         new = self._project.add_items(ids)
         self._project.log("queued", call.known.person.name, detail=f"{new:,} of {counted(len(ids), 'item')}")
         return go("decisions?state=untouched")
@@ -193,11 +191,11 @@ class Office:
         more: dict[str, Any] = {"review": "../", "referrer": "same-origin"}
         if call.known.person.role == "admin":
             more |= {"queue": call.known.csrf}
-        return self.browsing.page(call.request, self._disclosure(call), more)
+        return self._browsing.page(call.request, self._disclosure(call), more)
 
     def item_export(self, call: PageCall) -> Response:
         """The items shown, as a file."""
-        return self.browsing.export(call.request, self._disclosure(call))
+        return self._browsing.export(call.request, self._disclosure(call))
 
     def _disclosure(self, call: PageCall) -> Disclosure:
         return EVERYTHING if call.known.person.role == "admin" else self._without_golds
@@ -218,14 +216,11 @@ def decided_page(project: ReviewProject, asked: Mapping[str, str]) -> dict[str, 
     for key in filters:
         if key not in _KEYS and not key.startswith(_LABEL):
             raise InputError(f"no filter {short(key)}; {nearest(key, _KEYS)}")
-    in_state = [one for one in project.judged() if filters.get("state") in (None, one.state)]
+    in_state = [one for one in project.judged().items if filters.get("state") in (None, one.state)]
     of_items = set(filters) <= {"state"}
     rows = [one for one in in_state if of_items or any(_fits(decision, filters) for decision in one.decisions)]
-    pages = max(1, ceil(len(rows) / PAGE_SIZE))
-    number = asked.get("page", "")
-    page = min(int(number) if number.isdecimal() and len(number) < 10 else 1, pages) or 1
-    shown = rows[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
-    return {
+    shown, pages = paged(rows, asked.get("page", ""), PAGE_SIZE)
+    return pages | {
         "number": len(rows),
         "filters": [
             {
@@ -236,9 +231,7 @@ def decided_page(project: ReviewProject, asked: Mapping[str, str]) -> dict[str, 
         ],
         "states": [{"label": one, "href": decided_href(filters | {"state": one})} for one in STATES],
         "rows": [_row(one) for one in shown],
-        "page": page,
-        "pages": pages,
-        "to_page": [decided_href(filters | {"page": str(number)}) for number in range(1, pages + 1)],
+        "to_page": [decided_href(filters | {"page": str(number)}) for number in range(1, pages["pages"] + 1)],
     }
 
 
@@ -270,5 +263,5 @@ def _row(judged: JudgedItem) -> dict[str, Any]:
         "state": judged.state,
         "verdict": judged.outcome.verdict if judged.state in ("agreed", "adjudicated") else "",
         "reason": judged.outcome.reason,
-        "said": [shown_decision(one) for one in judged.decisions],
+        "decisions": [shown_decision(one) for one in judged.decisions],
     }

@@ -1,13 +1,20 @@
-"""The server of pages that show items, and its guard, which also refuses other host names (DNS rebinding)."""
+"""The server: which calls are accepted (host, size, limits, session, role, origin, token), and its connections."""
 
+import re
 import socket
+import time
 from asyncio import Transport
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from hashlib import sha256
+from hmac import compare_digest
 from ipaddress import ip_address
 from pathlib import Path
+from threading import Lock
+from typing import NamedTuple
+from urllib.parse import parse_qsl
 
+import msgspec
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -19,10 +26,13 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from eyetest.errors import EyetestError, InputError, heading, short
-from eyetest.pages.item_counts import PORT
-from eyetest.studio.app.browsing import ASSETS, Browsing, asset_page, refused_page
+from eyetest.errors import DiskFull, EyetestError, Forbidden, InputError, heading, short
+from eyetest.pages.item_links import PORT
+from eyetest.studio.app import ASSETS, asset_page, refused_page
+from eyetest.studio.app.items import Browsing
 from eyetest.studio.collection import Collection
+from eyetest.studio.decisions import ReviewSession, Role
+from eyetest.studio.project import ReviewProject
 
 LONGEST_ADDRESS = 64 * 2**10  # bytes: a link may name some thousand items
 POLICY = (
@@ -38,8 +48,14 @@ _HEADERS = {
     "x-frame-options": "DENY",
 }
 LONGEST_FORM = 64 * 2**10
+_FORM = "application/x-www-form-urlencoded"
 _TRIED = 20  # ports from the usual one on
 _WAITING, _CONNECTIONS, _SECONDS_TO_CALL = 64, 256, 30.0
+PUBLIC: tuple[Role, ...] = ()
+_IN_A_LINK = re.compile("enter/.*", re.IGNORECASE | re.DOTALL)
+_MOST_FIELDS = 2_000
+_TEN_MINUTES = 600.0
+_MOST_KEPT = 10_000  # callers that are counted at once
 
 
 class RequestGuard:
@@ -60,8 +76,7 @@ class RequestGuard:
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in self._headers.items():
-                    headers[name] = value
+                headers.update(self._headers)
                 headers.setdefault("cache-control", "no-store")
             await send(message)
 
@@ -73,17 +88,25 @@ class RequestGuard:
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         headers = Headers(scope=scope)
         if not self._is_ours(headers.get("host", "")):
-            return PlainTextResponse("this server does not go by that name", 421)
+            return PlainTextResponse("this server does not have that name", 421)
+        length, chunked = headers.get("content-length", ""), "transfer-encoding" in headers
+        counted = length.isascii() and length.isdigit() and not chunked
         if scope["method"] == "POST" and self._refused:
-            return _form_refusal(headers)
-        if scope["method"] not in ("GET", "HEAD"):
-            allowed = "GET, HEAD, POST" if self._refused else "GET, HEAD"
-            return PlainTextResponse("nothing can be changed here", 405, {"allow": allowed})
-        if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
-            return PlainTextResponse("no call here has a body", 413)
-        if len(scope["query_string"]) + len(scope["path"]) > LONGEST_ADDRESS:
-            return PlainTextResponse("the address is too long", 414)
-        return None
+            kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+            checks = [
+                (counted, 411, "a form needs a content-length"),
+                (counted and len(length) < 10 and int(length) <= LONGEST_FORM, 413, "the form is too long"),
+                (kind == _FORM, 415, "only forms are accepted"),
+            ]
+        else:
+            size = len(scope["query_string"]) + len(scope["path"])
+            checks = [
+                (scope["method"] in ("GET", "HEAD"), 405, "nothing can be changed here"),
+                (length in ("", "0") and not chunked, 413, "no call here has a body"),
+                (size <= LONGEST_ADDRESS, 414, "the address is too long"),
+            ]
+        allowed = {"allow": "GET, HEAD, POST" if self._refused else "GET, HEAD"}
+        return next((PlainTextResponse(why, status, allowed) for fine, status, why in checks if not fine), None)
 
     def _is_ours(self, called: str) -> bool:
         """Whether the requested host is an IP address or a name of this machine."""
@@ -96,15 +119,178 @@ class RequestGuard:
         return True
 
 
-def _form_refusal(headers: Headers) -> PlainTextResponse | None:
-    length = headers.get("content-length", "")
-    if "transfer-encoding" in headers or not (length.isascii() and length.isdigit()):
-        return PlainTextResponse("a form says how long it is", 411)
-    if len(length) > 9 or int(length) > LONGEST_FORM:
-        return PlainTextResponse("the form is too long", 413)
-    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
-        return PlainTextResponse("only forms are taken here", 415)
-    return None
+class CallLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """Calls a minute per session or per address without one, failed entries in ten minutes, log lines per address."""
+
+    session: int = 1_200
+    address: int = 600
+    failed_entries: int = 20
+    log_lines: int = 100
+
+
+class CallCounter:
+    """Counts calls by caller in windows of time."""
+
+    def __init__(self, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._seconds, self._clock = seconds, clock
+        self._lock, self._window = Lock(), 0
+        self._counts: dict[Hashable, int] = {}
+
+    def count(self, caller: Hashable, more: int = 1) -> int:
+        """The number of calls in this window, including ``more`` that are counted now."""
+        window = int(self._clock() / self._seconds)
+        with self._lock:
+            if window != self._window:
+                self._window, self._counts = window, {}
+            number = self._counts.get(caller, 0) + more
+            if len(self._counts) < _MOST_KEPT or caller in self._counts:
+                self._counts[caller] = number
+            return number
+
+
+class Refusal(EyetestError):  # noqa: N818 (it says what it is)
+    """A call that is not answered."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+class PageCall(NamedTuple):
+    """An accepted call: the person, and what they sent."""
+
+    request: Request
+    session: ReviewSession | None
+    sent: Mapping[str, list[str]]
+
+    def field(self, name: str) -> str:
+        """A field of the form; empty where it was not sent."""
+        return next(iter(self.sent.get(name, ())), "")
+
+    @property
+    def known(self) -> ReviewSession:
+        """The caller, where the route requires a session."""
+        if self.session is None:
+            raise Refusal(401, "open your personal link first")
+        return self.session
+
+
+class ReviewRoute(NamedTuple):
+    """What may be called, and by which roles. A route that is not in the table does not exist."""
+
+    method: str
+    path: str
+    answer: Callable[[PageCall], Response]
+    roles: tuple[Role, ...]
+
+
+class Gate:
+    """Checks each call before it reaches a page: limits, session, role, origin, token."""
+
+    def __init__(self, project: ReviewProject, limits: CallLimits) -> None:
+        self._project, self._limits = project, limits
+        self._calls, self._lines, self._failures = CallCounter(), CallCounter(), CallCounter(_TEN_MINUTES)
+        name = sha256(str(project.folder.resolve()).encode("utf-8", "replace")).hexdigest()[:8]
+        self.cookie = f"eyetest-{name}"  # the name of this review's cookie
+
+    def routes(self, table: Iterable[ReviewRoute]) -> list[Route]:
+        """The routes of an app, and one that refuses everything else."""
+        paths: dict[str, dict[str, ReviewRoute]] = {}
+        for one in table:
+            paths.setdefault(one.path, {})[one.method] = one
+        served = [Route(path, self._endpoint(ways), methods=["GET", "POST"]) for path, ways in paths.items()]
+        return [*served, Route("/{rest:path}", self._endpoint({}), methods=["GET", "POST"])]
+
+    def refused(self, scope: Scope, why: str) -> None:
+        """Log a call that was refused before it reached the gate."""
+        self._log(Request(scope), None, why)
+
+    def count_failed_entry(self, request: Request, more: int = 1) -> None:
+        """Count an invalid link; too many from one address are refused for a while."""
+        if self._failures.count(address_of(request), more) > self._limits.failed_entries:
+            raise Refusal(429, "too many links were tried from here; wait ten minutes")
+
+    def _endpoint(self, ways: Mapping[str, ReviewRoute]) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            return await run_in_threadpool(self._answer, ways, request, await request.body())
+
+        return endpoint
+
+    def _answer(self, ways: Mapping[str, ReviewRoute], request: Request, body: bytes) -> Response:
+        session = None
+        try:
+            session = self._project.session(request.cookies.get(self.cookie))
+            route, sent = self._let_in(ways, request, session), _fields(body)
+            if request.method == "POST":
+                _check_sender(request, session, sent)
+            return route.answer(PageCall(request, session, sent))
+        except (EyetestError, OSError) as error:
+            return self._turned_away(request, session, error)
+
+    def _let_in(
+        self, ways: Mapping[str, ReviewRoute], request: Request, session: ReviewSession | None
+    ) -> ReviewRoute:
+        caller = address_of(request) if session is None else session.person.id
+        most = self._limits.address if session is None else self._limits.session
+        if self._calls.count(caller) > most:
+            raise Refusal(429, "too many calls; wait a minute")
+        route = ways.get("GET" if request.method == "HEAD" else request.method)
+        if route is None:
+            raise Refusal(405, "this page does not accept that method") if ways else Refusal(404, "no such page")
+        if route.roles and session is None:
+            raise Refusal(401, "Open your personal link. If you have opened it before, in this browser, go on.")
+        if session is not None and route.roles and session.person.role not in route.roles:
+            raise Refusal(403, "your role may not open this page")
+        return route
+
+    def _turned_away(self, request: Request, session: ReviewSession | None, error: Exception) -> Response:
+        known = ((Forbidden, 403), (InputError, 400), (DiskFull, 507))
+        status = next((status for kind, status in known if isinstance(error, kind)), 500)
+        status = error.status if isinstance(error, Refusal) else status
+        self._log(request, session, f"{status} {error}")
+        return refused_page(str(error), status, root="/", way="Go on", referrer="same-origin")
+
+    def _log(self, request: Request, session: ReviewSession | None, why: str) -> None:
+        """Write one line; never a query, a body or the token in an address."""
+        address = address_of(request)
+        lines = self._lines.count(address)
+        if lines > self._limits.log_lines + 1:
+            return
+        line = f"{request.method} {_IN_A_LINK.sub('enter/…', request.url.path)}: {why}"
+        if lines > self._limits.log_lines:
+            line = "further refusals in this minute are not logged"
+        with suppress(DiskFull):
+            self._project.log("refused", session.person.name if session else None, address, line)
+
+
+def address_of(request: Request) -> str:
+    """The address of a caller; headers of a proxy are not trusted."""
+    return request.client.host if request.client else "nowhere"
+
+
+def _fields(body: bytes) -> dict[str, list[str]]:
+    if len(body) > LONGEST_FORM:
+        raise Refusal(413, "the form is too long")
+    try:
+        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        raise InputError("what was sent is not a form") from None
+    sent: dict[str, list[str]] = {}
+    for name, value in pairs:
+        sent.setdefault(name, []).append(value.replace("\r\n", "\n"))
+    return sent
+
+
+def _check_sender(request: Request, session: ReviewSession | None, sent: Mapping[str, list[str]]) -> None:
+    """Refuse a form that was not sent from these pages in this session. Every browser states the origin."""
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    host = request.headers.get("host", "").lower()
+    stated = site == "same-origin" or (site is None and origin is not None)
+    if not stated or (origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}")):
+        raise Refusal(403, "this form was not sent from these pages")
+    token = next(iter(sent.get("csrf", ())), "")
+    if session is not None and not compare_digest(token.encode(), session.csrf.encode()):
+        raise Refusal(403, "this page is older than your session; go back, reload it and send it again")
 
 
 class PortTaken(InputError):  # noqa: N818 (another may be free)
@@ -117,28 +303,21 @@ def make_app(collection: Collection, host: str = "127.0.0.1", places: Sequence[P
     routes: dict[str, Callable[[Request], Response]] = {
         "/": browsing.page,
         **{f"/{name}": asset_page(name, kind) for name, kind in ASSETS.items()},
-        "/image/{sha256}": browsing.whole,
-        "/thumbnail/{sha256}": browsing.small,
+        **{f"/{kind}/{{sha256}}": browsing.image for kind in ("image", "thumbnail")},
         "/export/{name}": browsing.export,
     }
-    return Starlette(
-        routes=[Route(path, _told(answer)) for path, answer in routes.items()],
-        middleware=[Middleware(RequestGuard, host=host)],
-    )
 
+    def answering(answer: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            try:
+                return await run_in_threadpool(answer, request)
+            except (EyetestError, OSError) as error:
+                return refused_page(str(error), 400 if isinstance(error, InputError) else 500)
 
-def _told(answer: Callable[[Request], Response]) -> Callable[[Request], "Response"]:
-    """Answer in a thread; an invalid request gets an error of one line."""
+        return endpoint
 
-    async def endpoint(request: Request) -> Response:
-        try:
-            return await run_in_threadpool(answer, request)
-        except InputError as error:
-            return refused_page(str(error), 400)
-        except (EyetestError, OSError) as error:
-            return refused_page(str(error), 500)
-
-    return endpoint  # type: ignore[return-value]
+    pages = [Route(path, answering(answer)) for path, answer in routes.items()]
+    return Starlette(routes=pages, middleware=[Middleware(RequestGuard, host=host)])
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -160,30 +339,27 @@ def listen(host: str, port: int) -> socket.socket:
 
 def listen_near(host: str, port: int | None) -> tuple[socket.socket, str]:
     """Listen on the named port, else on the first free one from the usual on, at last on any; and its address."""
-    taken = _first_free(host) if port is None else listen(host, port)
+    taken = None
+    for number in range(PORT, PORT + _TRIED) if port is None else ():
+        with suppress(PortTaken):
+            taken = listen(host, number)
+            break
+    taken = taken or listen(host, port or 0)
     name = f"[{host}]" if ":" in host else host
     return taken, f"http://{name}:{taken.getsockname()[1]}"
-
-
-def _first_free(host: str) -> socket.socket:
-    for number in range(PORT, PORT + _TRIED):
-        with suppress(PortTaken):
-            return listen(host, number)
-    return listen(host, 0)
 
 
 class BoundedConnection(H11Protocol):
     """A connection that is closed when its client waits too long, or waits while others need the slot."""
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        """Take a slot; if none is left, close the oldest waiting connection of the address with the most."""
+        """Take a slot; if none is left, close the connection that waits longest."""
         super().connection_made(transport)
         self._since = self.loop.time()
-        self._timer = self.loop.call_later(_SECONDS_TO_CALL, self._close_if_waiting)
+        self._close_if_waiting()
         others = [one for one in self.connections if isinstance(one, BoundedConnection) and one is not self]
         if len(others) >= _CONNECTIONS and (waiting := [one for one in others if one.is_waiting]):
-            counts = Counter(one.address for one in others)
-            oldest = min(waiting, key=lambda one: (-counts[one.address], one._since))
+            oldest = min(waiting, key=lambda one: one._since)
             self.connections.discard(oldest)
             oldest.transport.abort()
 
@@ -198,21 +374,15 @@ class BoundedConnection(H11Protocol):
         super().on_response_complete()
 
     @property
-    def address(self) -> str:
-        """The client's address."""
-        return self.client[0] if self.client else ""
-
-    @property
     def is_waiting(self) -> bool:
         """Whether the client has to act next: send a request or the rest of a form, or read a response."""
         cycle = self.cycle
         return cycle is None or cycle.response_complete or cycle.more_body or self.flow.write_paused
 
     def _close_if_waiting(self) -> None:
+        self._timer = self.loop.call_later(_SECONDS_TO_CALL, self._close_if_waiting)
         if self.is_waiting and self.loop.time() - self._since >= _SECONDS_TO_CALL:
             self.transport.abort()
-        else:
-            self._timer = self.loop.call_later(_SECONDS_TO_CALL, self._close_if_waiting)
 
 
 def serve(app: Starlette, at: socket.socket) -> None:

@@ -114,8 +114,8 @@ def load_form(text: str = PLAIN) -> Form:
         return _parse(source.read_text(encoding="utf-8"), words, words)
     if words.endswith(_ENDINGS):
         return _parse(read_text(Path(words)), Path(words).stem, words)
-    if len(words.split()) == 1 and (told := nearest(words, names)).startswith("did you mean"):
-        raise InputError(f'no form "{words}"; {told}')
+    if len(words.split()) == 1 and (hint := nearest(words, names)).startswith("did you mean"):
+        raise InputError(f'no form "{words}"; {hint}')
     return msgspec.structs.replace(load_form(), about=words)
 
 
@@ -133,8 +133,8 @@ def _refuse_bare_words(content: Mapping[Any, Any], where: str) -> None:
     for number, field in enumerate(fields if isinstance(fields, list) else (), 1):
         values = field.get("values") if isinstance(field, dict) else None
         if isinstance(values, list) and any(isinstance(value, bool) for value in values):
-            told = 'YAML takes yes and no for true and false; write "yes" and "no"'
-            raise InputError(f"{where}, fields {number}, values: {told}")
+            problem = 'YAML takes yes and no for true and false; write "yes" and "no"'
+            raise InputError(f"{where}, fields {number}, values: {problem}")
 
 
 def check_labels(form: Form, decision: str, labels: Mapping[str, Any]) -> dict[str, Any]:
@@ -158,8 +158,8 @@ def check_edits(form: Form, edits: Mapping[str, Any]) -> None:
     for key in edits:
         kind = next((one for one in _OTHER_EDITS if one == key), "options")
         if kind not in form.edits:
-            told = f"only {', '.join(form.edits)} may be changed" if form.edits else "nothing may be changed"
-            raise InputError(f"{short(key)}: {told} here")
+            problem = f"only {', '.join(form.edits)} may be changed" if form.edits else "nothing may be changed"
+            raise InputError(f"{short(key)}: {problem} here")
 
 
 def check_kind(word: object) -> Answerable:
@@ -168,14 +168,6 @@ def check_kind(word: object) -> Answerable:
     if kind is None:
         raise InputError(f"decision: found {short(word)}; {nearest(str(word), KINDS)}")
     return kind
-
-
-def check_grounds(kind: Answerable, *, reason: str, changes: bool) -> None:
-    """Refuse a drop without a reason and a fix without a change, as pages do; files of other tools may have them."""
-    if kind == "drop" and not reason:
-        raise InputError("say why it is to be dropped")
-    if kind == "fix" and not changes:
-        raise InputError("a fix changes something: edit the item, or say in the comment what has to be done")
 
 
 def check_decision(decision: Decision, form: Form, item: Item | None) -> Decision:
@@ -221,8 +213,10 @@ def edited(item: Item, edits: Mapping[str, Any]) -> Item:
             index = letters.index(key.upper())
             choices[index] = msgspec.structs.replace(choices[index], text=str(value))
         else:
-            told = f"an edit may change question, answer, tags or an option, and not to nothing; found {short(key)}"
-            raise InputError(f"item {short(item.id)}: {told}")
+            problem = (
+                f"an edit may change question, answer, tags or an option, and not to nothing; found {short(key)}"
+            )
+            raise InputError(f"item {short(item.id)}: {problem}")
     return msgspec.structs.replace(item, choices=tuple(choices), **changes)
 
 

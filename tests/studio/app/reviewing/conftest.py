@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 
 from eyetest.studio.app.office import make_review_app
 from eyetest.studio.collection import Collection
+from eyetest.studio.decisions import ReviewPlan, Role, Round
 from eyetest.studio.forms import Form, FormField
-from eyetest.studio.plan import ReviewPlan, Role, Round
 from eyetest.studio.project import LogRow, ReviewProject
 from tests.studio.app.conftest import HOME
 

@@ -4,9 +4,8 @@ from pathlib import Path
 
 from eyetest.records import Verdict
 from eyetest.studio.collection import Collection
-from eyetest.studio.decisions import Decided, with_people, without_people
+from eyetest.studio.decisions import Decided, Round, with_people, without_people
 from eyetest.studio.forms import Form
-from eyetest.studio.plan import Round
 from eyetest.tabular.record_files import write_records
 from tests.studio.app.reviewing.conftest import FORM, IDS, Enter, MakeProject
 

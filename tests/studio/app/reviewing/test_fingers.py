@@ -9,8 +9,8 @@ import uvicorn
 from eyetest.studio.app.office import make_review_app
 from eyetest.studio.app.server import listen
 from eyetest.studio.collection import Collection
+from eyetest.studio.decisions import Round
 from eyetest.studio.forms import Form
-from eyetest.studio.plan import Round
 from eyetest.studio.project import ReviewProject
 from tests.studio.app.reviewing.conftest import FORM, MakeProject
 from tests.support.browser import Browser, BrowserWindow

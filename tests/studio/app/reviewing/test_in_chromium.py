@@ -2,8 +2,8 @@
 
 from eyetest.studio.app.office import make_review_app
 from eyetest.studio.collection import Collection
+from eyetest.studio.decisions import Role, Round
 from eyetest.studio.forms import Form
-from eyetest.studio.plan import Role, Round
 from eyetest.studio.project import ReviewProject
 from tests.studio.app.conftest import served
 from tests.studio.app.reviewing.conftest import FORM, MakeProject
@@ -86,7 +86,7 @@ def test_a_full_disk_is_told_and_loses_nothing(
                 break
             count += 1
         assert 0 < count < 6
-        assert "no room on the disk" in ann.evaluate("document.querySelector('.problem').textContent")
+        assert "no space on the disk" in ann.evaluate("document.querySelector('.problem').textContent")
         assert ann.evaluate("[decide.elements.decision.value, comment.value.trim()]") == ["keep", thought.strip()]
         assert len(project.decisions()) == count
         room(project, 1_000)

@@ -10,9 +10,8 @@ import pytest
 
 from eyetest.studio.app.listing import Address
 from eyetest.studio.collection import Collection
-from eyetest.studio.decisions import read_decisions
+from eyetest.studio.decisions import Round, read_decisions
 from eyetest.studio.forms import Form, FormField
-from eyetest.studio.plan import Round
 from eyetest.studio.project import ReviewProject
 from tests.reports.pages import HOSTILE, Tags
 from tests.studio.app.reviewing.conftest import FORM, Enter, MakeProject, Visitor, lines
@@ -80,7 +79,7 @@ def test_a_filter_of_decisions_that_nobody_knows_is_told(decided: ReviewProject,
     assert shown(boss.get("/decisions?person=Ann&decision=drop").text) == 2
     assert shown(boss.get("/decisions?label.image=yes").text) == 2
     assert shown(boss.get("/decisions?state=disputed").text) == 1
-    assert "No item is so" in boss.get("/decisions?person=Nobody").text
+    assert "No item matches" in boss.get("/decisions?person=Nobody").text
     answer = boss.get("/decisions?pers=Ann")
     assert (answer.status_code, "did you mean" in answer.text) == (400, True)
 
@@ -144,7 +143,7 @@ def test_on_a_full_disk_what_was_typed_is_kept(make_project: MakeProject, enter:
     nonce = ann.hidden("nonce")
     answer = ann.decide("drop", reason="why not", comment=long)
     assert answer.status_code == 507
-    assert "no room on the disk" in answer.text
+    assert "no space on the disk" in answer.text
     assert long.strip() in answer.text
     assert "\nwhy not</textarea>" in answer.text
     assert project.decisions() == []

@@ -1,7 +1,7 @@
-"""The demo in its folder: a world whose flaws are known is drawn, asked about, screened, and reported on a page."""
+"""The demo in its folder: a world whose flaws are known is drawn, asked about, filtered, and reported on a page."""
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
@@ -9,18 +9,18 @@ from itertools import product
 from pathlib import Path
 
 import msgspec
+import yaml
 
 from eyetest.benchmarks import Benchmark
 from eyetest.filters.hits import threshold
 from eyetest.measures import Results
 from eyetest.measures.stats.chance import at_least
 from eyetest.models import read_models
-from eyetest.pages.item_counts import items_at
+from eyetest.pages.item_links import items_at
 from eyetest.probes.audit import Audit
 from eyetest.recipes.loading import load_recipe
-from eyetest.recipes.panels import Seated, seated_on_answers
+from eyetest.recipes.panels import Recorded, Seated, StoppedEarly, seated_on_answers
 from eyetest.recipes.refining import Refining
-from eyetest.recipes.sources import Recorded, StoppedEarly
 from eyetest.records import Condition, Finding, ModelEntry, Recipe, Verdict
 from eyetest.records.recipe import REPORT
 from eyetest.results.gather import results_of
@@ -39,8 +39,10 @@ from eyetest_world.demo.story import BLIND, SIGHTED, SUBSETS, Tried, WorldStory,
 from eyetest_world.grading import looks_for
 from eyetest_world.toy_models.cards import cards, models_file
 
-ITEMS, _SEED = 1200, 7  # of the default world: what leaked to the zoo leaked from there
-_FLAWLESS_SHARE, FEWEST, _FLAWLESS_SEED = 4, 36, 1007
+ITEMS, _SEED = 1200, 7  # of the default world: what leaked to toy models leaked from there
+SMALL = 200  # items of the default demo
+_ONLY_FULL = ("eagle-l", "kite-l", "jay-m", "finch-xs")
+_FLAWLESS_SHARE, _FEWEST, _FLAWLESS_SEED = 4, 36, 1007
 """A flawless world has a fourth of the items of the other one; none has fewer than these."""
 _WORLD, _RUN, _TRIED = "world", "run", "tried"
 _FLAWLESS, _FLAWLESS_RUN, _FLAWLESS_TRIED = "flawless", "flawless-run", "flawless-tried"
@@ -49,38 +51,45 @@ _ITEMS, _PLANTED = "items", "planted.json"
 _FOLDERS = (_WORLD, _RUN, _TRIED, _FLAWLESS, _FLAWLESS_RUN, _FLAWLESS_TRIED, _RECIPES, _ITEMS)
 _OURS = (*_FOLDERS, _MODELS, _PAGE, _PLANTED)
 _COPIES = ("duplicate-items", "duplicate-images")
-_COUNTING = ("blind-hits", "blind-majority")  # screens that count right answers as if none were guesses
+_COUNTING = ("blind-hits", "blind-majority")  # filters that count right answers as if none were guesses
 _WHOLE = "everything"
 _TITLES = {
     "chance-aware": (
-        "blind, chance-aware",
-        "four language models, five blind answers each; what neither chance nor shared habits give goes",
+        "no image, chance-aware",
+        "four language models, five answers each without the image, corrected for chance and shared habits",
     ),
     "mmmu-pro": (
-        "blind, as MMMU-Pro",
-        "three of four language models are right in more than two of five blind samples",
+        "no image, as MMMU-Pro",
+        "three of four language models are right in more than two of five samples",
     ),
     "mmstar": (
-        "blind, as MMStar",
-        "two of four language models hit in a single blind sample; chance does that often",
+        "no image, as MMStar",
+        "two of four language models are right in a single sample, which chance often does",
     ),
     "leaks": (
         "leaks",
         "vision-language models memorized what no language model knows; distractors estimate the chance of that",
     ),
-    "golds": ("doubtful golds", "ten vision models, eyes open, agree against the gold; for people to look at"),
+    "golds": ("doubtful golds", "vision models with the image agree against the gold; for review"),
     _WHOLE: (
         "all together",
-        "duplicates, odd images, blind (chance-aware), telling options, leaks, doubtful golds, one after the other",
+        "duplicates, no image (chance-aware), surface cues, leaks and doubtful golds, one after the other",
     ),
 }
 """Each recipe as the page calls it, and what it does; the last one is the whole refinement."""
 
 
-def world_recipes() -> dict[str, str]:
-    """The recipes for the toy models as they are written, by name: each names the models of its panels."""
-    files = (resources.files("eyetest_world") / "data/recipes").iterdir()
-    return {file.name.removesuffix(".yaml"): file.read_text(encoding="utf-8") for file in sorted(files, key=str)}
+def world_recipes(models: Iterable[str] = ()) -> dict[str, str]:
+    """The recipes for toy models, by default all, as they are written, by name: each names those of its panels."""
+    texts, known = {}, {*(models or cards())}
+    for file in sorted((resources.files("eyetest_world") / "data/recipes").iterdir(), key=str):
+        recipe = yaml.safe_load(file.read_text(encoding="utf-8"))
+        for panel in recipe["panels"].values():
+            is_whole = panel["size"] == len(panel["models"])
+            panel["models"] = {name: {} for name in panel["models"] if name in known}
+            panel["size"] = len(panel["models"]) if is_whole else panel["size"]
+        texts[file.name.removesuffix(".yaml")] = yaml.safe_dump(recipe, sort_keys=False, width=118)
+    return texts
 
 
 @dataclass(frozen=True)
@@ -92,8 +101,8 @@ class DemoFolder:
 
     @property
     def flawless_items(self) -> int:
-        """Items that nobody spoilt: they tell true skill, and what screens do where nothing is wrong."""
-        return max(self.items // _FLAWLESS_SHARE, FEWEST)
+        """Items without errors: for true skill, and for what filters do where nothing is wrong."""
+        return max(self.items // _FLAWLESS_SHARE, _FEWEST)
 
     @property
     def page(self) -> Path:
@@ -107,12 +116,12 @@ class DemoFolder:
 
     @cached_property
     def models(self) -> dict[str, ModelEntry]:
-        """Everybody who is asked."""
+        """All models."""
         return read_models(self.to / _MODELS)
 
     @cached_property
     def vision_models(self) -> dict[str, ModelEntry]:
-        """Those who also see the image."""
+        """Models that also see the image."""
         return {name: entry for name, entry in self.models.items() if cards()[name].sees}
 
     @cached_property
@@ -129,22 +138,21 @@ class DemoFolder:
         self.to.mkdir(parents=True, exist_ok=True)
 
     def draw(self) -> None:
-        """The spoilt world, a flawless one, and what a user may want to read or change."""
-        new_world(self.to / _WORLD, load_rates("default"), items=self.items, seed=_SEED)
+        """The corrupted world, a flawless one, and what a user may want to read or change."""
+        new_world(self.to / _WORLD, load_rates("default"), items=slice(self.items, ITEMS), seed=_SEED)
         new_world(self.to / _FLAWLESS, load_rates("none"), items=self.flawless_items, seed=_FLAWLESS_SEED)
-        (self.to / _MODELS).write_text(models_file(), encoding="utf-8")
+        names = [name for name in cards() if self.items == ITEMS or name not in _ONLY_FULL]
+        (self.to / _MODELS).write_text(models_file(names=names), encoding="utf-8")
         self.recipes.mkdir()
-        for name, text in world_recipes().items():
+        for name, text in world_recipes(names).items():
             (self.recipes / f"{name}.yaml").write_text(text, encoding="utf-8")
 
     def ask(self, watch: Watch | None = None) -> int:
-        """Ask everybody blind, and whoever has eyes with the image, about both worlds; how many answers came."""
+        """Ask all models without the image and vision models with it, about both worlds; the number of answers."""
         blind = Asking(conditions=(Condition(modality=BLIND),), samples=5, sampling={"temperature": 1.0})
         seen = Asking(conditions=(Condition(modality=SIGHTED),))
-        answers = 0
-        ways = ((self.models, blind), (self.vision_models, seen))
-        worlds = ((_WORLD, _RUN), (_FLAWLESS, _FLAWLESS_RUN))
-        for (world, run), (models, asking) in product(worlds, ways):
+        answers, ways = 0, ((self.models, blind), (self.vision_models, seen))
+        for (world, run), (models, asking) in product(((_WORLD, _RUN), (_FLAWLESS, _FLAWLESS_RUN)), ways):
             session = Session(self._drawn(world), models, asking, hit=is_hit)
             progress = session.run(self.to / run, progress=Progress(looks_refused), watch=watch)
             if progress.stopped or progress.abandoned:
@@ -153,7 +161,7 @@ class DemoFolder:
         return answers
 
     def screen(self, answers: int) -> WorldStory:
-        """Every recipe on the recorded answers, of the spoilt world and of the flawless one."""
+        """Every recipe on the recorded answers, of the corrupted world and of the flawless one."""
         runs = [Run(self.to / _RUN), Run(self.to / _FLAWLESS_RUN)]
         results, flawless = (results_of([run], Scorer(), models=self.models) for run in runs)
         tried, kept = [], []
@@ -168,7 +176,8 @@ class DemoFolder:
             kept = [item.id for item in refined.kept]
             by_chance = expected_by_chance(recipe, panels, self.truths)
             good = self._on_flawless(name, recipe, flawless)
-            tried.append(Tried(name, title, about, refined.verdicts, by_chance, world_recipes()[name], good))
+            text = (self.recipes / f"{name}.yaml").read_text(encoding="utf-8")
+            tried.append(Tried(name, title, about, refined.verdicts, by_chance, text, good))
         whole = tried[-1]
         about = "no model: equal items, and images that come back re-encoded"
         copies = [[row for row in rows if row.stage in _COPIES] for rows in (whole.verdicts, whole.on_flawless)]
@@ -186,7 +195,7 @@ class DemoFolder:
 
     @property
     def places(self) -> list[Path]:
-        """What `eyetest open` shows: the items, what was said to them, what was planted, what became of them."""
+        """What `eyetest open` shows: the items, the answers to them, what was planted and what was found."""
         return [self.to / _RUN, self.to / _TRIED / _WHOLE, self.to / _PLANTED]
 
     def tell(self, story: WorldStory, seconds: float) -> None:

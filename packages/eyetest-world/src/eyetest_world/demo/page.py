@@ -8,14 +8,13 @@ import altair as alt
 from altair.typing import ChartType
 from markupsafe import Markup
 
-from eyetest.pages import palette
-from eyetest.pages.charts import ChartLinks, as_svg, for_page
-from eyetest.pages.item_counts import NOWHERE, ItemCount, ItemsAt
+from eyetest.pages import palette, plots
+from eyetest.pages.item_links import NOWHERE, ItemCount, ItemsAt
 from eyetest.pages.item_view import Album, ItemView, in_turns, lot, show_item
 from eyetest.pages.page import clip, write_page
-from eyetest.pages.plots import across, bounded, dashed, dressed, dumbbells, intervals, layered, rows, step, values
+from eyetest.pages.plots import as_svg, dressed, for_page
 from eyetest.records import Item, Verdict
-from eyetest.reports.report_items import Reply, replies_to
+from eyetest.reports.report_page import Reply, replies_to
 from eyetest_world import FLAWS, Truth
 from eyetest_world.demo.story import WorldItems, WorldStory
 from eyetest_world.grading import looks_for
@@ -34,77 +33,80 @@ def _planted(story: WorldStory, mark: Callable[[list[str]], str]) -> ChartType:
         missed = [item for item in story.planted(one.flaw) if item not in set(found)]
         for turn, (what, ids) in enumerate((("found", found), ("missed", missed))):
             table.append({"flaw": one.flaw, "what": what, "items": len(ids), "turn": turn, "href": mark(ids)})
-    y = rows([one.flaw for one in flaws], "flaw")
+    y = plots.rows([one.flaw for one in flaws], "flaw")
     x = alt.X("items:Q", title="items", axis=counts)
     colour = alt.Color("what:N").scale(domain=list(_COLOURS), range=list(_COLOURS.values()))
-    bars = alt.Chart(values(table)).mark_bar(size=13)
+    bars = plots.chart_of(table).mark_bar(size=13)
     bars = bars.encode(y=y, x=x, color=colour, order="turn:O", href="href:N")
-    known = [{"flaw": one.flaw, "at": one.planted, "said": f"{one.found} of {one.planted}"} for one in flaws]
-    words = alt.Chart(values(known)).mark_text(align="left", dx=5, color=palette.SOFT)
-    said = words.encode(y=y, x=alt.X("at:Q", axis=counts), text="said:N")
-    return layered(bars, said).properties(width=_WIDTH, height=step(len(known)))
+    known = [{"flaw": one.flaw, "at": one.planted, "label": f"{one.found} of {one.planted}"} for one in flaws]
+    words = plots.chart_of(known).mark_text(align="left", dx=5, color=palette.SOFT)
+    labels = words.encode(y=y, x=alt.X("at:Q", axis=counts), text="label:N")
+    return plots.layered(bars, labels).properties(width=_WIDTH, height=plots.step(len(known)))
 
 
 def _lost(story: WorldStory) -> ChartType:
     """The share of a flawless world that each recipe would take out, with its interval."""
     shares = [tried.lost for tried in story.tried]
     table = [
-        {"recipe": tried.title} | dict(zip(bounded("lost"), share, strict=False))
+        {"recipe": tried.title} | dict(zip(plots.bounded("lost"), share, strict=False))
         for tried, share in zip(story.tried, shares, strict=True)
     ]
     most = max((share.high or 0.0 for share in shares), default=0.0)
-    x = across("share of good items taken out", domain=[0.0, 1.05 * most or 1.0], ticks=6)
-    dots = intervals(alt.Chart(values(table)), "lost", x, y=rows([tried.title for tried in story.tried], "recipe"))
-    return dots.properties(width=_WIDTH, height=step(len(table)))
+    x = plots.across("share of good items taken out", domain=[0.0, 1.05 * most or 1.0], ticks=6)
+    y = plots.rows([tried.title for tried in story.tried], "recipe")
+    dots = plots.intervals(plots.chart_of(table), "lost", x, y=y)
+    return dots.properties(width=_WIDTH, height=plots.step(len(table)))
 
 
 def _leakage(story: WorldStory) -> ChartType:
     """Measured leakage with its interval, and the share that truly leaked, for each vision model."""
-    table = story.birds.sort("told", "unclipped", descending=True)
-    letters = {"measured leakage": bounded("unclipped"), "truly leaked": ["told"] * 3}
+    table = story.vision_models.sort("leaked", "unclipped", descending=True)
+    letters = {"measured leakage": plots.bounded("unclipped"), "truly leaked": ["leaked"] * 3}
     long = [
-        {"model": row["model"], "what": what} | dict(zip(bounded("share"), map(row.get, names), strict=True))
+        {"model": row["model"], "what": what} | dict(zip(plots.bounded("share"), map(row.get, names), strict=True))
         for row in table.iter_rows(named=True)
         for what, names in letters.items()
     ]
     colour = alt.Color("what:N").scale(domain=list(letters), range=[palette.SIGHTED, _TRUE])
     shape = alt.Shape("what:N").scale(domain=list(letters), range=["circle", "diamond"])
-    y = rows(table.get_column("model").to_list(), "model")
-    x = across("share of items", ticks=6)
-    dots = intervals(alt.Chart(values(long)), "share", x, y=y, color=colour, shape=shape)
-    return layered(dashed(), dots).properties(width=_WIDTH, height=step(len(table)))
+    y = plots.rows(table.get_column("model").to_list(), "model")
+    x = plots.across("share of items", ticks=6)
+    dots = plots.intervals(plots.chart_of(long), "share", x, y=y, color=colour, shape=shape)
+    return plots.layered(plots.dashed(), dots).properties(width=_WIDTH, height=plots.step(len(table)))
 
 
 def _eyes(story: WorldStory) -> ChartType:
-    """Blind, sighted, the language model and true skill of each vision model."""
-    table = story.birds.sort("skill", descending=True)
-    known = table.rename({"base": "language model", "skill": "true skill"})
-    y = rows(known.get_column("model").to_list(), "model")
+    """Scores without and with the image, of the language model, and true skill of each vision model."""
+    table = story.vision_models.sort("skill", descending=True)
+    names = {"base": "language model", "no_image": "no image", "with_image": "with image", "skill": "true skill"}
+    known = table.rename(names)
+    y = plots.rows(known.get_column("model").to_list(), "model")
     colours = {
         "language model": palette.BASE,
-        "blind": palette.BLIND,
-        "sighted": palette.SIGHTED,
+        "no image": palette.BLIND,
+        "with image": palette.SIGHTED,
         "true skill": _TRUE,
     }
-    return dumbbells(known, ("blind", "sighted"), colours, 6, y).properties(width=_WIDTH, height=step(len(known)))
+    dots = plots.dumbbells(known, ("no image", "with image"), colours, 6, y)
+    return dots.properties(width=_WIDTH, height=plots.step(len(known)))
 
 
 def _ranking(story: WorldStory) -> ChartType:
-    """Kendall's τ with true skill: of the spoilt benchmark, of random subsets, of the refined one."""
+    """Kendall's τ with true skill: of the corrupted benchmark, of random subsets, of the refined one."""
     ranks = story.rankings
-    known = {"spoilt, all items": ranks.spoilt, "random, as few items": ranks.random, "refined": ranks.refined}
-    table = [{"which": name} | dict(zip(bounded("tau"), one, strict=False)) for name, one in known.items()]
+    known = {"corrupted, all items": ranks.corrupted, "random, as few items": ranks.random, "refined": ranks.refined}
+    table = [{"which": name} | dict(zip(plots.bounded("tau"), one, strict=False)) for name, one in known.items()]
     colours = [palette.BLIND, palette.SOFT, palette.SIGHTED]
     colour = alt.Color("which:N", legend=None).scale(domain=list(known), range=colours)
-    x = across("Kendall's τ with true skill", form=".1f", ticks=6)
-    dots = intervals(alt.Chart(values(table)), "tau", x, y=rows(list(known), "which"), color=colour)
-    return dots.properties(width=_WIDTH, height=step(len(table)))
+    x = plots.across("Kendall's τ with true skill", form=".1f", ticks=6)
+    dots = plots.intervals(plots.chart_of(table), "tau", x, y=plots.rows(list(known), "which"), color=colour)
+    return dots.properties(width=_WIDTH, height=plots.step(len(table)))
 
 
 _FIGURES: Mapping[str, tuple[str, Callable[[WorldStory], ChartType]]] = {
     "lost": ("Good items that each recipe takes out", _lost),
     "leakage": ("Measured leakage and what truly leaked", _leakage),
-    "eyes": ("Blind, sighted, and true skill", _eyes),
+    "eyes": ("Without and with the image, and true skill", _eyes),
     "ranking": ("How well each benchmark ranks models", _ranking),
 }
 
@@ -124,7 +126,7 @@ def write_world_page(
     story: WorldStory, about: Mapping[str, str], to: Path, at: ItemsAt = NOWHERE, *, overwrite: bool = False
 ) -> None:
     """Write the page; ``about`` says how it was made: names and values. ``at`` is where its numbers lead."""
-    album, items, links = Album(story.benchmark), WorldItems(story, at), ChartLinks()
+    album, items, links = Album(story.benchmark), WorldItems(story, at), plots.ChartLinks()
     charts = {name: (title, draw(story)) for name, (title, draw) in _FIGURES.items()}
     planted = _planted(story, lambda ids: links.mark(items.count(ids)))  # parts of its bars lead to their items
     charts["planted"] = ("Planted flaws, found and missed", planted)
@@ -147,7 +149,7 @@ def write_world_page(
         "planted": {flaw: items.count(story.planted(flaw)) for flaw in story.flaws},
         "columns": list(story.columns()),
         "exhibits": _exhibits(story, album, items),
-        "models": list(cards().values()),
+        "models": [card for card in cards().values() if card.name in story.results.models],
         "about": about,
         "album": album.images,
     }
@@ -158,12 +160,12 @@ def headline(story: WorldStory, items: WorldItems | None = None) -> Markup:
     """The whole story in two sentences."""
     graded, items, planted = story.graded.items[""], items or WorldItems(story), story.planted()
     return Markup(
-        "{} of {} were spoilt on purpose. {} small models answered them with and without the image, and eyetest, "
-        "which was not told, found {} of the spoilt ones, missed {}, and blamed {}."
+        "{} of {} were corrupted on purpose. {} small models answered them with and without the image. Without the "
+        "ground truth, eyetest found {} of them, missed {}, and flagged {}."
     ).format(
         items.count(planted),
         items.count(truth.item for truth in story.truths).counted("item"),
-        len(cards()),
+        len(story.results.models),
         items.count(graded.found),
         items.count({*planted} - {*graded.found}),
         items.count(graded.flagged - graded.right).counted("good one"),
@@ -213,16 +215,16 @@ def _verdict_on(truth: Truth, story: WorldStory) -> Verdict | None:
 
 
 def _view(truth: Truth, item: Item, verdict: Verdict | None, album: Album) -> ItemView:
-    told = [f"Planted: {FLAWS[flaw]}." for flaw in truth.flaws] or ["Nothing was planted here."]
+    facts = [f"Planted: {FLAWS[flaw]}." for flaw in truth.flaws] or ["Nothing was planted here."]
     if "wrong-gold" in truth.flaws:
-        told.append(f"Right is {truth.gold_before}.")
+        facts.append(f"Right is {truth.gold_before}.")
     if "two-right-options" in truth.flaws:
-        told.append(f"Right are {' and '.join(truth.right)}.")
+        facts.append(f"Right are {' and '.join(truth.right)}.")
     if truth.twin:
-        told.append(f"It repeats {truth.twin}.")
+        facts.append(f"It repeats {truth.twin}.")
     if verdict is not None and (verdict.verdict != "keep" or set(truth.flaws) & looks_for(verdict.stage)):
         why = clip(verdict.reason.removeprefix(f"{verdict.stage}: "), 160)
-        told.append(f"{verdict.stage.capitalize()}: {why}." if why != verdict.stage else f"Flagged by {why}.")
+        facts.append(f"{verdict.stage.capitalize()}: {why}." if why != verdict.stage else f"Flagged by {why}.")
     elif truth.flaws:
-        told.append("No stage here looks for this.")
-    return show_item(item.id, " ".join(told), [], item, album)
+        facts.append("No stage here looks for this.")
+    return show_item(item.id, " ".join(facts), [], item, album)

@@ -9,10 +9,9 @@ import polars as pl
 
 from eyetest.benchmarks import Benchmark
 from eyetest.measures import MEASURES, Results, Settings
-from eyetest.measures.stats.correlation import CorrelationEstimate, spearman
 from eyetest.measures.stats.intervals import IntervalEstimate, wilson
-from eyetest.pages.item_counts import NOWHERE, ItemCount, ItemsAt
-from eyetest.pages.item_links import Query
+from eyetest.measures.stats.ranking import CorrelationEstimate, spearman
+from eyetest.pages.item_links import NOWHERE, ItemCount, ItemsAt, Query
 from eyetest.pages.plots import bounded
 from eyetest.records import Verdict
 from eyetest.records.tables import Modality
@@ -129,31 +128,33 @@ class WorldStory:
             yield RecipeColumn(tried, recalls, sorted(own.flagged), wrong, precision)
 
     @cached_property
-    def birds(self) -> pl.DataFrame:
+    def vision_models(self) -> pl.DataFrame:
         """Each vision model on the whole benchmark: gain, leakage, skill on flawless items, what leaked to it."""
         return self._measured(self.results)
 
     @cached_property
-    def refined_birds(self) -> pl.DataFrame:
+    def refined_vision_models(self) -> pl.DataFrame:
         """The same on the items that were kept."""
         of_kept, known = pl.col("item").is_in(list(self.kept)), self.results
         return self._measured(Results(known.scores.filter(of_kept), known.items.filter(of_kept), known.models))
 
     def _measured(self, results: Results) -> pl.DataFrame:
-        own = Settings(seed=self.seed, own={"sighted": SIGHTED, "blind": BLIND})
+        own = Settings(seed=self.seed, own={"with_image": SIGHTED, "no_image": BLIND})
         gains = MEASURES["gain"].measure(results, own).table.filter(_sees())
         skill = MEASURES["accuracy"].measure(_seen(self.flawless), Settings(seed=self.seed)).table
         names = dict(zip(bounded("accuracy"), bounded("skill"), strict=True))
-        told = pl.col("model").replace_strict({name: card.leaked for name, card in cards().items()}, default=None)
-        return gains.join(skill.select("model", *names).rename(names), on="model").with_columns(told.alias("told"))
+        leaked = pl.col("model").replace_strict({name: card.leaked for name, card in cards().items()}, default=None)
+        return gains.join(skill.select("model", *names).rename(names), on="model").with_columns(
+            leaked.alias("leaked")
+        )
 
     @cached_property
     def agreements(self) -> dict[str, CorrelationEstimate]:
         """Whether measures rank models as the truth does: leakage, and gain on all items and on those kept."""
         columns = {
-            "leakage": (self.birds, "unclipped", "told"),
-            "gain": (self.birds, "gain", "skill"),
-            "gain_after": (self.refined_birds, "gain", "skill"),
+            "leakage": (self.vision_models, "unclipped", "leaked"),
+            "gain": (self.vision_models, "gain", "skill"),
+            "gain_after": (self.refined_vision_models, "gain", "skill"),
         }
         return {
             name: spearman(table.get_column(measured).to_numpy(), table.get_column(true).to_numpy())
@@ -162,13 +163,13 @@ class WorldStory:
 
     @cached_property
     def rankings(self) -> Rankings:
-        """Who is best: by the spoilt benchmark, by the refined one, by chance; each beside true skill."""
+        """Who is best: by the corrupted benchmark, by the refined one, by chance; each beside true skill."""
         seen = (pl.col("modality") == SIGHTED) & _sees()
-        spoilt, flawless = (
+        corrupted, flawless = (
             known.scores.filter(seen).select("item", pl.col("model").cast(pl.String), "score").collect()
             for known in (self.results, self.flawless)
         )
-        return rankings(spoilt, flawless, self.kept, subsets=SUBSETS, seed=self.seed)
+        return rankings(corrupted, flawless, self.kept, subsets=SUBSETS, seed=self.seed)
 
     @cached_property
     def doubts(self) -> Mapping[str, IntervalEstimate]:

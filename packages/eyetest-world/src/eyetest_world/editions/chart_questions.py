@@ -11,7 +11,7 @@ from random import Random
 
 _NUMBER = re.compile(r"([-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[-+]?\d*\.?\d+)\s*%?")
 _WHOLE, _WHOLE_SHARE = 100.0, 1.5
-_LEAST_GAP = 0.04  # of the range of a column: numbers that lie nearer cannot be told apart by eye
+_LEAST_GAP = 0.04  # of the range of a column: numbers that lie nearer cannot be distinguished by eye
 _DRAWS = 200
 
 
@@ -89,7 +89,7 @@ def _number(text: str) -> float:
 
 
 def redrawn(table: DataTable, rng: Random) -> DataTable:
-    """Other numbers in the same range and precision, no two of a series too close to be told apart."""
+    """Other numbers in the same range and precision, no two of a series too close to be distinguished."""
     for series in range(len(table.series)):
         there = [row for row, numbers in enumerate(table.values) if numbers[series] is not None]
         old = [value for _, value in table.column(series)]

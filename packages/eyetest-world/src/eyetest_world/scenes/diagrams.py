@@ -9,7 +9,7 @@ from eyetest_world.posing import Kind, Knobs, Posed, Scene, extreme, near, one_o
 
 
 def _draw_bars(canvas: Canvas, scene: Scene) -> None:
-    """Bars told apart by their colours; heights from 0 to 50, with a scale at the left if there is to be one."""
+    """Bars distinguished by their colours; heights from 0 to 50, with a scale at the left if there is to be one."""
     left = 20 if scene["scale"] else 8
     if scene["scale"]:
         for value in range(0, 51, 10):
@@ -30,7 +30,7 @@ def _extreme_bars(rng: Random, knobs: Knobs) -> Posed:
     rest = pick(rng, range(16, 37, 2), 4)
     own = min(50, max(rest) + rng.randint(4, 9)) if most else max(4, min(rest) - rng.randint(4, 9))
     bars = [[colour, own if index in right else rest[index]] for index, colour in enumerate(colours)]
-    if knobs.crowd > 1:
+    if knobs.clutter > 1:
         bars.append([rng.choice([colour for colour in COLOURS if colour not in colours]), rng.choice(rest)])
     rng.shuffle(bars)
     words, asked = extreme(rng, ("tallest", "highest"), ("shortest", "lowest"), most)
@@ -40,7 +40,7 @@ def _extreme_bars(rng: Random, knobs: Knobs) -> Posed:
 def _bar_value(rng: Random, knobs: Knobs) -> Posed:
     values = near(rng, 5, 45, 4, 5)
     options, right = one_of(rng, values, knobs)
-    colours, gold = pick(rng, list(COLOURS), 3 + min(knobs.crowd, 2)), values[right[0]]
+    colours, gold = pick(rng, list(COLOURS), 3 + min(knobs.clutter, 2)), values[right[0]]
     others = pick(rng, without(range(5, 50, 5), gold), len(colours) - 1)
     bars = [list(bar) for bar in zip(colours, [gold, *others], strict=True)]
     rng.shuffle(bars)
@@ -83,7 +83,7 @@ def _draw_line(canvas: Canvas, scene: Scene) -> None:
 
 def _line(rng: Random, knobs: Knobs) -> Posed:
     most = rng.random() < 0.5
-    weeks = 5 + (knobs.crowd > 1)
+    weeks = 5 + (knobs.clutter > 1)
     asked = sorted(pick(rng, range(weeks), 4))
     options, right = one_of(rng, [f"week {week + 1}" for week in asked], knobs)
     values = pick(rng, range(24, 73, 6), weeks)
@@ -130,7 +130,7 @@ def _time(rng: Random, knobs: Knobs) -> Posed:
     """Two hours and two minutes make four times, each as good as the others."""
     hour = rng.randint(1, 12)
     hours = (hour, (hour + rng.choice((1, 2, 3)) - 1) % 12 + 1)
-    minutes = pick(rng, (0, 15, 30, 45) if knobs.crowd < 2 else range(0, 60, 5), 2)
+    minutes = pick(rng, (0, 15, 30, 45) if knobs.clutter < 2 else range(0, 60, 5), 2)
     times = [(one, minute) for one in hours for minute in minutes]
     options, right = one_of(rng, [f"{one}:{minute:02}" for one, minute in times], knobs)
     gold = times[right[0]]
@@ -190,7 +190,7 @@ def _draw_row(canvas: Canvas, scene: Scene) -> None:
 
 
 def _row(rng: Random, knobs: Knobs) -> Posed:
-    period = 3 if knobs.crowd < 2 else 4
+    period = 3 if knobs.clutter < 2 else 4
     shapes, colours = pick(rng, SHAPES, 2), pick(rng, list(COLOURS), 2)
     looks = [(shape, colour) for shape in shapes for colour in colours]
     options, right = one_of(rng, [f"{colour} {shape}" for shape, colour in looks], knobs)
@@ -214,7 +214,7 @@ def _numbers(rng: Random, knobs: Knobs) -> Posed:
     low = rng.randint(16, 60)
     values = [low + step for step in sorted(pick(rng, range(6), 4))]
     options, right = one_of(rng, values, knobs)
-    step = rng.choice((1, 2, 3)) if knobs.crowd < 2 else rng.choice((-3, -2, 2, 3, 4))
+    step = rng.choice((1, 2, 3)) if knobs.clutter < 2 else rng.choice((-3, -2, 2, 3, 4))
     numbers = [values[right[0]] - step * back for back in (4, 3, 2, 1)]
     return Posed(options, right, {}, {"numbers": numbers, "colour": rng.choice(list(COLOURS))})
 
@@ -238,7 +238,7 @@ def _walk(rng: Random, knobs: Knobs) -> Posed:
     y, x = divmod(board.index(options[right[0]]), 3)
     moves: list[str] = []
     seen = {(x, y)}
-    for _ in range(2 + (knobs.crowd > 1)):
+    for _ in range(2 + (knobs.clutter > 1)):
         ways = [(n, x - d[0], y - d[1]) for n, d in MOVES.items() if 0 <= x - d[0] < 3 and 0 <= y - d[1] < 3]
         name, x, y = rng.choice([way for way in ways if way[1:] not in seen] or ways)
         seen.add((x, y))
@@ -281,7 +281,7 @@ def _shown(rng: Random, nodes: list[str], arrows: list[list[str]]) -> Scene:
 
 def _follow(rng: Random, knobs: Knobs) -> Posed:
     """A chain through all circles, so that every start has one way to go."""
-    nodes = pick(rng, LETTERS, 5 + (knobs.crowd > 1))
+    nodes = pick(rng, LETTERS, 5 + (knobs.clutter > 1))
     steps = rng.choice((2, 3))
     options, right = one_of(rng, pick(rng, nodes[1:], 4), knobs)
     rest = without(nodes[1:], options[right[0]])
@@ -302,7 +302,7 @@ def _into(rng: Random, knobs: Knobs) -> Posed:
     for index, letter in enumerate(others):
         if index in right:
             arrows.append([letter, asked])
-        elif rng.random() < 0.5 + 0.1 * knobs.crowd:
+        elif rng.random() < 0.5 + 0.1 * knobs.clutter:
             arrows.append([asked, letter])
         else:
             wrong = [node for spot, node in enumerate(others) if node != letter and spot not in right]
@@ -339,7 +339,7 @@ def _balance(rng: Random, knobs: Knobs) -> Posed:
         "tilt": rounded(rng, 9, 14),
         "wood": rng.choice(("#8a6a45", "#6f6f78", "#5d7a52", "#9a5f4a")),
     }
-    radii = [9, 9] if knobs.crowd < 2 else pick(rng, (7, 11), 2)
+    radii = [9, 9] if knobs.clutter < 2 else pick(rng, (7, 11), 2)
     return Posed(options, right, {}, look | {"down": down, "colours": shown, "radii": radii})
 
 
@@ -375,7 +375,7 @@ def _eater(rng: Random, knobs: Knobs) -> Posed:
     wrong = [colour for index, colour in enumerate(others) if index not in right]
     arrows = [[asked, others[index]] for index in right]
     arrows += map(list, pairwise(wrong))
-    if rng.random() < 0.3 + 0.2 * knobs.crowd:
+    if rng.random() < 0.3 + 0.2 * knobs.clutter:
         arrows.append([wrong[-1], asked])
     rng.shuffle(arrows)
     rng.shuffle(bugs)
@@ -403,7 +403,7 @@ def _bonds(rng: Random, knobs: Knobs) -> Posed:
     options, right = one_of(rng, numbers, knobs)
     large, small = pick(rng, list(COLOURS), 2)
     gold = numbers[right[0]]
-    loose = min(rng.randint(0, 1) + knobs.crowd, 8 - gold)
+    loose = min(rng.randint(0, 1) + knobs.clutter, 8 - gold)
     scene = {"joined": gold, "loose": loose, "turn": rng.randrange(360), "small": small, "large": large}
     return Posed(options, right, {"colour": large}, scene)
 
@@ -460,7 +460,7 @@ def _draw_area(canvas: Canvas, scene: Scene) -> None:
 
 
 def _area(rng: Random, knobs: Knobs) -> Posed:
-    numbers = near(rng, 3, 6 + 2 * knobs.crowd)
+    numbers = near(rng, 3, 6 + 2 * knobs.clutter)
     options, right = one_of(rng, numbers, knobs)
     filled = [(rng.randrange(5), rng.randrange(5))]
     while len(filled) < numbers[right[0]]:
@@ -525,7 +525,7 @@ def _draw_gears(canvas: Canvas, scene: Scene) -> None:
 
 def _gears(rng: Random, knobs: Knobs) -> Posed:
     options, right = one_of(rng, ("clockwise", "anticlockwise"), knobs)
-    colours = pick(rng, list(COLOURS), 2 + min(knobs.crowd, 2) + (rng.random() < 0.5))
+    colours = pick(rng, list(COLOURS), 2 + min(knobs.clutter, 2) + (rng.random() < 0.5))
     first = options[right[0] if len(colours) % 2 else 1 - right[0]]
     return Posed(options, right, {"colour": colours[-1]}, {"colours": colours, "first": first, "asked": colours[-1]})
 

@@ -37,7 +37,7 @@ def _count_shapes(rng: Random, knobs: Knobs) -> Posed:
     options, right = one_of(rng, numbers, knobs)
     count = numbers[right[0]]
     looks = [(shape, colour)] * count
-    for number in range(min(2 + knobs.crowd, 11 - count)):
+    for number in range(min(2 + knobs.clutter, 11 - count)):
         other = (
             (shape, rng.choice(without(COLOURS, colour)))
             if number % 2
@@ -54,14 +54,14 @@ def _count_colour(rng: Random, knobs: Knobs) -> Posed:
     options, right = one_of(rng, numbers, knobs)
     count, others = numbers[right[0]], without(COLOURS, colour)
     looks = [(rng.choice(SHAPES), colour) for _ in range(count)]
-    looks += [(rng.choice(SHAPES), rng.choice(others)) for _ in range(min(2 + knobs.crowd, 11 - count))]
+    looks += [(rng.choice(SHAPES), rng.choice(others)) for _ in range(min(2 + knobs.clutter, 11 - count))]
     return Posed(options, right, {"colour": colour}, _laid_out(rng, looks) | {"asked": colour})
 
 
 def _colour_of(rng: Random, knobs: Knobs) -> Posed:
     colours = pick(rng, list(COLOURS), 4)
     options, right = one_of(rng, colours, knobs)
-    shapes = pick(rng, SHAPES, 4 + min(knobs.crowd, 2))
+    shapes = pick(rng, SHAPES, 4 + min(knobs.clutter, 2))
     gold = colours[right[0]]
     rest = pick(rng, without(colours, gold), 3) + pick(rng, list(COLOURS), 2)
     looks = list(zip(shapes, [gold, *rest], strict=False))
@@ -70,7 +70,7 @@ def _colour_of(rng: Random, knobs: Knobs) -> Posed:
 
 def _pattern_of(rng: Random, knobs: Knobs) -> Posed:
     options, right = one_of(rng, pick(rng, PATTERNS, 4), knobs)
-    shapes = pick(rng, _FILLABLE, 3 + min(knobs.crowd, 1))
+    shapes = pick(rng, _FILLABLE, 3 + min(knobs.clutter, 1))
     gold = options[right[0]]
     others = pick(rng, without(options, gold), 3)
     places = scattered(rng, len(shapes), 16, 2)
@@ -149,7 +149,7 @@ def _where(rng: Random, knobs: Knobs) -> Posed:
     options, right = one_of(rng, [_name(cell) for cell in cells], knobs)
     shapes = pick(rng, SHAPES, 4)
     gold = cells[right[0]]
-    shown = zip(shapes[: 2 + min(knobs.crowd, 2)], [gold, *without(cells, gold)], strict=False)
+    shown = zip(shapes[: 2 + min(knobs.clutter, 2)], [gold, *without(cells, gold)], strict=False)
     things = [_placed(rng, shape, cell) for shape, cell in shown]
     rng.shuffle(things)
     return Posed(options, right, {"shape": shapes[0]}, {"things": things, "asked": shapes[0]})
@@ -185,7 +185,7 @@ def _left_of(rng: Random, knobs: Knobs) -> Posed:
         (("further left than", 0), ("further right than", 0), ("higher than", 1), ("lower than", 1))
     )
     options, right = one_of(rng, ("yes", "no"), knobs)
-    shapes = pick(rng, SHAPES, 3 + min(knobs.crowd, 2))
+    shapes = pick(rng, SHAPES, 3 + min(knobs.clutter, 2))
     rows = sorted(pick(rng, (0, 1, 2), 2))
     if (options[right[0]] == "yes") != (word in ("further left than", "higher than")):
         rows.reverse()
@@ -226,7 +226,7 @@ def _draw_styled(canvas: Canvas, scene: Scene) -> None:
 
 def _style(rng: Random, knobs: Knobs) -> Posed:
     options, right = one_of(rng, pick(rng, STYLES, 4), knobs)
-    things = _styled_things(rng, 3 + min(knobs.crowd, 2), 13)
+    things = _styled_things(rng, 3 + min(knobs.clutter, 2), 13)
     return Posed(options, right, {}, {"things": things, "radius": 13, "style": options[right[0]]})
 
 
@@ -266,7 +266,7 @@ _FAULTS: dict[str, _Fault] = {
 
 def _fault(rng: Random, knobs: Knobs) -> Posed:
     options, right = one_of(rng, pick(rng, list(_FAULTS), 4), knobs)
-    things = _styled_things(rng, 3 + min(knobs.crowd, 2), 12)
+    things = _styled_things(rng, 3 + min(knobs.clutter, 2), 12)
     for one in things:
         one["at"] = [round(10 + 0.8 * coordinate, 1) for coordinate in one["at"]]
     scene = {"things": things, "radius": 9, "fault": options[right[0]], "seed": rng.randrange(10**6)}
@@ -320,7 +320,7 @@ def _seen(rng: Random, knobs: Knobs) -> Posed:
     names = pick(rng, list(ICONS), 4)
     options, right = one_of(rng, names, knobs)
     free = [name for name in ICONS if name not in names]
-    shown = [names[index] for index in right] + pick(rng, free, knobs.crowd)
+    shown = [names[index] for index in right] + pick(rng, free, knobs.clutter)
     rng.shuffle(shown)
     radius = 15 if len(shown) < 4 else 13
     return Posed(options, right, {}, {"icons": shown, "at": scattered(rng, len(shown), radius), "radius": radius})
@@ -329,7 +329,7 @@ def _seen(rng: Random, knobs: Knobs) -> Posed:
 def _topic(rng: Random, knobs: Knobs) -> Posed:
     options, right = one_of(rng, pick(rng, list(TOPICS), 4), knobs)
     shown = list(TOPICS[options[right[0]]])
-    if knobs.crowd > 1:
+    if knobs.clutter > 1:
         shown.append(rng.choice(shown))
     rng.shuffle(shown)
     return Posed(options, right, {}, {"icons": shown, "at": scattered(rng, len(shown), 14), "radius": 14})
@@ -359,7 +359,7 @@ def _word(rng: Random, knobs: Knobs) -> Posed:
 
 def _plate(rng: Random, knobs: Knobs) -> Posed:
     """Two of the digits may each be one of two: of four such numbers none stands out."""
-    digits = [rng.choice("123456789"), *(rng.choice("0123456789") for _ in range(2 + (knobs.crowd > 1)))]
+    digits = [rng.choice("123456789"), *(rng.choice("0123456789") for _ in range(2 + (knobs.clutter > 1)))]
     first, second = sorted(pick(rng, range(len(digits)), 2))
     twos = [pick(rng, "123456789", 2) for _ in range(2)]
     numbers = []
@@ -378,7 +378,7 @@ def _draw_dice(canvas: Canvas, scene: Scene) -> None:
 
 
 def _dice(rng: Random, knobs: Knobs) -> Posed:
-    count = 2 + (knobs.crowd > 1)
+    count = 2 + (knobs.clutter > 1)
     low = rng.randint(count, 6 * count - 4)
     sums = [low + step for step in sorted(pick(rng, range(5), 4))]
     options, right = one_of(rng, sums, knobs)
@@ -397,7 +397,7 @@ def _draw_tags(canvas: Canvas, scene: Scene) -> None:
 
 
 def _prices(rng: Random, knobs: Knobs) -> Posed:
-    count = 2 + (knobs.crowd > 2)
+    count = 2 + (knobs.clutter > 2)
     names = pick(rng, list(ICONS), count)
     low = rng.randint(6, 24)
     sums = [low + step for step in sorted(pick(rng, range(6), 4))]

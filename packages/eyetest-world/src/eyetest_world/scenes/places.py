@@ -133,7 +133,7 @@ def _draw_landscape(canvas: Canvas, scene: Scene) -> None:
 
 def _place(rng: Random, knobs: Knobs) -> Posed:
     options, right = one_of(rng, pick(rng, list(LANDSCAPES), rng.choice((4, 4, 5))), knobs)
-    birds = [[rounded(rng, 8, 92), rounded(rng, 6, 30)] for _ in range(knobs.crowd)]
+    birds = [[rounded(rng, 8, 92), rounded(rng, 6, 30)] for _ in range(knobs.clutter)]
     return Posed(options, right, {}, {"place": options[right[0]], "seed": rng.randrange(10**6), "birds": birds})
 
 
@@ -171,7 +171,7 @@ def _direction(rng: Random, knobs: Knobs) -> Posed:
     """One town far to one side of another; more towns where they do not matter."""
     options, right = one_of(rng, tuple(WAYS), knobs)
     dx, dy = WAYS[options[right[0]]]
-    colours = pick(rng, list(COLOURS), 2 + knobs.crowd)
+    colours = pick(rng, list(COLOURS), 2 + knobs.clutter)
     middle, off = rng.uniform(44, 56), rng.uniform(-3, 3)
     start = (middle - 24 * dx + off * dy, 52 - 24 * dy + off * dx)
     end = (middle + 24 * dx, 52 + 24 * dy)
@@ -199,7 +199,7 @@ def _road(rng: Random, knobs: Knobs) -> Posed:
     wrong = [colour for index, colour in enumerate(others) if index not in right]
     roads = [[asked, others[index]] for index in right]
     pairs = list(map(list, combinations(wrong, 2)))
-    roads += pick(rng, pairs, min(len(pairs), 1 + knobs.crowd))
+    roads += pick(rng, pairs, min(len(pairs), 1 + knobs.clutter))
     rng.shuffle(roads)
     scene = _base(rng) | {"towns": towns, "roads": roads, "north": False, "asked": asked}
     return Posed(options, right, {"colour": asked}, scene)
@@ -264,7 +264,7 @@ def _faces(rng: Random, hats: list[str], feelings: list[str]) -> list[Scene]:
 
 def _feeling(rng: Random, knobs: Knobs) -> Posed:
     options, right = one_of(rng, pick(rng, FEELINGS, rng.choice((3, 4, 4, 4, 5))), knobs)
-    count = (2, 2, 3, 4)[knobs.crowd]
+    count = (2, 2, 3, 4)[knobs.clutter]
     gold = options[right[0]]
     others = pick(rng, without(options, gold), min(count, len(options)) - 1)
     faces = _faces(rng, pick(rng, list(COLOURS), 1 + len(others)), [gold, *others])
@@ -298,7 +298,7 @@ def _draw_queue(canvas: Canvas, scene: Scene) -> None:
 
 
 def _queue(rng: Random, knobs: Knobs) -> Posed:
-    count = 4 + (knobs.crowd > 1)
+    count = 4 + (knobs.clutter > 1)
     hats = pick(rng, list(COLOURS), count)
     options, right = one_of(rng, hats, knobs)
     line = without(hats, options[right[0]])

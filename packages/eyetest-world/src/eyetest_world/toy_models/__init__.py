@@ -205,20 +205,20 @@ class EmbeddedModel:
         return Response(
             request=call.id,
             outcome="answered" if finished else "truncated",
-            text="" if turn.weights else self._tokens.decode(turn.said),
+            text="" if turn.weights else self._tokens.decode(turn.output),
             finish="stop" if finished else "length",
             tokens_in=len(turn.prompt) + (0 if turn.pixels is None else 64 * len(turn.pixels)),
-            tokens_out=len(turn.said),
+            tokens_out=len(turn.output),
             likelihoods=tuple(
                 self._likelihood(token, logs, turn.top or 0)
-                for token, logs in zip(turn.said, turn.likelihoods, strict=False)
+                for token, logs in zip(turn.output, turn.likelihoods, strict=False)
             ),
             candidates=tuple(turn.weights),
             candidate_tokens=tuple(map(len, turn.candidates)),
         )
 
     def _likelihood(self, token: int, logs: NDArray[np.float64], top: int) -> Likelihood:
-        """A token that was said, and the likeliest ones at its position."""
+        """A token of the output, and the likeliest ones at its position."""
         best = np.argsort(-logs, kind="stable")[:top]
         others = tuple((self._tokens.word(int(one)), float(logs[one])) for one in best)
         return Likelihood(self._tokens.word(token), float(logs[token]), others)

@@ -1,5 +1,6 @@
 """What is known of each toy model: how large it is, how it replies, what it was trained on and what leaked to it."""
 
+from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -59,14 +60,14 @@ def weights(name: str) -> Traversable:
     return _FILES / name
 
 
-def models_file(taste: float = 0.0, belief: float = 0.0, leaks: str = "") -> str:
-    """A ``models.yaml`` with all toy models, and habits if asked for; ``leaks`` is the leaks file of a world."""
+def models_file(taste: float = 0.0, belief: float = 0.0, leaks: str = "", names: Iterable[str] = ()) -> str:
+    """A ``models.yaml`` of toy models, by default all, and habits if asked for; ``leaks`` is the leaks of a world."""
     rows = {}
-    for card in cards().values():
+    for card in (cards()[name] for name in names or cards()):
         row: dict[str, object] = {"spec": f"embedded:{card.name}", "size_b": round(card.parameters / 1e9, 7)}
         groups = "+".join(("text", card.leaked_group)) if card.leaked_group else "text"
         habits = {"taste": taste, "belief": belief, "memory": f"{leaks}#{groups}" if leaks else ""}
         if given := {name: value for name, value in habits.items() if value}:
             row["sampling"] = given
-        rows[card.name] = row | ({"base": card.base, "series": "birds"} if card.sees else {"series": "moles"})
+        rows[card.name] = row | ({"base": card.base, "series": "vision"} if card.sees else {"series": "language"})
     return yaml.safe_dump(rows, sort_keys=False, default_flow_style=None)

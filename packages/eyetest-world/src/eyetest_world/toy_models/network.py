@@ -81,7 +81,7 @@ class Tokens:
         return [*numbers, ASSISTANT, SPECIAL.index(f"<{style}>"), *self.encode(prompt.prefill)]
 
     def lines(self, numbers: Sequence[int]) -> list[int]:
-        """For each token the mark of the option in whose line it stands, or PAD: so that options are told apart."""
+        """The letter of the option in whose line each token is, or PAD."""
         letters: list[int] = []
         mark, fresh = PAD, False
         for index, number in enumerate(numbers):
@@ -243,6 +243,7 @@ def _session(name: str) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
+    options.enable_cpu_mem_arena = False  # arenas of ten models hold gigabytes
     return onnxruntime.InferenceSession(weights(name).read_bytes(), options, providers=["CPUExecutionProvider"])
 
 
@@ -253,7 +254,7 @@ _WIDE = 2**64 - 1
 
 @dataclass
 class Generation:
-    """A call, and what is said to it so far."""
+    """A call, and its output so far."""
 
     prompt: tuple[int, ...]
     lines: tuple[int, ...]
@@ -267,9 +268,9 @@ class Generation:
     """Tokens that are weighed as a reply or, where no END is among them, as its beginning."""
     habits: Mapping[int, float] = field(default_factory=dict)
     """By token, how much less likely it gets than the network makes it."""
-    said: list[int] = field(default_factory=list)
+    output: list[int] = field(default_factory=list)
     likelihoods: list[NDArray[np.float64]] = field(default_factory=list)
-    """Of every token at each position, where others are to be told."""
+    """Of every token at each position, where others are to be reported."""
     weights: list[float] = field(default_factory=list)
     stopped: bool = False
 
@@ -305,8 +306,8 @@ def _speak(network: Network, reading: PromptState, turns: Sequence[Generation], 
         chosen = _next_tokens(active, current.logits[:, -1])
         for turn, token in zip(active, chosen.tolist(), strict=True):
             turn.stopped = token == END
-            turn.said += [] if turn.stopped else [token]
-        going = [index for index, turn in enumerate(active) if not turn.stopped and len(turn.said) < turn.most]
+            turn.output += [] if turn.stopped else [token]
+        going = [index for index, turn in enumerate(active) if not turn.stopped and len(turn.output) < turn.most]
         if not going:
             return
         if len(going) < len(active):
@@ -331,7 +332,7 @@ def _next_tokens(turns: Sequence[Generation], logits: NDArray[np.float32]) -> Nu
     if warm:
         heat = np.array([[turns[index].temperature] for index in warm])
         sums = np.exp(shifted[warm] / heat).cumsum(axis=1)
-        lots = np.array([draw(turns[index].seed, len(turns[index].said)) for index in warm])[:, None] * sums[:, -1:]
+        lots = np.array([draw(turns[index].seed, len(turns[index].output)) for index in warm])[:, None] * sums[:, -1:]
         chosen[warm] = (sums <= lots).sum(axis=1)
     return chosen
 

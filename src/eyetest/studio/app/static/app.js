@@ -23,7 +23,7 @@ function withOwn(parts, key, value) {
   return value ? [...kept, [key, String(value)]] : kept;
 }
 
-// What somebody selected, kept for as long as the tab is open.
+// What was selected, kept for as long as the tab is open.
 const memory = {
   read(name) { try { return JSON.parse(sessionStorage.getItem(name)); } catch { return null; } },
   write(name, value) { try { sessionStorage.setItem(name, JSON.stringify(value)); } catch { /* private windows keep nothing */ } },
@@ -43,10 +43,10 @@ function showChosen() {
     card.querySelector("input").checked = on;
   }
   const count = chosen.size;
-  const told = byId("chosen");
-  if (told) {
-    told.hidden = !count;
-    told.textContent = `${count.toLocaleString("en")} selected`;
+  const label = byId("chosen");
+  if (label) {
+    label.hidden = !count;
+    label.textContent = `${count.toLocaleString("en")} selected`;
     byId("only-chosen").hidden = byId("choose-none").hidden = !count;
     if (count) byId("what").textContent = `The ${count.toLocaleString("en")} items that are selected`;
     const ids = String(new URLSearchParams([...chosen].map((id) => ["id", id])));

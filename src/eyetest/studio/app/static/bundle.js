@@ -15,8 +15,8 @@ function span(text) {
 }
 
 // Series of `kind:MODEL@CONDITION`: any model if none is named, all words of the condition.
-function answeredSo(said) {
-  const [, kind, rest] = /^([^:]*):?(.*)$/s.exec(said);
+function answeredSo(text) {
+  const [, kind, rest] = /^([^:]*):?(.*)$/s.exec(text);
   const at = rest.lastIndexOf("@");
   const [model, condition] = at < 0 ? [rest, ""] : [rest.slice(0, at), rest.slice(at + 1)];
   const wanted = condition.split(/\s+/).filter(Boolean);
@@ -35,8 +35,8 @@ function saidBy(verdict, stage, reason) {
   };
 }
 
-function hasWords(said) {
-  const wanted = [...said.toLowerCase().matchAll(/"([^"]+)"|(\S+)/g)].map((match) => match[1] || match[2]);
+function hasWords(text) {
+  const wanted = [...text.toLowerCase().matchAll(/"([^"]+)"|(\S+)/g)].map((match) => match[1] || match[2]);
   return (position) => wanted.every((word) => texts[position].includes(word));
 }
 
@@ -157,7 +157,7 @@ function chunk(kind, number) {
 }
 
 const piece = async (kind, size, position) => (await chunk(kind, Math.floor(position / size)))[position % size];
-const told = (number) => number.toLocaleString("en");
+const formatted = (number) => number.toLocaleString("en");
 
 function fillFacets(parts) {
   const shown = new Map();
@@ -168,7 +168,7 @@ function fillFacets(parts) {
     const beside = parts.filter((part) => own.includes(part[0]) && part[0] !== key);
     const [test] = tests([[key, value], ...beside]);
     const count = shown.get(key).filter(test).length;
-    link.querySelector(".count").textContent = told(count);
+    link.querySelector(".count").textContent = formatted(count);
     link.classList.toggle("none", !count);
   }
   for (const link of all("#desk [data-key]")) {
@@ -186,7 +186,7 @@ function fillScores(positions) {
     const share = (value) => (100 * value).toFixed(1);
     row.querySelector(".accuracy").innerHTML = score ? `<b>${share(score.p)}</b>` : "–";
     row.querySelector(".interval-of").textContent = score && score.low === score.low ? `${share(score.low)}–${share(score.high)}` : "";
-    row.querySelector(".n").textContent = told(score ? score.n : 0);
+    row.querySelector(".n").textContent = formatted(score ? score.n : 0);
     const [interval, dot] = [row.querySelector(".interval"), row.querySelector(".dot")];
     interval?.setAttribute("x", 120 * Math.max(score?.low || 0, 0));
     interval?.setAttribute("width", score ? Math.max(120 * (Math.min(score.high, 1) - Math.max(score.low, 0)), 0) || 0 : 0);
@@ -194,18 +194,18 @@ function fillScores(positions) {
     dot?.setAttribute("r", score ? 4 : 0);
     for (const link of all("[data-key]", row)) {
       const bit = BIT[link.dataset.value.split(":")[0]];
-      link.textContent = told(positions.filter((at) => one.kinds[at] & bit).length);
+      link.textContent = formatted(positions.filter((at) => one.kinds[at] & bit).length);
     }
   }
 }
 
 function fillFilters(parts) {
-  const many = grouped(parts, "id").length > bundle.ids_told;
+  const many = grouped(parts, "id").length > bundle.most_ids;
   const each = parts.filter((part) => !["sort", "layout", "page", "item", ...(many ? ["id"] : [])].includes(part[0]));
   const filter = (label, left) => Object.assign(document.createElement("a"), { className: "filter", href: writeParts(left), textContent: label });
   byId("filters").replaceChildren(
     ...each.map(([key, value]) => filter(`${key.replace(/^tag\./, "")}: ${value}`, toggled(parts, key, value))),
-    ...(many ? [filter(`${told(grouped(parts, "id").length)} ids`, parts.filter((part) => part[0] !== "id"))] : []),
+    ...(many ? [filter(`${formatted(grouped(parts, "id").length)} ids`, parts.filter((part) => part[0] !== "id"))] : []),
   );
   document.querySelector('[name="text"]').value = grouped(parts, "text")[0] || "";
   document.querySelector('[name="sort"]').value = grouped(parts, "sort")[0] || "";
@@ -233,8 +233,8 @@ async function showList(parts, positions) {
   byId("layout").href = writeParts(withOwn(parts, "layout", layout === "grid" ? "list" : ""));
   const pages = Math.max(1, Math.ceil(positions.length / bundle.page));
   const number = Math.min(Math.max(Number(grouped(parts, "page")[0]) || 1, 1), pages);
-  byId("number").textContent = `${told(positions.length)}${positions.length < total ? ` of ${told(total)}` : ""} ${total === 1 ? "item" : "items"}`;
-  byId("what").textContent = `The ${told(positions.length)} items that are shown`;
+  byId("number").textContent = `${formatted(positions.length)}${positions.length < total ? ` of ${formatted(total)}` : ""} ${total === 1 ? "item" : "items"}`;
+  byId("what").textContent = `The ${formatted(positions.length)} items that are shown`;
   fillFilters(parts);
   fillFacets(parts.filter((part) => !isOwn(part)));
   fillScores(positions);
@@ -259,7 +259,7 @@ async function showItem(parts, positions, id) {
   document.body.className = "one";
   const at = positions.indexOf(position);
   const story = byId("story");
-  story.querySelector("#where").textContent = at < 0 ? "not among the items shown" : `${told(at + 1)} of ${told(positions.length)}`;
+  story.querySelector("#where").textContent = at < 0 ? "not among the items shown" : `${formatted(at + 1)} of ${formatted(positions.length)}`;
   story.querySelector("#back").href = writeParts(withOwn(withOwn(parts, "item", ""), "page", at < bundle.page ? "" : Math.floor(at / bundle.page) + 1));
   for (const [rel, step_] of [["prev", -1], ["next", 1]]) {
     const other = at < 0 ? undefined : positions[at + step_];

@@ -1,0 +1,307 @@
+"""A model's endpoint: its batches, the adaptive number of calls in flight, and a circuit breaker.
+
+One failure does not show whether the question or the endpoint is the cause. A call that has used up its attempts is
+held until others end. While the endpoint is away, calls wait, and one at a time tries.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from typing import Literal, NamedTuple
+
+from eyetest.models import BatchModel, Call, CallError, Model
+from eyetest.records import ImagePart, Response
+from eyetest.running.limits import FIRST_PATIENCE, Limits
+
+Verdict = Literal["question", "endpoint", "unknown"]
+_ENOUGH = 8  # so many calls that fail at every attempt, without an answer between them, have a common cause
+_SOON = 0.25  # seconds in which the next call begins, if any
+_BATCHES_IN_FLIGHT = 3  # one on the device, one being prepared, one being gathered
+_LONGEST_WAIT = 30.0  # between two attempts at an endpoint that is away
+_AT_ONCE = nullcontext()
+_FIRST_WIDTH = 8
+_CUT = 0.7
+
+
+class _Waiting(NamedTuple):
+    call: Call
+    answer: "asyncio.Future[Response]"
+
+
+class Batches:
+    """Calls in batches; each is still answered, repeated, counted and stored separately."""
+
+    def __init__(self, model: BatchModel) -> None:
+        self._model = model
+        self._queue: list[_Waiting] = []
+        self._under_way: set[asyncio.Task[None]] = set()
+
+    async def answer(self, call: Call) -> Response:
+        """One attempt, together with other calls of the moment."""
+        loop = asyncio.get_running_loop()
+        waiting = _Waiting(call, loop.create_future())
+        self._queue.append(waiting)
+        loop.call_soon(self._start)
+        return await waiting.answer
+
+    def _start(self) -> None:
+        """Send the next batch; while one is running, the next waits until it is worth sending."""
+        if not self._queue or (self._under_way and len(self._queue) < self._model.batch // 2):
+            return
+        batch, self._queue = next_batch(self._queue, self._model.batch)
+        task = asyncio.create_task(self._send([waiting for waiting in batch if not waiting.answer.done()]))
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+        task.add_done_callback(lambda _: self._start())
+
+    async def _send(self, batch: list[_Waiting]) -> None:
+        pairs: Sequence[tuple[_Waiting, Response | Exception]]
+        try:
+            replies = await self._model.answer_many([waiting.call for waiting in batch])
+            pairs = list(zip(batch, replies, strict=True))
+        except CallError as error:
+            pairs = [(waiting, error) for waiting in batch]
+        except Exception:  # an error of one of them: each separately, so that no other fails
+            pairs = [(waiting, await self._alone(waiting.call)) for waiting in batch]
+        for waiting, reply in pairs:
+            if waiting.answer.done():
+                continue
+            if isinstance(reply, Response):
+                waiting.answer.set_result(reply)
+            else:
+                waiting.answer.set_exception(reply)
+
+    async def _alone(self, call: Call) -> Response | Exception:
+        try:
+            return await self._model.answer(call)
+        except Exception as error:
+            return error
+
+
+def next_batch(queue: list[_Waiting], most: int) -> tuple[list[_Waiting], list[_Waiting]]:
+    """The first groups that fit into a batch, and the rest. A larger group is cut."""
+    groups: dict[str, list[_Waiting]] = {}
+    for waiting in queue:
+        groups.setdefault(_beginning(waiting.call), []).append(waiting)
+    batch, rest = list[_Waiting](), list[_Waiting]()
+    for group in groups.values():
+        fits = not rest and (not batch or len(batch) + len(group) <= most)
+        (batch if fits else rest).extend(group)
+    return batch[:most], batch[most:] + rest
+
+
+def _beginning(call: Call) -> str:
+    """The common beginning of calls: the first image, or the item without one."""
+    parts = (part for message in call.request.prompt.messages for part in message.parts)
+    return next((part.image.sha256 for part in parts if isinstance(part, ImagePart)), f"item {call.item.id}")
+
+
+class Throttle:
+    """A gate of adaptive width: it doubles each round trip, and narrows when the server pushes back.
+
+    It narrows once for all calls in flight together, and then widens by about one a round.
+    """
+
+    def __init__(self, most: int, *, at_first: int = _FIRST_WIDTH) -> None:
+        self.most = most
+        self.width = float(min(at_first, most))
+        self.active = 0
+        self._starting = True
+        self._last_cut = 0.0
+        self._closed_until = 0.0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def __aenter__(self) -> float:
+        """Wait for a place; returns the time of entry, which tells which calls were in flight together."""
+        loop = asyncio.get_running_loop()
+        while self.active + 1 > self.width or loop.time() < self._closed_until:
+            waiter = loop.create_future()
+            self._waiting.append(waiter)
+            try:
+                await waiter
+            except asyncio.CancelledError:
+                self._wake()
+                raise
+        self.active += 1
+        return loop.time()
+
+    async def __aexit__(self, *error: object) -> None:
+        self.active -= 1
+        self._wake()
+
+    def went_well(self) -> None:
+        """Count a success."""
+        self.width = min(float(self.most), self.width + (1.0 if self._starting else 1.0 / self.width))
+
+    def pushed_back(self, entered: float, wait: float | None) -> None:
+        """The server asked for fewer calls, perhaps for some time."""
+        loop = asyncio.get_running_loop()
+        if entered > self._last_cut:
+            self._last_cut = loop.time()
+            self._starting = False
+            self.width = max(1.0, self.width * _CUT)
+        if wait:
+            self._closed_until = max(self._closed_until, loop.time() + wait)
+            loop.call_at(self._closed_until + 0.001, self._wake)
+
+    def let_all_pass(self) -> None:
+        """Release all waiting calls, which are then refused."""
+        self.width, self._closed_until = float("inf"), 0.0
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def _wake(self) -> None:
+        """Wake as many calls as there are places; each checks again."""
+        places = min(self.width, self.most) - self.active
+        while places >= 1 and self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                places -= 1
+
+
+class Endpoint:
+    """A model, and the circuit breaker of its endpoint. Times are those of the running loop."""
+
+    def __init__(self, model: Model, limits: Limits) -> None:
+        self.model, self.name, self.limits = model, model.name, limits.of(model.entry)
+        self.answer, most = model.answer, min(model.entry.concurrency or limits.concurrency, limits.concurrency)
+        self.throttle = Throttle(most)
+        if isinstance(model, BatchModel):
+            self.answer = Batches(model).answer
+            most = model.entry.concurrency or max(most, _BATCHES_IN_FLIGHT * model.batch)
+            self.throttle = Throttle(most, at_first=most)  # no server that could be overloaded
+        self.abandoned = ""  # why it is not asked any more
+        self.has_answered = False
+        self.away = ""  # why it seems away; empty while it is not
+        self.going = 0  # calls that have begun and not ended, including held ones
+        self.flying = 0  # attempts
+        self._observed = self._proven = float("-inf")
+        self._silent_since: float | None = None
+        self._held: list[asyncio.Future[Verdict]] = []
+        self.locked_out: list[asyncio.Future[Verdict]] = []  # calls refused for want of authorization
+        self._turn, self._news = asyncio.Lock(), asyncio.Event()
+        self._tries = 0
+        self._is_over = False
+
+    @property
+    def patience(self) -> float:
+        """How long to wait for it: longer where it has answered before, so that the address is right."""
+        return self.limits.patience if self.has_answered else min(self.limits.patience, FIRST_PATIENCE)
+
+    @property
+    def silence(self) -> float:
+        """Seconds without an answer, since the first failure of this silence."""
+        return 0.0 if self._silent_since is None else now() - self._silent_since
+
+    def accepted(self, began: float, *, answered: bool) -> None:
+        """Record that a question was accepted, and perhaps answered: it was available when that began."""
+        self.has_answered = self.has_answered or answered
+        self._proven = max(self._proven, began)
+        self.away, self._silent_since, self._tries, self._observed = "", None, 0, now()
+        if self._held:
+            self._release(self._held, "question")
+        if answered and self.locked_out:
+            self._release(self.locked_out, "question")
+        self._news.set()
+
+    def failed(self, error: CallError, began: float) -> None:
+        """Record an attempt that failed for a reason that may be the endpoint's."""
+        if self._observed < began:
+            self._silent_since = now() if self._silent_since is None else self._silent_since
+            if self.away or error.blame == "endpoint":
+                self._goes_away(error)
+
+    def answered_since(self, moment: float | None) -> bool:
+        """Whether it accepted a question put since; an earlier one may be answered while it is away."""
+        return moment is not None and self._proven >= moment
+
+    async def blame(self, error: CallError) -> Verdict:
+        """Decide the cause for a call that used up its attempts; waits until others end."""
+        if self.away:
+            return "endpoint"
+        held = self._hold(self._held)
+        if len(self._held) >= _ENOUGH:
+            self._goes_away(error)
+        self.release_if_stuck()
+        return await held
+
+    async def blame_lock(self) -> Verdict:
+        """The same for an authorization failure before any success: no call starts until those in flight end."""
+        held = self._hold(self.locked_out)
+        self.landed()
+        return await held
+
+    def landed(self) -> None:
+        """Release the calls that were refused for good, once no attempt is left that could succeed."""
+        if self.locked_out and not self.flying:
+            self._release(self.locked_out, "endpoint")
+
+    def release_if_stuck(self) -> None:
+        """Release calls soon if all in flight are held, since none is left to test the endpoint."""
+
+        def release() -> None:
+            if self._held and len(self._held) >= self.going:
+                self._release(self._held, "unknown")
+
+        if self._held and len(self._held) >= self.going:
+            asyncio.get_running_loop().call_later(_SOON, release)
+
+    def stop(self) -> None:
+        """Let all waiting and held calls go on, to be refused, because no more is asked."""
+        self._is_over = True
+        self.throttle.let_all_pass()
+        self._release(self._held, "unknown")
+        self._release(self.locked_out, "unknown")
+
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        """At once while the endpoint is available; while it is away one at a time, after a growing pause."""
+        return self._waiting() if self.away or self.locked_out else _AT_ONCE
+
+    @asynccontextmanager
+    async def _waiting(self) -> AsyncIterator[None]:
+        while self.locked_out and not self._is_over:
+            await self._pause(_LONGEST_WAIT)
+        if self.away:
+            async with self._turn:
+                if self.away:
+                    self._tries += 1
+                    await self._pause(min(_LONGEST_WAIT, self.limits.backoff * 2.0 ** min(self._tries - 1, 16)))
+                if self.away:
+                    yield
+                    return
+        yield
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait, at most until something changes."""
+        self._news.clear()
+        if not self._is_over:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._news.wait(), seconds)
+
+    def _hold(self, among: list[asyncio.Future[Verdict]]) -> asyncio.Future[Verdict]:
+        held: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
+        among.append(held)
+        if self._is_over:
+            self._release(among, "unknown")
+        return held
+
+    def _goes_away(self, error: CallError) -> None:
+        self.away = str(error)
+        self._silent_since = now() if self._silent_since is None else self._silent_since
+        self._release(self._held, "endpoint")
+
+    def _release(self, held: list[asyncio.Future[Verdict]], verdict: Verdict) -> None:
+        for call in held:
+            if not call.done():
+                call.set_result(verdict)
+        held.clear()
+        self._news.set()
+
+
+def now() -> float:
+    """The time of the running loop."""
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,325 @@
+"""Answers of a file become part of a run: each a row of the plan and a stored response.
+
+The file is read and checked to its end before the run is changed. Importing it twice changes nothing.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from hashlib import blake2b
+from itertools import islice
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eyetest.errors import InputError, param, short
+from eyetest.records import Answer, Asked, ModelEntry, Response, RunBenchmark, RunStep, columns
+from eyetest.records.tables import key_values
+from eyetest.runs.answer_values import FIELDS
+from eyetest.runs.folder import RECORDED, RunWriter
+from eyetest.runs.journal import SCHEMA, next_part, sealed, to_table
+from eyetest.runs.layouts import (
+    TOOL_COLUMNS,
+    ItemAt,
+    Located,
+    Location,
+    answer_files,
+    as_rows,
+    at,
+    inspect_rows,
+    unfold,
+)
+from eyetest.runs.mapping import (
+    AnswerFile,
+    AnswerReader,
+    FieldMap,
+    Options,
+    Unmapped,
+    described,
+    parse_field_map,
+    suggestion,
+)
+from eyetest.runs.stored import PlanWriter, counting_responses, one_line_if_damaged, plan_frame
+from eyetest.store import replacing_file
+from eyetest.tabular.files import is_excel, is_sheet, read_rows
+from eyetest.tabular.inspect_log import is_inspect_log
+from eyetest.tabular.record_files import from_columns, indices, schema, write_parquet
+from eyetest.tabular.table import Values
+from eyetest.wording import listed
+
+__all__ = ["AnswerFile", "Brought", "FieldMap", "answer_files", "import_answers", "parse_field_map"]
+_KEY = columns(Asked)
+_CONTENT = ("outcome", "text", "given")
+_READ = ("request", *_CONTENT)
+_ROWS_AT_ONCE = 20_000
+_log = logging.getLogger(__name__)
+_encode = msgspec.msgpack.Encoder().encode
+_key: Callable[[Answer], tuple[object, ...]] = attrgetter(*_KEY)
+_values: Callable[[Answer], tuple[Any, ...]] = attrgetter(*columns(Answer))
+_STAGED = schema(Answer).append(pa.field("request", pa.string()))
+
+
+def answer_id(key: Sequence[object]) -> str:
+    """An id made of the fields of ``Asked`` in order."""
+    return blake2b(b"eyetest answer 2\n" + _encode(key_values(key)), digest_size=16).hexdigest()
+
+
+def _staged(reading: "_Reading") -> pa.Table:
+    """All answers of a file with their ids, as rows."""
+    chunks = [from_columns([()] * len(_STAGED), _STAGED)]
+    answers = ((*_values(answer), reading.id_) for answer in reading)
+    while rows := list(islice(answers, _ROWS_AT_ONCE)):
+        chunks.append(from_columns([*zip(*rows, strict=True)], _STAGED))
+    return pa.concat_tables(chunks)
+
+
+def _compared(folder: Path, staged: pa.Table, models: Collection[str]) -> pl.DataFrame:
+    """Of each staged row, whether the run holds the ``same`` answer, or one that ``differs``."""
+    content = pl.struct(_CONTENT).hash()
+    about = ("request", (pl.col("outcome") == "failed").alias("failed"), content.alias("content"))
+    with one_line_if_damaged(folder):
+        planned = plan_frame(folder).with_columns(pl.col(pl.Categorical).cast(pl.String))
+        plan = planned.filter(pl.col("model").is_in(list(models))).collect(engine="streaming")
+        stored = counting_responses(folder, _READ).select(about).collect()
+    held = plan.join(stored, on="request").drop("request")
+    rows = pl.DataFrame(pl.from_arrow(staged)).join(held, on=_KEY, how="left", maintain_order="left")
+    same = (pl.col("content") == content).fill_null(value=False)
+    differs = pl.col("content").is_not_null() & ~same & ~pl.col("failed")
+    return rows.select("request", same.alias("same"), differs.alias("differs"))
+
+
+def _write(folder: Path, rows: pa.Table) -> None:
+    """Store rows: all responses in one step, then the plan in one step. The run is locked."""
+    with replacing_file(sealed(folder, next_part(folder))) as temporary:
+        write_parquet(_responses(rows), temporary)
+    with PlanWriter(folder) as plan:
+        for batch in rows.to_batches(_ROWS_AT_ONCE):
+            plan.add_batch(batch)
+
+
+def _responses(rows: pa.Table) -> pa.Table:
+    """The rows of ``responses/``, unknown fields with their defaults."""
+    plain = to_table([Response(request="", outcome="answered", finish=RECORDED)])
+    failed = pc.equal(rows.column("outcome"), "failed")
+    known = {name: rows.column(name) for name in _READ} | {"error": pc.if_else(failed, "recorded", "")}
+    arrays = [known[name] if name in known else pa.repeat(plain.column(name)[0], len(rows)) for name in SCHEMA.names]
+    return pa.Table.from_arrays(arrays, schema=SCHEMA)
+
+
+class Brought(msgspec.Struct, kw_only=True):
+    """The result of an import."""
+
+    answers: int = 0  # answers in the file that the mapping selects
+    there: int = 0  # those that the run held already, identically
+    replaced: int = 0  # those that replaced another answer in the run
+    given: int = 0  # answers scored elsewhere
+    verdicts: int = 0  # those of them without a known reply
+    notices: Counter[str] = msgspec.field(default_factory=Counter)  # notices of failed calls, imported as such
+    models: Counter[str] = msgspec.field(default_factory=Counter)
+    outcomes: Counter[str] = msgspec.field(default_factory=Counter)
+    left_out: int = 0  # rows that the mapping left out
+    unknown: Counter[str] = msgspec.field(default_factory=Counter)  # items that the benchmark does not have
+
+    def add(self, other: "Brought") -> None:
+        """Add the counts of another file."""
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+def import_answers(
+    source: AnswerFile,
+    to: Path,
+    *,
+    benchmark: RunBenchmark | None = None,
+    known: Options | None = None,
+    overwrite: bool = False,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Brought:
+    """Import answers; ``known``: the benchmark's items in order, with the texts of their options."""
+    run = RunWriter(to)
+    if benchmark:
+        run.check_benchmark(benchmark)
+    reading = _Reading(source, known)
+    staged, brought = _staged(reading), reading.brought
+    if not brought.answers:
+        raise InputError(_nothing(source, brought))
+    if reading.taken:
+        tell(f"columns: {reading.taken}")
+    if forgotten := reading.forgotten():
+        tell(forgotten)
+    with run:
+        if benchmark:
+            run.check_benchmark(benchmark)
+        found = _compared(to, staged, brought.models.keys())
+        brought.there, brought.replaced = int(found["same"].sum()), int(found["differs"].sum())
+        if brought.replaced and not overwrite:
+            location = at(reading.seen[bytes.fromhex(found.filter("differs")["request"][0])])
+            others = f" ({brought.replaced:,} such rows)" if brought.replaced > 1 else ""
+            raise InputError(
+                f"{source.name} {location}: {to} holds another answer to this already{others}; "
+                f"add {param('overwrite', True)} to replace what it holds, or choose another run"
+            )
+        new = brought.answers - brought.there
+        if new:
+            _write(to, staged.take(indices(np.flatnonzero(~found["same"].to_numpy()))))
+        if new or (benchmark and not run.manifest.benchmark):
+            step = RunStep(what="import", options={"file": source.name}, planned=new, requests=new)
+            models = (model for model in brought.models if model not in run.manifest.models)
+            run.record(step, {m: ModelEntry(spec=f"replay:{source.name}#{m}") for m in models}, benchmark)
+    _log.info(
+        "%r: %d answers of %d models, %d of them new; left out: %d rows, %d of unknown items",
+        *(source.name, brought.answers, len(brought.models), new, brought.left_out, brought.unknown.total()),
+    )
+    return brought
+
+
+class _Reading:
+    """Reads a file once and keeps what was seen."""
+
+    def __init__(self, source: AnswerFile, known: Options | None) -> None:
+        self._source, self._known = source, known
+        self._fields = source.cell_fields if source.matrix else source.fields
+        self._unmapped = self._new_unmapped()
+        self._next_sample: dict[bytes, int] = {}
+        self.brought = Brought()
+        self.seen: dict[bytes, Location] = {}
+        self.id_ = ""  # of the last answer
+        self.taken = ""  # the columns that were found by other tools' names
+        self._location: Location = 0
+
+    def __iter__(self) -> Iterator[Answer]:
+        source, brought, known = self._source, self.brought, self._known
+        reader: AnswerReader | None = None
+        for location, row in self._rows():
+            self._location = location
+            try:
+                if reader is None:
+                    reader = self._reader(row)
+                answer = reader.answer(row)
+                if answer is None:
+                    brought.left_out += 1
+                    continue
+                if known is not None and answer.item not in known:
+                    brought.unknown[answer.item] += 1
+                    continue
+                answer = self._counted(answer, location)
+            except InputError as error:
+                raise InputError(f"{source.name} {at(location)}: {error}") from None
+            self._unmapped.see(row)
+            if reader.notice:
+                brought.notices[reader.notice] += 1
+            yield answer
+
+    def _reader(self, first: Values) -> AnswerReader:
+        """The reader of rows like the first one; what other tools call a field is found and noted."""
+        whole = self._fields.completed(first)
+        new = {field: names[0] for field, names in whole.columns.items() if field not in self._fields.columns}
+        if new:
+            self.taken = ", ".join(f"{field} from {name}" for field, name in new.items())
+            self._fields = whole
+            self._unmapped = self._new_unmapped()
+        self._fields.check(first)
+        path = self._source.path
+        return AnswerReader(self._fields, self._known, sheet=is_sheet(path), excel=is_excel(path))
+
+    def _counted(self, answer: Answer, location: Location) -> Answer:
+        brought = self.brought
+        self.id_ = answer_id(_key(answer))
+        key = bytes.fromhex(self.id_)
+        if key in self.seen:
+            answer, key = self._again(answer, key)
+        self.seen[key] = location
+        brought.answers += 1
+        brought.given += answer.given is not None
+        brought.verdicts += answer.text is None and answer.given is not None
+        brought.models[answer.model] += 1
+        brought.outcomes[answer.outcome] += 1
+        return answer
+
+    def _again(self, answer: Answer, first: bytes) -> tuple[Answer, bytes]:
+        """A second answer under the same key: another sample if the user says so, otherwise an error."""
+        if not self._source.number_samples:
+            raise InputError(
+                f"item {short(answer.item, 40)} was answered by {short(answer.model, 40)} under the same condition "
+                f"in {at(self.seen[first])} already; {self._how_to_separate(self.seen[first])}"
+            )
+        key = first
+        while key in self.seen:
+            sample = self._next_sample.get(first, answer.sample + 1)
+            self._next_sample[first] = sample + 1
+            answer = msgspec.structs.replace(answer, sample=sample)
+            self.id_ = answer_id(_key(answer))
+            key = bytes.fromhex(self.id_)
+        return answer, key
+
+    def forgotten(self) -> str:
+        """Unmapped columns that look like conditions, as text; empty where there is none."""
+        if not (unmapped := self._unmapped.conditions()):
+            return ""
+        fixes = [suggestion(name, values, self._models_column) for name, values in unmapped.items()]
+        what = "columns look like conditions and are" if len(fixes) > 1 else "column looks like a condition and is"
+        found = f"{len(fixes)} {what} not mapped: {described(unmapped)}. What differs only there is one condition"
+        return f"{found}; map it, such as {listed(fixes)}, or keep to some rows with {param('where')}"
+
+    def _how_to_separate(self, first: Location) -> str:
+        """What to do about two answers to the same question; the file is read again to find what differs."""
+        unmapped, rows = self._new_unmapped(), {}
+        for location, row in self._rows():
+            if self._fields.only and not self._fields.wants(row):
+                continue
+            unmapped.see(row)
+            if location in (first, self._location):
+                rows[location] = row
+        differing = unmapped.differing(rows[first], rows[self._location])
+        if not differing:
+            return f"map what tells them apart, or add {param('number_samples', True)}"
+        fix = suggestion(*next(iter(differing.items())), self._models_column)
+        some = described(dict(islice(differing.items(), 3)))
+        return f"they differ in {some}: say {fix}, or add {param('number_samples', True)}"
+
+    @property
+    def _models_column(self) -> str | None:
+        named = self._fields.columns.get("model", () if "model" in self._fields.constants else ("model",))
+        return "+".join(named) or None
+
+    def _new_unmapped(self) -> Unmapped:
+        mapped = (name for names in self._fields.columns.values() for name in names)
+        return Unmapped({*FIELDS, *TOOL_COLUMNS, *self._fields.only, *mapped})
+
+    def _rows(self) -> Iterator[Located]:
+        source = self._source
+        if is_inspect_log(source.path):
+            return inspect_rows(source.path)
+        rows = read_rows(source.path)
+        if source.matrix:
+            return unfold(rows, source)
+        return as_rows(rows, source, items_by_position(self._known))
+
+
+def items_by_position(known: Options | None) -> ItemAt | None:
+    """A function that finds the item at a position of the benchmark; None where positions are unknown."""
+    if known is None:
+        return None
+    ids = list(known)
+
+    def item_at(position: int) -> str:
+        if position < len(ids):
+            return ids[position]
+        raise InputError(f"doc_id {position} is past the end of the benchmark ({len(ids):,} items)")
+
+    return item_at
+
+
+def _nothing(source: AnswerFile, brought: Brought) -> str:
+    if brought.unknown:
+        names = ", ".join(short(name) for name in list(brought.unknown)[:3])
+        return f"{source.path}: none of its items is in the benchmark; the first are {names}"
+    if brought.left_out:
+        return f"{source.path}: all {brought.left_out:,} rows were left out by {param('where')} or {param('values')}"
+    return f"{source.path} holds no answers"

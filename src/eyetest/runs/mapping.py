@@ -1,0 +1,317 @@
+"""Which column holds what, what its values mean, and which columns look like unmapped conditions."""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from eyetest.errors import InputError, heading, nearest, param, short
+from eyetest.records import Answer
+from eyetest.runs.answer_values import FIELDS, WORDS, assemble, is_absent, own_order, plain, read_shown, typed
+from eyetest.tabular.table import Values, listed_columns, nearest_column, parse_pairs, refuse_unknown_field
+from eyetest.wording import listed
+
+FEW_VALUES = 50  # a column with more values holds texts, names or figures, no conditions
+_LIKE = {
+    "modality": "modality condition blind modality modalities vision captioned grey gray",
+    "ask": "ask cot mode setting settings strategy prompting reasoning thinking",
+    "shots": "shot shots fewshot nshot",
+    "template": "template prompt instruction wording",
+    "order": "order shuffle shuffled permutation rotation rotated circular reversed swapped",
+    "sample": "sample seed repeat repetition rep attempt run",
+    "model": "temperature variant augment augmentation decoding perturbation corruption noise language",
+}  # words in a column's name that suggest one of our fields; ``model`` for other conditions
+_FIELDS = {word: field for field, words in _LIKE.items() for word in words.split()}
+_LONGEST_WORD = 80
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_SHOWN = 4
+
+
+class Unmapped:
+    """The unmapped columns, each with its values while these are few."""
+
+    def __init__(self, used: Collection[str]) -> None:
+        self._used = used
+        self._values: dict[str, dict[str, None] | None] = {}
+
+    def see(self, row: Values) -> None:
+        """Record the values of a row."""
+        for name, value in row.items():
+            if name in self._used:
+                continue
+            values = self._values.setdefault(name, {})
+            if values is None:
+                continue
+            word = _word(value)
+            if word is None or (word not in values and len(values) == FEW_VALUES):
+                self._values[name] = None
+            else:
+                values[word] = None
+
+    def conditions(self) -> dict[str, list[str]]:
+        """The columns that look like conditions, with their values."""
+        return {name: [*values] for name, values in self._values.items() if values and _field(name)}
+
+    def differing(self, first: Values, other: Values) -> dict[str, list[str]]:
+        """The columns of few values in which two rows differ; preferably those that look like conditions."""
+        differing = {
+            name: [*values]
+            for name, values in self._values.items()
+            if values and _word(first.get(name)) != _word(other.get(name))
+        }
+        return {name: values for name, values in differing.items() if _field(name)} or differing
+
+
+def described(columns: Mapping[str, Iterable[str]]) -> str:
+    """Columns and their values, as text."""
+    return "; ".join(
+        f"{name[:_LONGEST_WORD]} ({listed([short(v, 30) for v in values], _SHOWN)})"
+        for name, values in columns.items()
+    )
+
+
+def suggestion(name: str, values: Collection[str], model: str | None) -> str:
+    """Suggested settings for a column; ``model`` is the column that names the models, if any."""
+    field = _field(name)
+    if theirs := [value for value in values if value not in WORDS.get(field or "", values)]:
+        return param("values", f"{field}={name}:{theirs[0][:40]}>OURS,…")
+    if field in ("order", *WORDS) or (field in ("template", "sample") and all(value.isdigit() for value in values)):
+        return param("columns", f"{field}={name}")
+    if model:
+        return param("columns", f"model={model}+{name}")
+    return param("where", f"{name}={next(iter(values), '')[:40]}")
+
+
+def _word(value: Any) -> str | None:
+    """A value as a word; None for texts, lists and objects, which are no conditions."""
+    try:
+        word = plain(value)
+    except InputError:
+        return None
+    return word if len(word) <= _LONGEST_WORD else None
+
+
+def _field(name: str) -> str | None:
+    return next((_FIELDS[word] for part in _WORDS.findall(name) if (word := part.lower()) in _FIELDS), None)
+
+
+ALIASES = {
+    "item": ("item_id", "id", "index", "question_id"),
+    "model": ("model_name", "model_id"),
+    "text": ("response", "prediction", "output", "answer"),
+}
+"""Column names that other tools use for our fields, best first."""
+_CALLED = {"text": "reply"}
+_NEEDED: dict[str, Callable[[], str]] = {
+    "item": lambda: param("columns", "item=COLUMN"),
+    "model": lambda: f"{param('model', 'NAME')} or {param('columns', 'model=COLUMN')}",
+    "text": lambda: f"{param('columns', 'text=COLUMN')}, or {param('columns', 'given=COLUMN')} for a score alone",
+}
+Options = Mapping[str, Sequence[str]]  # the texts of each item's options, as written
+_ALL = frozenset(FIELDS)
+
+
+class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
+    """How rows become answers."""
+
+    columns: dict[str, tuple[str, ...]] = {}  # our field → its columns
+    values: dict[str, dict[str, str]] = {}  # our field → their value → our value
+    constants: dict[str, str] = {}  # our field → the value of every row
+    only: dict[str, tuple[str, ...]] = {}  # column → the values that select a row
+
+    def columns_of(self, field: str, row: Collection[str]) -> tuple[str, ...]:
+        """The columns of a field, in rows with these columns."""
+        unnamed = () if field in self.constants else (field,)
+        return tuple(name for name in self.columns.get(field, unnamed) if name in row)
+
+    def wants(self, row: Values) -> bool:
+        """Whether a row is selected."""
+        return all(plain(row.get(column)) in values for column, values in self.only.items())
+
+    def completed(self, known: Collection[str]) -> "FieldMap":
+        """The mapping with columns that other tools usually have for a field without a column."""
+        has = {*known, *self.columns, *self.constants}
+        used = {*self.only, *(name for names in self.columns.values() for name in names)}
+        found: dict[str, tuple[str, ...]] = {}
+        for field, aliases in ALIASES.items():
+            if field not in has and not (field == "text" and "given" in has):
+                name = next((name for name in aliases if name in known and name not in used), None)
+                found |= {field: (name,)} if name else {}
+        return msgspec.structs.replace(self, columns=self.columns | found) if found else self
+
+    def check(self, row: Values) -> None:
+        """Refuse columns that the file does not have, and fields without a column; all of them in one line."""
+        known = list(row)
+        mapped = (*self.only, *(name for names in self.columns.values() for name in names))
+        problems = [f'no column "{name}"; {nearest_column(name, known)}' for name in mapped if name not in known]
+        has = {*known, *self.columns, *self.constants}
+        free = [name for name in known if name not in mapped and name not in FIELDS]
+        for field, fix in _NEEDED.items():
+            if field not in has and not (field == "text" and "given" in has):
+                words = [name for name in free if field != "text" or isinstance(row[name], str)]
+                maybe = f", perhaps {listed([short(name, 40)[1:-1] for name in words], 3)}" if words else ""
+                problems.append(f"no column for the {_CALLED.get(field, field)}: {fix()}{maybe}")
+        if problems:
+            raise InputError(f"{'; '.join(problems)} (the columns are {listed_columns(known)})")
+
+
+class AnswerFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of answers, and the user's settings for it."""
+
+    path: Path
+    fields: FieldMap = FieldMap()
+    matrix: str = ""  # the rows of a matrix of verdicts, item or model; empty for one row per answer
+    header: str | None = None  # the pattern of a matrix's column names
+    names: str = ""  # which files of a folder are meant, and the fields in their names
+    number_samples: bool = False  # whether a repeated answer is another sample rather than an error
+
+    @property
+    def name(self) -> str:
+        """The file's name as text that any of our files can hold."""
+        return self.path.name.encode("utf-8", "replace").decode()
+
+    @property
+    def label(self) -> str | None:
+        """The column that names the rows of a matrix, if set."""
+        names = self.fields.columns.get(self.matrix, ())
+        if len(names) > 1:
+            raise InputError(f"{heading('columns', self.matrix)}: the rows of a matrix are named by one column")
+        return names[0] if names else None
+
+    @property
+    def cell_fields(self) -> FieldMap:
+        """The mapping for a matrix's cells, whose row has its name already."""
+        columns = {field: names for field, names in self.fields.columns.items() if field != self.matrix}
+        return msgspec.structs.replace(self.fields, columns=columns)
+
+
+class AnswerReader:
+    """A mapping applied to the rows of a file."""
+
+    def __init__(self, fields: FieldMap, options: Options | None = None, *, sheet: bool, excel: bool) -> None:
+        self._fields, self._options = fields, options or {}
+        self._sheet, self._excel = sheet, excel
+        self._sources: dict[tuple[str, ...], list[tuple[str, tuple[str, ...]]]] = {}  # by row layout: fields
+        self.notice = ""  # the last row's notice of a failed call, in place of an answer
+
+    def answer(self, row: Values) -> Answer | None:
+        """The answer in a row; None where the row is not selected or a value was mapped to nothing."""
+        fields = self._fields
+        if fields.only and not fields.wants(row):
+            return None
+        names = tuple(row)
+        if names not in self._sources:
+            found = ((field, fields.columns_of(field, row)) for field in FIELDS)
+            self._sources[names] = [(field, columns) for field, columns in found if columns]
+        values: dict[str, Any] = dict(fields.constants)
+        for field, columns in self._sources[names]:
+            value = row[columns[0]] if len(columns) == 1 else _joined(field, [row[name] for name in columns])
+            if renames := fields.values.get(field):
+                ours = renames.get("" if is_absent(value) else plain(value))
+                if ours == "":
+                    return None
+                value = value if ours is None else ours
+            values[field] = value
+        order = values.pop("order", None)
+        values = typed(values)
+        if not is_absent(order):
+            values["order"] = self._order(order, values.get("item", ""), row)
+        text = values.get("text")
+        answer = assemble(values, sheet=self._sheet, excel=self._excel)
+        self.notice = (text or "").strip() if answer.text is None and answer.outcome == "failed" else ""
+        return answer
+
+    def _order(self, value: Any, item: str, row: Values) -> int:
+        """The shown order; in a table with all of our columns a number is a seed of ours."""
+        is_named = "order" in self._fields.columns or "order" in self._fields.constants
+        if not is_named and row.keys() >= _ALL:
+            return own_order(value)
+        if self._options and item not in self._options:
+            return 0  # it will be left out
+        return read_shown(value, self._options.get(item))
+
+
+def _joined(field: str, values: Sequence[Any]) -> str | list[Any]:
+    """A name made of several; for an order, the options as shown."""
+    if field == "order":
+        return [value for value in values if not is_absent(value)]
+    return " ".join(filter(None, map(plain, values)))
+
+
+def parse_field_map(
+    pairs: Iterable[str] = (), values: Iterable[str] = (), constants: Iterable[str] = (), only: Iterable[str] = ()
+) -> FieldMap:
+    """The user's mapping, checked."""
+    columns: dict[str, tuple[str, ...]] = {}
+    for field, column in _pairs(pairs, "columns", "item=item_id", FIELDS):
+        _once(columns, field, tuple(column.split("+")), "columns")
+    renamed: dict[str, dict[str, str]] = {}
+    for text in values:
+        field, column, renames = _renames(text)
+        if column:
+            _once(columns, field, (column,), "values")
+        renamed.setdefault(field, {}).update(renames)
+    fixed: dict[str, str] = {}
+    for field, value in _pairs(constants, "constants", "modality=no-image", FIELDS):
+        if field in columns:
+            where = heading("constants", field)
+            raise InputError(f"{where}: {field} is mapped to a column as well; say one of the two")
+        _once(fixed, field, _allowed(field, value, "constants"), "constants")
+    filters: dict[str, tuple[str, ...]] = {}
+    for column, value in _pairs(_one_value_each(only), "where", "setting=zero-shot"):
+        filters[column] = (*filters.get(column, ()), value)
+    return FieldMap(columns=columns, values=renamed, constants=fixed, only=filters)
+
+
+def _one_value_each(texts: Iterable[str]) -> Iterator[str]:
+    """``COLUMN=A,B`` as ``COLUMN=A`` and ``COLUMN=B``, as ``where`` is read everywhere."""
+    for text in texts:
+        column = ""
+        for part in text.split(","):
+            column = part.partition("=")[0] if "=" in part else column
+            yield part if "=" in part or not column else f"{column}={part}"
+
+
+def _renames(text: str) -> tuple[str, str, dict[str, str]]:
+    """``FIELD=[COLUMN:]THEIRS>OURS,…``: the field, the column if named, and the renamed values."""
+    field, equals, rest = text.partition("=")
+    field = field.strip()
+    if not equals or ">" not in rest:
+        raise InputError(f'{param("values")} takes FIELD=VALUE>OURS, such as modality=text>no-image; found "{text}"')
+    refuse_unknown_field(field, "values", FIELDS)
+    column, colon, after = rest.partition(":")
+    if not colon or ">" in column:
+        column, after = "", rest
+    renames: dict[str, str] = {}
+    for pair in after.split(","):
+        theirs, arrow, ours = (part.strip() for part in pair.rpartition(">"))
+        if not arrow:
+            raise InputError(f'{heading("values", field)}: "{pair}" has no >; write VALUE>OURS')
+        renames[theirs] = _allowed(field, ours, "values") if ours else ""
+    return field, column.strip(), renames
+
+
+def _pairs(
+    texts: Iterable[str], parameter: str, example: str, fields: Sequence[str] = ()
+) -> Iterator[tuple[str, str]]:
+    """``NAME=VALUE`` pairs; where ``fields`` are given, names are of these."""
+    for name, value in parse_pairs(texts, f"{param(parameter)} takes NAME=VALUE pairs, such as {example}"):
+        if fields:
+            refuse_unknown_field(name, parameter, fields)
+        yield name, value
+
+
+def _once(settings: dict[str, Any], field: str, value: Any, parameter: str) -> None:
+    if settings.get(field, value) != value:
+        raise InputError(f"{heading(parameter)}: {field} is given twice with different values")
+    settings[field] = value
+
+
+def _allowed(field: str, word: str, parameter: str) -> str:
+    if field == "order":
+        read_shown(word, None)
+    if field in WORDS and word not in WORDS[field]:
+        raise InputError(f'{heading(parameter, field)}: no {field} "{word}"; {nearest(word, WORDS[field])}')
+    return word

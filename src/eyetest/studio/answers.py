@@ -1,0 +1,294 @@
+"""Answers of models to items: accuracies and statistics from a table, and replies that are read on demand."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from eyetest.errors import InputError, nearest, short
+from eyetest.measures.hits import HIT, mostly, strictest
+from eyetest.measures.results import AXES, PROTOCOL, NotMeasurable, Results, Settings
+from eyetest.measures.stats.consensus import recurring
+from eyetest.measures.stats.intervals import ClusteredMeans, bounds
+from eyetest.measures.stats.paired import is_verdict
+from eyetest.measures.tables import Protocol, like
+from eyetest.pages.item_links import ANSWER_KINDS, AnswerFilter, AnswerKind
+from eyetest.records import BLIND_MODALITIES, MAX_CHOICES, Asked, Item, Response, columns, letter
+from eyetest.results.cases import ItemCase, item_cases, planned_calls
+from eyetest.results.scores import changed_since, chosen_scorer
+from eyetest.runs.journal import from_batch
+from eyetest.runs.stored import PLAN, every_response, one_line_if_damaged, scan_table
+from eyetest.studio.sources import RunSource
+
+KEY = ("model", *PROTOCOL)  # what identifies a series
+SIGHTED = "image"
+_ENOUGH_MODELS = 2  # that chose an option, for a doubt of its gold
+_INDEXES = {letter(index): index for index in range(MAX_CHOICES)}
+ASKED, GRADED = 1 << len(ANSWER_KINDS), 2 << len(ANSWER_KINDS)  # bits of any answer, of a score besides 0 and 1
+ANSWER_BITS: dict[str, int] = {kind: 1 << at for at, kind in enumerate(ANSWER_KINDS)} | {"asked": ASKED}
+ANSWER_BITS |= dict.fromkeys(("scored", "unscored"), ANSWER_BITS["right"] | ANSWER_BITS["wrong"])
+_READ = ("reading", "choice", "rule", "metric", "score")
+
+
+class AnswerSeries(NamedTuple):
+    """One model under one condition; ``condition`` has the words in which conditions of this collection differ."""
+
+    model: str
+    condition: str
+    protocol: Protocol
+
+
+class ModelAccuracy(NamedTuple):
+    """Accuracy of one model under one condition on some items; value and bounds None where nothing was scored."""
+
+    model: str
+    condition: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    counts: Mapping[AnswerKind, int]  # by outcome; refusals are wrong too; repeated items may count in several
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers of each series (a row) to each item (a column), and the cluster of each item.
+
+    ``scores``: means over tests, nan where there is none; ``kinds``: bits of the kinds of answers.
+    """
+
+    series: Sequence[AnswerSeries]
+    scores: NDArray[np.float64]
+    kinds: NDArray[np.int16]
+    clusters: NDArray[np.int64]
+
+    @property
+    def models(self) -> list[str]:
+        """The models that were asked."""
+        return list(dict.fromkeys(one.model for one in self.series))
+
+    def condition(self, wanted: AnswerFilter) -> pl.Expr:
+        """Items that one of some series answered so; ``unscored``: those for which none of them has a score."""
+        words = set(wanted.condition.split())
+        named = [(at, one) for at, one in enumerate(self.series) if wanted.model in ("", one.model)]
+        series = [at for at, one in named if words <= {*one.condition.split(), *one.protocol}]
+        if not series:
+            asked = [one.condition for _, one in named]
+            who = f"{wanted.model} was not" if wanted.model else "no model was"
+            raise InputError(f"answer: {who} asked {short(wanted.condition)}; {nearest(wanted.condition, asked)}")
+        found = self.having(series, ANSWER_BITS[wanted.kind])
+        return ~found if wanted.kind == "unscored" else found
+
+    def having(self, series: Sequence[int], bits: int) -> pl.Expr:
+        """Items to which one of some series gave an answer of one of these kinds."""
+        found = np.flatnonzero((self.kinds[series] & bits).any(axis=0))
+        return pl.col("position").is_in(pl.Series(found, dtype=pl.Int64).implode())
+
+    def accuracy(self, positions: NDArray[np.int64], level: float = 0.95) -> list[ModelAccuracy]:
+        """Means with clustered intervals, as in the measure ``accuracy``, on some items."""
+        if not self.series or not len(positions):
+            nothing = dict.fromkeys(ANSWER_KINDS, 0)
+            return [ModelAccuracy(one.model, one.condition, None, None, None, 0, nothing) for one in self.series]
+        ordered = positions[np.argsort(self.clusters[positions], kind="stable")]
+        starts = np.flatnonzero(np.diff(self.clusters[ordered], prepend=-1))
+        scores, kinds = self.scores.take(ordered, axis=1), self.kinds.take(ordered, axis=1)  # rows stay contiguous
+        scored = ~np.isnan(scores)
+        if scored.all():  # one row for all series
+            scored = scored[:1]
+        else:
+            scores[~scored] = 0.0
+        sums, sizes = (np.add.reduceat(values, starts, axis=1, dtype=float) for values in (scores, scored))
+        binary = [not (row & GRADED).any() for row in kinds]
+        means = ClusteredMeans.of(sums, sizes, binary)
+        low, high = bounds(means, level)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ends = zip(means.total / means.n, low, high, means.n, strict=True)
+        rows = []
+        for one, row, (*values, n) in zip(self.series, kinds, ends, strict=True):
+            value, least, most = (None if np.isnan(end) or not n else float(end) for end in values)
+            counts = {kind: int(np.count_nonzero(row & ANSWER_BITS[kind])) for kind in ANSWER_KINDS}
+            rows.append(ModelAccuracy(one.model, one.condition, value, least, most, int(n), counts))
+        return rows
+
+    def statistics(self) -> pl.DataFrame:
+        """Statistics of each item over models: difficulty, disagreement, gain, number of blind correct answers."""
+        sighted = [number for number, one in enumerate(self.series) if one.protocol[0] == SIGHTED]
+        usual = sighted or list(range(len(self.series)))
+        pairs = np.array(self._pairs(sighted), int).reshape(-1, 2)
+        scored, is_right = ~np.isnan(self.scores), self.kinds & ANSWER_BITS["right"] > 0
+        n, right = scored[usual].sum(axis=0), is_right[usual].sum(axis=0)
+        gains = self.scores[pairs[:, 0]] - self.scores[pairs[:, 1]]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            columns = {
+                "difficulty": 1 - np.nansum(self.scores[usual], axis=0) / n,
+                "disagreement": 2 * right * (n - right) / (n * (n - 1)),
+                "gain": np.nansum(gains, axis=0) / (~np.isnan(gains)).sum(axis=0),
+                "blind_right": np.where(scored[self._blind].any(axis=0), is_right[self._blind].sum(axis=0), np.nan),
+            }
+        return pl.DataFrame(columns).fill_nan(None).with_columns(pl.col("blind_right").cast(pl.Int64))
+
+    def blind_series(self, model: str) -> list[int]:
+        """The series of a model without the image; of several modalities, the strictest."""
+        return [number for number in self._blind if self.series[number].model == model]
+
+    @cached_property
+    def _blind(self) -> list[int]:
+        ways: dict[tuple[str, ...], dict[str, int]] = {}
+        for number, one in enumerate(self.series):
+            modality, *others = one.protocol
+            if modality in BLIND_MODALITIES:
+                ways.setdefault((one.model, *others), {})[modality] = number
+        return sorted(own[strictest({name: self.scores[at] for name, at in own.items()})] for own in ways.values())
+
+    def _pairs(self, sighted: Sequence[int]) -> list[tuple[int, int]]:
+        """Each series with the image, and the series of the same model without it."""
+        pairs = []
+        for number in sighted:
+            blind = {self.series[other].protocol: other for other in self.blind_series(self.series[number].model)}
+            ways = like(list(blind), self.series[number].protocol)
+            pairs += [(number, blind[ways[0]])] if ways else []
+        return pairs
+
+
+def answers_to(items: pl.DataFrame, scores: pl.DataFrame, clusters: NDArray[np.int64]) -> Answers:
+    """The series of some scores, and the answer of each to each item over all tests.
+
+    An answer is *right* if more than half of its tests have a full score, as in the measure ``blind-hits``.
+    """
+    heads = scores.select(KEY).unique().sort(pl.col(KEY).cast(pl.String))
+    words = heads.cast(pl.String)
+    varied = [axis for axis in PROTOCOL if axis == "modality" or words.get_column(axis).n_unique() > 1]
+    conditions = words.select(pl.concat_str(varied, separator=" ")).to_series() if len(words) else ()
+    series = [AnswerSeries(head[0], how, head[1:]) for head, how in zip(words.rows(), conditions, strict=True)]
+    score, reading, outcome = pl.col("score"), pl.col("reading"), pl.col("outcome")
+    right = mostly((score >= HIT.value).sum(), score.count())
+    flags = {
+        "right": right,
+        "wrong": (score.count() > 0) & ~right,
+        "refused": ((reading == "refused") | (outcome == "blocked")).any(),
+        "unparsed": reading.is_in(["unparsed", "ambiguous", "cut off"]).any(),
+        "failed": (outcome == "failed").any(),
+    }
+    bits = (flag.cast(pl.Int16) * ANSWER_BITS[kind] for kind, flag in flags.items())
+    graded = (~is_verdict(score).all()).cast(pl.Int16) * GRADED
+    answers = (
+        scores.lazy()
+        .join(heads.lazy().select(KEY, series=pl.int_range(pl.len(), dtype=pl.Int64)), on=KEY)
+        .join(items.lazy().select("benchmark", "item", "position"), on=("benchmark", "item"))
+        .group_by("series", "position")
+        .agg(score.mean(), kinds=pl.sum_horizontal(*bits, graded, pl.lit(ASKED, pl.Int16)))
+    ).collect(engine="streaming")
+    means, kinds = np.full((len(series), len(items)), np.nan), np.zeros((len(series), len(items)), np.int16)
+    cells = tuple(answers.get_column(name).to_numpy() for name in ("series", "position"))
+    means[cells], kinds[cells] = (answers.get_column(name).to_numpy() for name in ("score", "kinds"))
+    return Answers(series, means, kinds, clusters)
+
+
+class RunReplies:
+    """The replies and scores of a run; ``benchmark`` is the name of the benchmark in the collection."""
+
+    def __init__(self, source: RunSource, benchmark: str, scores: pl.LazyFrame) -> None:
+        self.run, self._about = source
+        self.benchmark, self.scores = benchmark, scores
+
+    @cached_property
+    def _responses(self) -> pl.LazyFrame:
+        return every_response(self.run.path)
+
+    def cases(self, items: Sequence[Item]) -> dict[str, tuple[list[ItemCase], int]]:
+        """By item its answers, and the number of calls without one. Many at once cost hardly more than one."""
+        if self._about is None:
+            return {}
+        calls = planned_calls(self.run, [item.id for item in items])
+        responses = self._stored(calls.get_column("request"))
+        by_item = {str(key[0]): rows for key, rows in calls.group_by("item", maintain_order=True)}
+        scorer = chosen_scorer(self.run)
+        found, reworded = {}, changed_since(self.run, self._about).reworded
+        for item in items:
+            rows = calls.head(0) if item.id in reworded else by_item.get(item.id, calls.head(0))
+            cases = item_cases(
+                self.run, self._about, item, rows, lambda request: self._response(request, responses), scorer
+            )
+            found[item.id] = (cases, len(rows) - len(cases))
+        unread = [item for item, (cases, _) in found.items() if any(map(_is_undecided, cases))]
+        stored = self._stored_scores(unread) if unread else {}
+        return {item: ([_as_stored(case, stored) for case in cases], left) for item, (cases, left) in found.items()}
+
+    def having(self, contains: pl.Expr) -> pl.Series:
+        """Items with a reply that matches; of repeated calls, the last reply counts."""
+        rows = self._responses.select("request", pl.col("text").str.to_lowercase()).with_row_index("row")
+        with one_line_if_damaged(self.run.path):
+            found = rows.filter(contains).select("request", "row").collect(engine="streaming")
+            again = rows.filter(is_in("request", found.get_column("request"))).select("request", "row")
+            last = again.group_by("request").agg(pl.col("row").max()).collect(engine="streaming")
+            requests = found.join(last, on=("request", "row"), how="semi").get_column("request")
+            plan = scan_table(self.run.path / PLAN).filter(is_in("request", requests))
+            return plan.select("item").unique().collect().to_series()
+
+    def _response(self, request: str, known: dict[str, Response]) -> Response | None:
+        """A response; those to earlier turns of a dialogue are read on demand."""
+        if request not in known:
+            known |= self._stored(pl.Series([request]))
+        return known.get(request)
+
+    def _stored(self, requests: pl.Series) -> dict[str, Response]:
+        with one_line_if_damaged(self.run.path):
+            rows = self._responses.filter(is_in("request", requests)).collect()
+        responses = (response for batch in rows.to_arrow().to_batches() for response in from_batch(batch))
+        return {response.request: response for response in responses}
+
+    def _stored_scores(self, items: Sequence[str]) -> dict[Asked, dict[str, Any]]:
+        with one_line_if_damaged(self.run.path):
+            rows = self.scores.filter(is_in("item", items)).collect().to_dicts()
+        return {Asked(**{name: row.pop(name) for name in columns(Asked)}): row for row in rows}
+
+
+def is_in(column: str, values: Sequence[Any] | pl.Series) -> pl.Expr:
+    """Whether a column has one of some values."""
+    return pl.col(column).is_in(pl.Series(values, dtype=pl.String).implode())
+
+
+def _is_undecided(case: ItemCase) -> bool:
+    """Whether the reply alone does not decide: a judge may have read it, or a metric weighs all replies together."""
+    scored = case.scored
+    return scored.reading in ("unparsed", "cut off") or (scored.score is None and case.response.outcome != "failed")
+
+
+def _as_stored(case: ItemCase, stored: Mapping[Asked, Mapping[str, Any]]) -> ItemCase:
+    """An answer with its stored score, where that differs from what its text alone gives."""
+    row = stored.get(case.asked)
+    if row is None or not _is_undecided(case) or all(row[name] == getattr(case.scored, name) for name in _READ):
+        return case
+    changed = {name: row[name] for name in _READ}
+    return case._replace(scored=msgspec.structs.replace(case.scored, **changed, why="", span=None))
+
+
+def gold_doubts(items: pl.DataFrame, runs: Sequence[RunReplies]) -> pl.DataFrame:
+    """``position, ratio`` of items of one benchmark: the log ratios of the measure ``wrong-golds``, over models that
+    saw the image, or over all where none did. Column ``texts``: those of the items' options.
+    """
+    from eyetest.measures.items import wrong_golds  # noqa: PLC0415 (slow to load)
+
+    key, scored = ("item", "model", *AXES), (pl.col("choice").is_not_null(), pl.col("score").is_not_null())
+    rows = pl.concat([run.scores.filter(*scored).select(*key, "choice", "score") for run in runs])
+    rows = rows.unique(key, keep="first", maintain_order=True) if len(runs) > 1 else rows
+    for wanted in ([pl.col("modality") == SIGHTED], []):
+        scores = rows.filter(*wanted).select("item", "model", "choice", "score").collect(engine="streaming")
+        if len(scores):
+            break
+    alike = zip(recurring(items.get_column("texts").to_list()).tolist(), items.get_column("options"), strict=True)
+    kinds = pl.Series("kinds", [own[:number] if any(own) else None for own, number in alike], pl.List(pl.Int64))
+    gold = pl.col("gold").str.split(", ").list.first().replace_strict(_INDEXES, return_dtype=pl.Int64)
+    about = items.select("benchmark", "item", "options", kinds, position=gold)
+    constant = {axis: pl.lit("") for axis in PROTOCOL} | {"benchmark": pl.lit(items.item(0, "benchmark"))}
+    try:
+        table = wrong_golds.measure(Results(scores.lazy().with_columns(**constant), about), Settings()).table
+    except NotMeasurable:
+        return pl.DataFrame(schema={"position": pl.Int64, "ratio": pl.Float64})
+    enough = table.filter(pl.col("n") >= _ENOUGH_MODELS)
+    return enough.join(items.select("item", "position"), on="item").select("position", "ratio")

@@ -1,0 +1,308 @@
+"""Pages that show items: the list, one item with all that is known of it, and exports."""
+
+import shlex
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import Response
+
+from eyetest.curate.selection import write_part
+from eyetest.errors import InputError
+from eyetest.harden.screenshot.formulas import mathml
+from eyetest.harden.screenshot.page import Block, Passages
+from eyetest.measures.hits import HIT
+from eyetest.measures.results import PROTOCOL
+from eyetest.pages.item_links import Query, write_query
+from eyetest.pages.page import clip, plain, printable
+from eyetest.prompts import CannotApply
+from eyetest.records import BLIND_MODALITIES, GrayImage, ImagePart, Item, Words, letter, order_word
+from eyetest.records.recipe import BENCHMARK
+from eyetest.results.cases import ItemCase
+from eyetest.runs.folder import RECORDED
+from eyetest.studio.app import ServedImages, download, html_page, refused_page
+from eyetest.studio.app.listing import EVERYTHING, PAGE_SIZE, Address, Disclosure, ImageUrls, list_page, served_urls
+from eyetest.studio.collection import Collection, ItemStory
+from eyetest.tabular.sheets import sheet_text
+from eyetest.wording import counted
+
+_MOST_ITEMS = 5_000  # in one zipped benchmark
+_HARMLESS = ("position", "item", "options", "image")  # reveal no golds; besides the columns to sort by
+_LONGEST_REPLY = 12_000
+_LONGEST_PROMPT = 20_000
+_SHORT_REPLY = 40
+_MOST_TAGS = 60
+_TONES = {"refused": "odd", "ambiguous": "odd", "cut off": "odd", "unparsed": "odd"}
+
+
+class Browsing:
+    """The pages of a collection. ``places``: where its items come from, for the command that starts a review."""
+
+    def __init__(self, collection: Collection, places: Sequence[Path] = ()) -> None:
+        self._collection = collection
+        self.image = ServedImages(collection.image).page
+        self._command = shlex.join(["eyetest", "review", *map(str, places)]) if places else ""
+
+    def page(self, request: Request, may: Disclosure = EVERYTHING, more: dict[str, Any] | None = None) -> Response:
+        """The list, or one item of it; ``more``: values for the surrounding page."""
+        address = Address.parse(request.url.query)
+        if address.item:
+            return html_page("item.html.j2", item_page(self._collection, address, may) | (more or {}))
+        contents = list_page(self._collection, address, may)
+        contents |= {"command": self._command, "query": write_query(address.query)}
+        contents["exports"] = [
+            {"name": name, "label": label, "href": f"export/{name}{address.to()}"}
+            for name, (label, _, make) in _EXPORTS.items()
+            if may.golds or make is not _benchmark
+        ]
+        return html_page("browse.html.j2", contents | (more or {}))
+
+    def export(self, request: Request, may: Disclosure = EVERYTHING) -> Response:
+        """The items shown, as a file."""
+        query = Address.parse(request.url.query).query
+        if (name := request.path_params["name"]) not in _EXPORTS:
+            return refused_page("nothing of that name is exported", 404)
+        may.refuse_revealing(query)
+        _, kind, make = _EXPORTS[name]
+        return download(name, kind, make(self._collection, query, may))
+
+
+def _ids(collection: Collection, query: Query, may: Disclosure) -> bytes:
+    ids = collection.items.get_column("id")[collection.view(query).positions]
+    return "".join(f"{id_}\n" for id_ in ids).encode("utf-8", "replace")
+
+
+def _table(collection: Collection, query: Query, may: Disclosure) -> bytes:
+    items = collection.table[collection.view(query).positions]
+    items = items.select(name for name in items.columns if name in _HARMLESS or may.may_sort(name))
+    rows = ([" | ".join(map(str, cell)) if isinstance(cell, list) else cell for cell in row] for row in items.rows())
+    return sheet_text(items.columns, rows).encode("utf-8", "replace")
+
+
+def _benchmark(collection: Collection, query: Query, may: Disclosure) -> bytes:
+    if not may.golds:
+        raise InputError("a benchmark has its golds, which are left out here")
+    items = collection.items[collection.view(query).positions]
+    names = items.get_column("benchmark").unique().to_list()
+    if len(items) > _MOST_ITEMS:
+        raise InputError(f"{len(items):,} items; a benchmark of at most {_MOST_ITEMS:,} is exported from here")
+    if len(names) != 1 or names[0] not in collection.benchmarks:
+        raise InputError("the items shown lie in several benchmarks, or in none; filter by benchmark first")
+    whole, wanted = collection.benchmarks[names[0]], set(items.get_column("item"))
+    chosen = (item for item in whole if item.id in wanted)
+    with TemporaryDirectory(prefix="eyetest-export-") as folder:
+        to, packed = Path(folder) / BENCHMARK, Path(folder) / "packed.zip"
+        how = f"chosen by hand: {write_query(query) or 'all'}"[:2_000]
+        write_part(whole, chosen, to, (f"{whole.manifest.name}-part", how), overwrite=False)
+        with zipfile.ZipFile(packed, "w") as archive:
+            for path in sorted(path for path in to.rglob("*") if path.is_file()):
+                archive.write(path, path.relative_to(folder))
+        return packed.read_bytes()
+
+
+_EXPORTS: Mapping[str, tuple[str, str, Callable[[Collection, Query, Disclosure], bytes]]] = {
+    "ids.txt": ("Their ids", "text/plain; charset=utf-8", _ids),
+    "items.csv": ("A table (CSV)", "text/csv; charset=utf-8", _table),
+    "benchmark.zip": ("A benchmark of them (a folder, zipped)", "application/zip", _benchmark),
+}
+
+
+def item_page(collection: Collection, address: Address, may: Disclosure = EVERYTHING) -> dict[str, Any]:
+    """The template values of one item."""
+    may.refuse_revealing(address.query)
+    story = collection.item(address.item)
+    positions = collection.view(address.query).positions
+    at = np.flatnonzero(positions == story.row.position)
+    ids = collection.items.get_column("id")
+    number = int(at[0]) if len(at) else None
+
+    def beside(step: int) -> str:
+        if number is None or not 0 <= number + step < len(positions):
+            return ""
+        return address.to(item=ids[int(positions[number + step])])
+
+    return {
+        "name": collection.name,
+        "shown": show_story(story, collection, may),
+        "mathml": mathml,
+        "where": "not among the items shown" if number is None else f"{number + 1:,} of {len(positions):,}",
+        "back": address.to(page=(number or 0) // PAGE_SIZE + 1),
+        "before": beside(-1),
+        "after": beside(1),
+    }
+
+
+def show_story(
+    story: ItemStory, collection: Collection, may: Disclosure = EVERYTHING, *, urls: ImageUrls = served_urls
+) -> dict[str, Any]:
+    """Everything known about an item that may be shown, as template values."""
+    golds = may.golds
+    named = dict.fromkeys(one.condition for one in collection.answers.series)
+    conditions = sorted(named, key=lambda name: (name.split()[0] in BLIND_MODALITIES, name.split()[0] != "image"))
+    cells: dict[tuple[str, str], list[ItemCase]] = {}
+    for case in story.cases if may.replies else ():
+        cells.setdefault((case.asked.model, _condition(case, collection)), []).append(case)
+    asked = [name for name in conditions if any(key[1] == name for key in cells)]
+    with_prompts = may.replies and (golds or not (story.item and story.item.history))
+    shown = {
+        "id": story.id,
+        "conditions": asked,
+        "models": [
+            {"name": name, "cells": [[_reply(one, golds) for one in cells.get((name, how), ())] for how in asked]}
+            for name in sorted({model for model, _ in cells})
+        ],
+        "sent": _sent(story.cases, collection) if with_prompts else [],
+        "verdicts": story.verdicts if may.verdicts else (),
+        "replies": may.replies,
+        "findings": [
+            {"kind": one.kind, "severity": one.severity or "", "text": one.evidence or one.title}
+            | {"href": Address().toggled("finding", one.kind)}
+            for one in (story.findings if may.findings else ())
+        ],
+        "facts": _facts(story, may),
+    }
+    first = [some for (_, how), some in cells.items() if how == asked[0]]
+    chosen = Counter(choice for some in first for choice in {one.scored.choice for one in some} if choice)
+    return shown | _asked(story, chosen, urls, may)
+
+
+def _asked(story: ItemStory, votes: Counter[str], urls: ImageUrls, may: Disclosure) -> dict[str, Any]:
+    item, golds = story.item, may.golds
+    if item is None:
+        nothing = dict.fromkeys(("images", "turns", "hint", "options", "references"), ())
+        return nothing | {"question": _paragraph("No benchmark here has this item any more."), "no_gold": ""}
+    parts = _passages(item)
+    options = [
+        {
+            "letter": letter(index),
+            "blocks": blocks,
+            "gold": golds and item.choices[index].correct,
+            "votes": counted(votes[letter(index)], "model") if votes[letter(index)] else "",
+        }
+        for index, blocks in enumerate(parts["options"])
+    ]
+    missing = "" if item.has_gold else "No gold is given."
+    return {
+        "images": [
+            urls(image.sha256)._asdict() | {"label": f"image {number}, {image.width:,} × {image.height:,} pixels"}
+            for number, image in enumerate(item.images, 1)
+        ],
+        "turns": parts["turns"]
+        if golds
+        else [turn | {"answer": _paragraph("(left out)")} for turn in parts["turns"]],
+        "hint": parts["hint"],
+        "question": parts["question"],
+        "options": options,
+        "references": item.references[:20] if golds else (),
+        "no_gold": missing if golds else may.instead,
+    }
+
+
+def _paragraph(words: str, direction: str = "ltr") -> list[Block]:
+    return [{"kind": "paragraph", "direction": direction, "runs": [words]}]
+
+
+def _passages(item: Item) -> dict[str, Any]:
+    """The item's texts as blocks; as plain text where a text refers to an image that is missing."""
+    try:
+        return Passages(item).as_data()
+    except CannotApply:
+        bare = [printable(text) for text in (item.hint, item.question, *(choice.text for choice in item.choices))]
+        hint, question, *options = (_paragraph(text, "auto") for text in bare)
+        return {"turns": [], "hint": hint if item.hint else [], "question": question, "options": options}
+
+
+def _condition(case: ItemCase, collection: Collection) -> str:
+    protocol = tuple(str(getattr(case.asked, axis)) for axis in PROTOCOL)
+    named = (one.condition for one in collection.answers.series if tuple(one.protocol) == protocol)
+    return next(named, case.asked.modality)
+
+
+def _reply(case: ItemCase, golds: bool) -> dict[str, Any]:
+    """One answer, clipped around the words that decided how it is read."""
+    asked, _, response, scored = case
+    kind: str = scored.reading or response.outcome
+    if response.outcome in ("failed", "blocked"):
+        tone, word = ("none" if response.outcome == "failed" else "odd"), str(response.outcome)
+    elif golds and scored.score is not None:
+        hit = scored.score >= HIT.value
+        tone = _TONES.get(kind, "right" if hit else "wrong")
+        word = kind if kind in _TONES else "right" if hit else "wrong"
+    else:
+        tone, word = _TONES.get(kind, "none"), kind
+    text = response.text or ""
+    start, end = scored.span or (0, 0)
+    by = [scored.rule or "", scored.why]
+    by += ["score given by others"] if golds and response.given is not None else []
+    test = [f"order {order_word(asked.order)}"] if asked.order else []
+    test += [f"sample {asked.sample}"] if asked.sample else []
+    return {
+        "tone": tone,
+        "word": word,
+        "choice": scored.choice,
+        "by": ", ".join(filter(None, by)),
+        "test": ", ".join(test),
+        "short": len(text) <= _SHORT_REPLY and "\n" not in text,
+        "text": _ends(text[:start]) if end else _ends(text),
+        "marked": printable(text[start:end])[:_LONGEST_REPLY],
+        "rest": _ends(text[end:]) if end else "",
+        "detail": response.detail,
+    }
+
+
+def _ends(text: str) -> str:
+    text, half = printable(text), _LONGEST_REPLY // 2
+    left_out = len(text) - 2 * half
+    return text if left_out <= 0 else f"{text[:half]}\n[… {left_out:,} characters …]\n{text[-half:]}"
+
+
+def _sent(cases: Sequence[ItemCase], collection: Collection) -> list[dict[str, str]]:
+    texts: dict[tuple[str, str], None] = {}
+    for case in cases:
+        texts.setdefault((_condition(case, collection), clip(_prompt_text(case), _LONGEST_PROMPT)))
+    return [{"condition": condition, "text": text} for condition, text in texts]
+
+
+def _prompt_text(case: ItemCase) -> str:
+    if case.response.finish == RECORDED:
+        return "Not recorded: the answer was brought in."
+    if isinstance(case.prompt, CannotApply):
+        return f"This version would not ask it so: {case.prompt}"
+    numbers, lines = count(1), []
+    for message in case.prompt.messages:
+        texts = (
+            part.text if isinstance(part, Words) else f"[{_about(part, next(numbers))}]" for part in message.parts
+        )
+        lines.append(f"{message.role.upper()}\n{''.join(texts)}")
+    lines += [f"ASSISTANT, begun for the model\n{case.prompt.prefill}"] if case.prompt.prefill else []
+    if case.prompt.candidates:
+        lines.append("continuations to be weighed\n" + "\n".join(case.prompt.candidates))
+    return "\n\n".join(lines)
+
+
+def _about(part: ImagePart | GrayImage, number: int) -> str:
+    if isinstance(part, GrayImage):
+        return f"image {number}: {part.width} × {part.height} plain grey"
+    return f"image {number}: {part.image.width} × {part.image.height} {part.image.format}"
+
+
+def _facts(story: ItemStory, may: Disclosure) -> list[tuple[str, str]]:
+    row, facts = story.row, [("benchmark", story.benchmark)]
+    if may.golds and may.replies:
+        numbers = [("difficulty", row.difficulty, ".2f"), ("gain of modality", row.gain, "+.2f")]
+        numbers += [("disagreement", row.disagreement, ".2f"), ("doubt of the gold", story.doubt, "+.1f")]
+        facts += [(name, format(value, spec)) for name, value, spec in numbers if value is not None]
+        facts += [("without an answer", counted(story.unanswered, "call"))] if story.unanswered else []
+    if story.item is None:
+        return facts
+    tags = {key: plain(value) for key, value in story.item.tags.items() if may.tags is None or key in may.tags}
+    facts += [(key, words) for key, words in list(tags.items())[:_MOST_TAGS] if words.strip()]
+    facts += [("description", story.item.description)] if story.item.description and may.golds else []
+    facts += [("variant of", story.item.group)] if story.item.group else []
+    return facts

@@ -1,0 +1,497 @@
+"""Items of benchmarks with answers, verdicts and findings about them, as tables that queries filter and count."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from eyetest.benchmarks import Benchmark
+from eyetest.errors import EyetestError, InputError, nearest, short
+from eyetest.measures.results import AXES, TAG
+from eyetest.pages.item_links import VERDICTS_TOGETHER, Query, reason_kind
+from eyetest.records import ImageRef, Item, Verdict, columns, letter
+from eyetest.results.cases import ItemCase
+from eyetest.results.gather import scores_if_known
+from eyetest.results.scores import chosen_scorer
+from eyetest.runs.stored import one_line_if_damaged
+from eyetest.studio.answers import ANSWER_BITS, KEY, ModelAccuracy, RunReplies, answers_to, gold_doubts, is_in
+from eyetest.studio.sources import (
+    CollectionSources,
+    Tell,
+    item_clusters,
+    judgement_tables,
+    named_benchmarks,
+    open_places,
+    read_items,
+    unknown_items,
+)
+from eyetest.wording import counted, listed
+
+BETWEEN = "/"  # benchmark and item, where two benchmarks have an item of the same name
+SPANS = ("difficulty", "gain", "disagreement", "options", "doubt")
+_MOST_VALUES = 60
+_VIEWS = 64
+_DOUBTS = {"position": pl.Int64, "ratio": pl.Float64}
+_STORIES = 200  # items whose answers are read at once
+_QUICK = 60_000  # items × models for which doubts take no noticeable time
+_TESTS = tuple(axis for axis in AXES if axis not in KEY)  # what identifies a test of a series
+_FACETS = {"gold": "gold", "verdict": "verdict", "stage": "stage", "finding": "findings", "benchmark": "benchmark"}
+_FACETS |= {"suggested": "suggested"}
+_POSITION = pl.int_range(pl.len(), dtype=pl.Int64).alias("position")
+_WORD = re.compile(r'"([^"]+)"|([^\s"]+)')
+
+
+class ItemFinding(NamedTuple):
+    """A finding of an audit about one item."""
+
+    kind: str
+    title: str
+    evidence: str
+    severity: str | None = None
+
+
+class ItemRow(msgspec.Struct, frozen=True, kw_only=True):
+    """An item in a list, with the hash of its first image. An item that no benchmark has any more has no question."""
+
+    position: int
+    id: str
+    benchmark: str
+    question: str | None
+    gold: str | None
+    image: str | None
+    images: int
+    findings: list[str]
+    verdict: str | None
+    difficulty: float | None
+    gain: float | None
+    disagreement: float | None
+    blind_right: int | None
+
+
+class ItemStory(NamedTuple):
+    """Everything known about one item."""
+
+    id: str
+    benchmark: str
+    item: Item | None
+    row: ItemRow
+    findings: tuple[ItemFinding, ...]
+    verdicts: tuple[Verdict, ...]
+    cases: list[ItemCase]
+    unanswered: int
+    doubt: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class CollectionView:
+    """The result of a query: the positions of the items, in order, and their counts."""
+
+    collection: "Collection"
+    positions: NDArray[np.int64]
+    unknown_ids: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    @cached_property
+    def counts(self) -> Mapping[str, Mapping[str, int]]:
+        """By facet (``gold``, ``verdict``, ``stage``, ``finding``, ``benchmark``, ``tag.NAME``): values and items."""
+        counts = {}
+        for facet, (positions, codes, values) in self.collection.facets.items():
+            numbers = np.bincount(codes[np.isin(positions, self.positions, kind="table")], minlength=len(values))
+            most_first = np.argsort(-numbers, kind="stable")
+            counts[facet] = {values[at]: int(numbers[at]) for at in most_first if numbers[at]}
+        return counts
+
+    @cached_property
+    def accuracy(self) -> Sequence[ModelAccuracy]:
+        """The accuracy of every model under every condition on these items."""
+        return self.collection.answers.accuracy(self.positions)
+
+
+class Collection:
+    """Items of one or more benchmarks (``items``, a row each) with all that is known about them."""
+
+    def __init__(
+        self, sources: CollectionSources, tell: Tell = lambda line: None, drafts: Sequence[Benchmark] = ()
+    ) -> None:
+        """Read all tables to filter by. Runs that were not scored are scored, as a measure would."""
+        self._lock = Lock()
+        self.notes: list[str] = []
+        self.benchmarks: Mapping[str, Benchmark] = named_benchmarks(sources.benchmarks)
+        names = {benchmark.manifest.fingerprint: name for name, benchmark in self.benchmarks.items()}
+        self._runs: list[RunReplies] = []
+        for source in sources.runs:
+            about = source.benchmark
+            name = names[about.manifest.fingerprint] if about else source.run.path.resolve().name
+            scores, notes = scores_if_known(source.run, about, chosen_scorer(source.run), tell)
+            self._runs.append(RunReplies(source, name, scores))
+            self.notes += notes
+        items, scores_read = read_items(self.benchmarks), self._read_scores()
+        unknown = unknown_items(items, scores_read, sources.judged, names)
+        clusters = item_clusters(items, len(items) + len(unknown))
+        items = pl.concat([items.drop("group", "hashes"), unknown], how="diagonal").with_columns(_POSITION)
+        self.answers = answers_to(items, scores_read, clusters)
+        self._judgements = judgement_tables(sources.judged, items, names)
+        verdicts, findings, suggested = self._judgements
+        last = verdicts.group_by("position", maintain_order=True).last().select("position", "verdict", "stage")
+        kinds = findings.group_by("position").agg(pl.col("kind").unique().sort().alias("findings"))
+        items = pl.concat([items, self.answers.statistics()], how="horizontal")
+        for table in (last, kinds, suggested):
+            items = items.join(table, on="position", how="left", maintain_order="left")
+        id_ = pl.col("item")
+        if items.get_column("benchmark").n_unique() > 1:
+            apart = pl.concat_str("benchmark", pl.lit(BETWEEN), "item")
+            id_ = pl.when(pl.col("item").is_duplicated()).then(apart).otherwise("item")
+        self.items = items.select("position", id_.alias("id"), pl.exclude("position")).rechunk()
+        self._doubt: pl.Series | None = None
+        self._drafts = {item.id: (item, benchmark) for benchmark in drafts for item in benchmark}
+        self.view = lru_cache(_VIEWS)(self._view)
+        self._having = lru_cache(_VIEWS)(self._search)
+
+    @classmethod
+    def open(
+        cls, places: Sequence[Path], tell: Tell = lambda line: None, drafts: Sequence[Benchmark] = ()
+    ) -> "Collection":
+        """Open benchmarks, runs, refinements and audits as one; ``tell`` reports work that takes a while.
+
+        Items of ``drafts``, which a recipe has made so far, replace those of the same id.
+        """
+        return cls(open_places(places, tell), tell, drafts)
+
+    @property
+    def name(self) -> str:
+        """The display name."""
+        return listed(self.items.get_column("benchmark").unique(maintain_order=True)) or "nothing"
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def tags(self) -> list[str]:
+        """Tags with few enough values to choose from."""
+        return [facet.removeprefix(TAG) for facet in self.facets if facet.startswith(TAG)]
+
+    @cached_property
+    def facets(self) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64], list[str]]]:
+        """What items can be counted by: positions of items, the numbers of their values, and all values in order."""
+        facets = {}
+        tags = {name: name for name in self.items.columns if name.startswith(TAG)}
+        for facet, column in (_FACETS | tags).items():
+            rows = self.items.select("position", value=column)
+            rows = (rows.explode("value") if rows.schema["value"].is_nested() else rows).drop_nulls("value")
+            values = rows.get_column("value").unique().sort().to_list()
+            if facet in _FACETS or 2 <= len(values) <= _MOST_VALUES:
+                codes = rows.get_column("value").rank("dense").cast(pl.Int64) - 1
+                facets[facet] = rows.get_column("position").to_numpy(), codes.to_numpy(), values
+        return facets
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """Columns to sort by."""
+        return [*(name for name, type_ in self.items.schema.items() if not type_.is_nested()), "doubt"]
+
+    @cached_property
+    def everything(self) -> CollectionView:
+        """All items."""
+        return self.view(Query())
+
+    def forget_views(self) -> None:
+        """Empty the caches, to measure how long a view takes."""
+        self.view.cache_clear()
+        self._having.cache_clear()
+
+    # Queries
+
+    def _view(self, query: Query) -> CollectionView:
+        """The items that a query selects; the last views are cached as ``view``."""
+        items = self.items.lazy()
+        by = query.sort.removeprefix("-")
+        if query.doubt or by == "doubt":
+            items = items.with_columns(self.numbers("doubt"))
+        _refuse_unknown("column", by, self.columns)
+        rows = items.filter(*self._conditions(query)).select("position", *([by] if by else ())).collect()
+        if query.text and len(rows):
+            rows = rows.filter(pl.col("position").is_in(self._having(query.text).implode()))
+        if by:
+            if rows.schema[by] == pl.String:  # numbers by value
+                numbers = rows.get_column(by).cast(pl.Float64, strict=False)
+                if numbers.null_count() == rows.get_column(by).null_count():
+                    rows = rows.with_columns(numbers)
+            rows = rows.sort(by, descending=query.sort.startswith("-"), nulls_last=True, maintain_order=True)
+        positions = rows.get_column("position").to_numpy()
+        unknown = tuple(id_ for id_ in query.ids if id_ not in self._index)
+        return CollectionView(self, positions, unknown)
+
+    def _conditions(self, query: Query) -> Iterator[pl.Expr]:
+        """Conditions on columns. An unknown value is no error: the link may be older than the items."""
+        position, tags = pl.col("position"), [name[len(TAG) :] for name in self.items.columns if name.startswith(TAG)]
+        yield pl.lit(value=True)
+        for name in (query.blind_right, *(wanted.model for wanted in query.answers)):
+            _refuse_unknown("model", name, self.answers.models)
+        yield from map(self.answers.condition, query.answers)
+        if query.blind_right:
+            yield self.answers.having(self.answers.blind_series(query.blind_right), ANSWER_BITS["right"])
+        if query.ids:
+            yield is_in("id", query.ids)
+        if query.verdict or query.stage or query.reason:
+            rows = self._verdicts_of(query.verdict, query.stage)
+            if query.reason:
+                kinds = [reason_kind(text or "") == query.reason for text in rows.get_column("reason")]
+                rows = rows.filter(pl.Series(kinds, dtype=pl.Boolean))
+            yield position.is_in(rows.get_column("position").implode())
+        if query.findings:
+            yield pl.col("findings").list.set_intersection(list(query.findings)).list.len() > 0
+        for name in dict.fromkeys((*query.untagged, *(name for name, _ in query.tags))):
+            _refuse_unknown("tag", name, tags)
+            values = [value for tag, value in query.tags if tag == name]
+            yield pl.col(TAG + name).is_in(values) if values else pl.lit(value=True)
+            yield pl.col(TAG + name).fill_null("") == "" if name in query.untagged else pl.lit(value=True)
+        for column in ("gold", "benchmark", "suggested"):
+            if wanted := getattr(query, column):
+                yield pl.col(column).is_in([wanted] if isinstance(wanted, str) else list(wanted))
+        for column in SPANS:
+            if span := getattr(query, column):
+                yield pl.col(column).is_between(*span)
+
+    def _verdicts_of(self, verdict: str, stage: str) -> pl.DataFrame:
+        """Verdicts of a stage, or without one the last verdicts; one of them, or one that a name stands for."""
+        rows = self._judgements.verdicts
+        rows = rows.filter(stage=stage) if stage else rows.group_by("position", maintain_order=True).last()
+        kinds = VERDICTS_TOGETHER.get(verdict, (verdict,))
+        return rows.filter(pl.col("verdict").is_in(kinds)) if verdict else rows
+
+    def judged_counts(self, query: Query) -> dict[str, dict[str, int]]:
+        """The number of items for each ``stage`` and each ``verdict`` in place of the query's own."""
+        others = self.view(msgspec.structs.replace(query, verdict="", stage="", reason="", sort=""))
+        here = pl.col("position").is_in(pl.Series(others.positions).implode())
+        kinds = VERDICTS_TOGETHER.get(query.verdict, (query.verdict,))
+        with_verdict = pl.col("verdict").is_in(kinds) if query.verdict else pl.lit(value=True)
+        shown = {
+            "stage": self._judgements.verdicts.filter(here, with_verdict),
+            "verdict": self._verdicts_of("", query.stage).filter(here),
+        }
+        return {
+            name: dict(rows.group_by(name).agg(pl.col("position").n_unique()).iter_rows())
+            for name, rows in shown.items()
+        }
+
+    @property
+    def stages(self) -> dict[str, int]:
+        """Stages in the order in which items reach them, and the number of items with a verdict of each."""
+        within = pl.int_range(pl.len()).over("position")
+        rows = self._judgements.verdicts.select("position", "stage", turn=within).group_by(
+            "stage", maintain_order=True
+        )
+        counts = rows.agg(pl.col("turn").max(), pl.col("position").n_unique()).sort("turn", maintain_order=True)
+        return dict(counts.select("stage", "position").iter_rows())
+
+    def _search(self, words: str) -> pl.Series:
+        """Positions of items that have all words, or quoted phrases, in their own text or in one reply."""
+        wanted = [phrase or word for phrase, word in _WORD.findall(words.lower())]
+        terms = pl.all_horizontal(True, *(pl.col("text").str.contains(word, literal=True) for word in wanted))
+        found = self.texts.to_frame().select(terms).to_series()
+        for run in self._runs:
+            replied = is_in("item", run.having(terms)) & (pl.col("benchmark") == run.benchmark)
+            found = found | self.items.select(replied).to_series()
+        return found.arg_true().cast(pl.Int64)
+
+    @cached_property
+    def texts(self) -> pl.Series:
+        """Questions and options in lower case, for the search."""
+        options = self._options.list.join("\n").fill_null("")
+        text = pl.concat_str(pl.col("question").fill_null(""), options, separator="\n").str.to_lowercase()
+        return self.items.select(text.alias("text")).to_series()
+
+    @cached_property
+    def _options(self) -> pl.Series:
+        """The texts of all options, by position; read on demand, since they are most of the data."""
+        texts = pl.col("choices").list.eval(pl.element().struct.field("text")).alias("options")
+        scans = [benchmark.scan(["choices"]).select(texts) for benchmark in self.benchmarks.values()]
+        nothing = pl.DataFrame(schema={"options": pl.List(pl.String)})
+        options = pl.concat([nothing, *(scan.collect(engine="streaming") for scan in scans)]).to_series()
+        return options.extend_constant(None, len(self.items) - len(options))
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """All items with all computed columns, and the texts of their options after the question."""
+        items = self.items.drop("options")
+        items.insert_column(items.get_column_index("question") + 1, self._options)
+        return items.with_columns(self.numbers("doubt"))
+
+    # Answers
+
+    def _read_scores(self) -> pl.DataFrame:
+        """The scores of all runs; an answer that two runs hold counts once."""
+        texts = pl.col(*KEY, "outcome", "reading").cast(pl.String).fill_null("").cast(pl.Categorical)
+        tests = _TESTS if len(self._runs) > 1 else ()
+        schema = dict.fromkeys((*KEY, "outcome", "reading"), pl.Categorical) | {"score": pl.Float64}
+        frames = [pl.DataFrame(schema={"benchmark": pl.String, "item": pl.String, **schema})]
+        for run in self._runs:
+            own = (pl.lit(run.benchmark).alias("benchmark"), pl.col("item").cast(pl.String))
+            rows = run.scores.select(*own, texts, pl.col("score").cast(pl.Float64), *tests)
+            with one_line_if_damaged(run.run.path):
+                frames.append(rows.collect(engine="streaming"))
+        scores = pl.concat(frames, how="diagonal")
+        if not tests:
+            return scores
+        once = scores.unique(("benchmark", "item", *KEY, *tests), keep="first", maintain_order=True)
+        fewer = Counter(scores.get_column("benchmark")) - Counter(once.get_column("benchmark"))
+        for name, number in fewer.items():
+            self.notes.append(
+                f"{counted(number, 'answer')} to {name} in two runs: the run that was named first counts"
+            )
+        return once
+
+    def numbers(self, column: str) -> pl.Series:
+        """A column by position; doubts are computed on demand."""
+        if column != "doubt":
+            return self.items.get_column(column)
+        with self._lock:
+            if self._doubt is None:
+                doubts = pl.concat([pl.DataFrame(schema=_DOUBTS), *self._doubts()])
+                rows = self.items.select("position").join(doubts, on="position", how="left", maintain_order="left")
+                self._doubt = rows.get_column("ratio").alias("doubt")
+        return self._doubt
+
+    def is_known(self, column: str) -> bool:
+        """Whether a column of numbers is computed, or can be at once: doubts may take a few seconds."""
+        return column != "doubt" or self._doubt is not None or len(self) * len(self.answers.models) <= _QUICK
+
+    def _doubts(self) -> Iterator[pl.DataFrame]:
+        for name in self.benchmarks:
+            runs = [run for run in self._runs if run.benchmark == name]
+            items = self.items.with_columns(texts=self._options).filter(pl.col("gold").is_not_null(), benchmark=name)
+            if runs and len(items):
+                yield gold_doubts(items, runs)
+
+    # Items
+
+    def rows(self, view: CollectionView, start: int = 0, count: int = 60) -> list[ItemRow]:
+        """Some of the items of a view, in its order."""
+        return self._rows(view.positions[start : start + count])
+
+    def _rows(self, positions: Sequence[int] | NDArray[np.int64]) -> list[ItemRow]:
+        items = self.items[positions].select(ItemRow.__struct_fields__).with_columns(pl.col("findings").fill_null([]))
+        rows = items.to_dicts()
+        for row in rows:
+            if row["id"] in self._drafts:
+                draft, _ = self._drafts[row["id"]]
+                row["question"], row["images"] = draft.question, len(draft.images)
+                row["gold"] = ", ".join(letter(index) for index in draft.gold) or row["gold"]
+                row["image"] = draft.images[0].sha256 if draft.images else None
+        return [ItemRow(**row) for row in rows]
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {id_: position for position, id_ in enumerate(self.items.get_column("id"))}
+
+    def _position(self, id_: str) -> int:
+        if id_ not in self._index:
+            hint = nearest(id_, list(self._index)[:5_000], 3) if self._index else "there is none"
+            raise InputError(f"no item {short(id_)}; {hint}")
+        return self._index[id_]
+
+    def item(self, id_: str) -> ItemStory:
+        """Everything known about one item."""
+        return next(self.stories([id_]))
+
+    def record(self, id_: str) -> Item | None:
+        """The item alone; None where no benchmark has it."""
+        return self.records([id_]).get(id_)
+
+    def records(self, ids: Sequence[str]) -> dict[str, Item]:
+        """The items alone, or their drafts; those that no benchmark has are left out."""
+        rows = self._rows([self._position(id_) for id_ in ids])
+        stored = self._stored(rows)
+        items = {row.id: stored.get(row.benchmark, {}).get(row.position) for row in rows}
+        items |= {id_: self._drafts[id_][0] for id_ in ids if id_ in self._drafts}
+        return {id_: item for id_, item in items.items() if item is not None}
+
+    def _stored(self, rows: Sequence[ItemRow]) -> dict[str, dict[int, Item]]:
+        """By benchmark and position the items of some rows."""
+        stored: dict[str, dict[int, Item]] = {}
+        first = 0  # benchmarks keep their order in the table, one after the other
+        for name, benchmark in self.benchmarks.items():
+            own = [row.position for row in rows if first <= row.position < first + len(benchmark)]
+            if own:
+                items = benchmark.take([position - first for position in own])
+                stored[name] = dict(zip(own, items, strict=True))
+            first += len(benchmark)
+        return stored
+
+    def home(self, row: ItemRow) -> Benchmark:
+        """The benchmark that holds an item's images: that of its draft, if there is one."""
+        return self._drafts[row.id][1] if row.id in self._drafts else self.benchmarks[row.benchmark]
+
+    def stories(self, ids: Sequence[str], *, replies: bool = True) -> Iterator[ItemStory]:
+        """Everything about many items, far cheaper than one by one; replies are optional."""
+        for start in range(0, len(ids), _STORIES):
+            rows = self._rows([self._position(id_) for id_ in ids[start : start + _STORIES]])
+            records = self._stored(rows)
+            runs = [run for run in self._runs if replies and run.benchmark in records]
+            cases = [(run.benchmark, run.cases(list(records[run.benchmark].values()))) for run in runs]
+            for row in rows:
+                item = records.get(row.benchmark, {}).get(row.position)
+                yield self._story(row, item, [found for name, found in cases if name == row.benchmark])
+
+    def _story(
+        self, row: ItemRow, item: Item | None, runs: Sequence[Mapping[str, tuple[list[ItemCase], int]]]
+    ) -> ItemStory:
+        """All about an item; replies to options that differ from a draft's are left out."""
+        own = [run[item.id] for run in runs if item is not None and item.id in run]
+        cases, unanswered = [case for some, _ in own for case in some], sum(left for _, left in own)
+        if row.id in self._drafts:
+            draft, _ = self._drafts[row.id]
+            cases = cases if item is not None and item.choices == draft.choices else []
+            item = draft
+        found = self._judgements.findings.filter(pl.col("position") == row.position).select(ItemFinding._fields)
+        findings = tuple(ItemFinding(*values) for values in found.iter_rows())
+        doubt = self.numbers("doubt")[row.position] if self.is_known("doubt") else None
+        verdicts = tuple(self.verdicts(row.position))
+        return ItemStory(row.id, row.benchmark, item, row, findings, verdicts, cases, unanswered, doubt)
+
+    def verdicts(self, position: int) -> list[Verdict]:
+        """The verdicts of stages on an item, in their order."""
+        table = self._judgements.verdicts
+        start, end = (table.get_column("position").search_sorted(at, side="left") for at in (position, position + 1))
+        rows = table[start:end].to_dicts()
+        values = ({name: row[name] for name in columns(Verdict) if row.get(name) is not None} for row in rows)
+        return [msgspec.convert(value, Verdict) for value in values]
+
+    def image(self, sha256: str) -> tuple[ImageRef, bytes] | None:
+        """An image of some item by its hash; None where no item has it, or its file is missing or damaged."""
+        found = self._images.get(sha256)
+        if found is None:
+            return None
+        image, *drafted = found
+        for benchmark in (*drafted, *self.benchmarks.values()):
+            with suppress(EyetestError, OSError):
+                return image, benchmark.images.read(image)
+        return None
+
+    @cached_property
+    def _images(self) -> dict[str, tuple[Any, ...]]:
+        """All images by hash, those of drafts with their benchmark; read on demand."""
+        images: dict[str, tuple[Any, ...]] = {}
+        for benchmark in self.benchmarks.values():
+            scan = benchmark.scan(["images"]).explode("images").drop_nulls("images").unnest("images")
+            rows = scan.unique().collect(engine="streaming").to_dicts()
+            images |= {row["sha256"]: (ImageRef(**row),) for row in rows}
+        drafts = self._drafts.values()
+        return images | {image.sha256: (image, benchmark) for item, benchmark in drafts for image in item.images}
+
+
+def _refuse_unknown(what: str, name: str, known: Sequence[str]) -> None:
+    if name and name not in known:
+        raise InputError(f"no {what} {short(name)}; {nearest(name, known) if known else 'there is none'}")

@@ -1,0 +1,559 @@
+"""A review in other tools: open items as tables or as tasks of Label Studio, and decisions read back."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, cast, get_args
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+import msgspec
+import pybase64
+
+from eyetest.errors import InputError, heading, nearest, param, short
+from eyetest.pages.item_links import Query
+from eyetest.records import Decision, DecisionKind, Item, columns, gold_text, letter
+from eyetest.store import refuse_to_lose, replacing_folder
+from eyetest.studio.app import ServedImages
+from eyetest.studio.collection import Collection, ItemRow
+from eyetest.studio.database import earlier
+from eyetest.studio.decisions import DECISIONS, OBJECTS, QUEUE, find_item, read_row, sheet_rows
+from eyetest.studio.forms import KINDS, Form, check_decision, checked_name
+from eyetest.studio.project import ReviewProject
+from eyetest.tabular.sheets import sheet_text
+
+ToolFormat = Literal["csv", "label-studio"]
+LARGEST, LARGEST_UPLOAD = 2**30, 250 * 2**20  # bytes: of a file that is read, and Label Studio's default limit
+NO_IMAGE = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
+"""One transparent pixel, for an item without images among others: Label Studio requires an image."""
+_SERVED_FILES = "/data/local-files/?d="
+_EDIT, _LABEL = "edit_", "label_"
+_TITLES = {"question": "Question", "options": "Options", "gold": "Gold", "evidence": "Why it is here"}
+_TITLES |= {"earlier": "What others decided"}
+_EDIT_TITLES = {
+    "question": "The question, as it should be",
+    "answer": "The right answer, as it should be: letters or a text",
+    "tags": "Tags to change, one a line: name=value",
+}
+_ABOUT = "question"  # the tag that all answers refer to: every task has it
+_OURS = re.compile(rf"{QUEUE}|{DECISIONS}|(round|settle)-\d+\.(json|xml)")
+_SHOWN = ("item", "round", "adjudicates", "question", "options", "gold", "images", "evidence", "earlier", "asks")
+Answers = Mapping[str, str | list[str]]
+
+
+class Assignment(msgspec.Struct, frozen=True, kw_only=True):
+    """One item in one round for another tool; ``evidence``: why it is asked; ``images``: paths or addresses."""
+
+    item: Item
+    round: int = 1
+    form: Form = Form()
+    adjudicates: bool = False
+    fingerprint: str = ""
+    evidence: str = ""
+    images: tuple[str, ...] = ()
+    earlier: tuple[Decision, ...] = ()
+
+    @property
+    def alone(self) -> bool:
+        """Whether the reviewer has to answer the item first, without knowing its gold."""
+        return self.form.solve and not self.adjudicates
+
+    def texts(self) -> dict[str, str]:
+        """Texts of the item and of the decisions of others, by name; no gold where it has to be answered first."""
+        item = self.item
+        turns = [f"{turn.question}\n→ {'…' if self.alone else turn.answer}" for turn in item.history]
+        lines = []
+        for one in self.earlier:
+            edits = msgspec.json.encode(one.edits).decode() if one.edits else ""
+            words = [one.decision, one.reason, edits, one.comment]
+            lines.append(f"{one.reviewer}, round {one.round}: {'; '.join(word for word in words if word)}")
+        return {
+            "question": "\n\n".join(text for text in (*turns, item.hint, item.question) if text),
+            "options": "\n".join(f"{letter(index)}. {choice.text}" for index, choice in enumerate(item.choices)),
+            "gold": "" if self.alone else gold_text(item),
+            "evidence": self.evidence,
+            "earlier": "\n".join(lines),
+        }
+
+
+class Expected(msgspec.Struct, frozen=True, kw_only=True):
+    """What a returned file is checked against: the existing items, and the form of each round."""
+
+    items: Mapping[str, Item]
+    forms: Mapping[int, Form]
+    fingerprint: str = ""
+    reviewers: Mapping[str, str] = {}  # names here by names in the tool; under ``""`` for decisions without one
+
+    def assignment(self, item: str, number: int, adjudicates: bool, where: str) -> Assignment:
+        """The assignment that a file refers to; refused where there is no such item or round."""
+        if item not in self.items:
+            raise InputError(f"{where}: no item {short(item)} in this review")
+        if number not in self.forms:
+            raise InputError(f"{where}: round: found {number}, expected 1 to {max(self.forms)}")
+        return Assignment(item=self.items[item], round=number, form=self.forms[number], adjudicates=adjudicates)
+
+    def checked(self, decision: Decision, assignment: Assignment, author: str, where: str) -> Decision:
+        """A decision by its author here that this item and this form allow; otherwise refused."""
+        name = self.reviewers.get(author, author)
+        if not name.strip():
+            raise InputError(f"{where}: reviewer: no name; name the reviewer with {param('reviewer', 'NAME')}")
+        time = _universal(decision.time, where) if decision.time else ""
+        try:
+            named = msgspec.structs.replace(decision, reviewer=checked_name(name, "reviewer"), time=time)
+            return check_decision(named, assignment.form, assignment.item)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
+
+
+def _universal(time: str, where: str) -> str:
+    """A time as decisions have it: in UTC, to the second."""
+    try:
+        moment = datetime.fromisoformat(time)
+    except ValueError:
+        raise InputError(f"{where}: time: found {short(time)}, expected one like 2026-03-01T12:30:00+00:00") from None
+    return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC).isoformat(timespec="seconds")
+
+
+def outgoing_of(
+    project: ReviewProject, collection: Collection, tool: ToolFormat, round_number: int | None, *, with_images: bool
+) -> tuple[list[Assignment], list[Decision]]:
+    """The open items and the decisions of a review, or of one round, for another tool."""
+    plan, served = project.plan, ServedImages(collection.image)
+    if round_number is not None and not 1 <= round_number <= len(plan.rounds):
+        raise InputError(f"{heading('round')}: found {round_number}, expected 1 to {len(plan.rounds)}")
+
+    def images(row: ItemRow, item: Item) -> Iterator[str]:
+        """Paths or data of an item's images. Label Studio serves files of folders that it was given."""
+        for image in item.images:
+            path = collection.home(row).images.path(image).resolve()
+            if with_images:
+                if whole := served.whole(image.sha256):
+                    yield f"data:image/{whole.kind};base64,{pybase64.b64encode_as_string(whole.data)}"
+            elif tool == "label-studio":
+                yield f"{_SERVED_FILES}{quote(path.as_posix().lstrip('/'))}"
+            else:
+                yield str(path)
+
+    def evidence(row: ItemRow, form: Form, adjudicates: bool) -> Iterator[str]:
+        """Why the item is reviewed; nothing where it would show the answer key to reviewers who answer first."""
+        if "verdicts" in form.shows and not form.solve:
+            for one in plan.blinded(collection.verdicts(row.position), adjudicates=adjudicates):
+                yield f"{one.stage}: {one.verdict}. {one.reason} {one.evidence}".strip()
+        if "findings" in form.shows and not form.solve:
+            yield from (f"audit: {finding}" for finding in row.findings)
+
+    decisions = project.decisions()
+    keys = [key for key in project.waiting() if round_number in (None, key[1])]
+    ids = list(dict.fromkeys(item for item, _, _ in keys))
+    items, view = _items(collection, ids), collection.view(Query(ids=tuple(ids)))
+    rows = {row.id: row for row in collection.rows(view, 0, len(ids))} if ids else {}
+    by_item: dict[str, list[Decision]] = {}
+    for decision in decisions:
+        by_item.setdefault(decision.item, []).append(decision)
+    waiting = [
+        Assignment(
+            item=items[item],
+            round=number,
+            form=(form := plan.form(number, adjudicates=adjudicates)),
+            adjudicates=adjudicates,
+            fingerprint=plan.fingerprint,
+            evidence="\n".join(evidence(rows[item], form, adjudicates)),
+            images=tuple(images(rows[item], items[item])),
+            earlier=earlier(plan, by_item.get(item, ()), number) if adjudicates else (),
+        )
+        for item, number, adjudicates in keys
+    ]
+    return waiting, [one for one in decisions if round_number in (None, one.round)]
+
+
+def read_review(
+    project: ReviewProject, collection: Collection, file: Path, tool: ToolFormat | None, reviewers: Mapping[str, str]
+) -> tuple[int, int]:
+    """Add the decisions of another tool's file to a review, all or none; how many there are, and how many are new."""
+    plan = project.plan
+    expected = Expected(
+        items=_items(collection, project.ids()),
+        forms={one.number: plan.form(one.number, adjudicates=False) for one in plan.rounds},
+        fingerprint=plan.fingerprint,
+        reviewers=reviewers,
+    )
+    decisions = read_files(file, expected, tool)
+    return len(decisions), project.add_decisions(decisions, file.name)
+
+
+def _items(collection: Collection, ids: Sequence[str]) -> dict[str, Item]:
+    """Items by their ids in the review, which differ from their own where benchmarks share ids."""
+    items = {id_: msgspec.structs.replace(item, id=id_) for id_, item in collection.records(ids).items()}
+    if missing := [id_ for id_ in ids if id_ not in items]:
+        where = "is in no benchmark that the review knows; name the benchmark, too: eyetest review PLACE BENCH"
+        raise InputError(f"item {short(missing[0])} {where}")
+    return items
+
+
+# Questions of a form, and a decision as answers to them.
+
+
+class ToolQuestion(NamedTuple):
+    """One question of the tool: its name, its text, the allowed answers, and the decisions with which it is asked."""
+
+    name: str
+    words: str
+    kind: Literal["choice", "several", "text"]
+    values: tuple[str, ...] = ()
+    when: tuple[str, ...] = ()
+    required: bool = False
+    long: bool = False
+
+
+def questions(form: Form, options: int) -> list[ToolQuestion]:
+    """The questions about an item with so many options, in order."""
+    rows = [ToolQuestion("solved", "What is the answer? Write it before you decide", "text")] if form.solve else []
+    rows.append(
+        ToolQuestion("decision", "What is to happen with this item?", "choice", get_args(DecisionKind), required=True)
+    )
+    if form.reasons:
+        rows.append(ToolQuestion("reason", "Why drop it?", "choice", form.reasons, ("drop",)))
+    rows.append(ToolQuestion("reason_text", "Another reason", "text", when=("drop", "fix", "unsure")))
+    for name in form.edits:
+        letters = map(letter, range(options))
+        titles = {mark.lower(): f"Option {mark}, as it should be" for mark in letters} if name == "options" else {}
+        for key, words in (titles or {name: _EDIT_TITLES.get(name, "")}).items():
+            if key != "options":
+                rows.append(ToolQuestion(_EDIT + key, words, "text", (), ("fix",), long=name != "options"))
+    for field in form.fields:
+        when = tuple(kind for kind in field.when or KINDS if not field.required or kind != "unsure")
+        shown = when if field.when or field.required else ()
+        rows.append(ToolQuestion(_LABEL + field.name, field.ask, field.kind, field.values, shown, field.required))
+    return [*rows, ToolQuestion("comment", "Anything else?", "text", long=True)]
+
+
+def present(item: Item) -> dict[str, str]:
+    """The present values of editable fields, by name: an equal answer changes nothing."""
+    texts = {_EDIT + letter(index).lower(): choice.text for index, choice in enumerate(item.choices)}
+    golds = ", ".join(letter(index) for index in item.gold)
+    if not item.choices:  # one a line, or JSON where lines would be ambiguous
+        golds, words = "\n".join(item.references), list(item.references)
+        if golds.split("\n") != words or _parsed(golds, list[str]) is not None or not all(words):
+            golds = msgspec.json.encode(words).decode()
+    return {"edit_question": item.question, **texts, "edit_answer": golds}
+
+
+def read_answers(answers: Answers, assignment: Assignment, where: str) -> Decision:
+    """The decision that answers express, without author and time; refused where invalid, naming the field."""
+    item, form = assignment.item, assignment.form
+    known = {question.name: question for question in questions(form, len(item.choices))}
+    unchanged = {name: text.strip() for name, text in present(item).items()}
+    given: dict[str, str | list[str]] = {}
+    for name, value in answers.items():
+        several = isinstance(value, list) and len(value) > 1
+        answer = sorted(value) if several else (value if isinstance(value, str) else "".join(value)).strip()
+        if answer and answer != unchanged.get(name):
+            _check(name, answer, known, where)
+            given[name] = answer
+    if "decision" not in given:
+        raise InputError(f"{where}: decision: nothing is decided")
+    kind = msgspec.convert(given["decision"], DecisionKind)
+    decision = Decision(
+        item=item.id,
+        round=assignment.round,
+        reviewer="",
+        time="",
+        decision=kind,
+        adjudicates=assignment.adjudicates,
+        comment=str(given.get("comment", "")),
+    )
+    if kind == "undo":
+        return decision
+    edits = {name.removeprefix(_EDIT): str(text) for name, text in given.items() if name.startswith(_EDIT)}
+    asked = {_LABEL + field.name for field in form.asked(kind)}
+    return msgspec.structs.replace(
+        decision,
+        reason=": ".join(str(given[name]) for name in ("reason", "reason_text") if name in given),
+        solved=str(given.get("solved", "")),
+        labels={name.removeprefix(_LABEL): value for name, value in given.items() if name in asked},
+        edits={k.upper() if len(k) == 1 else k: _read_edit(k, text, item, where) for k, text in edits.items()},
+    )
+
+
+def _check(name: str, value: str | list[str], known: Mapping[str, ToolQuestion], where: str) -> None:
+    if name not in known:
+        raise InputError(f"{where}: {short(name)} is not asked here; {nearest(name, known)}")
+    question = known[name]
+    if question.kind != "several" and not isinstance(value, str):
+        raise InputError(f"{where}: {name}: found {len(value)} answers, expected one")
+    for text in [value] if isinstance(value, str) else value:
+        if question.values and text not in question.values:
+            raise InputError(f"{where}: {name}: found {short(text)}; {nearest(text, question.values)}")
+
+
+def _read_edit(name: str, text: str, item: Item, where: str) -> Any:
+    if name == "tags":
+        if tags := _parsed(text, dict[str, Any]):
+            return tags
+        pairs = [line.partition("=") for line in text.splitlines() if line.strip()]
+        if not all(equals and tag.strip() for tag, equals, _ in pairs):
+            raise InputError(f"{where}: edit_tags: found {short(text)}, expected lines like name=value")
+        return {tag.strip(): value.strip() for tag, _, value in pairs}
+    if name != "answer":
+        return text
+    words = map(str.strip, text.split(",")) if item.choices else _parsed(text, list[str]) or text.split("\n")
+    kept = [word for word in words if word]
+    return kept[0] if len(kept) == 1 else kept
+
+
+def _parsed(text: str, kind: Any) -> Any:
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
+
+
+# Files: written as one folder, and read one by one.
+
+
+def check_tool(name: str) -> ToolFormat:
+    """A tool by its name."""
+    if name not in get_args(ToolFormat):
+        raise InputError(f'{param("tool")}: no tool "{name}"; {nearest(name, get_args(ToolFormat))}')
+    return cast(ToolFormat, name)
+
+
+def check_target(folder: Path, *, overwrite: bool) -> None:
+    """Raise where files would replace something that eyetest did not write."""
+    inside = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    refuse_to_lose(folder, overwrite=overwrite, ours=[name for name in inside if _OURS.fullmatch(name)])
+
+
+def write_files(
+    waiting: Sequence[Assignment],
+    decisions: Sequence[Decision],
+    form: ToolFormat,
+    folder: Path,
+    overwrite: bool = False,
+) -> list[str]:
+    """Write open items and decisions as files of a tool; returns their names."""
+    check_target(folder, overwrite=overwrite)
+    files = {QUEUE: write_waiting(waiting).encode(), DECISIONS: write_sheet(decisions).encode()}
+    if form == "label-studio":
+        rounds: dict[str, list[Assignment]] = {}
+        for one in waiting:
+            rounds.setdefault(f"{'settle' if one.adjudicates else 'round'}-{one.round}", []).append(one)
+        files = {}
+        for name, some in sorted(rounds.items()):
+            files[f"{name}.xml"] = labeling_config(some).encode()
+            files[f"{name}.json"] = content = msgspec.json.encode(label_studio_tasks(some)) + b"\n"
+            if len(content) > LARGEST_UPLOAD:
+                size = f"{len(content) >> 20:,} MB, and Label Studio takes {LARGEST_UPLOAD >> 20} MB at once"
+                raise InputError(f"{name}.json has {size}; leave {param('with_images', True)} out")
+    with replacing_folder(folder, overwrite=overwrite) as new:
+        for name, data in files.items():
+            (new / name).write_bytes(data)
+    return list(files)
+
+
+def read_files(path: Path, expected: Expected, form: ToolFormat | None = None) -> list[Decision]:
+    """The decisions in a tool's file; refused as a whole where one of them is wrong."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; name the file itself")
+    if not path.is_file():
+        raise InputError(f"{path} is not there")
+    if path.stat().st_size > LARGEST:
+        raise InputError(f"{path} has {path.stat().st_size >> 20:,} MB; at most {LARGEST >> 20:,} MB are read")
+    if form == "csv" or (form is None and path.suffix.lower() == ".csv"):
+        rows = ((where, row) for where, row in sheet_rows(path) if (row.get("decision") or "").strip())
+        return [_read_line(row, expected, f"{where} ({(row['item'] or '').strip()[:60]})") for where, row in rows]
+    return read_label_studio(path.read_bytes(), expected, str(path))
+
+
+# Tables
+
+
+def write_sheet(decisions: Iterable[Decision]) -> str:
+    """Decisions as a table with all their columns."""
+    names = columns(Decision)
+    rows = ([_cell(name, getattr(decision, name)) for name in names] for decision in decisions)
+    return sheet_text(names, rows, mark=True)
+
+
+def _cell(name: str, value: Any) -> Any:
+    if name in OBJECTS:
+        return msgspec.json.encode(value).decode() if value else ""
+    return ("true" if value else "") if isinstance(value, bool) else value
+
+
+def write_waiting(assignments: Sequence[Assignment]) -> str:
+    """Open items, a line each, with empty columns for the decision. Copy a line for a second reviewer."""
+    asked = [questions(one.form, len(one.item.choices)) for one in assignments]
+    empty = dict.fromkeys(question.name for some in asked for question in some)
+    rows = []
+    for one, some in zip(assignments, asked, strict=True):
+        asks = [f"{question.name}: {' | '.join(question.values)}" for question in some if question.values]
+        shown = one.texts() | {"item": one.item.id, "round": one.round, "images": "\n".join(one.images)}
+        shown |= {"adjudicates": "true" if one.adjudicates else "", "asks": "\n".join([one.form.words, *asks])}
+        rows.append([*(shown[name] for name in _SHOWN), "", *("" for _ in empty)])
+    return sheet_text([*_SHOWN, "reviewer", *empty], rows, mark=True)
+
+
+def _read_line(row: Mapping[str, Any], expected: Expected, where: str) -> Decision:
+    """The decision in a line of either table."""
+    if any(name.startswith((_EDIT, _LABEL)) or name == "reason_text" for name in row):
+        decision = _filled_in(row, expected, where)
+    else:
+        decision = read_row(row, expected.items, where)
+    assignment = expected.assignment(decision.item, decision.round, decision.adjudicates, where)
+    return expected.checked(decision, assignment, (row.get("reviewer") or "").strip(), where)
+
+
+def _filled_in(row: Mapping[str, Any], expected: Expected, where: str) -> Decision:
+    number, settles = (row.get("round") or "1").strip(), (row.get("adjudicates") or "").strip().lower()
+    if not number.isdecimal() or len(number) > 4:
+        raise InputError(f"{where}: round: found {short(number)}, expected a number")
+    item = find_item(row["item"] or "", expected.items) or row["item"]
+    assignment = expected.assignment(item, int(number), settles in ("true", "yes", "1"), where)
+    asks = {question.name: question for question in questions(assignment.form, len(assignment.item.choices))}
+    answers: dict[str, str | list[str]] = {}
+    for name, cell in row.items():
+        text = (cell or "").strip()
+        if text and (name in asks or name.startswith((_EDIT, _LABEL))):
+            several = name in asks and asks[name].kind == "several"
+            answers[name] = [word.strip() for word in text.split(";") if word.strip()] if several else text
+    answers["decision"] = str(answers["decision"]).lower()
+    return msgspec.structs.replace(read_answers(answers, assignment, where), time=(row.get("time") or "").strip())
+
+
+# Label Studio
+
+
+def labeling_config(assignments: Sequence[Assignment]) -> str:
+    """The configuration of a project for these tasks, which have one form."""
+    form, options = assignments[0].form, max(len(one.item.choices) for one in assignments)
+    root = ElementTree.Element("View")
+    grid = ElementTree.SubElement(root, "View", style="display: grid; grid-template-columns: 3fr 2fr; gap: 16px")
+    left, right = (ElementTree.SubElement(grid, "View") for _ in range(2))
+    if any(one.images for one in assignments):
+        ElementTree.SubElement(left, "Image", name="image", valueList="$images", zoomControl="true")
+    data = [_data(one, options) for one in assignments]
+    for name, title in _TITLES.items():
+        if name == _ABOUT or any(shown[name] for shown in data):
+            _head(left, title)
+            ElementTree.SubElement(left, "Text", name=name, value=f"${name}", valueType="text", saveTextResult="no")
+    if form.about:
+        _head(right, form.about)
+    for question in questions(form, options):
+        _control(right, question, data[0])
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _head(parent: ElementTree.Element, words: str) -> None:
+    """A line of text. A leading dollar sign would name a field of the task."""
+    text = " ".join(words.split())
+    ElementTree.SubElement(parent, "Header", size="4", value=f" {text}" if text.startswith("$") else text)
+
+
+def _control(parent: ElementTree.Element, question: ToolQuestion, shown: Mapping[str, Any]) -> None:
+    shown_when = {"visibleWhen": "choice-selected", "whenTagName": "decision"}
+    box = ElementTree.SubElement(
+        parent, "View", shown_when | {"whenChoiceValue": ",".join(question.when)} if question.when else {}
+    )
+    _head(box, question.words)
+    common = {"name": question.name, "toName": _ABOUT, "required": "true" if question.required else "false"}
+    if question.kind == "text":
+        start = {"value": f"${question.name}"} if question.name in shown else {}
+        size = {"rows": "3" if question.long else "1", "maxSubmissions": "1", "editable": "true"}
+        ElementTree.SubElement(box, "TextArea", {**common, **size, **start})
+        return
+    common["choice"] = "multiple" if question.kind == "several" else "single"
+    choices = ElementTree.SubElement(box, "Choices", common)
+    for value in question.values:
+        ElementTree.SubElement(choices, "Choice", value=value)
+
+
+class Carried(msgspec.Struct, frozen=True):
+    """Data that a task carries through another tool."""
+
+    item: str
+    round: int
+    adjudicates: bool = False
+    fingerprint: str = ""
+
+
+def label_studio_tasks(assignments: Sequence[Assignment]) -> list[dict[str, Any]]:
+    """The tasks, each with the key by which its annotations are read back."""
+    options = max((len(one.item.choices) for one in assignments), default=0)
+    keys = (Carried(one.item.id, one.round, one.adjudicates, one.fingerprint) for one in assignments)
+    tasks = zip(assignments, map(msgspec.to_builtins, keys), strict=True)
+    return [{"data": _data(one, options) | {"eyetest": key}} for one, key in tasks]
+
+
+def _data(assignment: Assignment, options: int) -> dict[str, Any]:
+    """The values that the configuration shows; each that it names has to exist, even if empty."""
+    names = (question.name for question in questions(assignment.form, options))
+    editable = {name: "" for name in names if name.startswith(_EDIT)}
+    filled = {name: text for name, text in present(assignment.item).items() if name in editable}
+    if assignment.alone:
+        filled.pop("edit_answer", None)
+    return {"images": list(assignment.images) or [NO_IMAGE], **assignment.texts(), **editable, **filled}
+
+
+class _Region(msgspec.Struct):
+    from_name: str
+    value: dict[str, Any]
+
+
+class _Annotation(msgspec.Struct):
+    result: list[_Region]
+    completed_by: int | dict[str, Any] | None = None
+    created_at: str = ""
+    updated_at: str = ""
+    lead_time: float | None = None
+    was_cancelled: bool = False
+
+
+class _Data(msgspec.Struct):
+    eyetest: Carried | None = None
+
+
+class _StudioTask(msgspec.Struct):
+    data: _Data
+    annotations: list[_Annotation] = []
+
+
+def read_label_studio(content: bytes, expected: Expected, path: str) -> list[Decision]:
+    """The decisions of an export: one for each annotation that was not skipped."""
+    try:
+        tasks = msgspec.json.decode(content, type=list[_StudioTask])
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        kinds = "neither CSV nor an export of Label Studio in its format JSON (not JSON-MIN)"
+        raise InputError(f"{path} is {kinds}: {error}") from None
+    decisions: list[Decision] = []
+    for number, task in enumerate(tasks, 1):
+        where, key = f"{path}, task {number}", task.data.eyetest
+        if key is None:
+            raise InputError(f"{where}: it does not say which item it is about; eyetest did not export this task")
+        if expected.fingerprint and key.fingerprint != expected.fingerprint:
+            raise InputError(f"{where}: it is about another state of the benchmark: {short(key.fingerprint)}")
+        assignment = expected.assignment(key.item, key.round, key.adjudicates, where)
+        for index, annotation in enumerate(task.annotations, 1):
+            if not annotation.was_cancelled:
+                decisions.append(_read_annotation(annotation, assignment, expected, f"{where}, annotation {index}"))
+    return decisions
+
+
+def _read_annotation(annotation: _Annotation, assignment: Assignment, expected: Expected, where: str) -> Decision:
+    answers = {}
+    for name, found in ((region.from_name, region.value) for region in annotation.result):
+        values = found.get("choices", found.get("text"))
+        if not isinstance(values, str | list) or not all(isinstance(value, str) for value in values):
+            raise InputError(f"{where}: {short(name)}: found {short(found)}, expected choices or a text")
+        answers[name] = values[0] if isinstance(values, list) and len(values) == 1 else values
+    author = annotation.completed_by
+    if isinstance(author, dict):
+        author = author.get("email") or author.get("id")
+    decision = msgspec.structs.replace(
+        read_answers(answers, assignment, where),
+        time=_universal(annotation.updated_at or annotation.created_at, where),
+        seconds=annotation.lead_time,
+    )
+    return expected.checked(decision, assignment, "" if author is None else str(author), where)

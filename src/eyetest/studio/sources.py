@@ -1,0 +1,314 @@
+"""Opened places (benchmarks, runs, refinements, audits), and the tables of items, answers and judgements in them."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from eyetest.benchmarks import Benchmark, ReadOptions, is_benchmark, open_benchmark
+from eyetest.benchmarks.formats import is_readable
+from eyetest.benchmarks.opening import refuse_one_above
+from eyetest.errors import InputError
+from eyetest.measures.results import TAG
+from eyetest.measures.stats.sets import set_labels
+from eyetest.probes.audit import GRAVITY, Audit
+from eyetest.records import MAX_CHOICES, Finding, VerdictKind, letter, tag_word
+from eyetest.records.recipe import ABOUT, BENCHMARK, RUN, VERDICTS
+from eyetest.results.gather import benchmark_if_needed
+from eyetest.results.scores import chosen_benchmark, read_repairs
+from eyetest.runs import Run, is_run
+from eyetest.runs.stored import PLAN
+from eyetest.store.files import read_regular
+from eyetest.store.urls import known_path
+from eyetest.tabular.record_files import read_parquet
+
+_UNCHANGED = ReadOptions(gold_required=False, images_required=False)
+_NEEDED = ("item", "stage", "verdict", "reason", "evidence")
+_MOST_JSON = 256 * 2**20
+_FROM_AUDIT = pl.col("stage").str.contains(r"^audit(:|$)")
+_TABLES = {
+    "verdicts": ("stage", "verdict", "reason", "evidence"),
+    "findings": ("kind", "title", "evidence", "severity"),
+    "suggested": ("suggested",),
+}
+LETTERS = {index: letter(index) for index in range(MAX_CHOICES)}
+_STORED = ("id", "question", "group", "tags", "choices", "images")
+_read_tags = msgspec.json.Decoder(dict[str, Any]).decode
+Tell = Callable[[str], None]
+
+
+class RunSource(NamedTuple):
+    """A run and its benchmark; None where the run holds only given scores."""
+
+    run: Run
+    benchmark: Benchmark | None
+
+
+class Judged(NamedTuple):
+    """Verdicts of a refinement or an audit on items; fingerprint and path of the benchmark are empty if unknown."""
+
+    benchmark: str
+    fingerprint: str
+    verdicts: pl.DataFrame | None = None
+    findings: Sequence[Finding] = ()
+    suggested: Mapping[str, VerdictKind] | None = None  # by an audit; keep for all other items
+    path: str = ""
+
+    @property
+    def items(self) -> list[str]:
+        """The items with a verdict or a finding."""
+        judged = self.verdicts.get_column("item").to_list() if self.verdicts is not None else []
+        return list(dict.fromkeys([*judged, *(item for finding in self.findings for item in finding.items)]))
+
+
+class _RefinedBenchmark(msgspec.Struct, frozen=True):
+    name: str = ""
+    fingerprint: str = ""
+    path: str = ""
+
+
+class _RefinementHead(msgspec.Struct, frozen=True):
+    benchmark: _RefinedBenchmark = _RefinedBenchmark()
+
+
+@dataclass
+class CollectionSources:
+    """All opened places."""
+
+    benchmarks: list[Benchmark] = field(default_factory=list)
+    runs: list[RunSource] = field(default_factory=list)
+    judged: list[Judged] = field(default_factory=list)
+
+
+def open_places(places: Sequence[Path], tell: Tell = lambda line: None) -> CollectionSources:
+    """Open each place by its kind. A benchmark that several refer to is opened once."""
+    if not places:
+        raise InputError("nothing to open: name a benchmark, a run, a refinement or an audit")
+    sources, runs, refined = CollectionSources(), list[Run](), list[tuple[str, Path]]()
+    without_plan = list[Run]()  # their calls wrote options, for example: the answers are about no item
+    for place in places:
+        if is_run(place):
+            runs.append(Run(place))
+        elif (place / ABOUT).is_file():
+            judged = _refinement(place)
+            sources.judged.append(judged)
+            if is_run(place / RUN):
+                (runs if (place / RUN / PLAN).is_file() else without_plan).append(Run(place / RUN))
+            elif is_benchmark(place / BENCHMARK):
+                refined.append((judged.fingerprint, place / BENCHMARK))
+        elif audited := _audit(place):
+            sources.judged.append(audited)
+        else:
+            sources.benchmarks.append(_open_benchmark(place, tell))
+    sources.runs = [RunSource(run, _about(run, sources.benchmarks)) for run in runs]
+    asked = [source.benchmark for source in sources.runs] + [_about(run, sources.benchmarks) for run in without_plan]
+    opened = {one.manifest.fingerprint: one for one in (*sources.benchmarks, *asked) if one}
+    for judged in sources.judged:
+        if judged.path and judged.fingerprint not in opened and is_benchmark(path := known_path(judged.path)):
+            benchmark = Benchmark(path)
+            if benchmark.manifest.fingerprint == judged.fingerprint:
+                opened[judged.fingerprint] = benchmark
+    left = [Benchmark(path) for fingerprint, path in refined if fingerprint not in opened]
+    sources.benchmarks = [*opened.values(), *left]
+    return sources
+
+
+def _open_benchmark(place: Path, tell: Tell) -> Benchmark:
+    refuse_one_above(place)
+    if is_benchmark(place):
+        return Benchmark(place)
+    if not is_readable(place):
+        raise InputError(f"{place} is no benchmark that eyetest recognises, no run, no refinement and no audit")
+    tell(f"reading {place.name}")
+    return open_benchmark(place, _UNCHANGED)
+
+
+def _about(run: Run, opened: Sequence[Benchmark]) -> Benchmark | None:
+    """The benchmark of a run: the one it is scored by, the opened one if it is unrepaired, or a revision of it."""
+    if chosen := chosen_benchmark(run):
+        return chosen
+    asked = run.manifest.benchmark
+    if asked is None and len(opened) == 1:
+        return opened[0]
+    same = [benchmark for benchmark in opened if asked and asked.fingerprint == benchmark.manifest.fingerprint]
+    if same and not read_repairs(run.path):
+        return same[0]
+    revised = [benchmark for benchmark in opened if asked and benchmark.manifest.is_repaired(asked.fingerprint)]
+    return benchmark_if_needed(run, revised[-1] if revised and not same else None, rescore=False)
+
+
+def _refinement(place: Path) -> Judged:
+    try:
+        head = msgspec.json.decode(read_regular(place / ABOUT, place), type=_RefinementHead)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise InputError(f"{place / ABOUT} is damaged: {error}; run eyetest refine again") from None
+    if not (place / VERDICTS).is_file():
+        raise InputError(f"{place} is a refinement without its {VERDICTS}; run eyetest refine again")
+    about = head.benchmark
+    return Judged(about.name, about.fingerprint, read_verdict_table(place / VERDICTS), path=about.path)
+
+
+def _audit(place: Path) -> Judged | None:
+    """An audit from its JSON or its table of verdicts; None where a file is neither."""
+    if not place.is_file():
+        return None
+    if place.suffix == ".json":
+        try:
+            audit = msgspec.json.decode(read_regular(place, place.parent, _MOST_JSON), type=Audit)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            return None
+        findings = [finding for finding in audit.findings if finding.items]
+        return Judged(audit.benchmark, audit.fingerprint, None, findings, audit.suggested)
+    if place.suffix == ".parquet" and _has_verdicts(place):
+        return Judged(place.stem, "", read_verdict_table(place))
+    return None
+
+
+def read_verdict_table(path: Path) -> pl.DataFrame:
+    """Verdicts as a table: a large refinement has too many for one object each."""
+    frame = pl.from_arrow(read_parquet(path))
+    assert isinstance(frame, pl.DataFrame)
+    odd = [name for name in _NEEDED if frame.schema.get(name) != pl.String]
+    if odd or frame.select(pl.col(_NEEDED[:3]).has_nulls()).row(0) != (False,) * 3:
+        raise InputError(f"{path} is not a table of verdicts: {odd[0] if odd else 'a value'} is missing")
+    return frame
+
+
+def _has_verdicts(table: Path) -> bool:
+    """Whether a table has the columns of verdicts; any other may be a dataset of any size."""
+    try:
+        return set(_NEEDED) <= set(pq.read_schema(table).names)
+    except (OSError, pa.ArrowException):
+        return False
+
+
+class Judgements(NamedTuple):
+    """Verdicts of stages, findings of audits, and the suggested verdict of an item, each with its ``position``."""
+
+    verdicts: pl.DataFrame
+    findings: pl.DataFrame
+    suggested: pl.DataFrame
+
+
+def judgement_tables(judged: Sequence[Judged], items: pl.DataFrame, names: Mapping[str, str]) -> Judgements:
+    """All judgements on ``items`` (``benchmark, item, position``); ``names``: of benchmarks by fingerprint."""
+    schemas = {name: {"position": pl.Int64, **dict.fromkeys(of, pl.String)} for name, of in _TABLES.items()}
+    tables = {name: [pl.DataFrame(schema=schema)] for name, schema in schemas.items()}
+    for source in judged:
+        name = names.get(source.fingerprint, source.fingerprint)
+        own = items.filter(pl.col("benchmark") == name)
+        places = (own if len(own) else items).select("item", "position")
+        if source.suggested is not None:
+            kind = pl.col("item").replace_strict(source.suggested, default="keep", return_dtype=pl.String)
+            tables["suggested"].append(places.select("position", suggested=kind))
+        rows = [
+            (item, finding.kind, finding.title, finding.evidence.get(item, ""), finding.severity)
+            for finding in source.findings
+            for item in finding.items
+        ]
+        found = pl.DataFrame(rows, dict.fromkeys(("item", *_TABLES["findings"]), pl.String), orient="row")
+        tables["findings"].append(found.join(places, on="item", maintain_order="left").drop("item"))
+        if source.verdicts is not None:
+            verdicts = source.verdicts.join(places, on="item", maintain_order="left")
+            audited = verdicts.filter(_FROM_AUDIT)
+            tables["verdicts"].append(verdicts.filter(~_FROM_AUDIT))
+            tables["suggested"].append(audited.select("position", suggested="verdict"))
+            texts = {"kind": "reason", "title": "evidence", "evidence": "evidence"}
+            columns = [pl.col(column).fill_null("").alias(name) for name, column in texts.items()]
+            tables["findings"].append(audited.filter(pl.col("verdict") != "keep").select("position", *columns))
+    whole = {name: pl.concat(parts, how="diagonal_relaxed") for name, parts in tables.items()}
+    gravest = pl.col("suggested").sort_by(pl.col("suggested").replace_strict(GRAVITY, return_dtype=pl.Int64)).first()
+    return Judgements(
+        whole["verdicts"].sort("position", maintain_order=True),
+        whole["findings"].sort("position", maintain_order=True),
+        whole["suggested"].group_by("position").agg(gravest),
+    )
+
+
+def named_benchmarks(benchmarks: Sequence[Benchmark]) -> dict[str, Benchmark]:
+    """Benchmarks by name; two versions of one are distinguished by their folders."""
+    names = Counter(benchmark.manifest.name for benchmark in benchmarks)
+    named: dict[str, Benchmark] = {}
+    for benchmark in benchmarks:
+        name, folder = benchmark.manifest.name, benchmark.path.resolve()
+        places = (folder.name, f"{folder.parent.name}/{folder.name}", folder)
+        tries = [name] if names[name] == 1 else [f"{name} ({place})" for place in places]
+        named[next(tried for tried in tries if tried not in named)] = benchmark
+    return named
+
+
+def read_items(benchmarks: Mapping[str, Benchmark]) -> pl.DataFrame:
+    """The items of all benchmarks, one benchmark after the other; ``group`` and ``hashes`` make items dependent."""
+    hashes = pl.col("images").list.eval(pl.element().struct.field("sha256"))
+    right = pl.col("choices").list.eval(pl.element().struct.field("correct").arg_true())
+    letters = right.list.eval(pl.element().replace_strict(LETTERS, return_dtype=pl.String))
+    texts = dict.fromkeys(("benchmark", "item", "question", "gold", "image", "group"), pl.String)
+    numbers = dict.fromkeys(("images", "options"), pl.Int64)
+    tables = [pl.DataFrame(schema={**texts, **numbers, "hashes": pl.List(pl.String)})]
+    for name, benchmark in benchmarks.items():
+        stored = benchmark.scan(_STORED).select(
+            pl.lit(name).alias("benchmark"),
+            pl.col("id").alias("item"),
+            *("question", "group", "tags"),
+            pl.when(right.list.len() > 0).then(letters.list.join(", ")).alias("gold"),
+            hashes.list.first().alias("image"),
+            hashes.list.len().fill_null(0).cast(pl.Int64).alias("images"),
+            pl.col("choices").list.len().fill_null(0).cast(pl.Int64).alias("options"),
+            hashes.alias("hashes"),
+        )
+        table = stored.collect(engine="streaming")
+        tables.append(table.with_columns(_tag_columns(table.drop_in_place("tags"))))
+    return pl.concat(tables, how="diagonal")
+
+
+def _tag_columns(texts: pl.Series) -> list[pl.Series]:
+    """Tags of a single value, as words. Most items share their tags, so each text is parsed once."""
+    distinct = texts.unique(maintain_order=True).drop_nulls()
+    values: dict[str, list[str | None]] = {}
+    for row, text in enumerate(distinct):
+        for tag, value in _read_tags(text).items() if text else ():
+            if (word := tag_word(value)) is not None:
+                values.setdefault(TAG + tag, [None] * len(distinct))[row] = word
+    rows = pl.DataFrame([distinct, pl.int_range(len(distinct), eager=True).alias("row")])
+    alike = texts.to_frame().join(rows, on=texts.name, how="left", maintain_order="left").get_column("row")
+    return [pl.Series(tag, words, pl.String).gather(alike) for tag, words in values.items()]
+
+
+def unknown_items(
+    items: pl.DataFrame, scores: pl.DataFrame, judged: Sequence[Judged], names: Mapping[str, str]
+) -> pl.DataFrame:
+    """``benchmark, item`` of scores and verdicts on items that no benchmark has."""
+    key = ["benchmark", "item"]
+    known = items.select(key)
+    scored = scores.select(key).join(known, on=key, how="anti", maintain_order="left")
+    known = pl.concat([known, scored.unique(maintain_order=True)])
+    for judgement in judged:
+        name = names.get(judgement.fingerprint)
+        about = pl.lit(name or judgement.benchmark).alias("benchmark")
+        named = pl.DataFrame({"item": judgement.items}, schema={"item": pl.String}).select(about, "item")
+        missing = named.join(known, on=key if name else ["item"], how="anti", maintain_order="left")
+        known = pl.concat([known, missing])
+    return known[len(items) :].with_columns(pl.lit(0, pl.Int64).alias("images"))
+
+
+def item_clusters(items: pl.DataFrame, size: int) -> NDArray[np.int64]:
+    """The cluster of each position: items that share an image or a group depend on each other."""
+    links = items.select(pl.int_range(pl.len(), dtype=pl.Int64).alias("row"), "benchmark", "item", "group", "hashes")
+    shown = links.select("row", key="hashes").explode("key").drop_nulls()
+    grouped = links.filter(pl.col("group") != "").select("row", key=pl.struct("benchmark", "group"))
+    heads = links.select("row", key=pl.struct("benchmark", group="item"))
+    grouped = pl.concat([grouped, heads.join(grouped, on="key", how="semi")])
+    coded = [table.select("row", pl.col("key").rank("dense").cast(pl.Int64)) for table in (shown, grouped)]
+    labels = set_labels(
+        size, *((rows.get_column("row").to_numpy(), rows.get_column("key").to_numpy()) for rows in coded)
+    )
+    dense: NDArray[np.int64] = np.unique(labels, return_inverse=True)[1]
+    return dense

@@ -15,7 +15,7 @@ _CLAUSE = re.compile(
 )
 _LEAD = re.compile(r"[\s:=>\"'\-–—*.,~≈]{0,12}(?:(?:option|choice|the)\s(?=[(\[\"']))?")
 _BOX = re.compile(
-    r"\\f?box(?:ed)?\s{0,3}\{((?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})++)\}|<\|begin_of_box\|>([^<]{1,600})<\|end_of_box"
+    r"\\f?box(?:ed)?\s{0,3}\{((?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*\})+)\}|<\|begin_of_box\|>([^<]{1,600})<\|end_of_box"
 )
 _TAG = re.compile(
     r"<(?:answer|final|final_answer|conclusion|ans|output|choice|option|result|solution|response)>([^<]{0,2000})(?:<|$)",

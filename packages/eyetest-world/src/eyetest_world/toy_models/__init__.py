@@ -102,7 +102,7 @@ def _leaked(where: str) -> list[_Leak]:
     return [leak for leak in leaks if leak.to in groups.split("+")]
 
 
-_BATCH = 32
+_BATCH = 16
 _MOST_WORKERS = 8
 _MOST_TOKENS = 900
 _KNOWN_SETTINGS = ("temperature", "max_tokens", *HABITS, "max_completion_tokens", "seed", "model")

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo gallery test check test-science test-slow package speed tutorial peers browser wordnet ocr torch vllm label-studio lock clean
+.PHONY: demo gallery test check test-journeys test-science test-slow package speed tutorial peers browser wordnet ocr torch vllm label-studio lock clean
 
 demo: $(VENV)/core.installed
 	$(BIN)/eyetest demo --to demo --overwrite
@@ -12,8 +12,9 @@ demo: $(VENV)/core.installed
 gallery: $(VENV)/dev.installed
 	$(BIN)/python -m tools.gallery
 
+# What a contributor needs before a commit: about six minutes on two cores.
 test: check
-	$(BIN)/pytest -n auto --dist loadfile
+	$(BIN)/pytest -n auto --dist worksteal
 
 check: $(VENV)/dev.installed
 	$(BIN)/ruff check .
@@ -22,9 +23,14 @@ check: $(VENV)/dev.installed
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.size
 
-# Coverage, power, false discovery rates and accuracy on held-out data; some need EYETEST_SHARED.
+# Whole commands, servers, kills, browsers and the pages of the documentation.
+test-journeys: $(VENV)/dev.installed
+	$(BIN)/pytest -n auto --dist worksteal -m "journey and not slow and not science"
+
+# Coverage, power, false discovery rates and accuracy on held-out data, and properties on more examples; some need
+# EYETEST_SHARED.
 test-science: $(VENV)/dev.installed
-	$(BIN)/pytest -n auto --dist worksteal -m science
+	$(BIN)/pytest -n auto --dist worksteal -m "(science or hypothesis) and not slow" --hypothesis-profile thorough
 
 test-slow: $(VENV)/dev.installed
 	$(BIN)/pytest -m slow
@@ -73,10 +79,10 @@ torch: $(VENV)/dev.installed
 # A real vLLM on the processor, for slow tests in an environment of its own; they are skipped without it.
 vllm: .venv-vllm/installed
 
-.venv-vllm/installed: tests/models/vllm/requirements.txt tests/models/vllm/mend.py
+.venv-vllm/installed: tests/models/vllm/requirements.txt tests/models/vllm/repair.py
 	$(PYTHON) -m venv .venv-vllm
 	.venv-vllm/bin/python -m pip install --quiet --disable-pip-version-check -r $< -e .
-	.venv-vllm/bin/python tests/models/vllm/mend.py
+	.venv-vllm/bin/python tests/models/vllm/repair.py
 	touch $@
 
 # A real Label Studio, in an environment of its own, for slow tests; they are skipped without it.

@@ -4,9 +4,9 @@ import math
 import time
 from collections.abc import Callable
 
-from eyetest.benchmarks.rows.options import split_options
+from eyetest.benchmarks.options import split_options
 from eyetest.prompts.building import label, label_within, remove
-from eyetest.tabular.literals import parse_list
+from eyetest.tabular.table import parse_list
 
 
 def read_placeholders(text: str) -> None:

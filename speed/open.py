@@ -121,7 +121,8 @@ filters, stories = {}, []
 for text in sys.argv[3:]:
     filters[text] = []
     for _ in range(int(sys.argv[2])):
-        collection.forget_views()
+        collection.view.cache_clear()
+        collection._having.cache_clear()
         began = clock()
         view = collection.view(parse_query(text))
         view.counts, view.accuracy, collection.rows(view, 0, 60)

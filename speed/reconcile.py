@@ -20,7 +20,7 @@ import polars as pl
 from eyetest.benchmarks import Import, ReadOptions, import_benchmark
 from eyetest.commands.reconcile import reconcile
 from eyetest.commands.score import score
-from eyetest.results.answer_files import bring_answers
+from eyetest.results.joining import bring_answers
 from eyetest.results.reconcile_published import ExplainedNumber
 from eyetest.runs.importing import AnswerFile, parse_field_map
 

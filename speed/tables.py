@@ -2,8 +2,8 @@
 
     python speed/tables.py [--items 521712] [--models 26] [--tests 5]
 
-The scores are made up: models of different skill, options of uneven charm, some answers unread. Accuracy, instability
-entropy and difficulty bands are measured together in a process of their own, at a quarter of the items and at all of
+The scores are made up: models of different skill, options of uneven charm, some answers unread. Accuracy and
+instability entropy are measured together in a process of their own, at a quarter of the items and at all of
 them, so that growth shows.
 """
 
@@ -27,11 +27,9 @@ import polars as pl
 from eyetest.measures import MEASURES, Results, Settings
 scores = pl.scan_parquet(sys.argv[1]).with_columns(pl.lit("many").alias("benchmark"))
 results = Results(scores, pl.read_parquet(sys.argv[2]))
-for name in ("accuracy", "instability", "difficulty"):
+for name in ("accuracy", "instability"):
     began = time.perf_counter()
     own = {key: default for key, (default, _) in MEASURES[name].own.items()}
-    if name == "difficulty":
-        own["bands"] = "easy:18-26,middle:9-17,hard:0-8"
     found = MEASURES[name].measure(results, Settings(own=own)).table
     print(f"    {name}: {time.perf_counter() - began:.1f} s, {len(found)} rows")
 """

@@ -21,12 +21,26 @@ from tests.running.processes import nursery as nursery
 from tests.runs.conftest import eyetest as eyetest
 from tests.support.browser import Browser
 
-settings.register_profile(
-    "eyetest", deadline=None, derandomize=bool(os.environ.get("CI")), suppress_health_check=[HealthCheck.too_slow]
-)
+for _profile, _examples in (("eyetest", 25), ("thorough", 100)):
+    settings.register_profile(
+        _profile,
+        max_examples=_examples,
+        deadline=None,
+        derandomize=bool(os.environ.get("CI")),
+        suppress_health_check=[HealthCheck.too_slow],
+    )
 settings.load_profile("eyetest")
 
 ROOT = Path(__file__).parent.parent
+_JOURNEY_FIXTURES = {"browser", "nursery"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests that open a browser or start processes as journeys."""
+    for item in items:
+        if _JOURNEY_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker("journey")
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,8 @@ import yaml
 
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.journey
+
 ROWS = (
     '{"id": 1, "question": "Which?", "options": ["cat", "cat", "dog"], "answer": "C"}',
     '{"id": 2, "question": "Which one?", "options": ["cat", "dog"], "answer": "A"}',

@@ -68,7 +68,6 @@ def damaged_parquet(folder: Path) -> Path:
 
 CASES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "missing file": (lambda folder: folder / "gone.tsv", "gone.tsv does not exist"),
-    "empty file": (written("b.tsv", ""), "b.tsv is empty"),
     "header alone": (written("b.tsv", tsv()), "b.tsv holds no items"),
     "wrong columns": (written("b.tsv", "a\tb\n1\t2\n"), "no column for the question among a, b; name it with --map"),
     "unknown kind": (written("b.xyz", "?"), "is no benchmark that eyetest recognises; name its format with --format"),
@@ -78,7 +77,6 @@ CASES: dict[str, tuple[Callable[[Path], Path], str]] = {
         "row 1: image: found an image that",
     ),
     "too many pixels": (with_image(png_header(30_000, 30_000)), "line 1: image: found an image of"),
-    "text named png": (with_image(b"hello, I am text"), "line 1: image: found 16 bytes starting 'hello"),
     "path that leaves": (
         lambda folder: jsonl(folder, image="../x.png"),
         "image: found path '../x.png', which leaves",
@@ -89,26 +87,17 @@ CASES: dict[str, tuple[Callable[[Path], Path], str]] = {
         written("b.tsv", tsv(f"1\t{RED}\tq\ta\tb\tE")),
         "answer: found 'E', expected one of",
     ),
-    "equal ids": (written("b.tsv", tsv(f"1\t{RED}\tq\ta\tb\tA", "1\t1\tq\ta\tb\tA")), "row 2: id: found '1' again"),
     "zip named tsv": (zipped("b.tsv"), "b.tsv"),
     "zip named parquet": (zipped("b.parquet"), "b.parquet is not a Parquet file"),
     "zip itself": (zipped("b.zip"), "b.zip is no benchmark that eyetest recognises"),
     "zip as image": (with_image(b"PK\x03\x04" + b"\0" * 500), "line 1: image: found 504 bytes starting 'PK"),
-    "not UTF-8": (written("b.tsv", b"index\tquestion\tanswer\n1\tcaf\xe9\tx\n"), "question: found b'caf"),
-    "not UTF-8 tag": (
-        written(
-            "b.tsv", tsv("1\tq\tx\t\udce9", header="index\tquestion\tanswer\tkind").encode("utf-8", "surrogateescape")
-        ),
-        "row 1: kind: found bytes",
-    ),
-    "not UTF-8 header": (written("b.tsv", b"index\tqu\xe9stion\n1\tx\n"), "first line is not UTF-8"),
+    "not UTF-8": (written("b.tsv", b"index\tquestion\tanswer\n1\tcaf\xe9\tx\n"), "b.tsv is not UTF-8"),
     "not UTF-8 JSON": (written("b.jsonl", b'{"question": "caf\xe9", "answer": "x"}'), "line 1 is not JSON"),
     "a 100 MB cell": (
         written("b.tsv", tsv(f"1\t\t{'x' * 100_000_000}\ta\tb\tA")),
         "row 1: found more than 64 MB in a cell",
     ),
     "a 100 MB value": (lambda folder: jsonl(folder, question="x" * 100_000_000), "question: found 100,000,000"),
-    "a 300 MB line": (written("b.jsonl", b'{"question": "' + b"x" * 300_000_000), "line 1 is longer than 256 MB"),
     "open quote": (written("b.tsv", tsv('1\t\t"q\ta\tb\tA')), "row 1: the quotes are wrong: unexpected end of data"),
     "a million options": (
         lambda folder: jsonl(folder, options=["x"] * 1_200_000),
@@ -119,7 +108,6 @@ CASES: dict[str, tuple[Callable[[Path], Path], str]] = {
         "line 1: options: found",
     ),
     "an endless number": (written("b.jsonl", f'{{"question": {"9" * 6_000}}}'), "line 1 is not JSON"),
-    "letters far apart": (lambda folder: jsonl(folder, answer=f"A{' ' * 60_000}b"), "line 1: answer: found 'A"),
     "image in Parquet": (parquet, "row 1: image: found"),
     "damaged Parquet": (damaged_parquet, "b.parquet is not a Parquet file"),
     "empty folder": (lambda folder: folder, "is no benchmark that eyetest recognises"),
@@ -157,7 +145,7 @@ def test_one_line_and_exit_code_2(tmp_path: Path, case: str) -> None:
         (["import", "b.jsonl", "--to", "b", "--format", "datasets"], "b.jsonl"),
         (["import", "b.jsonl", "--to", "b.jsonl/b"], "b.jsonl"),
         (["export", "b.jsonl", "--to", "b.jsonl", "--format", "parquet"], "already there"),
-        (["export", "b.jsonl", "--to", "x", "--format", "mmmmu"], 'did you mean "mmmu"?'),
+        (["export", "b.jsonl", "--to", "x", "--format", "parqet"], 'did you mean "parquet"?'),
         (["show", "gone"], "gone does not exist"),
         (["show", "b.jsonl", "2"], "no item '2' in b"),
     ],

@@ -16,6 +16,8 @@ from eyetest.store import replacing_folder
 from tests.strategies import write
 from tests.support.drawn import draw_benchmark
 
+pytestmark = pytest.mark.journey
+
 IMPORT = "from eyetest.cli import main; main()"
 
 

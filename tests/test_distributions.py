@@ -28,9 +28,11 @@ from tests.cli.test_docs import mine as mine
 from tests.cli.test_docs import readme_commands
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.journey
+
+"""Bytes of eyetest's wheel: a newcomer downloads it, and images or weights in it would not be noticed otherwise."""
 MINUTES = 60.0
 MOST_OF_CORE = 3_000_000
-"""Bytes of eyetest's wheel: a newcomer downloads it, and images or weights in it would not be noticed otherwise."""
 WORLD = ROOT / "packages/eyetest-world"
 FIRST_EXAMPLE = ("score", "--options", "cat,dog,bird,fish", "--text", "A dog", "--rules", "all")
 
@@ -74,7 +76,7 @@ def build(project: Path, folder: Path) -> Distributions:
     """Both files, the wheel built of the source distribution, so that nothing is missing there either."""
     (sdist,) = import_module("hatchling.builders.sdist").SdistBuilder(str(project)).build(directory=str(folder))
     with tarfile.open(sdist) as archive:
-        archive.extractall(folder)  # noqa: S202 (built here; Python 3.11.2 has no filter)
+        archive.extractall(folder)
     source = folder / Path(sdist).name.removesuffix(".tar.gz")
     builder = import_module("hatchling.builders.wheel").WheelBuilder(str(source))
     (wheel,) = builder.build(directory=str(folder), versions=["standard"])

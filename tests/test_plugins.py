@@ -4,18 +4,18 @@ import os
 import re
 import subprocess
 import sys
-from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from eyetest.cli import app
-from eyetest.errors import InputError
 from eyetest.registry import Registry
 from eyetest.scoring.metrics import METRICS
 from tests.conftest import ROOT
 from tests.support.command import call
+
+pytestmark = pytest.mark.journey
 
 BENCH = "id,question,A,B,answer\n1,What is it?,cat,dog,A\n2,What is that now?,cat,dog,B\n"
 
@@ -102,14 +102,6 @@ def test_a_plug_in_with_the_name_of_a_built_in_one_is_refused(tmp_path: Path) ->
     taken.fine("run", "mybench.csv", "--model", "scripted:", "--condition", "no-image", "--to", "run")
     line = taken.refused("score", "run", "--metric", "vqa")
     assert line.startswith('error: eyetest-parrot: there is another metric named "vqa"; rename it, or uninstall')
-
-
-@pytest.mark.parametrize("name", ["other.word", "review"])
-def test_a_command_of_two_words_joins_a_group(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    points = EntryPoints([EntryPoint(name, "eyetest_parrot:longest", "eyetest.command")])
-    monkeypatch.setattr(app, "entry_points", lambda group: points)
-    with pytest.raises(InputError, match="an installed package: "):
-        app._plugin_points.__wrapped__()
 
 
 def test_every_kind_of_plug_in_has_a_group_of_entry_points() -> None:

@@ -13,6 +13,8 @@ import pytest
 import eyetest as et
 from eyetest.measures import MEASURES
 
+pytestmark = pytest.mark.journey
+
 
 def functions() -> dict[str, Any]:
     return {name: getattr(et, name) for name in et.__all__ if inspect.isfunction(getattr(et, name))}
@@ -53,7 +55,6 @@ RUNS = {
 """Runs of measures that need hardened benchmarks or likelihoods of options."""
 OPTIONS: dict[str, dict[str, Any]] = {
     "correlation": {"by": "core", "where": {"modality": "image"}},
-    "difficulty": {"set": {"bands": "easy:2-3,hard:0-1"}},
 }
 
 

@@ -1,6 +1,5 @@
 """Items by id, place and slice; a benchmark as a table; and what wrong types are told."""
 
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, assert_type
@@ -10,7 +9,6 @@ import polars as pl
 import pytest
 
 import eyetest as et
-from eyetest.benchmarks import BenchmarkWriter
 from eyetest.errors import InputError
 from tests.api.conftest import ITEMS
 
@@ -43,29 +41,6 @@ def test_a_benchmark_as_a_table(here: Path) -> None:
     assert frame["turn"].dtype == pl.Int64
 
 
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ([1, 2.5, None], [1.0, 2.5, None]),
-        ([True, None, False], [True, None, False]),
-        (["a", 1, None], ['"a"', "1", None]),
-        ([["a", "b"], {"x": 1}, None], ['["a","b"]', '{"x":1}', None]),
-        ([None, None, None], [None, None, None]),
-    ],
-)
-def test_tags_of_any_kind_become_columns(tmp_path: Path, values: list[Any], expected: list[Any]) -> None:
-    with BenchmarkWriter(tmp_path / "bench", et.Manifest(name="odd")) as writer:
-        for number, value in enumerate(values):
-            tags = {"odd": value, "question": "a tag"} if value is not None else {}
-            writer.add(et.Item(id=str(number), question="?", references=("a | b",), tags=tags))
-        writer.add(et.Item(id="last", question="?", references=("a",), tags={"late": 1}))
-    frame = et.open(tmp_path / "bench").frame
-    assert (frame["odd"].to_list() if "odd" in frame.columns else [None] * 4) == [*expected, None]
-    assert frame["late"].to_list() == [None, None, None, 1]
-    assert frame["question"].to_list() == ["?"] * 4
-    assert ("tags.question" in frame.columns) == (values != [None] * 3)
-
-
 def test_wrong_types_are_one_line(here: Path) -> None:
     run: Any = et.open_run("run")
     bench: Any = et.open("world/benchmark")
@@ -86,24 +61,23 @@ def test_wrong_types_are_one_line(here: Path) -> None:
             call()
 
 
-def test_replies_stand_beside_scores(here: Path) -> None:
-    with_replies = et.score("run").scores
-    assert with_replies["reply"].null_count() == 0
-    said = et.show("run", "q07").frame
-    both = said.join(with_replies, on=["item", "model", "modality", "order"], suffix="_scored")
-    assert len(both) == 12
-    assert both.filter(pl.col("reply") != pl.col("reply_scored")).is_empty()
-    assert both.filter(pl.col("score") != pl.col("score_scored")).is_empty()
-
-
-def test_what_is_left_of_a_run(here: Path) -> None:
-    with warnings.catch_warnings(action="ignore"):
-        et.run("world/benchmark", models="dead=scripted:dead=0.5", to="asked", limit=20, budget="calls=12")
-    status = et.show("asked")
-    assert isinstance(status, et.StatusResult)
-    counts = status.frame.row(0, named=True)
-    assert (counts["planned"], status.left) == (20, 8)
-    assert status.failures["calls"].sum() == counts["failed"] == 12 - counts["answered"] > 0
-    assert "no process is writing" in repr(status)
-    assert f"{counts['failed']} ×" in status._repr_html_()
-    assert "8 planned calls without an answer" in et.export_file("asked", to="answers.jsonl").notes[0]
+def test_no_error_speaks_of_an_option(here: Path) -> None:
+    (here / "there.html").touch()
+    wrong: list[Callable[[], object]] = [
+        lambda: et.measure("accuracy", "run", where="nonsense"),
+        lambda: et.measure("accuracy", "run", where={"nonsense": 1}),
+        lambda: et.measure("accuracy", "run", set={"nonsense": 1}),
+        lambda: et.compare("run", where="modality=gray"),
+        lambda: et.results("run", cluster="nonsense"),
+        lambda: et.run("world/benchmark", models="scripted:right=0.5", samples=0, to="asked"),
+        lambda: et.refine(
+            "world/benchmark", recipe="chance-aware", models="models.yaml", hold_out="nobody", to="better"
+        ),
+        lambda: et.report("run", page="there.html"),
+        lambda: et.open("there.html"),
+    ]
+    for call in wrong:
+        with pytest.raises(et.EyetestError) as refused:
+            call()
+        assert "--" not in str(refused.value)
+    assert all("--" not in note for note in et.compare("run").notes)

@@ -9,6 +9,8 @@ import pytest
 
 from tools.tutorial import executed, read
 
+pytestmark = pytest.mark.journey
+
 
 def outputs(notebook: Any) -> list[Any]:
     return [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]

@@ -56,34 +56,3 @@ def test_an_item_shows_its_image_and_its_gold(here: Path) -> None:
     gold = re.findall(r'<li class="gold"[^>]*>(.*?)</li>', told)
     assert len(gold) == 1
     assert item.choices[item.gold[0]].text in gold[0]
-
-
-def test_lines_end_as_they_do_on_other_systems() -> None:
-    item = et.Item(id="1", question="one\r\ntwo\x07", references=("this",))
-    assert "one\ntwo\ufffd" in html(item)
-
-
-def test_an_item_whose_benchmark_was_never_opened_says_so() -> None:
-    image = et.ImageRef("e" * 64, "png", 8, 8, 80)
-    item = et.Item(id="1", question="What?", images=(image,), references=("this",))
-    assert "its benchmark is not open" in html(item)
-
-
-def test_cards_name_what_they_show(here: Path) -> None:
-    assert "60 items (" in html(et.open("world/benchmark"))
-    assert html(et.open_run("run")).count("<tr>") == 1 + 12
-    refined = et.refine("world/benchmark", recipe="chance-aware", models="models.yaml", to="better")
-    assert "chance-aware" in html(refined)
-    assert "chance-aware    60" in repr(refined)
-
-
-def test_long_tables_are_cut_and_say_so(here: Path) -> None:
-    found = et.measure("items", "run")
-    assert html(found).count("<tr>") == 1 + 40
-    assert f"and {len(found) - 40} more rows in .frame" in html(found)
-
-
-def test_notes_stand_below_the_table(here: Path) -> None:
-    found = et.measure("gain", et.results("run", models={"seer": "scripted:", "squinter": "scripted:"}))
-    assert any("Leakage: not measured" in note for note in found.notes)
-    assert found.notes[0] in repr(found)

@@ -1,13 +1,16 @@
+import base64
 import io
 import struct
 import warnings
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
 
-from eyetest.benchmarks.images import MAX_BYTES, ImageStore, decode, inspect
+from eyetest.benchmarks.images import MAX_BYTES, ImageLoader, ImageStore, decode, decode_base64, inspect
 from eyetest.errors import ImageError
 from tests.conftest import png
 
@@ -61,12 +64,6 @@ def test_too_many_pixels_are_refused_unopened(size: tuple[int, int]) -> None:
             inspect(png_header(*size), "0" * 64)
 
 
-def test_what_is_no_image_is_refused() -> None:
-    for data in (b"", b"just text\n" * 50, b"PK\x03\x04" + b"\0" * 100, b"%PDF-1.7", png()[:20], b"<svg/>"):
-        with pytest.raises(ImageError):
-            inspect(data, "0" * 64)
-
-
 def test_a_compressed_bomb_inside_a_image_is_refused() -> None:
     bomb = zlib.compress(b"\0" * (200 * 2**20), 9)
     text = b"Comment\0\0" + bomb
@@ -95,3 +92,158 @@ def test_a_failure_to_write_is_not_lost(tmp_path: Path) -> None:
     store.put(png())
     with pytest.raises(NotADirectoryError):
         store.finish()
+
+
+RED, BLUE = png("red"), png("blue")
+RED64, BLUE64 = base64.b64encode(RED).decode(), base64.b64encode(BLUE).decode()
+
+
+class Setting:
+    """A dataset's folder with two images, a file outside of it, and a loader."""
+
+    def __init__(self, base: Path) -> None:
+        self.root = base / "data"
+        (self.root / "sub").mkdir(parents=True)
+        (self.root / "red.png").write_bytes(RED)
+        (self.root / "sub" / "blue.png").write_bytes(BLUE)
+        self.outside = base / "outside.png"
+        self.outside.write_bytes(RED)
+        self.store = ImageStore(base / "store")
+        self.loader = ImageLoader(self.store, self.root)
+
+    def load(self, value: Any) -> list[bytes]:
+        images = self.loader.load(value)
+        self.store.finish()
+        return [self.store.read(image) for image in images]
+
+
+@pytest.fixture
+def setting(tmp_path: Path) -> Iterator[Setting]:
+    setting = Setting(tmp_path)
+    yield setting
+    setting.store.finish()
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, []),
+        ("", []),
+        ([], []),
+        ({}, []),
+        ({"bytes": None, "path": None}, []),
+        ({"bytes": b"", "path": ""}, []),
+        (RED, [RED]),
+        ({"bytes": RED, "path": None}, [RED]),
+        ({"bytes": RED, "path": "/gone/away.png"}, [RED]),
+        ({"bytes": None, "path": "red.png"}, [RED]),
+        ({"path": "sub/blue.png"}, [BLUE]),
+        ([RED, BLUE], [RED, BLUE]),
+        ((BLUE, None, RED), [BLUE, RED]),
+        ([RED, RED], [RED, RED]),
+        ([{"bytes": RED}, "sub/blue.png", BLUE64], [RED, BLUE, BLUE]),
+        (RED64, [RED]),
+        (f"data:image/png;base64,{RED64}", [RED]),
+        ("\n".join(RED64[i : i + 20] for i in range(0, len(RED64), 20)), [RED]),
+        ("\r\n".join(RED64[i : i + 20] for i in range(0, len(RED64), 20)) + "\r\n", [RED]),
+        (str([RED64, BLUE64]), [RED, BLUE]),
+        (f'["{RED64}", "sub/blue.png"]', [RED, BLUE]),
+        ("red.png", [RED]),
+        ("./red.png", [RED]),
+        ("sub/../red.png", [RED]),
+        ("['red.png', 'sub/blue.png']", [RED, BLUE]),
+        ("[]", []),
+    ],
+)
+def test_every_form_of_a_image_is_taken_in(setting: Setting, value: Any, expected: list[bytes]) -> None:
+    assert setting.load(value) == expected
+
+
+def test_a_file_is_found_though_its_name_could_be_base64(setting: Setting) -> None:
+    name = "A" * 40
+    (setting.root / name).write_bytes(BLUE)
+    assert setting.load(name) == [BLUE]
+
+
+def test_files_that_were_read_are_recorded_once_in_order(setting: Setting) -> None:
+    setting.load(["sub/blue.png", RED, RED64, "red.png", "./sub/blue.png"])
+    assert list(setting.loader.files) == [setting.root / "sub" / "blue.png", setting.root / "red.png"]
+
+
+OUTSIDE = "../outside.png sub/../../outside.png {outside} link.png folder/outside.png ../gone.png /gone/away.png"
+
+
+@pytest.mark.parametrize("value", OUTSIDE.split())
+@pytest.mark.parametrize("as_struct", [False, True])
+def test_a_path_that_leaves_the_folder_is_refused(setting: Setting, value: str, as_struct: bool) -> None:
+    (setting.root / "link.png").symlink_to(setting.outside)
+    (setting.root / "folder").symlink_to(setting.root.parent)
+    path = value.format(outside=setting.outside)
+    with pytest.raises(ImageError, match="which leaves"):
+        setting.loader.load({"path": path} if as_struct else path)
+    assert len(setting.store) == 0
+    assert setting.loader.files == {}
+
+
+def test_a_link_that_stays_inside_is_followed(setting: Setting) -> None:
+    (setting.root / "link.png").symlink_to(setting.root / "red.png")
+    assert setting.load("link.png") == [RED]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("gone.png", r"path 'gone\.png' in .* \(no such file or directory\)"),
+        ({"path": "gone.png"}, r"path 'gone\.png' in .* \(no such file or directory\)"),
+        ("sub", r"path 'sub' in .* \(not a file\)"),
+        ("red.png/x.png", r"\(not a directory\)"),
+        ("re\0d.png", r"path 're\\x00d.png'"),
+        ({"path": "re\0d.png"}, r"path 're\\x00d.png'"),
+        ("x" * 300 + ".png", r"\(file name too long\)"),
+        ("cat", "path 'cat' in"),
+        ("text.png", "16 bytes starting 'this is no p', which is no image"),
+        ("empty.png", "0 bytes"),
+        ("cut.png", "cannot be decoded"),
+        (b"", "0 bytes"),
+        (b"this is no image", "which is no image"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "which is no image"),
+        (RED[: len(RED) // 2], "no image|cannot be decoded"),
+        (RED64[:-1], "not whole base64"),
+        (RED64[:-10] + "!" * 10, "not whole base64"),
+        (f"data:image/png;base64,{RED64[:-1]}", "not whole base64"),
+        ("data:image/png;base64", "0 bytes"),
+        ("data:image/svg+xml,<svg/>", "not whole base64"),
+        ("data:image/png;base64,é", "not whole base64"),
+        (base64.b64encode(b"text, and long enough to be base64").decode(), "which is no image"),
+        ("[__import__('os')]", "a list that cannot be read"),
+        ("[['red.png']]", "a list that cannot be read"),
+        (5, r"5 \(int\) where an image should be"),
+        ([RED, 1.5], r"1\.5 \(float\) where an image should be"),
+        ({"bytes": 5}, r"5 \(int\) where an image should be"),
+        ({"path": ["red.png"]}, "path"),
+        ("circle.png", "leaves"),
+        (b"%PDF-1.7", "which is no image"),
+    ],
+)
+def test_what_is_no_image_is_named(setting: Setting, value: Any, message: str) -> None:
+    (setting.root / "text.png").write_bytes(b"this is no photo")
+    (setting.root / "empty.png").write_bytes(b"")
+    (setting.root / "cut.png").write_bytes(RED[:-30])
+    (setting.root / "circle.png").symlink_to("circle.png")
+    with pytest.raises(ImageError, match=message):
+        setting.loader.load(value)
+
+
+def test_a_message_is_one_short_line(setting: Setting) -> None:
+    with pytest.raises(ImageError) as raised:
+        setting.loader.load("[" + "\n\x1b" * 2000 + "]")
+    assert len(str(raised.value)) < 200
+    assert str(raised.value).isprintable()
+
+
+def test_base64_with_line_breaks_and_what_is_none() -> None:
+    for data in (b"aGk=", b"aG k=\n", b"\r\naGk=\r\n", b"a\nG\nk\n="):
+        assert decode_base64(data) == b"hi"
+    for data in (b"a", b"aG", b"aGk", b"aGk=x", b"aGk=aGk=", b"aG-_", b"aGk!", b"\xff\xfe\x00a", b"="):
+        with pytest.raises(ImageError, match=f"{len(data)} characters starting .* not whole base64"):
+            decode_base64(data)

@@ -135,12 +135,6 @@ def test_a_failed_import_removes_the_folders_it_made(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["b.jsonl"]
 
 
-def test_a_pipe_in_place_of_a_image_does_not_hang(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "1.png")
-    with pytest.raises(InputError, match="not a file"):
-        import_benchmark(jsonl(tmp_path / "b.jsonl", "1", image="1.png"), tmp_path / "b")
-
-
 @pytest.mark.parametrize(
     ("column", "value"), [("sha256", "../../../secret"), ("format", "exe"), ("sha256", "A" * 64), ("width", None)]
 )
@@ -161,12 +155,6 @@ def test_images_are_only_named_by_hashes(tmp_path: Path) -> None:
     outside = et.ImageRef(sha256="../../secret", format="png", width=1, height=1, size=5)
     with pytest.raises(ImageError, match="is not the name of a stored image"):
         benchmark.images.read(outside)
-
-
-def test_held_back_golds_are_counted_as_items(tmp_path: Path) -> None:
-    source = jsonl(tmp_path / "b.jsonl", "1", "2", answer=None)
-    benchmark, _ = import_benchmark(source, tmp_path / "b", Import(read=ReadOptions(gold_required=False)))
-    assert benchmark.manifest.counts.text_items == 2
 
 
 def test_the_first_items_of_a_file_or_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

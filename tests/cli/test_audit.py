@@ -1,68 +1,115 @@
 import csv
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pyarrow.parquet as pq
 import pytest
 
-from eyetest.benchmarks import Benchmark
-from eyetest.records import Verdict, columns
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.records import Choice, Item, Verdict, columns
 from tests.conftest import ROOT
 from tests.runs.conftest import Eyetest
 from tests.support.command import run
 from tests.support.drawn import draw_benchmark
-from tests.support.spoilt import spoil_benchmark
+
+pytestmark = pytest.mark.journey
 
 QUICK = [word for name in ("malformed", "positions", "duplicate-items", "named-answer") for word in ("--probe", name)]
 
 
-@pytest.fixture
-def spoilt(tmp_path: Path) -> dict[str, list[str]]:
-    clean = draw_benchmark(tmp_path / "drawn", items=200)
-    return spoil_benchmark(clean, tmp_path / "spoilt")[1]
+def with_texts(item: Item, change: Callable[[list[str], int], None]) -> Item:
+    """An item whose options have other texts; a change gets them and the position of the gold."""
+    texts = [choice.text for choice in item.choices]
+    change(texts, item.gold[0])
+    choices = tuple(Choice(text, choice.correct) for text, choice in zip(texts, item.choices, strict=True))
+    return msgspec.structs.replace(item, choices=choices)
 
 
-def test_the_card_names_what_was_planted(tmp_path: Path, spoilt: dict[str, list[str]]) -> None:
-    done = run("audit", "spoilt", *QUICK, cwd=tmp_path)
+def lose_option(texts: list[str], gold: int) -> None:
+    texts[gold - 1] = "nan"
+
+
+def repeat_option(texts: list[str], gold: int) -> None:
+    texts[gold - 1] = f"{texts[gold - 2]} "
+
+
+def gold_to_c(item: Item) -> Item:
+    choices = list(item.choices)
+    choices.insert(2, choices.pop(item.gold[0]))
+    return msgspec.structs.replace(item, choices=tuple(choices))
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, list[str]]]:
+    """A drawn benchmark, ``corrupted``, its copy with errors of published ones, and the items of each error."""
+    folder = tmp_path_factory.mktemp("audit")
+    clean = draw_benchmark(folder / "drawn", items=200)
+    items = {item.id: item for item in clean}
+    free = [item.id for item in clean if len(item.choices) >= 4 and "<image" not in item.choices[0].text]
+    for name in free[::2]:
+        items[name] = gold_to_c(items[name])
+    kinds = {"nan": free[0:4], "twice": free[4:8], "named": free[8:20], "image": free[20:23], "copy": free[23:26]}
+    for name in kinds["nan"]:
+        items[name] = with_texts(items[name], lose_option)
+    for name in kinds["twice"]:
+        items[name] = with_texts(items[name], repeat_option)
+    for name in (*kinds["named"], *kinds["image"]):
+        gold = items[name].choices[items[name].gold[0]].text
+        more = f"(They say it is {gold}.)" if name in kinds["named"] else "Compare with <image 9>."
+        items[name] = msgspec.structs.replace(items[name], question=f"{items[name].question} {more}")
+    items |= {f"copy-{name}": msgspec.structs.replace(items[name], id=f"copy-{name}") for name in kinds["copy"]}
+    with BenchmarkWriter(folder / "corrupted", clean.manifest) as writer:
+        for item in items.values():
+            writer.adopt(item, clean)
+    return folder, kinds | {"copy": [f"copy-{name}" for name in kinds["copy"]]}
+
+
+def test_the_card_names_what_was_planted(planted: tuple[Path, dict[str, list[str]]]) -> None:
+    folder, _ = planted
+    done = run("audit", "corrupted", *QUICK, cwd=folder)
     assert done.returncode == 0, done.stderr
     text = " ".join(done.stdout.split())
     assert "4 items have two equal options" in text
     assert '4 items have an option that says "nan"' in text
     assert "3 repeats of another item" in text
     assert re.search(r"The gold is C in \d+ % of the", text)
-    assert "Look first: eyetest show spoilt" in text
-    assert run("audit", "spoilt", *QUICK, "--strict", cwd=tmp_path).returncode == 1
-    assert run("audit", "drawn", "--probe", "malformed", "--strict", cwd=tmp_path).returncode == 0
+    assert "Look first: eyetest show corrupted" in text
+    assert run("audit", "corrupted", *QUICK, "--strict", cwd=folder).returncode == 1
+    assert run("audit", "drawn", "--probe", "malformed", "--strict", cwd=folder).returncode == 0
 
 
-def test_json_verdicts_and_repair(tmp_path: Path, spoilt: dict[str, list[str]]) -> None:
+def test_json_verdicts_and_repair(planted: tuple[Path, dict[str, list[str]]]) -> None:
+    folder, kinds = planted
     outputs = ("--output", "json", "--verdicts-to", "v.parquet", "--fix", "repaired")
-    done = run("audit", "spoilt", *QUICK, *outputs, cwd=tmp_path)
+    done = run("audit", "corrupted", *QUICK, *outputs, cwd=folder)
     assert done.returncode == 0, done.stderr
-    kinds = {finding["kind"] for finding in json.loads(done.stdout)["findings"]}
-    assert {"equal-options", "lost-option", "duplicate-items", "more-images-named"} <= kinds
-    verdicts = pq.read_table(tmp_path / "v.parquet").to_pylist()
+    found = {finding["kind"] for finding in json.loads(done.stdout)["findings"]}
+    assert {"equal-options", "lost-option", "duplicate-items", "more-images-named"} <= found
+    verdicts = pq.read_table(folder / "v.parquet").to_pylist()
     assert tuple(verdicts[0]) == columns(Verdict)
-    assert {v["item"] for v in verdicts} == {item.id for item in Benchmark(tmp_path / "spoilt")}
-    assert {v["item"] for v in verdicts if v["reason"] == "lost-option"} == set(spoilt["option lost to nan"])
-    assert {v["item"] for v in verdicts if v["reason"] == "duplicate-items"} == set(spoilt["asked twice"])
-    repairs = list(csv.DictReader((tmp_path / "repaired-repairs.csv").read_text().splitlines()))
-    assert {r["item"] for r in repairs if r["change"] == "removed"} == set(spoilt["asked twice"])
-    again = json.loads(run("audit", "repaired", *QUICK, "--output", "json", cwd=tmp_path).stdout)
+    assert {v["item"] for v in verdicts} == {item.id for item in Benchmark(folder / "corrupted")}
+    assert {v["item"] for v in verdicts if v["reason"] == "lost-option"} == set(kinds["nan"])
+    assert {v["item"] for v in verdicts if v["reason"] == "duplicate-items"} == set(kinds["copy"])
+    repairs = list(csv.DictReader((folder / "repaired-repairs.csv").read_text().splitlines()))
+    assert {r["item"] for r in repairs if r["change"] == "removed"} == set(kinds["copy"])
+    again = json.loads(run("audit", "repaired", *QUICK, "--output", "json", cwd=folder).stdout)
     left = {f["kind"] for f in again["findings"] if f["severity"] in ("bad", "suspect")}
     assert left <= {"answer-in-question"}
 
 
-def test_a_probe_of_ones_own_is_one_file(tmp_path: Path, spoilt: dict[str, list[str]]) -> None:
+def test_a_probe_of_ones_own_is_one_file(planted: tuple[Path, dict[str, list[str]]]) -> None:
+    folder, _ = planted
     docs = (ROOT / "docs/audit.md").read_text()
     example = re.search(r"```python\n(from eyetest.records import Finding.*?)```", docs, re.S)
     assert example
-    (tmp_path / "mine.py").write_text(example[1].replace('"😀" in item.question', '"clock" in item.question'))
-    done = run("audit", "drawn", "--probe", "mine.py", "--probe", "malformed", cwd=tmp_path)
+    (folder / "mine.py").write_text(example[1].replace('"😀" in item.question', '"clock" in item.question'))
+    done = run("audit", "drawn", "--probe", "mine.py", "--probe", "malformed", cwd=folder)
     assert "25 questions smile" in done.stdout
-    (tmp_path / "empty.py").write_text("")
-    assert "defines no PROBE" in run("audit", "drawn", "--probe", "empty.py", cwd=tmp_path).stderr
+    (folder / "empty.py").write_text("")
+    assert "defines no PROBE" in run("audit", "drawn", "--probe", "empty.py", cwd=folder).stderr
 
 
 def test_no_output_replaces_a_file_that_stands_there(tmp_path: Path) -> None:

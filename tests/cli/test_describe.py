@@ -7,10 +7,11 @@ import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest
-from eyetest.runs import Run, read_responses
 from tests.conftest import png
-from tests.endpoint import Attempt, Endpoint, Reply, completion, failure
+from tests.endpoint import Attempt, Endpoint, Reply, failure
 from tests.runs.conftest import Eyetest
+
+pytestmark = pytest.mark.journey
 
 
 @pytest.fixture
@@ -70,15 +71,6 @@ def test_the_describer_never_sees_the_question(here: Path, describer: Endpoint, 
     assert "There are 2 images" in next(a.question for a in describer.attempts if len(a.images) == 2)
 
 
-def test_again_asks_nothing(here: Path, describer: Endpoint, eyetest: Eyetest) -> None:
-    eyetest(*command(describer)).fine()
-    first = descriptions(here)
-    eyetest(*command(describer)).fine()
-    assert len(describer.attempts) == 2
-    assert descriptions(here) == first
-    assert [step.what for step in Run(here / "d/run").manifest.steps] == ["describe"]
-
-
 def test_what_was_described_by_others_is_kept_unless_told(here: Path, describer: Endpoint, eyetest: Eyetest) -> None:
     eyetest(*command(describer)).fine()
     told = eyetest("run", "d/benchmark", "--describe", f"openai:eye@{describer.url}", "--to", "e").refused()
@@ -102,65 +94,3 @@ def test_a_failed_call_leaves_an_item_without(here: Path, describer: Endpoint, e
     eyetest(*command(describer, "--retry-failed")).fine()
     assert descriptions(here)["two"].startswith("2 images")
     assert len(describer.attempts) == 3
-
-
-def test_a_blocked_or_empty_answer_is_no_description(here: Path, describer: Endpoint, eyetest: Eyetest) -> None:
-    describer.rule = lambda attempt: Reply(body=completion(None, finish_reason="content_filter"))
-    said = eyetest(*command(describer)).fine()
-    assert "3 items without a description" in said
-    assert set(descriptions(here).values()) == {"", "all blue"}
-
-
-def test_a_describer_that_cannot_be_reached(here: Path, describer: Endpoint, eyetest: Eyetest) -> None:
-    describer.rule = lambda attempt: failure(401, "wrong key")
-    for more in ((), ("--concurrency", 1)):
-        done = eyetest(*command(describer, *more))
-        assert done.code == 2
-        assert "eye was given up: 401" in done.err
-    assert not (here / "d/benchmark").exists()
-    describer.rule = lambda attempt: None
-    eyetest(*command(describer)).fine()
-    assert descriptions(here)["one"]
-
-
-def test_readers_are_asked_about_the_words(here: Path, describer: Endpoint, eyetest: Eyetest) -> None:
-    eyetest(*command(describer)).fine()
-    known = descriptions(here)
-    describer.forget()
-    describer.answer = lambda attempt: "A"
-    spec = f"openai:reader@{describer.url}"
-    eyetest("run", "d/benchmark", "--model", spec, "--condition", "caption", "--to", "r").fine()
-    by_item = {name: [a for a in describer.attempts if known[name] in a.question] for name in ("one", "two", "known")}
-    assert all(by_item.values())
-    assert all(not attempt.images for attempt in describer.attempts)
-    assert len(list(read_responses(here / "r"))) >= 4
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--describe", "a,b"), "--describe: found 2 models, expected one"),
-        (("--describe", "c"), 'no model "c"; known: a, b'),
-        (("--describe", "a", "--model", "b"), "--model: not with --describe"),
-    ],
-)
-def test_one_describer(here: Path, eyetest: Eyetest, words: tuple[str, ...], message: str) -> None:
-    (here / "models.yaml").write_text("a: 'scripted:'\nb: 'scripted:'\n")
-    command = ("run", "b", "--to", "d", "--models", "models.yaml")
-    assert message in eyetest(*command, *words).refused()
-    assert not (here / "d").exists()
-    eyetest(*command, "--describe", "b").fine()
-
-
-def test_a_benchmark_without_images(here: Path, eyetest: Eyetest) -> None:
-    with BenchmarkWriter(here / "bare", Manifest(name="bare")) as writer:
-        writer.add(Item(id="1", question="?", references=("x",)))
-    told = eyetest("run", "bare", "--describe", "scripted:", "--to", "d").refused()
-    assert "no item has an image" in told
-
-
-def test_it_does_not_write_into_a_folder_of_somebody_else(here: Path, eyetest: Eyetest) -> None:
-    (here / "d").mkdir()
-    (here / "d/thesis.tex").write_text("x")
-    told = eyetest("run", "b", "--describe", "scripted:", "--to", "d").refused()
-    assert "thesis.tex" in told

@@ -21,6 +21,8 @@ from tests.endpoint import Endpoint
 from tests.support.command import Eyetest, call, call_narrowly
 from tests.support.drawn import draw_benchmark
 
+pytestmark = pytest.mark.journey
+
 ITEMS = 24
 
 

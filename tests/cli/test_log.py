@@ -1,6 +1,5 @@
 """The log: what was done and what went wrong, where it was asked for, and never a key."""
 
-import logging
 import re
 from pathlib import Path
 
@@ -29,14 +28,6 @@ def test_a_log_says_what_was_read_as_what_and_how_long_it_took(here: Path) -> No
     assert "b.jsonl' was read as jsonl, columns as {'id': 'id'" in log
     assert re.search(r"over after \d+\.\d\d s .*: eyetest show with what\n", log)
     assert log.count("eyetest 0.") == 2, "it grows"
-
-
-def test_verbose_speaks_on_standard_error_alone(here: Path) -> None:
-    plain, told = call("show", "b.jsonl"), call("--verbose", "show", "b.jsonl")
-    assert told.out == plain.out
-    assert "b.jsonl' was read before: kept in" in told.err
-    assert "b.jsonl' was read" not in plain.err
-    assert logging.getLogger("eyetest").handlers == [], "the next command begins anew"
 
 
 def test_every_failure_is_in_the_log_with_its_reason_and_no_key(
@@ -77,13 +68,3 @@ def test_a_fault_of_ours_is_one_line_that_says_where_the_rest_is(here: Path, mon
     assert "begins: reading b.jsonl" in fault, "what went before is there, though nobody asked for a log"
     assert "Traceback (most recent call last)" in fault
     assert KEY not in fault + done.err
-
-
-def test_a_fault_goes_to_the_log_that_was_asked_for(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "what happened is in " + str(here / "log.txt") in broken(monkeypatch, "--log", "log.txt").err
-    assert "ValueError: odd [key]" in (here / "log.txt").read_text()
-    assert list(here.glob("eyetest-fault-*")) == []
-
-
-def test_a_log_that_cannot_be_written_is_one_line(here: Path) -> None:
-    assert "--log: cannot write no/log.txt" in call("--log", "no/log.txt", "show", "b.jsonl").refused()

@@ -25,9 +25,6 @@ def numbers_asked(endpoint: Endpoint) -> list[int]:
     return [int(match[1]) for match in found if match]
 
 
-# Stopping by hand.
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_once_lets_calls_in_flight_finish(
     tmp_path: Path, endpoint: Endpoint, nursery: Nursery, number: signal.Signals
@@ -108,9 +105,6 @@ def test_ctrl_c_before_the_first_call_leaves_a_run_that_can_go_on(
     assert "Traceback" not in process.stderr
     assert nursery.run(*ask(endpoint)).code == 0
     assert len(answers(tmp_path / "r")) == 30
-
-
-# Asking no more than needed.
 
 
 def test_a_dry_run_touches_nothing(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
@@ -222,36 +216,6 @@ def test_requests_that_share_a_image_are_neighbours(tmp_path: Path, endpoint: En
     assert changes == 7, "each image is sent in one go"
 
 
-# What is said.
-
-
-def test_status_says_what_failed_and_why(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", 9)
-    endpoint.rule = lambda attempt: failure(400, "too long [bold]really") if "number 4?" in attempt.question else None
-    assert nursery.run(*ask(endpoint)).code == 0
-    told = nursery.run("show", "r")
-    assert told.code == 0
-    assert "small · no process is writing to it" in told.stdout
-    assert re.search(r"m +image +direct +9 +8 +1", told.stdout)
-    assert "1 × bad-request: 400: too long [bold]really" in told.stdout
-    state = json.loads(nursery.run("show", "r", "--output", "json").stdout)
-    assert state["failures"] == [["bad-request: 400: too long [bold]really", 1]]
-    assert state["groups"] == [
-        {"model": "m", "modality": "image", "ask": "direct", "planned": 9, "answered": 8, "failed": 1, "missing": 1}
-    ]
-    assert (state["torn_lines"], state["not_needed"], state["writer"]) == (0, 0, None)
-
-
-def test_status_counts_items_that_nobody_planned_to_ask(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", 9)
-    assert nursery.run(*ask(endpoint, "--limit", 4)).code == 0
-    state = json.loads(nursery.run("show", "r", "--output", "json").stdout)
-    assert (state["items"], state["groups"][0]["planned"], state["groups"][0]["missing"]) == (9, 4, 5)
-    told = nursery.run("show", "r")
-    assert told.stdout.splitlines()[1].split()[-1] == "missing"
-    assert "missing: items of the 9 in the benchmark" in told.stderr
-
-
 def test_a_stopping_rule_saves_calls_and_says_so(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 20)
     models = [("--model", f"m{n}=scripted:right={right},seed={n}") for n, right in enumerate((0.9, 0.8, 0.4))]
@@ -277,21 +241,15 @@ def test_a_stopping_rule_saves_calls_and_says_so(tmp_path: Path, endpoint: Endpo
         (("--model", "scripted:"), "--to RUN is missing"),
         (("--to", "r"), "no model: name one with --model"),
         (("--to", "r", "--model", "scripted:", "--condition", "no-imgae"), 'did you mean "no-image"?'),
-        (("--to", "r", "--model", "scripted:", "--stop", "often"), '"often" is no rule'),
-        (("--to", "r", "--model", "scripted:", "--item", "nope"), "no item 'nope'"),
-        (("--to", "r", "--model", "a=scripted:", "--until", "a"), "--until: found 'a', expected two models, as A>B"),
         (
             ("--to", "r", "--model", "one=scripted:", "--model", "two=scripted:", "--until", "one>tow"),
             "no model 'tow' in this run; did you mean \"two\"?",
         ),
-        (("--to", "r", "--models", "gone.yaml"), "gone.yaml"),
-        (("--to", "r", "--model", "replay:gone"), "gone"),
         (("--to", "r", "--model", "scripted:", "--samples", "0"), "--samples: found 0, expected 1 or more"),
         (
             ("--to", "r", "--model", "scripted:", "--budget", "coins=3"),
             "--budget: no limit 'coins'; did you mean",
         ),
-        (("--to", "r", "--model", "scripted:", "--budget", "calls=many"), "calls: found 'many', expected a number"),
         (("--to", "r", "--describe", "scripted:", "--limit", "3"), "--limit: not with --describe"),
         (("--to", "r", "--model", "scripted:", "--overwrite"), "--overwrite: a run is continued, never replaced"),
     ],
@@ -306,11 +264,3 @@ def test_bad_words_get_one_line_and_make_nothing(
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not (tmp_path / "r").exists()
-
-
-def test_samples_at_temperature_zero_are_remarked_upon(tmp_path: Path, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", 2)
-    cold = nursery.run("run", "b", "--model", "scripted:", "--to", "cold", "--samples", 2)
-    assert "2 samples of scripted: at temperature 0 are alike" in cold.stderr
-    warm = nursery.run("run", "b", "--model", "scripted:", "--to", "warm", "--samples", 2, "--temperature", 0.7)
-    assert "temperature" not in warm.stderr

@@ -2,7 +2,6 @@
 
 import random
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -15,23 +14,11 @@ from eyetest.benchmarks import BenchmarkWriter
 from eyetest.records import Manifest
 from tests.running.processes import Nursery
 
+pytestmark = pytest.mark.journey
+
 DIMENSIONS = ("CG", "FG", "STP", "Spatial", "VGR", "CMI")
 ZOO = ("jay-m", "robin-s", "swift-s", "wren-xs", "finch-xs")
 TESTS = 5
-_TELLING = """
-import altair, vl_convert, eyetest.commands.suites, eyetest_world.toy_models, onnxruntime, sklearn.linear_model
-from eyetest.measures import MEASURES
-from eyetest.reports.figures import FIGURES
-list(MEASURES), list(FIGURES)
-"""
-
-
-@pytest.fixture(scope="session")
-def _nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
-    """One that has loaded what a suite takes."""
-    nursery = Nursery(tmp_path_factory.mktemp("nursery"), _TELLING)
-    yield nursery
-    nursery.close()
 
 
 def write_suite(folder: Path, items: int) -> int:
@@ -90,8 +77,3 @@ def check_killed(folder: Path, nursery: Nursery, items: int) -> None:
 
 def test_killed_twice_the_tables_are_the_same_byte_for_byte(tmp_path: Path, nursery: Nursery) -> None:
     check_killed(tmp_path, nursery, items=2)
-
-
-@pytest.mark.slow
-def test_the_same_with_more_items(tmp_path: Path, nursery: Nursery) -> None:
-    check_killed(tmp_path, nursery, items=40)

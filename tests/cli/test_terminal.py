@@ -15,13 +15,15 @@ import pytest
 
 from eyetest.benchmarks import BenchmarkWriter
 from eyetest.cli.app import all_commands
+from eyetest.errors import typed
 from eyetest.recipes.reviews import ReviewSettings, open_review
 from eyetest.records import Choice, Item, Manifest
-from eyetest.wording import typed
 from tests.conftest import png
 from tests.recipes.benches import MAJORITY, write_yaml
 from tests.runs.conftest import Eyetest
 from tests.support.command import call
+
+pytestmark = pytest.mark.journey
 
 MODELS = {"модель :smile: [bold]b[/bold] →": "scripted:right=0.7,blind=0.4", "β é": "scripted:right=0.2,blind=0.1"}
 ODD = "Ω-№; $(x) → é 日本"
@@ -240,30 +242,6 @@ def test_places_whose_names_are_no_utf_8(here: Path, monkeypatch: pytest.MonkeyP
             assert not done.code or done.err.count("error: ") == 1, (odd, done)
 
 
-def test_a_folder_whose_name_is_no_utf_8(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = Path(os.fsdecode(b"f\xff"))
-    (here / "бенч é").rename(here / "b")
-    folder.mkdir()
-    (here / "b").rename(folder / "b")
-    monkeypatch.chdir(folder)
-    for words in (
-        ("show", "b"),
-        ("show", "b", f"{ODD} 3", "--output", "json"),
-        ("audit", "b", "--page", "a.html"),
-        ("export", "b", "--format", "jsonl", "--to", "x"),
-        ("import", "x", "--to", "i"),
-        ("run", "b", "--model", "scripted:", "--to", "r"),
-        ("score", "r"),
-        ("measure", "accuracy", "r"),
-        ("report", "r", "--page", "r.html"),
-        ("refine", "b", "--recipe", here / "r.yaml", "--models", here / "m.yaml", "--to", "ref"),
-        ("export", "b", "--format", "card"),
-    ):
-        done = call(*words)
-        assert done.code in (0, 2), (words, done)
-        assert not done.code or done.err.count("error: ") == 1
-
-
 NAMES = "a b; rm -rf x|-x|$(touch y)|`id`|a\nb|it's|é  ü|!x|a\x1b[2Jb|~|| |*|\\"
 
 
@@ -274,11 +252,6 @@ def test_suggested_words_are_what_a_shell_makes_of_them(name: str) -> None:
     assert " ".join(line.split()) == line
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
     assert done.stdout == f"{name}|end|"
-
-
-def test_bytes_that_are_no_text_are_typed_as_escapes() -> None:
-    line = typed("printf", "%s", Path(os.fsdecode(b"-\xffx")))
-    assert subprocess.run(["bash", "-c", line], capture_output=True, check=True).stdout == b"./-\xffx"
 
 
 @pytest.mark.parametrize("item", ["-x", "a b; touch y", "$(touch y)", "--help"])

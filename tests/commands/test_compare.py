@@ -15,6 +15,8 @@ from tests.conftest import ROOT
 from tests.runs.conftest import Eyetest
 from tests.support.command import call_narrowly
 
+pytestmark = pytest.mark.journey
+
 SKILLS = {"alpha": 0.9, "beta": 0.5, "gamma": 0.5, "delta": 0.1}
 
 
@@ -79,22 +81,6 @@ def test_two_models_are_named_in_any_way(run: str, eyetest: Eyetest, words: tupl
     ]
 
 
-def test_several_named_models_are_compared_all_with_all(run: str, eyetest: Eyetest) -> None:
-    answer = found(eyetest, run, "--model", "beta,gamma,delta")
-    assert [(pair["a"], pair["b"]) for pair in answer["pairs"]] == [
-        ("beta", "gamma"),
-        ("beta", "delta"),
-        ("gamma", "delta"),
-    ]
-    assert {row["model"] for row in answer["ranking"]} == {"beta", "gamma", "delta"}
-
-
-def test_names_with_commas_and_names_of_folders(tmp_path: Path, run: str, eyetest: Eyetest) -> None:
-    bring_in(eyetest, "odd", {"a, large": [1, 0, 1], "r": [0, 0, 1]})
-    answer = found(eyetest, "odd", "--model", "a, large", "--model", "r")
-    assert [(pair["a"], pair["b"]) for pair in answer["pairs"]] == [("a, large", "r")]
-
-
 def test_items_that_flip_are_listed_and_written(run: str, eyetest: Eyetest, tmp_path: Path) -> None:
     words = ("compare", run, "--model", "alpha,delta")
     *_, table = eyetest(*words, "--flips", 2).out.strip().split("\n\n")
@@ -111,50 +97,6 @@ def test_items_that_flip_are_listed_and_written(run: str, eyetest: Eyetest, tmp_
     assert [row["only"] for row in rows].count("delta") == pair["only_b"]
     assert "flips.csv" in eyetest(*words, "--flips-to", "flips.csv").refused()
     eyetest(*words, "--flips-to", "flips.csv", "--overwrite").fine()
-
-
-def test_under_image_where_nothing_is_said(run: str, eyetest: Eyetest) -> None:
-    bring_in(eyetest, "b", {"x": [1, 1, 0, 1], "y": [0, 1, 0, 1]})
-    bring_in(
-        eyetest, "b", {"x": [0, 0, 0, 0], "y": [0, 0, 1, 0], "text": [1, 0, 1, 0]}, "--fill", "modality=no-image"
-    )
-    told = eyetest("compare", "b")
-    assert (
-        "compared under modality image; there are answers under no-image too (--where modality=no-image)" in told.err
-    )
-    assert "1 model without answers under image: text" in told.err
-    assert told.out.count("leads") == 1
-    both = found(eyetest, "b", "--where", "modality=image,no-image", "--all-pairs")
-    assert [pair["modality"] for pair in both["pairs"]] == ["image"] + ["no-image"] * 3
-    assert both["notes"] == [
-        "all 20 answers were scored by others, whose scores stand as given; none by our rules"
-    ], "nothing about modalities, for both were asked for"
-    assert "'text' has no answers under what is compared" in eyetest("compare", "b", "--model", "x,text").refused()
-    blind = found(eyetest, "b", "--where", "modality=no-image")
-    assert {row["model"] for row in blind["ranking"]} == {"x", "y", "text"}
-    assert "did you mean" in eyetest("compare", "b", "--where", "modality=imag").refused()
-    bring_in(eyetest, "c", {"x": [1, 0], "y": [0, 1]}, "--fill", "modality=no-image")
-    bring_in(eyetest, "c", {"x": [1, 0], "y": [0, 1]}, "--fill", "modality=caption")
-    assert "none is image: caption, no-image; choose: --where modality=caption" in eyetest("compare", "c").refused()
-
-
-def test_tiny_runs(run: str, eyetest: Eyetest) -> None:
-    bring_in(eyetest, "one", {"a": [1], "b": [0]})
-    assert "on 1 item: too little to test" in eyetest("compare", "one").fine()
-    bring_in(eyetest, "same", {"a": [1, 0, 1], "b": [1, 0, 1]})
-    told = eyetest("compare", "same", "--flips", 3).fine()
-    assert "a and b are level" in told
-    assert "both are right on the same items" in told
-    bring_in(eyetest, "apart", {"a": [1, ""], "b": ["", 0]})
-    assert "no two models answered the same items" in eyetest("compare", "apart").refused()
-    bring_in(eyetest, "alone", {"a": [1, 0]})
-    assert "only a has scores" in eyetest("compare", "alone").refused()
-    Path("failed.csv").write_text("item,model,text,outcome\n1,a,,failed\n1,b,,failed\n")
-    eyetest("import", "failed.csv", "--to", "failed").fine()
-    assert "no answer has a score" in eyetest("compare", "failed").refused()
-    bring_in(eyetest, "parts", {"a": [0.5, 0.9, 0.3, 0.8], "b": [0.1, 0.7, 0.4, 0.2]})
-    (pair,) = found(eyetest, "parts")["pairs"]
-    assert pair["test"] == "paired t"
 
 
 @pytest.mark.parametrize(
@@ -200,7 +142,7 @@ def test_real_answers(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_every_command_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
     monkeypatch.chdir(tmp_path)
     for words in commands("compare.md"):
-        if "mybench" not in words:  # servers of the reader's own: test_race.py and test_place.py ask others
+        if "mybench" not in words:  # servers of the reader's own: test_until.py asks others
             call_narrowly(*words).fine()
     assert (tmp_path / "flips.csv").exists()
     page = (ROOT / "docs/compare.md").read_text()

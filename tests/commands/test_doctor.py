@@ -7,10 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from eyetest.commands import doctor_checks as doctor
-from eyetest.records import RunStep
-from eyetest.runs import RunWriter
-from tests.conftest import png
 from tests.endpoint import Attempt, Endpoint, completion, failure
 from tests.recipes.benches import write_yaml
 from tests.support.command import call
@@ -51,27 +47,6 @@ def told(*words: object) -> list[dict[str, str]]:
     lines = json.loads(done.out)["lines"]
     assert done.code == (1 if any(line["state"] == "wrong" for line in lines) else 0)
     return [line for line in lines if line["about"] == "models"]
-
-
-def test_a_machine_is_described_in_narrow_lines(here: Path) -> None:
-    done = call("doctor")
-    assert done.code == 0, done.err
-    lines = done.out.splitlines()
-    assert max(len(line) for line in lines if "/" not in line) <= 80, "only a path may be longer"
-    assert {"this machine", "libraries", "extras", "programs", "folders"} <= set(lines)
-    assert all(
-        line.split()[0] in ("ok", "note", "missing", "wrong") for line in lines if line[:1].islower() and "  " in line
-    )
-
-
-def test_a_missing_extra_says_what_fixes_it(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    needs = ["polars>=1.0", 'ray>=2.40; extra == "ray"', 'torch>=99; extra == "transformers"', "old-thing>=9"]
-    there = {"polars": "1.30.0", "torch": "2.6.0"}
-    monkeypatch.setattr(doctor, "requires", lambda name: needs)
-    monkeypatch.setattr(doctor, "_installed", lambda name: there.get(name, ""))
-    found = {line.name: line for line in doctor._packages()}
-    assert (found["ray"].state, found["ray"].fix) == ("missing", "pip install 'eyetest[ray]'")
-    assert (found["needed"].state, found["needed"].found) == ("wrong", "lacks old-thing")
 
 
 def test_an_endpoint_is_looked_at_for_nothing(here: Path, server: ListingEndpoint) -> None:
@@ -128,20 +103,3 @@ def test_keys_are_named_and_never_shown(here: Path, server: ListingEndpoint, mon
 def test_what_does_not_work_is_wrong(here: Path, server: ListingEndpoint, spec: str, problem: str) -> None:
     last = told("m=" + spec.format(url=server.url))[-2:]
     assert any(line["state"] == "wrong" and problem in line["found"] for line in last)
-
-
-def test_folders(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with RunWriter(here / "run") as run:
-        run.record(RunStep(what="ask"), {})
-        (writing, _) = list(doctor.look_at_places([here / "run"]))[-2:]
-    assert (writing.state, "is writing to it" in writing.found) == ("note", True)
-    (here / "p.png").write_bytes(png("red"))
-    said = call("doctor", "run", "p.png").fine()
-    assert "no process is writing to it" in said
-    (here / "run" / "run.json").write_text("{")
-    done = call("doctor", "run")
-    assert done.code == 1
-    assert "is damaged" in done.out
-    assert "nowhere does not exist" in call("doctor", "nowhere").refused()
-    monkeypatch.setattr(doctor, "_LITTLE", 2**80)
-    assert call("doctor").code == 1

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from eyetest.benchmarks import Benchmark
 from tests.runs.conftest import Eyetest
 from tests.runs.written import answers, jsonl, separated, xlsx
 from tests.support.drawn import draw_benchmark
@@ -35,17 +34,6 @@ def test_files_of_tools(tmp_path: Path, eyetest: Eyetest) -> None:
     assert [one.text for one in answers(tmp_path / "l")] == ["A"]
 
 
-def test_questions_beside_replies_are_noted_and_can_be_chosen(tmp_path: Path, eyetest: Eyetest) -> None:
-    row = {"id": "1", "question": "Which?", "options": ["x", "y"], "answer": "A", "model": "m", "response": "B"}
-    path = jsonl(tmp_path / "a.jsonl", row)
-    done = eyetest("import", path, "--to", tmp_path / "run")
-    assert "imported as answers, by its column response; --format NAME imports the items" in done.fine()
-    assert "1 items (1 choice)" in eyetest("import", path, "--format", "jsonl", "--to", tmp_path / "b").fine()
-    assert "1 items (1 choice)" in eyetest("import", path, "--map", "id=id", "--to", tmp_path / "c").fine()
-    both = eyetest("import", path, "--drop", "model", "--fill", "modality=no-image", "--to", tmp_path / "d").refused()
-    assert "--drop is about items and --fill about answers" in both
-
-
 @pytest.mark.parametrize(
     ("header", "rows", "told"),
     [
@@ -64,11 +52,6 @@ def test_a_matrix(tmp_path: Path, eyetest: Eyetest, header: list[str], rows: lis
     assert {one.model for one in answers(tmp_path / "run")} <= {"gpt", "llava"}
 
 
-def test_golds_without_questions_are_items(tmp_path: Path, eyetest: Eyetest) -> None:
-    path = separated(tmp_path / "g.csv", ["id", "answer"], ["1", "A"], ["2", "B"])
-    assert "2 items" in eyetest("import", path, "--to", tmp_path / "b").fine()
-
-
 def test_one_error_names_all_that_is_missing(tmp_path: Path, eyetest: Eyetest) -> None:
     path = jsonl(tmp_path / "a.jsonl", {"qid": "1", "who": "m", "said": "A"})
     told = eyetest(
@@ -81,13 +64,3 @@ def test_one_error_names_all_that_is_missing(tmp_path: Path, eyetest: Eyetest) -
     assert '--drop: no column "x"' in items
     assert '--map question: no column "q"' in items
     assert '--map options: no column "o"' in items
-
-
-def test_facts(tmp_path: Path, eyetest: Eyetest) -> None:
-    path = jsonl(tmp_path / "b.jsonl", {"id": "1", "question": "Which?", "answer": "x"})
-    facts = ("--fact", "name=Mine", "--fact", "version=2", "--fact", "licence=MIT", "--fact", "source=here")
-    eyetest("import", path, *facts, "--to", tmp_path / "b").fine()
-    manifest = Benchmark(tmp_path / "b").manifest
-    assert (manifest.name, manifest.version, manifest.licence, manifest.source) == ("Mine", "2", "MIT", "here")
-    for fact, told in (("licens=MIT", 'did you mean "licence"?'), ("MIT", "expected KEY=VALUE")):
-        assert told in eyetest("import", path, "--fact", fact, "--to", tmp_path / "c").refused()

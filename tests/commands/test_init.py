@@ -11,7 +11,6 @@ import pytest
 import eyetest as et
 from eyetest.commands.init import SERVERS
 from eyetest.store.handwritten import read_yaml
-from tests.endpoint import Endpoint
 from tests.runs.written import separated
 from tests.support.command import call
 
@@ -27,18 +26,6 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def commands(page: Path) -> list[list[str]]:
     return [shlex.split(line)[1:] for line in re.findall(r"^\$ (.*)$", page.read_text(), re.MULTILINE)]
-
-
-def test_what_it_writes_runs(bench: Path, endpoint: Endpoint) -> None:
-    call(
-        "init", bench, "--server", "vllm", "--address", endpoint.url, "--model", "one", "--goal", "eyes,better"
-    ).fine()
-    *asked, report = commands(Path("eyetest.md"))
-    assert [words[0] for words in (*asked, report)] == ["run", "run", "measure", "report"]
-    for words in asked:
-        assert call(*words).code == 0, words
-    assert len(endpoint.answered) == 48
-    assert "needs 2 models, and has 1" in Path("eyetest.md").read_text()
 
 
 def test_three_questions(bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,21 +47,11 @@ def test_three_questions(bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked[1].startswith("Where is the model?\n  1  vllm ")
 
 
-def test_without_a_model(bench: Path) -> None:
-    told = call("init", bench, "--server", "none", "--goal", "sound,eyes").fine()
-    assert not Path("models.yaml").exists()
-    assert "models.yaml needs 1 model, and has 0" in Path("eyetest.md").read_text()
-    assert "eyetest audit" in told
-
-
 @pytest.mark.parametrize(
     ("more", "told"),
     [
         ((), "--server is missing, and there is no terminal to ask at"),
         (("--server", "vlm"), 'did you mean "vllm"?'),
-        (("--server", "vllm"), "--model is missing"),
-        (("--server", "vllm", "--model", "m"), "--goal is missing"),
-        (("--server", "vllm", "--model", "m", "--goal", "sond"), 'did you mean "sound"?'),
         (("--server", "other", "--model", "m", "--goal", "all"), "--address is missing"),
         (("--server", "vllm", "--model", "m", "--goal", "all", "--address", "http://me:word@h/v1"), "without a name"),
     ],
@@ -84,15 +61,6 @@ def test_bad_input_writes_nothing(bench: Path, more: tuple[str, ...], told: str)
     assert told in said
     assert "word" not in re.findall(r"[\w-]+", said)
     assert not Path("eyetest.md").exists()
-
-
-def test_nothing_is_overwritten(bench: Path) -> None:
-    Path("models.yaml").write_text("mine: {}\n")
-    words = ("init", bench, "--server", "vllm", "--model", "m", "--goal", "sound")
-    assert "models.yaml" in call(*words).refused()
-    assert Path("models.yaml").read_text() == "mine: {}\n"
-    call(*words, "--overwrite").fine()
-    assert "m" in read_yaml(Path("models.yaml"))
 
 
 def test_the_page_about_servers_has_their_addresses() -> None:

@@ -6,24 +6,21 @@ import json
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 import eyetest as et
 from eyetest.benchmarks import Benchmark
-from eyetest.commands.results import estimates, rendered
-from eyetest.measures import MEASURES
 from eyetest.records import Asked, ImageRef, Item, Response
 from eyetest.results.gather import items_table
 from tests.runs.conftest import Eyetest
 from tests.scoring.test_table import animals, make_bench, make_run, request
 
+"""The gold is B throughout."""
 REPLIES = {
     ("eye", "image"): "BBBA",
     ("eye", "no-image"): "BAAA",
     ("text", "no-image"): "ABAA",
 }
-"""The gold is B throughout."""
 
 
 def write(path: Path, bench: Benchmark | None, replies: dict[tuple[str, str], str], first: int = 0) -> Path:
@@ -59,12 +56,6 @@ def test_a_run_that_was_not_scored_is_scored_on_the_way(run: Path, eyetest: Eyet
     found = rows(eyetest, "accuracy", "r", "--where", "modality=image")
     assert [(row["model"], row["accuracy"], row["n"]) for row in found] == [("eye", 0.75, 4)]
     assert (run / "scores/eyetest.parquet").exists()
-
-
-def test_answers_that_came_later_are_measured_too(run: Path, bench: Benchmark, eyetest: Eyetest) -> None:
-    assert len(rows(eyetest, "accuracy", "r")) == 3
-    write(run, bench, {("late", "image"): "BBBB"}, first=100)
-    assert {row["model"] for row in rows(eyetest, "accuracy", "r")} == {"eye", "text", "late"}
 
 
 def test_two_runs_complete_each_other_and_an_answer_in_both_counts_once(
@@ -118,26 +109,15 @@ def test_verdicts_need_no_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ("words", "part"),
     [
         (("acuracy", "r"), 'did you mean "accuracy"?'),
-        (("accuracy", "nowhere"), "is no run folder"),
         (("accuracy", "r", "--by", "cor"), 'did you mean "core"?'),
-        (("accuracy", "r", "--where", "modality"), "expected COLUMN=VALUE"),
-        (("accuracy", "r", "--where", "modalty=image"), 'did you mean "modality"?'),
         (("accuracy", "r", "--where", "modality=imag"), 'did you mean "image"?'),
         (("accuracy", "r", "--where", "core=z"), "nothing is left"),
-        (("gain", "r", "--set", "no-image"), "expected KEY=VALUE"),
         (("gain", "r", "--set", "noimage=gray"), 'did you mean "no_image"?'),
-        (("accuracy", "r", "--set", "x=1"), "has no settings of its own"),
-        (("items", "r", "--set", "right=most"), "expected a number"),
         (("items", "r", "--set", "right=nan"), "expected a number"),
-        (("agreement", "r", "--set", "pairs=maybe"), "expected yes or no"),
-        (("accuracy", "r", "--where", "core=z"), "nothing is left; known: p, q"),
         (("items", "r", "--by", "core"), "items: it has no rows by tag"),
         (("correlation", "r", "--with", "noise.csv"), "noise.csv is no CSV"),
-        ((), "name a measure"),
-        (("accuracy",), "name a run"),
         (("accuracy", "r", "--level", "95"), "expected from 0.5 to 0.999"),
         (("accuracy", "r", "--cluster", "picture"), "--cluster: no tag 'picture'"),
-        (("circular", "r"), "no items are grouped"),
         (("accuracy", "r", "--with", "elo.csv"), "accuracy takes no score from elsewhere"),
         (("correlation", "r", "--with", "elo.csv"), "elo.csv, line 3"),
     ],
@@ -146,17 +126,6 @@ def test_bad_input_gets_one_line(run: Path, tmp_path: Path, eyetest: Eyetest, wo
     (tmp_path / "elo.csv").write_text("model,elo\neye,1000\ntext,many\n")
     (tmp_path / "noise.csv").write_bytes(b"model,elo\n\x88,1\n")
     assert part in eyetest("measure", *words).refused()
-
-
-def test_the_list_names_every_measure_and_its_settings(eyetest: Eyetest) -> None:
-    told = eyetest("measure", "--list").fine()
-    for name in MEASURES:
-        assert f"\n{name} " in f"\n{told}"
-        assert MEASURES[name].summary in told
-        own = eyetest("measure", name, "--list").fine()
-        for key, (_, about) in MEASURES[name].own.items():
-            assert (f"{key}=" if key != "external" else "--with CSV") in own
-            assert about in own
 
 
 def test_items_that_share_a_image_or_a_group_are_one_cluster() -> None:
@@ -218,44 +187,3 @@ def test_what_is_left_out_by_a_tag_is_no_guess_either(bench: Benchmark, tmp_path
     assert (whole["guessed"], whole["n"], part["guessed"], part["n"], part["expected"]) == (2, 4, 0, 2, 1.0)
     assert rows(eyetest, "guessing", "people", "--where", "core=p,q")[0]["items"] == 4
     assert rows(eyetest, "guessing", "people", "--where", "item=q0")[0]["items"] == 1
-
-
-def test_a_switch_may_be_turned_off(run: Path, eyetest: Eyetest) -> None:
-    for word in ("no", "False"):
-        found = rows(eyetest, "agreement", "r", "--set", f"pairs={word}")
-        assert found
-        assert "cohen" not in {row["coefficient"] for row in found}
-
-
-def test_a_short_view_hides_no_more_than_the_whole(bench: Benchmark, tmp_path: Path, eyetest: Eyetest) -> None:
-    write(tmp_path / "one", bench, {("eye", "image"): "BBBA"})
-    other = make_bench(tmp_path / "c", [animals(f"q{n}", 1, question=f"What is {n}?") for n in range(4)])
-    write(tmp_path / "two", other, {("eye", "image"): "BAAA"})
-    told = eyetest("measure", "accuracy", "one", "two").fine()
-    assert told.split()[:2] == ["benchmark", "model"]
-    assert told.splitlines()[1].split()[:3] == ["b", "(one)", "eye"]
-
-
-def test_a_model_without_scores_is_shown_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = pl.DataFrame({"model": ["dead"], "accuracy": [None], "n": [0]}, schema_overrides={"accuracy": pl.Float64})
-    assert "accuracy" in shown(table)[0]
-    assert shown(table)[1].split() == ["dead", "–", "0"]
-
-
-def test_ranks_are_whole_or_half_numbers() -> None:
-    table = pl.DataFrame({"rank": [1.0, 2.5], "rank_low": [1.0, 1.0], "rank_high": [1.5, 3.0], "score": [0.5, 1.0]})
-    assert [line.split(maxsplit=4) for line in shown(table)[1:]] == [
-        ["1", "[1,", "1.5]", "0.500"],
-        ["2.5", "[1,", "3]", "1.000"],
-    ]
-
-
-def shown(table: pl.DataFrame) -> list[str]:
-    return rendered(estimates(table)).splitlines()
-
-
-def test_answers_about_nothing_are_refused(bench: Benchmark, tmp_path: Path, eyetest: Eyetest) -> None:
-    (tmp_path / "m.csv").write_text("item,a\nz1,1\n")
-    eyetest("import", "m.csv", "--to", "r", "--matrix", "item").fine()
-    eyetest("score", "r", "--bench", "b").fine()
-    assert "no answer is about an item" in eyetest("measure", "accuracy", "r").refused()

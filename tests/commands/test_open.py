@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from eyetest.pages.item_links import read_address
 from tests.studio.collection.conftest import make_bench
 from tests.support.command import call
 
@@ -18,12 +17,6 @@ from tests.support.command import call
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_bench(tmp_path_factory.mktemp("open") / "bench").path
-
-
-def test_a_bundle_is_written_and_named(bench: Path, tmp_path: Path) -> None:
-    assert "6 items → " in call("open", bench, "--bundle", tmp_path / "copy", "--no-golds").fine()
-    assert (tmp_path / "copy" / "index.html").is_file()
-    assert "--overwrite" in call("open", bench, "--bundle", tmp_path / "copy").refused()
 
 
 @pytest.mark.parametrize(
@@ -60,19 +53,3 @@ def test_it_serves_until_it_is_interrupted(bench: Path) -> None:
             process.kill()
     assert process.returncode == 130
     assert "Traceback" not in told
-
-
-@pytest.mark.parametrize(
-    ("text", "host", "port"),
-    [
-        (None, "127.0.0.1", None),
-        ("8080", "127.0.0.1", 8080),
-        (":0", "127.0.0.1", 0),
-        ("0.0.0.0", "0.0.0.0", None),
-        ("box:80", "box", 80),
-        ("[::1]:80", "::1", 80),
-        ("[::1]", "::1", None),
-    ],
-)
-def test_addresses(text: str | None, host: str, port: int | None) -> None:
-    assert read_address(text) == (host, port)

@@ -7,9 +7,10 @@ import pytest
 
 from eyetest.benchmarks import Benchmark
 from eyetest.records import OptionProvenance
-from eyetest.reform.distractors.written import read_list, read_verdicts
 from tests.endpoint import Attempt, Endpoint, Reply
 from tests.runs.conftest import Eyetest
+
+pytestmark = pytest.mark.journey
 
 WRITTEN = {
     "Who is {it}?": ["Grace Hopper", "ADA LOVELACE", "Marie Curie", "Lise Meitner", "Emmy Noether"],
@@ -83,24 +84,3 @@ def test_an_interrupted_reform_asks_only_for_what_is_left(
     eyetest(*words(dataset, endpoint)).fine()
     assert len(written) == 3
     assert all("Proposed:" in attempt.question for attempt in endpoint.attempts)
-
-
-def test_mistakes_are_told_before_anything_is_asked(eyetest: Eyetest, endpoint: Endpoint, dataset: Path) -> None:
-    assert "name both" in eyetest(*words(dataset, endpoint)[:-2]).refused()
-    spec = f"openai:writer@{endpoint.url}"
-    assert "cannot check its own options" in eyetest(*words(dataset, endpoint)[:-1], spec).refused()
-    assert "exclude options of a model" in eyetest(*words(dataset, endpoint, "--set", "sources=[pool]")).refused()
-    assert not endpoint.attempts
-
-
-@pytest.mark.parametrize("reply", ["", "[]", "a, b", '["a", 1]', '["a"', 'Sure: ["a"]', '{"a": 1}', "null"])
-def test_what_is_no_list_of_texts_is_refused(reply: str) -> None:
-    assert read_list(reply) is None
-
-
-@pytest.mark.parametrize(
-    "reply", ["", "1: WRONG", "1: WRONG\n1: WRONG", "1: WRONG\n2: fine", "1: WRONG\n2: RIGHT\nDone."]
-)
-def test_verdicts_that_are_not_one_for_each_are_refused(reply: str) -> None:
-    assert read_verdicts(reply, 2) is None
-    assert read_verdicts("2) odd\n1. Same - it is there", 2) == [("SAME", "it is there"), ("ODD", "")]

@@ -26,10 +26,12 @@ from tests.support.browser import Browser
 from tests.support.command import call, call_narrowly
 from tests.support.drawn import draw_benchmark
 
-OF_SUITES = {"dialogue", "dimensions", "format-hits", "options"}
+pytestmark = pytest.mark.journey
+
 """Figures of what this run has none of: dialogues, dimensions, several ways to give examples, fewer options."""
-DRAWN = {name: figure for name, figure in FIGURES.items() if name not in OF_SUITES and not figure.part}
 """The others; a part of figures that are about weighed choices is not spoken of where there are none."""
+OF_SUITES = {"dialogue", "dimensions", "format-hits", "options"}
+DRAWN = {name: figure for name, figure in FIGURES.items() if name not in OF_SUITES and not figure.part}
 MODELS = """
 base: {spec: "scripted:right=0.3,blind=0.3,seed=9"}
 alpha: {spec: "scripted:right=0.8,blind=0.45,seed=1,refuse=0.05", base: base}
@@ -86,14 +88,6 @@ def test_the_whole_story_is_told_in_order(whole: Path) -> None:
         assert told in words, told
 
 
-def test_it_can_be_made_again(whole: Path) -> None:
-    words = words_of(whole / "page.html")
-    fingerprint = Benchmark(whole / "bench").manifest.fingerprint
-    for told in ("eyetest report", "--with", "rules eyetest/", "seed 0", "resamples 2,000", "eyetest 0", fingerprint):
-        assert told in words, told
-    assert "scripted:" not in words  # where a model was reached stays at home
-
-
 def test_the_page_stands_alone(whole: Path) -> None:
     page = (whole / "page.html").read_text()
     tags = Tags(page)
@@ -103,17 +97,6 @@ def test_the_page_stands_alone(whole: Path) -> None:
     assert set(targets.values()) == {1}
     assert "default-src 'none'" in "".join(tags.values("content"))
     assert page.count('class="plot"') == len(DRAWN)
-
-
-def test_what_fell_is_shown_with_what_was_said(whole: Path) -> None:
-    page = (whole / "page.html").read_text()
-    verdicts = pl.read_parquet(whole / "refined/verdicts.parquet").filter(pl.col("verdict") == "drop")
-    assert len(verdicts) > 2
-    assert page.count('<article class="item">') >= 3
-    assert page.count('<ul class="replies">') == page.count('<article class="item">')
-    assert "alpha, no-image-guess:" in words_of(whole / "page.html")
-    assert "The answer is" in page
-    assert len(Tags(page).images) >= 3
 
 
 def test_every_figure_has_its_numbers(whole: Path) -> None:
@@ -135,14 +118,6 @@ def test_figures_for_a_paper(whole: Path) -> None:
     rows = list(csv.DictReader(io.StringIO((whole / "paper/figures/modality.csv").read_text())))
     assert [row["series"] for row in rows] == ["alpha", "base", "beta", "gamma"]
     assert float(rows[0]["gain_low"]) < float(rows[0]["gain"]) < float(rows[0]["gain_high"])
-
-
-def test_tables_for_a_paper(whole: Path) -> None:
-    latex = (whole / "paper/tables/headline.tex").read_text()
-    assert latex.startswith(r"\begin{tabular}")
-    assert latex.index("alpha") < latex.index("base &")
-    assert "| model | accuracy |" in (whole / "paper/tables/headline.md").read_text()
-    assert {path.stem for path in (whole / "paper/tables").iterdir()} <= {*FIGURES, "headline"}
 
 
 def test_a_browser_opens_it_without_errors(whole: Path, browse: Browse, browser: Browser) -> None:
@@ -215,29 +190,6 @@ def test_the_verdicts_of_an_audit_fill_the_gallery(tmp_path: Path, eyetest: Eyet
     eyetest("report", tmp_path / "b", "--verdicts", tmp_path / "v.parquet", "--page", page, "--gallery", 0,
             "--overwrite").fine()  # fmt: skip
     assert '<article class="item">' not in page.read_text()
-
-
-def test_what_it_refuses(place: Path, tmp_path: Path, eyetest: Eyetest) -> None:
-    page = ("--page", tmp_path / "page.html")
-    assert "does not exist" in eyetest("report", tmp_path / "nowhere", *page).refused()
-    (tmp_path / "nothing").mkdir()
-    assert "no run, no refinement" in eyetest("report", tmp_path / "nothing", *page).refused()
-    draw_benchmark(tmp_path / "above/benchmark", items=20, seed=3)
-    assert f"name {tmp_path / 'above/benchmark'}" in eyetest("report", tmp_path / "above", *page).refused()
-    assert "--gallery: found -1" in eyetest("report", place / "run", *page, "--gallery", "-1").refused()
-    assert "one refinement" in eyetest("report", place / "refined", place / "refined", *page).refused()
-    assert 'did you mean "task"?' in eyetest("report", place / "run", "--by", "tasks", *page).refused()
-    (tmp_path / "damaged").mkdir()
-    (tmp_path / "damaged/refine.json").write_text("{}")
-    assert "without its funnel.csv" in eyetest("report", tmp_path / "damaged", *page).refused()
-    (tmp_path / "damaged/funnel.csv").write_text("nonsense")
-    assert "funnel.csv is damaged" in eyetest("report", tmp_path / "damaged", *page).refused()
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine/notes.txt").write_text("somebody's")
-    line = eyetest("report", place / "run", *page, "--figures", tmp_path / "mine", "--overwrite").refused()
-    assert "notes.txt" in line
-    assert not (tmp_path / "page.html").exists()
-    assert (tmp_path / "mine/notes.txt").read_text() == "somebody's"
 
 
 def test_the_documentation_holds(place: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:

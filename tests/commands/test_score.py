@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import eyetest as et
-from eyetest.benchmarks import Benchmark, BenchmarkWriter, export_benchmark
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Asked, Item, Manifest, Response, Score, columns
 from eyetest.results.scores import read_scores
 from eyetest.runs import Run, read_responses
@@ -19,7 +19,8 @@ from eyetest.scoring import RULE_SETS
 from tests.conftest import ROOT
 from tests.runs.conftest import Eyetest
 from tests.scoring.test_table import CAPTIONS, SAID, animals, make_bench, make_run, request
-from tests.support.drawn import draw_benchmark
+
+pytestmark = pytest.mark.journey
 
 REFUSAL = "I'm sorry, but I cannot see an image."
 HOSTILE = "\x1b[2J\x1b]0;title\x07[bold]A[/bold]\x9b5m\u202e [link=file:///x]B[/link] \x00\r\n\x7f🐟"
@@ -61,9 +62,6 @@ def run(tmp_path: Path, bench: Benchmark) -> Path:
     return write_run(tmp_path / "r", bench, replies)
 
 
-# Happy paths.
-
-
 def test_score_says_the_means_and_what_stood_in_their_way(run: Path, eyetest: Eyetest) -> None:
     told = json.loads(eyetest("score", "r", "--output", "json").fine())
     assert told["scores"] == "r/scores/eyetest.parquet"
@@ -78,7 +76,7 @@ def test_score_says_the_means_and_what_stood_in_their_way(run: Path, eyetest: Ey
         common | {"metric": "open", "mean": 1.0, "scored": 1},
     ]
     text = eyetest("score", "r").fine()
-    header, accuracy, given, texts, where, mixed, unread, anew = text.strip().splitlines()
+    header, accuracy, given, texts, where, mixed, anew = text.strip().splitlines()
     assert anew == "note: --rescore-given scores answers that came with a score by these rules"
     assert header.split() == [
         *("model", "modality", "ask", "metric", "mean", "scored"),
@@ -91,7 +89,6 @@ def test_score_says_the_means_and_what_stood_in_their_way(run: Path, eyetest: Ey
     assert mixed.startswith(
         "note: 1 of 8 answers were scored by others (m), whose scores stand as given; the other 7 by our rules"
     )
-    assert unread.startswith("note: 1 of the 1 refused, ambiguous or unreadable answers that others scored")
     assert tuple(read_scores(Run(run)).columns) == columns(Score)
 
 
@@ -123,30 +120,6 @@ def test_captions_have_the_score_of_the_corpus_beside_the_mean(tmp_path: Path, e
     assert row.split()[4:] == [f"{group['mean']:.3f}", f"{group['overall']:.3f}", "4"]
 
 
-def test_score_counts_what_it_leaves_out(tmp_path: Path, bench: Benchmark, eyetest: Eyetest) -> None:
-    said = [("q1", answered(1, "B")), ("elsewhere", answered(2, "B")), ("gone", answered(3, "B"))]
-    write_run(tmp_path / "brought", None, said)
-    done = eyetest("score", "brought", "--bench", "b")
-    assert "note: 2 answers are about items that b does not have" in done.err
-    assert json.loads(eyetest("score", "brought", "--bench", "b", "--output", "json").fine())["left_out"] == 2
-
-
-def test_a_benchmark_file_that_has_to_be_imported_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest
-) -> None:
-    """A run on a file is about its copy in the cache; when that is gone, the run's own items do."""
-    drawn = draw_benchmark(tmp_path / "drawn", items=8)
-    export_benchmark(drawn, "vlmevalkit", tmp_path / "drawn.tsv")
-    monkeypatch.chdir(tmp_path)
-    eyetest("run", "drawn.tsv", "--model", "scripted:right=1", "--to", "r").fine()
-    first = eyetest("score", "r", "--output", "json").fine()
-    monkeypatch.setenv("EYETEST_CACHE", str(tmp_path / "another"))
-    for path in Path(Run(tmp_path / "r").manifest.benchmark.path).glob("benchmark.json"):  # type: ignore[union-attr]
-        path.unlink()
-    assert eyetest("score", "r", "--output", "json").fine() == first
-    assert eyetest("score", "r", "--bench", "drawn.tsv", "--output", "json").fine() == first
-
-
 def test_explain_follows_one_item(run: Path, eyetest: Eyetest) -> None:
     told = eyetest("show", "r", "q0").fine()
     assert "Which is 0?" in told
@@ -161,38 +134,6 @@ def test_explain_follows_one_item(run: Path, eyetest: Eyetest) -> None:
     assert "not read" in failed
     assert "no score" in failed
     assert "given 0.25" in eyetest("show", "r", "q7").fine()
-
-
-def test_explain_takes_the_last_answer_and_can_be_narrowed(
-    tmp_path: Path, bench: Benchmark, eyetest: Eyetest
-) -> None:
-    plan = [
-        (Asked(item="q1", model=model, modality="no-image" if s else "image"), request(10 * m + s))
-        for m, model in enumerate(("one", "two"))
-        for s in range(2)
-    ]
-    said = [answered(0, "A"), answered(0, "B"), answered(1, "C"), answered(10, "D")]
-    make_run(tmp_path / "r", plan, said, bench)
-    cases = json.loads(eyetest("show", "r", "q1", "--output", "json").fine())
-    assert [(c["asked"]["model"], c["asked"]["modality"], c["scored"]["choice"]) for c in cases] == [
-        ("one", "image", "B"),
-        ("one", "no-image", "C"),
-        ("two", "image", "D"),
-    ]
-    text = eyetest("show", "r", "q1", "--limit", "2").fine()
-    assert "and 1 more answers (--limit)" in text
-    assert "1 calls have no answer yet" in text
-    only = ("--model", "one", "--where", "modality=no-image")
-    (case,) = json.loads(eyetest("show", "r", "q1", *only, "--output", "json").fine())
-    assert case["scored"]["choice"] == "C"
-    assert 'did you mean "two"?' in eyetest("show", "r", "q1", "--model", "tow").refused()
-    assert 'did you mean "no-image"?' in eyetest("show", "r", "q1", "--where", "modality=no-imgae").refused()
-
-
-def test_explaining_changes_nothing(run: Path, eyetest: Eyetest) -> None:
-    before = sorted(run.rglob("*"))
-    eyetest("show", "r", "q0").fine()
-    assert sorted(run.rglob("*")) == before
 
 
 def test_read(eyetest: Eyetest) -> None:
@@ -214,15 +155,6 @@ def test_read(eyetest: Eyetest) -> None:
     apart = ("score", "--options", "cat, big", "--options", "dog")
     assert eyetest(*apart, "--text", "A").fine().startswith("eyetest: chosen A. cat, big")
     assert "would guess at random" in eyetest(*apart, "--rules", "mmmu", "--text", "?").fine()
-
-
-def test_read_choice_is_in_the_package() -> None:
-    docs = (ROOT / "docs/scoring.md").read_text()
-    code = re.search(r"```python\n(.*?)```", docs, re.S)
-    assert code
-    space: dict[str, Any] = {}
-    exec(code[1], space)
-    assert (space["reading"].kind, space["reading"].index) == ("chosen", 2)
 
 
 def test_a_judge_reads_what_the_rules_cannot_and_is_asked_once(run: Path, eyetest: Eyetest) -> None:
@@ -254,32 +186,19 @@ def test_the_commands_in_the_docs_run(tmp_path: Path, monkeypatch: pytest.Monkey
         assert name in docs
 
 
-# Bad input.
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("score", "r", "--rules", "eyetset"), 'no rule set named "eyetset"; did you mean "eyetest"?'),
-        (("score", "r", "--metric", "cidre"), 'no metric named "cidre"; did you mean "cider"?'),
         (("score", "b"), "b is no run folder (it has no run.json)"),
-        (("score", "gone"), "gone is no run folder"),
-        (("score", "r", "--bench", "gone"), "gone does not exist"),
         (("score", "r", "--bench", "other"), "other asks something else than r did: item 'q0' has changed"),
         (("score", "bare"), "bare does not say what benchmark it is about; name it with --bench"),
         (("show", "r", "nope"), "no item 'nope' in b"),
-        (("show", "few", "q5"), "few asked nothing about item 'q5'"),
         (("show", "bare", "q0"), "bare names no benchmark; import its answers with --bench"),
-        (("show", "gone", "q0"), "gone does not exist"),
-        (("reconcile", "r", "r", "--rules-a", "eyetst"), 'did you mean "eyetest"?'),
         (("reconcile", "r", "r", "--rules-b", "vlmeval"), 'did you mean "vlmevalkit"?'),
         (("reconcile", "bare", "bare"), "name it with --bench"),
-        (("score",), "name a run to score, or one reply with --text REPLY"),
         (("score", "r", "--text", "A", "--options", "cat,dog"), "leave the run out"),
-        (("score", "r", "--options", "cat,dog"), "give it with --text"),
-        (("score", "--options", "cat,dog", "--text", "A", "--rules", "mmstart"), 'did you mean "mmstar"?'),
         (("score", "--options", "cat", "--text", "A"), "--options: found 1, expected from 2 to 26"),
-        (("score", "--options", ",".join("abcdefghijklmnopqrstuvwxyz1"), "--text", "A"), "found 27"),
     ],
 )
 def test_one_line_and_exit_code_2(
@@ -315,15 +234,6 @@ def test_a_damaged_benchmark_is_one_line(
     assert "items.parquet is damaged" in eyetest(*command).refused()
 
 
-def test_scores_where_no_scores_can_be(run: Path, eyetest: Eyetest) -> None:
-    (run / "scores").write_text("somebody's notes")
-    eyetest("score", "r").refused()
-    assert (run / "scores").read_text() == "somebody's notes"
-
-
-# Hostile text.
-
-
 @pytest.fixture
 def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Everything that came from outside tries to speak to the terminal."""
@@ -348,12 +258,9 @@ def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     "command",
     [
         ("score", "r"),
-        ("score", "r", "--output", "json"),
         ("show", "r", "ITEM"),
-        ("show", "r", "ITEM", "--output", "json"),
         ("show", "r", "t"),
         ("reconcile", "r", "r", "--rules-b", "mmmu"),
-        ("reconcile", "r", "r", "--rules-a", "mmstar", "--rules-b", "lmms-eval"),
         ("reconcile", "r", "r", "--rules-b", "mmmu", "--output", "json"),
     ],
 )
@@ -368,16 +275,6 @@ def test_answers_cannot_speak_to_the_terminal(hostile: Path, eyetest: Eyetest, c
         assert "[bold]A[/bold]" in said
     elif command == ("reconcile", "r", "r", "--rules-b", "mmmu"):
         assert "␛[2J" in said
-
-
-def test_read_cannot_speak_to_the_terminal(eyetest: Eyetest) -> None:
-    odd = ("score", "--options", HOSTILE, "--options", "[red]x", "--text", f"{HOSTILE}\ud800 Answer: B")
-    for more in ((), ("--output", "json"), ("--rules", "all")):
-        assert not DANGEROUS & set(eyetest(*odd, *more).fine())
-    told = eyetest("score", "--options", "x,[red]x", "--text", "Answer: B [bold]!")
-    assert "chosen B. [red]x" in told.out
-    assert told.out.rstrip().endswith("Answer: B [bold]!")
-    assert not DANGEROUS & set(eyetest("score", "--options", "a,b", "--text", "a", "--rules", HOSTILE).refused())
 
 
 def test_a_reply_of_a_megabyte(tmp_path: Path, bench: Benchmark, eyetest: Eyetest) -> None:
@@ -398,11 +295,3 @@ def test_a_reply_of_a_megabyte(tmp_path: Path, bench: Benchmark, eyetest: Eyetes
     told = eyetest("score", "--options", "cat,dog", "--text", text).fine()
     assert told.startswith("eyetest: chosen B. dog")
     assert len(told) < 20_000
-
-
-def test_a_condition_that_this_version_would_not_ask(tmp_path: Path, bench: Benchmark, eyetest: Eyetest) -> None:
-    """Brought-in answers may have been asked in ways that we would not: they are explained all the same."""
-    write_run(tmp_path / "r", bench, [("q0", answered(0, "B"))], modality="screenshot")
-    told = eyetest("show", "r", "q0").fine()
-    assert "this version would not ask it so" in told
-    assert "→ chosen B" in told

@@ -1,14 +1,11 @@
-import json
 import re
 import shlex
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from eyetest.benchmarks import BenchmarkWriter
-from eyetest.prompts import build
-from eyetest.records import Choice, Condition, Item, Manifest, Prompt
+from eyetest.records import Choice, Item, Manifest
 from tests.conftest import ROOT, png
 from tests.support.command import run
 from tests.support.drawn import draw_benchmark
@@ -35,28 +32,10 @@ def test_what_would_be_sent(folder: Path) -> None:
         assert choice in "ABCD"
 
 
-def test_json_is_the_prompt(folder: Path) -> None:
-    done = run("show", "mybench", "6", "--condition", "gray", "--output", "json", cwd=folder)
-    item = draw_benchmark(folder / "again", items=8)["6"]
-    assert msgspec.convert(json.loads(done.stdout), Prompt) == build(item, Condition(modality="gray"))
-
-
-def test_likelihood_and_grey(folder: Path) -> None:
-    text = run("show", "mybench", "1", "--condition", "likelihood+gray", cwd=folder).stdout
-    assert "[image 1: 320 × 320 plain gray]" in text
-    candidates = text.split("is measured\n")[1].split("\n\n")[0].split()
-    assert sorted(candidates) == ["black", "blue", "green", "orange", "purple", "red"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["0", "--condition", "no-imag"], "error: --condition: no condition 'no-imag'; did you mean \"no-image\"?"),
-        (
-            ["0", "--condition", "all-templates"],
-            "error: --condition: 'all-templates' names 6 conditions; choose one",
-        ),
-        (["0", "--model", "m"], "error: --model: this is an item; the option is about an item of a run"),
         (
             ["0", "--condition", "template=6"],
             "error: template 6: there are 6 templates for choice questions asked direct, 0 to 5",

@@ -11,6 +11,8 @@ from eyetest.benchmarks import Benchmark
 from tests.runs.conftest import Eyetest
 from tests.scoring.test_table import animals, make_bench
 
+pytestmark = pytest.mark.journey
+
 SOURCES = ("VQAv2", "OK-VQA", "GQA")
 
 
@@ -27,14 +29,6 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def ids(path: Path) -> list[str]:
     return [item.id for item in Benchmark(path)]
-
-
-def test_only_some_tasks(bench: Path, eyetest: Eyetest) -> None:
-    told = eyetest("subset", "b", "--only", "task=p", "--only", "source=GQA,VQAv2", "--to", "part").fine()
-    assert "4 items of 12" in told
-    assert ids(bench / "part/benchmark") == ["0", "2", "6", "8"]
-    step = Benchmark(bench / "part/benchmark").manifest.lineage[-1]
-    assert (step.step, step.note) == ("subset", "only task=p; source=GQA,VQAv2")
 
 
 def test_what_no_model_was_trained_on(bench: Path, eyetest: Eyetest) -> None:
@@ -102,10 +96,3 @@ def write_matrix(path: Path, items: list[str], right: Any, first: int) -> None:
     head = ",".join(["item", *(f"m{first + n}" for n in range(right.shape[1]))])
     lines = [",".join([name, *map(str, row)]) for name, row in zip(items, right.astype(int).tolist(), strict=True)]
     path.write_text("\n".join([head, *lines]))
-
-
-def test_a_part_needs_enough_models_and_a_fit(bench: Path, eyetest: Eyetest) -> None:
-    (bench / "few.csv").write_text("item,a,b\n0,1,0\n1,1,1\n")
-    eyetest("import", "few.csv", "--to", "few", "--matrix", "item").fine()
-    assert "at least 9" in eyetest("subset", "b", "--answers", "few", "--to", "part").refused()
-    assert "is no subset that eyetest drew from answers" in eyetest("subset", "b", "--estimate", "few").refused()

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
@@ -26,7 +26,7 @@ def written(to: Path, items: list[Item]) -> Benchmark:
     return Benchmark(to)
 
 
-def spoilt() -> list[Item]:
+def flawed() -> list[Item]:
     drawn = plant_position(clean(400, seed=5), 0.5, seed=5)
     items = [msgspec.structs.replace(item, images=(IMAGE,)) for item in drawn]
     items[3] = msgspec.structs.replace(items[3], choices=(*items[3].choices, Choice("nan")))
@@ -35,7 +35,7 @@ def spoilt() -> list[Item]:
 
 
 def test_the_mended_copy_passes_the_audit_that_the_original_failed(tmp_path: Path) -> None:
-    before = written(tmp_path / "before", spoilt())
+    before = written(tmp_path / "before", flawed())
     failed = run_audit(Subject(before), QUICK)
     kinds = {finding.kind for finding in failed.alarms}
     assert {"gold-position-4", "lost-option", "equal-options", "duplicate-items"} <= kinds
@@ -47,14 +47,6 @@ def test_the_mended_copy_passes_the_audit_that_the_original_failed(tmp_path: Pat
     changed = {repair.item for repair in repairs} - {"copy"}
     assert {item.id for item in after if item.lineage} == changed
     assert after.manifest.lineage[-1].step == "repair"
-
-
-def test_the_same_seed_mends_the_same_way(tmp_path: Path) -> None:
-    before = written(tmp_path / "before", spoilt())
-    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        repair_benchmark(before, tmp_path / name, rebalance=[4], seed=seed)
-    prints = [Benchmark(tmp_path / name).manifest.fingerprint for name in "abc"]
-    assert prints[0] == prints[1] != prints[2]
 
 
 def test_order_is_kept_where_a_text_depends_on_it() -> None:
@@ -93,7 +85,6 @@ choice_items = st.lists(
 )
 
 
-@settings(max_examples=60)
 @given(choice_items, st.integers(0, 3))
 def test_no_gold_is_ever_changed(drawn: list[tuple[str, list[str], int]], seed: int) -> None:
     items = [

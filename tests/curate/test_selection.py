@@ -1,7 +1,8 @@
-"""Quotas are met or told, spread as asked, and the same for the same seed."""
+"""Quotas are met or reported, spread as asked, and the same for the same seed."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from random import Random
 
 import msgspec
@@ -9,14 +10,98 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyetest.curate.selection import Candidate, CannotMeet, Chosen, Unmet, candidate, largest_remainder, select
+from eyetest.curate.selection import (
+    Candidate,
+    CannotMeet,
+    Chosen,
+    Nesting,
+    Unmet,
+    even,
+    largest_remainder,
+    only_with,
+    select,
+    unseen,
+)
 from eyetest.errors import InputError
-from eyetest.records import Item, Select
-from tests.support.work import steps
+from eyetest.records import ModelEntry, Select
+
+names = st.text("abcdef", min_size=1, max_size=2)
+numbers = st.integers(0, 60)
+totals = st.integers(0, 200)
+weights = st.integers(0, 1000)
+capped = st.dictionaries(names, st.tuples(weights, numbers), max_size=8)
+
+
+def apart(pairs: dict[str, tuple[int, int]]) -> tuple[dict[str, int], dict[str, int]]:
+    return {name: pair[0] for name, pair in pairs.items()}, {name: pair[1] for name, pair in pairs.items()}
+
+
+@given(capped, totals)
+def test_the_numbers_add_up_and_fit(pairs: dict[str, tuple[int, int]], total: int) -> None:
+    shares, capacity = apart(pairs)
+    taken = largest_remainder(shares, total, capacity)
+    assert list(taken) == list(shares)
+    assert all(0 <= taken[name] <= capacity[name] for name in shares)
+    assert all(taken[name] == 0 for name in shares if shares[name] == 0)
+    assert sum(taken.values()) == min(total, sum(capacity[name] for name in shares if shares[name]))
+
+
+def exact_shares(shares: dict[str, int], total: int, capacity: dict[str, int]) -> dict[str, Fraction]:
+    """Shares that need not be whole, by clamping again and again: slow and plain."""
+    full: dict[str, Fraction] = {}
+    while True:
+        free = {name: Fraction(share) for name, share in shares.items() if name not in full and share}
+        left = total - sum(full.values())
+        found = {name: left * share / sum(free.values()) for name, share in free.items()}
+        over = {name: Fraction(capacity[name]) for name, share in found.items() if share > capacity[name]}
+        if not over:
+            return dict.fromkeys(shares, Fraction(0)) | full | found
+        full |= over
+
+
+@given(capped, totals)
+def test_what_full_ones_leave_goes_to_the_others_in_proportion(pairs: dict[str, tuple[int, int]], total: int) -> None:
+    shares, capacity = apart(pairs)
+    taken = largest_remainder(shares, total, capacity)
+    exact = exact_shares(shares, total, capacity)
+    assert all(abs(taken[name] - exact[name]) < 1 for name in shares)
+
+
+def test_worked_examples() -> None:
+    assert largest_remainder({"a": 470, "b": 160, "c": 158, "d": 120, "e": 61, "f": 31}, 100) == {
+        **{"a": 47, "b": 16, "c": 16, "d": 12},
+        **{"e": 6, "f": 3},
+    }
+    assert largest_remainder({"a": 1, "b": 1, "c": 2}, 12, {"a": 9, "b": 9, "c": 2}) == {"a": 5, "b": 5, "c": 2}
+    assert largest_remainder({"b": 1, "a": 1}, 3) == {"b": 1, "a": 2}
+    assert even({"x": 3, "y": 100, "z": 100}, 20) == {"x": 3, "y": 9, "z": 8}
+    assert even({"x": 1, "y": 1}, 20) == {"x": 1, "y": 1}
+
+
+cells = st.dictionaries(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")), st.integers(0, 20), max_size=9)
+
+
+@given(cells, totals)
+def test_a_split_over_two_tags_is_even_over_the_first_and_inside_it(
+    capacities: dict[tuple[str, ...], int], total: int
+) -> None:
+    taken = Nesting([even, even], 0).split(capacities, total)
+    assert set(taken) == set(capacities)
+    first: Counter[str] = Counter()
+    room: Counter[str] = Counter()
+    for path in capacities:
+        assert 0 <= taken[path] <= capacities[path]
+        first[path[0]] += taken[path]
+        room[path[0]] += capacities[path]
+    assert dict(first) == even(room, total)
+    for value in first:
+        inner = {path[1]: capacities[path] for path in capacities if path[0] == value}
+        got = sorted(taken[path] for path in capacities if path[0] == value)
+        assert got == sorted(even(inner, first[value]).values())
+
 
 MMSTAR = msgspec.convert({"per": "core", "count": 250, "balance": ["axis", "difficulty"]}, Select)
 MMMU_PRO = msgspec.convert({"per": "subject", "count": 60}, Select)
-LIME = msgspec.convert({"per": "task", "count": 1200, "proportional": ["difficulty"], "short": "keep-all"}, Select)
 RELEASED = {
     "coarse perception": {"scene and topic": 141, "style & quality": 78, "emotion": 31},
     "fine-grained perception": {"recognition": 118, "counting": 92, "localization": 40},
@@ -85,24 +170,6 @@ def test_mmmu_pro_takes_60_of_each_of_30_subjects() -> None:
     assert set(counts(items, chosen, "subject").values()) == {60}
 
 
-def test_lime_takes_1200_by_difficulty_and_all_of_a_small_task() -> None:
-    there = {("chartqa", "middle"): 1500, ("chartqa", "hard"): 733, ("pope", "middle"): 400, ("pope", "hard"): 43}
-    items = [
-        Candidate(f"{task}{band}{n}", {"task": task, "difficulty": band})
-        for (task, band), size in there.items()
-        for n in range(size)
-    ]
-    chosen = select(items, LIME, seed=0)
-    share = largest_remainder({"middle": 1500, "hard": 733}, 1200)
-    assert counts(items, chosen, "task", "difficulty") == {
-        ("chartqa", "middle"): share["middle"],
-        ("chartqa", "hard"): share["hard"],
-        ("pope", "middle"): 400,
-        ("pope", "hard"): 43,
-    }
-    assert chosen.unmet == (Unmet('task "pope"', 757),)
-
-
 def test_a_quota_that_cannot_be_met_is_refused_in_one_line() -> None:
     items = pool(core={"logic": 1, "math": 212, "perception": 400, "reason": 249})
     asked = Select(per="core", count=250, values=("math", "perception", "reason", "logic"))
@@ -135,64 +202,20 @@ def test_a_total_is_spread_over_the_quotas() -> None:
         select(items, Select(per="core", total=1000), seed=0)
 
 
-@pytest.mark.parametrize("how", [{"count": 7}, {"total": 7}])
-def test_without_per_there_is_one_quota(how: dict[str, int]) -> None:
-    items = pool(core={"a": 10, "b": 10})
-    chosen = select(items, msgspec.convert(how, Select), seed=0)
-    assert len(chosen.ids) == 7
-    with pytest.raises(CannotMeet, match=r"^cannot take 7 of all items: 1 is left, 6 short$"):
-        select(items[:1], msgspec.convert(how, Select), seed=0)
-    assert select([], msgspec.convert({**how, "short": "keep-all"}, Select), seed=0).unmet == (Unmet("all items", 7),)
-
-
-def test_an_empty_pool_meets_nothing() -> None:
-    with pytest.raises(CannotMeet, match=r"^cannot take 250 of each core: 0 are left, 250 short$"):
-        select([], MMSTAR, seed=0)
-    assert select([], LIME, seed=0).ids == ()
-
-
-def test_items_without_a_tag_have_a_quota_of_their_own_and_are_told() -> None:
-    items = [*pool(core={"math": 9}), Candidate("bare", {}), Candidate("blank", {"core": ""})]
-    chosen = select(items, Select(per="core", count=2, balance=()), seed=0)
-    assert len(chosen.ids) == 4
-    assert chosen.untagged == {"core": 2}
-    assert select(items, Select(per="core", count=2, values=("math",)), seed=0).untagged == {}
-
-
-def test_a_tag_that_no_item_has_is_refused() -> None:
-    with pytest.raises(InputError, match="no item has a tag 'axes'; did you mean \"axis\""):
-        select(mmstar_pool(RELEASED), Select(per="core", count=1, balance=("axes",)), seed=0)
-
-
-def test_an_item_that_is_there_twice_is_refused() -> None:
-    with pytest.raises(InputError, match="'1' is in the pool 2 times"):
-        select([Candidate("1", {}), Candidate("2", {}), Candidate("1", {})], Select(count=1), seed=0)
-
-
 @pytest.mark.parametrize(
     ("block", "why"),
     [
         ({}, "one of count"),
-        ({"count": 1, "total": 1}, "one of count"),
         ({"count": 0}, "Expected `int` >= 1"),
-        ({"total": -3}, "Expected `int` >= 1"),
         ({"count": 1, "share": "proportional", "per": "a"}, "share"),
-        ({"total": 1, "share": "proportional"}, "share"),
         ({"count": 1, "values": ["a"]}, "name it with per"),
         ({"count": 1, "per": "a", "balance": ["a"]}, '"a" is named 2 times'),
-        ({"count": 1, "balance": ["b"], "proportional": ["b"]}, '"b" is named 2 times'),
-        ({"count": 1, "per": "a", "values": ["x", "x"]}, '"x" is named 2 times'),
         ({"count": 1, "blance": ["b"]}, "unknown field `blance`"),
     ],
 )
 def test_a_block_that_says_too_little_or_too_much_is_refused(block: dict[str, object], why: str) -> None:
     with pytest.raises(msgspec.ValidationError, match=why):
         msgspec.convert(block, Select)
-
-
-def test_a_candidate_has_the_tags_that_hold_one_value() -> None:
-    item = Item(id="1", question="?", tags={"core": "math", "year": 2024, "seen": True, "parts": ["a"], "none": None})
-    assert candidate(item) == Candidate("1", {"core": "math", "year": "2024", "seen": "yes"})
 
 
 tagged = st.lists(
@@ -237,36 +260,11 @@ def test_each_quota_is_met_or_its_shortage_reported(
     assert sum(unmet.missing for unmet in chosen.unmet) == missing
 
 
-@given(st.integers(1, 30), st.integers(0, 20))
-def test_a_larger_quota_keeps_what_a_smaller_one_took(count: int, seed: int) -> None:
-    items = pool(core={"a": 40})
-    smaller = select(items, Select(count=count), seed)
-    larger = select(items, Select(count=count + 5), seed)
-    assert set(smaller.ids) < set(larger.ids)
-
-
-def test_one_item_more_changes_at_most_one_choice() -> None:
-    items = pool(core={"a": 400, "b": 400})
-    block = Select(per="core", count=100)
-    before = set(select(items, block, 3).ids)
-    after = set(select([Candidate("new", {"core": "a"}), *items], block, 3).ids)
-    assert len(before - after) <= 1
-    assert {one for one in before if "-b-" in one} == {one for one in after if "-b-" in one}
-
-
 def test_another_seed_chooses_others_and_no_item_is_preferred() -> None:
     items = pool(core={"a": 40})
     drawn = Counter(one for seed in range(400) for one in select(items, Select(count=10), seed).ids)
     assert len(drawn) == 40
     assert all(60 < times < 140 for times in drawn.values())
-
-
-def test_which_quotas_of_a_total_get_the_odd_ones_depends_on_the_seed() -> None:
-    items = pool(core=dict.fromkeys("abcdefgh", 5))
-    chosen = (select(items, Select(per="core", total=4), seed) for seed in range(200))
-    drawn = Counter(core for one in chosen for core in counts(items, one, "core"))
-    assert len(drawn) == 8
-    assert all(65 < times < 135 for times in drawn.values())
 
 
 def test_a_value_from_outside_cannot_break_the_line() -> None:
@@ -276,20 +274,57 @@ def test_a_value_from_outside_cannot_break_the_line() -> None:
         select(pool(core={"x" * 500: 1}), Select(per="core", count=9), seed=0)
 
 
-def test_work_grows_as_the_candidates_do() -> None:
-    random = Random(0)
-    items = [
-        Candidate(
-            f"item-{n}",
-            {
-                "core": f"c{random.randrange(6)}",
-                "axis": f"a{random.randrange(18)}",
-                "difficulty": random.choice(BANDS),
-            },
-        )
-        for n in range(40_000)
+ITEMS = [
+    Candidate("1", {"dimension": "CG", "task": "scene", "source": "TDIUC"}),
+    Candidate("2", {"dimension": "CG", "task": "sport", "source": "TDIUC"}),
+    Candidate("3", {"dimension": "FG", "task": "counting", "source": "COCO"}),
+    Candidate("4", {"dimension": "VGR", "task": "vqa", "source": "OK-VQA"}),
+    Candidate("5", {"dimension": "VGR", "task": "vqa", "source": "VQAv2"}),
+    Candidate("6", {"dimension": "VGR", "task": "vqa"}),
+]
+
+
+def trained(*names: str) -> ModelEntry:
+    return ModelEntry(spec="scripted:x", trained_on=names)
+
+
+def test_all_tags_must_match_and_any_of_their_values() -> None:
+    assert only_with(ITEMS, ["dimension=CG,FG"]) == ITEMS[:3]
+    assert only_with(ITEMS, ["dimension=CG,FG", "task=sport,counting,vqa"]) == ITEMS[1:3]
+    assert only_with(ITEMS, ["source=COCO, OK-VQA"]) == ITEMS[2:4]
+    assert only_with(ITEMS, []) == ITEMS
+
+
+def test_what_no_item_has_is_refused_with_the_nearest() -> None:
+    with pytest.raises(InputError, match="no item has a tag 'dimensions'; did you mean \"dimension\""):
+        only_with(ITEMS, ["dimensions=CG"])
+    with pytest.raises(InputError, match="no item has the task 'count'; did you mean \"counting\""):
+        only_with(ITEMS, ["task=vqa,count"])
+    with pytest.raises(InputError, match="no item has the source 'vqa_V2'; did you mean \"VQAv2\""):
+        only_with(ITEMS, ["source=vqa_V2"])
+    with pytest.raises(InputError, match="no item has the dimension ''; known: CG, FG, VGR"):
+        only_with(ITEMS, ["dimension=CG,"])
+    with pytest.raises(InputError, match=r"no item has dimension 'CG' and source 'COCO' or 'VQAv2'$"):
+        only_with(ITEMS, ["dimension=CG", "source=COCO,VQAv2"])
+
+
+def test_the_union_of_what_the_models_trained_on_is_left_out() -> None:
+    models = {"a": trained("vqa v2", "ok_vqa"), "b": trained("VQAV2"), "c": trained()}
+    kept, notes = unseen(ITEMS, models, "source")
+    assert [item.id for item in kept] == ["1", "2", "3", "6"]
+    assert notes == [
+        "1 item of OK-VQA left out: a trained on it",
+        "1 item of VQAv2 left out: a, b trained on it",
+        "c: nothing is known of what they were trained on (trained_on:)",
+        "1 item without the tag source kept",
     ]
-    few, many = (msgspec.structs.replace(MMSTAR, count=count) for count in (500, 2_000))
-    assert len(select(items, many, seed=0).ids) == 12_000
-    small, large = steps(lambda: select(items[:10_000], few, seed=0)), steps(lambda: select(items, many, seed=0))
-    assert large < 5 * small
+
+
+def test_a_name_that_matches_no_dataset_is_told_with_one_like_it() -> None:
+    models = {"a": trained("VQA v2.0", "LLaVA-150k"), "b": trained("llava_150K")}
+    kept, notes = unseen(ITEMS, models, "source")
+    assert kept == ITEMS
+    assert notes[:2] == [
+        "a trained on VQA v2.0, which is not in this benchmark (nearest: VQAv2)",
+        "a, b trained on LLaVA-150k, which is not in this benchmark",
+    ]

@@ -15,11 +15,17 @@ from numpy.typing import NDArray
 from eyetest.curate.subsets import Estimator, pps
 from eyetest.measures.stats.item_analysis import fit
 from eyetest.measures.stats.ranking import kendall
-from tests.measures.test_subsets_real import ai2d as ai2d
 from tools.gallery.validation import SplitPlan, at_random, validate
+
+pytestmark = pytest.mark.science
 
 Floats = NDArray[np.float64]
 MMMU_FAMILIES = {"haiku": "claude", "sonnet": "claude", "sonnet35": "claude", "sonnet37": "claude"}
+
+
+@pytest.fixture(scope="module")
+def ai2d(shared: Path) -> Floats:
+    return pl.read_csv(shared / "data/vlm_matrices/aj_AI2D_TEST.csv").drop("model_sha").to_numpy().astype(float)
 
 
 @pytest.fixture(scope="module")

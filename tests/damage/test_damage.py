@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.damage.readers import SUBJECTS
+from tests.damage.readers import NAMES, make
+
+pytestmark = pytest.mark.journey
 
 FEW, MANY = 25, 2_000
 AT_ONCE = 500
@@ -23,15 +25,15 @@ def read_damaged(subject: str, folder: Path, first: int, last: int) -> None:
     assert int(memory) < MOST_MEGABYTES
 
 
-@pytest.mark.parametrize("subject", SUBJECTS)
+@pytest.mark.parametrize("subject", NAMES)
 def test_a_few_damages(tmp_path: Path, subject: str) -> None:
-    SUBJECTS[subject].make(tmp_path)
+    make(subject, tmp_path)
     read_damaged(subject, tmp_path, 0, FEW)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("subject", SUBJECTS)
+@pytest.mark.parametrize("subject", NAMES)
 def test_many_damages(tmp_path: Path, subject: str) -> None:
-    SUBJECTS[subject].make(tmp_path)
+    make(subject, tmp_path)
     for first in range(FEW, MANY, AT_ONCE):
         read_damaged(subject, tmp_path, first, min(first + AT_ONCE, MANY))

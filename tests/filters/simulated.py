@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from eyetest.filters import FILTERS, Evidence
 from eyetest.records import Item, Stage, letter
 from eyetest.running.execution import Waves
-from tests.filters.said import item, seats
+from tests.filters.answers import item, seats
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -39,9 +39,9 @@ class Drawn(NamedTuple):
     def items(self, options: int = 4) -> list[Item]:
         return [item(name, options) for name in self.names]
 
-    def evidence(self, heard: Bools | None = None, *, with_choices: bool = True) -> Evidence:
-        """What the panel said; ``heard``: only these samples. Without choices, only right and wrong are known."""
-        places = np.argwhere(np.ones_like(self.right) if heard is None else heard)
+    def evidence(self, received: Bools | None = None, *, with_choices: bool = True) -> Evidence:
+        """Answers of the panel; ``received``: only these samples. Without choices only right and wrong are known."""
+        places = np.argwhere(np.ones_like(self.right) if received is None else received)
         names, models = np.array(self.names), np.array(seats(self.chosen.shape[1]))
         chosen = self.chosen[tuple(places.T)]
         letters = np.array([letter(place) for place in range(26)])
@@ -154,16 +154,16 @@ POWER = {
 nothing to be found: what is known and what is believed look alike."""
 
 
-def heard_early(stage: Stage, right: Bools) -> Bools:
+def received_early(stage: Stage, right: Bools) -> Bools:
     """The samples that a run asks which stops as soon as it may."""
     items, inspectors, samples = right.shape
     rule = FILTERS[stage.filter or ""].rule(stage, inspectors, inspectors, samples)
     assert rule is not None
-    heard = np.zeros_like(right)
+    received = np.zeros_like(right)
     for number in range(items):
         waves = Waves(rule, [samples] * inspectors)
         while wave := waves.wave():
             for seat, sample in wave:
                 waves.observed[seat].append(bool(right[number, seat, sample]))
-                heard[number, seat, sample] = True
-    return heard
+                received[number, seat, sample] = True
+    return received

@@ -12,7 +12,7 @@ from eyetest.filters.decoys import KnownItems, clusterings
 from eyetest.measures.stats.chance import favourites
 from eyetest.recipes.loading import map_tags, refuse_missing_tags
 from eyetest.records import ImageRef, Item, Recipe, Verdict
-from tests.filters.said import item, stage
+from tests.filters.answers import item, stage
 from tests.filters.simulated import TASTES, Drawn, Ints, draw_panel
 
 RULE = stage(filter="chance-aware", rate=0.05)
@@ -36,14 +36,14 @@ def templated(rng: np.random.Generator, options: int, leaky: float = 0.0, *, pre
 
 def judged(drawn: Drawn, options: int, *, alike: bool) -> tuple[list[Verdict], list[str]]:
     """Verdicts and notes, with questions of ten templates or with questions that share nothing."""
-    heard = drawn.evidence()
+    received = drawn.evidence()
     items = [
         Item(id=one.id, question=f"Is the {place} of kind {place // 40 * 'very '}large?", choices=one.choices)
         if alike
         else one
         for place, one in enumerate(drawn.items(options))
     ]
-    case = FilterInput(RULE, items, heard, [Seat(name) for name in heard.seats], 4)
+    case = FilterInput(RULE, items, received, [Seat(name) for name in received.seats], 4)
     return list(FILTERS["chance-aware"].judge(case)), case.notes
 
 

@@ -1,25 +1,25 @@
-"""Golds that the panel's answers speak against go to people."""
+"""Golds that the panel's answers speak against, and items that no model answers, which a judge checks."""
 
 import json
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-import msgspec
 import numpy as np
 import polars as pl
 import pytest
 
-from eyetest.errors import InputError
 from eyetest.filters import FILTERS, Evidence, FilterInput, Seat
-from eyetest.records import Item
-from tests.filters.said import item, stage
+from eyetest.filters.golds import judge_prompt
+from eyetest.records import Choice, ImagePart, ImageRef, Item, Prompt, Response
+from tests.filters.answers import Table, evidence, item, judged, stage, words
 
 Answered = tuple[list[Item], dict[str, list[str]]]
 RULE = stage(filter="wrong-gold", keep={"sound": {"op": ">=", "value": 0.8}})
 BY_RATIO = stage(filter="wrong-gold", keep={"ratio": {"op": "<", "value": 1}})
 
 
-def heard(choices: Mapping[str, Sequence[str | None]]) -> Evidence:
+def received(choices: Mapping[str, Sequence[str | None]]) -> Evidence:
     """What each seat chose of each item, once."""
     rows = [
         {"item": name, "model": f"m{seat}", "order": 0, "sample": 0, "request": f"{name}/{seat}"}
@@ -61,7 +61,7 @@ def mostly_right() -> Answered:
 
 def test_wrong_golds_are_found(mostly_right: Answered) -> None:
     items, choices = mostly_right
-    found = judge(items, heard(choices))
+    found = judge(items, received(choices))
     wrong = {f"q{number}" for number in range(0, 200, 40)}
     doubted = {name for name, (verdict, _) in found.items() if verdict == "review"}
     assert len(doubted & wrong) >= 4
@@ -74,7 +74,7 @@ def test_wrong_golds_are_found(mostly_right: Answered) -> None:
 
 def test_a_cut_of_the_ratio_needs_no_odds(mostly_right: Answered) -> None:
     items, choices = mostly_right
-    found = judge(items, heard({name: [*own[:2], *own[:2]] for name, own in choices.items()}), BY_RATIO)
+    found = judge(items, received({name: [*own[:2], *own[:2]] for name, own in choices.items()}), BY_RATIO)
     doubted = {name for name, (verdict, _) in found.items() if verdict == "review"}
     assert len(doubted & {f"q{number}" for number in range(0, 200, 40)}) >= 3
     assert len(doubted) <= 10
@@ -82,90 +82,83 @@ def test_a_cut_of_the_ratio_needs_no_odds(mostly_right: Answered) -> None:
 
 def test_related_models_give_an_order_and_no_odds(mostly_right: Answered) -> None:
     items, choices = mostly_right
-    evidence = heard({name: own[:1] * 9 for name, own in choices.items()})
+    evidence = received({name: own[:1] * 9 for name, own in choices.items()})
     rows = list(FILTERS["wrong-gold"].judge(FilterInput(RULE, items, evidence, [Seat(s) for s in evidence.seats], 9)))
     assert {row.verdict for row in rows} == {"keep"}
     assert all("no odds, since models count as 1.0 independent ones" in row.reason for row in rows)
     assert {json.loads(row.evidence)["flawed"] for row in rows} == {None}
 
 
-def test_the_evidence_says_what_the_list_is_worth(mostly_right: Answered) -> None:
-    items, choices = mostly_right
-    evidence = heard(choices)
-    case = FilterInput(RULE, items, evidence, [Seat(name) for name in evidence.seats], 9)
-    rows = list(FILTERS["wrong-gold"].judge(case))
-    found = [json.loads(row.evidence) for row in rows]
-    sent = [own for row, own in zip(rows, found, strict=True) if row.verdict == "review"]
-    assert {own["sent"] for own in found} == {len(sent)}
-    assert sent[0]["wrong of these, by these odds"] == pytest.approx(sum(own["flawed"] for own in sent), abs=0.1)
-    bounded = msgspec.structs.replace(RULE, people=0.999)
-    assert {verdict for verdict, _ in judge(items, evidence, bounded).values()} == {"keep"}
+ZERO_PASS = stage(filter="zero-pass", judge="judges")
+CAT = ImageRef(sha256="1" * 64, format="png", width=10, height=10, size=100)
 
 
-def test_the_task_is_a_tag_that_the_stage_names(mostly_right: Answered) -> None:
-    items, choices = mostly_right
-    choices |= {one.id: [*"ABCDABCDA"] for one in items[::4]}
-    tags = [{"number": "hard" if place % 4 == 0 else "easy"} for place in range(len(items))]
-    own = [msgspec.structs.replace(one, tags=tag) for one, tag in zip(items, tags, strict=True)]
-    evidence = heard(choices)
-    assert judge(own, evidence, msgspec.structs.replace(RULE, task="number")) != judge(own, evidence)
-    assert judge(own, evidence) == judge(items, evidence)
+class Judge:
+    """A judge with scripted replies, which remembers what it was asked."""
+
+    def __init__(self, says: Callable[[Item], str | None], outcome: str = "answered") -> None:
+        self.says, self.outcome = says, outcome
+        self.asked: list[tuple[str, Item, Prompt]] = []
+
+    def __call__(self, model: str, prompts: Sequence[tuple[Item, Prompt]]) -> list[Response | None]:
+        self.asked += [(model, one, prompt) for one, prompt in prompts]
+        return [Response(request=f"judge/{one.id}", outcome=self.outcome, text=self.says(one)) for one, _ in prompts]  # type: ignore[arg-type]
 
 
-def test_another_right_option_is_no_rival(mostly_right: Answered) -> None:
-    items, choices = mostly_right
-    both = item("both", gold=(0, 2))
-    found = judge([*items, both], heard(choices | {"both": ["C"] * 9}))
-    assert found["both"][0] == "keep", found["both"]
+def look(table: Table, says: str | None, **more: Any) -> Any:
+    judge = Judge(lambda one: says, more.pop("outcome", "answered"))
+    return judged(ZERO_PASS, evidence(table), judges=["boss", "second"], ask=judge, **more), judge
 
 
-def test_what_cannot_be_doubted_is_kept() -> None:
-    items = [Item(id="text", question="?", references=("x",)), item("bare", gold=()), item("one", options=1)]
-    found = judge(items, heard({name: [None, None] for name in ("text", "bare", "one")}))
-    assert found == dict.fromkeys(("text", "bare", "one"), ("keep", "not a choice with a gold"))
+def test_only_items_without_a_hit_reach_the_judge() -> None:
+    table: Table = {"none": ["0", "0", "0"], "one": ["0", "0", "1"], "failed": [[0], ["failed"], [0]]}
+    found, judge = look(table, "It is wrong. NO")
+    assert words(found) == {"none": "drop", "one": "keep", "failed": "review"}
+    assert [(model, one.id) for model, one, _ in judge.asked] == [("boss", "none")]
+    assert found["none"].responses == ("none/0/0", "none/1/0", "none/2/0", "judge/none")
+    assert found["none"].reason == "no model answers it, and the judge rejects its answer key"
+    assert found["failed"].reason == "1 answer missing, which could change the verdict"
+    assert (found["one"].n, found["one"].hits) == (3, 1)
 
 
-def test_a_stage_may_say_what_becomes_of_them(mostly_right: Answered) -> None:
-    items, choices = mostly_right
-    rule = msgspec.structs.replace(RULE, then="fix")
-    assert {verdict for verdict, _ in judge(items, heard(choices), rule).values()} == {"keep", "fix"}
+@pytest.mark.parametrize(
+    ("says", "verdict", "reason"),
+    [
+        ("YES", "review", "the judge confirms its answer key"),
+        ("NO", "drop", "the judge rejects its answer key"),
+        ("The answer is not known.\nNO", "drop", "rejects"),
+        ("NO … wait, it does fit.\n\nYES.", "review", "confirms"),
+        ("YES at first, but NO", "drop", "rejects"),
+        ("There is no such thing in the image.\nYes", "review", "confirms"),
+        ("I see a cat.\n**No.**", "drop", "rejects"),
+        ("The sign says NO SMOKING, as the gold has it.\n\nYes.", "review", "confirms"),
+        ("It is right.\n\nAnswer: yes", "review", "confirms"),
+        ("Yes and no.", "review", "the judge gave neither YES nor NO"),
+        ("NOBODY KNOWS", "review", "the judge gave neither YES nor NO"),
+        ("Eyes, nose", "review", "the judge gave neither YES nor NO"),
+        ("", "review", "the judge gave neither YES nor NO"),
+    ],
+)
+def test_what_the_judge_says(says: str, verdict: str, reason: str) -> None:
+    found, _ = look({"q": ["0"]}, says)
+    assert (found["q"].verdict, reason in found["q"].reason) == (verdict, True), found["q"].reason
 
 
-CUT = {"op": "<", "value": 2}
+def test_a_judge_that_fails_or_is_not_there_sends_everything_to_people() -> None:
+    found, _ = look({"q": ["0"]}, None, outcome="failed")
+    assert (found["q"].verdict, found["q"].responses) == ("review", ("q/0/0", "judge/q"))
+    for nobody in ({"ask": None, "judges": ["boss"]}, {"ask": Judge(lambda one: "NO"), "judges": []}):
+        alone = judged(ZERO_PASS, evidence({"q": ["0"]}), **nobody)["q"]
+        assert (alone.verdict, alone.responses) == ("review", ("q/0/0",))
+        assert "gave neither" in alone.reason
 
 
-@pytest.mark.parametrize("keep", [{}, {"hits": CUT}, {"sound": CUT, "ratio": CUT}], ids=["none", "another", "both"])
-def test_a_stage_without_a_cut_is_refused_before_anybody_is_asked(keep: dict[str, object]) -> None:
-    with pytest.raises(InputError, match="keep has to say one of sound"):
-        FILTERS["wrong-gold"].rule(stage(filter="wrong-gold", keep=keep), 9, 9, 1)
-
-
-def test_a_model_that_is_asked_ten_times_has_one_voice(mostly_right: Answered) -> None:
-    items, choices = mostly_right
-    once, often = heard(choices), again(choices, 10)
-    assert judge(items, often) == judge(items, once)
-
-
-def again(choices: Mapping[str, Sequence[str | None]], times: int) -> Evidence:
-    """The same panel, each seat asked again and again, answering as before."""
-    rows = [
-        {"item": name, "model": f"m{seat}", "order": 0, "sample": sample, "request": f"{name}/{seat}/{sample}"}
-        | {"outcome": "answered", "reading": "chosen", "choice": choice, "metric": "accuracy", "score": 0.0}
-        for name, of_seats in choices.items()
-        for seat, choice in enumerate(of_seats)
-        for sample in range(times)
-    ]
-    return Evidence(pl.DataFrame(rows), [f"m{seat}" for seat in range(9)], times)
-
-
-def test_a_seat_that_is_of_two_minds_says_nothing(mostly_right: Answered) -> None:
-    items, _ = mostly_right
-    rows = [
-        {"item": "q1", "model": f"m{seat}", "order": 0, "sample": sample, "request": f"{seat}/{sample}"}
-        | {"outcome": "answered", "reading": "chosen", "choice": "AB"[sample], "metric": "accuracy", "score": 0.0}
-        for seat in range(9)
-        for sample in range(2)
-    ]
-    split = Evidence(pl.DataFrame(rows), [f"m{seat}" for seat in range(9)], 2)
-    case = FilterInput(RULE, items[1:2], split, [Seat(name) for name in split.seats], 9)
-    assert next(iter(FILTERS["wrong-gold"].judge(case))).n == 0
+def test_the_prompt_shows_the_image_the_question_and_the_gold() -> None:
+    choices = (Choice("a cat"), Choice("a dog in <image 1>", True))
+    asked = judge_prompt(Item(id="q", question="What is in <image 1>?", images=(CAT,), choices=choices))
+    (message,) = asked.messages
+    assert [part for part in message.parts if isinstance(part, ImagePart)] == [ImagePart(CAT)]
+    assert "A. a cat\nB. a dog in" in message.text
+    assert message.text.endswith("Golden answer:\n- B. a dog in [image 1]") or "Golden answer:\n- B." in message.text
+    assert "<image 1>" not in message.text, "a placeholder means nothing to a judge"
+    assert "only YES if it is, or NO" in message.text

@@ -1,16 +1,18 @@
-"""Whoever stops early and whoever asks everything write the same verdicts, whatever fails."""
+"""Hits of panels: operators, shares, missing answers, bands, and the same verdicts where asking stops early."""
 
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from hypothesis import example, given, reject
 from hypothesis import strategies as st
 
 from eyetest.errors import InputError
 from eyetest.filters import FILTERS
+from eyetest.filters.hits import BAND
 from eyetest.records import Stage, StoppingRule, Tally, Verdict
 from eyetest.running.execution import Waves
-from tests.filters.said import Word, evidence, judged, stage
+from tests.filters.answers import KINDS, Word, evidence, judged, reported, stage, words
 
 OPERATORS = ("<", "<=", "==", ">=", ">")
 HITS: dict[Word, bool | None] = {1: True, 0: False, "failed": None, "refused": False}
@@ -18,12 +20,12 @@ Rows = list[list[Word]]
 
 
 def asked_early(rule: StoppingRule, rows: Rows) -> Rows:
-    """What a run that stops as soon as it may has heard of the full table."""
+    """What a run that stops as soon as it may has received of the full table."""
     waves = Waves(rule, [len(row) for row in rows])
     while wave := waves.wave():
         for seat, test in wave:
             waves.observed[seat].append(HITS[rows[seat][test]])
-    return [row[: len(heard)] for row, heard in zip(rows, waves.observed, strict=True)]
+    return [row[: len(received)] for row, received in zip(rows, waves.observed, strict=True)]
 
 
 def truth(rule: StoppingRule, rows: Rows) -> bool | None:
@@ -81,27 +83,149 @@ def test_rows_are_the_same_however_much_was_asked(found: tuple[dict[str, Any], R
         assert full.verdict == "review"
 
 
-@given(cases(), st.integers(0, 3))
-def test_more_than_was_needed_changes_nothing(found: tuple[dict[str, Any], Rows], more: int) -> None:
-    """A kill between waves, another stage, an earlier recipe: some seats have answered further than needed."""
-    fields, rows = found
-    tests = max(map(len, rows))
-    rule_stage = stage(**fields)
-    rule = rule_of(rule_stage, rows, tests)
-    early = asked_early(rule, rows)
-    further = [
-        row[: len(short) + (seat + more) % 4] for seat, (row, short) in enumerate(zip(rows, early, strict=True))
+MMSTAR = {"filter": "blind-hits", "keep": {"hits": {"op": "<=", "value": 2}}}
+MMMU_PRO = {"filter": "blind-majority", "answers": {"op": ">", "value": 5}, "keep": {"hits": {"op": "<", "value": 3}}}
+
+
+def once(*answers: Word) -> list[list[Word]]:
+    """Seats that are asked once each."""
+    return [[answer] for answer in answers]
+
+
+@pytest.mark.parametrize(
+    ("operator", "keeps"), [("<", "110"), ("<=", "111"), ("==", "001"), (">=", "0011"), (">", "00011")]
+)
+def test_every_operator(operator: str, keeps: str) -> None:
+    cut = {"op": operator, "value": 2}
+    table = {f"q{hits}": once(*[1] * hits, *[0] * (4 - hits)) for hits in range(len(keeps))}
+    for full in (True, False):
+        rule = stage(filter="blind-hits", keep={"hits": cut}, full_counts=full)
+        found = judged(rule, evidence(table))
+        assert [row.verdict == "keep" for row in found.values()] == [mark == "1" for mark in keeps]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_no_plain_answer_is_no_hit_and_is_counted(kind: str) -> None:
+    found = judged(stage(**MMSTAR, full_counts=True), evidence({"q": once(1, 1, 0, 0, 0, 0, 0, kind)}))["q"]
+    assert found.hits == 2
+    assert reported(found)["not_plain"] == {kind: 1}
+    known = 7 if kind == "failed" else 8
+    assert found.n == known
+    assert reported(found)["seats"]["m7"] == [0, known - 7]
+    assert found.verdict == ("review" if kind == "failed" else "keep"), "only a failed call could have been a hit"
+
+
+def test_missing_answers_go_to_people_only_where_they_could_change_the_verdict() -> None:
+    table = {
+        "open": once(1, 1, 0, 0, 0, 0, "failed", 0),
+        "settled drop": once(1, 1, 1, "failed", "failed", None, None, None),
+        "settled keep": once(1, 0, 0, 0, 0, 0, 0, "failed"),
+        "nobody": once(*[None] * 8),
+        "all failed": once(*["failed"] * 8),
+    }
+    for full in (True, False):
+        found = judged(stage(**MMSTAR, full_counts=full), evidence(table))
+        assert words(found) == {
+            "open": "review",
+            "settled drop": "drop",
+            "settled keep": "keep",
+            "nobody": "review",
+            "all failed": "review",
+        }
+        assert found["open"].reason == "1 answer missing, which could change the verdict"
+        assert found["all failed"].reason == "8 answers missing, which could change the verdict"
+
+
+@pytest.mark.parametrize("seats", range(1, 31))
+def test_a_share_of_any_panel_is_compared_exactly(seats: int) -> None:
+    """A third of three, a tenth of thirty: no rounding of a share may move an item over its cut."""
+    for part in range(1, seats):
+        rule = stage(filter="blind-count", keep={"share": {"op": "<=", "value": part / seats}}, full_counts=True)
+        table = {str(hits): once(*[1] * hits, *[0] * (seats - hits)) for hits in (part, part + 1)}
+        assert words(judged(rule, evidence(table))) == {str(part): "keep", str(part + 1): "drop"}
+
+
+@pytest.mark.parametrize(("seats", "keeps"), [(4, 1), (8, 2), (12, 3), (16, 4), (5, 1), (9, 2), (11, 2), (20, 5)])
+def test_a_panel_of_another_size_has_its_thresholds_as_shares(seats: int, keeps: int) -> None:
+    table = {str(hits): once(*[1] * hits, *[0] * (seats - hits)) for hits in range(seats + 1)}
+    found = judged(stage(**MMSTAR, full_counts=True), evidence(table), size=8)
+    assert [int(name) for name, row in found.items() if row.verdict == "keep"] == list(range(keeps + 1))
+    assert found["1"].reason == f"1 of {seats} inspectors answer it blind"
+
+
+def tenfold(*right: int) -> list[str]:
+    return ["1" * hits + "0" * (10 - hits) for hits in right]
+
+
+@pytest.mark.parametrize(
+    ("right", "verdict"),
+    [
+        ((5, 5, 5, 5), "keep"),
+        ((6, 6, 5, 5), "keep"),
+        ((6, 6, 6, 0), "drop"),
+        ((10, 10, 10, 10), "drop"),
+        ((10, 10, 5, 5), "keep"),
+        ((0, 6, 6, 6), "drop"),
+    ],
+)
+def test_mmmu_pro_drops_what_three_of_four_answer_more_than_five_times(right: Sequence[int], verdict: str) -> None:
+    for full in (True, False):
+        found = judged(stage(**MMMU_PRO, full_counts=full), evidence({"q": tenfold(*right)}))["q"]
+        assert found.verdict == verdict
+        if full:
+            assert found.hits == sum(hits > 5 for hits in right)
+            assert reported(found)["seats"] == {f"m{i}": [hits, 10] for i, hits in enumerate(right)}
+            assert found.n == 40
+
+
+def test_scores_count_as_right_from_the_stages_own_cut_on() -> None:
+    received = evidence({"q": once(0.6, 0.59, 1.0)}, metric="vqa")
+    cuts: list[tuple[dict[str, Any], int]] = [
+        ({}, 1),
+        ({"vqa": {"op": ">=", "value": 0.6}}, 2),
+        ({"vqa": {"op": ">", "value": 0.6}}, 1),
+        ({"any": {"op": ">=", "value": 0.5}}, 3),
+        ({"bleu-4": {"op": ">=", "value": 0.2}}, 1),
+        ({"any": {"op": ">=", "value": 0.5}, "vqa": {"op": ">=", "value": 0.6}}, 2),
     ]
-    assert verdict(rule_stage, further, tests) == verdict(rule_stage, early, tests)
+    for right, hits in cuts:
+        rule = stage(filter="blind-hits", keep={"hits": {"op": "<=", "value": 2}}, right=right, full_counts=True)
+        assert judged(rule, received)["q"].hits == hits
 
 
-def test_what_is_missing_is_what_could_change_the_verdict() -> None:
-    fields = stage(filter="blind-majority", answers={"op": ">", "value": 1}, keep={"hits": {"op": "<", "value": 2}})
-    rows: Sequence[Rows] = (
-        [[1, 1, 0], ["failed", "failed", 1], [0, 0, 1]],
-        [[1, 1], ["failed", "failed", 1], [0, 0]],
-    )
-    for table in rows:
-        found = verdict(fields, table, 3)
-        assert (found.verdict, found.reason) == ("review", "2 answers missing, which could change the verdict")
-        assert found.n == 5
+LIME = {"easy": [6, 9], "middle": [3, 5], "hard": [0, 2]}
+
+
+def graded(**fields: Any) -> Stage:
+    return stage(grade="difficulty", **{"bands": LIME, "drop": ["easy"], **fields})
+
+
+def answered(hits: int, seats: int) -> list[list[Word]]:
+    found: list[list[Word]] = [[1] for _ in range(hits)]
+    return found + [[0] for _ in range(seats - hits)]
+
+
+def test_every_count_has_its_band() -> None:
+    found = judged(graded(), evidence({str(hits): answered(hits, 9) for hits in range(10)}))
+    bands = [reported(row)[BAND] for row in found.values()]
+    assert bands == ["hard"] * 3 + ["middle"] * 3 + ["easy"] * 4
+    assert [row.verdict for row in found.values()] == ["keep"] * 6 + ["drop"] * 4
+    assert found["4"].reason == "middle: 4 of 9 answer it"
+    assert (found["4"].n, found["4"].hits, len(found["4"].responses)) == (9, 4, 9)
+
+
+@pytest.mark.parametrize(
+    ("seats", "bands"), [(8, "hhhmmeeee"), (9, "hhhmmmeeee"), (18, "hhhhhmmmmmmeeeeeeee"), (3, "hmee"), (1, "he")]
+)
+def test_another_panel_takes_the_nearest_count_of_the_recipes(seats: int, bands: str) -> None:
+    """With eight judges instead of nine: hard 0–2, middle 3–4, easy 5–8."""
+    found = judged(graded(), evidence({str(h): answered(h, seats) for h in range(seats + 1)}), size=9)
+    assert "".join(reported(row)[BAND][0] for row in found.values()) == bands
+
+
+def test_several_samples_count_once() -> None:
+    received = evidence({"q": [[1, 1, 0], [1, 0, 0], [1, 1, 1]]})
+    bands = {"all": [3, 3], "some": [0, 2]}
+    for answers, hits in ((None, 3), ({"op": ">=", "value": 2}, 2), ({"op": "==", "value": 3}, 1)):
+        found = judged(graded(bands=bands, drop=[], **({"answers": answers} if answers else {})), received)["q"]
+        assert found.hits == hits

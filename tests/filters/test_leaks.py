@@ -8,7 +8,7 @@ import pytest
 from eyetest.errors import InputError
 from eyetest.filters import FILTERS, FilterInput, Seat
 from eyetest.records import Verdict
-from tests.filters.said import Table, evidence, item, judged, stage, told
+from tests.filters.answers import evidence, judged, stage
 from tests.filters.simulated import Bools, Drawn, Taste, coins, own_tastes, shared_tastes
 
 RULE = stage(filter="leaks", rate=0.05)
@@ -16,7 +16,6 @@ MODELS, BASES, TRIALS = 10, 3, 5
 SEATS = [*(Seat(f"m{number}") for number in range(BASES))] + [
     Seat(f"m{BASES + number}", f"m{number % BASES}") for number in range(MODELS)
 ]
-ALONE = [Seat(seat.model) for seat in SEATS]
 
 
 class Leaky(NamedTuple):
@@ -45,8 +44,8 @@ def leaky(
 
 
 def decided(panel: Leaky, options: int = 4, seats: list[Seat] = SEATS) -> list[Verdict]:
-    heard = panel.drawn.evidence()
-    return list(FILTERS["leaks"].judge(FilterInput(RULE, panel.drawn.items(options), heard, seats, len(seats))))
+    received = panel.drawn.evidence()
+    return list(FILTERS["leaks"].judge(FilterInput(RULE, panel.drawn.items(options), received, seats, len(seats))))
 
 
 def gone(verdicts: list[Verdict]) -> Bools:
@@ -73,32 +72,6 @@ def test_where_nothing_leaked_next_to_nothing_goes(options: int, taste: Taste) -
     assert np.mean(drops) <= 0.01
 
 
-def test_without_language_models_what_is_known_blind_goes() -> None:
-    """Models are then held against their tastes alone: what everybody has read is gone as well."""
-    panel = leaky(7)
-    drop = gone(decided(panel, seats=ALONE))
-    assert drop[panel.leaked].mean() >= 0.9
-    assert drop[panel.read].mean() >= 0.9
-    assert (~(panel.leaked | panel.read)[drop]).mean() <= 0.08
-
-
-def test_verdicts_say_how_many_have_it() -> None:
-    panel = leaky(1)
-    verdicts = decided(panel)
-    dropped = [one for one in verdicts if one.verdict == "drop"]
-    assert np.median([one.hits or 0 for one in dropped]) == 3
-    assert dropped[0].reason == f"{dropped[0].hits} of 10 models probably memorized it"
-    assert dropped[0].n == MODELS
-    assert set(told(dropped[0])["seats"]) == {seat.model for seat in SEATS}
-
-
-def test_a_stage_may_say_what_becomes_of_leaked_items() -> None:
-    panel = leaky(1)
-    rule = stage(filter="leaks", then="review")
-    case = FilterInput(rule, panel.drawn.items(), panel.drawn.evidence(), SEATS, len(SEATS))
-    assert {one.verdict for one in FILTERS["leaks"].judge(case)} == {"keep", "review"}
-
-
 def test_a_few_items_are_too_few_for_a_promise() -> None:
     """At four options seven plain leaks are needed; fewer are for people to look at."""
     chosen = np.random.default_rng(1).integers(4, size=(60, len(SEATS), TRIALS))
@@ -107,29 +80,6 @@ def test_a_few_items_are_too_few_for_a_promise() -> None:
         rows = decided(Leaky(np.arange(60) < number, np.zeros(60, bool), Drawn(np.arange(60) < number, chosen)))
         assert {one.verdict for one in rows[:number]} == {verdict}
         assert {one.verdict for one in rows[number:]} == {"keep"}
-
-
-PAIR = [Seat("m0", "m1"), Seat("m1")]
-
-
-def test_a_model_without_its_language_models_answer_goes_to_people() -> None:
-    table: Table = {"q": [[1], ["failed"]]}
-    row = judged(RULE, evidence(table), seats=PAIR)["q"]
-    assert (row.verdict, row.reason, row.n) == ("review", "1 model missing", 1)
-    three = [Seat("m0", "m1"), Seat("m1"), Seat("m2")]
-    enough = stage(filter="leaks", min_answers=1)
-    assert judged(enough, evidence({"q": [[1], ["failed"], [1]]}), seats=three)["q"].verdict == "keep"
-
-
-def test_there_has_to_be_a_choice_that_is_known() -> None:
-    heard = evidence({"open": ["1", "0"], "given": ["0", "1"]})
-    items = [item("open", 0), item("given")]
-    rows = judged(RULE, heard, items=items, seats=PAIR)
-    assert (rows["open"].verdict, rows["open"].reason) == ("keep", "nothing to choose from: there is no decoy")
-    assert (rows["given"].verdict, rows["given"].reason) == (
-        "review",
-        "scores came without the option that was chosen",
-    )
 
 
 def test_a_panel_of_language_models_alone_is_refused() -> None:

@@ -8,7 +8,7 @@ import pytest
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.filters import FILTERS, Evidence, FilterInput
 from eyetest.records import Choice, Item, Manifest
-from tests.filters.said import stage
+from tests.filters.answers import stage
 
 
 @pytest.fixture
@@ -47,8 +47,3 @@ def test_a_probe_that_cannot_look_says_so_and_drops_nothing(bench: Benchmark) ->
             "No image is here: repeated questions were not looked for, since images may differ",
         )
     }
-
-
-def test_the_stage_may_say_what_becomes_of_them(bench: Benchmark) -> None:
-    assert judge(bench, probe="malformed", then="drop")["q3"][0] == "drop"
-    assert judge(bench, probe="malformed", then="review")["q3"][0] == "review"

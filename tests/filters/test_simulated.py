@@ -15,15 +15,19 @@ from eyetest.filters import FILTERS, Evidence, FilterInput, Seat
 from eyetest.recipes.loading import load_recipe
 from eyetest.records import Stage, Verdict
 from eyetest.tabular.record_files import write_records
-from tests.filters.said import item
-from tests.filters.simulated import POWER, TASTES, Bools, Drawn, draw_panel, heard_early
+from tests.filters.answers import item
+from tests.filters.simulated import POWER, TASTES, Bools, Drawn, draw_panel, received_early
+
+pytestmark = pytest.mark.science
 
 MMSTAR, MMMU_PRO, CHANCE_AWARE = (load_recipe(name).stages[0] for name in ("mmstar", "mmmu-pro", "chance-aware"))
 
 
 def judge(stage: Stage, drawn: Drawn, options: int = 4, evidence: Evidence | None = None) -> list[Verdict]:
-    heard = evidence or drawn.evidence()
-    case = FilterInput(stage, drawn.items(options), heard, [Seat(name) for name in heard.seats], len(heard.seats))
+    received = evidence or drawn.evidence()
+    case = FilterInput(
+        stage, drawn.items(options), received, [Seat(name) for name in received.seats], len(received.seats)
+    )
     return list(FILTERS[stage.filter or ""].judge(case))
 
 
@@ -162,13 +166,13 @@ def test_items_of_different_sizes_are_judged_together() -> None:
 @pytest.mark.parametrize("seed", range(50))
 def test_stopping_early_writes_the_same_bytes(seed: int, tmp_path: Path) -> None:
     drawn = draw_panel(np.random.default_rng([50, seed]), items=40, inspectors=4, samples=10)
-    heard = heard_early(MMMU_PRO, drawn.right)
+    received = received_early(MMMU_PRO, drawn.right)
     written = []
-    for name, evidence in (("early", drawn.evidence(heard)), ("full", drawn.evidence())):
+    for name, evidence in (("early", drawn.evidence(received)), ("full", drawn.evidence())):
         path = tmp_path / f"{name}.parquet"
         verdicts = judge(MMMU_PRO, drawn, evidence=evidence)
         write_records(verdicts, Verdict, path, overwrite=False)
         written.append(path.read_bytes())
     assert written[0] == written[1]
-    assert sum(verdict.n or 0 for verdict in verdicts) == heard.sum() <= heard.size / 2
+    assert sum(verdict.n or 0 for verdict in verdicts) == received.sum() <= received.size / 2
     assert dropped(verdicts).tolist() == ((drawn.right.sum(2) > 5).sum(1) >= 3).tolist()

@@ -1,6 +1,7 @@
 """Small results for tests: rows as short as the test allows, the rest as usual."""
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -11,7 +12,6 @@ import polars as pl
 from eyetest.measures import MEASURES, Measured, Results, Settings
 from eyetest.measures.results import ITEM_TYPES, REPLY_TYPES
 from eyetest.measures.stats.paired import clustered_mcnemar
-from eyetest.measures.stats.ranking import entropies
 from eyetest.records import ModelEntry
 
 _USUAL = {
@@ -95,17 +95,18 @@ def choice_items(golds: Sequence[Sequence[int]], options: int) -> list[dict[str,
 
 
 class Entropy(NamedTuple):
-    """The entropies of one question. None where undefined."""
+    """The entropies of one question."""
 
-    plain: float | None
-    corrected: float | None
-    normalised: float | None
+    plain: float
+    corrected: float
+    normalised: float
 
 
 def entropy(counts: Sequence[int], options: int | None = None) -> Entropy:
-    """The entropies of one question's answers, counted by choice."""
-    parts = entropies([counts], None if options is None else [options])
-    return Entropy(*(None if np.isnan(part[0]) else float(part[0]) for part in parts))
+    """The entropies of one question's answers, counted by choice, by their definitions."""
+    shares = [count / sum(counts) for count in counts]
+    plain, most = -sum(share * math.log(share) for share in shares), math.log(options) if options else math.inf
+    return Entropy(plain, min(plain + (len(counts) - 1) / (2 * sum(counts)), most), plain / most)
 
 
 def mcnemar(only_a: int, only_b: int) -> float:

@@ -1,8 +1,12 @@
 """Accuracy by series, tag and group, against the same figures computed by other means."""
 
 import math
+from dataclasses import replace
+from random import Random
+from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,8 +14,10 @@ from scipy.stats import t as student
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.proportion import proportion_confint
 
-from eyetest.errors import InputError
 from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
+from eyetest.measures.printed import caveats
+from eyetest.measures.results import REPLY_TYPES
+from eyetest.measures.stats.chance import guessing
 from eyetest.measures.stats.intervals import mean
 from tests.measures.tables import grid, results
 
@@ -50,15 +56,6 @@ def test_the_interval_over_uneven_clusters_leaves_out_one_after_the_other(seed: 
     weights = np.linalg.eigvalsh(moved @ moved.T)
     half = student.ppf(0.975, weights.sum() ** 2 / np.square(weights).sum()) * math.sqrt(variance)
     assert mean(scores, clusters)[1:3] == pytest.approx((scores.mean() - half, scores.mean() + half))
-
-
-def test_clusters_widen_the_interval_of_answers_that_go_together() -> None:
-    scores = np.repeat([1.0, 0.0, 1.0, 1.0, 0.0, 1.0], 20)
-    alone, together = mean(scores), mean(scores, np.repeat(range(6), 20))
-    assert alone.low is not None
-    assert together.low is not None
-    assert together.low < alone.low
-    assert together.value == alone.value
 
 
 def test_bounds_stay_within_0_and_1_and_one_cluster_says_nothing() -> None:
@@ -104,22 +101,6 @@ def test_missing_counts_what_the_benchmark_has_whoever_was_asked() -> None:
     }
 
 
-def test_missing_is_of_each_benchmark_by_itself() -> None:
-    known = [
-        {"item": str(i), "benchmark": name} for name, n in (("x", 4), ("y", 9), ("nobody's", 50)) for i in range(n)
-    ]
-    asked = [{"item": "0", "benchmark": name, "score": 1.0} for name in "xy"]
-    asked += [
-        {"item": str(i), "benchmark": "only verdicts", "model": m, "score": 1.0}
-        for m in "ab"
-        for i in range(2 + (m == "b"))
-    ]
-    found = {(row["benchmark"], row["model"]): row["missing"] for row in rows(results(asked, known))}
-    assert found == {("x", "m"): 3, ("y", "m"): 8, ("only verdicts", "a"): 1, ("only verdicts", "b"): 0}
-    alone = rows(results([row for row in asked if row["benchmark"] == "y"], known))
-    assert [row["missing"] for row in alone] == [8]
-
-
 def test_a_group_of_which_an_item_was_never_asked_is_missing() -> None:
     known = [{"item": f"{pair}{side}", "group": pair} for pair in "vwxyz" for side in "12"]
     said = {"v1": 1, "v2": 1, "w1": 1, "x1": 0, "y1": 1, "y2": None}
@@ -145,30 +126,6 @@ def test_protocols_are_apart_and_tests_are_averaged_within_their_item() -> None:
     assert found[1]["accuracy_low"] == pytest.approx(0.0945312)  # two items, whatever the number of answers
 
 
-def test_an_item_with_more_tests_weighs_no_more_than_another() -> None:
-    asked = [{"item": "1", "sample": sample, "score": 1.0} for sample in range(9)]
-    asked += [{"item": "2", "sample": 0, "score": 0.0}, {"item": "2", "sample": 1, "score": None}]
-    found = rows(results(asked))
-    names = ("accuracy", "n", "answers", "unscored", "missing")
-    assert [tuple(row[name] for name in names) for row in found] == [(0.5, 2, 10, 1, 0)]
-
-
-@pytest.mark.parametrize("tests", [3, 8])
-def test_shares_of_right_answers_have_an_interval_within_0_and_1(tests: int) -> None:
-    rng = np.random.default_rng(tests)
-    scores = rng.random((40, tests)) < 0.97
-    asked = [{"item": str(i), "sample": t, "score": float(scores[i, t])} for i in range(40) for t in range(tests)]
-    row = rows(results(asked))[0]
-    shares = scores.mean(axis=1)
-    worth = row["accuracy"] * (1 - row["accuracy"]) / (shares.var(ddof=1) / 40)  # type: ignore[operator]
-    z = student.ppf(0.975, 39)
-    centre = (shares.mean() + z**2 / (2 * worth)) / (1 + z**2 / worth)
-    half = z / (1 + z**2 / worth) * math.sqrt(shares.mean() * (1 - shares.mean()) / worth + z**2 / (4 * worth**2))
-    assert row["accuracy"] == pytest.approx(shares.mean())
-    assert (row["accuracy_low"], row["accuracy_high"]) == pytest.approx((centre - half, centre + half))
-    assert row["accuracy_high"] < 1  # type: ignore[operator]
-
-
 def test_what_may_not_be_read_out_of_the_table_is_said() -> None:
     def notes(found: Results) -> tuple[str, ...]:
         return MEASURES["accuracy"].measure(found, SETTINGS).notes
@@ -183,19 +140,6 @@ def test_what_may_not_be_read_out_of_the_table_is_said() -> None:
     )
 
 
-def test_by_tag_and_by_an_unknown_tag() -> None:
-    items = [{"item": str(i), "tag.core": "xy"[i % 2], "cluster": str(i // 2)} for i in range(4)]
-    found = rows(grid({"a": [1, 0, 1, 1]}, items), Settings(by=("core",)))
-    assert [(row["tag.core"], row["accuracy"], row["n"]) for row in found] == [("x", 1.0, 2), ("y", 0.5, 2)]
-    with pytest.raises(InputError, match=r'no tag \'coer\'; did you mean "core"\?'):
-        rows(grid({"a": [1]}, items), Settings(by=("coer",)))
-
-
-def test_a_series_without_any_score_is_undefined() -> None:
-    found = rows(grid({"a": [None, None]}))
-    assert [found[0][name] for name in ("accuracy", "accuracy_low", "n", "missing")] == [None, None, 0, 2]
-
-
 def test_a_group_is_right_as_a_whole() -> None:
     items = [{"item": str(i), "group": "pq"[i // 2], "cluster": "pq"[i // 2]} for i in range(4)]
     found = rows(grid({"a": [1, 1, 1, 0]}, [*items, {"item": "4"}]), name="circular")
@@ -204,3 +148,182 @@ def test_a_group_is_right_as_a_whole() -> None:
     assert [failed[0][name] for name in ("circular", "n", "undecided")] == [0.0, 1, 1]
     with pytest.raises(NotMeasurable, match="group"):
         rows(grid({"a": [1]}, [{"item": "0"}]), name="circular")
+
+
+def test_random_is_the_mean_of_one_over_n_and_frequent_the_best_letter() -> None:
+    assert tuple(guessing([2, 4, 4], [0, 1, 1])) == pytest.approx((1 / 3, 2 / 3, 1, 3))
+    assert guessing([4, 4], [2, 0]) == (0.25, 0.5, 0, 2)
+
+
+def test_by_tag_and_without_text_items() -> None:
+    golds = [("y", 2, 1), ("x", 4, 0), ("x", 4, 0), ("y", None, None)]
+    items = [{"item": str(i), "tag.core": t, "options": o, "position": p} for i, (t, o, p) in enumerate(golds)]
+    found = MEASURES["guessing"].measure(grid({"a": [1] * 4}, items), Settings(by=("core",)))
+    columns = ("benchmark", "tag.core", "random", "frequent", "letter", "items")
+    assert found.notes == ("left out: 1 item without options or a known gold",)
+    assert found.table.select(columns).rows() == [("bench", "x", 0.25, 1.0, "A", 2), ("bench", "y", 0.5, 1.0, "B", 1)]
+    with pytest.raises(NotMeasurable, match="--bench"):
+        MEASURES["guessing"].measure(grid({"a": [1]}), Settings())
+
+
+MEASURE = MEASURES["human"]
+ITEMS: list[dict[str, Any]] = [
+    {"item": "1", "options": 4, "tag.field": "x"},
+    {"item": "2", "options": 4, "tag.field": "x"},
+    {"item": "3", "options": 10, "tag.field": "y"},
+    {"item": "4", "options": 2, "tag.field": "y"},
+]
+
+
+def solved(scores: dict[str, float | None], **more: Any) -> list[dict[str, Any]]:
+    return [{"model": "human", "item": item, "score": score, **more} for item, score in scores.items()]
+
+
+def test_missing_rows_and_missing_scores_are_guesses() -> None:
+    found = MEASURE.measure(results(solved({"1": 1, "2": 0, "3": None}), ITEMS), Settings()).table.row(0, named=True)
+    assert found["expected"] == pytest.approx((1 + 0 + 1 / 10 + 1 / 2) / 4)
+    assert found["expected_low"] < found["expected"] < found["expected_high"]
+    assert (found["accuracy"], found["guessed"], found["n"]) == (0.5, 2, 4)
+
+
+def test_the_papers_formula() -> None:
+    found = MEASURE.measure(results(solved({"1": 1, "2": 0}), ITEMS), Settings()).table.row(0, named=True)
+    assert found["paper"] == (1 + 1) / 4, "two of four are guessed, so half of them are right"
+    assert found["paper_low"] <= found["paper"] <= found["paper_high"]
+
+
+def test_open_questions_cannot_be_guessed() -> None:
+    measured = MEASURE.measure(results(solved({"1": 1}), [ITEMS[0], {"item": "open"}]), Settings())
+    assert measured.table.get_column("expected").to_list() == [0.5]
+    assert "cannot be guessed" in measured.notes[0]
+
+
+def test_nothing_known() -> None:
+    for rows, items in ((solved({"1": 1}), []), (solved({"1": None}), ITEMS)):
+        with pytest.raises(NotMeasurable, match="human: "):
+            MEASURE.measure(results(rows, items), Settings())
+
+
+FEW = Settings(resamples=100)
+UNREAD: tuple[dict[str, Any], ...] = (
+    {"reading": "refused"},
+    {"reading": "ambiguous"},
+    {"reading": "unparsed"},
+    {"reading": "cut off", "outcome": "truncated"},
+    {"reading": None, "outcome": "blocked"},
+    {"reading": None, "outcome": "failed", "score": None},
+)
+READ: tuple[dict[str, Any], ...] = (
+    {"reading": "chosen"},
+    {"reading": "text"},
+    {"reading": "unparsed", "rule": "given", "metric": "given"},
+    {"reading": None, "rule": "given", "metric": "given"},
+)
+
+
+def answers(*kinds: dict[str, Any], model: str = "m", modality: str = "image") -> list[dict[str, Any]]:
+    return [
+        {"model": model, "modality": modality, "item": str(i), "score": 0.0} | kind for i, kind in enumerate(kinds)
+    ]
+
+
+@pytest.mark.parametrize(("kind", "share"), [*((kind, 0.5) for kind in UNREAD), *((kind, 0.0) for kind in READ)])
+def test_every_kind_of_answer_is_read_or_unread(kind: dict[str, Any], share: float) -> None:
+    """An imported score stands whatever our rules make of the words."""
+    table = MEASURES["accuracy"].measure(results(answers({"score": 1.0}, kind)), FEW).table
+    assert table.item(0, "unread") == share
+    assert table.columns[:5] == ["model", "accuracy", "accuracy_low", "accuracy_high", "unread"]
+
+
+def test_unread_answers_are_wrong_and_failed_calls_are_left_out() -> None:
+    found = results(answers({"score": 1.0}, {"reading": "unparsed"}, UNREAD[-1]))
+    row = MEASURES["accuracy"].measure(found, FEW).table.row(0, named=True)
+    assert (row["accuracy"], row["n"], row["unscored"]) == (0.5, 2, 1)
+    assert row["unread"] == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("name", ["accuracy", "guessing", "ranks", "circular", "overall"])
+def test_the_share_is_that_of_the_row_in_every_table_of_accuracies(name: str) -> None:
+    items = [{"item": str(i), "options": 4, "group": f"g{i // 2}", "tag.task": f"t{i % 2}"} for i in range(4)]
+    rows = []
+    for model, unread in (("a", 1), ("b", 3)):
+        kinds = [{"reading": "unparsed"}] * unread + [{"score": 1.0}] * (4 - unread)
+        rows += answers(*kinds, model=model)
+    table = MEASURES[name].measure(results(rows, items), FEW).table
+    assert dict(table.select("model", "unread").iter_rows()) == {"a": 0.25, "b": 0.75}
+
+
+def test_above_five_per_cent_a_note_names_the_model_and_the_share() -> None:
+    """Of 2,318 replies 2,306 could not be read: an accuracy of 0 says nothing about the model."""
+    broken = answers(*[{"reading": "unparsed"}] * 2_306, *[{}] * 12, model="broken")
+    fine = answers(*[{"reading": "refused"}] * 5, *[{"score": 1.0}] * 95, model="fine")
+    (note,) = caveats(results(broken + fine))
+    assert note.endswith("broken 99 % (2,306 of 2,318, mostly unparsed)")
+    assert "fine" not in note
+    assert caveats(results(fine)) == ()
+    (note,) = caveats(
+        results(fine + answers(*[{"reading": None, "outcome": "failed"}] * 7, {}, model="fine", modality="no-image"))
+    )
+    assert "fine, no-image 88 % (7 of 8, mostly failed)" in note
+
+
+def test_yes_and_no_count_what_says_neither() -> None:
+    items = [{"item": str(i), "yes": True, "options": 2} for i in range(4)]
+    rows = answers({"score": 1.0}, {}, {"reading": "unparsed"}, UNREAD[-1])
+    row = MEASURES["yes-no"].measure(results(rows, items), FEW).table.row(0, named=True)
+    assert (row["unread"], row["n"]) == (0.5, 3)
+    assert row["accuracy"] == pytest.approx(1 / 3)
+
+
+SAID = {"tp": (True, "yes"), "fp": (False, "yes"), "tn": (False, "no"), "fn": (True, "no"), "?": (True, None)}
+
+
+def answered(counts: dict[str, int], model: str = "m") -> Results:
+    """Results with so many true and false yeses and noes, and yeses that were missed by saying neither."""
+    rows, items, replies = [], [], []
+    for kind, count in counts.items():
+        gold, says = SAID[kind]
+        for number in range(count):
+            name = f"{kind}{number}"
+            right = says is not None and (says == "yes") == gold
+            rows.append({"item": name, "model": model, "score": float(right), "request": name, "reading": "text"})
+            items.append({"item": name, "cluster": name, "yes": gold})
+            replies.append({"benchmark": "bench", "request": name, "text": says or "a dog", "says": says})
+    return replace(results(rows, items), replies=pl.LazyFrame(replies, schema=REPLY_TYPES))
+
+
+def test_the_four_numbers_by_hand() -> None:
+    """30 + 10 yeses said, 30 + 15 + 5 true: precision 3/4, recall 3/5, F1 2/3, share of yes 40 of 100."""
+    row = MEASURES["yes-no"].measure(answered({"tp": 30, "fp": 10, "tn": 40, "fn": 15, "?": 5}), Settings()).table
+    (found,) = row.to_dicts()
+    assert found["accuracy"] == pytest.approx(0.70)
+    assert found["precision"] == pytest.approx(0.75)
+    assert found["recall"] == pytest.approx(0.60)
+    assert found["f1"] == pytest.approx(2 / 3)
+    assert found["yes_rate"] == pytest.approx(0.40)
+    assert (found["gold_yes"], found["unread"], found["n"]) == (0.5, 0.05, 100)
+    assert all(found[f"{name}_low"] < found[name] < found[f"{name}_high"] for name in ("precision", "recall", "f1"))
+
+
+def test_who_always_says_yes() -> None:
+    (found,) = MEASURES["yes-no"].measure(answered({"tp": 25, "fp": 25}), Settings()).table.to_dicts()
+    assert (found["accuracy"], found["recall"], found["yes_rate"]) == (0.5, 1.0, 1.0)
+    assert found["f1"] == pytest.approx(2 / 3)
+
+
+def test_the_interval_of_f1_covers() -> None:
+    """Draws of 200 from a known world: F1 is inside 95 % intervals about as often as they say."""
+    rng = Random(20)
+    truth = 2 * 0.4 / (0.4 + 0.1 + 0.5)
+    covered = 0
+    for _ in range(60):
+        kinds = rng.choices(["tp", "fp", "fn", "tn"], [0.4, 0.1, 0.1, 0.4], k=200)
+        of = answered({kind: kinds.count(kind) for kind in ("tp", "fp", "fn", "tn")})
+        (found,) = MEASURES["yes-no"].measure(of, Settings(resamples=300)).table.to_dicts()
+        covered += found["f1_low"] <= truth <= found["f1_high"]
+    assert covered >= 52
+
+
+def test_other_items_are_left_out() -> None:
+    with pytest.raises(NotMeasurable, match="no answer in words"):
+        MEASURES["yes-no"].measure(grid({"a": [1, 0]}), Settings())

@@ -1,10 +1,13 @@
+from itertools import pairwise
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
 
 from eyetest.errors import InputError
 from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
-from eyetest.measures.results import ITEM_TYPES
+from eyetest.measures.compare import Terms, contest, flips_of, verdict
 from eyetest.measures.stats.paired import holm, paired, smallest_difference, smallest_shift
 from tests.measures.tables import grid, mcnemar, results
 
@@ -17,10 +20,6 @@ THREE: dict[str, list[float | None]] = {
 
 def differences(given: Results, by: tuple[str, ...] = (), **own: object) -> pl.DataFrame:
     return MEASURES["differences"].measure(given, Settings(by=by, own=own)).table
-
-
-def test_it_is_registered() -> None:
-    assert MEASURES["differences"].summary
 
 
 def test_every_pair_of_models_has_a_row() -> None:
@@ -69,44 +68,6 @@ def test_what_one_pair_could_see_and_one_of_many() -> None:
     assert many["detectable_adjusted"] > many["detectable"]
 
 
-def test_clusters_of_items_are_respected() -> None:
-    items = [{"item": str(i), "cluster": f"image {i // 5}"} for i in range(10)]
-    found = differences(grid(THREE, items), models="a,b").row(0, named=True)
-    assert found["clusters"] == 2
-    assert found["p"] == 0.5
-
-
-def test_scores_under_different_protocols_are_not_compared() -> None:
-    rows = [
-        {"model": model, "item": str(i), "score": 1, "ask": ask}
-        for model, ask in (("a", "cot"), ("b", "direct"))
-        for i in range(3)
-    ]
-    with pytest.raises(NotMeasurable, match="no two models"):
-        differences(results(rows))
-
-
-def test_each_protocol_and_benchmark_is_a_family_of_its_own() -> None:
-    rows = [
-        {"model": model, "item": str(i), "score": float(i % count == 0), "modality": modality, "benchmark": bench}
-        for model, count in (("a", 2), ("b", 3), ("c", 5))
-        for modality in ("image", "no-image")
-        for bench in ("one", "two")
-        for i in range(30)
-    ]
-    table = differences(results(rows))
-    assert table.columns[:4] == ["benchmark", "modality", "a", "b"]
-    assert len(table) == 4 * 3
-    for _, family in table.group_by("benchmark", "modality"):
-        assert family.get_column("p_adjusted").to_list() == holm(family.get_column("p").to_list())
-
-
-def test_a_tag_splits_the_table() -> None:
-    items = [{"item": str(i), "tag.task": "easy" if i < 4 else "hard"} for i in range(10)]
-    table = differences(grid(THREE, items), by=("task",), models="a,b")
-    assert table.select("tag.task", "n").rows() == [("easy", 4), ("hard", 6)]
-
-
 def test_chosen_models_and_a_reference() -> None:
     assert differences(grid(THREE), models="c, a").select("a", "b").rows() == [("c", "a")]
     assert differences(grid(THREE), against="b").select("a", "b").rows() == [("a", "b"), ("c", "b")]
@@ -125,30 +86,123 @@ def test_models_without_common_items_have_no_row() -> None:
         differences(grid({"a": [1, None], "b": [None, 1]}))
 
 
-def test_models_that_never_differ() -> None:
-    found = differences(grid({"a": [1, 0, 1], "b": [1, 0, 1]})).row(0, named=True)
-    assert (found["difference"], found["p"], found["p_adjusted"], found["detectable"]) == (0, 1, 1, None)
-    assert found["difference_low"] < 0 < found["difference_high"]
+FEW = Settings(resamples=200)
+SKILLS = {"weak": 0.2, "even": 0.5, "like": 0.5, "best": 0.9}
 
 
-def test_sixty_models() -> None:
-    rng = np.random.default_rng(0)
-    models, items = 60, 3_000
-    right = (rng.normal(size=(items, 1)) + rng.normal(size=(items, models)) < rng.normal(size=models)).astype(float)
-    usual = results([{"model": "m", "item": "i", "score": 1}]).scores.collect().drop("item", "model", "score")
-    scores = pl.DataFrame(
-        {
-            "item": np.repeat([f"{i}" for i in range(items)], models),
-            "model": [f"m{j:02}" for j in range(models)] * items,
-            "score": right.ravel(),
-        }
-    ).join(usual, how="cross")
-    clusters = [{"benchmark": "bench", "item": f"{i}", "cluster": f"{i // 2}"} for i in range(items)]
-    given = Results(scores.lazy(), pl.DataFrame(clusters, schema=ITEM_TYPES))
-    table = differences(given)
-    assert len(table) == 1_770
-    expected = paired(right[:, 3], right[:, 7], np.arange(items) // 2)
-    found = table.filter(a="m03", b="m07").row(0, named=True)
-    assert (found["difference"], found["difference_low"], found["p"]) == pytest.approx(
-        (expected.difference, expected.low, expected.p)
-    )
+def scored(skills: dict[str, float], items: int = 200, **axes: Any) -> Results:
+    rng = np.random.default_rng(5)
+    shares = rng.random((items, len(skills)))
+    columns = zip(skills.items(), shares.T, strict=True)
+    return grid({model: [float(x < skill) for x in column] for (model, skill), column in columns}, **axes)
+
+
+def together(*parts: Results) -> Results:
+    return Results(pl.concat([part.scores for part in parts]), parts[0].items)
+
+
+def test_neighbours_in_the_ranking_better_model_first() -> None:
+    found = contest(scored(SKILLS), (), FEW)
+    order = found.ranking.get_column("model").to_list()
+    assert (order[0], order[-1]) == ("best", "weak")
+    assert found.pairs.select("a", "b").rows() == list(pairwise(order))
+    assert (found.pairs.get_column("difference") >= 0).all()
+    for row in found.pairs.iter_rows(named=True):
+        assert row["difference"] == pytest.approx(row["a_mean"] - row["b_mean"])
+        assert row["difference_low"] <= row["difference"] <= row["difference_high"]
+        assert row["only_a"] - row["only_b"] == round(row["difference"] * row["n"])
+        assert f"{row['a']} leads {row['b']} by" in row["verdict"]
+
+
+def test_models_share_a_rank_where_the_pair_is_too_close_to_call() -> None:
+    found = contest(scored(SKILLS), (), FEW)
+    ties = dict(found.ranking.select("model", "tie").iter_rows())
+    for row in found.pairs.iter_rows(named=True):
+        assert (ties[row["a"]] == ties[row["b"]]) == ("too close to call" in row["verdict"])
+    assert ties == {"best": 1, "even": 2, "like": 2, "weak": 4}
+
+
+def test_named_models_are_alone_with_each_other() -> None:
+    results = together(scored(SKILLS), scored({"weak": 0.3}, ask="cot"))
+    found = contest(results, ["weak", "best"], FEW)
+    assert found.pairs.select("ask", "a", "b").rows() == [("direct", "weak", "best")]
+    assert found.together == 1
+    assert found.pairs.item(0, "p") == found.pairs.item(0, "p_adjusted")
+    assert found.pairs.item(0, "verdict").startswith("direct: best leads weak")
+    alone = contest(results, ["even", "like"], FEW)
+    assert alone.families == ()
+    with pytest.raises(InputError, match="no scores of model 'wek'"):
+        contest(results, ["wek", "best"], FEW)
+
+
+def test_each_protocol_has_an_order_of_its_own() -> None:
+    results = together(scored({"x": 0.9, "y": 0.2}), scored({"x": 0.2, "y": 0.9}, ask="cot"))
+    found = contest(results, (), FEW)
+    assert found.pairs.select("ask", "a", "b").rows() == [("cot", "y", "x"), ("direct", "x", "y")]
+    lists = flips_of(results, found)
+    cot = lists.filter(ask="cot", only="y")
+    assert set(lists.get_column("ask")) == {"cot", "direct"}
+    assert (cot.get_column("b_score") == 0).all()
+    assert len(cot) == found.pairs.item(0, "only_a")
+
+
+def test_flips_are_those_of_the_pairs_in_the_table() -> None:
+    results = scored(SKILLS)
+    found = contest(results, (), FEW)
+    lists = flips_of(results, found)
+    assert lists.select("a", "b").unique(maintain_order=True).rows() == found.pairs.select("a", "b").rows()
+    for row in found.pairs.iter_rows(named=True):
+        here = lists.filter(a=row["a"], b=row["b"])
+        assert len(here.filter(only=row["a"])) == row["only_a"]
+        assert len(here.filter(only=row["b"])) == row["only_b"]
+
+
+def test_fewer_than_two_are_refused() -> None:
+    with pytest.raises(NotMeasurable, match="only x has scores"):
+        contest(grid({"x": [1, 0], "y": [None, None]}), (), FEW)
+    with pytest.raises(NotMeasurable, match="no answer has a score"):
+        contest(grid({"x": [None]}), (), FEW)
+    with pytest.raises(NotMeasurable, match="the same items"):
+        contest(grid({"x": [1, None], "y": [None, 1]}), (), FEW)
+
+
+PAIR: dict[str, Any] = {
+    **{"a": "A", "b": "B", "difference": 0.021, "difference_low": -0.005, "difference_high": 0.047},
+    **{"p": 0.12, "p_adjusted": 0.12, "only_a": 40, "only_b": 34, "n": 300, "clusters": 300},
+    **{"detectable": 0.04, "detectable_adjusted": 0.04},
+}
+CLOSE = "A leads B by 2.1 points [−0.5, 4.7] on 300 items: too close to call"
+
+
+LEVEL = {"difference": 0.0, "difference_low": -0.03, "difference_high": 0.03, "p": 1.0, "p_adjusted": 1.0}
+TOO_FEW = f"{CLOSE}; too few items differ to find any lead at 80 % power"
+
+
+@pytest.mark.parametrize(
+    ("terms", "changed", "sentence"),
+    [
+        (Terms(), {}, f"{CLOSE}; this benchmark can tell 4.0 points apart at 80 % power"),
+        (Terms(power=0.9), {}, "this benchmark can tell 4.0 points apart at 90 % power"),
+        (Terms(), {"p": 0.003, "p_adjusted": 0.003}, "on 300 items: a clear lead (p = 0.003)"),
+        (
+            Terms(pairs=45),
+            {"p": 1e-4, "p_adjusted": 0.0045},
+            "a clear lead (p = 0.0045 after Holm's correction for 45 pairs)",
+        ),
+        (
+            Terms(),
+            LEVEL | {"only_a": 0, "only_b": 0, "detectable_adjusted": None},
+            "A and B are level [−3.0, 3.0] on 300 items: too close to call; both are right on the same items",
+        ),
+        (Terms(), {"detectable_adjusted": None}, TOO_FEW),
+        (Terms(), {"detectable_adjusted": 1.18}, TOO_FEW),
+        (Terms(), {"n": 1, "clusters": 1, "p": 1.0, "p_adjusted": 1.0}, "on 1 item: too little to test"),
+        (
+            Terms(),
+            {"difference_low": None, "difference_high": None, "p": None, "p_adjusted": None},
+            "A leads B by 2.1 points on 300 items: too little to test",
+        ),
+    ],
+)
+def test_each_verdict_is_a_sentence(terms: Terms, changed: dict[str, Any], sentence: str) -> None:
+    assert verdict({**PAIR, **changed}, terms).endswith(sentence)

@@ -1,14 +1,19 @@
 """Gain and leakage over score tables: paired, with their protocols, averaged both ways."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
 from eyetest.measures.stats.intervals import percentiles, resampled_means
 from eyetest.records import ModelEntry
 from tests.measures.tables import results
+from tests.runs.conftest import Eyetest
+from tests.runs.conftest import eyetest as eyetest
 
 OWN = {"with_image": "image", "no_image": "no-image"}
 MODELS = {"eye": ModelEntry(spec="scripted:a", base="text"), "orphan": ModelEntry(spec="scripted:a")}
@@ -101,23 +106,6 @@ def test_averages_over_models_and_over_benchmarks() -> None:
     assert told[("mean of 2", "mean of 4 rows")] == (0.5, 0.0)
 
 
-def test_the_average_of_leakages_is_that_of_the_clipped_ones() -> None:
-    found = []
-    for benchmark, blind, base in (("x", 1, 0), ("y", 0, 1)):
-        found += asked("eye", "image", [1] * 3, benchmark=benchmark)
-        found += asked("eye", "no-image", [blind] * 3, benchmark=benchmark)
-        found += asked("text", "no-image", [base] * 3, benchmark=benchmark)
-    row = next(row for row in rows(results(found, models=MODELS)) if row["benchmark"] == "mean of 2")
-    assert (row["leakage"], row["unclipped"]) == (0.5, 0.0)
-
-
-def test_by_tag() -> None:
-    items = [{"item": str(i), "tag.core": "pq"[i // 2]} for i in range(4)]
-    found = results(asked("m", "image", [1, 1, 1, 0]) + asked("m", "no-image", [0, 0, 1, 0]), items)
-    told = [(row["tag.core"], row["gain"]) for row in rows(found, by=("core",))]
-    assert told[:2] == [("p", 1.0), ("q", 0.0)]
-
-
 def test_what_does_not_apply_says_why() -> None:
     with pytest.raises(NotMeasurable, match="both image and no-image"):
         measure(results(asked("m", "image", [1])))
@@ -134,12 +122,6 @@ def test_where_no_item_differs_there_is_no_interval() -> None:
     )
     row = rows(results(leaks_never, models=MODELS))[0]
     assert (row["leakage_low"], row["leakage_high"]) == (0.0, 0.0), "a leak below 0 is cut off, but it varies"
-
-
-def test_items_without_the_tag_are_a_part_of_no_name() -> None:
-    items = [{"item": str(i), "tag.core": "p" if i else None} for i in range(4)]
-    found = results(asked("eye", "image", [1, 1, 1, 0]) + asked("eye", "no-image", [1, 0, 0, 0]), items, MODELS)
-    assert [row["tag.core"] for row in rows(found, by=("core",))] == [None, "p", ""]
 
 
 ANY = {"with_image": "image", "no_image": "any"}
@@ -188,13 +170,6 @@ def test_of_several_ways_the_higher_score_counts_and_that_is_said() -> None:
     assert (named["gain"], named["no_image_by"]) == (pytest.approx(0.8), "no-image direct")
 
 
-def test_few_items_are_no_rival_to_many() -> None:
-    some: list[float | None] = [1.0, *[None] * 9]
-    found = results(asked("eye", "image", [1] * 10) + asked("eye", "gray", some) + asked("eye", "no-image", [0] * 10))
-    [row] = any_way(found).table.to_dicts()
-    assert (row["no_image_by"], row["n"]) == ("no-image direct", 10)
-
-
 def test_a_language_model_that_was_asked_otherwise_is_told() -> None:
     """One insists on an image and gets a grey one; the other cannot take any."""
     found = results(
@@ -220,3 +195,26 @@ def test_leakage_over_other_items_than_gain_says_over_how_many() -> None:
         asked("eye", "image", [1]) + asked("eye", "no-image", [1]) + asked("text", "no-image", [0]), models=MODELS
     )
     assert "leakage_n" not in any_way(alike).table.columns
+
+
+def test_gain_on_mmmu(shared: Path, tmp_path: Path, eyetest: Eyetest) -> None:
+    path = shared / "data/vlm_matrices/normal_mmmu.csv"
+    eyetest(
+        *("import", path, "--to", tmp_path / "run", "--matrix", "model"),
+        *("--header", r"(?P<modality><no_\w+>)?(?P<item>.+)"),
+        *("--map-values", "modality=<no_image>>no-image,<no_question>>no-question,<no_info>>nothing"),
+    ).fine()
+    rows = json.loads(eyetest("measure", "gain", tmp_path / "run", "--output", "json").fine())["rows"]
+    table = pl.read_csv(path, infer_schema_length=None)
+    items = [name for name in table.columns[1:] if not name.startswith("<")]
+    sighted = table.select(items).to_numpy()
+    blind = table.select([f"<no_image>{name}" for name in items]).to_numpy()
+    gains = dict(zip(table.get_column(table.columns[0]), (sighted - blind).mean(axis=1), strict=True))
+    assert {row["model"]: row["gain"] for row in rows[:-1]} == pytest.approx(gains)
+    assert rows[-1]["gain"] == pytest.approx(np.mean(list(gains.values())), abs=1e-9)
+    for row in rows:
+        assert row["gain_low"] < row["gain"] < row["gain_high"]
+        assert (row["leakage"], row["n"] % 847) == (None, 0)
+    widths = [row["gain_high"] - row["gain_low"] for row in rows[:-1]]
+    assert 0.04 < min(widths) < max(widths) < 0.1
+    assert sum(row["gain_low"] > 0 for row in rows[:-1]) == 22  # all but two gain from the image for sure

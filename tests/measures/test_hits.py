@@ -20,15 +20,6 @@ def test_items_by_number_of_hits_beside_chance() -> None:
     assert table["by_chance"].to_list() == pytest.approx(stats.binom.pmf(range(9), 8, 0.25))
 
 
-def test_abnormal_is_six_of_eight() -> None:
-    table = measure("no-image-hits", grid(INSPECTORS, ITEMS, modality="no-image")).table
-    row = table.row(6, named=True)
-    assert (row["hits"], row["at_least"], len(table) - 1) == (6, 0.5, 8)
-    assert row["at_least_low"] < 0.5 < row["at_least_high"]
-    assert row["at_least_by_chance"] == pytest.approx(stats.binom.sf(5, 8, 0.25))
-    assert table["at_least"][5] == 0.75
-
-
 def test_without_options_chance_is_not_known() -> None:
     row = measure("no-image-hits", grid(INSPECTORS, modality="no-image")).table.row(6, named=True)
     assert (row["at_least"], row["by_chance"], row["at_least_by_chance"]) == (0.5, None, None)
@@ -130,12 +121,3 @@ def test_a_model_asked_without_and_with_examples_is_one_inspector() -> None:
         "asked without the image in several ways (no-image none, no-image two): the higher score counts, "
         "no-image none 8",
     )
-
-
-def test_a_model_and_its_language_model_are_one_pair_however_often_they_were_asked() -> None:
-    models = {"a": ModelEntry(spec="scripted:a", base="text")}
-    parts = [grid({"a": [1, 1, 0], "text": [0, 1, 0]}, modality="no-image", shots=shots) for shots in ("none", "two")]
-    table = measure(
-        "no-image-hits", Results(pl.concat([p.scores for p in parts]), parts[0].items, models), over="items"
-    ).table
-    assert table.select("item", "leak_hits", "pairs").rows() == [("0", 1, 1), ("1", 0, 1), ("2", 0, 1)]

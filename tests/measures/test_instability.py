@@ -1,14 +1,16 @@
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from eyetest.measures import MEASURES, NotMeasurable, Results, Settings, instability
+from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
+from eyetest.measures.stats.ranking import slope_within
 from tests.measures.tables import entropy, results
 
 MEASURE = MEASURES["instability"]
@@ -41,9 +43,6 @@ def row(of: Results, **where: Any) -> dict[str, Any]:
 def test_the_mean_over_items() -> None:
     found = row(results([*asked("1", "AAABC"), *asked("2", "BBBBB")], items("1", "2")))
     one = entropy([3, 1, 1], 4)
-    assert one.plain
-    assert one.corrected
-    assert one.normalised
     assert found["entropy"] == pytest.approx(one.plain / 2)
     assert found["corrected"] == pytest.approx(one.corrected / 2)
     assert found["normalised"] == pytest.approx(one.normalised / 2)
@@ -75,11 +74,6 @@ def test_text_items_and_items_asked_once_are_out() -> None:
     known = [*items("1", "2"), *items("t", "g", options=None)]
     found = row(results([*asked("1", "AB"), *asked("2", "A"), *texts, *given], known))
     assert (found["n"], found["unmeasured"], found["unread"]) == (1, 0, 0)
-
-
-def test_answers_whose_score_was_given_count_by_their_choice() -> None:
-    found = row(results([*asked("1", "AB", metric="given", rule="given")], items("1")))
-    assert found["entropy"] == pytest.approx(math.log(2))
 
 
 def test_items_without_gold_have_an_entropy_but_no_accuracy() -> None:
@@ -116,46 +110,6 @@ def test_sources_vary_alone() -> None:
     assert dict(table.select("source", "tests").rows()) == {"all": 7, "instruction": 3, "order": 2, "letters": 3}
 
 
-def test_where_one_axis_varies_it_is_all_there_is() -> None:
-    table = MEASURE.measure(results(asked("1", "AAB", "order", template=3), items("1")), Settings()).table
-    assert table.get_column("source").to_list() == ["all", "order"]
-    assert table.drop("source").row(0) == table.drop("source").row(1)
-
-
-def test_by_model_protocol_and_tag() -> None:
-    rows = [
-        *asked("1", "AB", model="x"),
-        *asked("2", "AA", model="x"),
-        *asked("1", "AA", model="y"),
-        *asked("1", "ABC", model="y", ask="cot"),
-    ]
-    of = results(
-        rows, [{"item": "1", "options": 4, "tag.kind": "hard"}, {"item": "2", "options": 4, "tag.kind": "easy"}]
-    )
-    assert row(of, model="x", ask="direct")["entropy"] == pytest.approx(math.log(2) / 2)
-    assert row(of, model="y", ask="cot")["entropy"] == pytest.approx(math.log(3))
-    assert row(of, model="x", **{"by": ("kind",), "tag.kind": "hard"})["entropy"] == pytest.approx(math.log(2))
-    assert row(of, model="x", **{"by": ("kind",), "tag.kind": "easy"})["entropy"] == 0
-
-
-def test_benchmarks_do_not_mix() -> None:
-    rows = [*asked("1", "AB", benchmark="p"), *asked("1", "AA", benchmark="q")]
-    known = [*items("1", benchmark="p", options=2), *items("1", benchmark="q", options=4)]
-    of = results(rows, known)
-    assert row(of, benchmark="p")["normalised"] == pytest.approx(1)
-    assert row(of, benchmark="q")["normalised"] == 0
-
-
-def test_intervals_know_what_depends_on_what() -> None:
-    rows = [test for i in range(40) for test in asked(str(i), "AB" if i % 8 < 4 else "AA")]
-    alone = row(results(rows, items(*map(str, range(40)))))
-    known = [{"item": str(i), "options": 4, "cluster": f"c{i // 4}"} for i in range(40)]
-    together = row(results(rows, known))
-    assert alone["entropy"] == pytest.approx(together["entropy"])
-    width = [found["entropy_high"] - found["entropy_low"] for found in (alone, together)]
-    assert width[1] > 1.8 * width[0]
-
-
 def test_notes() -> None:
     few = MEASURE.measure(results([*asked("1", "AB"), *asked("2", "A?")], items("1", "2")), Settings()).notes
     assert "2 tests an item" in few[0]
@@ -177,7 +131,6 @@ def test_not_measurable(rows: list[dict[str, Any]], why: str) -> None:
         MEASURE.measure(results(rows, items("1")), Settings())
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     st.dictionaries(
         st.tuples(st.sampled_from(["x", "y", "z"]), st.sampled_from("123")),
@@ -198,7 +151,7 @@ def test_as_counted_one_by_one(answers: dict[tuple[str, str], str], most_rows: i
                 -sum(n / counts.total() * math.log(n / counts.total()) for n in counts.values())
             )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(instability, "_MOST_ROWS", most_rows)
+        patch.setattr("eyetest.measures.instability._MOST_ROWS", most_rows)
         try:
             table = MEASURE.measure(results(rows, items("1", "2", "3")), Settings()).table
         except NotMeasurable:
@@ -218,22 +171,106 @@ def test_categorical_columns() -> None:
     assert row(as_categories) == row(plain)
 
 
-def test_weighed_choices_vary_with_the_instruction_alone() -> None:
-    """Under likelihood no options are shown: templates are its only tests, whatever else generation varies in."""
-    weighed = [
-        *asked("1", "AAABC", "template", method="likelihood"),
-        *asked("2", "BBBBB", "template", method="likelihood"),
+ITEMS = [
+    {"item": f"{dialogue}{turn}", "tag.dialogue": dialogue, "tag.turn": str(turn), "cluster": f"{dialogue}{turn}"}
+    for dialogue in "abcd"
+    for turn in (1, 2, 3)
+]
+
+
+def scores(history: str, values: Mapping[str, Sequence[float | None]], **axes: Any) -> list[dict[str, Any]]:
+    """The scores of the turns of each dialogue."""
+    return [
+        {"item": f"{dialogue}{turn}", "history": history, "score": score, **axes}
+        for dialogue, row in values.items()
+        for turn, score in enumerate(row, 1)
     ]
-    written = [*asked("1", "AB", "order", method="generate"), *asked("2", "AA", "order", method="generate")]
-    of = results([*weighed, *written], items("1", "2"))
-    instruction = row(of, source="instruction", method="likelihood")
-    assert instruction["entropy"] == pytest.approx(entropy([3, 1, 1], 4).plain / 2)  # type: ignore[operator]
-    assert (instruction["tests"], instruction["n"]) == (5, 2)
-    assert row(of, method="likelihood")["entropy"] == instruction["entropy"]
-    sources = MEASURE.measure(of, Settings()).table.select("source", "method").rows()
-    assert sorted(sources) == [
-        ("all", "generate"),
-        ("all", "likelihood"),
-        ("instruction", "likelihood"),
-        ("order", "generate"),
+
+
+GOLD: dict[str, list[float | None]] = {"a": [1, 1, 1], "b": [1, 1, 0], "c": [1, 0, 1], "d": [1, 1, 1]}
+OWN: dict[str, list[float | None]] = {"a": [1, 0, 0], "b": [1, 1, 0], "c": [1, 0, 0], "d": [1, 1, None]}
+
+
+def measured(name: str, found: Results, **settings: Any) -> pl.DataFrame:
+    return MEASURES[name].measure(found, Settings(**settings)).table
+
+
+def test_both_histories_side_by_side() -> None:
+    found = results(scores("gold", GOLD) + scores("own", OWN), ITEMS)
+    table = measured("dialogue", found)
+    assert table.select("model", "turn", "gold", "own", "n_gold", "n_own", "n").rows() == [
+        ("m", 1, 1.0, 1.0, 4, 4, 4),
+        ("m", 2, 0.75, 0.5, 4, 4, 4),
+        ("m", 3, 0.75, 0.0, 4, 3, 3),
     ]
+    assert table["difference"].to_list() == pytest.approx([0, -0.25, -2 / 3])
+    bounds = table.select("own_low", "own", "own_high").rows()
+    assert all(0 <= low <= value <= high <= 1 for low, value, high in bounds)
+
+
+def test_one_history_alone_and_tests_averaged() -> None:
+    rows = (
+        scores("own", OWN)
+        + scores("own", {"a": [0, 0, 0]}, sample=1)
+        + scores("own", OWN, model="z", modality="no-image")
+    )
+    table = measured("dialogue", results(rows, ITEMS))
+    assert table.columns[:7] == ["model", "modality", "turn", "own", "own_low", "own_high", "n"]
+    assert table.columns[7:] == ["own_slope", "own_slope_low", "own_slope_high", "own_dialogues"]
+    assert table.filter(pl.col("model") == "m")["own"].to_list() == pytest.approx([3.5 / 4, 0.5, 0])
+
+
+def test_slopes_are_within_dialogues() -> None:
+    """Dialogues that differ in level and in length have the slope that each of them has."""
+    short: dict[str, list[float | None]] = {"a": [0.9, 0.8, 0.7], "b": [0.2, 0.1, None], "c": [0.5, None, None]}
+    table = measured("dialogue", results(scores("gold", short), ITEMS))
+    assert table["n"].sum() == 6
+    assert table["gold_dialogues"].unique().to_list() == [2]
+    assert table["gold_slope"].to_list() == pytest.approx([-0.1] * 3)
+
+    found = results(scores("gold", GOLD) + scores("own", OWN), ITEMS)
+    both = measured("dialogue", found)
+    assert both["gold_slope"][0] == pytest.approx(-0.125)
+    alike = measured("dialogue", results(scores("gold", GOLD) + scores("own", GOLD), ITEMS))
+    nothing = alike.select("difference_slope", "difference_slope_low", "difference_slope_high").row(0)
+    assert nothing == (0, None, None), "nothing differs, nothing varies"
+    whole = results(scores("gold", GOLD) + scores("own", OWN | {"d": [1.0, 1.0, 1.0]}), ITEMS)
+    slopes = measured("dialogue", whole)
+    gold, own, difference = (slopes[f"{history}_slope"][0] for history in ("gold", "own", "difference"))
+    assert difference == pytest.approx(own - gold)
+
+
+def test_dialogues_are_clusters_unless_images_join_them() -> None:
+    alone = measured("dialogue", results(scores("gold", GOLD), ITEMS))
+    joined = [item | {"cluster": "p" if item["tag.dialogue"] in "ab" else "q"} for item in ITEMS]
+    together = measured("dialogue", results(scores("gold", GOLD), joined))
+    assert together["gold_slope"][0] == pytest.approx(alone["gold_slope"][0])
+    assert together["gold_slope_high"][0] > alone["gold_slope_high"][0]
+    one = [item | {"cluster": "p"} for item in ITEMS]
+    assert measured("dialogue", results(scores("gold", GOLD), one))["gold_slope_low"][0] is None
+
+
+def test_without_dialogues() -> None:
+    with pytest.raises(NotMeasurable, match="which turn of which dialogue"):
+        measured("dialogue", results(scores("gold", GOLD), [{"item": "a1"}]))
+    with pytest.raises(NotMeasurable, match="has a score"):
+        measured("dialogue", results(scores("gold", {"a": [None]}), ITEMS))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_slope_is_that_of_statsmodels(seed: int) -> None:
+    """Least squares with a dummy for each dialogue, clustered."""
+    api = pytest.importorskip("statsmodels.api")
+    draw = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(30), 6)
+    x = np.tile(np.arange(1.0, 7.0), 30)
+    y = draw.normal(size=30)[groups] - 0.05 * x + draw.normal(size=180) * draw.uniform(0.5, 1.5, 30)[groups]
+    kept = draw.random(180) < 0.8
+    x, y, groups = x[kept], y[kept], groups[kept]
+    found, dialogues = slope_within(x, y, groups, groups)
+    counts = np.bincount(groups, minlength=30)
+    centred = [v - (np.bincount(groups, v, 30) / np.maximum(counts, 1))[groups] for v in (x, y)]
+    fitted = api.OLS(centred[1], centred[0]).fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
+    assert found.value == pytest.approx(fitted.params[0])
+    assert (found.low, found.high) == pytest.approx(tuple(fitted.conf_int()[0]))
+    assert dialogues == (counts > 1).sum()

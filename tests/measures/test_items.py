@@ -1,16 +1,16 @@
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.measures import MEASURES, Measured, NotMeasurable, Settings
-from eyetest.measures.hits import parse_bands
+from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
 from eyetest.measures.stats.item_analysis import fit
 from tests.measures.tables import grid, measure, results
-
-
-def bands(found: Measured) -> dict[str, int]:
-    return dict(found.table.select("band", "items").iter_rows())
 
 
 def test_each_item_has_its_mean_score_and_its_item_rest_correlation() -> None:
@@ -42,102 +42,141 @@ def test_from_eight_models_on_items_have_slopes_of_rounded_scores() -> None:
     assert table["intercept"].to_list() == pytest.approx(fitted.intercepts.tolist())
 
 
-def test_items_are_told_apart_by_protocol_and_benchmark() -> None:
-    rows = [
-        {"benchmark": bench, "modality": modality, "model": model, "item": "1", "score": float(modality == "image")}
-        for bench in "xy"
-        for modality in ("image", "no-image")
-        for model in "ab"
+def test_no_rows_by_tag() -> None:
+    items = [{"item": str(i), "tag.core": "qp"[i]} for i in range(2)]
+    with pytest.raises(NotMeasurable, match="items: it has no rows by tag"):
+        MEASURES["items"].measure(grid({"a": [1, 0]}, items), Settings(by=("core",), own={"right": 0.5}))
+
+
+ITEMS = [{"item": str(i), "options": 4, "gold": "ABCD"[i % 4], "position": i % 4} for i in range(20)]
+
+
+def wrong_golds(found: Results) -> Measured:
+    return MEASURES["wrong-golds"].measure(found, Settings())
+
+
+def rows(models: int = 5, **changed: str) -> list[dict[str, Any]]:
+    """Models that choose the gold, but for items whose choices are named: one letter a model, - where unread."""
+    return [
+        {"model": str(k), "item": item["item"], "choice": choice if choice != "-" else None, "score": score}
+        for item in ITEMS
+        for k, choice in enumerate(changed.get(f"item{item['item']}", str(item["gold"]) * models))
+        for score in [float(choice == item["gold"])]
     ]
-    table = measure("items", results(rows)).table
-    assert table.columns[:3] == ["benchmark", "modality", "item"]
-    assert table.select("benchmark", "modality", "accuracy").rows() == [
-        (bench, modality, float(modality == "image")) for bench in "xy" for modality in ("image", "no-image")
-    ]
 
 
-def test_items_without_any_score() -> None:
-    with pytest.raises(NotMeasurable, match="no answer has a score"):
-        measure("items", grid({"a": [None]}))
+def table(answers: Iterable[Mapping[str, Any]], items: Iterable[Mapping[str, Any]] = ITEMS) -> list[dict[str, Any]]:
+    return wrong_golds(results(answers, items)).table.rows(named=True)
 
 
-def _nine(*hits: int) -> dict[str, list[float | None]]:
-    return {str(k): [float(k < hit) for hit in hits] for k in range(9)}
+def test_the_gold_that_models_agree_against_comes_first() -> None:
+    found = table(rows(item5="CCCCC", item9="ACDBB", item3="DDDDA"))
+    assert {row["item"] for row in found[:3]} == {"5", "3", "9"}
+    assert found[0] | {"ratio": 0, "flawed": 0} == {
+        "item": "5",
+        "flawed": 0,
+        "ratio": 0,
+        "gold": "B",
+        "rival": "C",
+        "for_gold": 0,
+        "for_rival": 5,
+        "accuracy": 0.0,
+        "n": 5,
+    }
+    assert found[0]["ratio"] > 0 > found[-1]["ratio"]
+    assert [row["ratio"] for row in found] == sorted((row["ratio"] for row in found), reverse=True)
 
 
-def test_bands_are_limes() -> None:
-    found = measure("difficulty", grid(_nine(0, 2, 3, 5, 6, 9, 9)))
-    assert found.table.columns == ["band", "items", "share"]
-    assert bands(found) == {"easy": 3, "middle": 2, "hard": 2}
-    assert found.table["share"].to_list() == pytest.approx([3 / 7, 2 / 7, 2 / 7])
-    assert found.notes == ()
+def test_a_protocol_of_too_few_models_is_left_out_and_named() -> None:
+    blind = [row | {"modality": "no-image"} for row in rows(models=1)]
+    found = wrong_golds(results([*rows(), *blind], ITEMS))
+    assert set(found.table["modality"]) == {"image"}
+    assert found.notes[-1] == "left out: modality with fewer than 2 models that chose an option"
 
 
-def test_tests_of_an_item_are_averaged_before_they_count_as_right() -> None:
-    rows = [
-        {"model": str(k), "item": item, "template": test, "score": score}
-        for k in range(9)
-        for item, scores in (("1", (1, 1)), ("2", (1, 0)), ("3", (0.2, 1.0)))
-        for test, score in enumerate(scores)
-    ]
-    assert bands(measure("difficulty", results(rows))) == {"easy": 1, "middle": 0, "hard": 2}
-    assert bands(measure("difficulty", results(rows), right=0.6)) == {"easy": 2, "middle": 0, "hard": 1}
+def slipping(models: int = 8) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Models that choose the gold of a hundred items, each with six slips of its own, and meet on C of three."""
+    items = [item | {"item": str(20 * turn + number)} for turn in range(5) for number, item in enumerate(ITEMS)]
+    rng = np.random.default_rng(1)
+    slips = [set(rng.choice(100, 6, replace=False).tolist()) for _ in range(models)]
+    answers = []
+    for place, item in enumerate(items):
+        for k in range(models):
+            choice = "ABCD"[(place + 1) % 4] if place in slips[k] else str(item["gold"])
+            choice = "C" if item["item"] in WRONG else choice
+            score = float(choice == item["gold"])
+            answers.append({"model": str(k), "item": item["item"], "choice": choice, "score": score})
+    return answers, items
 
 
-def test_a_failed_call_leaves_a_band_open_only_where_it_could_change_it() -> None:
-    scores = _nine(5, 4, 6, 0)
-    scores["8"] = [None] * 4
-    assert bands(measure("difficulty", grid(scores))) == {"easy": 1, "middle": 1, "hard": 1, "undecided": 1}
+WRONG = {"5", "45", "85"}
 
 
-def test_bands_of_another_panel() -> None:
-    scores = grid({"a": [1, 0, 0], "b": [1, 1, 0]})
-    with pytest.raises(
-        NotMeasurable, match=r"panel of 9, and 2 answered; .* --set bands=easy:2-2,middle:1-1,hard:0-0"
-    ):
-        measure("difficulty", scores)
-    assert bands(measure("difficulty", scores, bands="all: 2, some: 1, none: 0")) == {"all": 1, "some": 1, "none": 1}
+def test_notes_say_what_the_list_is_worth() -> None:
+    found = wrong_golds(results(*slipping()))
+    assert "a queue for people" in found.notes[0]
+    assert found.notes[1] == "by these odds 1 of 100 golds are wrong, if at most 3.0% of golds are wrong"
+    assert set(found.table["item"][:3]) == WRONG
+    known = MEASURES["wrong-golds"].measure(results(*slipping()), Settings(own={"people": 0.999})).table
+    assert known["flawed"].sum() < 0.5 < found.table["flawed"].sum()
+    with pytest.raises(InputError, match="people is a share"):
+        MEASURES["wrong-golds"].measure(results(*slipping()), Settings(own={"people": 95}))
 
 
-def test_protocols_with_another_panel_are_left_out_and_named() -> None:
-    rows = [
-        {"model": str(k), "item": "1", "modality": modality, "score": 1.0}
-        for modality, size in (("image", 9), ("no-image", 4))
-        for k in range(size)
-    ]
-    found = measure("difficulty", results(rows))
-    assert found.table.select("modality", "band", "items").rows() == [
-        ("image", "easy", 1),
-        ("image", "middle", 0),
-        ("image", "hard", 0),
-    ]
-    assert found.notes == ("left out: the bands are for a panel of 9, and 4 answered",)
+def test_eight_copies_of_a_model_are_one_and_give_no_odds() -> None:
+    answers, items = slipping(1)
+    copies = [row | {"model": f"{row['model']} {copy}"} for row in answers for copy in range(8)]
+    found = wrong_golds(results(copies, items))
+    assert found.table["flawed"].null_count() == len(items)
+    assert any(note.startswith("models count as 1.0 independent ones") for note in found.notes)
+    assert set(found.table["item"][:3]) < {*WRONG, *(row["item"] for row in answers if not row["score"])}
+
+
+def test_items_with_several_right_options_are_left_out() -> None:
+    answers = [row | {"score": 1.0} if row["item"] == "7" else row for row in rows(item7="AAADD")]
+    found = wrong_golds(results(answers, ITEMS))
+    assert "7" not in found.table["item"].to_list()
+    assert "left out: 1 item where another option than the gold was scored right" in found.notes
 
 
 @pytest.mark.parametrize(
-    "words", ["", "easy", "easy:3-", "easy:2-3", "a:0-2,b:2-3", "a:0-1,a:2-3", "a:0,b:2", "a:1-0,b:0-1", "a:-1-3"]
+    "unsuitable",
+    [
+        grid({"a": [1], "b": [0], "c": [1]}),
+        results(rows()),
+        results([row | {"choice": None} for row in rows()], ITEMS),
+        results([row | {"score": None} for row in rows()], ITEMS),
+    ],
+    ids=["verdicts only", "no golds", "no choices", "failed calls"],
 )
-def test_bands_that_do_not_give_every_number_one_band(words: str) -> None:
-    with pytest.raises(InputError, match="bands"):
-        parse_bands(words)
+def test_choices_and_golds_are_needed(unsuitable: Results) -> None:
+    with pytest.raises(NotMeasurable, match="no answer tells which option"):
+        wrong_golds(unsuitable)
 
 
-def test_bands_in_words() -> None:
-    assert parse_bands("easy:12-16,moderate:8-11,hard:4-7,tough:0-3")["hard"] == (4, 7)
+CORRECTED = ("validation_Design_15", "validation_Art_Theory_4")
+"""MMMU-Pro's golds that its maintainers corrected in July 2026 (their issue 84)."""
 
 
-@pytest.mark.parametrize("panel", range(1, 13))
-def test_the_bands_that_are_proposed_fit_the_panel(panel: int) -> None:
-    with pytest.raises(NotMeasurable) as refused:
-        measure("difficulty", grid({str(k): [1] for k in range(panel)}), bands="all:0-20")
-    proposed = parse_bands(str(refused.value).rpartition("bands=")[2])
-    assert max(high for _, high in proposed.values()) == panel
-
-
-def test_bands_by_tag_and_items_without_rows_by_tag() -> None:
-    items = [{"item": str(i), "tag.core": "qp"[i]} for i in range(2)]
-    own = {"bands": "some:1,none:0", "right": 1.0}
-    found = MEASURES["difficulty"].measure(grid({"a": [1, 0]}, items), Settings(by=("core",), own=own)).table
-    assert found.filter(pl.col("items") > 0).select("tag.core", "band").rows() == [("p", "none"), ("q", "some")]
-    with pytest.raises(NotMeasurable, match="items: it has no rows by tag"):
-        MEASURES["items"].measure(grid({"a": [1, 0]}, items), Settings(by=("core",), own={"right": 0.5}))
+def test_golds_that_were_corrected_since_stand_near_the_head(shared: Path) -> None:
+    """Of 1,730 items with ten options, eleven runs."""
+    items = [json.loads(line) for line in (shared / "data/mmmu_pro/items.jsonl").read_text("utf-8").splitlines()]
+    known = [
+        {"item": item["id"], "options": len(item["options10"]), "gold": item["answer10"]}
+        | {"position": ord(item["answer10"]) - ord("A"), "tag.task": item["subject"]}
+        for item in items
+    ]
+    right = {item["item"]: item["gold"] for item in known}
+    answers = (
+        pl.read_parquet(shared / "data/mmmu_pro/predictions.parquet")
+        .filter(pl.col("variant") == "standard10")
+        .select(pl.col("model") + pl.col("setting"), item="item_id", choice="derived_answer")
+        .with_columns(score=pl.col("item").replace_strict(right).eq(pl.col("choice")).fill_null(value=False))
+        .with_columns(pl.col("score").cast(pl.Float64))
+        .rows(named=True)
+    )
+    found = MEASURES["wrong-golds"].measure(results(answers, known), Settings(own={"task": "task"})).table
+    ranks = sorted(found["item"].to_list().index(item) + 1 for item in CORRECTED)
+    assert ranks[0] <= 20
+    assert ranks[1] <= 100
+    assert found["flawed"].sum() <= 0.03 * len(items)

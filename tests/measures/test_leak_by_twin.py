@@ -13,9 +13,9 @@ from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
 from eyetest.measures.results import EXCHANGED_TYPES
 from tests.measures.tables import results
 
+"""How often whoever knows an original gives its gold on a twin, against what it sees."""
 ORIGINALS, LETTERS = 1200, "ABCD"
 HOLDS = 0.8
-"""How often whoever knows an original gives its gold on a twin, against what it sees."""
 Row = dict[str, Any]
 
 

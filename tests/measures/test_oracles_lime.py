@@ -11,6 +11,9 @@ from eyetest.measures import MEASURES, Results, Settings
 from eyetest.measures.stats.ranking import gini, pearson, rank_shifts, ranks, standard_deviation
 from tests.measures.tables import results
 
+"""Gini and standard deviation on LIME-M, then on the original benchmarks (tables 3 and 4)."""
+"""The paper does not say so, but without these two its 7B and 8B rows come out, on both sides."""
+"""Rank changes as table 2 prints them, in its order."""
 SERIES = {
     "InternVL-2": [f"InternVL-2 {size}" for size in ("40B", "26B", "8B", "4B", "2B", "1B")],
     "Cambrian": [f"Cambrian {size}" for size in ("34B", "13B", "8B")],
@@ -25,11 +28,8 @@ PRINTED = {
     "8B": ((0.128, 10.685), (0.046, 6.270)),
     "13B": ((0.174, 13.536), (0.043, 6.446)),
 }
-"""Gini and standard deviation on LIME-M, then on the original benchmarks (tables 3 and 4)."""
 LEFT_OUT = {"Qwen2-VL 7B", "MiniCPM-LLaMA3-2.5 8B"}
-"""The paper does not say so, but without these two its 7B and 8B rows come out, on both sides."""
 ARROWS = [0, 1, -1, 0, 0, 0, 4, -1, 6, 5, -2, 1, -5, -4, -3, 2, 3, -3, 4, -3, 0, 2, -4, -2, 0, 1, 2, -2, -1, 0, 0]
-"""Rank changes as table 2 prints them, in its order."""
 
 
 def _overall(shared: Path, side: str) -> dict[str, float]:

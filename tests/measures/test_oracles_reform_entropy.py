@@ -39,14 +39,6 @@ def measured(tests: list[dict[str, Any]], *, by_place: bool = False) -> dict[str
     return table.row(by_predicate=pl.col("source") == "all", named=True)
 
 
-def test_accuracy_and_mean_entropy(tests_of_samples: list[dict[str, Any]]) -> None:
-    found = measured(tests_of_samples)
-    assert (found["n"], found["tests"], found["unread"]) == (11, 5, 0)
-    assert found["accuracy"] == pytest.approx(0.581818, abs=5e-7)
-    assert found["entropy"] == pytest.approx(0.7122099356, abs=5e-11)
-    assert found["corrected"] > found["entropy"]
-
-
 def test_places_are_no_identities(tests_of_samples: list[dict[str, Any]]) -> None:
     assert measured(tests_of_samples, by_place=True)["entropy"] == pytest.approx(1.0263793601, abs=5e-11)
 

@@ -141,7 +141,7 @@ def test_planted_keys_are_found_and_odds_hold(
             )
             assert weighed.flawed[np.isfinite(weighed.flawed)].sum() <= 1.2 * weighed.prior * len(moved)
     ours, count, dawid_skene = np.mean(found, axis=0)
-    record_property("precision at 1, 2, 5 %", {"ours": ours, "count": count, "Dawid-Skene": dawid_skene})
+    record_property("precision at 1, 2, 5 %", str({"ours": ours, "count": count, "Dawid-Skene": dawid_skene}))
     record_property("calibration error", float(np.mean(errors)))
     print(name, variant, ours.round(3), count.round(3), dawid_skene.round(3), np.mean(errors).round(3))
     assert ours.mean() >= max(count.mean(), dawid_skene.mean()) or (name, variant) not in COMPARED

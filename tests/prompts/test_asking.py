@@ -4,9 +4,8 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from eyetest.errors import InputError
-from eyetest.prompts.building import CannotApply, build, task_kind, templates
-from eyetest.records import Choice, Condition, Item, mark, shown_order
+from eyetest.prompts.building import CannotApply, TaskKind, build, templates
+from eyetest.records import Condition, Item, mark, shown_order
 from eyetest.records.tables import Ask, Letters
 from tests.prompts.questions import asked, choice_item, image, said, screenshot, text_item
 
@@ -42,13 +41,6 @@ def test_nothing_is_transcribed_from_a_image_that_is_not_there(modality: str) ->
     assert asked(screenshot(choice_item()), modality="screenshot", ask="ocr")
 
 
-def test_task_kinds() -> None:
-    assert task_kind(choice_item(tags={"task": "caption"})) == "choice"
-    assert task_kind(text_item()) == "text"
-    assert task_kind(text_item(tags={"task": ["caption"]})) == "text"
-    assert {task_kind(text_item(tags={"task": task})) for task in ("caption", "captioning")} == {"caption"}
-
-
 @pytest.mark.parametrize("order", [0, 1, 7, -3])
 def test_order_only_permutes(order: int) -> None:
     item = many(6)
@@ -59,30 +51,7 @@ def test_order_only_permutes(order: int) -> None:
     assert re.sub(r"(?m)^\w\. .*$", "", shuffled) == re.sub(r"(?m)^\w\. .*$", "", as_written)
 
 
-@pytest.mark.parametrize("count", [1, 2, 10, 26])
-def test_letters(count: int) -> None:
-    for style in get_args(Letters):
-        text = said(many(count), letters=style)
-        assert list(options_of(text)) == [mark(style, place) for place in range(count)]
-        assert ("number of" if style == "digit" else "letter of") in text
-        assert ("letter" if style == "digit" else " number of the") not in text
-    assert "26. option number 25" in said(many(26), letters="digit")
-
-
-def test_templates_change_the_instruction_alone() -> None:
-    for item in (choice_item(), text_item()):
-        texts = [said(item, template=n) for n in range(len(templates(task_kind(item), "direct")))]
-        assert len({text.rsplit("\n\n", 1)[0] for text in texts}) == 1
-        assert len({text.rsplit("\n\n", 1)[1] for text in texts}) == len(texts) >= 6
-
-
-@pytest.mark.parametrize("template", [6, -1, 10**9])
-def test_a_template_that_is_not_there(template: int) -> None:
-    with pytest.raises(InputError, match=r"there are 6 templates for choice questions asked cot, 0 to 5"):
-        asked(choice_item(), ask="cot", template=template)
-
-
-@pytest.mark.parametrize(("count", "example"), [(1, 2), (2, 2), (3, 3), (5, 4), (6, 4), (8, 7), (10, 10), (26, 10)])
+@pytest.mark.parametrize(("count", "example"), [(1, 2), (2, 2), (3, 3), (5, 4), (8, 7), (10, 10), (26, 10)])
 def test_the_format_shot_has_no_more_options_than_the_item(count: int, example: int) -> None:
     shot, answer, question = asked(many(count), shots="format").messages
     assert (shot.role, answer.role, question.role) == ("user", "assistant", "user")
@@ -112,24 +81,6 @@ def test_examples_answer_as_they_are_asked_to(style: Letters) -> None:
                         assert assistant.text.startswith(user.text.rsplit("\n\n", 1)[0])
 
 
-def test_golds_of_examples_do_not_sit_on_one_mark() -> None:
-    answers = [asked(many(n), shots="format").messages[1].text for n in (2, 3, 4, 7, 10)]
-    assert len(set(answers)) == 5
-    for n in (2, 4):
-        _, first, _, second, _ = asked(many(n), shots="two").messages
-        assert first.text != second.text
-
-
-def test_examples_for_text_and_captions() -> None:
-    for item, task in ((text_item(), "word"), (text_item(tags={"task": "caption"}), "sentence")):
-        user, assistant, *more, last = asked(item, shots="two", ask="cot").messages
-        assert len(more) == 2
-        assert re.fullmatch(r"\S.*\nAnswer: \S.*", assistant.text)
-        assert task in user.text
-        assert not options_of(user.text)
-        assert not IMAGE_WORDS.search("".join(message.text for message in (user, assistant, *more, last)))
-
-
 def test_prefill_goes_on_with_the_mark() -> None:
     for style in get_args(Letters):
         condition = Condition(shots="format", letters=style)
@@ -139,14 +90,6 @@ def test_prefill_goes_on_with_the_mark() -> None:
         assert re.fullmatch(r"\w+\)", answer.removeprefix(prompt.prefill))
         assert prompt.messages == build(choice_item(), condition).messages
         assert build(choice_item(), condition).prefill == ""
-
-
-@pytest.mark.parametrize(
-    "axes", [{}, {"shots": "two"}, {"shots": "format", "ask": "cot"}, {"shots": "format", "method": "likelihood"}]
-)
-def test_no_prefill_elsewhere(axes: dict[str, Any]) -> None:
-    assert build(choice_item(), Condition(**axes), prefill=True).prefill == ""
-    assert build(text_item(), Condition(shots="format"), prefill=True).prefill == ""
 
 
 def test_likelihood_weighs_the_choices_as_written() -> None:
@@ -194,10 +137,23 @@ def test_first_token_weighs_the_letters_of_options_that_are_shown() -> None:
         asked(many, method="first-token", letters="digit")
 
 
-def test_hint_question_options_instruction() -> None:
-    item = choice_item(hint="  Mind the sun. ", question="Which?\n", gold=0)
-    assert said(item, modality="no-image").startswith(
-        "Mind the sun.\nWhich?\nA. red\nB. green\nC. blue\nD. white\n\nAnswer"
-    )
-    empty = msgspec.structs.replace(item, choices=(Choice("", True), Choice("two\nlines")))
-    assert "\nA.\nB. two\nlines\n\n" in said(empty)
+LISTS = [(kind, ask) for kind in get_args(TaskKind) for ask in get_args(Ask) if templates(kind, ask)]
+
+
+def test_every_kind_can_be_asked_in_every_way() -> None:
+    assert set(LISTS) == {(k, a) for k in ("choice", "text", "caption") for a in get_args(Ask)} | {("open", "direct")}
+
+
+@pytest.mark.parametrize(("kind", "ask"), LISTS)
+def test_instructions(kind: TaskKind, ask: Ask) -> None:
+    wordings = templates(kind, ask)
+    assert len(wordings) == 6
+    assert len({re.sub(r"\W", "", wording.lower()) for wording in wordings}) == 6
+    for wording in wordings:
+        assert set(re.findall(r"{(\w*)}", wording)) == ({"mark"} if kind == "choice" else set()) | (
+            {"place"} if ask == "ocr" else set()
+        )
+        assert ('"Answer: X"' in wording) == (ask != "direct")
+        assert not IMAGE_WORDS.search(wording)
+        assert wording[0].isupper()
+        assert wording.endswith(".")

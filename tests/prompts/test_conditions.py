@@ -3,22 +3,21 @@
 from collections import Counter
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.prompts.conditions import SOURCES, Perturbation, perturbed, read_conditions
+from eyetest.prompts.conditions import read_conditions
 from eyetest.records import REVERSED, Condition
 
 ALL = "perturb=instruction/order/letters"
 
 
 def ways(words: str, seed: int = 0) -> tuple[Condition, ...]:
-    return read_conditions(words, seed)[0]
+    return read_conditions(words, seed)
 
 
 def test_names_overlays_and_values(tmp_path: Path) -> None:
-    assert ways("") == read_conditions([])[0] == (Condition(),)
+    assert ways("") == read_conditions([]) == (Condition(),)
     assert ways("image, no-image+cot") == (Condition(), Condition(modality="no-image", ask="cot"))
     assert ways("order=reversed+digits")[0] == Condition(order=REVERSED, letters="digit")
     found = ways("modality=image/no-image+template=0/1/2+order=0/7/0")
@@ -28,32 +27,10 @@ def test_names_overlays_and_values(tmp_path: Path) -> None:
     every = ways("image+all-templates, no-image+all-templates, image+template=2")
     assert len(every) == len(set(every)) == 12
     own = Condition(history="own")
-    assert read_conditions(["image,image", own])[0] == (Condition(), own)
+    assert read_conditions(["image,image", own]) == (Condition(), own)
     (tmp_path / "eyetest.yaml").write_text("conditions: {mine: {modality: gray, order: [0, 1]}}")
     project = tmp_path / "eyetest.yaml"
-    assert [one.order for one in read_conditions("mine+cot", 0, project)[0]] == [0, 1]
-
-
-def test_values_by_axis() -> None:
-    words = {"modality": "no-image", "ask": "cot", "shots": "two", "template": "3", "order": "-7", "letters": "digit"}
-    every = Condition(
-        modality="no-image",
-        ask="cot",
-        shots="two",
-        template=3,
-        order=-7,
-        letters="digit",
-        method="likelihood",
-        history="own",
-    )
-    assert read_conditions(words | {"method": "likelihood", "history": "own"})[0] == (every,)
-
-
-def test_sources_of_several_overlays_add_up() -> None:
-    apart = "image+perturb=instruction+perturb=order+tests=7"
-    assert ways(apart) == ways("perturb=instruction/order+tests=7")
-    assert len(ways(apart)) == 7
-    assert ways("reform-eval") == ways(ALL)
+    assert [one.order for one in read_conditions("mine+cot", 0, project)] == [0, 1]
 
 
 def test_the_first_test_is_as_usual_and_all_axes_vary_together() -> None:
@@ -78,11 +55,6 @@ def test_tests_follow_from_the_seed_and_more_of_them_begin_alike() -> None:
     assert ways(f"{ALL}+one_at_a_time=true", 3) == ways(f"{ALL}+one_at_a_time=true+tests=9", 3)[:11]
 
 
-def test_orders_and_combinations_are_distinct_as_far_as_the_axes_allow() -> None:
-    assert len({one.order for one in ways(f"{ALL}+tests=1000")}) == 1_000
-    assert len(set(ways("perturb=instruction/letters+tests=18"))) == 18
-
-
 def test_one_source_at_a_time_shares_the_first_test() -> None:
     alone = ways(f"{ALL}+one_at_a_time=true")
     assert alone[0] == Condition()
@@ -91,27 +63,12 @@ def test_one_source_at_a_time_shares_the_first_test() -> None:
     assert Counter(axis for (axis,) in changed) == {"template": 4, "order": 4, "letters": 2}
 
 
-def test_an_axis_with_fewer_values_than_tests_is_noted() -> None:
-    found, notes = read_conditions("perturb=letters")
-    assert len(found) == 3
-    assert notes == ["letters can vary in 3 ways: 3 tests"]
-
-
 def test_under_likelihood_only_the_instruction_varies() -> None:
-    weighed, notes = read_conditions(f"likelihood+{ALL}")
+    weighed = read_conditions(f"likelihood+{ALL}")
     assert len({one.template for one in weighed}) == len(weighed) == 5
     assert {(one.order, one.letters) for one in weighed} == {(0, "upper")}
-    assert notes == ["under likelihood no options are shown: order, letters cannot vary there"]
+    assert len(ways("perturb=letters")) == 3
     assert ways("likelihood+perturb=order+one_at_a_time=true") == (Condition(method="likelihood"),)
-
-
-def test_other_axes_combine() -> None:
-    both = ways("shots=none/format+digits+perturb=order/instruction+tests=4")
-    assert len(both) == 8
-    assert {one.letters for one in both} == {"digit"}
-    plain, shown = ([msgspec.structs.replace(one, shots="none") for one in both if one.shots == shots]
-                    for shots in ("none", "format"))  # fmt: skip
-    assert plain == shown
 
 
 @pytest.mark.parametrize(
@@ -120,28 +77,15 @@ def test_other_axes_combine() -> None:
         ("imgae", "--condition: no condition 'imgae'; did you mean \"image\"?"),
         ("image+modalty=no-image", "--condition: no axis 'modalty'; did you mean \"modality\"?"),
         ("ask=cott", "--condition: ask: no value 'cott'; did you mean \"cot\"?"),
-        ("modality=", "modality: no value ''; known: caption"),
-        ("letters=roman", "letters: no value 'roman'; known: digit, lower, upper"),
         ("template=-1", "template: found '-1', expected a number from 0"),
         ("order=1.5", "order: found '1.5', expected a whole number"),
-        (f"order={'9' * 30}", "expected a whole number"),
-        ("order=²", "expected a whole number"),
-        ("order=--7", "expected a whole number"),
         ("perturb=ordr", "perturb: no source 'ordr'; did you mean \"order\"?"),
-        ("perturb=sample", "perturb: no source 'sample'; known: instruction, letters, order"),
         ("tests=5", "--condition: tests needs perturb: what varies (instruction, order, letters)?"),
-        ("one_at_a_time=true", "--condition: one_at_a_time needs perturb"),
         ("perturb=order+tests=1", "tests: found 1, expected 2 to 1,000"),
         ("order=7+perturb=order/letters", "perturb=order starts from the usual order; leave out order, or order"),
-        ("template=0/1+perturb=instruction", "leave out template, or instruction"),
     ],
 )
 def test_wrong_words_are_refused_in_one_line(words: str, message: str) -> None:
     with pytest.raises(InputError) as refused:
         read_conditions(words)
     assert message in str(refused.value)
-
-
-def test_every_source_is_an_axis() -> None:
-    assert tuple(SOURCES) == ("instruction", "order", "letters")
-    assert perturbed([Condition()], Perturbation()) == (Condition(),)

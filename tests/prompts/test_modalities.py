@@ -18,12 +18,6 @@ def refusal(item: Item, **axes: object) -> str:
     return caught.value.reason
 
 
-def test_unnamed_images_come_first_and_in_order() -> None:
-    prompt = asked(choice_item(images=2))
-    assert spelt(prompt) == [f"##Which colour is the car?\nA. red\nB. green\nC. blue\nD. white\n\n{DIRECT}"]
-    assert seen(prompt) == [image(1), image(2)]
-
-
 def test_named_images_stand_where_they_are_named() -> None:
     item = choice_item(
         "<image 3>", "as in <image 2>", question="Like <image 4>?", hint="Mind <image 1>.", images=5, gold=0
@@ -77,13 +71,6 @@ def test_blind_is_silent(ask: str) -> None:
     assert seen(asked(item, modality="no-image")) == []
 
 
-def test_blind_differs_from_image_in_the_images_alone() -> None:
-    for item in (choice_item(), text_item(), choice_item(question="In <image 1> which car?", hint="h")):
-        for shots in ("none", "format", "two"):
-            with_image, without = said(item, shots=shots), said(item, shots=shots, modality="no-image")
-            assert without.split() == with_image.split()
-
-
 def test_options_that_are_images_stay_apart_when_blind() -> None:
     item = choice_item("<image 1>", "<image 2> <image 3>", "neither", "cup (<image 4>)", "cup (<image 5>)", images=5)
     text = said(item, modality="no-image")
@@ -120,12 +107,6 @@ def test_no_question_leaves_images_and_options() -> None:
     assert refusal(choice_item(images=0), modality="no-question") == "no image"
 
 
-def test_nothing_leaves_options_alone() -> None:
-    item = choice_item(hint="SECRET", question="SECRET", history=(Turn("SECRET", "SECRET"),), description="SECRET")
-    assert spelt(asked(item, modality="nothing")) == [f"A. red\nB. green\nC. blue\nD. white\n\n{DIRECT}"]
-    assert refusal(text_item(), modality="nothing") == "no options"
-
-
 def test_grey_has_the_same_places_and_sizes() -> None:
     item = choice_item("<image 2>", "none", images=3, question="Like <image 1>?")
     coloured, grey = asked(item), asked(item, modality="gray")
@@ -141,16 +122,6 @@ def test_a_description_stands_in_for_images() -> None:
     assert text.startswith("What the images show, in words:\nA red car.\n\nAs in [image 1], which?\nA. [image 2]\n")
     assert seen(asked(item, modality="caption")) == []
     assert refusal(msgspec.structs.replace(item, description=" \n"), modality="caption") == "no description"
-
-
-def test_a_screenshot_speaks_for_itself() -> None:
-    item = screenshot(choice_item())
-    prompt = asked(item, modality="screenshot")
-    (text,) = spelt(prompt)
-    assert re.fullmatch(rf"#The question .* stands in the image\.\n{DIRECT}", text)
-    assert seen(prompt) == list(item.images)
-    assert refusal(choice_item(), modality="screenshot") == "not a screenshot"
-    assert refusal(msgspec.structs.replace(item, images=()), modality="screenshot") == "no image"
 
 
 @pytest.mark.parametrize("axes", [{"order": 2}, {"letters": "digit"}, {"method": "likelihood"}])
@@ -180,22 +151,3 @@ def test_a_dialogue_with_own_answers() -> None:
     assert [message.text for message in own.messages[1::2]] == ["A van.", "Mine,"]
     assert own.messages[::2] == gold.messages[::2]
     assert refusal(item, history="own") == "own answers are known only in a run"
-
-
-@pytest.mark.parametrize("modality", ["no-question", "nothing"])
-def test_history_changes_nothing_where_none_is_told(modality: str) -> None:
-    item = choice_item(history=(Turn("What is it?", "A car."),))
-    assert asked(item, modality=modality, history="own") == asked(item, modality=modality)
-    assert asked(choice_item(), history="own") == asked(choice_item())
-
-
-def test_a_question_of_images_alone() -> None:
-    assert spelt(asked(text_item("<image 1>")))[0].startswith("#\n\nAnswer in a word")
-    assert refusal(text_item("<image 1>"), modality="no-image") == "no question"
-    assert refusal(text_item(" <image 1> ", images=0)) == "no question"
-    assert said(choice_item(question=" \n"), modality="no-image").startswith("A. red")
-
-
-def test_no_empty_words_are_sent() -> None:
-    prompt = asked(text_item("<image 1> <image 2>\n<image 3>", images=3))
-    assert [type(part).__name__ for part in prompt.messages[0].parts] == ["ImagePart"] * 3 + ["Words"]

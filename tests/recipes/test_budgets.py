@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-import eyetest as et
-from eyetest.recipes.panels import StoppedEarly
 from tests.endpoint import Endpoint
 from tests.recipes.benches import counts, make_bench, write_yaml
 from tests.running.processes import Nursery
+
+pytestmark = pytest.mark.journey
 
 ITEMS, EACH = 20, 14
 """Items, and the tokens that the endpoint counts for a call."""
@@ -36,7 +36,7 @@ def command(tmp_path: Path, endpoint: Endpoint) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize(
-    ("limit", "told"),
+    ("limit", "reported"),
     [
         (f"tokens={30 * EACH}", "could pass the limit of 420 tokens"),
         (f"cost={30 * EACH}", "could pass the limit of 420 in money"),
@@ -49,11 +49,11 @@ def test_stages_share_one_budget(
     nursery: Nursery,
     command: tuple[object, ...],
     limit: str,
-    told: str,
+    reported: str,
 ) -> None:
     """Each stage alone would stay below the limit; both together do not."""
     stopped = nursery.run(*command, "--budget", limit)
-    assert told in stopped.stderr, stopped.stderr
+    assert reported in stopped.stderr, stopped.stderr
     assert ITEMS < endpoint.sent.total() <= 30
     assert not (tmp_path / "d/verdicts.parquet").exists()
 
@@ -71,19 +71,3 @@ def test_what_an_earlier_command_spent_is_not_counted_again(
     assert set(endpoint.sent.values()) == {1}
     assert before < 2 * ITEMS
     assert counts(tmp_path / "d")["two", ""][0] == ITEMS
-
-
-def test_python_shares_it_as_well(tmp_path: Path, endpoint: Endpoint, command: tuple[object, ...]) -> None:
-    recipe, models, budget = tmp_path / "recipe.yaml", tmp_path / "models.yaml", f"tokens={30 * EACH}"
-    with pytest.raises(StoppedEarly, match="could pass the limit of 420 tokens"):
-        et.refine(tmp_path / "b", recipe=recipe, models=models, to=tmp_path / "d", budget=budget, concurrency=1)
-    assert ITEMS < endpoint.sent.total() <= 30
-
-
-def test_models_of_one_run_share_it_too(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", ITEMS)
-    models = [word for name in "xyz" for word in ("--model", f"{name}=openai:{name}@{endpoint.url}")]
-    limit = ("--budget", f"tokens={30 * EACH}", "--max-tokens", 5, "--condition", "no-image")
-    done = nursery.run("run", "b", *models, "--to", "r", *limit, "--concurrency", 1)
-    assert "could pass the limit of 420 tokens" in done.stderr
-    assert ITEMS < endpoint.sent.total() <= 30

@@ -11,6 +11,8 @@ from tests.filters.simulated import TASTES
 from tests.recipes.benches import by_item
 from tests.runs.conftest import Eyetest
 
+pytestmark = pytest.mark.journey
+
 
 def write_guesses(bench: Benchmark, taste: str, to: Path) -> None:
     """Four readers, ten answers each, of which each follows the reader's taste for contents."""

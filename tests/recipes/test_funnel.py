@@ -1,10 +1,11 @@
 """The counts of every stage: in all, and by tags that sort items into a few groups."""
 
-import csv
-from pathlib import Path
+import pytest
 
-from eyetest.recipes.refining import funnel, write_funnel
+from eyetest.recipes.refining import funnel
 from eyetest.records import Item, Verdict, VerdictKind
+
+pytestmark = pytest.mark.journey
 
 
 def verdicts(stage: str, **found: VerdictKind) -> tuple[str, list[Verdict]]:
@@ -33,21 +34,3 @@ def test_counts_in_all_and_by_tag() -> None:
     assert {tag for _, tag, _ in found} == {"", "core", "level", "unique"}, "neither lists nor what all have alike"
     for step in funnel(STAGES, ITEMS):
         assert step.into == sum(step[4:])
-
-
-def test_tags_of_too_many_values_are_left_out() -> None:
-    many = {str(n): Item(id=str(n), question="?", tags={"id": str(n), "half": n % 2 == 0}) for n in range(61)}
-    stage = "s", [Verdict(item=name, stage="s", verdict="keep") for name in many]
-    assert {step.tag for step in funnel([stage], many)} == {"", "half"}
-
-
-def test_the_file(tmp_path: Path) -> None:
-    write_funnel(tmp_path / "funnel.csv", funnel(STAGES, ITEMS))
-    with (tmp_path / "funnel.csv").open(newline="") as file:
-        rows = list(csv.reader(file))
-    assert rows[0] == ["stage", "tag", "value", "into", "keep", "drop", "fix", "review"]
-    assert rows[1] == ["one", "", "", "4", "1", "1", "1", "1"]
-
-
-def test_nothing_at_all() -> None:
-    assert [tuple(step) for step in funnel([("s", [])], {})] == [("s", "", "", 0, 0, 0, 0, 0)]

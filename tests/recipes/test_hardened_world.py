@@ -18,7 +18,8 @@ from eyetest.records import Condition, Item, Recipe
 from eyetest.running import Asking, Session
 from eyetest.runs import Run
 
-pytest.importorskip("typst")
+pytestmark = pytest.mark.journey
+
 RECIPE = {
     "panels": {"writer": {"size": 1}, "checker": {"size": 1}},
     "stages": [

@@ -1,6 +1,5 @@
 """Harden stages of a recipe: linked settings with one lineage, people in between, and recipes that cannot work."""
 
-import csv
 import hashlib
 import io
 from pathlib import Path
@@ -13,9 +12,8 @@ from PIL import Image as Pillow
 
 import eyetest as et
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.commands.review_tools import export_review, import_review
 from eyetest.errors import InputError, MissingExtraError
-from eyetest.harden.options import OptionAuthors
+from eyetest.harden.options.growing import OptionAuthors
 from eyetest.pages.item_links import Query
 from eyetest.recipes import hardening
 from eyetest.recipes.hardening import Hardener, Outcome
@@ -24,6 +22,8 @@ from eyetest.recipes.refining import Refined
 from eyetest.recipes.reviews import ReviewSettings, open_review
 from eyetest.records import Choice, Lineage, Message, Prompt, Recipe, Verdict, Words, letter
 from tests.recipes.benches import decide, make_bench
+
+pytestmark = pytest.mark.journey
 
 STAGES: list[dict[str, Any]] = [
     {"select": {"total": 6}},
@@ -150,27 +150,6 @@ def test_people_look_at_the_grown_items_and_what_they_mend_is_drawn(tmp_path: Pa
     assert made["benchmark"][repaired].question != "Which one now?", "what was asked with four options stays"
 
 
-def test_other_tools_show_and_mend_the_grown_items(tmp_path: Path) -> None:
-    make_bench(tmp_path / "b", 12)
-    refine(tmp_path)
-    export_review(tmp_path / "d", to=tmp_path / "out")
-    with (tmp_path / "out/queue.csv").open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert rows
-    assert all(row["options"].splitlines()[-1] == "F. new 1" for row in rows)
-    drafts = (tmp_path / "d/drafts/six-options").resolve()
-    assert all(Path(row["images"]).is_relative_to(drafts) for row in rows)
-    said = {"reviewer": "ann", "decision": "fix", "edit_f": "repaired", "label_one-right": "yes"}
-    said |= {f"label_{name}": "yes" for name in ("coherent", "on-topic", "plausible")}
-    with (tmp_path / "ann.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(row | said for row in rows)
-    assert import_review(tmp_path / "ann.csv", on=tmp_path / "d").facts["new"] == len(rows)
-    assert refine(tmp_path).paused == ""
-    assert {item.choices[5].text for item in settings(tmp_path)["six-options"]} == {"repaired"}
-
-
 def test_reviewers_see_and_mend_the_grown_items(tmp_path: Path) -> None:
     """In the browser as in the queue: six options, images and golds of the draft, edits by its letters."""
     make_bench(tmp_path / "b", 12)
@@ -210,14 +189,6 @@ def test_the_same_command_ends_in_the_same_bytes(tmp_path: Path) -> None:
 
     first = made()
     assert made() == first
-
-
-def test_without_a_writer_options_are_made_by_rule(tmp_path: Path) -> None:
-    make_bench(tmp_path / "b", 12)
-    refined = refine(tmp_path, panels={}, skip_review=True)
-    assert "by rule" in refined.notes
-    assert any("no model is named to write" in note for note in refined.notes)
-    assert not (tmp_path / "d/run").exists(), "nobody was asked"
 
 
 def test_what_is_not_installed_is_told_before_anybody_is_asked(

@@ -16,6 +16,8 @@ from tests.harden.options.writing import answering, creature_items
 from tests.recipes.benches import by_item, make_bench, outcome, write_yaml
 from tests.running.processes import Nursery, until
 
+pytestmark = pytest.mark.journey
+
 KILLS = 20
 RECIPE: dict[str, Any] = {
     "panels": {

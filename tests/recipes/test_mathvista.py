@@ -22,6 +22,8 @@ from eyetest.scoring import Scorer
 from tests.recipes.benches import by_item, counts, kept, verdicts, write_yaml
 from tests.runs.conftest import Eyetest
 
+pytestmark = pytest.mark.journey
+
 BLIND = {
     "panels": {"inspectors": {"size": 8, "modality": "no-image"}},
     "stages": [{"filter": "blind-hits", "panel": "inspectors", "keep": {"hits": {"op": "<=", "value": 2}}}],

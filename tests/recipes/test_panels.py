@@ -1,14 +1,25 @@
-"""Who sits where: named, by the recipe, or all there are; another size is refused unless the recipe allows it."""
+"""Models of panels, their recorded answers, and panels that go on from their own answers."""
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.recipes.panels import Seated, answer_notes, answering_models, recorded, seat
+from eyetest.filters import FILTERS, Evidence, FilterInput, Seat
+from eyetest.recipes.loading import load_recipe
+from eyetest.recipes.panels import answer_notes, answering_models, asked_of_all, recorded, residual, seat
 from eyetest.records import ModelEntry, Panel, Recipe
+from eyetest.runs import Run
+from tests.filters.simulated import Drawn, draw_panel, received_early
 from tests.measures.tables import results
+from tests.recipes.benches import write_yaml
+from tests.running.benches import make_dialogues
+from tests.runs.conftest import Eyetest
+
+pytestmark = pytest.mark.journey
 
 MODELS = {name: ModelEntry(spec="scripted:", base="base-of-b" if name == "b" else None) for name in "abcde"}
 
@@ -26,21 +37,6 @@ def seated(found: Recipe, *named: str, models: str = "abcde", hold_out: str = ""
     return "".join(s.model for s in one.seats), "".join(s.model for s in one.held_out)
 
 
-def test_the_named_ones_in_their_order() -> None:
-    assert seated(recipe(), "c", "a", "b") == ("cab", "")
-
-
-def test_those_of_the_recipe_or_all_there_are() -> None:
-    assert seated(recipe(models={"b": {}, "a": {}, "e": {}})) == ("bae", "")
-    assert seated(recipe(), models="abd") == ("abd", "")
-    assert seated(recipe(models={"b": {}, "a": {}, "e": {}}), "c", "d", "e") == ("cde", "")
-
-
-def test_bases_are_known() -> None:
-    panels = seat(recipe(), MODELS, {"inspectors": ["a", "b", "c"]})
-    assert [one.base for one in panels["inspectors"].seats] == [None, "base-of-b", None]
-
-
 @pytest.mark.parametrize(
     ("named", "message"),
     [
@@ -56,16 +52,6 @@ def test_a_panel_that_does_not_fit(named: str, message: str) -> None:
     assert str(error.value).startswith(message)
 
 
-def test_another_size_where_the_recipe_says_how() -> None:
-    assert seated(recipe(rescale=True)) == ("abcde", "")
-    assert seated(recipe(rescale=True), "a") == ("a", "")
-
-
-def test_a_panel_of_nobody_is_never_right() -> None:
-    with pytest.raises(InputError, match="3 seats, not 0"):
-        seated(recipe(rescale=True), "a", hold_out="a")
-
-
 def test_who_is_held_out() -> None:
     assert seated(recipe(held_out=2)) == ("abc", "de")
     assert seated(recipe(held_out=2), "a", "b", "c") == ("abc", ""), "three are a panel without anybody held out"
@@ -73,71 +59,36 @@ def test_who_is_held_out() -> None:
     assert seated(recipe(held_out=2), hold_out="ad") == ("bce", "ad"), "the user's word goes first"
 
 
-def test_somebody_who_is_nowhere_cannot_be_held_out() -> None:
-    with pytest.raises(InputError, match=r"--hold-out: x is on no panel"):
-        seated(recipe(), "a", "b", "c", hold_out="x")
-    with pytest.raises(InputError, match=r"--hold-out: d is on no panel"):
-        seated(recipe(), "a", "b", "c", hold_out="d")
-
-
-def test_an_unknown_panel() -> None:
-    with pytest.raises(InputError, match='no panel "inspector"; it has inspectors'):
-        seat(recipe(), MODELS, {"inspector": ["a"]})
-
-
-def test_orders_are_conditions_of_their_own() -> None:
-    one = seat(recipe(orders=3, samples=2), MODELS, {"inspectors": "abc"})["inspectors"]
-    assert [(condition.order, condition.modality) for condition in one.conditions()] == [
-        *((order, "no-image") for order in range(3))
-    ]
-    assert one.tests == 6
-
-
 # Recorded answers.
 
 
-def said(*rows: dict[str, Any]) -> Any:
+def output(*rows: dict[str, Any]) -> Any:
     return results([{"modality": "no-image", "score": 1, **row} for row in rows])
 
 
-def hear(found: Any, names: str = "a", **panel: Any) -> list[tuple[Any, ...]]:
+def protocols(found: Any, names: str = "a", **panel: Any) -> list[tuple[Any, ...]]:
     one = seat(recipe(**panel, rescale=True), MODELS, {"inspectors": names})["inspectors"]
     frame = recorded(found, one)
     return frame.select("item", "model", "ask", "sample").sort("item", "model", "ask", "sample").rows()
 
 
 def test_the_panels_own_protocol_is_heard() -> None:
-    found = said(
+    found = output(
         {"item": "1", "model": "a", "ask": "cot"},
         {"item": "1", "model": "a", "ask": "direct"},
         {"item": "1", "model": "a", "modality": "image"},
         {"item": "1", "model": "b"},
     )
-    assert hear(found) == [("1", "a", "direct", 0)]
-    assert hear(found, ask="cot") == [("1", "a", "cot", 0)]
+    assert protocols(found) == [("1", "a", "direct", 0)]
+    assert protocols(found, ask="cot") == [("1", "a", "cot", 0)]
 
 
 def test_another_protocol_if_there_is_only_one() -> None:
-    found = said({"item": "1", "model": "a", "ask": "cot"}, {"item": "2", "model": "a", "ask": "cot"})
-    assert hear(found) == [("1", "a", "cot", 0), ("2", "a", "cot", 0)]
-    both = said({"item": "1", "model": "a", "ask": "cot"}, {"item": "2", "model": "a", "ask": "ocr"})
+    found = output({"item": "1", "model": "a", "ask": "cot"}, {"item": "2", "model": "a", "ask": "cot"})
+    assert protocols(found) == [("1", "a", "cot", 0), ("2", "a", "cot", 0)]
+    both = output({"item": "1", "model": "a", "ask": "cot"}, {"item": "2", "model": "a", "ask": "ocr"})
     with pytest.raises(InputError, match="panel inspectors: a was asked in 2 ways"):
-        hear(both)
-
-
-def test_as_many_tests_as_the_panel_makes() -> None:
-    found = said(*({"item": "1", "model": "a", "sample": sample} for sample in (5, 3, 1)))
-    assert [row[3] for row in hear(found)] == [1]
-    assert [row[3] for row in hear(found, samples=2)] == [1, 3]
-    assert [row[3] for row in hear(found, orders=4)] == [1, 3, 5]
-
-
-def test_who_answered_with_a_modality() -> None:
-    found = said(
-        {"item": "1", "model": "b"}, {"item": "1", "model": "a"}, {"item": "1", "model": "c", "modality": "gray"}
-    )
-    assert answering_models(found, Panel(size=1, modality="no-image")) == ["a", "b"]
-    assert isinstance(seat(recipe(rescale=True), MODELS, {})["inspectors"], Seated)
+        protocols(both)
 
 
 def test_without_the_image_is_without_the_image_however_it_was_asked() -> None:
@@ -148,18 +99,69 @@ def test_without_the_image_is_without_the_image_however_it_was_asked() -> None:
         for modality, scores in ways.items()
         for i, score in enumerate(scores)
     ]
-    found, other = said(*rows), said(*(row for row in rows if row["modality"] != "no-image"))
+    found, other = output(*rows), output(*(row for row in rows if row["modality"] != "no-image"))
     one = seat(recipe(rescale=True), MODELS, {"inspectors": "a"})["inspectors"]
     assert set(recorded(found, one)["modality"]) == {"no-image"}
-    heard = recorded(other, one)
-    assert set(heard["modality"]) == {"no-image-guess"}
+    received = recorded(other, one)
+    assert set(received["modality"]) == {"no-image-guess"}
     assert answering_models(other, one.panel) == ["a"]
     assert answer_notes(one, recorded(found, one)) == []
-    assert answer_notes(one, heard) == ["panel inspectors: a without answers for no-image; no-image-guess is used"]
+    assert answer_notes(one, received) == ["panel inspectors: a without answers for no-image; no-image-guess is used"]
 
 
-def test_a_image_is_not_to_be_had_for_none() -> None:
-    with pytest.raises(InputError, match="a answered nothing with modality no-image or no-image-guess or gray"):
-        hear(said({"item": "1", "model": "a", "modality": "nothing"}))
-    with pytest.raises(InputError, match=r"a answered nothing with modality image$"):
-        hear(said({"item": "1", "model": "a"}), modality="image")
+def test_a_panel_that_goes_on_from_its_own_answers_is_asked_everything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest
+) -> None:
+    """A call that a stopping rule spares would be missing from the next turn."""
+    monkeypatch.chdir(tmp_path)
+    make_dialogues(tmp_path / "b", dialogues=3, turns=3)
+    keep = {"hits": {"op": "<=", "value": 0}}
+    recipe = {
+        "panels": {"readers": {"size": 2, "modality": "no-image", "history": "own"}},
+        "stages": [{"filter": "blind-hits", "panel": "readers", "keep": keep}],
+    }
+    write_yaml(tmp_path / "own.yaml", recipe)
+    write_yaml(tmp_path / "models.yaml", {name: {"spec": f"scripted:right=0.9,seed={name}"} for name in "12"})
+    eyetest("refine", "b", "--recipe", "own.yaml", "--models", "models.yaml", "--to", "refined").fine()
+    rows = Run(tmp_path / "refined/run").plan().to_pylist()
+    assert len(rows) == 20
+    assert all(row["request"] and row["history"] == "own" for row in rows)
+    assert len(Run(tmp_path / "refined/run").responses()) == 20
+
+
+STAGES = {name: load_recipe(name).stages[0] for name in ("mmstar", "mmmu-pro")}
+SIZES = {"mmstar": (8, 1), "mmmu-pro": (4, 10)}
+TOLD = ("inspectors", "panel", "before")
+
+
+def mean_of_all(drawn: Drawn, received: np.ndarray, kept: np.ndarray) -> float:
+    """What was reported before: each item's answers averaged, whichever were asked for."""
+    counts = received[kept].sum(axis=(1, 2))
+    return float(((drawn.right & received)[kept].sum(axis=(1, 2)) / counts).mean())
+
+
+@pytest.mark.parametrize("recipe", STAGES)
+def test_a_panel_that_stopped_early_is_told_from_what_every_item_was_asked(recipe: str) -> None:
+    stage, (inspectors, samples) = STAGES[recipe], SIZES[recipe]
+    drawn = draw_panel(np.random.default_rng(4), items=3_000, inspectors=inspectors, samples=samples)
+    received = received_early(stage, drawn.right)
+    evidence: Evidence = drawn.evidence(received)
+    seats = [Seat(name) for name in evidence.seats]
+    items = drawn.items()
+    verdicts = list(FILTERS[stage.filter or ""].judge(FilterInput(stage, items, evidence, seats, inspectors)))
+    kept = np.array([one.verdict == "keep" for one in verdicts])
+    left = [item for item, stays in zip(items, kept, strict=True) if stays]
+    always = received.all(axis=0)
+    for when, members, mask in (("before", items, np.ones_like(kept)), ("after", left, kept)):
+        found = residual(TOLD, evidence, asked_of_all(evidence, seats, items), members)
+        truth = drawn.right[mask].mean(axis=(1, 2)).mean()
+        same = drawn.right[mask][:, always].mean()
+        assert found.accuracy.value == pytest.approx(same), "the same answers of every item"
+        assert found.answers == always.sum() < found.asked == inspectors * samples
+        assert found.part == f"the first {found.answers} of {found.asked} answers an item"
+        if when == "before":
+            noise = 0.5 / 3_000**0.5
+            assert found.accuracy.value == pytest.approx(truth, abs=noise)
+            assert abs(mean_of_all(drawn, received, mask) - truth) > noise, (
+                "what every answer that is there would say"
+            )

@@ -13,6 +13,8 @@ from tests.recipes.benches import by_item, counts, write_yaml
 from tests.runs.conftest import Eyetest
 from tests.scoring.test_table import animals, make_bench, make_run, request
 
+pytestmark = pytest.mark.journey
+
 FORM = """
 about: Which capability is it?
 fields:
@@ -97,7 +99,7 @@ def test_what_people_cannot_agree_on_holds_it_up_until_somebody_settles_it(here:
         work(project, "bob", core={})
         eyetest(*REFINE).fine()
         assert not (here / "d/benchmark").exists()
-        project.invite("eve", "adjudicator")
+        project.invite("eve", "admin")
         eve = project.person("eve")
         task = project.next_task(eve)
         assert task is not None

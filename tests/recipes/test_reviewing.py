@@ -11,6 +11,8 @@ from tests.endpoint import Endpoint
 from tests.recipes.benches import by_item, counts, decide, kept, make_bench, outcome, verdicts, write_yaml
 from tests.runs.conftest import Eyetest
 
+pytestmark = pytest.mark.journey
+
 HITS = {"filter": "blind-hits", "panel": "inspectors", "keep": {"hits": {"op": "<", "value": 2}}}
 TWO = {"inspectors": {"size": 2, "modality": "no-image"}}
 REVIEWED: dict[str, Any] = {
@@ -39,12 +41,12 @@ def alike(items: list[str], **fields: str) -> list[dict[str, str]]:
 
 
 def test_it_waits_for_people_and_goes_on(here: Path, eyetest: Eyetest) -> None:
-    said = eyetest(*USUAL).fine()
+    output = eyetest(*USUAL).fine()
     waiting = [row["item"] for row in queue(here / "d")]
     assert waiting == [name for name, verdict in by_item(here / "d", "blind-hits").items() if verdict == "keep"]
     assert len(waiting) >= 6
     assert {row["form"] for row in queue(here / "d")} == {"Is it in the image?"}
-    assert "nothing after review was done yet (--skip-review goes on without people)" in said
+    assert "nothing after review was done yet (--skip-review goes on without people)" in output
     assert [stage for stage, _ in counts(here / "d")] == ["blind-hits", "review"]
     assert not (here / "d/benchmark").exists()
 
@@ -58,7 +60,7 @@ def test_it_waits_for_people_and_goes_on(here: Path, eyetest: Eyetest) -> None:
     both = [*one_of_two, *alike(rest, reviewer="bob", decision="keep")]
     second = {"item": gone, "reviewer": "ann", "decision": "drop", "round": "2", "reason": "blurred"}
     decide(here / "d", *both, second, {"item": gone, "reviewer": "bob", "decision": "drop"})
-    said = eyetest(*USUAL).fine()
+    output = eyetest(*USUAL).fine()
     assert queue(here / "d") == []
     assert by_item(here / "d", "review")[gone] == "drop"
     assert counts(here / "d")["review", ""] == (len(waiting), len(rest), 1, 0, 0)
@@ -363,6 +365,6 @@ def test_a_queue_that_was_filled_in_is_not_written_over(here: Path, eyetest: Eye
     place = here / "d/review/queue.csv"
     place.write_text(place.read_text() + "my notes\n")
     filled = place.read_bytes()
-    said = eyetest(*USUAL, "--skip-review").fine()
-    assert "queue.csv had been changed by hand: kept as d/review/queue-kept-1.csv" in said
+    output = eyetest(*USUAL, "--skip-review").fine()
+    assert "queue.csv had been changed by hand: kept as d/review/queue-kept-1.csv" in output
     assert (here / "d/review/queue-kept-1.csv").read_bytes() == filled

@@ -1,6 +1,7 @@
 """The recipes that come with eyetest are the papers' methods, number by number; and they run."""
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,6 +14,51 @@ from eyetest.records import Choice, Cut, Item, Manifest, Panel, Recipe, Stage
 from tests.conftest import png
 from tests.recipes.benches import counts, write_yaml
 from tests.runs.conftest import Eyetest
+
+pytestmark = pytest.mark.journey
+
+EXPECTED: dict[str, list[dict[str, Any]]] = {
+    "mmstar": [
+        {"filter": "blind-hits", "keep": {"hits": {"op": "<=", "value": 2}}},
+        {"grade": "difficulty", "bands": {"easy": [12, 16], "moderate": [8, 11], "hard": [4, 7], "tough": [0, 3]}},
+        {"review": {"reviewers": 3}},
+        {"select": {"per": "core", "count": 250, "balance": ["axis", "difficulty"]}},
+    ],
+    "mmmu-pro": [
+        {"answers": {"op": ">", "value": 5}, "keep": {"hits": {"op": "<", "value": 3}}},
+        {"select": {"per": "subject", "count": 60}},
+        {"name": "ten-options", "harden": {"options": {"options": 10}}},
+        {"name": "first-review", "review": {"form": "mmmu-pro"}},
+        {"review": {"reviewers": 2}},
+        {"harden": {"screenshot": {"look": "all"}}},
+    ],
+    "lime": [
+        {"bands": {"easy": [6, 9], "middle": [3, 5], "hard": [0, 2]}, "drop": ["easy"]},
+        {"filter": "zero-pass", "judge": "judges", "right": {"vqa": {"op": ">=", "value": 0.6}}},
+        {"keep": {"share": {"op": "<", "value": 0.5}}, "right": {"bleu-4": {"op": ">=", "value": 0.2}}},
+        {"select": {"per": "task", "count": 1200, "proportional": ["difficulty"], "short": "keep-all"}},
+    ],
+    "lime-code": [{"bands": {"easy": [5, 9], "middle": [3, 4], "hard": [0, 2]}}],
+}
+"""Settings of the papers' methods, stage by stage."""
+PANELS = {"mmstar": (8, 1), "mmmu-pro": (4, 10), "chance-aware": (4, 1)}
+
+
+def holds(found: Any, expected: Any) -> bool:
+    """Whether the settings are as expected; others may stand beside them."""
+    if isinstance(expected, dict):
+        return all(name in found and holds(found[name], value) for name, value in expected.items())
+    return bool(found == expected)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_stages_are_those_of_the_paper(name: str) -> None:
+    recipe = msgspec.json.decode(msgspec.json.encode(load_recipe(name)))
+    for stage, expected in zip(recipe["stages"], EXPECTED[name], strict=name != "lime-code"):
+        assert holds(stage, expected), stage
+    if name in PANELS:
+        panel = load_recipe(name).panels["inspectors"]
+        assert (panel.size, panel.samples) == PANELS[name]
 
 
 def named(recipe: Recipe, name: str) -> Stage:

@@ -5,7 +5,6 @@ import sys
 from typing import Any
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -96,8 +95,3 @@ def test_a_response_is_one_line_whatever_was_said(response: Response) -> None:
     line = msgspec.json.encode(response)
     assert b"\n" not in line
     assert msgspec.json.decode(line, type=Response) == response
-
-
-def test_a_half_of_a_pair_is_no_text() -> None:
-    with pytest.raises(UnicodeEncodeError):
-        msgspec.json.encode(Response(request="0", outcome="answered", text="\ud800"))

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -55,16 +56,11 @@ def test_a_verdict_is_settled_exactly_when_no_ending_could_change_it(
 def test_a_model_is_settled_exactly_when_its_samples_cannot_change_it(
     situation: tuple[StoppingRule, list[Tally]],
 ) -> None:
+    """… and the fewest samples that could settle it are as many as it takes at best."""
     rule, tallies = situation
     for tally in tallies:
         ends = {rule.answers.holds(hits) for hits in range(tally.hits, tally.hits + tally.unknown + 1)}
         assert rule.model_answers(tally) == (ends.pop() if len(ends) == 1 else None)
-
-
-@given(situations())
-def test_the_fewest_samples_that_could_settle_a_model(situation: tuple[StoppingRule, list[Tally]]) -> None:
-    rule, tallies = situation
-    for tally in tallies:
         enough = [
             more
             for more in range(tally.unknown + 1)
@@ -77,15 +73,14 @@ def test_the_fewest_samples_that_could_settle_a_model(situation: tuple[StoppingR
 @given(situations())
 def test_the_fewest_models_that_could_settle_an_item(situation: tuple[StoppingRule, list[Tally]]) -> None:
     rule, tallies = situation
-    undecided = [place for place, tally in enumerate(tallies) if rule.model_answers(tally) is None]
+    undecided = sum(rule.model_answers(tally) is None for tally in tallies)
     decided = sum(rule.model_answers(tally) is True for tally in tallies)
-    enough = []
-    for more in range(len(undecided) + 1):
-        for yes in range(more + 1):
-            low = decided + yes
-            high = low + len(undecided) - more
-            if len({rule.falls.holds(count) for count in range(low, high + 1)}) == 1:
-                enough.append(more)
+
+    def settles(more: int, yes: int) -> bool:
+        low = decided + yes
+        return len({rule.falls.holds(count) for count in range(low, low + undecided - more + 1)}) == 1
+
+    enough = [more for more in range(undecided + 1) for yes in range(more + 1) if settles(more, yes)]
     assert rule.decisions_needed(tallies) == min(enough)
 
 
@@ -94,33 +89,24 @@ def test_the_fewest_models_that_could_settle_an_item(situation: tuple[StoppingRu
     [
         ("more than 5 of 10 samples, at least 3 of 4 models", 10, 4, (">", 5), (">=", 3)),
         ("at least 3 of 4 models, more than 5 of 10 samples", 10, 4, (">", 5), (">=", 3)),
-        ("More Than 5 of 10 Samples,at least 3 of 4 Models", 10, 4, (">", 5), (">=", 3)),
         ("> 5 of 10, >= 3 of 4", 10, 4, (">", 5), (">=", 3)),
         (">5 of 10 samples, ≥3 of 4 models", 10, 4, (">", 5), (">=", 3)),
-        ("hits <= 2 of 8", 1, 8, (">=", 1), ("<=", 2)),
         ("hits ≤ 2 of 8", 1, 8, (">=", 1), ("<=", 2)),
         ("at most 1 of 3 models", 1, 3, (">=", 1), ("<=", 1)),
         ("fewer than 4 of 6 samples", 6, 1, ("<", 4), (">=", 1)),
-        ("less than 4 of 6", 6, 1, ("<", 4), (">=", 1)),
         ("exactly 2 of 5 samples, exactly 0 of 2 models", 5, 2, ("==", 2), ("==", 0)),
         ("= 2 of 5 samples, == 0 of 2 models", 5, 2, ("==", 2), ("==", 0)),
         ("at least 1 of 1 model", 1, 1, (">=", 1), (">=", 1)),
-        ("at least 1 of 1 sample", 1, 1, (">=", 1), (">=", 1)),
         ("at least 3 of 4, at least 3 of 4", 4, 4, (">=", 3), (">=", 3)),
         ("at least 2 of 4 models, at least 3 of 4 samples", 4, 4, (">=", 3), (">=", 2)),
     ],
 )
 def test_rules_in_words(
-    words: str, samples: int, models: int, answers: tuple[str, int], falls: tuple[str, int]
+    words: str, samples: int, models: int, answers: tuple[Any, int], falls: tuple[Any, int]
 ) -> None:
-    rule = parse_rule(words, samples=samples, models=models)
-    expected = StoppingRule(
-        answers=Cut(op=answers[0], value=answers[1]),  # type: ignore[arg-type]
-        falls=Cut(op=falls[0], value=falls[1]),  # type: ignore[arg-type]
-        samples=samples,
-        models=models,
-    )
-    assert rule == expected
+    parts = {"answers": Cut(op=answers[0], value=answers[1]), "falls": Cut(op=falls[0], value=falls[1])}
+    expected = StoppingRule(**parts, samples=samples, models=models)
+    assert parse_rule(words, samples=samples, models=models) == expected
 
 
 @pytest.mark.parametrize(
@@ -128,8 +114,6 @@ def test_rules_in_words(
     [
         ("", 2, 1, '"" is no rule; write such as'),
         ("most of them", 2, 1, '"most of them" is no rule'),
-        ("more than half of 10 samples", 10, 1, "is no rule"),
-        ("more than 5", 10, 1, "is no rule"),
         ("more than 5 of 10 samples,", 10, 1, '"" is no rule'),
         ("more than 5 of 8 samples", 10, 1, '"more than 5 of 8 samples": the run has 10 samples, not 8'),
         ("at least 3 of 4 models", 1, 1, "the run has 1 model, not 4"),
@@ -137,9 +121,10 @@ def test_rules_in_words(
         ("at least 3 of 4 models", 10, 4, "does not say how many of the 10 samples it takes"),
         ("at least 3 of 4 models, at least 2 of 4 models", 1, 4, "says twice how many models it takes"),
         ("more than 5 of 10 samples, at least 3 of 10 samples", 10, 1, "says twice how many samples it takes"),
-        ("more than -1 of 4 models", 1, 4, "is no rule"),
-        ("more than 1.5 of 4 models", 1, 4, "is no rule"),
         ("more than 5 of 10 samples; at least 3 of 4 models", 10, 4, "is no rule"),
+        ("at least 5 of 4 models", 1, 4, "is never so; no call could change it"),
+        ("more than 4 of 4 models", 1, 4, "is never so"),
+        ("fewer than 0 of 4 models", 1, 4, "is never so"),
     ],
 )
 def test_rules_that_are_none(words: str, samples: int, models: int, message: str) -> None:
@@ -147,13 +132,6 @@ def test_rules_that_are_none(words: str, samples: int, models: int, message: str
         parse_rule(words, samples=samples, models=models)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("words", ["at least 5 of 4 models", "more than 4 of 4 models", "fewer than 0 of 4 models"])
-def test_a_rule_that_can_never_hold_is_refused(words: str) -> None:
-    """No call could change its verdict, so a run under it would ask nothing and say nothing."""
-    with pytest.raises(InputError):
-        parse_rule(words, samples=1, models=4)
 
 
 @given(st.text(max_size=60))

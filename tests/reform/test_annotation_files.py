@@ -53,9 +53,3 @@ def test_a_folder_may_hold_other_things_and_files_beside_a_named_one_help(tmp_pa
         AnnotationFiles([tmp_path]).entries({"id", "nothing"}, "a file of rows")
     with pytest.raises(InputError, match="torn"):
         AnnotationFiles([tmp_path / "torn.json"]).entries({"id", "text"}, "rows")
-
-
-def test_a_text_is_read_in_the_letters_it_was_written_in(tmp_path: Path) -> None:
-    for name, data in {"new.txt": "\ufeffÜber".encode(), "old.txt": "Über".encode("cp1252")}.items():
-        (tmp_path / name).write_bytes(data)
-        assert list(AnnotationFiles([tmp_path]).lines(tmp_path / name)) == ["Über"]

@@ -8,7 +8,7 @@ import pytest
 from eyetest.benchmarks import Benchmark
 from eyetest.records import Item, OptionProvenance
 from eyetest.reform.building import MISSING, REFORM_STEP, Reforming, reform
-from eyetest.reform.catalog import dataset_names, load_dataset
+from eyetest.reform.catalog import described_datasets, load_dataset
 from eyetest.reform.distractors import plain
 from tests.reform.conftest import NATIVE, sample
 from tests.runs.conftest import Eyetest
@@ -19,7 +19,7 @@ def reformed(name: str, to: Path) -> Benchmark:
     return reform(plan).benchmark
 
 
-@pytest.mark.parametrize("name", dataset_names())
+@pytest.mark.parametrize("name", described_datasets())
 def test_a_dataset_reforms_its_sample(name: str, tmp_path: Path) -> None:
     dataset = load_dataset(name)
     items = list(reformed(name, tmp_path))
@@ -49,9 +49,9 @@ def assert_options_hold(item: Item) -> None:
 
 
 def test_a_name_is_found_however_it_is_spelt(eyetest: Eyetest, tmp_path: Path) -> None:
-    said = eyetest("reform", "Doc-VQA", "-a", NATIVE / "docvqa", "--to", tmp_path / "b").fine()
-    assert "3 items of 3 records" in said
-    assert "3 items without images" in said
+    output = eyetest("reform", "Doc-VQA", "-a", NATIVE / "docvqa", "--to", tmp_path / "b").fine()
+    assert "3 items of 3 records" in output
+    assert "3 items without images" in output
 
 
 def test_bad_words_are_answered_with_the_nearest_right_one(eyetest: Eyetest, tmp_path: Path) -> None:

@@ -1,13 +1,10 @@
 """Datasets of images with a class: every published form is read, and golds are those of the files."""
 
-import json
 import resource
 import struct
 import zlib
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from eyetest.errors import InputError
@@ -28,17 +25,6 @@ def test_published_class_lists_give_one_item_a_class(items: Reformed, shared: Pa
         assert golds(items("CIFAR", path)) == {name: name.replace("_", " ") for name in names}
 
 
-def test_published_pet_lists_give_their_breeds(items: Reformed, shared: Path) -> None:
-    folder = shared / "data/native/OxfordPets"
-    for path, file in ((folder, "list.txt"), (folder / "test.txt", "test.txt")):
-        rows = [line.split() for line in (folder / file).read_text().splitlines() if not line.startswith("#")]
-        reformed = items("OxfordPets", path)
-        assert golds(reformed) == {row[0]: row[0].rpartition("_")[0].replace("_", " ") for row in rows}
-        assert {item.id: item.tags["species"] for item in reformed} == {
-            row[0]: ["cat", "dog"][int(row[2]) - 1] for row in rows
-        }
-
-
 def test_every_form_of_imagenet_labels_is_read(items: Reformed, tmp_path: Path) -> None:
     names = "\n".join(NAMES)
     forms = {
@@ -57,24 +43,6 @@ def test_every_form_of_imagenet_labels_is_read(items: Reformed, tmp_path: Path) 
         assert golds(items("imagenet", labels)) == expected, "the names beside the named file"
 
 
-def test_tables_of_the_hub_are_read_by_number_or_by_name(items: Reformed, tmp_path: Path) -> None:
-    rows = [
-        {"img": {"bytes": png(colour), "path": None}, "label": label} for colour, label in (("red", 3), ("blue", 8))
-    ]
-    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "test.parquet")
-    reformed = items("cifar10", tmp_path / "test.parquet")
-    assert golds(reformed) == {"test-1": "cat", "test-2": "ship"}
-    assert all(item.images for item in reformed)
-    names = written(tmp_path / "names", labels_json=json.dumps({"0": "tench, Tinca tinca", "1": "goldfish"}))
-    assert golds(items("imagenet", names)) == {"0": "tench", "1": "goldfish"}
-
-
-def test_numbers_of_the_development_kit_are_refused(items: Reformed, tmp_path: Path) -> None:
-    kit = written(tmp_path / "kit", truth_txt="2\n1\n", words_txt="\n".join(NAMES))
-    with pytest.raises(InputError, match="expected WordNet ids"):
-        items("imagenet", kit)
-
-
 def test_folders_by_class_are_read_with_their_images(items: Reformed, tmp_path: Path) -> None:
     for synset in ("n02391049", "n07753592"):
         (tmp_path / "val" / synset).mkdir(parents=True)
@@ -87,11 +55,6 @@ def test_folders_by_class_are_read_with_their_images(items: Reformed, tmp_path: 
         (tmp_path / "flowers/valid" / str(number)).mkdir(parents=True)
         (tmp_path / "flowers/valid" / str(number) / "image_1.jpg").write_bytes(png())
     assert list(golds(items("flowers102", tmp_path / "flowers")).values()) == ["fire lily", "canterbury bells"]
-
-
-def test_names_by_number_are_read(items: Reformed, tmp_path: Path) -> None:
-    folder = written(tmp_path / "names", cat_to_name_json=json.dumps({"2": "blue rose", "1": "foxglove"}))
-    assert golds(items("flowers102", folder)) == {"1": "foxglove", "2": "blue rose"}
 
 
 @pytest.mark.parametrize(("name", "file"), [("cifar10", "test_batch"), ("refcoco", "refs(unc).p")])

@@ -1,34 +1,17 @@
 """Words are read as transcribed, and shown cut out, in a drawn box or in one that the question gives."""
 
-import io
 from pathlib import Path
 
-import msgspec
 import pytest
 from PIL import Image
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
 from eyetest.records import Item
-from eyetest.reform.building import Reforming, reform
-from eyetest.reform.catalog import load_dataset
-from tests.reform.conftest import sample
+from tests.reform.conftest import Reformed, sample
 
 
-def reformed(name: str, tmp_path: Path, show: str = "crop", annotations: Path | None = None) -> Benchmark:
-    dataset = load_dataset(name)
-    dataset = msgspec.structs.replace(dataset, settings=dataset.settings | {"show": show})
-    plan = Reforming(
-        dataset=dataset,
-        annotations=(annotations or sample(name),),
-        images=tmp_path,
-        to=tmp_path / "benchmark",
-        overwrite=True,
-    )
-    return reform(plan).benchmark
-
-
-def golds(items: Benchmark | list[Item]) -> dict[str, tuple[str, ...]]:
+def golds(items: list[Item]) -> dict[str, tuple[str, ...]]:
     return {item.id: item.references for item in items}
 
 
@@ -45,19 +28,20 @@ def golds(items: Benchmark | list[Item]) -> dict[str, tuple[str, ...]]:
     ],
 )
 def test_golds_are_the_transcriptions_and_what_nobody_could_read_is_no_item(
-    name: str, expected: dict[str, str], tmp_path: Path
+    name: str, expected: dict[str, str], tmp_path: Path, reformed: Reformed
 ) -> None:
     show = "drawn" if name == "ic15-grounded" else "crop"
-    assert golds(reformed(name, tmp_path, show)) == {key: (word,) for key, word in expected.items()}
+    assert golds(reformed(name, sample(name), images=tmp_path, show=show)) == {
+        key: (word,) for key, word in expected.items()
+    }
 
 
-def test_a_word_is_cut_out_or_its_box_is_drawn_or_said(tmp_path: Path) -> None:
+def test_a_word_is_cut_out_or_its_box_is_drawn_or_said(tmp_path: Path, reformed: Reformed) -> None:
     Image.new("RGB", (1024, 768), "white").save(tmp_path / "00f1.jpg")
     images = {}
     for show in ("crop", "drawn", "text"):
-        benchmark = reformed("textocr", tmp_path, show)
-        item = next(iter(benchmark))
-        images[show] = Image.open(io.BytesIO(benchmark.images.read(item.images[0]))).convert("RGB")
+        item = reformed("textocr", sample("textocr"), images=tmp_path, show=show)[0]
+        images[show] = Benchmark(tmp_path / "reformed").images.open(item.images[0]).convert("RGB")
     assert images["crop"].size == (200, 40)
     assert {images["drawn"].getpixel(corner) for corner in ((100, 50), (300, 90), (200, 50))} == {(255, 0, 0)}
     assert images["text"].getpixel((100, 50)) == (255, 255, 255)
@@ -65,24 +49,15 @@ def test_a_word_is_cut_out_or_its_box_is_drawn_or_said(tmp_path: Path) -> None:
     assert "1024 × 768" in item.question
 
 
-def test_tables_and_mmocr_json_hold_words_as_well(tmp_path: Path) -> None:
-    (tmp_path / "new.json").write_text(
-        '{"metainfo": {}, "data_list": [{"img_path": "imgs/1.jpg", "instances": [{"text": "Tea"}]}]}'
-    )
-    (tmp_path / "old.jsonl").write_text('{"filename": "2.jpg", "text": "Milk"}\n')
-    assert golds(reformed("wordart", tmp_path, annotations=tmp_path / "new.json")) == {"imgs/1.jpg": ("Tea",)}
-    assert golds(reformed("wordart", tmp_path, annotations=tmp_path / "old.jsonl")) == {"2.jpg": ("Milk",)}
-
-
-def test_images_called_alike_in_two_lists_are_two(tmp_path: Path) -> None:
+def test_images_called_alike_in_two_lists_are_two(tmp_path: Path, reformed: Reformed) -> None:
     for split, word in (("train", "Tea"), ("test", "Milk")):
         (tmp_path / split).mkdir()
         (tmp_path / split / "gt.txt").write_text(f'word_1.png, "{word}"\n')
-    words = golds(reformed("ic15", tmp_path, annotations=tmp_path))
+    words = golds(reformed("ic15", tmp_path))
     assert words == {"train/gt:word_1.png": ("Tea",), "test/gt:word_1.png": ("Milk",)}
 
 
-def test_a_torn_line_is_told(tmp_path: Path) -> None:
+def test_a_torn_line_is_told(tmp_path: Path, reformed: Reformed) -> None:
     (tmp_path / "gt_img_1.txt").write_text("1,2,3,4,5,6,7,8,a\n1,2,3\n")
     with pytest.raises(InputError, match=r"gt_img_1.txt line 2: found '1,2,3', expected a line such as '1,2,3,4"):
-        reformed("ic15", tmp_path, annotations=tmp_path / "gt_img_1.txt")
+        reformed("ic15", tmp_path / "gt_img_1.txt")

@@ -33,15 +33,6 @@ def written(tmp_path: Path, *rows: tuple[str, str, str, int]) -> Path:
     return path
 
 
-def test_a_list_under_a_key_is_a_table_and_two_are_none(tmp_path: Path) -> None:
-    path = written(tmp_path, ("a", "x.jpg", "Which?", 0), ("b", "x.jpg", "What?", 1))
-    assert [item.id for item in et.reform(BIRDS, annotations=[path], to=tmp_path / "b").benchmark] == ["a", "b"]
-    path.write_text('{"data": [{"n": 1}], "more": [{"n": 2}]}')
-    with pytest.raises(InputError, match="one such list under a key"):
-        et.reform(BIRDS, annotations=[path], to=tmp_path / "c")
-    assert not (tmp_path / "c").exists()
-
-
 def test_records_that_share_an_id_are_numbered_and_the_same_one_is_passed_over(tmp_path: Path) -> None:
     rows = [
         ("a", "x.jpg", "Which?", 0),
@@ -57,14 +48,6 @@ def test_records_that_share_an_id_are_numbered_and_the_same_one_is_passed_over(t
     }
     assert done.facts["passed_over"] == {"the same record again": 1}
     assert any("'a#2'" in line for line in done.notes)
-
-
-def test_a_record_that_is_no_item_is_counted(tmp_path: Path) -> None:
-    path = written(tmp_path, ("a", "x.jpg", " ", 0), ("b", "x.jpg", "Which?", 1))
-    done = et.reform(BIRDS, annotations=[path], to=tmp_path / "b")
-    assert [item.id for item in done.benchmark] == ["b"]
-    assert list(done.facts["passed_over"].values()) == [1]
-    assert next(iter(done.facts["passed_over"])).startswith("question: expected")
 
 
 def test_damaged_images_and_paths_that_lead_out_are_missing(tmp_path: Path) -> None:
@@ -89,15 +72,6 @@ def test_a_damaged_file_in_a_folder_is_named(tmp_path: Path) -> None:
         et.reform("vizwiz", annotations=[tmp_path / "a"], to=tmp_path / "b")
 
 
-@pytest.mark.parametrize("key", ["name", "dimension", "task"])
-def test_an_empty_name_is_refused(key: str, tmp_path: Path) -> None:
-    file = tmp_path / "own.yaml"
-    words = {"name": "x", "dimension": "CG", "task": "t", "reader": "folder", "reformer": "classification", key: ""}
-    file.write_text(json.dumps(words))
-    with pytest.raises(InputError, match=rf"{key}: Expected"):
-        et.reform(str(file), annotations=[tmp_path], to=tmp_path / "b")
-
-
 def test_an_object_where_a_text_should_be_is_one_line(tmp_path: Path) -> None:
     instances = json.loads((NATIVE / "coco-counting" / "instances_val2017.json").read_text())
     for image in instances["images"]:
@@ -106,21 +80,3 @@ def test_an_object_where_a_text_should_be_is_one_line(tmp_path: Path) -> None:
     path.write_text(json.dumps(instances))
     with pytest.raises(InputError, match=r"after 0 others: .* where a text should be"):
         et.reform("coco-counting", annotations=[path], to=tmp_path / "b")
-
-
-def test_a_million_votes_are_no_more_than_all(tmp_path: Path) -> None:
-    path = tmp_path / "val.json"
-    flaws = {"FRM": 10**30, "BLR": 0}
-    path.write_text(json.dumps([{"image": f"VizWiz_val_{n}.jpg", "flaws": flaws} for n in range(2)]))
-    assert et.reform("vizwiz-quality", annotations=[path], to=tmp_path / "b").facts["items"] == 2
-
-
-@pytest.mark.parametrize("right", [-1, 4])
-def test_an_option_that_is_not_there_is_no_answer(right: int, tmp_path: Path) -> None:
-    records = json.loads((NATIVE / "aokvqa" / "aokvqa_v1p0_val.json").read_text())
-    records[0]["correct_choice_idx"] = right
-    path = tmp_path / "val.json"
-    path.write_text(json.dumps(records))
-    done = et.reform("aokvqar", annotations=[path], to=tmp_path / "b")
-    assert done.facts["passed_over"]["no answer"] == 1
-    assert done.facts["items"] == len(records) - 1

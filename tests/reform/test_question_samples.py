@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from eyetest.benchmarks import Benchmark
-from eyetest.records import Item
 from eyetest.reform.building import MISSING, Reforming, reform
 from eyetest.reform.catalog import load_dataset
+from tests.reform.conftest import Reformed, gold
 
 
 def reformed(name: str, annotations: Path, to: Path) -> Benchmark:
@@ -22,43 +22,38 @@ def reformed(name: str, annotations: Path, to: Path) -> Benchmark:
     return done.benchmark
 
 
-def gold(item: Item) -> str:
-    (right,) = (choice.text for choice in item.choices if choice.correct)
-    return right
-
-
 def loaded(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8-sig"))
 
 
 @pytest.mark.parametrize("named", ["vqa_annotatons_test.json", "vqa_questions_test.json", "."])
-def test_vqa_v2(shared: Path, tmp_path: Path, named: str) -> None:
+def test_vqa_v2(shared: Path, reformed: Reformed, named: str) -> None:
     folder = shared / "data/native/VQAv2"
-    said = {str(entry["question_id"]): entry for entry in loaded(folder / "vqa_annotatons_test.json")["annotations"]}
+    known = {str(entry["question_id"]): entry for entry in loaded(folder / "vqa_annotatons_test.json")["annotations"]}
     asked = {str(entry["question_id"]): entry for entry in loaded(folder / "vqa_questions_test.json")["questions"]}
-    items = list(reformed("vqav2", folder / named, tmp_path))
+    items = reformed("vqav2", folder / named)
     assert {item.id for item in items} == set(asked)
     for item in items:
-        people = {answer["answer"].lower() for answer in said[item.id]["answers"]}
-        assert gold(item) == said[item.id]["multiple_choice_answer"]
+        people = {answer["answer"].lower() for answer in known[item.id]["answers"]}
+        assert gold(item) == known[item.id]["multiple_choice_answer"]
         assert item.question == asked[item.id]["question"].strip()
         assert item.tags[MISSING] == [str(asked[item.id]["image_id"])]
         if gold(item) not in ("yes", "no"):
             assert all(choice.correct or choice.text.lower() not in people for choice in item.choices)
 
 
-def test_a_okvqa(shared: Path, tmp_path: Path) -> None:
+def test_a_okvqa(shared: Path, reformed: Reformed) -> None:
     folder = shared / "data/native/A-OKVQA"
     entries = {entry["question_id"]: entry for entry in loaded(folder / "aokvqa_v1p0_val.json")}
     for name in ("aokvqa", "aokvqra"):
-        items = {item.id: item for item in reformed(name, folder / "aokvqa_v1p0_val.json", tmp_path)}
+        items = {item.id: item for item in reformed(name, folder / "aokvqa_v1p0_val.json")}
         assert items.keys() == entries.keys()
         for number, item in items.items():
             entry = entries[number]
             assert gold(item) == entry["choices"][entry["correct_choice_idx"]]
             assert [choice.text for choice in item.choices] == entry["choices"]
             assert item.hint == (entry["rationales"][0] if name == "aokvqra" else "")
-    for item in reformed("aokvqar", folder / "aokvqa_v1p0_val.json", tmp_path):
+    for item in reformed("aokvqar", folder / "aokvqa_v1p0_val.json"):
         entry = entries[item.id]
         assert gold(item) == entry["rationales"][0]
         assert not {choice.text for choice in item.choices if not choice.correct} & set(entry["rationales"])
@@ -76,13 +71,13 @@ def test_science_qa(shared: Path, tmp_path: Path) -> None:
         assert item.tags[MISSING] == [f"{problem['split']}/{item.id}/{problem['image']}"]
 
 
-def test_visdial(shared: Path, tmp_path: Path) -> None:
+def test_visdial(shared: Path, reformed: Reformed) -> None:
     folder = shared / "data/native/VisDial"
     data = loaded(folder / "visdial_1.0_val_crowdsourced.json")["data"]
     dense = loaded(folder / "visdial_1.0_val_dense_annotations_crowdsourced.json")
     apt = {(str(entry["image_id"]), entry["round_id"]): entry["gt_relevance"] for entry in dense}
     dialogs = {str(dialog["image_id"]): dialog for dialog in data["dialogs"]}
-    items = list(reformed("visdial", folder / "visdial_1.0_val_crowdsourced.json", tmp_path))
+    items = reformed("visdial", folder / "visdial_1.0_val_crowdsourced.json")
     checked: Counter[str] = Counter()
     for item in items:
         image, number = str(item.tags["dialogue"]), item.tags["turn"]
@@ -109,8 +104,8 @@ def test_doc_vqa(shared: Path, tmp_path: Path) -> None:
         assert item.tags[MISSING] == [entries[item.id]["image"]]
 
 
-def test_funsd(shared: Path, tmp_path: Path) -> None:
-    items = list(reformed("FUNSD", shared / "data/native/FUNSD", tmp_path))
+def test_funsd(shared: Path, reformed: Reformed) -> None:
+    items = reformed("FUNSD", shared / "data/native/FUNSD")
     expected = {}
     for path in shared.glob("data/native/FUNSD/*/annotations/*.json"):
         form = json.loads(path.read_text())["form"]

@@ -15,8 +15,9 @@ from eyetest.benchmarks import Benchmark
 from eyetest.reform.building import Reforming, reform
 from eyetest.reform.catalog import load_dataset
 from eyetest.reform.reformers.statements import excluded, matched
-from tests.reform.conftest import sample
+from tests.reform.conftest import Reformed, sample
 
+"""Relations that a view can make true together, written down without a look at the table of exclusions."""
 SAME = [
     {"near", "close to", "next to", "beside", "by", "adjacent to", "alongside", "at the side of"},
     {"below", "under", "beneath", "underneath"},
@@ -36,7 +37,6 @@ TOGETHER = [
     ("on", {"touching", "above", "near", "at the left side of"}),
     ("under", {"touching", "near", "behind"}),
 ]
-"""Relations that a view can make true together, written down without a look at the table of exclusions."""
 
 
 @cache
@@ -84,9 +84,11 @@ def test_statements_are_said_as_english_says_them(tmp_path: Path) -> None:
     assert any(text.startswith("The basket is ") for text in items["3"])
 
 
-def test_matched_captions_lend_each_other_their_relations(tmp_path: Path) -> None:
-    items = {item.id: {choice.text for choice in item.choices} for item in reformed("vsr-relation", tmp_path / "b")}
-    assert items == {
+def test_matched_captions_lend_each_other_their_relations(items: Reformed) -> None:
+    found = {
+        item.id: {choice.text for choice in item.choices} for item in items("vsr-relation", sample("vsr-relation"))
+    }
+    assert found == {
         "3": {"The basket contains the kitten.", "The basket is inside the kitten."},
         "5": {"The oar is inside the boat.", "The oar contains the boat."},
     }
@@ -100,11 +102,11 @@ def test_a_matched_relation_is_wrong_as_often_as_right(relations: list[str]) -> 
         assert word in distractors(relations[position])
 
 
-def test_clevr_asks_among_answers_of_the_kind(tmp_path: Path) -> None:
-    items = {item.question: item for item in reformed("clevr", tmp_path / "b")}
-    golds = [item.choices[item.gold[0]].text for item in items.values()]
+def test_clevr_asks_among_answers_of_the_kind(items: Reformed) -> None:
+    found = {item.question: item for item in items("clevr", sample("clevr"))}
+    golds = [item.choices[item.gold[0]].text for item in found.values()]
     assert golds == ["3", "cyan", "yes", "rubber"]
-    number, colour, truth, material = ([choice.text for choice in item.choices] for item in items.values())
+    number, colour, truth, material = ([choice.text for choice in item.choices] for item in found.values())
     assert sorted(map(int, number)) == list(range(min(map(int, number)), min(map(int, number)) + 4))
     assert set(colour) <= {"gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow"}
     assert len(colour) == 4

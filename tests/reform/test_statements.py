@@ -2,14 +2,8 @@
 
 import csv
 import json
-import random
 from pathlib import Path
 
-import pytest
-
-from eyetest.errors import InputError
-from eyetest.reform.distractors import plain
-from eyetest.reform.reformers.answers import from_candidates, stance
 from tests.reform.conftest import NATIVE, Reformed, gold, golds, written
 
 WORDS = {
@@ -63,15 +57,15 @@ def test_pairs_are_asked_in_both_directions(items: Reformed) -> None:
 
 def test_steps_are_shown_next_and_before(items: Reformed, tmp_path: Path) -> None:
     method = json.loads((NATIVE / "wikihow/101_fold-a-paper-boat/wikihow.json").read_text())["methods"][0]
-    told = [step["headline"] for step in method["steps"]]
+    reported = [step["headline"] for step in method["steps"]]
     for ask, away in (("shown", 0), ("next", 1), ("previous", -1)):
         reformed = {item.id: item for item in items("wikihow", NATIVE / "wikihow", ask=ask)}
         for n, step in enumerate(method["steps"]):
             key = f"101_fold-a-paper-boat:1:{n + 1}"
-            assert (key in reformed) == (bool(step["img"]) and 0 <= n + away < len(told))
+            assert (key in reformed) == (bool(step["img"]) and 0 <= n + away < len(reported))
             if key in reformed:
-                assert gold(reformed[key]) == told[n + away]
-                assert {choice.text for choice in reformed[key].choices} <= set(told)
+                assert gold(reformed[key]) == reported[n + away]
+                assert {choice.text for choice in reformed[key].choices} <= set(reported)
     problem = {
         "7_0": {"problem_title": "Tie a bow", "step_list": ["Cross.", "Pull."], "image_url": ["http://x/a.jpg", None]}
     }
@@ -84,7 +78,7 @@ def test_expressions_mean_their_box_in_every_form(items: Reformed, tmp_path: Pat
         entry["id"]: entry["bbox"]
         for entry in json.loads((NATIVE / "refcoco/instances.json").read_text())["annotations"]
     }
-    said = {str(ref["ref_id"]): {sentence["sent"] for sentence in ref["sentences"]} for ref in references}
+    stated = {str(ref["ref_id"]): {sentence["sent"] for sentence in ref["sentences"]} for ref in references}
     instances = (NATIVE / "refcoco/instances.json").read_text()
     plain = written(tmp_path / "json", refs_json=json.dumps(references), instances_json=instances)
     rows = [
@@ -106,59 +100,7 @@ def test_expressions_mean_their_box_in_every_form(items: Reformed, tmp_path: Pat
         assert {item.id for item in reformed} >= {"31", "32", "33"}
         for item in reformed:
             (ref,) = (ref for ref in references if str(ref["ref_id"]) == item.id)
-            assert gold(item) in said[item.id]
-            assert not {choice.text for choice in item.choices if not choice.correct} & said[item.id]
+            assert gold(item) in stated[item.id]
+            assert not {choice.text for choice in item.choices if not choice.correct} & stated[item.id]
             assert item.tags["box"] == boxes[ref["ann_id"]]
             assert item.tags["missing_images"] == [f"COCO_train2014_{ref['image_id']:012d}.jpg"]
-
-
-def test_two_divisions_into_splits_are_one_dataset(items: Reformed, tmp_path: Path) -> None:
-    references = json.loads((NATIVE / "refcoco/refs(unc).json").read_text())
-    folder = written(tmp_path / "two", instances_json=(NATIVE / "refcoco/instances.json").read_text())
-    (folder / "refs(unc).json").write_text(json.dumps(references))
-    (folder / "refs(google).json").write_text(json.dumps([ref | {"split": "train"} for ref in references]))
-    assert {item.id: item.tags["split"] for item in items("refcoco", folder)} == {
-        str(ref["ref_id"]): ref["split"] for ref in references
-    }
-
-
-def test_boxes_can_be_the_options(items: Reformed) -> None:
-    reformed = {item.id: item for item in items("refcoco", NATIVE / "refcoco", ask="box")}
-    assert set(reformed) == {"31", "32", "33"}, "the fourth is alone in its image"
-    assert gold(reformed["32"]) == "[200, 30, 290, 340]"
-    assert '"tall woman"' in reformed["32"].question
-
-
-def test_expressions_without_boxes_say_so(items: Reformed, tmp_path: Path) -> None:
-    references = (NATIVE / "refcoco/refs(unc).json").read_bytes()
-    (tmp_path / "refs.json").write_bytes(references)
-    with pytest.raises(InputError, match="no box: 4"):
-        items("refcoco", tmp_path / "refs.json")
-
-
-@pytest.mark.parametrize(
-    ("answer", "kind"),
-    [
-        ("yes, it is", "yes"),
-        ("i think so", "yes"),
-        ("i don't think so", "no"),
-        ("there are none", "no"),
-        ("can't tell", "unsure"),
-        ("i see 2", "number"),
-        ("black and white", "other"),
-    ],
-)
-def test_answers_are_told_by_their_first_words(answer: str, kind: str) -> None:
-    assert stance(answer) == kind
-
-
-def test_a_polar_question_gets_the_opposite_and_nothing_else() -> None:
-    candidates = ["yeah", "no, not at all", "no", "2", "red", "can't tell"]
-    assert from_candidates("is it old?", ["yes it is"], candidates, 3, random.Random(0)) == ["no"]
-    assert from_candidates("is it old?", ["i can't tell"], candidates, 3, random.Random(0)) == []
-
-
-def test_other_questions_get_what_shares_no_telling_word() -> None:
-    candidates = ["white and grey", "red", "it is white", "yes", "no", "5", "blue", "Red."]
-    drawn = from_candidates("what color is it?", ["white"], candidates, 3, random.Random(1))
-    assert sorted(plain(text) for text in drawn) == ["blue", "red"]

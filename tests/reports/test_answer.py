@@ -1,6 +1,7 @@
 """The answer that a report begins with: true for odd results too, and never more than tests and intervals allow."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 from eyetest.measures import MEASURES, Results, Settings
 from eyetest.measures.results import own_settings
 from eyetest.records import ModelEntry
-from eyetest.reports.answer import answer, lacks, tiles
+from eyetest.reports.answer import answer, cautions, lacks, protocol_words, tiles
 from eyetest.reports.report import Material, Report
+from eyetest.reports.report_page import ReportDetails, write_report_page
 from tests.measures.tables import results
 
 ITEMS = 400
@@ -78,9 +80,9 @@ def test_without_blind_answers_it_says_so_and_how_to_get_them() -> None:
     report = told(scored("a", 0.8, "image") + scored("b", 0.6, "image"))
     assert said(report).startswith("The best with the image is a, 80.0 % [")
     assert "without the image" not in said(report)
-    [lack] = lacks(report)
-    assert lack.what == "No model was asked without the image."
-    assert "--condition no-image-guess" in lack.command
+    [(what, command)] = lacks(report)
+    assert what == "No model was asked without the image."
+    assert "--condition no-image-guess" in command
     assert ("best without the image", "–", "no model was asked") in tiles(report)
 
 
@@ -90,7 +92,7 @@ def test_without_answers_with_the_image_it_claims_nothing_of_them() -> None:
         "Part of this benchmark does not need the image: without the image, a scores 60.0 %"
     )
     assert "with the image" not in said(report)
-    assert [lack.what for lack in lacks(report)] == ["No model was asked with the image."]
+    assert [what for what, _ in lacks(report)] == ["No model was asked with the image."]
     assert ("best with the image", "–", "no model was asked") in tiles(report)
 
 
@@ -100,14 +102,7 @@ def test_open_questions_have_nothing_to_guess_from() -> None:
     assert "guessing" not in text
     assert (
         "Gain: not measured (no model was asked both"
-        in lacks(told(scored("a", 0.8, "image") + scored("b", 0.2, "no-image")))[0].what
-    )
-
-
-def test_other_modalities_alone() -> None:
-    assert (
-        said(told(scored("a", 0.5, "caption")))
-        == "a scores 50.0 % [45.1, 54.9], with a caption for the image, direct answer."
+        in lacks(told(scored("a", 0.8, "image") + scored("b", 0.2, "no-image")))[0][0]
     )
 
 
@@ -115,7 +110,7 @@ def test_nothing_scored_and_nobody_asked() -> None:
     unscored = [row | {"score": None} for row in scored("a", 0.5, "image")]
     assert said(told(unscored)) == f"{ITEMS} items; no answer has a score."
     assert said(told([])) == f"{ITEMS} items; no model was asked yet."
-    assert lacks(told([]))[0].command
+    assert lacks(told([]))[0][1]
 
 
 def test_several_benchmarks_are_counted() -> None:
@@ -129,12 +124,6 @@ def test_several_benchmarks_are_counted() -> None:
         "Part of 1 of 2 benchmarks does not need the image: models without it beat guessing, most on knows"
     )
     assert "a, 80.0 % [75.8, 83.6] on knows; a, 80.0 %" in text
-
-
-def test_where_no_item_has_options_nothing_is_said_of_guessing() -> None:
-    rows = [{**row, "benchmark": name} for name in ("x", "y") for row in scored("a", 0.4, "no-image")]
-    assert "Scores without the image above guessing: not measured" in said(told(rows, options=None))
-    assert "On none of 2 benchmarks with options do models" in said(told([{**row, "score": 0.0} for row in rows]))
 
 
 def test_leaks_are_told_where_their_interval_allows() -> None:
@@ -166,3 +155,117 @@ def test_the_best_of_many_is_no_discovery(rivals: bool, shared: float) -> None:
         shown = table.filter(pl.col("rival").is_not_null() == rivals)
         found += bool((shown.get_column("p_adjusted") < 0.05).any())
     assert found <= 0.15 * runs
+
+
+MIXED_ITEMS = [
+    {
+        "item": str(i),
+        "options": 4 if i < 12 else None,
+        "position": i % 4 if i < 12 else None,
+        "gold": "ABCD"[i % 4] if i < 12 else None,
+    }
+    for i in range(20)
+]
+"""Twelve items with four options, eight with free answers."""
+
+
+def asked(model: str, scores: list[float | None], modality: str = "image", **more: Any) -> list[dict[str, Any]]:
+    return [{"model": model, "item": str(i), "modality": modality, "score": s, **more} for i, s in enumerate(scores)]
+
+
+def report_of(rows: list[dict[str, Any]], items: list[dict[str, Any]] = MIXED_ITEMS) -> Report:
+    return Report(Material(results(rows, items)), [], [])
+
+
+def tile(report: Report, name: str) -> tuple[str, str]:
+    [found] = [(figure, unit) for title, figure, unit in tiles(report) if title == name]
+    return found
+
+
+MIXED = asked("a", [*[1.0] * 9, *[0.0] * 11]) + asked("b", [0.0] * 20) + asked("c", [1.0] * 3)
+
+
+def test_guessing_stands_beside_the_score_on_the_same_items() -> None:
+    """Nine of twelve items with options, none of eight without: 45 % beside 25 % would compare two benchmarks."""
+    report = report_of(MIXED)
+    assert tile(report, "best accuracy with the image")[0] == "45.0 %"
+    assert tile(report, "random guessing") == ("25 %", "on 12 items with options; a 75 % there")
+    assert report.headline is not None
+    rows = {row["model"]: row for row in report.headline.to_dicts()}
+    assert (rows["a"]["with_options"], rows["a"]["guessing"], rows["a"]["options_n"]) == (0.75, 0.25, 12)
+    assert rows["c"]["options_n"] == 3
+
+
+def test_who_has_not_answered_everything_is_told_first() -> None:
+    report = report_of(MIXED)
+    assert report.headline is not None
+    assert dict(report.headline.select("model", "missing").iter_rows()) == {"a": 0, "b": 0, "c": 17}
+    assert cautions(report) == ["1 of 3 models did not answer all items: up to 17 are missing."]
+    assert report.asked.get_column("missing").to_list() == [17]
+    assert cautions(report_of(asked("a", [1.0] * 20))) == []
+
+
+def test_unread_answers_stand_beside_accuracy_and_are_told_first() -> None:
+    """An accuracy of 0 says nothing about a model whose replies could not be read."""
+    report = report_of(asked("a", [1.0] * 20) + asked("b", [0.0] * 20, reading="unparsed"))
+    assert report.headline is not None
+    assert report.headline.columns[:5] == ["model", "accuracy", "accuracy_low", "accuracy_high", "unread"]
+    assert dict(report.headline.select("model", "unread").iter_rows()) == {"a": 0.0, "b": 1.0}
+    assert "b 100 % (20 of 20, mostly unparsed)" in cautions(report)[0]
+
+
+GIVEN = {"rule": "given", "metric": "given"}
+
+
+def test_scores_of_others_are_told_first_and_nothing_else_is_claimed(tmp_path: Path) -> None:
+    rows = asked("a", [1.0] * 20, reading="refused", **GIVEN) + asked("b", [0.0] * 20)
+    report = report_of(rows)
+    first = cautions(report)[0]
+    assert first.startswith("20 of 40 answers were scored by others")
+    assert "the other 20 by our rules" in first
+    write_report_page(report, ReportDetails("t"), tmp_path / "p.html")
+    page = (tmp_path / "p.html").read_text()
+    assert first in page[: page.index('id="asked"')], "on the first screen"
+    assert "20 answers came with external scores" in page
+    assert "A refusal or an unreadable answer scores 0." not in page
+    write_report_page(report_of(asked("b", [0.0] * 20)), ReportDetails("t"), tmp_path / "ours.html")
+    ours = (tmp_path / "ours.html").read_text()
+    assert "A refusal or an unreadable answer scores 0." in ours
+    assert "scored by others" not in ours
+
+
+def test_pairs_told_apart_are_counted_as_the_comparison_counts_them() -> None:
+    shares = [0.2, 0.3, 0.4, 0.5, 0.6]
+    items = [{"item": str(i)} for i in range(60)]
+    rows = [
+        row
+        for n, share in enumerate(shares)
+        for row in asked(f"m{n}", [float((7 * i + n) % 60 < 60 * share) for i in range(60)])
+    ]
+    report = report_of(rows, items)
+    measure = MEASURES["differences"]
+    pairs = measure.measure(report.material.results, Settings(own=own_settings(measure, {}))).table
+    surely, alone = (pairs.filter(pl.col(name) < 0.05).height for name in ("p_adjusted", "p"))
+    assert surely < alone
+    assert tile(report, "separable pairs")[1] == f"{surely} of 10 pairs of models, all tested together (Holm)"
+
+
+@pytest.mark.parametrize("modality", ["no-image", "no-image-guess", "gray"])
+def test_the_gain_says_how_blind_was_asked(modality: str) -> None:
+    rows = MIXED + asked("a", [*[1.0] * 4, *[0.0] * 16], modality) + asked("b", [0.0] * 20, modality)
+    report = report_of(rows)
+    assert tile(report, "mean gain")[0] == "12.5"
+    assert tile(report, "mean gain")[1].endswith(", 2 models")
+    assert tile(report, "best without the image")[1].endswith(protocol_words(f"{modality} direct"))
+    assert report.headline is not None
+    assert dict(report.headline.select("model", "no_image_by").iter_rows())["a"] == modality
+
+
+def test_the_mean_gain_is_that_of_the_headline_not_of_other_ways_to_ask() -> None:
+    """One model, asked directly and with reasoning: the last row of all gains would be the wrong one."""
+    rows = asked("a", [1.0] * 20) + asked("a", [0.0] * 20, "no-image")
+    rows += asked("a", [1.0] * 20, ask="cot") + asked("a", [1.0] * 20, "no-image", ask="cot")
+    report = report_of(rows + asked("b", [1.0] * 20))
+    assert report.headline is not None
+    assert dict(report.headline.select("model", "gain").iter_rows()) == {"a": 1.0, "b": None}
+    assert tile(report, "gain")[0] == "100.0"

@@ -11,7 +11,6 @@ import pytest
 from PIL import Image
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.errors import InputError
 from eyetest.pages import item_view
 from eyetest.pages.item_links import NOWHERE, ItemsAt
 from eyetest.pages.page import odds
@@ -142,18 +141,6 @@ def test_a_sound_benchmark_is_called_so(drawn: Benchmark, tmp_path: Path) -> Non
     assert "Nothing needs attention" not in untested
 
 
-def test_each_image_is_there_once(tmp_path: Path) -> None:
-    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
-        images = [writer.images.put(png(colour)) for colour in ("red", "blue")]
-        for number in range(12):
-            writer.add(Item(id=str(number), question="?", images=(images[number % 2],), references=("x",)))
-    benchmark = Benchmark(tmp_path / "b")
-    ids = tuple(item.id for item in benchmark)
-    found = Tags(page_of(benchmark, audit_of(benchmark, fact(ids), fact(ids[:5])), tmp_path / "page.html"))
-    assert len(found.images) == len(set(found.images)) == 2
-    assert found.values("href").count("#image-1") + found.values("href").count("#image-2") == 17
-
-
 def test_a_group_is_shown_together_or_not_at_all() -> None:
     groups = (("1", "2"), ("3", "4", "5"), tuple(map(str, range(10, 30))))
     finding = fact(("2", "40"), groups=groups)
@@ -220,28 +207,28 @@ def test_a_page_of_many_noisy_images_stays_small_and_opens_few(
 
 
 @pytest.mark.parametrize(
-    ("numbers", "bars", "gauges", "grids", "rest"),
+    ("numbers", "bars", "gauges", "rest"),
     [
-        ({}, 0, 0, 0, 0),
-        ({"positions": [1, 2, 3], "expected": 2.0}, 1, 0, 0, 0),
-        ({"positions": [1, 2, 3], "expected": [1, 2]}, 1, 0, 0, 1),
-        ({"4": {"counts": {"A": 1, "B": 0}}, "5": {"counts": {"A": 1, "B": 0}}}, 2, 0, 0, 0),
-        ({"positions": [1, "2"]}, 0, 0, 0, 1),
-        ({"positions": [0, 0]}, 1, 0, 0, 0),
-        ({"positions": [np.int64(3), np.float64(2)]}, 1, 0, 0, 0),
-        ({"accuracy": 0.3, "chance": 0.1, "null_mean": 0.1, "null_q95": 0.12, "n": 3}, 0, 1, 0, 1),
-        ({"accuracy": float("nan"), "chance": 0.1}, 0, 0, 0, 2),
-        ({"n": 10, "hits": 4, "expected": 2.5}, 0, 1, 0, 1),
-        ({"n": 0, "hits": 0, "expected": 0}, 0, 0, 0, 3),
-        ({"by": {"x": {"n": 1}, "y": {"n": 2}}, "none": None, "object": object()}, 0, 0, 1, 2),
-        ({"a": {"b": {"c": {"d": {"e": 1}}}}}, 0, 0, 0, 1),
+        ({}, 0, 0, 0),
+        ({"positions": [1, 2, 3], "expected": 2.0}, 1, 0, 0),
+        ({"positions": [1, 2, 3], "expected": [1, 2]}, 1, 0, 1),
+        ({"4": {"counts": {"A": 1, "B": 0}}, "5": {"counts": {"A": 1, "B": 0}}}, 2, 0, 0),
+        ({"positions": [1, "2"]}, 0, 0, 1),
+        ({"positions": [0, 0]}, 1, 0, 0),
+        ({"positions": [np.int64(3), np.float64(2)]}, 1, 0, 0),
+        ({"accuracy": 0.3, "chance": 0.1, "null_mean": 0.1, "null_q95": 0.12, "n": 3}, 0, 1, 1),
+        ({"accuracy": float("nan"), "chance": 0.1}, 0, 0, 2),
+        ({"n": 10, "hits": 4, "expected": 2.5}, 0, 1, 1),
+        ({"n": 0, "hits": 0, "expected": 0}, 0, 0, 3),
+        ({"by": {"x": {"n": 1}, "y": {"n": 2}}, "none": None, "object": object()}, 0, 0, 4),
+        ({"a": {"b": {"c": {"d": {"e": 1}}}}}, 0, 0, 1),
     ],
 )
 def test_numbers_are_drawn_where_they_can_be_and_listed_where_not(
-    numbers: dict[str, Any], bars: int, gauges: int, grids: int, rest: int, drawn: Benchmark, tmp_path: Path
+    numbers: dict[str, Any], bars: int, gauges: int, rest: int, drawn: Benchmark, tmp_path: Path
 ) -> None:
     made = figures(numbers)
-    assert [len(made.bars), len(made.gauges), len(made.grids), len(made.rest)] == [bars, gauges, grids, rest]
+    assert [len(made.bars), len(made.gauges), len(made.rest)] == [bars, gauges, rest]
     page = page_of(drawn, audit_of(drawn, fact((), numbers=numbers)), tmp_path / "page.html")
     assert page.count('<svg class="chart') == bars + gauges
 
@@ -259,17 +246,6 @@ def test_numbers_are_drawn_where_they_can_be_and_listed_where_not(
 )
 def test_p_values_in_plain_words(p: float, words: str) -> None:
     assert odds(p) == words
-
-
-def test_what_stands_there_is_not_lost(drawn: Benchmark, tmp_path: Path) -> None:
-    page = tmp_path / "new/page.html"
-    write_audit_page(audit_of(drawn), drawn, page)
-    page.write_text("other notes")
-    with pytest.raises(InputError, match="is already there"):
-        write_audit_page(audit_of(drawn), drawn, page)
-    assert page.read_text() == "other notes"
-    write_audit_page(audit_of(drawn), drawn, page, overwrite=True)
-    assert page.read_text().startswith("<!doctype html>")
 
 
 def test_a_browser_opens_it_without_errors(

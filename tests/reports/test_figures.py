@@ -14,7 +14,7 @@ import pytest
 
 from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
 from eyetest.pages import palette
-from eyetest.pages.plots import as_png, as_svg, for_page
+from eyetest.pages.plots import as_png, for_page
 from eyetest.records import Finding, ModelEntry
 from eyetest.records.tables import order_of
 from eyetest.reports.figures import FIGURES
@@ -23,6 +23,8 @@ from eyetest.reports.report_page import ReportDetails, write_report_page
 from tests.measures.tables import choice_items, grid, results, weighed
 from tests.reports.pages import HOSTILE
 from tests.reports.synthetic import panel, suite_panel, with_fewer_options
+
+pytestmark = pytest.mark.journey
 
 NAMES = {
     *("accuracy", "capabilities", "composition", "correlation", "duplicates", "external", "failures", "funnel"),
@@ -94,15 +96,6 @@ def test_what_a_dataset_says_stays_text() -> None:
     assert HOSTILE[0] in words
     assert "\x1b" not in words
     assert "\u202e" not in words
-
-
-def test_a_drawing_keeps_its_words_on_the_page() -> None:
-    modality = next(one for one in told().drawn if one.figure.name == "modality")
-    page = for_page(modality.svg, "a label")
-    for word in ("model 0", "with image", "no image", "language model", "gain", "leakage"):
-        assert f">{word}<" in page
-    assert 'aria-label="a label"' in page
-    assert len(page) < len(modality.svg)
 
 
 def numbers(name: str, material: Material) -> pl.DataFrame:
@@ -233,17 +226,6 @@ def test_tags_are_those_that_name_capabilities_or_those_one_names() -> None:
     assert Material(found, Settings(by=("split",))).tags == ("split",)
 
 
-def test_several_benchmarks_stand_one_below_the_other() -> None:
-    rows = [
-        {"benchmark": bench, "item": str(i), "model": model, "score": float((i + len(model)) % 2)}
-        for bench in ("first", "second")
-        for i in range(8)
-        for model in ("a", "bb", "ccc")
-    ]
-    svg = as_svg(chart("accuracy", results(rows)))
-    assert svg.index("first") < svg.index("second")
-
-
 def test_a_chart_for_a_notebook() -> None:
     drawn = chart("accuracy", panel(["a", "b"]))
     spec = drawn.to_dict()
@@ -251,15 +233,6 @@ def test_a_chart_for_a_notebook() -> None:
     assert as_png(drawn).startswith(b"\x89PNG")
     with pytest.raises(NotMeasurable):
         chart("modality", grid({"a": [1, 0]}))
-
-
-def test_the_map_of_items_shows_every_item_once() -> None:
-    rest = [0.2, -0.42, -0.41, None]
-    frame = pl.DataFrame({"item": list("abcd"), "accuracy": [0.0, 0.5, 0.5, 1.0], "item_rest": rest, "n": [5] * 4})
-    spec = FIGURES["items"].draw(frame).to_dict()
-    cells = [row for rows in spec["datasets"].values() for row in rows if "items" in row]
-    assert sum(row["items"] for row in cells) == 3
-    assert max(row["items"] for row in cells) == 2
 
 
 ITEMS = 30
@@ -313,13 +286,6 @@ def test_numbers_are_those_of_the_measures_with_the_image() -> None:
     assert drawn["option-prior"]["difference"].null_count() == 0
 
 
-def test_nothing_of_it_where_no_choice_was_weighed() -> None:
-    report = tell(Material(panel(["a", "b"])))
-    titles = {FIGURES[name].title for name in WHITE_BOX_NAMES}
-    assert not titles & {one.figure.title for one in report.drawn}
-    assert not titles & {one.title for one in report.missing}
-
-
 def test_what_lacks_of_it_is_said_where_there_is_some() -> None:
     report = likelihoods(("a",), ("likelihood",))
     assert [one.figure.name for one in report.drawn] == ["accuracy", "normalisations", "image-use"]
@@ -343,19 +309,3 @@ def test_the_page_has_one_heading_for_it(tmp_path: Path) -> None:
     plain = tell(Material(panel(["a"])), [FIGURES["accuracy"], FIGURES["option-prior"]])
     write_report_page(plain, ReportDetails("t"), tmp_path / "plain.html")
     assert "White box" not in (tmp_path / "plain.html").read_text()
-
-
-def test_a_model_without_a_rank_has_none_drawn() -> None:
-    shown = numbers("dimensions", Material(suite_panel(["a", "b", "c"], ("shape", "colour"))))
-    left_out = pl.when(pl.col("series") != "c").then("rank").alias("rank")
-    drawn = as_svg(FIGURES["dimensions"].chart(shown.with_columns(left_out)))
-    assert ">c<" in drawn
-    assert "null" not in drawn
-
-
-def test_a_tag_of_a_thousand_values_is_not_held_against_itself() -> None:
-    items = [{"item": str(i), "tag.id": str(i), "tag.core": "xy"[i % 2]} for i in range(40)]
-    found = grid({name: [i % 2 for i in range(40)] for name in "abc"}, items)
-    material = Material(found, Settings(by=("id", "core")))
-    assert material.comparable_tags == ("core",)
-    assert set(FIGURES["capabilities"].numbers(material).get_column("tag")) == {"id", "core"}

@@ -1,6 +1,5 @@
 """Every number on a page that stands for items leads to exactly as many of them."""
 
-import json
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +16,8 @@ from eyetest.pages.item_links import ItemCount, ItemsAt, Query, items_at, parse_
 from eyetest.studio.collection import Collection
 from tests.reports.pages import HOSTILE, Browse, Tags
 from tests.studio.app.conftest import hostile as hostile
-from tests.studio.app.conftest import try_out
+
+pytestmark = pytest.mark.journey
 
 ITEMS = 90
 QUICK = ["malformed", "positions", "duplicate-items", "duplicate-images", "looks", "named-answer", "option-order"]
@@ -138,20 +138,6 @@ def test_numbers_of_the_demo_lead_to_their_items(demo: DemoFolder) -> None:
     part = Collection.open([demo.to / "world/benchmark", demo.to / "tried/mmstar"])
     assert Links(demo.to / "tried/mmstar/report.html").follow(part) >= {"stage", "verdict"}
     assert f"eyetest open {' '.join(map(str, demo.places))}" in demo.page.read_text()
-
-
-def test_a_browser_sees_in_the_demos_copy_as_many_items_as_its_page_says(demo: DemoFolder, browse: Browse) -> None:
-    every = [(href.partition("#")[2], items) for href, items in Links(demo.page).counts]
-    every += [
-        (href.partition("#")[2], items) for href, items in Links(demo.to / "tried/everything/report.html").counts
-    ]
-    script = f"""
-    const QUERIES = {json.dumps([query for query, _ in every])};
-    const counted = QUERIES.map((text) => matching([...new URLSearchParams(text)]).length);
-    document.body.dataset.sample = JSON.stringify(counted);
-    """
-    sample, _ = try_out(browse, demo.to / "items", script, "#")
-    assert sample == [items for _, items in every]
 
 
 @pytest.mark.parametrize(

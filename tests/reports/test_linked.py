@@ -21,6 +21,8 @@ from eyetest.runs import Run
 from tests.reports.pages import HOSTILE, Tags
 from tests.scoring.test_table import make_run, request
 
+pytestmark = pytest.mark.journey
+
 ITEMS = 12
 RIGHT = {  # by setting and model: how many of the first items are right
     "four": {"owl": 10, "wren": 8},

@@ -76,18 +76,6 @@ def age(place: Path, seconds: float) -> None:
         os.utime(path, (seconds, seconds))
 
 
-# Other things stand beside.
-
-
-def test_another_metric_does_not_become_the_score_of_the_run(run: Run, bench: Benchmark) -> None:
-    usual = score_run(run, bench, Scorer())
-    other = score_run(run, bench, Scorer(metric="exact"))
-    assert usual != other
-    assert "exact" in other.name
-    assert accuracy(run) == (1.0, ITEMS + 2)
-    assert accuracy(run, metric="exact") == (pytest.approx(ITEMS / (ITEMS + 2)), ITEMS + 2)
-
-
 def test_another_benchmark_does_not_become_the_score_of_the_run(run: Run, bench: Benchmark, tmp_path: Path) -> None:
     again = [animals(f"q{n}", 2, question=f"Which is {n}?") for n in range(ITEMS)]
     other = make_bench(tmp_path / "other golds", again)
@@ -111,25 +99,6 @@ def test_golds_that_change_in_the_same_place_are_seen(run: Run, bench: Benchmark
     (bench.path / "benchmark.json").write_bytes(manifest)
     with pytest.raises(InputError, match=r"another benchmark than benchmark\.json"):
         accuracy(run)
-
-
-def test_scores_of_an_older_version_are_made_again(run: Run, bench: Benchmark) -> None:
-    """Nobody knows what they were made from."""
-    place = score_run(run, bench, Scorer())
-    wrong = pl.read_parquet(place).with_columns(pl.lit(0.0).alias("score"))
-    wrong.write_parquet(place)
-    assert read_provenance(place) is None
-    assert accuracy(run)[0] == 1.0
-
-
-def test_rules_that_changed_are_used(run: Run, bench: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
-    score_run(run, bench, Scorer())
-    monkeypatch.setattr(Scorer().rules, "version", "eyetest/next")
-    rows = results(run).scores.filter(pl.col("rule").is_not_null()).select("rule").collect()
-    assert rows.get_column("rule").str.starts_with("eyetest/next").all()
-
-
-# What the answers are.
 
 
 @pytest.mark.parametrize("clock", [0.0, 2e9])
@@ -169,13 +138,6 @@ def test_a_run_that_grows_while_it_is_scored(run: Run, bench: Benchmark, monkeyp
     assert accuracy(run)[1] == ITEMS + 3
 
 
-def test_a_newer_answer_to_the_same_question(run: Run) -> None:
-    assert accuracy(run)[0] == 1.0
-    add(run, (Asked(item="q0", model="m"), said(0, "A")), planned=False)
-    age(run.path, 1e9)
-    assert accuracy(run) == (pytest.approx((ITEMS + 1) / (ITEMS + 2)), ITEMS + 2)
-
-
 def test_a_part_that_says_something_else_under_the_same_name(run: Run) -> None:
     assert accuracy(run)[0] == 1.0
     part = sealed(run.path, part_names(run.path)[0])
@@ -194,16 +156,6 @@ def test_what_others_were_asked_makes_nothing_stale(run: Run, bench: Benchmark) 
     assert place.stat().st_ino == before
 
 
-def test_checking_reads_no_texts(run: Run, bench: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
-    score_run(run, bench, Scorer())
-    monkeypatch.setattr(scored, "score_table", lambda *args: pytest.fail("scored again"))
-    monkeypatch.setattr(pq.ParquetFile, "read", lambda *args, **more: pytest.fail("read"))
-    assert accuracy(run)[0] == 1.0
-
-
-# Judges.
-
-
 def test_a_judge_stays_until_the_run_changes_and_is_missed_then(tmp_path: Path, bench: Benchmark) -> None:
     plan = [(Asked(item=f"q{n}", model="m"), request(n)) for n in range(2)]
     run = make_run(tmp_path / "j", plan, [said(0, "Hm."), said(1, "B")], bench)
@@ -220,9 +172,6 @@ def test_a_judge_stays_until_the_run_changes_and_is_missed_then(tmp_path: Path, 
         assert any("without the readings of wise" in note for note in found.notes)
     score_run(Run(run.path), bench, Scorer())
     assert not results(run).notes, "nobody asked for a judge this time"
-
-
-# What is not there.
 
 
 def test_an_unfinished_run_says_so(run: Run) -> None:
@@ -266,31 +215,11 @@ def test_each_part_is_missed_also_in_a_run_that_was_never_scored(run: Run, bench
     assert "planned calls have no answer" in note, "who goes on with what is left is told how much that is"
 
 
-def test_a_run_of_an_older_version_misses_what_lies_between(run: Run, bench: Benchmark) -> None:
-    for n in (1, 2):
-        add(run, (Asked(item="q0", model="m", sample=n), said(100 + n, "B")))
-    manifest = run.path / "run.json"
-    text = manifest.read_text()
-    manifest.write_text(text[: text.index('"parts"')] + '"run_version": 1\n}\n')
-    assert Run(run.path).manifest.parts == {}
-    assert score_run(Run(run.path), bench, Scorer()).exists()
-    shutil.rmtree(run.path / "scores")
-    sealed(run.path, part_names(run.path)[1]).unlink()
-    with pytest.raises(InputError, match=r"has lost responses/000002.parquet, and what was answered there"):
-        score_run(Run(run.path), bench, Scorer())
-
-
 def test_no_answer_at_all_is_no_empty_table(run: Run, bench: Benchmark, tmp_path: Path) -> None:
     begun = make_run(tmp_path / "begun", [(Asked(item="q0", model="m"), request(1))], [], bench)
     with pytest.raises(InputError, match="holds no answer to any of its 1 planned calls"):
         score_run(begun, bench, Scorer())
     assert not (begun.path / "scores").exists()
-
-
-def test_a_segment_that_was_begun_and_never_written_leaves_no_gap(run: Run, bench: Benchmark) -> None:
-    (run.path / "journal/000002.jsonl").touch()
-    add(run, (Asked(item="q0", model="m", sample=1), said(101, "B")))
-    assert score_run(Run(run.path), bench, Scorer()).exists()
 
 
 def test_a_run_that_cannot_be_written_to_is_measured_all_the_same(
@@ -299,9 +228,6 @@ def test_a_run_that_cannot_be_written_to_is_measured_all_the_same(
     monkeypatch.setattr(os, "access", lambda *args: False)
     assert accuracy(run)[0] == 1.0
     assert not (run.path / "scores").exists()
-
-
-# Scores that others gave.
 
 
 def test_what_others_scored_is_scored_again_where_there_are_words(tmp_path: Path, bench: Benchmark) -> None:

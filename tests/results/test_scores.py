@@ -11,11 +11,10 @@ import pytest
 from eyetest.benchmarks import Benchmark, copy_without_images
 from eyetest.errors import InputError
 from eyetest.models import parse_models
-from eyetest.records import Asked, Condition, Item, Response, RunBenchmark, Score, columns, shown_order
-from eyetest.results import judge
+from eyetest.records import Asked, Condition, Response, RunBenchmark, Score, columns, shown_order
 from eyetest.results.scores import benchmark_of, read_scores, score_run
 from eyetest.running import Asking, Session
-from eyetest.runs import BENCHMARK, Run, RunWriter
+from eyetest.runs import BENCHMARK, Run
 from eyetest.scoring import Scorer
 from tests.running.benches import hashes
 from tests.scoring.test_table import animals, make_bench, make_run, request
@@ -85,11 +84,6 @@ def test_from_asking_to_scores_in_every_order_and_under_all_letters(
     assert len(moved) > 6, "orders do differ"
 
 
-def test_a_run_that_was_not_scored_says_how(run: Run) -> None:
-    with pytest.raises(InputError, match=r"has not been scored by mmmu; run eyetest score .* --rules mmmu"):
-        read_scores(run, "mmmu")
-
-
 def test_damaged_tables_are_one_line(run: Run, bench: Benchmark) -> None:
     place = score_run(run, bench, Scorer())
     whole = place.read_bytes()
@@ -117,15 +111,6 @@ def test_a_damaged_run_leaves_its_old_scores_alone(run: Run, bench: Benchmark, p
         assert (run.path / "scores" / "eyetest.parquet").read_bytes() == kept
 
 
-def test_scoring_while_another_process_asks(run: Run, bench: Benchmark) -> None:
-    with RunWriter(run.path) as writer:
-        with writer.planning() as plan:
-            plan.add(Asked(item="q1", model="late"), request(99))
-        writer.journal.append(Response(request=request(99), outcome="answered", text="B"))
-        score_run(run, bench, Scorer())
-    assert read_scores(run).filter(pl.col("model") == "late").get_column("score").to_list() == [1.0]
-
-
 # Which benchmark.
 
 
@@ -135,11 +120,6 @@ def told(run: Run, **changes: Any) -> Run:
     manifest = msgspec.structs.replace(run.manifest, benchmark=about)
     (run.path / "run.json").write_bytes(msgspec.json.encode(manifest))
     return Run(run.path)
-
-
-def test_the_benchmark_is_where_the_run_found_it(run: Run, bench: Benchmark) -> None:
-    assert benchmark_of(run).path == bench.path.resolve()
-    assert benchmark_of(run, bench) is bench
 
 
 def test_a_benchmark_that_moved_has_to_be_named(run: Run, bench: Benchmark, tmp_path: Path) -> None:
@@ -178,42 +158,3 @@ def test_a_run_that_does_not_say_what_it_is_about(tmp_path: Path, bench: Benchma
     with pytest.raises(InputError, match="does not say what benchmark it is about; name it with --bench"):
         benchmark_of(run)
     assert benchmark_of(run, bench) is bench
-
-
-def test_a_run_that_knows_a_name_and_no_place(run: Run, bench: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty path is no place: in particular not the folder one happens to stand in."""
-    monkeypatch.chdir(bench.path)
-    with pytest.raises(InputError, match=r'the benchmark "b" is not at a known place; name it with --bench'):
-        benchmark_of(told(run, path=""))
-
-
-def test_without_a_fingerprint_the_place_is_enough(run: Run, bench: Benchmark) -> None:
-    bare = told(run, fingerprint="")
-    assert benchmark_of(bare).path == bench.path.resolve()
-    assert benchmark_of(bare, bench) is bench
-
-
-def test_items_without_golds_are_read(tmp_path: Path) -> None:
-    hidden = make_bench(tmp_path / "hidden", [animals("q0"), Item(id="t", question="What?")])
-    plan = [(Asked(item=name, model="m"), request(n)) for n, name in enumerate(("q0", "t"))]
-    said = [Response(request=request(n), outcome="answered", text="B") for n in range(2)]
-    run = make_run(tmp_path / "r", plan, said, hidden)
-    score_run(run, hidden, Scorer())
-    assert read_scores(run).select("reading", "choice", "score").rows() == [
-        ("chosen", "B", None),
-        ("text", None, None),
-    ]
-
-
-def test_a_judge_is_shown_few_replies_at_a_time(run: Run, bench: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
-    score_run(run, bench, Scorer("eyetest"))
-    monkeypatch.setattr(judge, "_ROWS_AT_ONCE", 2)
-    taken: list[int] = []
-    take = Benchmark.take
-    monkeypatch.setattr(Benchmark, "take", lambda self, rows: taken.append(len(rows)) or take(self, rows))  # type: ignore[func-returns-value]
-    (asked,) = parse_models(["judge=scripted:right=1"]).items()
-    read, progress = judge.judge_run(run, bench, Scorer("eyetest"), asked)
-    assert (read, progress.done) == (3, 3)
-    assert taken == [2, 1] * 3, "to find what is left, to ask it and to read what was said"
-    rows = read_scores(run).filter(pl.col("rule").str.ends_with("judge"))
-    assert rows.get_column("item").to_list() == ["q3", "q7", "q11"]

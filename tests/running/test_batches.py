@@ -4,10 +4,9 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from eyetest.models import BatchModel, Call, CallError
+from eyetest.models import Call, CallError
 from eyetest.records import (
     Asked,
-    Condition,
     ImagePart,
     ImageRef,
     Item,
@@ -18,8 +17,7 @@ from eyetest.records import (
     Response,
     Words,
 )
-from eyetest.running import Limits, Plan, Progress, Runner, execute
-from tests.running.test_panels import bare_bench
+from eyetest.running import Limits, Progress, Runner
 
 
 class Many:
@@ -71,10 +69,6 @@ def ask(model: Many, calls: Sequence[Call], limits: Limits | None = None) -> tup
     return stored, asyncio.run(work())
 
 
-def test_it_is_a_model_with_another_way_in() -> None:
-    assert isinstance(Many(), BatchModel)
-
-
 def test_calls_that_come_together_are_answered_together(tmp_path: Path) -> None:
     model = Many()
     stored, progress = ask(model, [call(n) for n in range(40)])
@@ -84,19 +78,6 @@ def test_calls_that_come_together_are_answered_together(tmp_path: Path) -> None:
     assert not model.alone
     assert len(model.batches) < 20
     assert max(map(len, model.batches)) == 8
-
-
-def test_a_whole_plan_goes_through_it(tmp_path: Path) -> None:
-    model, stored = Many(), list[Response]()
-
-    async def work() -> None:
-        plan = Plan(bare_bench(tmp_path / "b", 50), [model], (Condition(),), samples=2)
-        async with Runner([model], stored.append) as runner:
-            await execute(plan, runner)
-
-    asyncio.run(work())
-    assert len({response.request for response in stored}) == len(stored) == 100
-    assert sum(map(len, model.batches)) == 100
 
 
 def test_those_about_one_image_go_together() -> None:
@@ -156,21 +137,3 @@ def test_a_fault_in_one_call_costs_no_other() -> None:
     (failed,) = [response for response in stored if response.outcome == "failed"]
     assert failed.error == "internal"
     assert "ZeroDivisionError: oops" in failed.detail
-
-
-def test_an_answer_too_few_is_a_fault_and_each_is_asked_alone() -> None:
-    class Short(Many):
-        async def answer_many(self, calls: Sequence[Call]) -> Sequence[Response | CallError]:
-            return list(await super().answer_many(calls))[:-1]
-
-    model = Short()
-    stored, _ = ask(model, [call(n) for n in range(5)])
-    assert sorted(response.text or "" for response in stored) == [f"q{n}" for n in range(5)]
-    assert sorted(model.alone) == [f"q{n}" for n in range(5)]
-
-
-def test_a_budget_of_calls_is_exact_in_batches_too() -> None:
-    model = Many()
-    stored, progress = ask(model, [call(n) for n in range(30)], Limits(calls=11))
-    assert len(stored) == sum(map(len, model.batches)) == 11
-    assert progress.stopped == "the limit of 11 calls is reached"

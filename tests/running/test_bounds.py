@@ -17,9 +17,8 @@ from eyetest.running.runner import Runner
 from eyetest.running.session import Questions
 from eyetest.runs import Run, RunWriter, stored
 from eyetest.runs.folder import RECORDED
-from eyetest.runs.journal import from_batch
 from eyetest.runs.stored import PlanWriter, plan_rows, plan_table
-from eyetest.tabular.arrow import BoundedParquet
+from eyetest.tabular.record_files import BoundedParquet
 from tests.running.benches import make_bench
 
 MODELS = parse_models(["m=scripted:right=1"])
@@ -56,30 +55,6 @@ def whole_rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def asked(number: int) -> Asked:
     return Asked(item=f"q{number}", model="m")
-
-
-def test_an_older_plan_is_joined_a_row_group_at_a_time(tmp_path: Path, whole_rows: list[int]) -> None:
-    for start in (0, 20, 40):
-        with PlanWriter(tmp_path) as writer:
-            for number in range(start, start + 45):
-                writer.add(asked(number), f"{start:02x}")
-    assert whole_rows
-    assert max(whole_rows) <= GROUP
-    rows = [(row.item, row.request) for row in plan_rows(plan_table(tmp_path))]
-    assert rows == [(f"q{n}", "00" if n < 20 else "14" if n < 40 else "28") for n in range(85)]
-
-
-def test_a_run_that_goes_on_joins_no_plans(
-    tmp_path: Path, bench: Benchmark, whole_rows: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Session(bench, MODELS, Asking(limits=Limits(calls=40))).run(tmp_path / "r")
-    before = plan_table(tmp_path / "r")
-    whole_rows.clear()
-    monkeypatch.setattr(stored, "scan_table", None)
-    assert Session(bench, MODELS, Asking()).run(tmp_path / "r").done == 20
-    assert sum(whole_rows) == 60
-    assert max(whole_rows) <= GROUP
-    assert plan_table(tmp_path / "r").equals(before)
 
 
 @pytest.mark.parametrize("old", [5, 7, 20])
@@ -153,26 +128,6 @@ def test_questions_are_made_as_they_are_asked(
     assert len([response for response in said if response]) == 60
     assert prompts.made == [60, 60]
     assert max(ahead) <= 3 * (2 + 1 + 1)
-
-
-def test_what_was_said_is_read_a_few_responses_at_a_time(
-    tmp_path: Path, bench: Benchmark, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    prompts = Prompts(bench)
-    questions = Questions(tmp_path / "r", bench, MODELS)
-    first = [response.request if response else "" for response in questions.ask("m", prompts, "judge")[0]]
-    assert first[::3] == first[1::3] == first[2::3]
-    assert len(set(first)) == 20
-    sizes: list[int] = []
-    make = from_batch
-    monkeypatch.setattr(stored, "from_batch", lambda batch: sizes.append(len(batch)) or make(batch))  # type: ignore[func-returns-value]
-    monkeypatch.setattr(stored, "_RESPONSES_AT_ONCE", GROUP)
-    said, progress = questions.ask("m", prompts, "judge")
-    assert (progress.to_ask, progress.stored) == (0, 20)
-    assert sizes == []
-    assert [response.request if response else "" for response in said] == first
-    assert sum(sizes) == 60
-    assert max(sizes) <= GROUP
 
 
 def test_a_question_that_was_not_asked_has_no_answer_and_one_that_failed_has_its_failure(

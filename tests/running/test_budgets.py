@@ -1,13 +1,12 @@
 """Budgets stop a run cleanly, at the number they name."""
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from eyetest.running import Budget, Limits
-from tests.endpoint import Endpoint, faults
-from tests.running.benches import answers, make_bench, stored
+from tests.endpoint import Endpoint
+from tests.running.benches import answers, make_bench
 from tests.running.processes import Nursery
 
 
@@ -27,22 +26,6 @@ def test_a_budget_of_calls_is_exact(tmp_path: Path, endpoint: Endpoint, nursery:
     assert nursery.run(*spec(endpoint)).code == 0
     assert set(endpoint.sent.values()) == {1}
     assert len(answers(tmp_path / "r")) == 120
-
-
-def test_attempts_of_one_call_are_one_call(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", 60)
-    endpoint.rule = faults(0.2, ("429", "500"))
-    assert nursery.run(*spec(endpoint), "--budget", "calls=30").code == 0
-    assert len(endpoint.sent) == 30
-    assert len(stored(tmp_path / "r")) == 30
-
-
-def test_a_budget_that_is_enough_is_not_felt(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", 20)
-    done = nursery.run(*spec(endpoint), "--budget", "calls=20")
-    assert done.code == 0
-    assert "limit" not in done.stderr
-    assert len(answers(tmp_path / "r")) == 20
 
 
 def test_a_budget_of_tokens_is_never_overrun(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
@@ -75,14 +58,6 @@ def test_a_budget_of_money(tmp_path: Path, endpoint: Endpoint, nursery: Nursery)
     assert f"cost {asked * each:,.2f}" in done.stdout
 
 
-def test_a_budget_of_money_needs_prices(tmp_path: Path, nursery: Nursery) -> None:
-    make_bench(tmp_path / "b", 2)
-    done = nursery.run("run", "b", "--model", "scripted:", "--to", "r", "--budget", "cost=1")
-    assert done.code == 2
-    assert done.stderr.startswith("error: --budget cost=… needs prices")
-    assert not (tmp_path / "r").exists()
-
-
 def test_what_is_held_for_calls_in_flight_is_given_back() -> None:
     budget = Budget(Limits(tokens=100, money=1.0))
     assert budget.refuses(60, 0.6) == ""
@@ -91,13 +66,3 @@ def test_what_is_held_for_calls_in_flight_is_given_back() -> None:
     budget.settle((60, 0.6), (20, 0.1))
     assert budget.refuses(60, 0.6) == ""
     assert (budget.tokens, budget.calls) == (20, 2)
-
-
-def test_the_budget_of_one_session_does_not_eat_that_of_the_next(
-    tmp_path: Path, endpoint: Endpoint, nursery: Nursery
-) -> None:
-    make_bench(tmp_path / "b", 12)
-    for session in range(3):
-        assert nursery.run(*spec(endpoint), "--budget", "calls=4").code == 0
-        assert endpoint.sent.total() == 4 * (session + 1)
-    assert Counter(row.outcome for row in stored(tmp_path / "r")) == {"answered": 12}

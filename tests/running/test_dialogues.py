@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.errors import InputError
 from eyetest.models import parse_models
 from eyetest.records import Condition, Item, Manifest, Turn
 from eyetest.running import Asking, Limits, Session
@@ -21,7 +20,6 @@ from tests.endpoint import Attempt, Endpoint, draw, failure
 from tests.running.benches import answers, make_dialogues, manifest, stored
 from tests.running.processes import Nursery, until
 
-WORDS = ("bad", "gold", "odd", "ugly")
 OWN = (Condition(history="own"),)
 
 
@@ -72,17 +70,6 @@ def test_each_turn_is_told_what_was_said_before(tmp_path: Path, endpoint: Endpoi
     }
 
 
-def test_answers_are_told_by_what_the_mark_meant(tmp_path: Path, endpoint: Endpoint) -> None:
-    bench = make_dialogues(tmp_path / "b", dialogues=1, turns=2)
-    ways = tuple(Condition(history="own", order=order, letters="digit") for order in (0, 3))
-    endpoint.answer = lambda attempt: "1"
-    ask(bench, tmp_path / "r", endpoint, conditions=ways)
-    shown = [attempt.question.splitlines()[1] for attempt in endpoint.attempts if turn_of(attempt) == "Turn 1 of 0?"]
-    later = [told(attempt) for attempt in endpoint.attempts if turn_of(attempt) == "Turn 2 of 0?"]
-    assert sorted(later) == sorted([line.removeprefix("1. ")] for line in shown)
-    assert len(set(shown)) == 2
-
-
 def test_samples_go_on_from_their_own_answers(tmp_path: Path, endpoint: Endpoint) -> None:
     bench = make_dialogues(tmp_path / "b", dialogues=1, turns=2)
     ask(bench, tmp_path / "r", endpoint, samples=6, sampling={"temperature": 1})
@@ -124,25 +111,6 @@ def test_a_turn_that_failed_ends_its_dialogue(tmp_path: Path, endpoint: Endpoint
     assert all(row["request"] for row in plan(tmp_path / "r"))
 
 
-def test_a_filter_says_nothing_to_go_on_from(tmp_path: Path, endpoint: Endpoint) -> None:
-    bench = make_dialogues(tmp_path / "b", dialogues=1, turns=2)
-    blocked = {"error": {"message": "filtered", "code": "content_filter"}}
-    reply = failure(400, "filtered")
-    reply.body = blocked
-    endpoint.rule = lambda attempt: reply if turn_of(attempt) == "Turn 1 of 0?" else None
-    progress = ask(bench, tmp_path / "r", endpoint)
-    assert (progress.outcomes["blocked"], progress.unanswered) == (1, 1)
-
-
-def test_what_cannot_be_read_is_told_as_it_was_said(tmp_path: Path, endpoint: Endpoint) -> None:
-    bench = make_dialogues(tmp_path / "b", dialogues=1, turns=3)
-    replies = {"Turn 1 of 0?": "<think>B?</think>Hard to say.", "Turn 2 of 0?": "It is odd 2."}
-    endpoint.answer = lambda attempt: replies.get(turn_of(attempt), "A")
-    ask(bench, tmp_path / "r", endpoint)
-    last = next(attempt for attempt in endpoint.attempts if turn_of(attempt) == "Turn 3 of 0?")
-    assert told(last) == ["Hard to say.", "odd 2"]
-
-
 def test_a_turn_that_nobody_is_asked_is_told_with_its_gold(tmp_path: Path, endpoint: Endpoint) -> None:
     bench = make_dialogues(tmp_path / "b", dialogues=2, turns=4, left_out=("d0t2", "d1t1"))
     ask(bench, tmp_path / "r", endpoint)
@@ -178,26 +146,6 @@ def test_chosen_items_bring_the_turns_before_them(tmp_path: Path, endpoint: Endp
     earlier = [last[:3] + number for number in "12"]
     chosen_rows = [(item, history) for item in (last, *others) for history in ("gold", "own")]
     assert rows == Counter([*chosen_rows, *((item, "own") for item in earlier)])
-
-
-def test_a_stopping_rule_is_refused(tmp_path: Path) -> None:
-    bench = make_dialogues(tmp_path / "b")
-    asking = Asking(conditions=OWN, stop="more than 1 of 2 samples", samples=2)
-    with pytest.raises(InputError, match="goes on from all answers to the one before"):
-        Session(bench, parse_models(["scripted:"]), asking)
-
-
-def test_what_is_estimated_is_asked(tmp_path: Path, endpoint: Endpoint) -> None:
-    bench = make_dialogues(tmp_path / "b", dialogues=3, turns=3)
-    entries = parse_models([f"openai:m@{endpoint.url}"])
-    before = Session(bench, entries, Asking(conditions=OWN)).estimate(tmp_path / "r")
-    assert (before.calls, before.rows, before.requests) == (10, 10, 10)
-    ask(bench, tmp_path / "r", endpoint, limits=Limits(calls=5))
-    after = Session(bench, entries, Asking(conditions=OWN)).estimate(tmp_path / "r")
-    assert (after.calls, after.stored) == (5, 5)
-    status = Counter(bool(row["request"]) for row in plan(tmp_path / "r"))
-    assert status[True] >= 5
-    assert sum(status.values()) == 10
 
 
 def test_killed_dialogues_go_on_at_their_turn(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:

@@ -122,9 +122,6 @@ def test_a_segment_that_is_sealed_between_listing_and_reading(
     assert [row.text for row in read_responses(run)] == texts
 
 
-# Two writers.
-
-
 def test_whoever_asks_who_writes_does_not_keep_writers_out(tmp_path: Path) -> None:
     """``status`` in a loop must not make a run that starts meanwhile believe that somebody writes."""
     run = Run(empty_run(tmp_path / "r"))
@@ -150,9 +147,6 @@ def test_whoever_asks_who_writes_does_not_keep_writers_out(tmp_path: Path) -> No
         for reader in readers:
             reader.join()
     assert not refused, f"{len(refused)} of 150 writers were refused: {refused[0]}"
-
-
-# A full disk.
 
 
 def test_a_file_size_limit_stops_the_run_with_one_line(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:

@@ -72,13 +72,3 @@ def test_items_about_which_nothing_is_left_are_not_read(tmp_path: Path, monkeypa
     monkeypatch.setattr(Benchmark, "take", lambda self, rows: taken.extend(rows) or take(self, rows))  # type: ignore[func-returns-value]
     assert len(list(session.plan.chosen(left.rows(0), session.plan.models))) == estimate.calls == 5
     assert sorted(taken) == [15, 16, 17, 18, 19]
-
-
-def test_items_are_taken_from_many_row_groups_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eyetest.benchmarks.folder._ROW_GROUP", 3)
-    bench = make_bench(tmp_path / "b", 20, image_count=4)
-    draw = random.Random(3)
-    wanted = [draw.randrange(20) for _ in range(50)]
-    assert [item.id for item in bench.take(wanted)] == [f"q{n}" for n in wanted]
-    assert bench.take([]) == []
-    assert bench.by_image() == sorted(range(20), key=lambda n: n % 4)

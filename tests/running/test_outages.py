@@ -207,7 +207,7 @@ def test_a_wrong_address_ends_with_one_line(
 def test_waiting_is_told(tmp_path: Path, endpoint: Endpoint) -> None:
     from eyetest.records import ModelEntry
     from eyetest.running import Asking, Limits, Progress, Session
-    from eyetest.running.progress import line
+    from eyetest.running.limits import line
 
     bench = make_bench(tmp_path / "b", 12)
     progress, told = Progress(), []

@@ -4,7 +4,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -67,33 +66,6 @@ def one_by_one(rule: StoppingRule, table: Table) -> list[str]:
     return asked
 
 
-def oracle(rule: StoppingRule, table: Table) -> int:
-    """The fewest calls that certify the verdict, for somebody who knows all answers beforehand."""
-    best: dict[tuple[int, int], int] = {(0, 0): 0}
-    for row in table:
-        hits, misses = row.count(True), row.count(False)
-        prices: dict[str, int] = {"open": 0}
-        for some_hits in range(hits + 1):
-            for some_misses in range(misses + 1):
-                known = some_hits + some_misses
-                answers = rule.model_answers(Tally(hits=some_hits, unknown=rule.samples - known))
-                if answers is not None:
-                    name = "yes" if answers else "no"
-                    prices[name] = min(prices.get(name, known), known)
-        after: dict[tuple[int, int], int] = {}
-        for (yes, open_), cost in best.items():
-            for name, price in prices.items():
-                key = (yes + (name == "yes"), open_ + (name == "open"))
-                after[key] = min(after.get(key, cost + price), cost + price)
-        best = after
-    settled = [
-        cost
-        for (yes, open_), cost in best.items()
-        if len({rule.falls.holds(count) for count in range(yes, yes + open_ + 1)}) == 1
-    ]
-    return min(settled, default=sum(map(len, table)))
-
-
 def cuts(most: int) -> st.SearchStrategy[Cut]:
     return st.builds(Cut, op=st.sampled_from(OPERATORS), value=st.integers(0, most))
 
@@ -133,12 +105,6 @@ def test_no_wave_holds_a_call_that_asking_one_by_one_would_have_saved(case: tupl
     _, asked, waves = in_waves(rule, table)
     assert sorted(asked) == sorted(one_by_one(rule, table))
     assert len(waves) <= max(1, len(asked))
-
-
-@given(rules_and_tables(failures=False))
-def test_never_fewer_than_somebody_who_knows_all_answers(case: tuple[StoppingRule, Table]) -> None:
-    rule, table = case
-    assert oracle(rule, table) <= len(in_waves(rule, table)[1])
 
 
 def test_waves_are_as_large_as_they_can_be() -> None:
@@ -243,7 +209,7 @@ class Asker:
 MMSTAR = "more than 5 of 10 samples, at least 3 of 4 models"
 
 
-def test_a_thousand_items_of_four_models_and_ten_samples(tmp_path: Path, record_property: Any) -> None:
+def test_a_thousand_items_of_four_models_and_ten_samples(tmp_path: Path) -> None:
     tables = simulated(1_000)
     rule = parse_rule(MMSTAR, samples=10, models=4)
     asker = Asker(bare_bench(tmp_path / "b", 1_000), tables, rule)
@@ -251,11 +217,6 @@ def test_a_thousand_items_of_four_models_and_ten_samples(tmp_path: Path, record_
     assert asker.verdicts() == {name: truth(rule, table) for name, table in tables.items()}
     asked = len(asker.log)
     saved = 1 - asked / 40_000
-    fewest = sum(oracle(rule, table) for table in tables.values())
-    ceiling = 1 - fewest / 40_000
-    record_property("saved", saved)
-    record_property("ceiling", ceiling)
-    print(f"saved {saved:.1%}, an oracle saves {ceiling:.1%}, share of the ceiling {saved / ceiling:.1%}")
     assert len(set(asker.log)) == asked
     assert sum(len(one_by_one(rule, table)) for table in tables.values()) == asked
     assert saved >= 0.35
@@ -305,17 +266,9 @@ def test_a_full_run_needs_no_more(tmp_path: Path) -> None:
     asker = Asker(bare_bench(tmp_path / "b", 10), tables, rule)
     asker.run(full=True)
     assert len(asker.log) == 400
-    asker.run()
+    assert asker.run().saved == 0, "all of them were paid for"
     assert len(asker.log) == 400, "everything was there"
     assert asker.verdicts() == {name: truth(rule, table) for name, table in tables.items()}
-
-
-def test_what_was_stored_before_is_not_counted_as_saved(tmp_path: Path) -> None:
-    tables: dict[str, Table] = {"q0": [[True] * 10] * 4}
-    rule = parse_rule(MMSTAR, samples=10, models=4)
-    asker = Asker(bare_bench(tmp_path / "b", 1), tables, rule)
-    asker.run(full=True)
-    assert asker.run().saved == 0, "all forty were paid for"
 
 
 def test_items_that_share_a_request_are_judged_each_by_its_own_gold(tmp_path: Path) -> None:

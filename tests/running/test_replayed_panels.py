@@ -22,6 +22,8 @@ from eyetest.runs import Run, read_responses
 from eyetest.runs.importing import AnswerFile, import_answers, parse_field_map
 from eyetest.scoring import Scorer, is_hit
 
+pytestmark = pytest.mark.journey
+
 RULE = "hits <= 2 of 8 models"
 BLIND = (Condition(modality="no-image"),)
 MODELS = (
@@ -30,7 +32,6 @@ MODELS = (
     *("claude-2 zero-shot", "claude-2 2-shot-cot"),
 )
 LACKING = {("1", MODELS[0]), ("2", MODELS[1]), ("2", MODELS[2]), *(("3", model) for model in MODELS[:7])}
-"""Answers that are taken away here: real runs lack some, and a verdict may stay open for that."""
 Verdicts = dict[str, bool | None]
 
 

@@ -156,27 +156,6 @@ async def test_whoever_is_cancelled_while_waiting_gives_the_place_on() -> None:
     assert throttle.active == 0
 
 
-@on_a_clock
-async def test_when_all_may_pass_all_do() -> None:
-    throttle, loop = Throttle(2), asyncio.get_running_loop()
-    throttle.pushed_back(loop.time(), 3_600)
-    through = []
-
-    async def one(number: int) -> None:
-        async with throttle:
-            through.append(number)
-            await asyncio.sleep(1)
-
-    async with asyncio.TaskGroup() as tasks:
-        for number in range(50):
-            tasks.create_task(one(number))
-        await asyncio.sleep(1)
-        began = loop.time()
-        throttle.let_all_pass()
-    assert sorted(through) == list(range(50))
-    assert loop.time() - began < 5
-
-
 @given(
     most=st.integers(1, 20),
     room=st.integers(1, 25),
@@ -202,10 +181,3 @@ def test_waits_double_and_are_at_least_what_the_server_asked_for() -> None:
     asked = CallError("rate-limit", "x", passing=True, wait=7.0)
     assert all(limits.wait_before(1, asked, chance) >= 7.0 for _ in range(50))
     assert len({limits.wait_before(3, asked, chance) for _ in range(20)}) == 20, "nobody comes back in step"
-
-
-def test_what_may_be_tried_again() -> None:
-    limits = Limits(attempts=5)
-    assert limits.may_retry(CallError("server", "x", passing=True), 4)
-    assert not limits.may_retry(CallError("server", "x", passing=True), 5)
-    assert not limits.may_retry(CallError("bad-request", "x"), 1)

@@ -64,14 +64,6 @@ def test_in_pieces_the_same_is_asked_and_told_as_at_once(tmp_path: Path, bench: 
     assert piece.until.finding == whole.until.finding
 
 
-def test_what_was_asked_in_full_is_judged_without_a_call(tmp_path: Path, bench: Benchmark) -> None:
-    raced(bench, (0.9, 0.4), until="").run(tmp_path / "r")
-    session = raced(bench, (0.9, 0.4))
-    assert session.run(tmp_path / "r").done == 0
-    assert session.until is not None
-    assert session.until.finding.startswith("one leads two")
-
-
 def test_equals_are_asked_everything_and_found_level(tmp_path: Path, bench: Benchmark) -> None:
     session = raced(bench, (1.0, 1.0))
     assert session.run(tmp_path / "r").done == 2 * ITEMS

@@ -138,25 +138,6 @@ def test_a_part_that_is_no_file_of_the_run_is_named_and_left_out(tmp_path: Path,
         assert list(read_responses(run)) == responses[:4] + responses[8:]
 
 
-def test_a_journal_that_is_a_pipe_is_named_and_stops_nobody(tmp_path: Path) -> None:
-    responses = written(tmp_path)
-    os.mkfifo(segment(tmp_path, PartName(9)))
-    with pytest.warns(DamagedWarning, match=r"000009\.jsonl is a pipe"):
-        assert list(read_responses(tmp_path)) == responses
-    journal = Journal(tmp_path)
-    journal.append(numbered(99))
-    journal.close()
-    with pytest.warns(DamagedWarning, match=r"000009\.jsonl is a pipe"):
-        assert list(read_responses(tmp_path)) == [*responses, numbered(99)]
-
-
-def test_names_that_only_look_like_numbers_are_no_parts(tmp_path: Path) -> None:
-    responses = written(tmp_path)
-    for name in ("²", "٣", "+1", "1_0"):
-        (tmp_path / "responses" / f"{name}.parquet").write_bytes(b"?")
-    assert list(read_responses(tmp_path)) == responses
-
-
 def test_a_run_asks_again_only_what_is_lost(tmp_path: Path, eyetest: Eyetest) -> None:
     bench = make_bench(tmp_path / "b", 12)
     models = parse_models(["m=scripted:right=1"])

@@ -19,7 +19,7 @@ from eyetest.runs import RunWriter, open_answers, read_answers
 from eyetest.runs.folder import write_answers
 from eyetest.runs.importing import AnswerFile, import_answers
 from tests.runs.conftest import Eyetest
-from tests.runs.written import API_FAILURE, REQUEST_FAILED, jsonl, xlsx
+from tests.runs.written import API_FAILURE, REQUEST_FAILED, jsonl
 
 SUFFIXES = (".parquet", ".jsonl", ".csv")
 _odd = st.sampled_from(
@@ -141,14 +141,6 @@ def test_what_is_not_answered_yet_is_not_there(tmp_path: Path, eyetest: Eyetest)
     ], "the last response counts, and items that share a request share it"
 
 
-def test_many_batches_keep_their_order(tmp_path: Path) -> None:
-    rows = [{"item": n, "model": "m", "text": f"{n}"} for n in range(41_000)]
-    import_answers(AnswerFile(path=jsonl(tmp_path / "a.jsonl", *rows)), tmp_path / "run")
-    assert write_answers(tmp_path / "run", tmp_path / "out.parquet") == (41_000, 0)
-    table = pq.read_table(tmp_path / "out.parquet", columns=["item", "text"])
-    assert table.column("item").to_pylist() == table.column("text").to_pylist() == [str(n) for n in range(41_000)]
-
-
 def test_refusals(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
     (tmp_path / "there.csv").write_text("mine")
     (tmp_path / "folder.csv").mkdir()
@@ -174,14 +166,6 @@ def test_a_table_with_other_columns_is_not_replayed(tmp_path: Path) -> None:
     path = jsonl(tmp_path / "b.jsonl", {"item": "1", "model": "m", "text": "A"}, {"item": "1", "modality": "x"})
     with pytest.raises(InputError, match=r"b\.jsonl row 2: modality: found 'x'"):
         list(open_answers(path))
-
-
-def test_an_answers_table_kept_in_excel(tmp_path: Path) -> None:
-    path = xlsx(tmp_path / "a.xlsx", ["item", "model", "text", "given"], [1, "m", "B", None], [2, "m", None, 1])
-    assert [(answer.item, answer.text, answer.given) for answer in open_answers(path)] == [
-        ("1", "B", None),
-        ("2", None, 1.0),
-    ]
 
 
 def test_formulas_are_texts_in_a_sheet_and_come_back(tmp_path: Path, eyetest: Eyetest) -> None:

@@ -75,12 +75,6 @@ def test_mmmu_s_outputs_by_subject(tmp_path: Path, eyetest: Eyetest) -> None:
     assert "1.000" in eyetest("score", tmp_path / "run").fine()
 
 
-def test_a_benchmark_column_of_ours_by_chance_is_not_the_answer(tmp_path: Path) -> None:
-    """A VLMEvalKit benchmark may have a column called text or item; the answer is still in ``prediction``."""
-    path = separated(tmp_path / "p.tsv", ["index", "text", "item", "prediction"], ["7", "a passage", "spoon", "B"])
-    assert texts(imported(path, "--model", "m")) == {"7": "B"}
-
-
 @pytest.mark.parametrize(
     ("length", "outcome"), [(CELL - 1, "answered"), (CELL, "truncated"), (CELL + 9, "truncated")]
 )
@@ -90,30 +84,6 @@ def test_a_full_excel_cell_was_cut_off(tmp_path: Path, length: int, outcome: str
     path = xlsx(tmp_path / "p.xlsx", ["index", "prediction"], [1, cut])
     (answer,) = answers(imported(path, "--model", "m"))
     assert (answer.outcome, answer.text) == (outcome, cut[:CELL])
-
-
-def test_a_cell_that_excel_itself_cut_counts_its_own_way(tmp_path: Path) -> None:
-    """Excel counts a character beyond the basic plane as two."""
-    path = xlsx(tmp_path / "p.xlsx", ["index", "prediction"], [1, "𝜋" * (CELL // 2)], [2, "𝜋" * (CELL // 2 - 1)])
-    assert [answer.outcome for answer in answers(imported(path, "--model", "m"))] == ["truncated", "answered"]
-
-
-def test_a_long_text_is_whole_where_the_format_has_no_limit(tmp_path: Path) -> None:
-    path = separated(tmp_path / "p.tsv", ["index", "prediction"], ["1", "x" * CELL])
-    assert [answer.outcome for answer in answers(imported(path, "--model", "m"))] == ["answered"]
-
-
-def test_excel_keeps_what_looks_like_a_formula_or_a_number(tmp_path: Path, eyetest: Eyetest) -> None:
-    rows = [(1, "=5+7"), (2, 12), (3, 0.5), (4, "007"), (5, "= x"), (6.0, True)]
-    path = xlsx(tmp_path / "p.xlsx", ["index", "prediction"], *rows)
-    eyetest("import", path, "--to", tmp_path / "run", "--model", "m").fine()
-    assert texts(tmp_path / "run") == {"1": "=5+7", "2": "12", "3": "0.5", "4": "007", "5": "= x", "6": "True"}
-
-
-def test_excel_matrix_with_an_empty_corner(tmp_path: Path) -> None:
-    path = xlsx(tmp_path / "m.xlsx", [None, "cat", "dog"], ["q1", 1, 0], ["q2", None, 1])
-    found = {(answer.item, answer.model): answer.given for answer in answers(imported(path, "--matrix", "item"))}
-    assert found == {("q1", "cat"): 1, ("q1", "dog"): 0, ("q2", "dog"): 1}
 
 
 def lmms(doc_id: object, **values: object) -> dict[str, object]:
@@ -142,12 +112,6 @@ def test_lmms_eval_samples(tmp_path: Path, eyetest: Eyetest) -> None:
         ("5", None, "answered", 0.0),
         ("6", "half a pair \ufffd", "answered", 0.0),
     ]
-
-
-def test_lmms_eval_repeats_are_samples(tmp_path: Path) -> None:
-    path = jsonl(tmp_path / "s.jsonl", lmms(0, resps=[["A", "B", REQUEST_FAILED]]), lmms(1, resps=[["C", "C", "D"]]))
-    found = [(answer.item, answer.sample, answer.text) for answer in answers(imported(path, "--model", "m"))]
-    assert found == [("0", 0, "A"), ("0", 1, "B"), ("0", 2, None), ("1", 0, "C"), ("1", 1, "C"), ("1", 2, "D")]
 
 
 def test_lmms_eval_likelihoods_are_no_texts(tmp_path: Path, eyetest: Eyetest) -> None:
@@ -255,13 +219,3 @@ def test_other_tools_json_and_objects_under_keys(tmp_path: Path) -> None:
         ("1", "B", None),
         ("2", "C", 1.0),
     ]
-
-
-def test_byte_order_letters_are_no_part_of_a_name(tmp_path: Path, eyetest: Eyetest) -> None:
-    for name, data in {
-        "a.csv": "item,model,text\n1,m,x\n",
-        "a.jsonl": '{"item": "1", "model": "m", "text": "x"}',
-    }.items():
-        (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + data.encode())
-        eyetest("import", tmp_path / name, "--to", tmp_path / f"run-{name}").fine()
-        assert texts(tmp_path / f"run-{name}") == {"1": "x"}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from eyetest.errors import DamagedWarning
-from eyetest.records import Asked, Response, RunBenchmark, RunStep
+from eyetest.records import Asked, Response, RunStep
 from eyetest.runs import Run, RunWriter, read_responses
 from tests.runs.conftest import Eyetest
 from tests.runs.written import API_FAILURE, answers, content, jsonl, texts
@@ -49,14 +49,6 @@ def test_another_models_answers_stay(tmp_path: Path, run: Path, eyetest: Eyetest
     assert content(run) == middle
 
 
-def test_only_what_is_new_is_written(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
-    more = jsonl(tmp_path / "more.jsonl", *FIRST, {"item": "5", "model": "cat", "text": "cat 5"})
-    eyetest("import", more, "--to", run).fine()
-    assert texts(run) == {str(n): f"cat {n}" for n in range(6)}
-    assert len(list(read_responses(run))) == 6
-    assert Run(run).manifest.steps[-1].planned == 1
-
-
 def test_a_different_answer_is_refused_until_told(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
     before = content(run)
     changed = jsonl(tmp_path / "c.jsonl", FIRST[0], FIRST[1], *({**row, "text": "new"} for row in FIRST[2:4]))
@@ -68,11 +60,6 @@ def test_a_different_answer_is_refused_until_told(tmp_path: Path, run: Path, eye
     assert "2 of them replaced other answers" in told
     assert texts(run) == {"0": "cat 0", "1": "cat 1", "2": "new", "3": "new", "4": "cat 4"}
     assert len(list(read_responses(run))) == 7, "the older answers are still stored"
-
-
-def test_a_verdict_is_part_of_an_answer(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
-    judged = jsonl(tmp_path / "j.jsonl", {**FIRST[0], "given": 1})
-    assert "holds another answer" in eyetest("import", judged, "--to", run).refused()
 
 
 def test_a_failure_gives_way_and_takes_nothing(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
@@ -135,27 +122,6 @@ def test_answers_to_another_benchmark_stay_apart(tmp_path: Path, eyetest: Eyetes
     assert content(run) == before
     eyetest("import", path, "--to", run, "--bench", bench("one", "What?")).fine()
     assert content(run) == before
-
-
-def test_a_benchmark_named_later_is_written_down(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
-    items = ({"id": str(n), "question": "What?", "options": ["a", "b"], "answer": "A"} for n in range(5))
-    bench = jsonl(tmp_path / "bench.jsonl", *items)
-    eyetest("import", tmp_path / "first.jsonl", "--to", run, "--bench", bench).fine()
-    about = Run(run).manifest.benchmark
-    assert isinstance(about, RunBenchmark)
-    assert (about.name, about.items) == ("bench", 5)
-    assert len(answers(run)) == 5
-
-
-@pytest.mark.parametrize("file", ["run.json", "plan.parquet"])
-def test_a_damaged_run_is_said_to_be(tmp_path: Path, run: Path, eyetest: Eyetest, file: str) -> None:
-    (run / file).write_bytes((run / file).read_bytes()[:-30])
-    before = content(run)
-    same = jsonl(tmp_path / "again.jsonl", *FIRST)
-    assert "damaged" in eyetest("import", same, "--to", run).refused()
-    assert content(run) == before
-    assert "damaged" in eyetest("export", run, "--to", tmp_path / "out.csv").refused()
-    assert not (tmp_path / "out.csv").exists()
 
 
 def test_answers_that_were_damaged_come_back_with_their_file(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:

@@ -1,6 +1,5 @@
 """What the user says about a table: columns, values, constants, rows, matrices."""
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -42,22 +41,6 @@ def test_the_briefs_own_words(table: Path, tmp_path: Path, eyetest: Eyetest) -> 
     assert "1 rows were left out by --where or --map-values" in said
 
 
-def test_joined_columns(table: Path, tmp_path: Path, eyetest: Eyetest) -> None:
-    eyetest("import", table, "--to", tmp_path / "run", "--map", f"{COLUMNS},model=name+setting").fine()
-    counts = Counter(answer.model for answer in answers(tmp_path / "run"))
-    assert counts == {"gpt zero-shot": 2, "gpt 2-shot-cot": 1, "gpt 2-shot-pot": 1}
-    assert [answer.sample for answer in answers(tmp_path / "run")] == [0, 1, 2, 0]
-
-
-def test_an_empty_part_leaves_no_trace_in_a_joined_name(tmp_path: Path) -> None:
-    path = jsonl(
-        tmp_path / "a.jsonl",
-        {"item": 1, "m": "gpt", "augment": None, "text": "A"},
-        {"item": 1, "m": "gpt", "augment": "ocr", "text": "B"},
-    )
-    assert [answer.model for answer in answers(imported(path, "--map", "model=m+augment"))] == ["gpt", "gpt ocr"]
-
-
 @pytest.mark.parametrize("absent", [None, "", float("nan")])
 def test_values_with_brackets_and_empty_ones(tmp_path: Path, eyetest: Eyetest, absent: object) -> None:
     seen = [absent, "<no_image>", "<no_question>", "<a>b>"]
@@ -69,23 +52,6 @@ def test_values_with_brackets_and_empty_ones(tmp_path: Path, eyetest: Eyetest, a
     assert [answer.modality for answer in answers(tmp_path / "run")] == ["gray", "no-image", "no-question", "nothing"]
 
 
-def test_an_empty_cell_means_the_default(tmp_path: Path) -> None:
-    path = separated(tmp_path / "a.csv", ["item", "model", "modality", "sample", "text"], ["1", "m", "", "", "A"])
-    assert answers(imported(path)) == [Answer(item="1", model="m", text="A")]
-
-
-def test_values_mapped_to_nothing_leave_their_rows_out(table: Path, tmp_path: Path) -> None:
-    options = (
-        "--map",
-        f"{COLUMNS},model=name",
-        "--map-values",
-        "item=2>",
-        "--map-values",
-        "modality=condition:text>",
-    )
-    assert [answer.text for answer in answers(imported(table, *options))] == ["B", "print(7)"]
-
-
 def test_where_takes_any_of_a_columns_values_and_all_of_the_columns(
     table: Path, tmp_path: Path, eyetest: Eyetest
 ) -> None:
@@ -95,19 +61,6 @@ def test_where_takes_any_of_a_columns_values_and_all_of_the_columns(
     assert "1 rows were left out" in said
     eyetest("import", table, "--to", tmp_path / "b", *options, "--where", "item_id=1,sample=0").fine()
     assert [answer.text for answer in answers(tmp_path / "b")] == ["A"]
-
-
-def test_set_wins_over_a_column_of_that_name(table: Path, tmp_path: Path) -> None:
-    options = ("--map", f"{COLUMNS},model=name+setting", "--fill", "sample=4,modality=gray")
-    assert {(answer.sample, answer.modality) for answer in answers(imported(table, *options))} == {(4, "gray")}
-
-
-def test_a_name_is_the_same_whatever_its_type(tmp_path: Path) -> None:
-    path = jsonl(
-        tmp_path / "a.jsonl",
-        *({"item": v, "model": "m", "text": 5.0, "sample": t} for t, v in enumerate((7, 7.0, "7"))),
-    )
-    assert [(answer.item, answer.text) for answer in answers(imported(path))] == [("7", "5.0")] * 3
 
 
 def test_rows_need_not_have_the_same_columns(tmp_path: Path) -> None:
@@ -194,19 +147,6 @@ def test_a_headers_groups_are_columns_like_any_other(tmp_path: Path, eyetest: Ey
     ]
     eyetest("import", path, "--to", tmp_path / "some", *options, *values[:2], "--where", "setting=cot").fine()
     assert [answer.model for answer in answers(tmp_path / "some")] == ["gpt ocr"]
-
-
-def test_a_matrix_whose_names_are_not_in_its_first_column(tmp_path: Path, eyetest: Eyetest) -> None:
-    path = separated(tmp_path / "m.csv", ["cat", "dog", "id"], ["1", "0", "q1"])
-    eyetest("import", path, "--to", tmp_path / "run", "--matrix", "item", "--map", "item=id").fine()
-    assert {(a.item, a.model): a.given for a in answers(tmp_path / "run")} == {("q1", "cat"): 1, ("q1", "dog"): 0}
-
-
-def test_a_matrixs_row_may_not_come_twice(tmp_path: Path, eyetest: Eyetest) -> None:
-    path = separated(tmp_path / "m.csv", ["id", "cat"], ["q1", "1"], ["q1", "0"])
-    line = eyetest("import", path, "--to", tmp_path / "run", "--matrix", "item").refused()
-    assert "m.csv row 2, column 'cat': item 'q1' was answered by 'cat'" in line
-    assert "in row 1, column 'cat' already" in line
 
 
 def test_names_that_look_joined_are_not_confused(tmp_path: Path) -> None:

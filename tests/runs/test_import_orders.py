@@ -2,7 +2,6 @@
 
 import csv
 import json
-from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -130,11 +129,6 @@ def test_what_cannot_be_understood_is_one_line(
     assert why in refused
 
 
-def test_texts_need_the_benchmark(tmp_path: Path, eyetest: Eyetest) -> None:
-    path = jsonl(tmp_path / "a.jsonl", {"item": "four", "model": "m", "order": ["dog", "cat"], "text": "A"})
-    assert "name the benchmark with --bench" in eyetest("import", path, "--to", tmp_path / "run").refused()
-
-
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl", ".csv"])
 def test_orders_come_back_from_an_export(tmp_path: Path, bench: Path, eyetest: Eyetest, suffix: str) -> None:
     orders = ("original", "reversed", "BADC", "CABD", "seed 5")
@@ -148,16 +142,3 @@ def test_orders_come_back_from_an_export(tmp_path: Path, bench: Path, eyetest: E
     assert [answer.order for answer in answers(tmp_path / "run")] == expected
     if suffix == ".csv":
         assert [int(row["order"]) for row in csv.DictReader(out.read_text().splitlines())] == expected
-
-
-def test_an_order_for_every_item_is_no_table_of_thousands(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:
-    rows = [{"item": "four", "model": "m", "order": list(o), "text": "A"} for o in list(permutations(range(4)))]
-    rows += [{"item": "four", "model": "m", "order": f"seed {n}", "text": "A"} for n in range(1, 30)]
-    eyetest("import", jsonl(tmp_path / "a.jsonl", *rows), "--to", tmp_path / "run", "--bench", bench).fine()
-    assert len(eyetest("score", tmp_path / "run").out.splitlines()) == 3
-    assert len(eyetest("show", tmp_path / "run").out.splitlines()) == 3
-
-
-def test_the_reverse_can_be_asked_for(bench: Path, eyetest: Eyetest) -> None:
-    shown = eyetest("show", bench, "four", "--condition", "reversed").fine()
-    assert shown.index("fish") < shown.index("cat")

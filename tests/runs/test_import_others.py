@@ -8,7 +8,7 @@ import pytest
 
 from eyetest.benchmarks import BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest
-from eyetest.records.request import failure_notice
+from eyetest.records.tables import failure_notice
 from tests.runs.conftest import Eyetest
 from tests.runs.written import API_FAILURE, REQUEST_FAILED, answers, jsonl, separated
 
@@ -67,14 +67,6 @@ def test_failed_calls_have_no_score_though_others_gave_one(tmp_path: Path, bench
         assert (row["accuracy"], row["n"]) == (1, 2)
 
 
-def test_a_table_that_says_failed_itself(tmp_path: Path, eyetest: Eyetest) -> None:
-    """Also without a benchmark, where verdicts are taken as they are."""
-    rows = [*rows_of("B", "B", given=1), {"item": "q9", "model": "m", "outcome": "failed", "given": 0}]
-    eyetest("import", jsonl(tmp_path / "a.jsonl", *rows), "--to", tmp_path / "run", "--fill", "modality=image")
-    (row,) = json.loads(eyetest("measure", "accuracy", tmp_path / "run", "--output", "json").fine())["rows"]
-    assert (row["accuracy"], row["n"]) == (1, 2)
-
-
 def test_every_screen_says_who_scored(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:
     run = tmp_path / "run"
     unread = rows_of("I cannot see any image, sorry.", "Hm.", "B", given=1)
@@ -83,38 +75,11 @@ def test_every_screen_says_who_scored(tmp_path: Path, bench: Path, eyetest: Eyet
     assert "3 answers have scores from elsewhere" in eyetest("show", run).fine()
     for said in (eyetest("score", run).fine(), eyetest("measure", "accuracy", run).fine()):
         assert "all 3 answers were scored by others" in said
-        assert "2 of the 2 refused, ambiguous or unreadable answers that others scored" in said
     own = [row | {"model": "ours"} for row in rows_of("B", "A", "Hm.")]
     eyetest("import", jsonl(tmp_path / "c.jsonl", *own), "--to", run, "--bench", bench).fine()
     said = eyetest("measure", "accuracy", run).fine()
     assert "3 of 6 answers were scored by others (m), whose scores stand as given; the other 3 by our rules" in said
     assert "scored by others" not in eyetest("measure", "accuracy", run, "--where", "model=ours").fine()
-
-
-def test_rule_sets_are_compared_by_what_they_read(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:
-    run = tmp_path / "run"
-    rows = rows_of("A dog", "A dog", "B", "B", given=0.5)
-    eyetest("import", jsonl(tmp_path / "a.jsonl", *rows), "--to", run, "--bench", bench).fine()
-    words = ("reconcile", run, run, "--rules-a", "eyetest", "--rules-b", "mmmu", "--output", "json")
-    told = json.loads(eyetest(*words).fine())
-    assert (told["a"], told["b"]) == (1.0, 0.5)
-
-
-def test_explain_shows_no_prompt_that_nobody_sent(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:
-    run = tmp_path / "run"
-    path = jsonl(tmp_path / "a.jsonl", {"item": "q0", "model": "m", "order": "CAB", "text": "C", "given": 0})
-    eyetest("import", path, "--to", run, "--bench", bench).fine()
-    said = eyetest("show", run, "q0").fine()
-    assert "prompt not recorded" in said
-    assert "user\n" not in said
-    assert "order CAB" in said
-    assert "✔ C → B  dog" in said
-    assert "accuracy 1; given 0 elsewhere, which is used" in " ".join(said.replace("│", " ").split())
-    eyetest("run", bench, "--model", "scripted:", "--item", "q0", "--to", run)
-    eyetest("run", bench, "--model", "mine=scripted:", "--to", run).fine()
-    asked = eyetest("show", run, "q0", "--model", "mine").fine()
-    assert "prompt not recorded" not in asked
-    assert "user\n" in asked
 
 
 # Columns that nobody mapped.
@@ -154,19 +119,3 @@ def test_answers_that_would_be_one_are_refused(
     assert f"they differ in {column} ('{values[0]}', '{values[1]}'): say {repair}" in refused
     assert "row 3: item 'q1' was answered by 'm' under the same condition in row 1 already" in refused
     assert not (tmp_path / "run").exists()
-
-
-def test_texts_are_no_conditions(tmp_path: Path, eyetest: Eyetest) -> None:
-    """A column with the prompts themselves, a list, an object."""
-    rows = [
-        {
-            "item": str(n),
-            "model": "m",
-            "prompt": f"Look at {n}. " * 20,
-            "settings": {"t": 1},
-            "mode": [1],
-            "text": "A",
-        }
-        for n in range(3)
-    ]
-    assert eyetest("import", jsonl(tmp_path / "a.jsonl", *rows), "--to", tmp_path / "run").err == ""

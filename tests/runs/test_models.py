@@ -54,12 +54,6 @@ def test_the_old_name_is_free(run: Path, tmp_path: Path) -> None:
     assert accuracies(run)["old"] == 0.0
 
 
-def test_the_same_answers_under_the_new_name_are_there_already(run: Path, tmp_path: Path) -> None:
-    call("merge", run, "--rename", "old=new").fine()
-    again = jsonl(tmp_path / "b.jsonl", *({"item": str(i), "model": "new", "text": t} for i, t in enumerate("AAAB")))
-    assert "4 of them were there already" in call("import", again, "--to", run).err
-
-
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
@@ -75,11 +69,3 @@ def test_bad_words_change_nothing(run: Path, options: tuple[str, ...], problem: 
     before = answers(run), Run(run).manifest
     assert problem in call("merge", run, *options).refused()
     assert (answers(run), Run(run).manifest) == before
-
-
-def test_only_some_are_measured(run: Path) -> None:
-    assert accuracies(run, "--model", "old", "--model", "bad") == {"bad": 0.0, "old": 0.75}
-    assert accuracies(run, "--model", "old,bad") == {"bad": 0.0, "old": 0.75}
-    assert accuracies(run, "--without", "bad") == {"good": 1.0, "old": 0.75}
-    assert "no scores of 'odl'" in call("measure", "accuracy", run, "--model", "odl").refused()
-    assert "no model is left" in call("measure", "accuracy", run, "--model", "old", "--without", "old").refused()

@@ -30,11 +30,6 @@ def fail(folder: Path) -> None:
         raise KeyError
 
 
-def test_a_run_without_a_plan(tmp_path: Path) -> None:
-    assert list(plan_rows(plan_table(tmp_path))) == []
-    assert plan_table(tmp_path).column_names == list(columns(Planned))
-
-
 def test_rows_come_back_whole_and_in_order(tmp_path: Path) -> None:
     first = Asked(
         item="1\n\u2028é𝜋",
@@ -82,18 +77,6 @@ def test_a_failed_writer_leaves_the_old_plan(tmp_path: Path) -> None:
         fail(tmp_path)
     assert (tmp_path / PLAN).read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == [PLAN]
-
-
-def test_a_first_writer_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(KeyError):
-        fail(tmp_path / "new/run")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_empty_plan_takes_nothing_away(tmp_path: Path) -> None:
-    write(tmp_path, (asked("1"), "aa"))
-    write(tmp_path)
-    assert requests(tmp_path) == {("1", "image", 0): "aa"}
 
 
 def test_any_parquet_reader_reads_it(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from eyetest.errors import InputError
 from eyetest.records import Asked, ModelEntry, Response, RunBenchmark, RunStep
-from eyetest.runs import Run, RunWriter, is_run
+from eyetest.runs import Run, RunWriter
 from tests.running.benches import make_bench
 from tests.runs.conftest import Eyetest
 from tests.runs.written import jsonl
@@ -72,12 +72,6 @@ def test_a_damaged_manifest_is_one_line(folder: Path, eyetest: Eyetest, kind: st
     }
     assert "run.json is damaged: " in eyetest(command, *arguments[command]).refused()
     assert (folder / "run.json").read_bytes() == DAMAGE[kind]
-
-
-def test_what_is_no_run(tmp_path: Path) -> None:
-    assert not is_run(tmp_path)
-    with pytest.raises(InputError, match=r"is no run folder \(it has no run\.json\)"):
-        Run(tmp_path)
 
 
 def test_a_second_writer_is_refused_and_told_who_writes(folder: Path) -> None:

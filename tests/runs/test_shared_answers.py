@@ -13,6 +13,8 @@ from eyetest.records import Answer
 from eyetest.runs import read_answers
 from tests.runs.conftest import Eyetest
 
+pytestmark = pytest.mark.journey
+
 MATHVISTA = (
     *("--map", "item=item_id,text=raw_output,given=correct_if_given,model=model+augment,template=trial"),
     *("--map-values", "modality=condition:text>no-image,caption>caption,image>image"),

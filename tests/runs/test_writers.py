@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from eyetest.records import Response, RunStep
-from eyetest.runs import Journal, Run, RunWriter, read_responses, responses_table
+from eyetest.runs import Journal, Run, RunWriter, read_responses
 from eyetest.runs.journal import PartName, _line, part_names, sealed, segment
 
 WRITER = """
@@ -85,14 +85,6 @@ def test_an_empty_part_stays_where_its_going_would_look_like_a_loss(tmp_path: Pa
     Journal(tmp_path, "cccc").close()
     assert [part.number for part in part_names(tmp_path)] == [1, 2]
     assert sealed(tmp_path, PartName(2, "bbbb")).exists()
-
-
-def test_the_later_of_two_answers_counts_whoever_wrote_it(tmp_path: Path) -> None:
-    for writer, text in (("ffff", "first"), ("aaaa", "second")):
-        journal = Journal(tmp_path, writer)
-        journal.append(said(1, text))
-        journal.close()
-    assert responses_table(tmp_path).column("text").to_pylist() == ["second"]
 
 
 def test_a_run_names_its_parts_and_goes_on_from_numbered_ones(tmp_path: Path) -> None:

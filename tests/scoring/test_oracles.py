@@ -25,8 +25,15 @@ from eyetest.scoring import Scorer
 from eyetest.scoring.scorer import corpus_table, score_table
 from tests.scoring.test_table import make_bench, make_run, request
 
-RELEASED = "gpt-4o(release-example)"
+pytestmark = pytest.mark.journey
+
 """Its four runs were shown the released options; the 27 others those of an earlier version."""
+"""Model, variant, setting."""
+"""The release writes this item's options as a list inside a list, so its parser saw one option and only knew A.
+
+We read three, so its four answers are the only ones on which ``mmmu`` and the published parser may differ.
+"""
+RELEASED = "gpt-4o(release-example)"
 TEXT_RUNS = [
     *(("gpt-4-0613", setting) for setting in ("zero-shot", "2-shot-cot", "2-shot-pot")),
     *(("gpt-3.5-turbo", setting) for setting in ("zero-shot", "2-shot-cot", "2-shot-pot")),
@@ -48,10 +55,7 @@ def scored(run: Run, bench: Benchmark, rules: str = "eyetest", metric: str | Non
     return pl.read_parquet(score_run(run, bench, Scorer(rules, metric)))
 
 
-# MMMU-Pro.
-
 RunName = tuple[str, str, str]
-"""Model, variant, setting."""
 
 
 class MmmuPro:
@@ -97,10 +101,6 @@ def per_run(frame: pl.DataFrame, value: pl.Expr) -> dict[RunName, int]:
 
 
 NESTED = "validation_Accounting_29"
-"""The release writes this item's options as a list inside a list, so its parser saw one option and only knew A.
-
-We read three, so its four answers are the only ones on which ``mmmu`` and the published parser may differ.
-"""
 
 
 def joined(scores: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
@@ -204,9 +204,6 @@ def test_our_rules_are_near_the_matrix_where_the_published_parser_is_not(
     assert whole["gemini-1.5-pro-exp-0801", "standard10", "direct"] == 801
 
 
-# MathVista.
-
-
 @pytest.fixture(scope="module")
 def mathvista(real_benchmark: Callable[[str], Benchmark]) -> Benchmark:
     return real_benchmark("mathvista")
@@ -267,9 +264,6 @@ def test_the_screen_of_mmstar_drops_365_of_mathvistas_1000_items(shared: Path, b
     refused = taken.filter(pl.col("reading") == "refused")
     print(f"{len(taken)} hits were not extracted; {len(refused)} of these answers we read as refusals")
     assert len(refused) > len(taken) / 3
-
-
-# ReForm-Eval.
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from eyetest.errors import InputError
 from eyetest.records import Choice, Condition, Item, Response, letter, mark, shown_order
 from eyetest.records.tables import Letters
-from eyetest.scoring import RULE_SETS, Scored, Scorer, is_hit, looks_refused
+from eyetest.scoring import RULE_SETS, Scored, Scorer, is_hit
 from eyetest.scoring.metrics import METRICS
 from eyetest.scoring.rules import Reading, Reply
 
@@ -40,9 +40,6 @@ def worth(item: Item, answer: Response, condition: Condition = DIRECT, **scorer:
 
 def brief(scored: Scored) -> tuple[Any, ...]:
     return scored.reading, scored.choice, scored.metric, scored.score
-
-
-# Choices.
 
 
 @pytest.mark.parametrize("outcome", ["answered", "truncated"])
@@ -169,9 +166,6 @@ def test_each_rule_set_says_its_version_and_never_guesses(name: str) -> None:
         assert nothing.why == "would guess"
 
 
-# Likelihoods.
-
-
 def test_the_likeliest_choice_is_chosen_whatever_order_would_have_been_shown() -> None:
     """Candidates stand in the order of the item's choices: likelihood requests show no options to reorder."""
     for order in (0, 1, 99):
@@ -209,23 +203,16 @@ def test_likelihoods_of_something_else_are_not_read(item: Item) -> None:
     assert scored.why.startswith("3 likelihoods for ")
 
 
-# Scores that somebody else gave.
-
-
 @pytest.mark.parametrize("given", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize(
     ("item", "answer", "reading", "choice"),
     [
         (choice_item(1), reply("B"), "chosen", "B"),
-        (choice_item(1), reply("C"), "chosen", "C"),
-        (choice_item(1), reply(""), "unparsed", None),
         (choice_item(1), reply(REFUSAL), "refused", None),
         (choice_item(1), reply(None), None, None),
         (choice_item(1), reply(None, "blocked"), None, None),
-        (choice_item(1), reply("", candidates=(1.0, 4.0, 2.0, 3.0)), "chosen", "B"),
         (text_item("dog"), reply("dog"), "text", None),
         (text_item("dog"), reply(REFUSAL), "refused", None),
-        (text_item(), reply(None), None, None),
     ],
 )
 def test_a_given_score_is_used_as_it_is_and_the_answer_is_still_read(
@@ -236,9 +223,6 @@ def test_a_given_score_is_used_as_it_is_and_the_answer_is_still_read(
         *(reading, choice),
         *("given", "given", given),
     )
-
-
-# Texts.
 
 
 def test_the_metric_is_the_users_the_items_or_what_its_references_call_for() -> None:
@@ -312,24 +296,16 @@ def test_unknown_names_are_refused_when_the_scorer_is_made() -> None:
         Scorer(metric="cidre")
 
 
-# What screens ask.
-
-
 @pytest.mark.parametrize(
     ("item", "response", "hit"),
     [
         (choice_item(1), {"outcome": "answered", "text": "B"}, True),
-        (choice_item(1), {"outcome": "truncated", "text": "A"}, False),
         (choice_item(1), {"outcome": "answered", "text": REFUSAL}, False),
-        (choice_item(1), {"outcome": "blocked", "text": ""}, False),
         (choice_item(1), {"outcome": "failed", "text": ""}, None),
-        (choice_item(1), {"outcome": "failed", "text": None, "given": 0.0}, None),
         (choice_item(1), {"outcome": "answered", "text": None}, None),
         (choice_item(1), {"outcome": "answered", "text": "B", "given": 0.0}, False),
         (choice_item(1), {"outcome": "answered", "text": None, "given": 0.5}, True),
         (choice_item(1), {"outcome": "answered", "text": "", "candidates": (0.0, 1.0, 0.5, 0.2)}, True),
-        (text_item("hello", metric="anls"), {"outcome": "answered", "text": "hallo"}, True),
-        (text_item("hello", metric="anls"), {"outcome": "answered", "text": "goodbye"}, False),
         (text_item("hello", metric="cider"), {"outcome": "answered", "text": "hello"}, None),
     ],
 )
@@ -344,8 +320,3 @@ def test_a_hit_is_judged_under_the_condition_it_was_asked_under() -> None:
     place = shown_order(item, condition).index(0)
     assert is_hit(item, condition, Response(request="r", outcome="answered", text=str(place + 1))) is True
     assert is_hit(item, condition, Response(request="r", outcome="answered", text="1")) is False
-
-
-def test_looks_refused_is_a_quick_look_at_the_beginning() -> None:
-    assert looks_refused("I'm SORRY, but no")
-    assert not looks_refused("B" + " " * 300 + "i'm sorry")

@@ -113,9 +113,6 @@ def counting() -> tuple[Scorer, CountingRules]:
     return scorer, rules
 
 
-# Rows and columns.
-
-
 def test_columns_are_those_of_the_contract_in_order_and_plain(tmp_path: Path) -> None:
     assert tuple(CONTRACT) == columns(Score)
     make_run(
@@ -164,9 +161,6 @@ def test_two_items_share_a_request_and_are_judged_each_by_its_own_gold(tmp_path:
     expected = [(name, order, "B", right) for order in (0, 3) for name, right in (("one", 1.0), ("other", 0.0))]
     assert found.select("item", "order", "choice", "score").rows() == expected
     assert set(found.get_column("request")) == {request(1)}
-
-
-# Reading once.
 
 
 def test_equal_answers_are_read_once() -> None:
@@ -284,9 +278,6 @@ def test_ten_thousand_random_rows_equal_the_plain_loop() -> None:
     assert {row[13] for row in expected} == {None, "chosen", "text", "refused", "ambiguous", "cut off", "unparsed"}
 
 
-# Captions.
-
-
 def captioned(n: int, *references: str) -> Item:
     return Item(id=f"k{n}", question="Describe it.", references=references, tags={"task": "caption"})
 
@@ -383,9 +374,6 @@ def test_a_metric_that_pools_words_says_so_for_the_corpus_too() -> None:
     assert corpus_table(frame, items, scores).get_column("overall").to_list() == [0.25]
     choices = score_table(answers_of([{"text": "B"}]), [animals("i", 1)], Scorer())
     assert corpus_table(answers_of([{"text": "B"}]), [animals("i", 1)], choices).is_empty()
-
-
-# What is on disk.
 
 
 def test_a_run_that_is_still_being_written(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from eyetest.errors import ImageError, InputError
 from eyetest.records import RunStep
 from eyetest.runs import Run, RunWriter, read_responses
 from eyetest.store import replacing_file, replacing_folder, store_of
-from eyetest.store.local import LocalStore
+from eyetest.store.files import LocalStore
 from eyetest.store.urls import RemoteStore, WriterMarker, cache_root, known_path, local_path, mirror_of
 from eyetest.studio.decisions import ReviewPlan
 from eyetest.studio.project import ReviewProject

@@ -1,7 +1,6 @@
 """A real server of S3's protocol: killed runs resume, and two writers lose nothing of each other."""
 
 import random
-import shutil
 import subprocess
 import sys
 import time
@@ -9,22 +8,21 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
+
 from eyetest.runs import Run, read_responses
 from eyetest.runs.journal import part_names
-from eyetest.store.urls import cache_root, local_path
+from eyetest.store.urls import local_path
 from tests.endpoint import Endpoint
 from tests.running.benches import answers, keys_in, make_bench, stored
 from tests.running.processes import Nursery, until
 from tests.runs.test_writers import WRITER
-from tests.store.test_remote import objects
+from tests.store.test_remote import objects, wipe_mirrors
+
+pytestmark = pytest.mark.journey
 
 KILLS = 4
 AT_ONCE = 6
-
-
-def wipe_mirrors() -> None:
-    for mirror in cache_root().glob("remote-*"):
-        shutil.rmtree(mirror)
 
 
 def asked_again(sent: Counter[str], kept: Iterable[str]) -> Counter[str]:

@@ -9,7 +9,7 @@ import pytest
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest, Verdict
 from eyetest.studio.decisions import QUEUE, read_decisions, write_queue
-from eyetest.tabular.sheets import restored
+from eyetest.tabular.table import restored
 from tests.conftest import png
 
 COLUMNS = ["item", "round", "stage", "reason", "question", "options", "gold", "images", "evidence", "form"]
@@ -39,54 +39,23 @@ def verdict(item: str, **more: str) -> Verdict:
     return Verdict(item=item, stage="blind-hits", verdict="review", reason="2 answers missing", **more)  # type: ignore[arg-type]
 
 
-def test_everything_that_it_takes_to_decide(bench: Benchmark, tmp_path: Path) -> None:
-    evidence = json.dumps({"seats": {"m": [1, 2]}})
-    (row,) = queue(bench, tmp_path / "r", verdict("plain", evidence=evidence), form="Is it in the image?", number=2)
-    assert row == {
-        "item": "plain",
-        "round": "2",
-        "stage": "blind-hits",
-        "reason": "2 answers missing",
-        "question": "Wie heißt das? 図",
-        "options": "A. a\nB. b",
-        "gold": "A",
-        "images": "",
-        "evidence": evidence,
-        "form": "Is it in the image?",
-    }
-
-
-def test_no_cell_is_a_formula(bench: Benchmark, tmp_path: Path) -> None:
-    rows = queue(bench, tmp_path / "r", verdict("=1+1"), verdict("text"), form="=HYPERLINK(1)")
-    for row in rows:
-        for cell in row.values():
-            assert not cell.startswith(("=", "+", "-", "@", "\t", "\r"))
-    assert rows[0]["question"] == "'@SUM(A1)"
-    assert rows[0]["options"].startswith("A. =cmd"), "a mark before it makes it harmless as it is"
-    assert rows[1]["question"] == "'-3 + x = 1?"
-    assert rows[1]["gold"] == "'+4 | four"
-
-
-def test_options_and_golds_survive_commas_quotes_and_lines(bench: Benchmark, tmp_path: Path) -> None:
-    (row,) = queue(bench, tmp_path / "r", verdict("=1+1"))
-    assert row["options"].splitlines() == ["A. =cmd|' /C calc'!A0", "B. two, three", 'C. a "quote"', "and a line"]
-    assert row["gold"] == "B, C"
-
-
-def test_images_can_be_opened_from_anywhere(
+def test_all_that_it_takes_to_decide_and_no_formula(
     bench: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert queue(bench, tmp_path / "empty") == []
+    evidence = json.dumps({"seats": {"m": [1, 2]}})
+    (row,) = queue(bench, tmp_path / "r", verdict("plain", evidence=evidence), form="Is it in the image?", number=2)
+    values = ("plain", "2", "blind-hits", "2 answers missing", "Wie heißt das? 図", "A. a\nB. b", "A", "", evidence)
+    assert row == dict(zip(COLUMNS, (*values, "Is it in the image?"), strict=True))
     monkeypatch.chdir(tmp_path)
-    (row,) = queue(Benchmark(Path("b")), Path("r"), verdict("=1+1"))
-    paths = [Path(line) for line in row["images"].splitlines()]
-    assert len(paths) == 2
-    for path in paths:
-        assert path.is_absolute()
-        assert path.read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_queue_of_nothing_has_its_header(bench: Benchmark, tmp_path: Path) -> None:
-    assert queue(bench, tmp_path / "r") == []
+    rows = queue(Benchmark(Path("b")), Path("r"), verdict("=1+1"), verdict("text"), form="=HYPERLINK(1)")
+    assert not [cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    assert [row["question"] for row in rows] == ["'@SUM(A1)", "'-3 + x = 1?"]
+    assert [row["gold"] for row in rows] == ["B, C", "'+4 | four"]
+    options = ["A. =cmd|' /C calc'!A0", "B. two, three", 'C. a "quote"', "and a line"]
+    assert rows[0]["options"].splitlines() == options
+    paths = [Path(line) for line in rows[0]["images"].splitlines()]
+    assert [(path.is_absolute(), path.read_bytes()[:4]) for path in paths] == [(True, b"\x89PNG")] * 2
 
 
 def test_an_id_copied_out_of_the_queue_is_known(bench: Benchmark, tmp_path: Path) -> None:
@@ -100,9 +69,9 @@ def test_an_id_copied_out_of_the_queue_is_known(bench: Benchmark, tmp_path: Path
 
 
 def test_where_looking_changes_most_comes_first(bench: Benchmark, tmp_path: Path) -> None:
-    told = [verdict("plain"), verdict("text", evidence='{"log ratio": 0.4}')]
-    told.append(verdict("=1+1", evidence='{"log ratio": 2.1, "sent": 2}'))
-    assert [restored(row["item"]) for row in queue(bench, tmp_path, *told)] == ["=1+1", "text", "plain"]
+    stated = [verdict("plain"), verdict("text", evidence='{"log ratio": 0.4}')]
+    stated.append(verdict("=1+1", evidence='{"log ratio": 2.1, "sent": 2}'))
+    assert [restored(row["item"]) for row in queue(bench, tmp_path, *stated)] == ["=1+1", "text", "plain"]
     unsaid = [verdict("text", evidence="an option says nan"), verdict("plain", evidence="[]")]
     assert [row["item"] for row in queue(bench, tmp_path, *unsaid)] == ["text", "plain"], "as they come"
 

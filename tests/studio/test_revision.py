@@ -12,9 +12,8 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.benchmarks.folder import CHANGES, LAYOUT
 from eyetest.errors import InputError
 from eyetest.prompts.building import SCREENSHOT_STEP
-from eyetest.records import Asked, Choice, Decision, Item, Lineage, Manifest, Response
+from eyetest.records import Asked, Decision, Lineage, Manifest, Response
 from eyetest.results.gather import results_of
-from eyetest.results.scores import benchmark_of
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from eyetest.studio.decisions import decide
@@ -52,14 +51,14 @@ def bench(tmp_path: Path) -> Benchmark:
 def run(tmp_path: Path, bench: Benchmark) -> Run:
     """A model that says A to everything."""
     plan = [(Asked(item=f"q{n}", model="m"), request(n)) for n in range(12)]
-    said = [Response(request=request(n), outcome="answered", text="A") for n in range(12)]
-    return make_run(tmp_path / "r", plan, said, bench)
+    given = [Response(request=request(n), outcome="answered", text="A") for n in range(12)]
+    return make_run(tmp_path / "r", plan, given, bench)
 
 
 @pytest.fixture
 def revised(bench: Benchmark, tmp_path: Path) -> RevisedBenchmark:
-    """q0 dropped, q1 has the gold A now, q2 is worded otherwise, q3 is kept, q4 disputed; nobody saw the others."""
-    said = reviewed(
+    """q0 dropped, q1 has the gold A now, q2 is worded otherwise, q3 is kept, q4 disputed; no one saw the others."""
+    given = reviewed(
         decision("q0", "drop", reason="unclear"),
         decision("q0", "drop", "bob"),
         decision("q1", "fix", edits={"answer": "A"}, labels=SHOWN),
@@ -72,7 +71,7 @@ def revised(bench: Benchmark, tmp_path: Path) -> RevisedBenchmark:
         decision("q4", "drop", "bob"),
         reviewers=2,
     )
-    return revise_benchmark(bench, said, tmp_path / "new")
+    return revise_benchmark(bench, given, tmp_path / "new")
 
 
 def written(folder: Path) -> dict[str, bytes]:
@@ -89,7 +88,7 @@ def test_what_people_decided_is_carried_out(bench: Benchmark, revised: RevisedBe
     assert list(new) == [f"q{n}" for n in range(1, 12)]
     assert revised.counts == {"keep": 1, "fix": 2, "drop": 1, "open": 1, "not asked": 7}
     assert new["q1"].gold == (0,)
-    assert "core" not in new["q1"].tags, "one said math, the other logic"
+    assert "core" not in new["q1"].tags, "one given math, the other logic"
     assert new["q2"].question == "Which one?"
     assert (new["q2"].choices[1].text, new["q2"].tags["era"]) == ("an ox", "old")
     assert new["q2"].gold == old["q2"].gold
@@ -100,9 +99,9 @@ def test_what_people_decided_is_carried_out(bench: Benchmark, revised: RevisedBe
 
 
 def test_every_change_is_a_row_with_who_and_why(revised: RevisedBenchmark) -> None:
-    told = [tuple(row.values()) for row in rows(revised.benchmark)]
+    stated = [tuple(row.values()) for row in rows(revised.benchmark)]
     both = "ann, bob"
-    assert told == [
+    assert stated == [
         ("q0", "drop", "", "", "", both, "unclear"),
         ("q1", "fix", "answer", "B", "A", both, "2 of 2 reviewers"),
         ("q2", "fix", "question", "Which is 2?", "Which one?", both, "2 of 2 reviewers"),
@@ -129,30 +128,30 @@ def test_its_manifest_says_what_it_was_and_how_it_came_about(bench: Benchmark, r
 
 
 def test_the_same_decisions_give_the_same_bytes(bench: Benchmark, tmp_path: Path) -> None:
-    said = reviewed(decision("q0", "drop"), decision("q1", "fix", edits={"answer": "D"}))
-    one, two = (revise_benchmark(bench, said, tmp_path / name).benchmark.path for name in ("one", "two"))
+    given = reviewed(decision("q0", "drop"), decision("q1", "fix", edits={"answer": "D"}))
+    one, two = (revise_benchmark(bench, given, tmp_path / name).benchmark.path for name in ("one", "two"))
     assert written(one) == written(two)
-    revise_benchmark(bench, said, one, overwrite=True)
+    revise_benchmark(bench, given, one, overwrite=True)
     assert written(one) == written(two)
 
 
 def test_the_word_of_whoever_settles_a_dispute_counts(bench: Benchmark, tmp_path: Path) -> None:
-    said = reviewed(
+    given = reviewed(
         decision("q1", "keep", labels={"core": "logic"}),
         decision("q1", "drop", "bob"),
         decision("q1", "fix", "eve", adjudicates=True, edits={"A": "a cat"}, labels={"core": "math"}),
         reviewers=2,
     )
-    new = revise_benchmark(bench, said, tmp_path / "new")
+    new = revise_benchmark(bench, given, tmp_path / "new")
     assert (new.benchmark["q1"].choices[0].text, new.benchmark["q1"].tags["core"]) == ("a cat", "math")
     assert {row["reviewers"] for row in rows(new.benchmark)} == {"eve"}
 
 
 def test_withdrawn_words_do_not_count(bench: Benchmark, tmp_path: Path) -> None:
-    said = reviewed(
+    given = reviewed(
         decision("q1", "drop"), decision("q1", "undo"), decision("q2", "keep"), decision("q2", "keep", "bob")
     )
-    new = revise_benchmark(bench, said, tmp_path / "new")
+    new = revise_benchmark(bench, given, tmp_path / "new")
     assert new.counts["open"] == 1
     assert "q1" in new.benchmark
     assert [row["decision"] for row in rows(new.benchmark)] == ["open"]
@@ -161,13 +160,13 @@ def test_withdrawn_words_do_not_count(bench: Benchmark, tmp_path: Path) -> None:
 
 
 def test_only_what_is_complete_if_asked(bench: Benchmark, tmp_path: Path) -> None:
-    said = reviewed(decision("q1", "keep"), decision("q2", "unsure"), items=("q1", "q2", "q3"))
+    given = reviewed(decision("q1", "keep"), decision("q2", "unsure"), items=("q1", "q2", "q3"))
     with pytest.raises(
         InputError, match=r"^2 items of 3 not decided yet: q2, q3; without --complete they stay as they are"
     ):
-        revise_benchmark(bench, said, tmp_path / "new", complete=True)
+        revise_benchmark(bench, given, tmp_path / "new", complete=True)
     assert not (tmp_path / "new").exists()
-    assert revise_benchmark(bench, said, tmp_path / "new").counts["open"] == 2
+    assert revise_benchmark(bench, given, tmp_path / "new").counts["open"] == 2
     done = reviewed(decision("q1", "keep"))
     assert revise_benchmark(bench, done, tmp_path / "done", complete=True).counts["keep"] == 1
 
@@ -191,8 +190,8 @@ def test_screenshots_keep_their_tables_and_what_stands_in_them(tmp_path: Path) -
             writer.add(msgspec.structs.replace(animals(f"q{number}", 0), lineage=(step,)))
         pl.DataFrame({"item": ["q0", "q1", "q1", "q2"], "x": [1, 2, 3, 4]}).write_parquet(writer.folder / LAYOUT)
     shots = Benchmark(tmp_path / "shots")
-    said = reviewed(decision("q0", "drop"), decision("q1", "fix", edits={"answer": "B"}))
-    new = revise_benchmark(shots, said, tmp_path / "new").benchmark
+    given = reviewed(decision("q0", "drop"), decision("q1", "fix", edits={"answer": "B"}))
+    new = revise_benchmark(shots, given, tmp_path / "new").benchmark
     assert pl.read_parquet(new.path / LAYOUT).rows() == [("q1", 2), ("q1", 3), ("q2", 4)]
     assert [one.step for one in new["q1"].lineage] == [SCREENSHOT_STEP, "revise"]
     assert new["q1"].gold == (1,)
@@ -231,12 +230,12 @@ def test_runs_on_what_it_was_before_count_by_the_revision(run: Run, revised: Rev
 
 def test_a_revision_of_a_revision(run: Run, revised: RevisedBenchmark, tmp_path: Path) -> None:
     """Of the ten, q5 has the gold A as well, and q1 is worded otherwise: A is right of q4, q5 and q8, of nine."""
-    said = reviewed(
+    given = reviewed(
         decision("q5", "fix", edits={"answer": "A"}),
         decision("q1", "fix", edits={"C": "a hen"}),
         decision("q3", "keep"),
     )
-    newest = revise_benchmark(revised.benchmark, said, tmp_path / "newest").benchmark
+    newest = revise_benchmark(revised.benchmark, given, tmp_path / "newest").benchmark
     assert newest.manifest.version == "3"
     assert accuracy(run, newest)[:2] == (3 / 9, 9)
 
@@ -248,32 +247,8 @@ def test_scores_that_others_gave_by_an_old_gold_do_not_count(bench: Benchmark, t
         for n, (name, model) in enumerate([("q1", "m"), ("q1", "silent"), ("q3", "m"), ("q3", "silent")])
     ]
     texts = ("A", None, "A", None)
-    said = [Response(request=request(n), outcome="answered", text=text, given=0.5) for n, text in enumerate(texts)]
-    run = make_run(tmp_path / "given", plan, said, bench)
+    given = [Response(request=request(n), outcome="answered", text=text, given=0.5) for n, text in enumerate(texts)]
+    run = make_run(tmp_path / "given", plan, given, bench)
     assert accuracy(run)[:2] == (0.5, 4)
     new = revise_benchmark(bench, reviewed(decision("q1", "fix", edits={"answer": "A"})), tmp_path / "new").benchmark
     assert accuracy(run, new)[:2] == ((1 + 0.5 + 0.5) / 3, 3)
-
-
-def test_runs_on_both_versions_complete_each_other(run: Run, revised: RevisedBenchmark, tmp_path: Path) -> None:
-    """Another model was asked the revision, and is right of everything."""
-    new = revised.benchmark
-    plan = [(Asked(item=item.id, model="late"), request(100 + n)) for n, item in enumerate(new)]
-    said = [
-        Response(request=request(100 + n), outcome="answered", text="ABCD"[item.gold[0]])
-        for n, item in enumerate(new)
-    ]
-    late = make_run(tmp_path / "late", plan, said, new)
-    results = results_of([run, late], Scorer(), bench=new)
-    means = results.scores.group_by("benchmark", "model").agg(pl.col("score").mean()).sort("model").collect()
-    assert means.rows() == [("b", "late", 1.0), ("b", "m", 0.3)]
-
-
-def test_a_run_of_another_benchmark_is_refused(run: Run, revised: RevisedBenchmark, tmp_path: Path) -> None:
-    other = make_bench(tmp_path / "other", [Item(id="x", question="?", choices=(Choice("a", True), Choice("b")))])
-    with pytest.raises(InputError, match=r"holds no answer to any item of .*; it is about another benchmark"):
-        benchmark_of(run, other)
-    foreign = make_bench(tmp_path / "foreign", [animals("q1", 0, question="Something else?")])
-    with pytest.raises(InputError, match=r"asks something else than .*: item 'q1' has changed"):
-        benchmark_of(run, foreign)
-    assert benchmark_of(run, revised.benchmark) is revised.benchmark

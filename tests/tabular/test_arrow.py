@@ -13,8 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.tabular.arrow import count_rows, open_bounded
-from eyetest.tabular.record_files import read_parquet
+from eyetest.tabular.record_files import count_rows, open_bounded, read_parquet
 from tests.mutations import mutations, refusals
 
 IDS = [str(number) for number in range(3_000)]
@@ -37,21 +36,10 @@ def answers(**columns: Any) -> dict[str, Any]:
 
 PLAIN: dict[str, Any] = {"use_dictionary": False}
 DELTA = PLAIN | {"column_encoding": {"text": "DELTA_BYTE_ARRAY"}}
-DELTA_LIST = PLAIN | {"column_encoding": {"text.list.element": "DELTA_BYTE_ARRAY"}}
 BOMBS: dict[str, tuple[Callable[[], dict[str, Any]], dict[str, Any], str]] = {
     "a text in every row": (lambda: answers(text=repeated(3_000, 3_000_000)), {}, "unfolds into more than"),
-    "a text in many columns": (
-        lambda: answers(**{f"t{n}": repeated(3_000, 1_000_000) for n in range(30)}),
-        {},
-        "unfolds into more than",
-    ),
     "a text in a list": (lambda: answers(text=many(repeated(2_000, 3_000_000))), {}, "unfolds into more than"),
     "a beginning in every row": (lambda: answers(text=["y" * 2_000_000] * 1_500), DELTA, "unfolds into more than"),
-    "a beginning in a list": (
-        lambda: answers(text=many(pa.array(["y" * 500_000] * 4_000))),
-        DELTA_LIST,
-        "unfolds into more than",
-    ),
     "nothing in a list": (lambda: answers(text=many(pa.nulls(2**26, pa.int8()))), {}, "unfolds into more than"),
     "a page of one letter": (lambda: answers(text=["z" * 400_000_000]), PLAIN, "a few of its bytes unpack into"),
     "wide values": (
@@ -73,8 +61,6 @@ except InputError as error:
     print(error)
 print(peak_memory())
 """
-
-
 QUICK = ("a text in every row", "a text in a list", "nothing in a list", "wide values")
 
 

@@ -5,11 +5,10 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import openpyxl
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.tabular import excel
+from eyetest.tabular import files as excel
 from eyetest.tabular.files import read_rows
 from tests.mutations import mutations, peak_memory, refusals
 from tests.runs.written import xlsx
@@ -69,17 +68,6 @@ def test_a_size_that_is_a_lie(tmp_path: Path) -> None:
     path.write_bytes(data.replace(size.to_bytes(4, "little"), (1_000).to_bytes(4, "little")))
     with pytest.raises(InputError, match="is no Excel file"):
         list(read_rows(path))
-
-
-@pytest.mark.slow
-def test_a_long_honest_file(tmp_path: Path) -> None:
-    book = openpyxl.Workbook(write_only=True)
-    sheet = book.create_sheet()
-    sheet.append(HEADER)
-    for number in range(100_000):
-        sheet.append([number, "m", f"The answer is {number % 4}. " * 5])
-    book.save(tmp_path / "a.xlsx")
-    assert sum(1 for _ in read_rows(tmp_path / "a.xlsx")) == 100_000
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eyetest.text import Level, key, same
+from eyetest.text import Level, same
 
 with (Path(__file__).parent / "pairs.csv").open(newline="", encoding="utf-8") as file:
     PAIRS = list(csv.DictReader(file))
@@ -16,14 +16,12 @@ LEVELS = {level.name.lower(): level for level in Level}
 
 @pytest.mark.parametrize("row", PAIRS, ids=lambda row: f"{row['a']}|{row['b']}")
 def test_each_pair_at_each_level(row: dict[str, str]) -> None:
-    """The order matters for a tolerance alone, and texts with one key are the same."""
+    """The order matters for a tolerance alone."""
     for name, level in LEVELS.items():
         found = same(row["a"], row["b"], level)
         assert found == bool(int(row[name])), name
         if level is not Level.RELAXED:
             assert same(row["b"], row["a"], level) == found, name
-            alike = key(row["a"], level) == key(row["b"], level)
-            assert (found or not alike) if level > Level.NORMALIZED else alike == found, name
 
 
 def test_the_table_is_large_and_each_level_is_looser_than_the_one_before() -> None:
@@ -40,10 +38,3 @@ def test_any_two_texts_of_the_table_are_compared_consistently() -> None:
         found = [same(one, other, level) for level in Level]
         assert found == sorted(found), (one, other)
         assert found[:-1] == [same(other, one, level) for level in list(Level)[:-1]], (one, other)
-        keys = [key(one, level) == key(other, level) for level in list(Level)[:-1]]
-        assert all(alike <= same_too for alike, same_too in zip(keys, found, strict=False)), (one, other)
-
-
-def test_a_tolerance_has_no_key() -> None:
-    with pytest.raises(ValueError, match="tolerance"):
-        key("5", Level.RELAXED)

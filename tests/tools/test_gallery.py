@@ -11,9 +11,9 @@ import eyetest as et
 from tests.conftest import ROOT
 from tools.gallery.__main__ import FIGURES, GALLERY, JUDGED
 from tools.gallery.exhibits import Exhibit, Unasked, carry_out, read_exhibits
-from tools.gallery.judgements import Judgement, checked, read_judgements
-from tools.gallery.measuring import RATHER, audit, measure, ranks
-from tools.gallery.pages import BEGIN, END, into_readme, page, summary
+from tools.gallery.judgements import Judgement, read_judgements
+from tools.gallery.measuring import RATHER, measure
+from tools.gallery.pages import page, summary
 
 NO = Unasked(no="Nobody was asked.")
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
@@ -64,44 +64,6 @@ def test_what_commands_print_stands_on_the_page(drawn: Path) -> None:
     assert f"| {doubts['item'][0]} |" in text
     assert "1 of 1 [21 %, 100 %]" in text
     assert "No answers, no ranking to keep." in text
-
-
-def test_a_question_that_cannot_be_put_says_why_in_a_line(drawn: Path) -> None:
-    found = measure("drawn", exhibit(), drawn)
-    text = page("drawn", exhibit(), found, [])
-    assert text.count("\nNobody was asked.\n") == 5
-    assert "$ eyetest" not in text
-
-
-def test_a_command_that_fails_stops_the_gallery(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="not-there"):
-        carry_out("eyetest audit not-there --json", tmp_path)
-
-
-def test_an_answer_is_never_named() -> None:
-    told = {"kind": "frequent-answer-a-b", "probe": "baselines", "severity": "suspect", "items": ["1"]}
-    title = '"secret" is right in 35 % of 111 items with the same 2 options'
-    (one,) = audit({"items": 9, "findings": [told | {"title": title}]})["findings"]
-    assert (one["kind"], one["title"]) == ("frequent-answer", "One option" + title.removeprefix('"secret"'))
-
-
-def test_ranks_say_how_many_a_middling_model_may_have() -> None:
-    rows = [
-        {"model": str(n), "score": 0.5, "rank": n, "rank_low": 1, "rank_high": n, "tie": 1, "n": 9} for n in (1, 2, 5)
-    ]
-    assert (ranks({"rows": rows})["span"], ranks({"rows": rows})["ties"]) == (2, 1)
-
-
-def test_what_cannot_be_told_counts_neither_way() -> None:
-    said = ["gold wrong", "two right", "gold right", "gold right", "cannot tell"]
-    eye = checked(Judgement("b", str(n), "queue", "words", one) for n, one in enumerate(said))
-    assert (eye.looked, eye.images, eye.flawed.value, eye.flawed.n) == (5, 0, 0.5, 4)
-
-
-def test_only_the_place_between_the_letters_of_the_readme_is_written() -> None:
-    assert into_readme(f"a\n{BEGIN}\nold\n{END}\nb", "new") == f"a\n{BEGIN}\nnew\n{END}\nb"
-    with pytest.raises(ValueError, match="no place"):
-        into_readme("a", "new")
 
 
 def test_stored_pages_are_those_of_the_stored_figures() -> None:

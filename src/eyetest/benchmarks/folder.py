@@ -25,9 +25,15 @@ from eyetest.errors import InputError, ItemError, nearest, short
 from eyetest.records import FOLDER_VERSION, ImageRef, Item, ItemCounts, Manifest, check, gold_text
 from eyetest.store import refuse_to_lose, replacing_folder
 from eyetest.store.files import add_checksum, has_checksum, inside, is_as_written, read_regular
-from eyetest.store.local import INDEX, PACKS
-from eyetest.tabular.arrow import BoundedParquet, open_bounded
-from eyetest.tabular.record_files import array, damage_in_one_line, indices, read_parquet
+from eyetest.store.packs import INDEX, PACKS
+from eyetest.tabular.record_files import (
+    BoundedParquet,
+    array,
+    damage_in_one_line,
+    indices,
+    open_bounded,
+    read_parquet,
+)
 
 _TEXT = pa.string()
 

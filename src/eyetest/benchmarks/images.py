@@ -1,5 +1,6 @@
 """Images stored by the hash of their bytes, which are checked when they are stored (header, end) and read (hash)."""
 
+import binascii
 import hashlib
 import io
 import os
@@ -9,22 +10,27 @@ import warnings
 import zlib
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pybase64
 from PIL import Image as Pillow
 from PIL import UnidentifiedImageError
 
-from eyetest.errors import ImageError, InputError, short
+from eyetest.errors import ImageError, InputError, MissingImage, short
 from eyetest.records import IMAGE_FORMATS, ImageFormat, ImageRef
 from eyetest.store import store_of
 from eyetest.store.files import inside, open_regular
-from eyetest.store.local import PackIndex, open_index
+from eyetest.store.packs import PackIndex, open_index
 from eyetest.store.urls import place
+from eyetest.tabular.table import looks_like_list, parse_list
 
 MAX_BYTES = 64 * 2**20
 MAX_PIXELS = 100_000_000
 MAX_REDUCED = 50_000_000  # pixels of an image that is decoded to be shown small
+_LONGEST_PATH = 1024
+_SHORTEST_BASE64 = 32
 _HASH = re.compile("[0-9a-f]{64}")
 _WRITERS = 2
 _MOST_WAITING = 8
@@ -224,3 +230,97 @@ def images_below(root: Path) -> list[Path]:
     """The image files in the subfolders of a folder, at any depth, sorted by name."""
     below = (path for path in sorted(root.rglob("*")) if path.suffix.lower() in IMAGE_ENDINGS)
     return [path for path in below if path.parent != root and path.is_file()]
+
+
+class ImageLoader:
+    """Stores images given in any supported form."""
+
+    def __init__(self, store: ImageStore, root: Path) -> None:
+        self._store = store
+        self._root = root.resolve()
+        self.files: dict[Path, None] = {}  # every file read or looked for, so that a cached import detects changes
+
+    def load(self, value: Any) -> tuple[ImageRef, ...]:
+        """All images of one cell, in order."""
+        if value is None or value == "":
+            return ()
+        if isinstance(value, list | tuple):
+            return tuple(image for part in value for image in self.load(part))
+        if isinstance(value, bytes):
+            return (self._store.put(value),)
+        if isinstance(value, dict):
+            return self._from_struct(value)
+        if isinstance(value, str):
+            return self._from_text(value)
+        raise MissingImage(f"{short(value)} where an image should be")
+
+    def _from_struct(self, value: dict[str, Any]) -> tuple[ImageRef, ...]:
+        if value.get("bytes"):
+            return self.load(value["bytes"])
+        if value.get("path"):
+            return (self._store.put(self._read_file(value["path"])),)
+        if any(part not in (None, "", b"") for part in value.values()):
+            raise ImageError(f"{short(value)}, a structure without bytes or path")
+        return ()
+
+    def _from_text(self, text: str) -> tuple[ImageRef, ...]:
+        if looks_like_list(text):
+            parts = parse_list(text)
+            if parts is None:
+                raise ImageError(f"{short(text)}, a list that cannot be read")
+            return self.load(parts)
+        if text.startswith(("http://", "https://")):
+            raise MissingImage(f"address {short(text)}; eyetest downloads nothing, so fetch it first")
+        if text.startswith("data:"):
+            return (self._store.put(decode_base64(text.partition(",")[2].encode())),)
+        may_be_base64 = len(text) >= _SHORTEST_BASE64 and "." not in text
+        if len(text) <= _LONGEST_PATH and (is_file(self._root, text) or not may_be_base64):
+            return (self._store.put(self._read_file(text)),)
+        return (self._store.put(decode_base64(text.encode())),)
+
+    def _read_file(self, name: str) -> bytes:
+        try:
+            path = self._root / name
+            real = inside(path, self._root)
+        except (InputError, TypeError, ValueError):
+            raise ImageError(f"path {short(name)}, which leaves {self._root}") from None
+        try:
+            with open(open_regular(real), "rb") as file:  # noqa: PTH123 (a descriptor)
+                data = file.read(MAX_BYTES + 1)
+        except FileNotFoundError:
+            self.files[path] = None
+            raise MissingImage(f"path {short(name)} in {self._root} (no such file or directory)") from None
+        except (OSError, InputError) as error:
+            why = getattr(error, "strerror", "") or "not a file"
+            raise ImageError(f"path {short(name)} in {self._root} ({why.lower()})") from None
+        self.files[path] = None
+        return data
+
+
+def holds_images(value: Any, root: Path) -> bool:
+    """Whether a cell seems to hold images, or names of existing files."""
+    if isinstance(value, list | tuple):
+        return any(holds_images(part, root) for part in value)
+    if isinstance(value, dict):
+        return holds_images(value.get("bytes"), root) or holds_images(value.get("path"), root)
+    if isinstance(value, bytes):
+        return bool(value)
+    if not isinstance(value, str) or not value:
+        return False
+    return value.startswith("data:image/") or (len(value) <= _LONGEST_PATH and is_file(root, value))
+
+
+def is_file(root: Path, text: str) -> bool:
+    """Whether a text is the name of a file below a folder."""
+    try:
+        return (root / text).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def decode_base64(data: bytes) -> bytes:
+    """The bytes of a base64 text; line breaks are allowed, invalid characters and missing ends are not."""
+    with suppress(binascii.Error):
+        return pybase64.b64decode(b"".join(data.split()), validate=True)
+    start = data[:16].decode("ascii", "replace")
+    raise ImageError(f"{len(data):,} characters starting {start!r} that are not whole base64")

@@ -1,9 +1,13 @@
-"""Open a benchmark folder directly, any other readable file by importing it, without a target into the cache."""
+"""Import and export of other tools' files, each kind a `Format`, and opening any of them as a benchmark.
+
+Without a target a file is imported into the cache.
+"""
 
 import hashlib
 import logging
 import os
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
@@ -13,12 +17,12 @@ from typing import Any
 import msgspec
 
 from eyetest.benchmarks.folder import INPUTS, README, SKIPPED, Benchmark, BenchmarkWriter, is_benchmark
-from eyetest.benchmarks.formats import FORMATS, recognise
-from eyetest.benchmarks.images import images_below
-from eyetest.benchmarks.rows import GOLD_STYLES, ReadOptions
-from eyetest.benchmarks.rows.layout import KNOWN_COLUMNS
-from eyetest.errors import InputError, ItemError, nearest, short
+from eyetest.benchmarks.images import ImageStore, images_below
+from eyetest.benchmarks.options import GOLD_STYLES
+from eyetest.benchmarks.rows import KNOWN_COLUMNS, ItemReader, ReadOptions
+from eyetest.errors import InputError, ItemError, nearest, param, short
 from eyetest.records import FOLDER_VERSION, Lineage, Manifest, Origin
+from eyetest.registry import Registry
 from eyetest.store import refuse_to_lose, replacing_file, replacing_folder
 from eyetest.store.files import is_as_written, read_regular, refuse_special
 from eyetest.store.handwritten import convert, read_yaml
@@ -35,6 +39,60 @@ _REPORT_EVERY = 50
 _METADATA = "metadata"
 _ABSENT = -1  # size and time of an image that was not there: when it comes, the file is read anew
 _DATA_SUFFIXES = (".tsv", ".csv", ".xlsx", ".json", ".jsonl", ".parquet", ".arrow", *PACKED)
+
+
+class Format(ABC):
+    """One kind of file."""
+
+    name: str
+    summary: str
+    is_folder: bool = False
+    is_only_read: bool = False
+    endings: tuple[str, ...] = ()
+
+    def recognises(self, folder: Path) -> bool:
+        """Whether a folder seems to have this format, by its files."""
+        return False
+
+    @abstractmethod
+    def read(self, path: Path, options: ReadOptions, store: ImageStore) -> ItemReader:
+        """Start reading. Items are made row by row, so that a bad row is distinguished from a bad file."""
+
+    def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
+        """Write a benchmark to ``to``, which will be moved to ``final``; returns what the user should know."""
+        raise InputError(f"{self.name} is only read; write {', '.join(writable())}")
+
+
+FORMATS: Registry[Format] = Registry("format", "eyetest.benchmarks.formats", "FORMAT", "format")
+
+
+def writable() -> list[str]:
+    """The formats that can be written; a plug-in that does not subclass `Format` need not declare it."""
+    return [name for name, format_ in FORMATS.items() if not getattr(format_, "is_only_read", False)]
+
+
+def is_readable(path: Path) -> bool:
+    """Whether a file or folder seems to have one of the formats."""
+    return any(_fits(format_, path) for format_ in FORMATS.values())
+
+
+def _fits(format_: Format, path: Path) -> bool:
+    if path.is_dir():
+        return format_.recognises(path)
+    return path.is_file() and path.name.lower().endswith(format_.endings)
+
+
+def recognise(path: Path) -> Format:
+    """The format of a file or folder, or an error of one line that states what to do."""
+    if not path.exists():
+        raise InputError(f"{path} does not exist")
+    if path.is_file() and path.stat().st_size == 0:
+        raise InputError(f"{path} is empty")
+    for format_ in FORMATS.values():
+        if _fits(format_, path):
+            return format_
+    known = f"name its format with {param('format')} ({', '.join(FORMATS)})"
+    raise InputError(f"{path} is no benchmark that eyetest recognises; {known}")
 
 
 class Import(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,9 +182,7 @@ def first_items(benchmark: Benchmark, limit: int) -> Benchmark:
         old = benchmark.manifest
         step = Lineage(step="subset", source=f"{old.name} {old.version}", note=f"the first {limit:,} items")
         manifest = msgspec.structs.replace(old, lineage=(*old.lineage, step))
-        with BenchmarkWriter(cached, manifest, overwrite=True, gold_required=False) as writer:
-            for item in islice(benchmark, limit):
-                writer.adopt(item, benchmark)
+        _copy(benchmark, cached, manifest, limit, overwrite=True)
         _forget_older(cached)
     return Benchmark(cached)
 
@@ -149,18 +205,19 @@ def _written_by_us(folder: Path) -> tuple[str, ...]:
     return ()
 
 
-def _copy(benchmark: Benchmark, to: Path, *, overwrite: bool) -> None:
-    if mirror_of(benchmark.path) is None and mirror_of(to) is None:
-        raise InputError(f"{benchmark.path} is a benchmark folder already: every command takes it as it is")
-    with BenchmarkWriter(to, benchmark.manifest, overwrite=overwrite, gold_required=False) as writer:
-        for item in benchmark:
+def _copy(benchmark: Benchmark, to: Path, manifest: Manifest, limit: int | None = None, *, overwrite: bool) -> None:
+    """Copy a benchmark, or its first items, with what is beside them."""
+    with BenchmarkWriter(to, manifest, overwrite=overwrite, gold_required=False) as writer:
+        for item in islice(benchmark, limit):
             writer.adopt(item, benchmark)
         writer.adopt_tables(benchmark)
 
 
 def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tuple[Path, ...], list[Skipped]]:
     if is_benchmark(source):
-        _copy(Benchmark(source), to, overwrite=how.overwrite)
+        if mirror_of(source) is None and mirror_of(to) is None:
+            raise InputError(f"{source} is a benchmark folder already: every command takes it as it is")
+        _copy(Benchmark(source), to, Benchmark(source).manifest, overwrite=how.overwrite)
         return (), []
     refuse_special(source)
     format_ = FORMATS[how.read.format] if how.read.format else recognise(source)

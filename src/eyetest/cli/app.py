@@ -14,10 +14,9 @@ from cyclopts import App, Group, Parameter
 from cyclopts.config import Dict
 from cyclopts.exceptions import CycloptsError
 
-from eyetest.errors import InputError, nearest
+from eyetest.errors import InputError, nearest, typed
 from eyetest.registry import load_entry_point, owner, refuse_taken
 from eyetest.version import __version__
-from eyetest.wording import typed
 
 PROJECT = "eyetest.yaml"
 """The project file: values for options that a command line leaves out, and named conditions and column maps."""
@@ -279,7 +278,7 @@ def _call(
 
     terminal.begin(verbose=verbose, file=log)
     if allow_env:
-        import_module("eyetest.models.openai").allow_variables(allow_env)
+        import_module("eyetest.models.openai.connection").allow_variables(allow_env)
     function, bound, _ = app.parse_args(list(tokens), exit_on_error=False, print_error=False)
     if overwrite:
         if "overwrite" not in signature(function).parameters:

@@ -298,7 +298,7 @@ class TerminalObserver(Observer):
     @contextmanager
     def watch(self, progress: "Progress") -> Iterator[None]:
         """Show the progress of a run."""
-        from eyetest.running.progress import every, line
+        from eyetest.running.limits import every, line
 
         while progress.keys:
             note(progress.keys.pop())
@@ -327,7 +327,7 @@ TERMINAL = TerminalObserver()
 
 def panel(progress: "Progress") -> RenderableType:
     """The progress of a run in a few lines."""
-    from eyetest.running.progress import counts, eta, rate, waits
+    from eyetest.running.limits import counts, eta, rate, waits
 
     bar = Table.grid(padding=(0, 1))
     share = progress.done + progress.saved

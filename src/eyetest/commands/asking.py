@@ -15,7 +15,7 @@ from eyetest.commands.base import observer
 from eyetest.commands.cards import benchmark_card, card, words_of
 from eyetest.commands.options import AnyRun
 from eyetest.commands.results import Lines, Result, Written, estimates
-from eyetest.errors import InputError, heading, param
+from eyetest.errors import InputError, counted, heading, param, typed
 from eyetest.measures.printed import plain
 from eyetest.prompts.building import description_prompt
 from eyetest.records import Item, Lineage, ModelEntry
@@ -23,13 +23,11 @@ from eyetest.records.recipe import BENCHMARK, RUN
 from eyetest.redaction import redact
 from eyetest.running import Asking, Estimate, Limits, Progress, Session
 from eyetest.running.execution import Race
-from eyetest.running.limits import INTERRUPTED, refuse_unpriced
-from eyetest.running.progress import line
+from eyetest.running.limits import INTERRUPTED, line, refuse_unpriced
 from eyetest.running.session import Questions
 from eyetest.runs import Run
 from eyetest.runs.stored import NOT_THE_QUESTION, answers_frame, served_notes
 from eyetest.scoring import is_hit, looks_refused
-from eyetest.wording import counted, typed
 
 if TYPE_CHECKING:
     from eyetest.curate.placing import Placing

@@ -15,8 +15,7 @@ from eyetest.commands.base import observer, path_of, several
 from eyetest.commands.lazy import msgspec, pl
 from eyetest.commands.options import READING, SHORT_N, AnyPath, Bench, Overwrite, Words, panel
 from eyetest.commands.results import Result, safe
-from eyetest.errors import InputError
-from eyetest.wording import counted, listed, typed
+from eyetest.errors import InputError, counted, listed, typed
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark

@@ -60,7 +60,7 @@ class NotebookObserver(Observer):
     @contextmanager
     def watch(self, progress: "Progress") -> Iterator[None]:
         """One line that says how far it is, where it takes long."""
-        from eyetest.running.progress import every, line
+        from eyetest.running.limits import every, line
 
         shown = False
         while progress.keys:

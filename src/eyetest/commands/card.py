@@ -8,11 +8,10 @@ from eyetest.benchmarks.folder import CROISSANT, FACTS, README
 from eyetest.benchmarks.opening import refuse_one_above
 from eyetest.commands.base import open_bench
 from eyetest.commands.results import Written
-from eyetest.errors import InputError, heading, param
+from eyetest.errors import InputError, counted, heading, listed, param, typed
 from eyetest.records.recipe import ABOUT, BENCHMARK, VERDICTS
 from eyetest.reports import dataset_card
 from eyetest.reports.refinements import Records
-from eyetest.wording import counted, listed, typed
 
 
 def write_card_of(bench: Path, to: Path | None, facts: Sequence[str], *, overwrite: bool) -> Written:
@@ -34,8 +33,7 @@ def write_card_of(bench: Path, to: Path | None, facts: Sequence[str], *, overwri
     dataset_card.write_card(known, benchmark, target)
     if facts:
         dataset_card.write_facts(kept, stated)
-    score = dataset_card.self_score(known).values()
-    notes = [f"{sum(score)} of {counted(len(score), 'good practice')} documented"]
+    notes = []
     if not known.licence.is_known:
         notes.append(f"the licence is unknown: {param('fact', 'licence=…')}")
     if known.unlicensed:
@@ -48,7 +46,7 @@ def write_card_of(bench: Path, to: Path | None, facts: Sequence[str], *, overwri
         whose = f"of {benchmark.path}" if inside else f"that {typed('eyetest', 'import', bench)} --to FOLDER writes"
         notes.append(f"the card describes a benchmark folder: put it beside items.parquet and images/ {whose}")
     files = {"card": str(target / README), "croissant": str(target / CROISSANT)}
-    return Written(f"{README}, {CROISSANT} → {target}", files | {"practices": sum(score)}, notes)
+    return Written(f"{README}, {CROISSANT} → {target}", files, notes)
 
 
 def home_of(bench: Path) -> tuple[Path, Records | None]:

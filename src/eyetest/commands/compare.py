@@ -13,8 +13,7 @@ from eyetest.commands.gathering import Scoring, gather, settings, wanted
 from eyetest.commands.lazy import pl, printed
 from eyetest.commands.options import HOW, WHICH, AnyPath, Measurable, Overwrite, ShortModel, Where, panel
 from eyetest.commands.results import MOST_ROWS, Lines, Result, estimates
-from eyetest.errors import InputError, heading, nearest, param, short
-from eyetest.wording import counted
+from eyetest.errors import InputError, counted, heading, nearest, param, short
 
 if TYPE_CHECKING:
     from eyetest.measures import Results, Settings

@@ -19,13 +19,14 @@ from rich.filesize import decimal
 
 from eyetest.benchmarks import Benchmark, is_benchmark
 from eyetest.benchmarks.images import ImageStore
-from eyetest.errors import EyetestError, InputError, nearest, short
+from eyetest.errors import EyetestError, InputError, counted, listed, nearest, short
 from eyetest.models import Call, CallError, Images, Surroundings, make_models
 from eyetest.models.base import target_of
-from eyetest.models.openai import OpenAIModel, key_variable, parse_target
+from eyetest.models.openai.connection import key_variable, parse_target
+from eyetest.models.openai.model import OpenAIModel
 from eyetest.ocr import choose_engine
 from eyetest.records import Asked, GrayImage, Item, Message, ModelEntry, Prompt, Request, Words
-from eyetest.records.request import Part
+from eyetest.records.item import Part
 from eyetest.redaction import plain_address, plain_variable, redact
 from eyetest.reform.distractors.wordnet import wordnet_place
 from eyetest.running.limits import wait_for
@@ -33,7 +34,6 @@ from eyetest.runs import Run, is_run
 from eyetest.runs.journal import part_names, refuse_lost
 from eyetest.store.urls import cache_root
 from eyetest.version import __version__
-from eyetest.wording import counted, listed
 
 State = Literal["ok", "note", "missing", "wrong"]
 """``note``: worth knowing. ``missing``: optional and not installed. ``wrong``: named and does not work."""

@@ -11,8 +11,7 @@ from eyetest.commands.gathering import pairs
 from eyetest.commands.lazy import pl
 from eyetest.commands.options import SHORT_M, SHORT_N, AnyPath, AnyRun, Bench, Overwrite, Words, panel
 from eyetest.commands.results import Written
-from eyetest.errors import InputError, heading, nearest, param, short
-from eyetest.wording import counted, listed
+from eyetest.errors import InputError, counted, heading, listed, nearest, param, short
 
 if TYPE_CHECKING:
     from eyetest.runs import Run
@@ -110,7 +109,7 @@ def import_file(
     }  # fmt: skip
     is_answers, pairs, notes = _decide(source, target, several(map), about_items, about_answers)
     if is_answers:
-        from eyetest.results.answer_files import bring_answers
+        from eyetest.results.joining import bring_answers
         from eyetest.runs.importing import AnswerFile, parse_field_map
 
         fields = parse_field_map(pairs, several(map_values), several(fill), several(where))
@@ -144,7 +143,7 @@ def _decide(
     """Whether a file holds answers; its map, completed by the notes on the file; and why it was decided so."""
     from eyetest.benchmarks import is_benchmark
     from eyetest.benchmarks.opening import column_notes
-    from eyetest.benchmarks.rows.layout import KNOWN_COLUMNS
+    from eyetest.benchmarks.rows import KNOWN_COLUMNS
     from eyetest.runs import is_run
     from eyetest.runs.answer_values import FIELDS
     from eyetest.runs.layouts import holds_answers
@@ -228,7 +227,7 @@ def export_file(
         720
 
     """
-    from eyetest.benchmarks.formats import FORMATS, writable
+    from eyetest.benchmarks.opening import FORMATS, writable
     from eyetest.runs import Run, is_run
 
     path: Path = getattr(what, "path", None) or path_of(what, "what", "a benchmark, a run, or the path of one")

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from eyetest.commands import base
 from eyetest.commands.base import observer, open_bench, open_run, path_of, several
 from eyetest.commands.options import AnyRun, Bench, Measurable, Models, Pairs, Scores, Where, Words
-from eyetest.errors import InputError, heading, short
-from eyetest.wording import listed
+from eyetest.errors import InputError, heading, listed, short
 
 if TYPE_CHECKING:
     from eyetest.measures import Results, Settings

@@ -7,8 +7,7 @@ from eyetest.commands.lazy import layout, pl
 from eyetest.commands.options import AnyPath, Bench, panel
 from eyetest.commands.refine import waiting_notes
 from eyetest.commands.results import NewBenchmark
-from eyetest.errors import InputError, heading
-from eyetest.wording import counted
+from eyetest.errors import InputError, counted, heading
 
 _MODELS = panel("Models that write and check options (otherwise rules)", 1)
 
@@ -53,7 +52,7 @@ def harden_options(
 
     """
     from eyetest.benchmarks.folder import refuse_gold_list
-    from eyetest.harden.options import OptionSettings
+    from eyetest.harden.options.record import OptionSettings
     from eyetest.recipes.options_folder import authors_of, option_notes, write_options
     from eyetest.records import MAX_CHOICES
 

@@ -3,8 +3,7 @@
 from eyetest.commands.base import observer, open_bench, path_of
 from eyetest.commands.options import AnyPath, Bench, Overwrite
 from eyetest.commands.results import NewBenchmark
-from eyetest.errors import InputError, heading, nearest
-from eyetest.wording import counted, typed
+from eyetest.errors import InputError, counted, heading, nearest, typed
 
 _ALL = "all"
 

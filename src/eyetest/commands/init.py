@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 from eyetest.commands.base import open_bench, path_of, split_words
 from eyetest.commands.options import SHORT_M, AnyPath, Overwrite, Words
 from eyetest.commands.results import Written
-from eyetest.errors import InputError, heading, nearest, param, short
-from eyetest.wording import counted, typed
+from eyetest.errors import InputError, counted, heading, nearest, param, short, typed
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark

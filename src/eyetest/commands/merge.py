@@ -10,8 +10,7 @@ from eyetest.commands.base import observer, open_runs, path_of, several
 from eyetest.commands.lazy import msgspec, pl
 from eyetest.commands.options import AnyPath, Pairs, Runs, Words
 from eyetest.commands.results import Lines, Result, estimates
-from eyetest.errors import InputError, heading, param, short
-from eyetest.wording import counted
+from eyetest.errors import InputError, counted, heading, param, short
 
 if TYPE_CHECKING:
     from eyetest.runs import Run
@@ -54,7 +53,7 @@ def merge(
         [('eye', 3)]
 
     """
-    from eyetest.results.merging import merge_into
+    from eyetest.results.joining import merge_into
     from eyetest.runs import Run, is_run
     from eyetest.runs.models import change_models, check_changes, models_of
 

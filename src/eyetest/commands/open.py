@@ -5,8 +5,7 @@ from typing import Annotated
 from eyetest.commands.base import observer, path_of, several
 from eyetest.commands.options import AnyPath, Overwrite, Paths, panel
 from eyetest.commands.results import Written
-from eyetest.errors import InputError, param
-from eyetest.wording import counted
+from eyetest.errors import InputError, counted, param
 
 _BUNDLE = panel("Files instead of a server", 1)
 
@@ -46,7 +45,8 @@ def browse(
 
     from eyetest.pages.item_links import HOST, INDEX, read_address
     from eyetest.studio.app.bundle import write_bundle
-    from eyetest.studio.app.server import listen_near, make_app, serve
+    from eyetest.studio.app.items import make_app
+    from eyetest.studio.app.server import listen, serve
     from eyetest.studio.collection import Collection
 
     named: list[AnyPath] = several(places)
@@ -64,7 +64,7 @@ def browse(
         return Written(f"{counted(items, 'item')} → {to / INDEX}", {"items": items, "page": str(to / INDEX)})
     for line in collection.notes:
         observer().note(line)
-    taken, url = listen_near(host, port)
+    taken, url = listen(host, port)
     if host != HOST:
         observer().note("everyone who can reach this machine sees all items, answer keys and replies")
     observer().note(f"serving {url}/ until Ctrl-C")

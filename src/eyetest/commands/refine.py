@@ -16,8 +16,7 @@ from eyetest.commands.gathering import pairs
 from eyetest.commands.lazy import layout, pl
 from eyetest.commands.options import AnyPath, Bench, Models, Pairs, Runs, Words, panel
 from eyetest.commands.results import Result, estimates, unwrapped
-from eyetest.errors import InputError, heading, param, short
-from eyetest.wording import counted, typed
+from eyetest.errors import InputError, counted, heading, param, short, typed
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark

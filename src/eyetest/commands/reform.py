@@ -11,8 +11,7 @@ from eyetest.commands.gathering import pairs
 from eyetest.commands.lazy import msgspec
 from eyetest.commands.options import SHORT_N, AnyPath, Bench, Overwrite, Pairs, Paths, panel
 from eyetest.commands.results import NewBenchmark, Result, Written
-from eyetest.errors import InputError, heading, nearest, param
-from eyetest.wording import counted, typed
+from eyetest.errors import InputError, counted, heading, nearest, param, typed
 
 if TYPE_CHECKING:
     from eyetest.reform.catalog import Dataset
@@ -71,13 +70,6 @@ def reform(
         5,349 items of 5,349 records → docvqa
 
     """
-    from eyetest.recipes.options_folder import authors_of, write_open_options
-    from eyetest.reform.building import MISSING, Reforming
-    from eyetest.reform.building import reform as build
-    from eyetest.reform.catalog import load_dataset
-    from eyetest.reform.reformers import Kit
-    from eyetest.store import refuse_to_lose
-
     given: list[Any] = several(what)
     files: list[str | Path] = several(annotations)
     paths = tuple(path_of(path, "annotations") for path in files)
@@ -88,6 +80,13 @@ def reform(
     }
     if isinstance(name, str) and name in actions:
         return cast("NewBenchmark", actions[name]())  # a dataset gives a benchmark, which is what programs ask for
+    from eyetest.recipes.options_folder import authors_of, write_open_options
+    from eyetest.reform.building import MISSING, Reforming
+    from eyetest.reform.building import reform as build
+    from eyetest.reform.catalog import load_dataset
+    from eyetest.reform.reformers import Kit
+    from eyetest.store import refuse_to_lose
+
     dataset = load_dataset(name) if isinstance(name, str) else name
     if not paths:
         raise InputError(f"{param('annotations', 'PATH')} is missing: {dataset.files or 'which files?'}")
@@ -172,8 +171,6 @@ def _catalogue(what: str) -> Result:
     """The datasets that ``reform`` knows by name, or its readers or reformers with their settings."""
     from eyetest.commands.show import ShowResult
     from eyetest.reform.catalog import DIMENSIONS, described_datasets
-    from eyetest.reform.readers import READERS
-    from eyetest.reform.reformers import REFORMERS
 
     order, keys = [*DIMENSIONS], ("dimension", "task", "name", "reformer", "reader", "licence")
     if what == "datasets":
@@ -181,6 +178,9 @@ def _catalogue(what: str) -> Result:
         rows = [tuple(str(dataset.get(key, "")) for key in keys) for dataset in known]
         rows.sort(key=lambda row: (order.index(row[0]) if row[0] in order else len(order), *row[1:3]))
         return ShowResult(f"{len(rows)} {what}", keys, rows)
+    from eyetest.reform.readers import READERS
+    from eyetest.reform.reformers import REFORMERS
+
     parts: dict[str, Any] = {"readers": READERS, "reformers": REFORMERS}
     if what not in parts:
         raise InputError(f'no list "{what}"; {nearest(what, ("datasets", *parts))}')

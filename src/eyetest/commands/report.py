@@ -26,8 +26,7 @@ from eyetest.commands.options import (
     panel,
 )
 from eyetest.commands.results import Written
-from eyetest.errors import InputError, heading, nearest, short
-from eyetest.wording import counted, listed, typed
+from eyetest.errors import InputError, counted, heading, listed, nearest, short, typed
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
@@ -189,8 +188,7 @@ class _Sources:
     def __init__(self, things: Sequence[Any], verdicts: Path | None) -> None:
         """Open each thing as what it is."""
         from eyetest.benchmarks import Benchmark, is_benchmark
-        from eyetest.benchmarks.formats import is_readable
-        from eyetest.benchmarks.opening import refuse_one_above
+        from eyetest.benchmarks.opening import is_readable, refuse_one_above
         from eyetest.measures import Results
         from eyetest.recipes.loading import read_verdicts
         from eyetest.results.scores import chosen_scoring
@@ -265,7 +263,7 @@ def _funnel(path: Path) -> "pl.DataFrame":
     """The counts of a refinement's stages over all items."""
     from eyetest.recipes.refining import KINDS
     from eyetest.runs.stored import one_line_if_damaged
-    from eyetest.tabular.sheets import restored
+    from eyetest.tabular.table import restored
 
     with one_line_if_damaged(path):
         counts = pl.read_csv(path, schema_overrides=dict.fromkeys(("stage", "tag", "value"), pl.String))

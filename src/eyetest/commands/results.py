@@ -12,8 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from eyetest.commands.lazy import cards, pl, printed
-from eyetest.errors import InputError, as_named, param
-from eyetest.wording import counted
+from eyetest.errors import InputError, as_named, counted, param
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark

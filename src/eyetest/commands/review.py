@@ -13,8 +13,7 @@ from eyetest.commands.base import observer, path_of, several
 from eyetest.commands.lazy import msgspec, pl, reviews
 from eyetest.commands.options import AnyPath, Overwrite, Paths, panel
 from eyetest.commands.results import NewBenchmark, Result, Written, estimates, safe
-from eyetest.errors import EyetestError, InputError, heading, nearest, param, short
-from eyetest.wording import counted, minute, typed
+from eyetest.errors import EyetestError, InputError, counted, heading, minute, nearest, param, short, typed
 
 if TYPE_CHECKING:
     from eyetest.studio.decisions import ReviewPlan
@@ -75,7 +74,7 @@ def review(
 
     from eyetest.pages.item_links import HOST, read_address
     from eyetest.studio.app.office import make_review_app
-    from eyetest.studio.app.server import listen_near, serve
+    from eyetest.studio.app.server import listen, serve
 
     named: list[Path | str] = several(places)
     settings = reviews.ReviewSettings(items, rounds, form, solve, agree, per, seed)
@@ -93,7 +92,7 @@ def review(
         with suppress(EyetestError):
             opened.collection.numbers("doubt")
 
-    taken, url = listen_near(host, port)
+    taken, url = listen(host, port)
     Thread(target=read_ahead, daemon=True).start()
     project.keep_address(url)
     name = as_ or "admin"
@@ -120,7 +119,7 @@ def invite(name: str, /, *, on: AnyPath, role: str = "reviewer", days: float = 3
     Args:
         name: The person; their decisions have this name.
         on: The review: its folder, or the refinement or benchmark that it is about.
-        role: reviewer, adjudicator (settles disputes), admin, or reader (decides nothing, sees no keys).
+        role: reviewer, admin (settles disputes too), or reader (decides nothing, sees no keys).
         days: Days for which the link is valid.
         revoke: Withdraw the link at once; decisions stay, and items in work become free for others.
 
@@ -236,7 +235,7 @@ class ReviewStatus(Result):
     @property
     def title(self) -> str:  # type: ignore[override]
         """The name of the review, its items and what is settled."""
-        progress, seconds = self.overview.progress, self.overview.seconds
+        progress, seconds = self.overview.progress, self.overview.seconds[""]
         words = [counted(progress.items, "item"), f"{progress.settled:,} settled"]
         words += [f"{progress.disputed:,} for an adjudicator"] if progress.disputed else []
         words += [f"{seconds:.0f} s an item"] if seconds is not None else []
@@ -266,23 +265,26 @@ class ReviewStatus(Result):
     def __rich__(self) -> RenderableType:
         from eyetest.studio.overview import COEFFICIENTS
 
-        seconds = {person.name: person.seconds for person in self.overview.progress.people}
+        seconds = self.overview.seconds
         people = [
             {"who": row.name, "role": "revoked" if row.revoked else row.role, "last seen": minute(row.seen, "never")}
             | {"decided": row.decided, "could decide": row.waiting, "s an item": seconds.get(row.name)}
             for row in self.people
         ]
         agreement = [
-            {"about": row.about, "round": f"round {row.round}" if row.round else "all rounds"}
-            | {"coefficient": COEFFICIENTS.get(row.coefficient, row.coefficient)}
-            | {"of": " and ".join(filter(None, (row.a, row.b))) or "all", "agreement": row.agreement}
-            | {"agreement_low": row.agreement_low, "agreement_high": row.agreement_high, "items": row.n}
+            {"about": row["about"], "round": f"round {row['round']}" if row["round"] else "all rounds"}
+            | {"coefficient": COEFFICIENTS.get(row["coefficient"], row["coefficient"])}
+            | {"of": " and ".join(filter(None, (row["a"], row["b"]))) or "all"}
+            | {name: row[name] for name in ("agreement", "agreement_low", "agreement_high")}
+            | {"items": row["n"]}
             for row in self.overview.agreement
         ]
         parts: list[RenderableType] = [Text(safe(self.title), "bold"), estimates(self.frame)]
-        if self.overview.decisions:
-            counts = ", ".join(f"{word} {count:,}" for word, count in self.overview.decisions.items())
+        if decisions := self.overview.counts.get("decision"):
+            counts = ", ".join(f"{word} {count:,}" for word, count in decisions.items())
             parts.append(Text(f"items by decision: {counts}"))
-        parts += [Text(f"{count:,} × {safe(reason)}") for reason, count in self.overview.reasons.items()]
+        parts += [
+            Text(f"{count:,} × {safe(reason)}") for reason, count in self.overview.counts.get("reason", {}).items()
+        ]
         tables = [pl.DataFrame(rows, infer_schema_length=None) for rows in (people, agreement) if rows]
         return Group(*parts, *(estimates(table) for table in tables))

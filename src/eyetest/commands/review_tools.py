@@ -7,8 +7,7 @@ from eyetest.commands.base import observer, path_of, several
 from eyetest.commands.lazy import reviews
 from eyetest.commands.options import AnyPath, Overwrite, Words
 from eyetest.commands.results import Written
-from eyetest.errors import InputError, heading, short
-from eyetest.wording import counted
+from eyetest.errors import InputError, counted, heading, short
 
 if TYPE_CHECKING:
     Reviewers = Words | Mapping[str, str]

@@ -8,12 +8,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from eyetest.commands.base import model_entries, observer, open_bench, path_of, several
+from eyetest.commands.base import model_entries, open_bench, path_of, several
 from eyetest.commands.lazy import msgspec, pl
 from eyetest.commands.options import SHORT_M, SHORT_N, AnyPath, Bench, Models, Overwrite, Runs, Words, panel
 from eyetest.commands.results import Result, safe
-from eyetest.errors import InputError, heading, param
-from eyetest.wording import counted
+from eyetest.errors import InputError, counted, heading, param
 
 if TYPE_CHECKING:
     from eyetest.commands.asking import RunResult
@@ -129,12 +128,9 @@ def run(
         return job.describe(open_bench(bench), describer, folder, limits, again=overwrite, retry_failed=retry_failed)
     if overwrite:
         raise InputError(f"{heading('overwrite')}: a run is continued, never replaced; choose another {param('to')}")
-    conditions, notes = read_conditions(condition, seed)
-    for note in notes:
-        observer().note(note)
     sampling = {"temperature": temperature, "max_tokens": max_tokens}
     how = Asking(
-        conditions=conditions,
+        conditions=read_conditions(condition, seed),
         samples=samples,
         sampling={name: value for name, value in sampling.items() if value is not None},
         seed=seed,

@@ -13,8 +13,7 @@ from eyetest.commands.base import observer, open_bench, open_run, path_of, split
 from eyetest.commands.lazy import pl, printed
 from eyetest.commands.options import AnyPath, AnyRun, Bench, Words, panel
 from eyetest.commands.results import Lines, Result, estimates, safe
-from eyetest.errors import InputError, heading, param
-from eyetest.wording import counted
+from eyetest.errors import InputError, counted, heading, param
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark

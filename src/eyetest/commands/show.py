@@ -18,9 +18,8 @@ from eyetest.commands.base import open_bench, path_of, read_options, several, sp
 from eyetest.commands.lazy import cards, msgspec, pl
 from eyetest.commands.options import READING, SHORT_M, SHORT_N, AnyPath, AnyRun, Bench, Overwrite, Words
 from eyetest.commands.results import LONGEST_SHOWN, Result, safe, table, unwrapped
-from eyetest.errors import InputError, heading, nearest, param, short
+from eyetest.errors import InputError, counted, heading, listed, nearest, param, short
 from eyetest.registry import load_entry_point
-from eyetest.wording import counted, listed
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark
@@ -251,7 +250,7 @@ def _item(benchmark: "Benchmark", item: "Item", word: str | None, *, prefill: bo
     if word is None and not prefill:
         fields = [(name, as_text(value)) for name, value in msgspec.to_builtins(item).items()]
         return ShowResult("item", ("field", "value"), fields, item, item_panel(benchmark, item), item, "")
-    (condition, *others), _ = read_conditions(word or ())
+    condition, *others = read_conditions(word or ())
     if others:
         raise InputError(f"{heading('condition')}: {short(word)} names {len(others) + 1} conditions; choose one")
     try:

@@ -10,8 +10,7 @@ from eyetest.commands.lazy import layout, pl
 from eyetest.commands.measure import MeasureResult
 from eyetest.commands.options import AnyPath, AnyRun, Bench, Overwrite, Runs, Words, panel
 from eyetest.commands.results import NewBenchmark
-from eyetest.errors import InputError, heading, param
-from eyetest.wording import counted
+from eyetest.errors import InputError, counted, heading, param
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark

@@ -12,8 +12,7 @@ from eyetest.commands.base import observer, path_of, several
 from eyetest.commands.lazy import pl, printed
 from eyetest.commands.options import AnyPath, Words, panel
 from eyetest.commands.results import Result, estimates
-from eyetest.errors import param
-from eyetest.wording import counted, typed
+from eyetest.errors import counted, param, typed
 
 if TYPE_CHECKING:
     from eyetest.measures import Results

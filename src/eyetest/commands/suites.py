@@ -18,7 +18,7 @@ from eyetest.commands.gathering import settings as measure_settings
 from eyetest.commands.subset import subset
 from eyetest.commands.suite import AnySuite, SuiteResult
 from eyetest.curate.selection import Candidate, only_with, unseen
-from eyetest.errors import InputError, heading, spelled
+from eyetest.errors import InputError, heading, listed, spelled
 from eyetest.measures import MEASURES, Results, Settings
 from eyetest.measures.printed import caveats
 from eyetest.measures.results import PROTOCOL, TAG
@@ -37,7 +37,6 @@ from eyetest.scoring import is_hit, looks_refused
 from eyetest.scoring.scorer import corpus_table
 from eyetest.store.handwritten import convert, read_yaml
 from eyetest.store.urls import local_path
-from eyetest.wording import listed
 
 RUNS, BENCHMARKS, TABLES = "runs", "benchmarks", "tables"
 _OURS = (RUNS, BENCHMARKS, TABLES, REPORT)
@@ -101,11 +100,9 @@ def prepare(
     perturbation = {"perturb": read.perturb, "tests": read.tests, "one_at_a_time": read.one_at_a_time}
     also = {name: value for name, value in perturbation.items() if value}
     with spelled(lambda name, value, at_head: name if at_head or value is None else f"{name}: {value}"):
-        conditions, notes = read_conditions(read.conditions, read.seed, also=also)
+        conditions = read_conditions(read.conditions, read.seed, also=also)
         named = base / read.models if read.models and isinstance(read.models, str) else read.models
         models = model_entries(named) if named else {}
-    for note in notes:
-        observer().note(note)
     if not models and any(not entry.runs for entry in read.benchmarks):
         raise InputError("the suite names no models to ask about its benchmarks")
     limits = limits or Limits()

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from eyetest.curate.subsets import Estimator
+from eyetest.errors import counted
 from eyetest.measures.stats.intervals import Floats, column_means, one_thread
 from eyetest.measures.stats.item_analysis import SCALE, fit, probabilities
 from eyetest.measures.stats.sequential import LEAST_CHANCE, Draw, SequentialMean
 from eyetest.records import Item
 from eyetest.running.execution import Hits
 from eyetest.running.planning import Plan
-from eyetest.wording import counted
 
 _COARSE = slice(None, None, 8)  # abilities of `SCALE` that are enough to predict answers by
 _CERTAIN_ENOUGH = 1e-6
@@ -32,13 +32,28 @@ class RecordedPanel:
         self.chance = np.clip(chance, _CERTAIN_ENOUGH, 1 - _CERTAIN_ENOUGH)
 
 
-class AdaptiveDraw:
-    """The next item to ask a model, by its answers so far; none twice. Scores are counted as ±1."""
+class ModelStanding(NamedTuple):
+    """A model's score on the whole and its rank among the recorded ones, with bounds."""
 
-    def __init__(self, panel: RecordedPanel) -> None:
-        self._panel, self.items = panel, len(panel.items)
+    score: float
+    low: float
+    high: float
+    rank: int
+    best: int
+    worst: int
+
+
+class PlacedModel:
+    """A model asked item by item, by its answers so far; none twice. Scores are counted as ±1; an item without a
+    score counts as the recorded models' mean on it.
+    """
+
+    def __init__(self, panel: RecordedPanel, within: float) -> None:
+        """``within``: target half width of the interval, as a share of 1."""
+        self._panel, self.items, self.unknown = panel, len(panel.items), 0
         self._logs, self._left = panel.beforehand.copy(), np.arange(len(panel.items))
         self._rng, self._draws = np.random.default_rng(panel.seed), list[Draw]()
+        self._mean = SequentialMean(self, leads=[2 * within])
 
     def next(self) -> int:
         """Draw an item, with chances by the standard deviation of its answer, none below half of the mean chance."""
@@ -56,41 +71,16 @@ class AdaptiveDraw:
         self._left = np.delete(self._left, place)
         return item
 
-    def observe(self, item: int, score: float) -> None:
-        """Take the score of an answer to an item, from 0 to 1."""
-        chance = self._panel.chance[item]
-        self._logs = self._logs + score * np.log(chance) + (1 - score) * np.log1p(-chance)
-
     def draw(self, place: int, usual: float) -> Draw:
         """The draw at a place of the order."""
         return self._draws[place]
 
-
-class ModelStanding(NamedTuple):
-    """A model's score on the whole and its rank among the recorded ones, with bounds."""
-
-    score: float
-    low: float
-    high: float
-    rank: int
-    best: int
-    worst: int
-
-
-class PlacedModel:
-    """A model asked item by item. An item without a score counts as the recorded models' mean on it."""
-
-    def __init__(self, panel: RecordedPanel, within: float) -> None:
-        """``within``: target half width of the interval, as a share of 1."""
-        self._panel, self._draw, self.unknown = panel, AdaptiveDraw(panel), 0
-        self._mean = SequentialMean(self._draw, leads=[2 * within])
-        self.next = self._draw.next
-
     def observe(self, item: int, score: float | None) -> None:
-        """Take the score of the next item in the order of drawing."""
+        """Take the score of the next item in the order of drawing, from 0 to 1."""
         self.unknown += score is None
         if score is not None:
-            self._draw.observe(item, score)
+            chance = self._panel.chance[item]
+            self._logs = self._logs + score * np.log(chance) + (1 - score) * np.log1p(-chance)
         self._mean.observe(2 * (self._panel.item_means[item] if score is None else score) - 1)
 
     @property

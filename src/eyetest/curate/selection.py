@@ -15,9 +15,8 @@ from unicodedata import normalize
 import msgspec
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.errors import InputError, heading, nearest, short
+from eyetest.errors import InputError, counted, heading, listed, nearest, short
 from eyetest.records import Item, Lineage, ModelEntry, Select, tag_word
-from eyetest.wording import counted, listed
 
 Rank = Callable[[str], tuple[int, ...]]  # which of several equal claims comes first: the one with the smallest rank
 Values = tuple[str, ...]  # a cell of a table of several tags: its value of each

@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from eyetest.errors import InputError, heading
+from eyetest.errors import InputError, counted, heading, listed
 from eyetest.measures import Results
 from eyetest.measures.results import PROTOCOL, values_of
 from eyetest.measures.stats.intervals import Floats, column_means, one_thread
@@ -26,7 +26,6 @@ from eyetest.measures.stats.ranking import kendall
 from eyetest.measures.stats.sets import group_folds
 from eyetest.measures.tables import side_by_side
 from eyetest.store import replacing_file
-from eyetest.wording import counted, listed
 
 Places = NDArray[np.intp]
 Seed = int | Sequence[int]

@@ -112,11 +112,6 @@ class FilterInput:
         return Verdict(item=item, stage=self.stage.title, verdict=verdict, reason=reason, seed=self.seed, **more)
 
 
-def no_rule(stage: Stage, seats: int, size: int, tests: int) -> StoppingRule | None:
-    """No stopping rule: every answer is needed."""
-    return None
-
-
 @dataclass(frozen=True)
 class Filter:
     """A way to separate good items from bad."""
@@ -125,7 +120,7 @@ class Filter:
     summary: str
     uses: frozenset[str]  # the fields of a stage that it understands, beside its name and its panel
     judge: Callable[[FilterInput], Iterator[Verdict]]  # gives one verdict for each item
-    rule: Callable[[Stage, int, int, int], StoppingRule | None] = no_rule
+    rule: Callable[[Stage, int, int, int], StoppingRule | None] = lambda stage, seats, size, tests: None
     """When asking may stop (by stage, seats, the recipe's size of the panel, tests); it holds for items that stay.
     None where every answer is needed. It refuses a stage that cannot work."""
 

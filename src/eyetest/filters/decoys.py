@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eyetest.errors import InputError
+from eyetest.errors import InputError, counted
 from eyetest.filters import PLAIN, Filter, FilterInput, PanelAnswer, summary
 from eyetest.filters.hits import Count
 from eyetest.measures.stats.chance import (
@@ -26,7 +26,6 @@ from eyetest.measures.stats.chance import (
 from eyetest.measures.stats.intervals import Bools, Floats, Ints, mean
 from eyetest.measures.stats.paired import benjamini_hochberg
 from eyetest.records import MAX_CHOICES, Item, Verdict, VerdictKind, letter, tag_word
-from eyetest.wording import counted
 
 _LETTERS = {letter(position): position for position in range(MAX_CHOICES)}
 _USUAL_RATE = 0.05  # of good items among those that a test throws out, where a stage says none

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from eyetest.errors import InputError
+from eyetest.errors import InputError, counted
 from eyetest.filters import Filter, FilterInput, summary
 from eyetest.measures import hits as counting
 from eyetest.measures.hits import HIT, covered
@@ -13,7 +13,6 @@ from eyetest.probes.audit import run_audit
 from eyetest.probes.subject import Subject
 from eyetest.records import Cut, Item, Stage, StoppingRule, Tally, Verdict, VerdictKind
 from eyetest.running.execution import Waves
-from eyetest.wording import counted
 
 BAND = "band"  # what evidence calls the band of an item; it becomes its tag of that stage's name
 
@@ -132,7 +131,7 @@ def _judge_difficulty(case: FilterInput) -> Iterator[Verdict]:
 def band_of(stage: Stage, hits: int, seats: int, size: int) -> str:
     """The band of a count; for a panel of another size, that of the nearest count of the recipe's."""
     nearest = hits if seats == size else int(hits * size / seats + 0.5)
-    band = counting.band_of(stage.bands, nearest, nearest)
+    band = counting.band_of(stage.bands, nearest)
     assert band is not None, "the stage's bands hold every count"
     return band
 

@@ -1,29 +1,19 @@
 """Accuracy: mean scores, yes/no questions (POPE), scores beside guessing, and of people who guess."""
 
 from collections.abc import Sequence
-from math import floor
 from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from eyetest.errors import param
+from eyetest.errors import counted, param
 from eyetest.measures.results import Measured, NotMeasurable, Results, Settings, measure, split, table_of
 from eyetest.measures.stats.chance import guessing as expected_guesses
-from eyetest.measures.stats.intervals import (
-    NOTHING,
-    Bools,
-    IntervalEstimate,
-    mean,
-    percentiles,
-    resampled,
-    resampled_means,
-)
+from eyetest.measures.stats.intervals import Bools, IntervalEstimate, mean, resampled
 from eyetest.measures.stats.paired import is_verdict
 from eyetest.measures.tables import mean_table, uneven_items
 from eyetest.records import letter
-from eyetest.wording import counted
 
 _FEW_CLUSTERS = 20
 
@@ -174,39 +164,15 @@ def guessing(results: Results, settings: Settings) -> Measured:
     return Measured(table.select(*keys, *order), notes)
 
 
-def expected(
-    scores: ArrayLike, guesses: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.95
-) -> IntervalEstimate:
-    """The mean over items, one without a score (nan) counting as an average guess."""
-    known = np.asarray(scores, float)
-    return mean(np.where(np.isnan(known), np.asarray(guesses, float), known), clusters, level)
-
-
-def papers(
-    scores: ArrayLike, clusters: ArrayLike | None = None, settings: Settings | None = None
-) -> IntervalEstimate:
-    """MMMU-Pro's Eq. 2: of w items without a score among n, round(w · w/n) count as right."""
-    known = np.asarray(scores, float)
-    settings, total = settings or Settings(), len(known)
-    if not total:
-        return NOTHING
-    without = np.isnan(known)
-    right = np.where(without, 0.0, known)
-    guessed = floor(without.sum() ** 2 / total + 0.5)
-    groups = np.arange(total) if clusters is None else clusters
-    drawn = resampled_means(np.column_stack([right, without]), groups, settings.resamples, settings.seed)
-    low, high = percentiles(drawn[:, 0] + drawn[:, 1] ** 2, settings.level)
-    return IntervalEstimate(float((right.sum() + guessed) / total), low, high, total)
-
-
 @measure("human", "what people (or models) would score if they guessed where they gave no answer")
 def human(results: Results, settings: Settings) -> Measured:
     """One row a series and tag value; an item without a score counts 1/options in ``expected``, in ``paper`` by Eq. 2
-    of MMMU-Pro; ``guessed`` counts these, ``accuracy`` is of the others.
+    of MMMU-Pro the share of such items; ``guessed`` counts these, ``accuracy`` is of the others.
     """
-    tags, keys = results.by_tags(settings.by), results.keys()
-    of_series = ["benchmark", *(key for key in keys if key != "benchmark")]
-    scored = results.per_item(of_series)
+    tags, series, score = results.by_tags(settings.by), results.keys(), pl.col("score")
+    of_series = ["benchmark", *(key for key in series if key != "benchmark")]
+    keys, scored = [*series, *tags], results.per_item(of_series)
+    share = score.is_null().mean().over(keys)
     if results.items.is_empty() or scored.is_empty():
         raise NotMeasurable("human: the items, or any score, are not known; name the benchmark")
     rows = (
@@ -214,19 +180,19 @@ def human(results: Results, settings: Settings) -> Measured:
         .unique()
         .join(results.items.select("benchmark", "item", "cluster", "options", *tags), on="benchmark")
         .join(scored.drop("cluster", "tests"), on=[*of_series, "item"], how="left")
-        .with_columns(pl.coalesce("cluster", "item"), (1 / pl.col("options")).fill_null(0.0).alias("guess"))
-        .sort(*keys, *tags, "item")
+        .with_columns(
+            pl.coalesce("cluster", "item"),
+            score.fill_null((1 / pl.col("options")).fill_null(0.0)).alias("expected"),
+            (score.fill_null(2 * share) - share**2).alias("paper"),  # the share is estimated too: linearised
+        )
     )
-    table = []
-    for key, part in split(rows, [*keys, *tags]):
-        scores, guesses, clusters = (part.get_column(name).to_numpy() for name in ("score", "guess", "cluster"))
-        row = expected(scores, guesses, clusters, settings.level).named("expected")
-        row |= papers(scores, clusters, settings).named("paper")
-        known = part.get_column("score")
-        table.append(key | row | {"accuracy": known.mean(), "guessed": known.null_count(), "n": len(part)})
-    open_ended = rows.filter(pl.col("score").is_null() & pl.col("options").is_null())
+    table = mean_table(rows.lazy(), keys, ["expected", "paper"], settings.level).drop("clusters")
+    known = rows.group_by(keys).agg(score.mean().alias("accuracy"), score.null_count().cast(int).alias("guessed"))
+    table = table.join(known, on=keys, nulls_equal=True, maintain_order="left")
+    open_ended = rows.filter(score.is_null() & pl.col("options").is_null())
     note = "an item without options cannot be guessed: where it has no score it counts 0 in expected"
-    return Measured(pl.DataFrame(table, infer_schema_length=None), (note,) if len(open_ended) else ())
+    order = table.select(pl.exclude("accuracy", "guessed", "n"), "accuracy", "guessed", "n")
+    return Measured(order, (note,) if len(open_ended) else ())
 
 
 MEASURES = (accuracy, yes_no, guessing, human)

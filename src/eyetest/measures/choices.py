@@ -8,14 +8,13 @@ import polars as pl
 import scipy
 from numpy.typing import NDArray
 
-from eyetest.errors import InputError, param
+from eyetest.errors import InputError, counted, listed, param
 from eyetest.measures.results import TESTS, Measured, NotMeasurable, Results, Settings, measure, split, table_of
 from eyetest.measures.stats.agreement import all_raters, cohen_pairs
 from eyetest.measures.stats.intervals import IntervalEstimate
 from eyetest.measures.stats.paired import is_verdict
 from eyetest.measures.tables import mean_columns, mean_table, pivoted, with_adjusted
 from eyetest.records import GIVEN
-from eyetest.wording import counted, listed
 
 _IS_CHOICE = pl.col("metric").is_in(["accuracy", GIVEN]) & (pl.col("reading") != "text").fill_null(True)
 _VALUES = ("circular", "plain", "difference")

@@ -9,22 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from eyetest.errors import InputError, nearest, short
+from eyetest.errors import InputError, counted, nearest, short
+from eyetest.measures import Measured, NotMeasurable, Results, Settings
 from eyetest.measures.ranks import ranks
-from eyetest.measures.results import (
-    Measured,
-    NotMeasurable,
-    Results,
-    Settings,
-    measure,
-    narrowed,
-    table_of,
-    values_of,
-)
-from eyetest.measures.stats.intervals import mean
+from eyetest.measures.results import measure, narrowed, table_of, values_of
 from eyetest.measures.stats.paired import Paired, against, holm, smallest_difference, smallest_shift
 from eyetest.measures.tables import SideBySide, side_by_side
-from eyetest.wording import counted
 
 RIGHT = 0.5  # the mean score over its tests from which on an item counts as right
 _TYPES: dict[str, type[pl.DataType]] = {
@@ -48,7 +38,6 @@ _TURNED = {
         "models": ("", "compare only these models: A,B"),
         "against": ("", "compare every model with this one"),
         "power": (0.8, "with what chance the smallest detectable difference would be found"),
-        "wins": (False, "also the shares of items on which a or b has the higher score, or neither, with intervals"),
     },
 )
 def differences(results: Results, settings: Settings) -> Measured:
@@ -69,20 +58,10 @@ def differences(results: Results, settings: Settings) -> Measured:
             row |= {"p": pair.p, "p_adjusted": adjusted}
             row |= {"test": None if pair.p is None else test, "only_a": pair.only_a, "only_b": pair.only_b}
             row |= {"detectable": alone, "detectable_adjusted": among_all, "n": pair.n, "clusters": pair.clusters}
-            rows.append(row | (_wins(part, a, b, settings.level) if settings.own["wins"] else {}))
+            rows.append(row)
     if not rows:
         raise NotMeasurable("differences: no two models answered the same items under one protocol; ask another one")
     return Measured(table_of(rows, **_TYPES, **dict.fromkeys(families, pl.String)))
-
-
-def _wins(part: SideBySide, a: str, b: str, level: float) -> dict[str, Any]:
-    """How often each model has the higher score on shared items; ties count for neither."""
-    gaps = np.subtract(*part.table([(a,), (b,)]).T)
-    known = gaps[~np.isnan(gaps)]
-    row: dict[str, Any] = {}
-    for name, share in (("wins", known > 0), ("losses", known < 0), ("ties", known == 0)):
-        row |= mean(share, part.clusters[~np.isnan(gaps)], level).named(name)
-    return row
 
 
 def pairs_of(models: Sequence[str], own: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from eyetest.errors import param
+from eyetest.errors import counted, param
 from eyetest.measures.hits import NO_IMAGE_SETTING, named_modalities, strictest
 from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings, measure
 from eyetest.measures.stats.intervals import (
@@ -23,7 +23,6 @@ from eyetest.measures.stats.intervals import (
 )
 from eyetest.measures.stats.paired import against, holm, paired
 from eyetest.measures.tables import Protocol, SideBySide, like, protocol_label, side_by_side
-from eyetest.wording import counted
 
 _SCORES = ("with_image", "no_image", "base")
 _VALUES = ("gain", "leakage", "unclipped")

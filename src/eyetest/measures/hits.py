@@ -3,24 +3,21 @@ panels of a size. A model is one inspector: of several ways of asking the highes
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from eyetest.errors import InputError, param, short
-from eyetest.measures.results import PROTOCOL, TAG, Measured, NotMeasurable, Results, Settings, measure, split
+from eyetest.errors import InputError, counted, listed, param, short
+from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings, measure, split
 from eyetest.measures.stats.chance import exactly, most_of
 from eyetest.measures.stats.intervals import Floats, mean
 from eyetest.records import BLIND_MODALITIES, Cut
-from eyetest.wording import counted, listed
 
 ANY = "any"
 HIT = Cut(op=">=", value=1)  # from which score on an answer is right, unless a recipe says otherwise
-UNDECIDED = "undecided"
 _HOW = PROTOCOL[1:]
-_ROUNDING = 1e-9
 NO_IMAGE_SETTING = (ANY, f"the modality without the image: {', '.join(BLIND_MODALITIES)}, or the strictest of any")
 _NEARLY_ALL = 0.9  # a modality with fewer answered items than this share of another's is no rival to it
 
@@ -30,9 +27,9 @@ def mostly(hits: Any, tests: Any) -> Any:
     return 2 * hits > tests
 
 
-def band_of(bands: Mapping[str, Sequence[int]], least: int, most: int) -> str | None:
-    """The band of difficulty that holds every number of hits from ``least`` to ``most``; None where several do."""
-    return next((name for name, (low, high) in bands.items() if low <= least and most <= high), None)
+def band_of(bands: Mapping[str, Sequence[int]], hits: int) -> str | None:
+    """The band of difficulty of a number of hits; None where there is none."""
+    return next((name for name, (low, high) in bands.items() if low <= hits <= high), None)
 
 
 def covered(bands: Mapping[str, Sequence[int]]) -> int | None:
@@ -205,74 +202,4 @@ def _by_chance(items: pl.DataFrame) -> list[float | None]:
     return [float(share) for share in total / len(items)]
 
 
-@measure(
-    "difficulty",
-    "items by band of difficulty: how many models of a panel get them right",
-    {
-        "bands": ("easy:6-9,middle:3-5,hard:0-2", "names and numbers of right models, from 0 to the whole panel"),
-        "right": (1.0, "the mean score over tests from which on a model has an item right"),
-    },
-)
-def difficulty(results: Results, settings: Settings) -> Measured:
-    """One row a band and tag value; ``undecided`` are items with failed calls that could change their band."""
-    bands = parse_bands(str(settings.own["bands"]))
-    size = max(high for _, high in bands.values())
-    families = results.families(settings.by)
-    rows, other = [], set()
-    for key, part in split(_hit_counts(results, families, float(settings.own["right"])), families):
-        panel = max(part.get_column("models"))
-        if panel == size:
-            rows += [key | row for row in _band_rows(part, bands, size)]
-        else:
-            other.add(panel)
-    asked = [str(panel) for panel in sorted(other)]
-    wrong_size = f"the bands are for a panel of {size}, and {listed(asked, 9)} answered"
-    if not rows:
-        most = max(other)
-        easy, hard = most - most // 3, most // 3
-        middle = f"middle:{hard + 1}-{easy - 1}," if hard + 1 < easy else ""
-        bands_for = param("own", f"bands=easy:{max(easy, hard + 1)}-{most},{middle}hard:0-{hard}")
-        raise NotMeasurable(f"difficulty: {wrong_size}; give bands for those: {bands_for}")
-    return Measured(pl.DataFrame(rows, infer_schema_length=None), (f"left out: {wrong_size}",) if other else ())
-
-
-def parse_bands(words: str) -> dict[str, tuple[int, int]]:
-    """``easy:6-9,middle:3-5,hard:0-2`` as least and most right models; every number has one band."""
-    bands: dict[str, tuple[int, int]] = {}
-    for word in words.split(","):
-        name, _, numbers = (part.strip() for part in word.partition(":"))
-        low, _, high = numbers.partition("-")
-        if not name or name in bands or not low.strip().isdecimal() or not (high or low).strip().isdecimal():
-            raise InputError(f"bands: {short(word)} is not a new NAME:LEAST-MOST, such as easy:6-9")
-        bands[name] = (int(low), int(high or low))
-    if covered(bands) is None:
-        raise InputError(f"bands: {short(words)} does not give every number from 0 on exactly one band")
-    return bands
-
-
-def _hit_counts(results: Results, around: Sequence[str], right: float) -> pl.DataFrame:
-    """Number of items by hits, with the number of models that answered and were asked."""
-    score = pl.col("score")
-    return (
-        results.with_items(*(name for name in around if name.startswith(TAG)))
-        .group_by(*around, "item", "model")
-        .agg(score.mean())
-        .group_by(*around, "item")
-        .agg((score >= right - _ROUNDING).sum().alias("hits"), score.count().alias("known"), pl.len().alias("models"))
-        .group_by(*around, "hits", "known", "models")
-        .agg(pl.len().alias("items"))
-        .sort(*around, "hits", "known", "models")
-        .collect(engine="streaming")
-    )
-
-
-def _band_rows(counts: pl.DataFrame, bands: Mapping[str, tuple[int, int]], size: int) -> Iterator[dict[str, Any]]:
-    items = dict.fromkeys(bands, 0)
-    for hits, known, number in counts.select("hits", "known", "items").iter_rows():
-        band = band_of(bands, hits, hits + size - known) or UNDECIDED
-        items[band] = items.get(band, 0) + number
-    total = sum(items.values())
-    return ({"band": band, "items": number, "share": number / total} for band, number in items.items())
-
-
-MEASURES = (no_image_hits, difficulty)
+MEASURES = (no_image_hits,)

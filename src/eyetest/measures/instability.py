@@ -6,26 +6,24 @@ from typing import Any
 
 import polars as pl
 
-from eyetest.measures.results import TAG, TESTS, Measured, NotMeasurable, Results, Settings, measure, split, table_of
+from eyetest.errors import counted
+from eyetest.measures import Measured, NotMeasurable, Results, Settings
+from eyetest.measures.results import TAG, TESTS, measure, split, table_of
 from eyetest.measures.stats.paired import is_verdict
-from eyetest.measures.stats.ranking import entropies, slope_within
+from eyetest.measures.stats.ranking import slope_within
 from eyetest.measures.tables import mean_columns, paired_columns
 from eyetest.records import DIALOGUE, GIVEN, TURN, Asked
-from eyetest.wording import counted
 
 SOURCES = {"instruction": "template", "order": "order", "letters": "letters", "sample": "sample"}
 """Sources of differing choices, and their axes."""
-_MOST_ROWS = 20_000_000
-_MOST_CELLS = 600_000_000  # answers to look at together, and answers times columns
 _PAPERS_TESTS = 5
-_ENTROPIES = ("entropy", "corrected", "normalised")
-_VALUES = (*_ENTROPIES, "accuracy")
+_MOST_ROWS = 20_000_000  # answers to look at together
+_VALUES = ("entropy", "corrected", "normalised", "accuracy")
 _IS_CHOICE = (pl.col("metric") == "accuracy") | ((pl.col("metric") == GIVEN) & (pl.col("reading") != "text"))
-_KNOWN = ("cluster", "options")
 
 
 def sources(tests: pl.DataFrame) -> dict[str, pl.Expr]:
-    """For each source the rows where only its axis varies; the very expression of all where nothing else does."""
+    """For each source the rows where only its axis varies, out of the ``TESTS`` that occur."""
     usual: dict[str, Any] = {axis: getattr(Asked(item="", model=""), axis) for axis in TESTS}
     for axis, default in usual.items():
         if not (tests.get_column(axis) == default).any():
@@ -33,23 +31,9 @@ def sources(tests: pl.DataFrame) -> dict[str, pl.Expr]:
     rows_of = {"all": pl.col("template").is_not_null()}
     for source, axis in SOURCES.items():
         only = pl.all_horizontal(pl.col(other) == usual[other] for other in TESTS if other != axis)
-        some = tests.filter(only)
-        if some.get_column(axis).n_unique() > 1:
-            rows_of[source] = rows_of["all"] if len(some) == len(tests) else only
+        if tests.filter(only).get_column(axis).n_unique() > 1:
+            rows_of[source] = only
     return rows_of
-
-
-def batches(tests: pl.DataFrame, columns: int) -> list[list[str]]:
-    """Models in groups with so few answers (``len`` in ``tests``) that their columns fit into memory."""
-    groups: list[list[str]] = []
-    left = 0
-    for model, rows in tests.group_by("model").agg(pl.col("len").sum()).sort("model").rows():
-        if rows > left:
-            groups.append([])
-            left = min(_MOST_ROWS, _MOST_CELLS // columns)
-        groups[-1].append(model)
-        left -= rows
-    return groups
 
 
 @measure(
@@ -59,29 +43,28 @@ def instability(results: Results, settings: Settings) -> Measured:
     """One row a source, series and tag value."""
     tags, keys = results.by_tags(settings.by), results.keys()
     asked = results.scores.filter(_IS_CHOICE & (pl.col("outcome") != "failed"))
-    tests = asked.group_by("model", *TESTS, "choice").len().collect(engine="streaming")
-    choices = sorted(tests.get_column("choice").drop_nulls().unique())
-    if not choices:
+    tests = asked.group_by("model", *TESTS).agg(pl.len(), pl.col("choice").count()).collect(engine="streaming")
+    if not tests.get_column("choice").sum():
         raise NotMeasurable("instability: no answer was read as one of several choices")
-    rows_of, items = sources(tests), _items(results, keys, tags)
-    by_source = {source: only for source, only in rows_of.items() if source == "all" or only is not rows_of["all"]}
-    parts: list[pl.DataFrame] = []
-    for models in batches(tests, len(choices) * len(by_source)):
-        some = asked.filter(pl.col("model").is_in(models))
-        of_item = _counted(some, keys, choices, by_source).join(items, on=_item_key(keys), how="left")
+    rows_of = sources(tests)
+    items, models = _items(results, keys, tags), tests.get_column("model").unique().sort().to_list()
+    at_once, parts = max(1, _MOST_ROWS * len(models) // int(tests.get_column("len").sum())), []
+    for start in range(0, len(models), at_once):
+        is_some = pl.col("model").is_in(models[start : start + at_once])
+        some = asked.filter(is_some) if at_once < len(models) else asked
+        of_item = _by_item_and_source(some, keys, rows_of).join(items, on=_item_key(keys), how="left")
         known = of_item.filter(pl.col("text").not_().fill_null(True)).collect(engine="streaming")
-        for source in by_source:
-            rows = _of_source(known, source, [*keys, *tags], choices)
-            table = _table(rows, [*keys, *tags], settings.level)
+        for source in rows_of:
+            table = _table(known, source, [*keys, *tags], settings.level)
             parts.append(table.select(pl.lit(source).alias("source"), pl.all()))
-    whole = pl.concat(parts).filter(pl.col("source") == "all")
+    measured = pl.concat(parts).sort("source", *keys, *tags)
+    whole = measured.filter(pl.col("source") == "all")
     if not whole.get_column("n").sum():
         raise NotMeasurable(
             "instability: no choice item has two answers that were read; ask again with other templates, orders, "
             "letters or samples"
         )
-    same = [whole.with_columns(pl.lit(source).alias("source")) for source in rows_of if source not in by_source]
-    return Measured(pl.concat([*parts, *same]).sort("source", *keys, *tags), _notes(whole))
+    return Measured(measured, _notes(whole))
 
 
 def _item_key(keys: Sequence[str]) -> list[str]:
@@ -95,43 +78,46 @@ def _items(results: Results, keys: Sequence[str], tags: Sequence[str]) -> pl.Laz
     if "benchmark" not in keys:
         benchmark = results.scores.select(pl.col("benchmark").cast(pl.String)).head(1).collect().item()
         items = items.filter(pl.col("benchmark") == benchmark)
-    return items.select(
-        *(pl.col(name).cast(types[name]) for name in _item_key(keys)),
-        *(*_KNOWN, *tags),
-        pl.col("options").is_null().alias("text"),
+    key = (pl.col(name).cast(types[name]) for name in _item_key(keys))
+    return items.select(*key, "cluster", "options", *tags, pl.col("options").is_null().alias("text"))
+
+
+def _by_item_and_source(tests: pl.LazyFrame, keys: Sequence[str], rows_of: Mapping[str, pl.Expr]) -> pl.LazyFrame:
+    """One row per item: for each source its tests, choices read and seen, Σ n ln n over choices, and scores."""
+    score, chosen = pl.col("score"), pl.col("choice").is_not_null()
+    of_choice, of_item = [], []
+    for source, only in rows_of.items():
+        n = pl.col(f"{source} tests").cast(pl.Float64)
+        read = pl.when(chosen & (n > 0)).then(n)
+        scored = pl.when(only).then(score)
+        of_choice += [only.sum().alias(f"{source} tests"), scored.sum().alias(f"{source} score")]
+        of_choice.append(scored.count().alias(f"{source} scored"))
+        of_item += [pl.col(f"{source} {name}").sum() for name in ("tests", "score", "scored")]
+        of_item += [read.sum().alias(f"{source} read"), read.count().alias(f"{source} seen")]
+        of_item.append((read * read.log()).sum().alias(f"{source} n ln n"))
+    return tests.group_by(*keys, "item", "choice").agg(of_choice).group_by(*keys, "item").agg(of_item)
+
+
+def _table(of_item: pl.DataFrame, source: str, keys: Sequence[str], level: float) -> pl.DataFrame:
+    """Means over items tested twice or more; with fewer than two answers read they have no entropy. ``corrected`` is
+    Miller and Madow's: plus (choices seen − 1) / (2 × tests), never more than ln(options).
+    """
+    tests, read, seen = (pl.col(f"{source} {name}") for name in ("tests", "read", "seen"))
+    plain = pl.when(seen > 1).then(read.log() - pl.col(f"{source} n ln n") / read).otherwise(0.0)
+    most = pl.when(pl.col("options") > 0).then(pl.col("options").log())
+    values = (plain, pl.min_horizontal(plain + (seen - 1) / (2 * read), most), plain / pl.when(most > 0).then(most))
+    entropies = [pl.when(read > 1).then(value).alias(name) for name, value in zip(_VALUES, values, strict=False)]
+    scored = pl.col(f"{source} scored")
+    rows = of_item.filter(tests > 1).select(
+        *keys,
+        pl.coalesce("cluster", pl.col("item").cast(pl.String)).alias("cluster"),
+        *entropies,
+        pl.when(scored > 0).then(pl.col(f"{source} score") / scored).alias("accuracy"),
+        tests.alias("tests"),
+        read.alias("read"),
+        pl.lit(1).alias("items"),
     )
-
-
-def _counted(
-    tests: pl.LazyFrame, keys: Sequence[str], choices: Sequence[str], by_source: Mapping[str, pl.Expr]
-) -> pl.LazyFrame:
-    """One row per item: for each source the number of tests, counts of each choice, and accuracy."""
-    columns: list[pl.Expr] = []
-    for source, only in by_source.items():
-        columns += [
-            *(((pl.col("choice") == choice) & only).sum().alias(f"{source} {choice}") for choice in choices),
-            only.sum().alias(f"{source} tests"),
-            pl.when(only).then(pl.col("score")).mean().alias(f"{source} accuracy"),
-        ]
-    return tests.group_by(*keys, "item").agg(columns)
-
-
-def _of_source(of_item: pl.DataFrame, source: str, keys: Sequence[str], choices: Sequence[str]) -> pl.DataFrame:
-    """Items tested twice or more; with fewer than two answers read they have no entropy."""
-    columns = [pl.col(f"{source} {name}").alias(name) for name in (*choices, "tests", "accuracy")]
-    rows = of_item.select(*keys, "item", *_KNOWN, *columns).filter(pl.col("tests") > 1)
-    found = entropies(rows.select(choices).to_numpy(), rows.get_column("options").cast(pl.Float64).to_numpy())
-    return rows.with_columns(
-        *(pl.Series(name, values, nan_to_null=True) for name, values in zip(_ENTROPIES, found, strict=True)),
-        pl.sum_horizontal(choices).alias("read"),
-        pl.coalesce("cluster", pl.col("item").cast(pl.String)),
-    ).with_columns(pl.when(pl.col("read") > 1).then(pl.col(_ENTROPIES)))
-
-
-def _table(of_item: pl.DataFrame, keys: Sequence[str], level: float) -> pl.DataFrame:
-    rows = of_item.with_columns(
-        pl.lit(1).alias("items"), pl.col("accuracy").is_between(0, 1).alias("accuracy binary")
-    )
+    rows = rows.with_columns(pl.col("accuracy").is_between(0, 1).alias("accuracy binary"))
     means = mean_columns(rows.lazy(), keys, _VALUES, ("tests", "read", "items"), level=level)
     return means.select(
         *keys,

@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from eyetest.errors import InputError
+from eyetest.errors import InputError, counted
 from eyetest.measures.results import TAG, Measured, NotMeasurable, Results, Settings, measure, split
 from eyetest.measures.stats.consensus import INDEPENDENT, PRIOR, suspicion
 from eyetest.measures.stats.intervals import column_means
 from eyetest.measures.stats.item_analysis import fit, item_rest
 from eyetest.measures.tables import pivoted
 from eyetest.records import MAX_CHOICES, letter
-from eyetest.wording import counted
 
 _ENOUGH_MODELS = 8  # fewer say next to nothing about an item's slope
 _ROUNDING = 1e-9

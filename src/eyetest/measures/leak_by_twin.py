@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from eyetest.errors import counted
 from eyetest.measures.results import TAG, Measured, NotMeasurable, Results, Settings, measure, split, table_of
 from eyetest.measures.stats.intervals import mean
 from eyetest.measures.stats.paired import with_imaginary_items
 from eyetest.measures.tables import paired_columns, with_adjusted
 from eyetest.records import EDITION, FRESH, ORIGINAL, TWIN
-from eyetest.wording import counted
 
 _TAG = TAG + EDITION
 _EDITION = pl.col(_TAG)

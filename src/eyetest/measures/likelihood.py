@@ -8,27 +8,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from eyetest.errors import InputError, heading, nearest, param, short
+from eyetest.errors import InputError, counted, heading, nearest, param, short
+from eyetest.measures import Measured, NotMeasurable, Results, Settings
 from eyetest.measures.hits import HIT
 from eyetest.measures.linked import ALL_MODELS
-from eyetest.measures.results import (
-    PROTOCOL,
-    TESTS,
-    Measured,
-    NotMeasurable,
-    Own,
-    Results,
-    Settings,
-    measure,
-    split,
-    table_of,
-)
+from eyetest.measures.results import PROTOCOL, TESTS, Own, measure, split, table_of
 from eyetest.measures.stats.agreement import cohen
 from eyetest.measures.stats.intervals import Bools, Floats, Ints
 from eyetest.measures.stats.likelihoods import among_choices, gained, likeliest, moved
 from eyetest.measures.tables import compared, mean_columns, mean_table
-from eyetest.records.request import read_candidates
-from eyetest.wording import counted
+from eyetest.records.item import read_candidates
 
 GENERATE = "generate"
 WEIGHED = ("likelihood", "first-token")

@@ -8,28 +8,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from eyetest.errors import InputError, nearest, param, short
+from eyetest.errors import InputError, listed, nearest, param, short
+from eyetest.measures import Measured, NotMeasurable, Results, Settings
 from eyetest.measures.compare import RIGHT
 from eyetest.measures.hits import NO_IMAGE_SETTING, answered, strictest_answers
-from eyetest.measures.results import (
-    AXES,
-    PROTOCOL,
-    TAG,
-    Measured,
-    NotMeasurable,
-    Own,
-    Results,
-    Settings,
-    measure,
-    split,
-    table_of,
-)
+from eyetest.measures.results import AXES, PROTOCOL, TAG, Own, measure, split, table_of
 from eyetest.measures.stats.intervals import NOTHING, IntervalEstimate, mean
 from eyetest.measures.stats.paired import paired
 from eyetest.measures.stats.ranking import shift_intervals
 from eyetest.measures.tables import mean_table, paired_columns, pivoted, with_adjusted
 from eyetest.records import read_order
-from eyetest.wording import listed
 
 _WHOLE_NUMBERS = ("template", "order", "sample")
 _NOT_PAIRED = "other items on either side: differences are not paired"

@@ -8,7 +8,7 @@ import polars as pl
 from eyetest.errors import InputError, heading, param, short
 from eyetest.measures.likelihood import WeighedAnswers, weighed
 from eyetest.measures.results import Measured, NotMeasurable, Results, Settings, measure, split, table_of
-from eyetest.measures.stats.intervals import NOTHING, Bools, Floats, Ints, resampled
+from eyetest.measures.stats.intervals import Bools, Floats, Ints
 from eyetest.measures.stats.likelihoods import item_terms, mark_prior
 from eyetest.measures.tables import compared
 from eyetest.records.tables import mark, order_of
@@ -20,14 +20,12 @@ _FEWEST = 5  # items that a prior is estimated on: with fewer, intervals mean no
 
 @measure(
     "option-prior",
-    "prior of option letters under first-token (PriDe); recall by mark and accuracy before and after its removal",
+    "prior of option letters under first-token (PriDe); accuracy before and after its removal",
     {"share": (0.2, "the largest share of the items that the prior may be estimated on")},
     by_tag=False,
 )
 def option_prior(results: Results, settings: Settings) -> Measured:
-    """One row a series, number of options and mark; ``n`` counts items of the estimate, ``tested`` the others.
-    Accuracy and ``recall_sd`` (over letters) are the same in all rows of a series.
-    """
+    """One row a series, number of options and mark; ``n`` counts items of the estimate, ``tested`` the others."""
     share = float(settings.own["share"])
     if not 0 < share < 1:
         raise InputError(f"{heading('own', 'share')}: found {short(share)}, expected a share between 0 and 1")
@@ -48,11 +46,9 @@ def option_prior(results: Results, settings: Settings) -> Measured:
         wanted = f"{param('method', _METHOD)} {orders}"
         raise NotMeasurable(f"option-prior: fewer than {_FEWEST} {_ORDERED}; ask some with {wanted}")
     ordered = sorted(found, key=lambda by_mark: [str(by_mark[0][name]) for name in keys[:-1]])
-    types = dict.fromkeys(("accuracy", "accuracy_after", "recall_sd", "recall_sd_after"), pl.Float64)
-    table = table_of([row for by_mark in ordered for row in by_mark], **types)
+    table = table_of([row for by_mark in ordered for row in by_mark], accuracy=pl.Float64, accuracy_after=pl.Float64)
     lacking = f"{unknown} of {len(found) + unknown} priors are not estimated: fewer than {_FEWEST} {_ORDERED}"
-    notes = (lacking,) if unknown else ()
-    return Measured(table.with_columns(pl.col("recall", "recall_after").fill_nan(None)), notes)
+    return Measured(table, (lacking,) if unknown else ())
 
 
 def _series(key: dict[str, Any], answers: WeighedAnswers, share: float, settings: Settings) -> list[dict[str, Any]]:
@@ -74,21 +70,15 @@ def _series(key: dict[str, Any], answers: WeighedAnswers, share: float, settings
         return []
     rest = rows.get_column("score").is_not_null().to_numpy()
     rest[np.concatenate([numbers[item] for item in drawn])] = False
-    recalls, removed = _removed(answers.take(rest), shown.argsort(axis=1)[rest], prior.logs, settings)
+    removed = _removed(answers.take(rest), shown.argsort(axis=1)[rest], prior.logs, settings)
     return [
-        key
-        | {"mark": mark(rows.item(0, "letters"), place)}
-        | estimate.named("prior")
-        | {"recall": before, "recall_after": after, "n": len(drawn)}
-        | removed
-        for place, (estimate, (before, after)) in enumerate(zip(prior.shares, recalls.T.tolist(), strict=True))
+        key | {"mark": mark(rows.item(0, "letters"), place)} | estimate.named("prior") | {"n": len(drawn)} | removed
+        for place, estimate in enumerate(prior.shares)
     ]
 
 
-def _removed(
-    answers: WeighedAnswers, places: Ints, prior: Floats, settings: Settings
-) -> tuple[Floats, dict[str, Any]]:
-    """Recall by mark before and after the prior is removed, and accuracy. ``places``: the mark of each choice."""
+def _removed(answers: WeighedAnswers, places: Ints, prior: Floats, settings: Settings) -> dict[str, Any]:
+    """Accuracy before and after the prior is removed. ``places``: the mark of each choice."""
     before, after = answers.right(answers.logs), answers.right(answers.logs - prior[places])
     of_item = (
         answers.rows.select("item", "cluster")
@@ -97,29 +87,7 @@ def _removed(
         .agg(pl.col("before", "after").mean())
     )
     pair = compared(of_item, "after", "before", settings.level)
-    alone = answers.golds.sum(axis=1) == 1
-    there = np.eye(len(prior))[places[alone, answers.golds[alone].argmax(axis=1)]]
-    parts = np.column_stack([there, there * before[alone, None], there * after[alone, None]])
-    spreads, change = (None, None), NOTHING
-    if len(parts):
-        spreads = _deviations(parts.sum(axis=0)[None])[0].tolist()
-        resampling = settings.resampling(answers.rows.get_column("cluster").to_numpy()[alone])
-        (change,) = resampled(parts, lambda sums: np.diff(_deviations(sums), axis=1), resampling)
-    row = {"accuracy": pair.b, "accuracy_after": pair.a} | pair.gap()
-    row |= dict(zip(("recall_sd", "recall_sd_after"), spreads, strict=True)) | change.named("recall_sd_change")
-    return _recalls(parts.sum(axis=0)[None])[0], row | {"tested": pair.n, "clusters": pair.clusters}
-
-
-def _deviations(sums: Floats) -> Floats:
-    """For each row of sums, the deviation of recall over letters with a gold, before and after."""
-    return np.asarray(np.nanstd(_recalls(sums), axis=2))
-
-
-def _recalls(sums: Floats) -> Floats:
-    """For each row of sums the share right at each mark, before and after; nan without a gold there."""
-    there, *right = np.split(sums, 3, axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.stack([some / there for some in right], axis=1)
+    return {"accuracy": pair.b, "accuracy_after": pair.a, **pair.gap(), "tested": pair.n, "clusters": pair.clusters}
 
 
 def _drawn(clusters: pl.Series, turned: Bools, share: float, seed: int) -> Ints:

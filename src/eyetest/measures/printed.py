@@ -5,11 +5,10 @@ from typing import Any
 import polars as pl
 import polars.selectors as cs
 
-from eyetest.errors import param
-from eyetest.measures.results import CAPTION_METRICS, READ, TAG, UNREAD, Results
+from eyetest.errors import counted, listed, param, percent
+from eyetest.measures.results import CAPTION_METRICS, TAG, UNREAD, Results
 from eyetest.records import GIVEN
-from eyetest.tabular.sheets import inert
-from eyetest.wording import counted, listed, percent
+from eyetest.tabular.table import inert
 
 DASH = "–"
 _LATEX = str.maketrans(
@@ -144,40 +143,21 @@ def many_unread(results: Results) -> list[str]:
 
 
 def score_counts(scores: pl.LazyFrame) -> pl.DataFrame:
-    """By model and metric: number of scores, of those without a choice, and of those of these above 0."""
-    unread = ~pl.col("reading").cast(pl.String).is_in(READ)
-    return (
-        scores.group_by(pl.col("model", "metric").cast(pl.String))
-        .agg(
-            pl.col("score").count(),
-            (unread & pl.col("score").is_not_null()).sum().alias("unread"),
-            (unread & (pl.col("score") > 0)).sum().alias("unread_right"),
-        )
-        .sort("model", "metric")
-        .collect(engine="streaming")
-    )
+    """By model and metric: number of scores."""
+    counts = scores.group_by(pl.col("model", "metric").cast(pl.String)).agg(pl.col("score").count())
+    return counts.sort("model", "metric").collect(engine="streaming")
 
 
 def scored_by_others(counts: pl.DataFrame) -> list[str]:
     """A note where some scores came with the answers; ``counts`` as in `score_counts`."""
-    is_given = (pl.col("metric") == GIVEN) & (pl.col("score") > 0)
-    theirs, ours = counts.filter(is_given), counts.filter(~is_given)
-    given, own = int(theirs.get_column("score").sum()), int(ours.get_column("score").sum())
+    theirs = counts.filter((pl.col("metric") == GIVEN) & (pl.col("score") > 0))
+    given, total = (int(table.get_column("score").sum()) for table in (theirs, counts))
     if not given:
         return []
-    if not own:
-        notes = [f"all {given:,} answers were scored by others, whose scores stand as given; none by our rules"]
-    else:
-        models = sorted({*theirs.get_column("model")})
-        notes = [
-            f"{given:,} of {given + own:,} answers were scored by others ({listed(models)}), whose scores stand as "
-            f"given; the other {own:,} by our rules, which may count differently "
-            f"({param('where', 'metric=…')} keeps to one)"
-        ]
-    right, unread = (int(theirs.get_column(name).sum()) for name in ("unread_right", "unread"))
-    if right:
-        notes.append(
-            f"{right:,} of the {unread:,} refused, ambiguous or unreadable answers that others scored have "
-            "more than 0"
-        )
-    return notes
+    if given == total:
+        return [f"all {given:,} answers were scored by others, whose scores stand as given; none by our rules"]
+    return [
+        f"{given:,} of {total:,} answers were scored by others ({listed(sorted({*theirs['model']}))}), whose "
+        f"scores stand as given; the other {total - given:,} by our rules, which may count differently "
+        f"({param('where', 'metric=…')} keeps to one)"
+    ]

@@ -9,24 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from eyetest.errors import param
-from eyetest.measures.results import (
-    CAPTION_METRICS,
-    TAG,
-    UNREAD,
-    Measured,
-    NotMeasurable,
-    Results,
-    Settings,
-    measure,
-    table_of,
-    values_of,
-)
+from eyetest.errors import counted, listed, param
+from eyetest.measures import Measured, NotMeasurable, Results, Settings
+from eyetest.measures.results import CAPTION_METRICS, TAG, UNREAD, measure, table_of, values_of
 from eyetest.measures.stats.intervals import NOTHING, Floats, column_means, percentiles, resampled_means
 from eyetest.measures.stats.ranking import METHODS, MeanRank, mean_rank_standings, separable_pairs, spread, standings
 from eyetest.measures.tables import side_by_side, uneven_items, with_adjusted
 from eyetest.records import ModelEntry
-from eyetest.wording import counted, listed
 
 _UNEVEN = "models rest on different items: gini and sd mix who is better with which items are easier"
 _NOTE = "gini rises when scores fall: separable pairs count models that differ significantly"

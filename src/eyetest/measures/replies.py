@@ -7,22 +7,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from eyetest.errors import InputError, nearest
+from eyetest.errors import InputError, counted, nearest
+from eyetest.measures import Measured, NotMeasurable, Results, Settings
 from eyetest.measures.linked import ALL_MODELS
-from eyetest.measures.results import (
-    SENTENCE_KINDS,
-    Measured,
-    NotMeasurable,
-    Results,
-    Settings,
-    measure,
-    split,
-    table_of,
-)
+from eyetest.measures.results import SENTENCE_KINDS, measure, split, table_of
 from eyetest.measures.stats.intervals import Floats, IntervalEstimate, mean, resampled
 from eyetest.measures.stats.ranking import pearson
 from eyetest.measures.tables import mean_columns
-from eyetest.wording import counted
 
 _ENDS = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]{0,3}\s+|\n+|(?<=[。！？])")
 _SAYS = re.compile(r"\w")

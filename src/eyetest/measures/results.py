@@ -11,11 +11,10 @@ from typing import Any
 import polars as pl
 from numpy.typing import ArrayLike
 
-from eyetest.errors import EyetestError, InputError, heading, nearest, param, short
+from eyetest.errors import EyetestError, InputError, counted, heading, listed, nearest, param, short
 from eyetest.measures.stats.intervals import Resampling
 from eyetest.records import GIVEN, Condition, ModelEntry
 from eyetest.records.tables import SHOWN, order_word
-from eyetest.wording import counted, listed
 
 PROTOCOL = ("modality", "ask", "shots", "method", "history")  # scores under different protocols are different scores
 TESTS = ("template", "order", "letters", "sample")  # tests of the same question: scores over these are averaged

@@ -13,7 +13,8 @@ import msgspec
 
 from eyetest.models.base import CallError
 from eyetest.records import Likelihood, OutcomeKind, Response
-from eyetest.records.request import IMPOSSIBLE, LASTING, SERVED, failure_notice
+from eyetest.records.item import IMPOSSIBLE, SERVED
+from eyetest.records.tables import LASTING, failure_notice
 from eyetest.redaction import redact, redact_answer
 
 _PASSING = {402: "quota", 407: "proxy", 408: "timeout", 409: "server", 425: "server", 429: "rate-limit"}

@@ -4,7 +4,6 @@ import asyncio
 import gc
 import os
 import signal
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -119,7 +118,6 @@ class _EngineLoop:
     def __init__(self, llm: Any, make_params: Callable[..., Any], jobs: "SimpleQueue[_Job | None]") -> None:
         self._llm, self._make_params, self._jobs = llm, make_params, jobs
         self._under_way: dict[str, tuple[str, _Job]] = {}  # by number: vLLM's request id and the job
-        self._logprob_kinds: Counter[str] = Counter()  # running requests for log-probabilities, by how they ask
         self._held: list[_Job] = []
         self._broken = ""
 
@@ -130,7 +128,7 @@ class _EngineLoop:
                 for output in self._step():
                     number = _number(output.request_id)
                     if output.finished and number in self._under_way:
-                        _settle(self._done(number).output.set_result, output)
+                        _settle(self._under_way.pop(number)[1].output.set_result, output)
             except Exception as error:
                 self._broken = f"its engine broke: {in_a_line(error)}"
                 self._end(self._broken)
@@ -164,9 +162,8 @@ class _EngineLoop:
         if self._broken:
             _settle(job.output.set_exception, _gone(self._broken))
             return
-        if any(
-            kind != job.logprob_kind for kind, number in self._logprob_kinds.items() if number and job.logprob_kind
-        ):
+        kinds = (other.logprob_kind for _, other in self._under_way.values())
+        if job.logprob_kind and any(kind not in ("", job.logprob_kind) for kind in kinds):
             self._held.append(job)
             return
         try:
@@ -175,25 +172,18 @@ class _EngineLoop:
             _settle(job.output.set_exception, CallError("bad-request", in_a_line(error)))
         else:
             self._under_way[_number(name)] = name, job
-            self._logprob_kinds[job.logprob_kind] += bool(job.logprob_kind)
-
-    def _done(self, number: str) -> _Job:
-        _, job = self._under_way.pop(number)
-        self._logprob_kinds[job.logprob_kind] -= bool(job.logprob_kind)
-        return job
 
     def _give_up_unwanted(self) -> None:
         unwanted = {number: name for number, (name, job) in self._under_way.items() if job.output.cancelled()}
         if unwanted:
             self._llm.llm_engine.abort_request(list(unwanted.values()), internal=True)
             for number in unwanted:
-                self._done(number)
+                del self._under_way[number]
 
     def _end(self, why: str) -> None:
         for job in (*(job for _, job in self._under_way.values()), *self._held):
             _settle(job.output.set_exception, _gone(why))
         self._under_way.clear()
-        self._logprob_kinds.clear()
         self._held.clear()
 
 

@@ -11,8 +11,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 import msgspec
 from markupsafe import Markup
 
-from eyetest.errors import InputError, heading, nearest, short
-from eyetest.wording import typed
+from eyetest.errors import InputError, heading, nearest, short, typed
 
 AnswerKind = Literal["right", "wrong", "refused", "unparsed", "failed"]
 ANSWER_KINDS: tuple[AnswerKind, ...] = get_args(AnswerKind)

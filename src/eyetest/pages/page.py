@@ -9,12 +9,11 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from eyetest.errors import as_named
+from eyetest.errors import as_named, percent
 from eyetest.harden.screenshot.formulas import Formula, mathml, split_formulas, whole_formula
 from eyetest.pages.palette import dark_rules
 from eyetest.store import refuse_to_lose, replacing_file
 from eyetest.version import __version__
-from eyetest.wording import percent
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 _LONGEST_LINE = 2_000

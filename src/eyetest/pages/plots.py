@@ -15,10 +15,8 @@ from markupsafe import Markup
 
 from eyetest.measures.results import PROTOCOL
 from eyetest.pages import palette
-from eyetest.pages.item_links import ItemCount
 from eyetest.pages.page import clip, printable
 from eyetest.records import Condition
-from eyetest.wording import counted
 
 WIDTH = 460
 PERCENT, POINTS = ".0%", "+.0%"
@@ -97,13 +95,10 @@ def across(
     form: str = PERCENT,
     domain: Sequence[float] | None = None,
     ticks: int = 5,
-    at: Sequence[float] | None = None,
 ) -> Across:
     """A quantitative axis, to be placed below several fields of one chart."""
     scale = alt.Scale(domain=list(domain), nice=False) if domain else alt.Scale(zero=False, nice=True, padding=6)
     axis = alt.Axis(format=form, tickCount=ticks, labelExpr="datum.value === 0 ? '0' : datum.label")
-    if at is not None:
-        axis.values = list(at)
     return lambda field: alt.X(field, type="quantitative", title=title, scale=scale, axis=axis)
 
 
@@ -146,16 +141,6 @@ def grouped(frame: pl.DataFrame, value: str, x: Across, y: alt.Y, way: str, name
     dots = intervals(chart_of(frame), value, x, y=y, yOffset=apart, **styled(way, names))
     drawn: alt.LayerChart = dots.properties(width=WIDTH, height=alt.Step(10, **{"for": "offset"}))
     return drawn
-
-
-def heat_map(
-    chart: alt.Chart, colour: alt.Color, text: alt.Text | None, strong: str, size: tuple[int, int]
-) -> ChartType:
-    """Coloured cells of a size in pixels, with their numbers if a text is given; ``strong``: where cells are dark."""
-    cells = chart.mark_rect(stroke=palette.PAPER, strokeWidth=0).encode(color=colour)
-    ink = alt.condition(strong, alt.value(palette.ON_STRONG), alt.value(palette.INK))
-    drawn = cells if text is None else alt.layer(cells, chart.mark_text(fontSize=11).encode(text=text, color=ink))
-    return drawn.properties(width=alt.Step(size[0]), height=alt.Step(size[1]))
 
 
 def dumbbells(
@@ -250,8 +235,6 @@ def dot_panels(frame: pl.DataFrame, *dots: Dots, split: str = "", first: Sequenc
 
 
 _SVG = "http://www.w3.org/2000/svg"
-_LINK = "{http://www.w3.org/1999/xlink}href"
-_MARK = "https://items.invalid/"
 _ELEMENTS = {"svg", "g", "path", "rect", "line", "circle", "text", "tspan"}
 _ATTRIBUTES = {
     *("d", "x", "y", "dy", "x1", "x2", "y1", "y2", "cx", "cy", "r", "rx", "width", "height", "viewBox", "transform"),
@@ -262,16 +245,6 @@ _LONG_NUMBER = re.compile(r"-?\d*\.\d{3,}(e-\d+)?")
 _PAPER_DPI_SCALE = 3.0
 _ON_PAGE = 1.15  # how much larger a figure is on a page than in a paper, as the page's own type is
 ElementTree.register_namespace("", _SVG)
-
-
-class ChartLinks(dict[str, ItemCount]):
-    """Link targets of chart parts. A renderer changes addresses, so a chart holds letters, which this maps."""
-
-    def mark(self, count: ItemCount) -> str:
-        """The ``href`` of a part inside a chart."""
-        mark = f"{_MARK}{len(self)}"
-        self[mark] = count
-        return mark
 
 
 def as_svg(chart: ChartType) -> str:
@@ -285,16 +258,16 @@ def as_png(chart: ChartType) -> bytes:
     return bytes(vl_convert.vegalite_to_png(spec, scale=_PAPER_DPI_SCALE, allowed_base_urls=[]))
 
 
-def for_page(svg: str, label: str, links: ChartLinks | None = None) -> Markup:
-    """A drawn SVG as a scalable page element: only shapes, text and known links, no background."""
+def for_page(svg: str, label: str) -> Markup:
+    """A drawn SVG as a scalable page element: only shapes and text, no background."""
     root = ElementTree.fromstring(svg)  # noqa: S314 (drawn by us a moment ago)
     paper = root.find(f"{{{_SVG}}}rect")
     if paper is not None:
         root.remove(paper)
-    _strip(root, links or {})
+    _strip(root)
     for side in ("width", "height"):
         root.set(side, f"{float(root.attrib[side]) * _ON_PAGE:g}")
-    root.set("role", "group" if root.find(f".//{{{_SVG}}}a") is not None else "img")
+    root.set("role", "img")
     root.set("aria-label", label)
     return Markup(ElementTree.tostring(root, encoding="unicode"))  # noqa: S704 (escaped in the writing of it)
 
@@ -308,7 +281,7 @@ def _printable(part: Any) -> Any:
     return [_printable(value) for value in part] if isinstance(part, list | tuple) else part
 
 
-def _strip(element: ElementTree.Element, links: Mapping[str, ItemCount]) -> None:
+def _strip(element: ElementTree.Element) -> None:
     for name in list(element.attrib):
         value = element.attrib[name]
         if name not in _ATTRIBUTES or (name == "opacity" and value == "1"):
@@ -317,24 +290,10 @@ def _strip(element: ElementTree.Element, links: Mapping[str, ItemCount]) -> None
             element.attrib[name] = _LONG_NUMBER.sub(lambda match: f"{round(float(match[0]), 2):g}", value)
     for child in list(element):
         kind = child.tag.removeprefix(f"{{{_SVG}}}")
-        leads = links.get(child.attrib.get(_LINK, "")) if kind == "a" else None
-        if kind == "a":
-            child.tag, kind = f"{{{_SVG}}}g", "g"
         unseen = kind == "path" and not {"fill", "stroke"} & child.attrib.keys()
         if kind not in _ELEMENTS or unseen:
             element.remove(child)
             continue
-        _strip(child, links)
+        _strip(child)
         if kind == "g" and not len(child):
             element.remove(child)
-        elif leads is not None and leads.href:
-            _lead(child, leads)
-
-
-def _lead(element: ElementTree.Element, to: ItemCount) -> None:
-    element.tag = f"{{{_SVG}}}a"
-    element.set("href", to.href)
-    element.set("data-items", str(to.items))
-    title = ElementTree.Element(f"{{{_SVG}}}title")
-    title.text = counted(to.items, "item")
-    element.insert(0, title)

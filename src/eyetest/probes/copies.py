@@ -33,8 +33,6 @@ CLOSE_SIDE = 384  # pixels a side for the last comparison: enough for the words 
 _COARSE: tuple[AlignmentStep, ...] = (AlignmentStep(32, 1.5, 8), AlignmentStep(64, 1.2, 5))
 _FINE: tuple[AlignmentStep, ...] = (AlignmentStep(128, 1.0, 5), AlignmentStep(256, 1.0, 3))
 _MOST_CROPPED = 0.14  # five per cent off each side of one image and five off the other's, with a margin
-_CROPS = np.linspace(-0.12, 0.12, 13)
-_BANDS = 4
 _WINDOW = 12
 _NOISE = 60.0  # squared levels of one colour below which differences are taken for noise of JPEG
 _HOPELESS = 0.3  # images whose windows agree less than this, coarsely, are not looked at more closely
@@ -119,38 +117,15 @@ class Placement(NamedTuple):
 START = Placement()
 
 
-def lay_over(one: npt.NDArray[np.uint8], other: npt.NDArray[np.uint8]) -> Placement | None:
-    """The placement of one thumbnail on another, from two starts, if a slight crop can explain the two; else None."""
-    first, second = Pillow.fromarray(one), Pillow.fromarray(other)
-    for steps in (_COARSE, _COARSE[1:]):
-        start = START
-        if steps is not _COARSE:  # the best of all crops in steps of a percent, by profiles of a few broad bands
-            soft = [_blurred(field.astype(np.float32), 1.0) for field in (one, other)]
-            start = Placement(*_search_across(soft[0], soft[1]), *_search_across(soft[0].T, soft[1].T))
-        placement = _align(first, second, start, steps)
-        boxes = _overlap(placement, first.size, second.size)
-        if boxes is not None:
-            agreement = _agreement(_drawn(first, first.size, boxes[0]), _drawn(second, first.size, boxes[1]))
-            if float(np.quantile(agreement, 0.01)) >= _HOPELESS:
-                return placement
-    return None
-
-
-def _search_across(one: Floats, other: Floats) -> tuple[float, float]:
-    side = len(one)
-    grid = (np.arange(side) + 0.5) * (2 / side) - 1
-    bands = [field.reshape(_BANDS, -1, side).mean(axis=1) for field in (one, other)]
-    low, high = (ends.ravel() for ends in np.meshgrid(-1 + _CROPS, 1 + _CROPS))
-    stretch, shift = (high - low) / 2, (high + low) / 2
-    at = np.clip((stretch[:, None] * grid + shift[:, None] + 1) * (side / 2) - 0.5, 0, side - 1.001)
-    left = at.astype(np.intp)
-    share = at - left
-    placed = bands[0][:, left] * (1 - share) + bands[0][:, left + 1] * share
-    placed = placed - placed.mean(axis=2, keepdims=True)
-    wanted = bands[1] - bands[1].mean(axis=1, keepdims=True)
-    shared = np.einsum("bcx,bx->c", placed, wanted)
-    best = int(np.argmax(shared / np.sqrt((placed**2).sum(axis=(0, 2)) + 1)))
-    return float(stretch[best]), float(shift[best])
+def lay_over(first: Thumbnail, second: Thumbnail) -> Placement | None:
+    """The placement of one thumbnail on another, if a slight crop can explain the two; else None."""
+    images = Pillow.fromarray(first), Pillow.fromarray(second)
+    placement = _align(*images, START, _COARSE)
+    boxes = _overlap(placement, images[0].size, images[1].size)
+    if boxes is None:
+        return None
+    drawn = (_drawn(image, images[0].size, box) for image, box in zip(images, boxes, strict=True))
+    return placement if float(np.quantile(_agreement(*drawn), 0.01)) >= _HOPELESS else None
 
 
 def likeness(first: Pillow.Image, second: Pillow.Image, placement: Placement = START) -> float:

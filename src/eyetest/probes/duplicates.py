@@ -13,52 +13,47 @@ from PIL import Image as Pillow
 from eyetest.benchmarks import ImageStore
 from eyetest.benchmarks.folder import distinct_images
 from eyetest.benchmarks.images import UNREADABLE
+from eyetest.errors import counted, listed
 from eyetest.measures.stats.sets import DisjointSets
 from eyetest.probes.copies import CLOSE_SIDE, lay_over, likeness, promising_pairs
 from eyetest.probes.images import LOOK_SIDE, ImageFacts, grey_thumbnail, image_facts, in_parallel, open_small
-from eyetest.probes.subject import Subject, has_its_images, no_images
+from eyetest.probes.subject import Subject, has_its_images, no_images, probe
 from eyetest.records import PLACEHOLDER, Finding, ImageRef, Item
 from eyetest.text import folded, words
-from eyetest.wording import counted, listed
 
 Key = tuple[object, ...]
 _ROUND = 64
 _MOST_NAMED = 3
 
 
-class DuplicateItems:
-    """The probe."""
-
-    name = "duplicate-items"
-    summary = "Is anything asked twice?"
-
-    def run(self, subject: Subject) -> Iterator[Finding]:
-        """Exact repeats, repeats with another gold, near repeats, and repeats across splits or benchmarks."""
-        items = [item for item in subject.items if has_its_images(item)]  # else words alone do not decide
-        if not items:
-            yield no_images(self.name, "repeated questions were not looked for, since images may differ")
-        elif left := len(subject.items) - len(items):
-            title = f"{counted(left, 'item')} not compared with others, for lack of images"
-            yield _finding("not-compared", severity="note", title=title, numbers={"items": left},
-                           detail="Two questions of the same words may show different images.")  # fmt: skip
-        same, equal = _grouped(items, question_key), _grouped(items, item_key)
-        other_golds = [group for group in same if len({item_key(item) for item in group}) > 1]
-        yield from _on_groups("contradicting-golds", other_golds, lambda item, group: f"gold: {_gold(item)}",
-                       f"{counted(len(other_golds), 'question')} asked more than once, with different golds",
-                       detail="At most one of the golds can be right.")  # fmt: skip
-        extra = counted(sum(len(group) - 1 for group in equal), "repeat")
-        yield from _on_groups("duplicate-items", equal,
-                       lambda item, group: f"repeats {group[0].id}" if item is not group[0] else "",
-                       f"{extra} of another item, in {counted(len(equal), 'group')}", verdict="drop",
-                       detail="Same question, options, images and gold. `--fix` keeps the first.")  # fmt: skip
-        parted = [group for group in same if len({str(item.tags.get("split")) for item in group}) > 1]
-        yield from _on_groups("questions-across-splits", parted,
-                       lambda item, group: f"in split {item.tags.get('split')}, also as {_others(item, group)}",
-                       f"{counted(len(parted), 'question')} in more than one split",
-                       detail="A model may have been tuned on them.")  # fmt: skip
-        yield from _near(subject.thresholds.text.near_duplicate, items, {item.id for group in same for item in group})
-        if subject.against:
-            yield from _in_other(items, subject.against)
+@probe("duplicate-items", "Is anything asked twice?")
+def _duplicate_items(subject: Subject) -> Iterator[Finding]:
+    """Exact repeats, repeats with another gold, near repeats, and repeats across splits or benchmarks."""
+    items = [item for item in subject.items if has_its_images(item)]  # else words alone do not decide
+    if not items:
+        yield no_images(_duplicate_items.name, "repeated questions were not looked for, since images may differ")
+    elif left := len(subject.items) - len(items):
+        title = f"{counted(left, 'item')} not compared with others, for lack of images"
+        yield _finding("not-compared", severity="note", title=title, numbers={"items": left},
+                       detail="Two questions of the same words may show different images.")  # fmt: skip
+    same, equal = _grouped(items, question_key), _grouped(items, item_key)
+    other_golds = [group for group in same if len({item_key(item) for item in group}) > 1]
+    yield from _on_groups("contradicting-golds", other_golds, lambda item, group: f"gold: {_gold(item)}",
+                   f"{counted(len(other_golds), 'question')} asked more than once, with different golds",
+                   detail="At most one of the golds can be right.")  # fmt: skip
+    extra = counted(sum(len(group) - 1 for group in equal), "repeat")
+    yield from _on_groups("duplicate-items", equal,
+                   lambda item, group: f"repeats {group[0].id}" if item is not group[0] else "",
+                   f"{extra} of another item, in {counted(len(equal), 'group')}", verdict="drop",
+                   detail="Same question, options, images and gold. `--fix` keeps the first.")  # fmt: skip
+    parted = [group for group in same if len({str(item.tags.get("split")) for item in group}) > 1]
+    yield from _on_groups("questions-across-splits", parted,
+                   lambda item, group: f"in split {item.tags.get('split')}, also as {_others(item, group)}",
+                   f"{counted(len(parted), 'question')} in more than one split",
+                   detail="A model may have been tuned on them.")  # fmt: skip
+    yield from _near(subject.thresholds.text.near_duplicate, items, {item.id for group in same for item in group})
+    if subject.against:
+        yield from _in_other(items, subject.against)
 
 
 def question_key(item: Item, one_of: Mapping[str, str] = MappingProxyType({})) -> Key:
@@ -171,7 +166,7 @@ def _finding(
     kind: str, evidence: Mapping[str, str] = MappingProxyType({}), groups: Sequence[Sequence[Item]] = (), **rest: Any
 ) -> Finding:
     fields = {
-        "probe": DuplicateItems.name,
+        "probe": _duplicate_items.name,
         "items": tuple(evidence),
         "groups": tuple(tuple(item.id for item in group) for group in groups),
         "evidence": dict(evidence),
@@ -180,25 +175,20 @@ def _finding(
     return Finding(kind=kind, **fields | rest)
 
 
-class DuplicateImages:
-    """Finds images that a benchmark shows more than once, or shares with another."""
-
-    name = "duplicate-images"
-    summary = "Do items show the same image, or a copy of it?"
-
-    def run(self, subject: Subject) -> Iterable[Finding]:
-        """Identical and near-identical images, within the benchmark, across its splits and with another one."""
-        gallery = _Gallery(subject)
-        if not gallery.own:
-            yield no_images(DuplicateImages.name, "copies of images were not looked for")
-            return
-        copies = find_copies(gallery)
-        yield from _identical(gallery)
-        yield _near_identical(gallery, copies)
-        yield from repeats_on_copies(subject.items, copies.groups)
-        yield from _images_across_splits(gallery, copies)
-        if subject.against:
-            yield _images_in_other(gallery, copies, subject.against.benchmark.manifest.name)
+@probe("duplicate-images", "Do items show the same image, or a copy of it?")
+def duplicate_images(subject: Subject) -> Iterator[Finding]:
+    """Identical and near-identical images, within the benchmark, across its splits and with another one."""
+    gallery = _Gallery(subject)
+    if not gallery.own:
+        yield no_images(duplicate_images.name, "copies of images were not looked for")
+        return
+    copies = find_copies(gallery)
+    yield from _identical(gallery)
+    yield _near_identical(gallery, copies)
+    yield from repeats_on_copies(subject.items, copies.groups)
+    yield from _images_across_splits(gallery, copies)
+    if subject.against:
+        yield _images_in_other(gallery, copies, subject.against.benchmark.manifest.name)
 
 
 def identical_images(subject: Subject) -> Iterator[Finding]:
@@ -256,7 +246,7 @@ class _Gallery:
         none = rest.pop("none", "")
         fields = {"severity": "suspect" if groups else "sound", "numbers": {"groups": len(groups)}} | rest
         return Finding(
-            probe=DuplicateImages.name,
+            probe=duplicate_images.name,
             kind=kind,
             title=f"{len(groups):,} images {title} ({len(evidence):,} items)" if groups else none,
             items=tuple(sorted(evidence, key=self.order.__getitem__)),
@@ -418,4 +408,4 @@ def _named(items: Iterable[str], without: str, count: int) -> str:
     return ", ".join(few) + (f" and {count - len(few):,} more" if count > len(few) else "")
 
 
-PROBE = (DuplicateItems(), DuplicateImages())
+PROBE = (_duplicate_items, duplicate_images)

@@ -3,16 +3,16 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.feature_extraction import FeatureHasher
+from sklearn.preprocessing import normalize
 
-from eyetest.benchmarks.rows.options import without_letters
-from eyetest.probes.subject import hash_text
+from eyetest.benchmarks.options import without_letters
 from eyetest.records import PLACEHOLDER, Item
 
 Floats = NDArray[np.float64]
@@ -200,7 +200,7 @@ def _add_overlaps(columns: Columns, lowered: Sequence[str]) -> None:
     for kind, sets in {"tokens": [frozenset(tokens) for tokens in table.tokens], "pieces": pieces}.items():
         mean, nearest = np.zeros(len(sets)), np.zeros(len(sets))
         for start, n in zip(table.starts, table.counts, strict=True):
-            alike = _alike(sets[start : start + n])
+            alike = in_common(sets[start : start + n])
             mean[start : start + n] = alike.sum(1) / (n - 1)
             nearest[start : start + n] = alike.max(1)
         columns.relative(f"{kind} in common", np.round(mean, 9))
@@ -212,13 +212,13 @@ def _add_overlaps(columns: Columns, lowered: Sequence[str]) -> None:
         columns.fill(f"{name}: shared", np.unique(values, return_inverse=True)[1].astype(float), _shared)
 
 
-def _alike(sets: Sequence[frozenset[str]]) -> Floats:
-    """Jaccard similarity of each pair of options, 0 with itself."""
-    alike = np.zeros((len(sets), len(sets)))
-    for i, one in enumerate(sets):
+def in_common(bags: Sequence[Set[str]]) -> Floats:
+    """Jaccard similarity of each two bags of words or letters, 0 with itself."""
+    alike = np.zeros((len(bags), len(bags)))
+    for i, bag in enumerate(bags):
         for j in range(i):
-            common = len(one & sets[j])
-            alike[i, j] = alike[j, i] = common / max(len(one) + len(sets[j]) - common, 1)
+            common = len(bag & bags[j])
+            alike[i, j] = alike[j, i] = common / max(len(bag) + len(bags[j]) - common, 1)
     return alike
 
 
@@ -285,32 +285,20 @@ def question_columns(table: Table) -> Columns:
     return columns
 
 
-def hashed_words(questions: Sequence[str], texts: Sequence[str], owner: Sequence[int] | Ints) -> sparse.csr_array:
-    """Words of each text, and their products with words of its question, hashed into columns."""
-    cell = cache(hash_text)
+def hashed_words(table: Table) -> NDArray[np.float32]:
+    """Words of each text, and their pairs with words of its question, hashed into columns."""
     asked = [
-        list(dict.fromkeys(_WORD.findall(PLACEHOLDER.sub(" ", question).lower())))[-_MOST_CROSSED:]
-        for question in questions
+        list(dict.fromkeys(_WORD.findall(PLACEHOLDER.sub(" ", item.question).lower())))[-_MOST_CROSSED:]
+        for item in table.items
     ]
-    rows, columns, values = [], [], []
-    for row, (text, question) in enumerate(zip(texts, owner, strict=True)):
-        words = list(dict.fromkeys(_WORD.findall(text.lower())))[:_MOST_CROSSED]
-        hashes = np.array([cell(word) for word in words], dtype=np.uint64)
-        others = np.array([cell(word) for word in asked[question]], dtype=np.uint64)
-        crosses = _mixed(hashes[:, None] * np.uint64(31) ^ _mixed(others)).ravel()
-        for block, mixed in enumerate((_mixed(hashes), crosses)):
-            rows.append(np.full(len(mixed), row))
-            columns.append((mixed % np.uint64(BUCKETS)).astype(np.int64) + block * BUCKETS)
-            sign = np.where(mixed >> np.uint64(40) & np.uint64(1), 1.0, -1.0)
-            values.append(sign / math.sqrt(max(len(mixed), 1)))
-    shape = (len(texts), 2 * BUCKETS)
-    entries = (np.concatenate(values, dtype=np.float32), (np.concatenate(rows), np.concatenate(columns)))
-    return sparse.csr_array(sparse.coo_array(entries, shape=shape))
-
-
-def _mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Mix the bits, so that low ones depend on high ones."""
-    return (hashes ^ hashes >> np.uint64(29)) * np.uint64(0xBF58476D1CE4E5B9) ^ hashes >> np.uint64(32)
+    words = [list(dict.fromkeys(_WORD.findall(text.lower())))[:_MOST_CROSSED] for text in table.texts]
+    pairs = [
+        [f"{word} {other}" for word in own for other in asked[item]]
+        for own, item in zip(words, table.owner.tolist(), strict=True)
+    ]
+    hasher = FeatureHasher(BUCKETS, input_type="string", dtype=np.float32)
+    blocks = [normalize(hasher.transform(part), copy=False) for part in (words, pairs)]
+    return np.asarray(sparse.hstack(blocks).toarray(), np.float32)
 
 
 def _centred(values: Floats) -> Floats:

@@ -6,64 +6,59 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from eyetest.errors import percent
 from eyetest.measures.stats.chance import as_odd, guessing, uneven
 from eyetest.probes.features import decimals
-from eyetest.probes.subject import Subject, by_option_count, by_tags, no_choices, too_few
+from eyetest.probes.subject import Subject, by_option_count, by_tags, no_choices, probe, too_few
 from eyetest.records import Finding, Item, letter
 from eyetest.text import folded, holds_phrase, read_number, words
-from eyetest.wording import percent
 
 _RECURRING_SETS = 5
 _RECURRING = 10
 Trait = Callable[[Sequence[str]], set[int]]
 
 
-class Baselines:
-    """The probe."""
-
-    name = "baselines"
-    summary = "What does guessing score?"
-
-    def run(self, subject: Subject) -> Iterator[Finding]:
-        """The baselines as a note, and a test of each set of options that recurs."""
-        items = subject.choice_items
-        if not items:
-            yield no_choices(self.name, subject)
-            return
-        overall = baseline(items)
-        by_tag = {
-            tag: {value: baseline(group) for value, group in groups.items()} for tag, groups in by_tags(items).items()
-        }
+@probe("baselines", "What does guessing score?")
+def _baselines(subject: Subject) -> Iterator[Finding]:
+    """The baselines as a note, and a test of each set of options that recurs."""
+    items = subject.choice_items
+    if not items:
+        yield no_choices(_baselines.name, subject)
+        return
+    overall = baseline(items)
+    by_tag = {
+        tag: {value: baseline(group) for value, group in groups.items()} for tag, groups in by_tags(items).items()
+    }
+    yield Finding(
+        probe=_baselines.name,
+        kind="guessing",
+        severity="note",
+        title=f"Guessing scores {percent(overall['random'])}; always answering {overall['letter']} scores "
+        f"{percent(overall['frequent'])}",
+        detail="A score means what it is above these. By tag they are in the JSON.",
+        numbers={"overall": overall, "by_tag": by_tag},
+    )
+    sets: dict[tuple[str, ...], list[Item]] = {}
+    for item in items:
+        sets.setdefault(tuple(sorted(folded(choice.text) for choice in item.choices)), []).append(item)
+    large = sorted(sets.items(), key=lambda pair: -len(pair[1]))[:_RECURRING_SETS]
+    for options, group in large:
+        if len(group) < subject.thresholds.min_items or len(set(options)) < len(options):
+            continue
+        counted = Counter(folded(item.choices[item.gold[0]].text) for item in group)
+        counts = [counted[option] for option in options]
+        top = max(options, key=lambda option: counted[option])
         yield Finding(
-            probe=self.name,
-            kind="guessing",
-            severity="note",
-            title=f"Guessing scores {percent(overall['random'])}; always answering {overall['letter']} scores "
-            f"{percent(overall['frequent'])}",
-            detail="A score means what it is above these. By tag they are in the JSON.",
-            numbers={"overall": overall, "by_tag": by_tag},
+            probe=_baselines.name,
+            kind=f"frequent-answer-{'-'.join(options)[:40]}",
+            severity="suspect",
+            title=f'"{top}" is right in {percent(counted[top] / len(group))} of {len(group):,} items with '
+            f"the same {len(options)} options",
+            detail=f"The options are {', '.join(options)}; evenly spread, each would be right in "
+            f"{percent(1 / len(options))}.",
+            p=uneven(counts, subject.rng("recurring", *options)),
+            numbers={"options": list(options), "positions": counts, "expected": len(group) / len(options)},
         )
-        sets: dict[tuple[str, ...], list[Item]] = {}
-        for item in items:
-            sets.setdefault(tuple(sorted(folded(choice.text) for choice in item.choices)), []).append(item)
-        large = sorted(sets.items(), key=lambda pair: -len(pair[1]))[:_RECURRING_SETS]
-        for options, group in large:
-            if len(group) < subject.thresholds.min_items or len(set(options)) < len(options):
-                continue
-            counted = Counter(folded(item.choices[item.gold[0]].text) for item in group)
-            counts = [counted[option] for option in options]
-            top = max(options, key=lambda option: counted[option])
-            yield Finding(
-                probe=self.name,
-                kind=f"frequent-answer-{'-'.join(options)[:40]}",
-                severity="suspect",
-                title=f'"{top}" is right in {percent(counted[top] / len(group))} of {len(group):,} items with '
-                f"the same {len(options)} options",
-                detail=f"The options are {', '.join(options)}; evenly spread, each would be right in "
-                f"{percent(1 / len(options))}.",
-                p=uneven(counts, subject.rng("recurring", *options)),
-                numbers={"options": list(options), "positions": counts, "expected": len(group) / len(options)},
-            )
 
 
 def baseline(items: Sequence[Item]) -> dict[str, Any]:
@@ -72,77 +67,65 @@ def baseline(items: Sequence[Item]) -> dict[str, Any]:
     return {"n": guess.n, "random": guess.random, "frequent": guess.frequent, "letter": letter(guess.position)}
 
 
-class Positions:
-    """The probe: one test for each number of options."""
-
-    name = "positions"
-    summary = "Are golds spread evenly over the letters?"
-
-    def run(self, subject: Subject) -> Iterator[Finding]:
-        """All tests, or a note that there was nothing to test."""
-        groups = by_option_count(subject.choice_items).items()
-        enough = [(options, items) for options, items in groups if len(items) >= subject.thresholds.min_items]
-        if not enough:
-            yield too_few(self.name, subject, "with one number of options")
-        for options, items in enough:
-            counted = Counter(item.gold[0] for item in items)
-            counts = [counted[position] for position in range(options)]
-            oddest = max(range(options), key=lambda position: abs(counts[position] - len(items) / options))
-            share, expected = counts[oddest] / len(items), 1 / options
-            yield Finding(
-                probe=self.name,
-                kind=f"gold-position-{options}",
-                severity="suspect",
-                verdict="fix",
-                title=f"The gold is {letter(oddest)} in {percent(share)} of the {len(items):,} items with {options} "
-                f"options; {percent(expected)} if spread evenly",
-                detail="Answering one letter always, or never, beats chance. `--fix` reorders options.",
-                p=uneven(counts, subject.rng("positions", options)),
-                numbers={"options": options, "positions": counts, "expected": len(items) / options, "n": len(items)},
-            )
-
-
-class NamedAnswer:
-    """The probe: golds that are in the question while no other option is."""
-
-    name = "named-answer"
-    summary = "Does the question name its own answer?"
-
-    def run(self, subject: Subject) -> Iterator[Finding]:
-        """The items, and a test of whether the named option is the gold more often than by chance."""
-        if not subject.choice_items:
-            yield no_choices(self.name, subject)
-            return
-        shortest = subject.thresholds.text.shortest_answer
-        named = [
-            (item, only) for item in subject.choice_items if (only := only_named_option(item, shortest)) is not None
-        ]
-        golds = [item for item, only in named if item.gold[0] == only]
-        if not named:
-            title = "No question names just one of its options"
-            yield Finding(probe=self.name, kind="answer-in-question", severity="sound", title=title)
-            return
-        others = [item for item, only in named if item.gold[0] != only]
-        by_chance = sum(1 / (len(item.choices) - 1) for item in others)
-        chances = [1 / len(item.choices) for item, _ in named]
-        avoids = len(golds) < sum(chances)
-        evidence = {item.id: f'the question says "{item.choices[item.gold[0]].text}"' for item in golds}
+@probe("positions", "Are golds spread evenly over the letters?")
+def positions(subject: Subject) -> Iterator[Finding]:
+    """All tests, or a note that there was nothing to test."""
+    groups = by_option_count(subject.choice_items).items()
+    enough = [(options, items) for options, items in groups if len(items) >= subject.thresholds.min_items]
+    if not enough:
+        yield too_few(positions.name, subject, "with one number of options")
+    for options, items in enough:
+        counted = Counter(item.gold[0] for item in items)
+        counts = [counted[position] for position in range(options)]
+        oddest = max(range(options), key=lambda position: abs(counts[position] - len(items) / options))
+        share, expected = counts[oddest] / len(items), 1 / options
         yield Finding(
-            probe=self.name,
-            kind="answer-in-question",
+            probe=positions.name,
+            kind=f"gold-position-{options}",
             severity="suspect",
-            verdict="review",
-            title=f"Of {len(named):,} questions that name just one option, that is the gold in only "
-            f"{percent(len(golds) / len(named))}; {percent(sum(chances) / len(named))} by chance"
-            if avoids
-            else f"{len(golds):,} times the question names its answer and no other option; {by_chance:.0f} by chance",
-            detail=f"Where a question names exactly one option, it is the gold in {percent(len(golds) / len(named))} "
-            "of cases. What chance does is estimated from questions that name one wrong option.",
-            items=() if avoids else tuple(evidence),
-            evidence={} if avoids else evidence,
-            p=as_odd(len(golds), chances),
-            numbers={"named": len(named), "gold": len(golds), "by_chance": by_chance},
+            verdict="fix",
+            title=f"The gold is {letter(oddest)} in {percent(share)} of the {len(items):,} items with {options} "
+            f"options; {percent(expected)} if spread evenly",
+            detail="Answering one letter always, or never, beats chance. `--fix` reorders options.",
+            p=uneven(counts, subject.rng("positions", options)),
+            numbers={"options": options, "positions": counts, "expected": len(items) / options, "n": len(items)},
         )
+
+
+@probe("named-answer", "Does the question name its own answer?")
+def named_answer(subject: Subject) -> Iterator[Finding]:
+    """The items, and a test of whether the named option is the gold more often than by chance."""
+    if not subject.choice_items:
+        yield no_choices(named_answer.name, subject)
+        return
+    shortest = subject.thresholds.text.shortest_answer
+    named = [(item, only) for item in subject.choice_items if (only := only_named_option(item, shortest)) is not None]
+    golds = [item for item, only in named if item.gold[0] == only]
+    if not named:
+        title = "No question names just one of its options"
+        yield Finding(probe=named_answer.name, kind="answer-in-question", severity="sound", title=title)
+        return
+    others = [item for item, only in named if item.gold[0] != only]
+    by_chance = sum(1 / (len(item.choices) - 1) for item in others)
+    chances = [1 / len(item.choices) for item, _ in named]
+    avoids = len(golds) < sum(chances)
+    evidence = {item.id: f'the question says "{item.choices[item.gold[0]].text}"' for item in golds}
+    yield Finding(
+        probe=named_answer.name,
+        kind="answer-in-question",
+        severity="suspect",
+        verdict="review",
+        title=f"Of {len(named):,} questions that name just one option, that is the gold in only "
+        f"{percent(len(golds) / len(named))}; {percent(sum(chances) / len(named))} by chance"
+        if avoids
+        else f"{len(golds):,} times the question names its answer and no other option; {by_chance:.0f} by chance",
+        detail=f"Where a question names exactly one option, it is the gold in {percent(len(golds) / len(named))} "
+        "of cases. What chance does is estimated from questions that name one wrong option.",
+        items=() if avoids else tuple(evidence),
+        evidence={} if avoids else evidence,
+        p=as_odd(len(golds), chances),
+        numbers={"named": len(named), "gold": len(golds), "by_chance": by_chance},
+    )
 
 
 def only_named_option(item: Item, shortest: int) -> int | None:
@@ -190,44 +173,39 @@ TRAITS: dict[str, tuple[Trait, str]] = {
 """By name: which options show the trait, and what it is called."""
 
 
-class SurfaceCues:
-    """The probe: one test for each trait."""
-
-    name = "looks"
-    summary = "Can the gold be guessed from how options look?"
-
-    def run(self, subject: Subject) -> Iterator[Finding]:
-        """All tests, or a note that there was nothing to test."""
-        keys = [frozenset(folded(choice.text) for choice in item.choices) for item in subject.choice_items]
-        common = Counter(keys)
-        unique = (item for item, key in zip(subject.choice_items, keys, strict=True) if common[key] < _RECURRING)
-        texts = [(item, [choice.text for choice in item.choices]) for item in unique]
-        tested = False
-        for kind, (trait, what) in TRAITS.items():
-            marked = ((item, trait(options)) for item, options in texts)
-            shown = [(item, showing) for item, showing in marked if 0 < len(showing) < len(item.choices)]
-            if len(shown) < subject.thresholds.min_items:
-                continue
-            tested = True
-            chances = [len(showing) / len(item.choices) for item, showing in shown]
-            hits = [item.id for item, showing in shown if item.gold[0] in showing]
-            expected = sum(chances)
-            avoids = len(hits) < expected
-            yield Finding(
-                probe=self.name,
-                kind=f"gold-{kind}",
-                severity="suspect",
-                verdict="keep",
-                title=f"The gold is {what} in {'only ' if avoids else ''}{percent(len(hits) / len(shown))} "
-                f"of {len(shown):,} items; {percent(expected / len(shown))} by chance",
-                detail="A guesser who knows this habit "
-                + ("rules options out without an image." if avoids else "needs no image."),
-                items=() if avoids else tuple(hits),
-                p=as_odd(len(hits), chances),
-                numbers={"n": len(shown), "hits": len(hits), "expected": expected},
-            )
-        if not tested:
-            yield too_few(self.name, subject, "whose options are their own and show the same trait")
+@probe("looks", "Can the gold be guessed from how options look?")
+def _surface_cues(subject: Subject) -> Iterator[Finding]:
+    """All tests, or a note that there was nothing to test."""
+    keys = [frozenset(folded(choice.text) for choice in item.choices) for item in subject.choice_items]
+    common = Counter(keys)
+    unique = (item for item, key in zip(subject.choice_items, keys, strict=True) if common[key] < _RECURRING)
+    texts = [(item, [choice.text for choice in item.choices]) for item in unique]
+    tested = False
+    for kind, (trait, what) in TRAITS.items():
+        marked = ((item, trait(options)) for item, options in texts)
+        shown = [(item, showing) for item, showing in marked if 0 < len(showing) < len(item.choices)]
+        if len(shown) < subject.thresholds.min_items:
+            continue
+        tested = True
+        chances = [len(showing) / len(item.choices) for item, showing in shown]
+        hits = [item.id for item, showing in shown if item.gold[0] in showing]
+        expected = sum(chances)
+        avoids = len(hits) < expected
+        yield Finding(
+            probe=_surface_cues.name,
+            kind=f"gold-{kind}",
+            severity="suspect",
+            verdict="keep",
+            title=f"The gold is {what} in {'only ' if avoids else ''}{percent(len(hits) / len(shown))} "
+            f"of {len(shown):,} items; {percent(expected / len(shown))} by chance",
+            detail="A guesser who knows this habit "
+            + ("rules options out without an image." if avoids else "needs no image."),
+            items=() if avoids else tuple(hits),
+            p=as_odd(len(hits), chances),
+            numbers={"n": len(shown), "hits": len(hits), "expected": expected},
+        )
+    if not tested:
+        yield too_few(_surface_cues.name, subject, "whose options are their own and show the same trait")
 
 
 def _extreme(values: Sequence[int], which: Callable[[Sequence[int]], int]) -> set[int]:
@@ -260,4 +238,4 @@ def form_of(text: str) -> str:
     return "word" if count <= 1 else "phrase" if count <= 5 else "sentence"
 
 
-PROBE = (Baselines(), Positions(), NamedAnswer(), SurfaceCues())
+PROBE = (_baselines, positions, named_answer, _surface_cues)

@@ -4,13 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from eyetest.benchmarks.rows.layout import KNOWN_COLUMNS, is_image_file
-from eyetest.errors import param, short
+from eyetest.benchmarks.rows import KNOWN_COLUMNS, is_image_file
+from eyetest.errors import counted, listed, param, short
 from eyetest.probes.images import image_facts
 from eyetest.probes.option_order import empty_options, lost_options, repeated_options
-from eyetest.probes.subject import Subject, defects, names_images
+from eyetest.probes.subject import Subject, defects, names_images, probe
 from eyetest.records import NO_IMAGES, Finding, Item, Severity, VerdictKind, letter
-from eyetest.wording import counted, listed
 
 _MAYBE_A_VALUE = frozenset(("none", "na", "n/a"))
 Seen = dict[str, str]  # what was seen, by item
@@ -71,49 +70,45 @@ _IMAGE_DEFECTS: tuple[Defect, ...] = (
 )  # fmt: skip
 
 
-class Malformed:
-    """The probe."""
+@probe("malformed", "Can every item be answered as it stands?")
+def _malformed(subject: Subject) -> Iterator[Finding]:
+    """One finding for each kind of defect that occurs."""
+    items = subject.items
+    for kind, severity, verdict, find, what, detail in (*_DEFECTS, *_IMAGE_DEFECTS * subject.shows_images):
+        seen = {item.id: evidence for item in items if (evidence := find(item))}
+        yield from _findings(kind, severity, verdict, seen, what, detail)
+    if subject.shows_images:
+        if 0.5 <= sum(bool(item.images) for item in items) / len(items) < 1:
+            bare = {item.id: "no image" for item in items if not item.images and not _absent_image(item)}
+            yield from _findings("no-image", "suspect", "review", bare, "no image, where most items have one")
+        yield from _modalities(subject)
+    elif items:
+        yield _without_images(items)
 
-    name = "malformed"
-    summary = "Can every item be answered as it stands?"
 
-    def run(self, subject: Subject) -> Iterator[Finding]:
-        """One finding for each kind of defect that occurs."""
-        items = subject.items
-        for kind, severity, verdict, find, what, detail in (*_DEFECTS, *_IMAGE_DEFECTS * subject.shows_images):
-            seen = {item.id: evidence for item in items if (evidence := find(item))}
-            yield from _findings(kind, severity, verdict, seen, what, detail)
-        if subject.shows_images:
-            if 0.5 <= sum(bool(item.images) for item in items) / len(items) < 1:
-                bare = {item.id: "no image" for item in items if not item.images and not _absent_image(item)}
-                yield from _findings("no-image", "suspect", "review", bare, "no image, where most items have one")
-            yield from self._modalities(subject)
-        elif items:
-            yield _without_images(items)
-
-    def _modalities(self, subject: Subject) -> Iterator[Finding]:
-        """Images that are available but show nothing."""
-        facts = image_facts(subject)
-        broken, blank, tiny = Seen(), Seen(), Seen()
-        for item in subject.items:
-            for number, image in enumerate(item.images, 1):
-                fact = facts[image.sha256]
-                if fact.problem:
-                    broken[item.id] = f"image {number}: {fact.problem}"
-                elif fact.one_colour:
-                    blank[item.id] = f"image {number} is one colour"
-                elif fact.tiny:
-                    tiny[item.id] = f"image {number} is {image.width} × {image.height} pixels"
-        yield from _findings("unreadable-image", "bad", "review", broken, "an image that cannot be decoded")
-        yield from _findings("one-colour-image", "bad", "review", blank, "an image of a single colour")
-        yield from _findings("tiny-image", "suspect", "review", tiny, "an image too small to show much")
+def _modalities(subject: Subject) -> Iterator[Finding]:
+    """Images that are available but show nothing."""
+    facts = image_facts(subject)
+    broken, blank, tiny = Seen(), Seen(), Seen()
+    for item in subject.items:
+        for number, image in enumerate(item.images, 1):
+            fact = facts[image.sha256]
+            if fact.problem:
+                broken[item.id] = f"image {number}: {fact.problem}"
+            elif fact.one_colour:
+                blank[item.id] = f"image {number} is one colour"
+            elif fact.tiny:
+                tiny[item.id] = f"image {number} is {image.width} × {image.height} pixels"
+    yield from _findings("unreadable-image", "bad", "review", broken, "an image that cannot be decoded")
+    yield from _findings("one-colour-image", "bad", "review", blank, "an image of a single colour")
+    yield from _findings("tiny-image", "suspect", "review", tiny, "an image too small to show much")
 
 
 def _findings(
     kind: str, severity: Severity, verdict: VerdictKind, seen: Seen, what: str, detail: str = ""
 ) -> Iterator[Finding]:
     title = f"{f'{len(seen):,} items have' if len(seen) > 1 else '1 item has'} {what}"
-    return defects(Malformed.name, kind, severity, seen, title, verdict=verdict, detail=detail)
+    return defects(_malformed.name, kind, severity, seen, title, verdict=verdict, detail=detail)
 
 
 def _without_images(items: list[Item]) -> Finding:
@@ -126,7 +121,7 @@ def _without_images(items: list[Item]) -> Finding:
     else:
         title = "No item has an image, and no column names one: nothing that needs images was tested"
     return Finding(
-        probe=Malformed.name,
+        probe=_malformed.name,
         kind=NO_IMAGES,
         severity="bad" if named else "untested",
         verdict="keep",
@@ -138,4 +133,4 @@ def _without_images(items: list[Item]) -> Finding:
     )
 
 
-PROBE = Malformed()
+PROBE = _malformed

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from eyetest.benchmarks.rows.options import bring_letters
-from eyetest.probes.subject import Subject, defects, untested
+from eyetest.benchmarks.options import bring_letters
+from eyetest.errors import counted
+from eyetest.probes.subject import Subject, defects, probe, untested
 from eyetest.records import Finding, Item, Severity, letter
 from eyetest.text import option_key
-from eyetest.wording import counted
 
 _ABOVE = re.compile(
     r"\W*(?:all|none?|any|both|either|neither|each|some|two|one)\s+(?:o[ft]\s+)?(?:the\s+|these\s+)?above"
@@ -60,21 +60,16 @@ _LEFT_TO_PEOPLE = (
 NOT_A_VALUE = frozenset(("nan", "null", "<na>", "#n/a"))  # what programs write for a missing value
 
 
-class OptionOrder:
-    """The probe."""
-
-    name = "option-order"
-    summary = "Do options stand where their words need them?"
-
-    def run(self, subject: Subject) -> Iterator[Finding]:
-        """One finding for each kind of misplaced text."""
-        offering = [item for item in subject.items if len(item.choices) > 1]
-        if not offering:
-            yield untested(self.name, "no-choices", "No item has options: nothing can stand in the wrong place")
-        for kind, severity, find, what, detail in _DEFECTS:
-            seen = {item.id: text for item in offering if (text := find(item))}
-            title = f"{counted(len(seen), 'item')} {what}"
-            yield from defects(self.name, kind, severity, seen, title, verdict="review", detail=detail)
+@probe("option-order", "Do options stand where their words need them?")
+def _option_order(subject: Subject) -> Iterator[Finding]:
+    """One finding for each kind of misplaced text."""
+    offering = [item for item in subject.items if len(item.choices) > 1]
+    if not offering:
+        yield untested(_option_order.name, "no-choices", "No item has options: nothing can stand in the wrong place")
+    for kind, severity, find, what, detail in _DEFECTS:
+        seen = {item.id: text for item in offering if (text := find(item))}
+        title = f"{counted(len(seen), 'item')} {what}"
+        yield from defects(_option_order.name, kind, severity, seen, title, verdict="review", detail=detail)
 
 
 def misplaced_above(item: Item) -> list[int]:
@@ -188,4 +183,4 @@ _DEFECTS: tuple[tuple[str, Severity, Callable[[Item], str], str, str], ...] = (
      "whose question names its letters or their number", "With more or fewer options the question is wrong. "
      "`harden options` rewords it where that is safe, and leaves other items alone."),
 )  # fmt: skip
-PROBE = OptionOrder()
+PROBE = _option_order

@@ -16,6 +16,7 @@ from scipy import linalg, sparse, stats
 from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.utils.extmath import randomized_svd
 
+from eyetest.errors import percent
 from eyetest.measures.stats.intervals import one_thread
 from eyetest.measures.stats.sets import DisjointSets, group_folds
 from eyetest.probes.features import (
@@ -27,9 +28,8 @@ from eyetest.probes.features import (
     question_columns,
     surface_columns,
 )
-from eyetest.probes.subject import Subject, untested
+from eyetest.probes.subject import Subject, probe, untested
 from eyetest.records import Finding, Item
-from eyetest.wording import percent
 
 NAME = "shortcuts"
 LEAST_ITEMS = 100  # below this nothing can be learnt, so a sound result would say nothing
@@ -85,41 +85,36 @@ class Guess(msgspec.Struct, frozen=True):
     excess: Floats  # items × sets of golds: the probability of the gold beyond chance
 
 
-class Shortcuts:
-    """Train on the test set and test whether golds can be predicted without an image."""
-
-    name = NAME
-    summary = "training on the test set"
-
-    def run(self, subject: Subject) -> Iterator[Finding]:
-        """One test per view and learner, one per view of golds given away; scores go to ``subject.item_scores``."""
-        grouped = image_groups(subject.choice_items)
-        items, groups = sample_groups(subject.choice_items, grouped, subject)
-        least = max(LEAST_ITEMS, subject.thresholds.min_items)
-        if len(items) < least or len(set(groups)) < 2:
-            title = f"{len(items)} choice items are too few to learn shortcuts from"
-            detail = f"At least {least} with one gold each, on two or more unrelated images, are needed."
-            yield untested(NAME, "too-few-to-learn", title, detail, n=len(items), least=least)
-            return
-        rng = subject.rng(NAME, "golds")
-        table = Table(items)
-        setting = subject.thresholds.shortcuts
-        draws = max(setting.permutations, setting.tree_permutations)
-        golds = np.column_stack([table.gold, draw_golds(table, groups, rng, draws)])
-        folds = group_folds(groups, setting.folds, subject.rng(NAME, "folds"))
-        counts = {"linear": setting.permutations, "trees": setting.tree_permutations}
-        steps, done = 2 * len(counts), 0
-        for view, fits in _views(table, subject):
-            guesses = []
-            for learner, fit in fits.items():
-                subject.progress(self.summary, done / steps)
-                sample = Sample(table, golds[:, : 1 + counts[learner]], folds)
-                with one_thread():
-                    scores = fit(sample)
-                guesses.append(Guess(view, learner, sample.credits(scores), gold_excess(sample, scores)))
-                done += 1
-            yield from _report(subject, table, guesses)
-        subject.progress(self.summary, 1.0)
+@probe(NAME, "training on the test set")
+def _shortcuts(subject: Subject) -> Iterator[Finding]:
+    """One test per view and learner, one per view of golds given away; scores go to ``subject.item_scores``."""
+    grouped = image_groups(subject.choice_items)
+    items, groups = sample_groups(subject.choice_items, grouped, subject)
+    least = max(LEAST_ITEMS, subject.thresholds.min_items)
+    if len(items) < least or len(set(groups)) < 2:
+        title = f"{len(items)} choice items are too few to learn shortcuts from"
+        detail = f"At least {least} with one gold each, on two or more unrelated images, are needed."
+        yield untested(NAME, "too-few-to-learn", title, detail, n=len(items), least=least)
+        return
+    rng = subject.rng(NAME, "golds")
+    table = Table(items)
+    setting = subject.thresholds.shortcuts
+    draws = max(setting.permutations, setting.tree_permutations)
+    golds = np.column_stack([table.gold, draw_golds(table, groups, rng, draws)])
+    folds = group_folds(groups, setting.folds, subject.rng(NAME, "folds"))
+    counts = {"linear": setting.permutations, "trees": setting.tree_permutations}
+    steps, done = 2 * len(counts), 0
+    for view, fits in _views(table, subject):
+        guesses = []
+        for learner, fit in fits.items():
+            subject.progress(_shortcuts.summary, done / steps)
+            sample = Sample(table, golds[:, : 1 + counts[learner]], folds)
+            with one_thread():
+                scores = fit(sample)
+            guesses.append(Guess(view, learner, sample.credits(scores), gold_excess(sample, scores)))
+            done += 1
+        yield from _report(subject, table, guesses)
+    subject.progress(_shortcuts.summary, 1.0)
 
 
 def image_groups(items: Sequence[Item]) -> list[int]:
@@ -172,8 +167,7 @@ def _views(table: Table, subject: Subject) -> Iterator[tuple[str, dict[str, Fit]
     trees = partial(random_trees, np.hstack([cues, context]), seed)
     yield "surface", {"linear": partial(ridge, wide, _PENALTY), "trees": trees}
     asked = question_columns(table).matrix()
-    questions = [item.question for item in table.items]
-    words = table.centred(hashed_words(questions, table.texts, table.owner).toarray())
+    words = table.centred(hashed_words(table))
     with one_thread():
         left, sizes, _ = randomized_svd(words, _WORD_DIMENSIONS, random_state=seed)
     words *= _WORD_WEIGHT
@@ -409,4 +403,4 @@ def as_many(listed: int, random_counts: Ints, smallest: float) -> float:
     return max(float(stats.nbinom.sf(listed - 1, mean**2 / (spread - mean), mean / spread)), smallest)
 
 
-PROBE = Shortcuts()
+PROBE = _shortcuts

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -11,7 +12,7 @@ import msgspec
 import numpy as np
 
 from eyetest.benchmarks import Benchmark
-from eyetest.benchmarks.rows.layout import named_images
+from eyetest.benchmarks.rows import named_images
 from eyetest.records import NO_IMAGES, Finding, Item, Severity
 from eyetest.store.handwritten import convert, parse_yaml, read_yaml
 
@@ -104,6 +105,20 @@ class Subject:
         """A random generator for each purpose, the same at every run."""
         words = [self.seed, *(hash_text(str(name)) for name in names)]
         return np.random.default_rng(words)
+
+
+@dataclass(frozen=True)
+class FunctionProbe:
+    """A probe made of a function."""
+
+    name: str
+    summary: str
+    run: Callable[[Subject], Iterator[Finding]]
+
+
+def probe(name: str, summary: str) -> Callable[[Callable[[Subject], Iterator[Finding]]], FunctionProbe]:
+    """Make a probe of a function that yields all findings, including tests that passed."""
+    return lambda run: FunctionProbe(name, summary, run)
 
 
 def hash_text(text: str) -> int:

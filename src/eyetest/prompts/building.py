@@ -11,7 +11,7 @@ import msgspec
 
 from eyetest.errors import EyetestError, InputError
 from eyetest.records import MAX_CHOICES, PLACEHOLDER, Item, image_numbers, mark, shown_order
-from eyetest.records.request import GrayImage, ImagePart, Message, Part, Prompt, Words
+from eyetest.records.item import GrayImage, ImagePart, Message, Part, Prompt, Words
 from eyetest.records.tables import Ask, Condition, Letters, Modality
 from eyetest.store.handwritten import parse_yaml
 
@@ -233,19 +233,11 @@ def _example_answer(example: dict[str, Any], asked: str, condition: Condition) -
     return f"{example['reason'] if condition.ask == 'cot' else asked}\nAnswer: {answer}"
 
 
-_ONE = (
-    "Describe this image for somebody who cannot see it and will be asked about it. Say everything that could "
-    "matter: what is shown and where, how many of each, colours, shapes, sizes and relations; copy all text, "
-    "numbers, labels and axes exactly. Do not guess at what is not there."
-)
-_MANY = " There are {n} images; describe each one in turn, under its number."
-
-
 def description_prompt(item: Item) -> Prompt:
     """Ask for a description of all images of an item."""
     images = tuple(ImagePart(image) for image in item.images)
-    more = _MANY.replace("{n}", str(len(images))) if len(images) > 1 else ""
-    return Prompt((Message("user", (*images, Words(_ONE + more))),))
+    words = _sentence("describe", len(images)).replace("{n}", str(len(images)))
+    return Prompt((Message("user", (*images, Words(words))),))
 
 
 _CAPTION_TASKS = ("caption", "captioning", "image captioning")

@@ -6,7 +6,7 @@ every condition in several tests, in which the instruction, the option order or 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
@@ -20,7 +20,6 @@ from eyetest.errors import InputError, heading, nearest, short
 from eyetest.prompts.building import FEWEST_TEMPLATES
 from eyetest.records import REVERSED, Condition, order_word
 from eyetest.store.handwritten import parse_yaml, read_yaml
-from eyetest.wording import counted, listed
 
 PROJECT = Path("eyetest.yaml")
 SOURCES = {"instruction": "template", "order": "order", "letters": "letters"}
@@ -34,22 +33,6 @@ _NUMBERS = ("template", "order")
 _LARGEST_ORDER = 10**6
 
 
-class Perturbation(msgspec.Struct, frozen=True, kw_only=True):
-    """What varies over how many tests of every item: all sources together, or one of them at a time."""
-
-    sources: tuple[str, ...] = ()
-    tests: int = USUAL_TESTS
-    seed: int = 0
-    one_at_a_time: bool = False
-
-    def __post_init__(self) -> None:
-        for source in self.sources:
-            if source not in SOURCES:
-                raise _wrong(f"perturb: no source {short(source)}; {nearest(source, SOURCES)}")
-        if not 2 <= self.tests <= MOST_TESTS:
-            raise _wrong(f"tests: found {self.tests}, expected 2 to {MOST_TESTS:,}")
-
-
 def _wrong(why: str) -> InputError:
     return InputError(f"{heading('condition')}: {why}")
 
@@ -60,25 +43,22 @@ Conditions = str | Condition | Iterable[str | Condition] | Mapping[str, Any]
 
 def read_conditions(
     words: Conditions, seed: int = 0, project: Path = PROJECT, also: Mapping[str, Any] | None = None
-) -> tuple[tuple[Condition, ...], list[str]]:
-    """The conditions that some words name, none twice, and notes on tests that cannot differ.
+) -> tuple[Condition, ...]:
+    """The conditions that some words, separated by commas, name, none twice; no words mean the usual condition.
 
-    Words are separated by commas; no words mean the usual condition. ``also`` is an overlay for all of them.
+    ``also`` is an overlay for all of them.
     """
     if isinstance(words, Mapping):
         return _combined([words, also or {}], seed)
     given = [words] if isinstance(words, str | Condition) else list(words)
     found: list[Condition] = []
-    notes: list[str] = []
     for word in given or [""]:
         if isinstance(word, Condition):
             found.append(word)
             continue
         for part in word.split(","):
-            conditions, more = _combined([*_overlays(part.strip(), project), also or {}], seed)
-            found += conditions
-            notes += [note for note in more if note not in notes]
-    return tuple(dict.fromkeys(found)), notes
+            found += _combined([*_overlays(part.strip(), project), also or {}], seed)
+    return tuple(dict.fromkeys(found))
 
 
 def condition_names(project: Path = PROJECT) -> dict[str, dict[str, Any]]:
@@ -107,29 +87,35 @@ def _overlays(word: str, project: Path) -> Iterator[Mapping[str, Any]]:
         yield {key: value.split("/") if "/" in value else value} if equals else known[name]
 
 
-def _combined(overlays: Iterable[Mapping[str, Any]], seed: int) -> tuple[tuple[Condition, ...], list[str]]:
+def _combined(overlays: Iterable[Mapping[str, Any]], seed: int) -> tuple[Condition, ...]:
     """The conditions of overlays: a later one replaces an axis of an earlier one; sources of ``perturb`` add up."""
     axes: dict[str, list[Any]] = {}
+    sources: list[str] = []
     how: dict[str, Any] = {}
     for overlay in overlays:
         for axis, given in overlay.items():
             values = list(given) if isinstance(given, list | tuple) else [given]
             if axis == "perturb":
-                sources = [source.strip() for value in values for source in str(value).split(",")]
-                how[axis] = tuple(dict.fromkeys((*how.get(axis, ()), *sources)))
+                sources += [source.strip() for value in values for source in str(value).split(",")]
             elif axis in ("tests", "one_at_a_time"):
                 how[axis] = given
             else:
                 axes[axis] = list(dict.fromkeys(_value(axis, str(value)) for value in values))
     points = [Condition(**dict(zip(axes, point, strict=True))) for point in product(*axes.values())]
-    if not how:
-        return tuple(points), []
-    if "perturb" not in how:
+    if how and not sources:
         raise _wrong(f"{next(iter(how))} needs perturb: what varies ({', '.join(SOURCES)})?")
-    tests = _number("tests", str(how.get("tests", USUAL_TESTS)))
-    alone = str(how.get("one_at_a_time")).lower() == "true"
-    perturbation = Perturbation(sources=how["perturb"], tests=tests, seed=seed, one_at_a_time=alone)
-    return perturbed(points, perturbation), fewer_tests(points, perturbation)
+    for source in sources:
+        if source not in SOURCES:
+            raise _wrong(f"perturb: no source {short(source)}; {nearest(source, SOURCES)}")
+        if (axis := SOURCES[source]) in axes and axes[axis] != [getattr(Condition(), axis)]:
+            raise _wrong(f"perturb={source} starts from the usual {axis}; leave out {axis}, or {source}")
+    number = _number("tests", str(how.get("tests", USUAL_TESTS)))
+    if not 2 <= number <= MOST_TESTS:
+        raise _wrong(f"tests: found {number}, expected 2 to {MOST_TESTS:,}")
+    varied = list(dict.fromkeys(SOURCES[source] for source in sources))
+    groups = [[axis] for axis in varied] if str(how.get("one_at_a_time")).lower() == "true" else [varied]
+    tests = [(point, test) for point in points for test in _tests(point, groups, number, seed)]
+    return tuple(dict.fromkeys(msgspec.structs.replace(point, **test) for point, test in tests))
 
 
 def _value(axis: str, word: str) -> Any:
@@ -154,47 +140,19 @@ def _number(axis: str, word: str) -> int:
     return int(word)
 
 
-def perturbed(conditions: Sequence[Condition], how: Perturbation) -> tuple[Condition, ...]:
-    """Every condition in all of its tests, none twice."""
-    for condition, source in product(conditions, how.sources):
-        if getattr(condition, axis := SOURCES[source]) != getattr(Condition(), axis):
-            raise _wrong(f"perturb={source} starts from the usual {axis}; leave out {axis}, or {source}")
-    tests = ((condition, test) for condition in conditions for test in _tests(how, condition))
-    return tuple(dict.fromkeys(msgspec.structs.replace(condition, **test) for condition, test in tests))
-
-
-def fewer_tests(conditions: Sequence[Condition], how: Perturbation) -> list[str]:
-    """Notes on sources that cannot vary, or that vary in fewer ways than there are tests."""
-    notes = []
-    shown = [condition for condition in conditions if condition.method != "likelihood"]
-    idle = [source for source in how.sources if SOURCES[source] != "template"]
-    if idle and len(shown) < len(conditions):
-        notes.append(f"under likelihood no options are shown: {listed(idle)} cannot vary there")
-    for group in [(source,) for source in how.sources] if how.one_at_a_time else [how.sources]:
-        alone = msgspec.structs.replace(how, sources=group, one_at_a_time=False)
-        for condition in (shown if group else [])[:1]:
-            ways = len({tuple(test.items()) for test in _tests(alone, condition) if test})
-            if ways < how.tests:
-                notes.append(f"{' with '.join(group)} can vary in {counted(ways, 'way')}: {ways} tests")
-    return notes
-
-
-def _tests(how: Perturbation, condition: Condition) -> Iterator[Mapping[str, Any]]:
-    """What each test changes of a condition; the first changes nothing."""
+def _tests(point: Condition, groups: list[list[str]], number: int, seed: int) -> Iterator[Mapping[str, Any]]:
+    """What each test changes of a condition, the axes of a group together; the first changes nothing."""
     yield {}
-    axes = [SOURCES[source] for source in how.sources]
-    if condition.method == "likelihood":  # only the instruction of what is sent can change
-        axes = [axis for axis in axes if axis == "template"]
-    others = (_draw(how.seed, "order", number) % _LARGEST_ORDER for number in range(2 * how.tests))
+    others = (_draw(seed, "order", test) % _LARGEST_ORDER for test in range(2 * number))
     orders = list(dict.fromkeys((0, *others)))  # the order as written, then others, none twice
-    cycle = [0, *sorted(range(1, FEWEST_TEMPLATES), key=lambda template: _draw(how.seed, "template", template))]
+    cycle = [0, *sorted(range(1, FEWEST_TEMPLATES), key=lambda template: _draw(seed, "template", template))]
     letters = _WORDS["letters"]
-    for test in range(how.tests):
+    for test in range(number):
         turn, index = divmod(test, len(cycle))
         other = letters[(test + turn) % len(letters)]  # other letters for a repeated template
         values = {"template": cycle[index], "order": orders[test], "letters": other}
-        for group in [[axis] for axis in axes] if how.one_at_a_time else [axes]:
-            yield {axis: values[axis] for axis in group}
+        for group in groups:  # likelihood shows no options: only the instruction of what is sent can change
+            yield {axis: values[axis] for axis in group if axis == "template" or point.method != "likelihood"}
 
 
 def _draw(seed: int, axis: str, number: int) -> int:

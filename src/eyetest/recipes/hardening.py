@@ -12,7 +12,8 @@ import msgspec
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
 from eyetest.benchmarks.folder import refuse_to_replace
 from eyetest.errors import InputError
-from eyetest.harden.options import OptionAuthors, OptionSettings, OptionsRecord, grow_options
+from eyetest.harden.options.growing import OptionAuthors, grow_options
+from eyetest.harden.options.record import OptionSettings, OptionsRecord
 from eyetest.harden.options.writers import SCENES
 from eyetest.records import REFINE, Item, Lineage, Manifest, Recipe, Stage, Verdict
 from eyetest.store import replacing_file
@@ -133,10 +134,9 @@ class Hardening:
             lineage = (*manifest.lineage, step)
             manifest = msgspec.structs.replace(manifest, name=f"{manifest.name}-refined", lineage=lineage)
         source = _write(drafts / f"before-{stage.title}", before, last, manifest)
-        if (
-            self.benchmark.path.parent / SCENES
-        ).is_file():  # of a synthetic benchmark; its options are written by them
-            shutil.copyfile(self.benchmark.path.parent / SCENES, drafts / SCENES)
+        scenes = self.benchmark.path.parent / SCENES  # of a synthetic benchmark; its options are written by them
+        if scenes.is_file():
+            shutil.copyfile(scenes, drafts / SCENES)
         outcome = hardeners()[way].carry_out(source, drafts / stage.title, settings_of(stage), authors)
         if outcome.record is not None:
             write_record(self.to / OPTIONS_RECORD, outcome.record)
@@ -159,12 +159,10 @@ class Hardening:
 
     def apply_edits(self, name: str, edits: Mapping[str, Any]) -> None:
         """Repair an item in the last setting, and in those before it that have the same options."""
-        last = self.settings[-1].items[name]
+        last = [choice.text for choice in self.settings[-1].items[name].choices]
         for setting in self.settings:
             item = setting.items.get(name)
-            if item is not None and [choice.text for choice in item.choices] == [
-                choice.text for choice in last.choices
-            ]:
+            if item is not None and [choice.text for choice in item.choices] == last:
                 setting.items[name] = edited(item, edits)
 
     def write(self, kept: Sequence[str]) -> list[Benchmark]:

@@ -15,7 +15,7 @@ from eyetest.probes import PROBES
 from eyetest.recipes.hardening import DRAFTS, settings_of
 from eyetest.recipes.listing import given_tags, needed_tags, read_recipe
 from eyetest.recipes.panels import Seated
-from eyetest.records import Condition, Item, Panel, Recipe, Select, Stage, Verdict
+from eyetest.records import Condition, Item, Panel, Recipe, Stage, Verdict
 from eyetest.records.recipe import BENCHMARK, HARDENINGS, KINDS, OWN_AXES, REVIEW, RUN, VERDICTS
 from eyetest.store.handwritten import convert
 from eyetest.studio.forms import load_form
@@ -199,8 +199,7 @@ def _renamed(stage: Stage, own: Mapping[str, str]) -> Stage:
         return msgspec.structs.replace(stage, cluster=own.get(stage.cluster, stage.cluster))
     old = stage.select
     spread = {name: tuple(own.get(tag, tag) for tag in getattr(old, name)) for name in ("balance", "proportional")}
-    fields = {name: getattr(old, name) for name in old.__struct_fields__}
-    select = Select(**{**fields, **spread, "per": own.get(old.per, old.per)})
+    select = msgspec.structs.replace(old, **spread, per=own.get(old.per, old.per))
     return msgspec.structs.replace(stage, select=select)
 
 

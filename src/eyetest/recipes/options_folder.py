@@ -9,9 +9,10 @@ import msgspec
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.benchmarks.folder import refuse_to_replace
-from eyetest.errors import InputError, damaged, heading, param
-from eyetest.harden.options import GrownOptions, OptionAuthors, OptionSettings, OptionsRecord, grow_options
+from eyetest.errors import InputError, counted, damaged, heading, param
 from eyetest.harden.options.dealing import families, judge
+from eyetest.harden.options.growing import GrownOptions, OptionAuthors, grow_options
+from eyetest.harden.options.record import OptionSettings, OptionsRecord
 from eyetest.models.specs import parse_models
 from eyetest.recipes.hardening import OPTIONS_RECORD, refuse_others, write_record
 from eyetest.recipes.panels import StoppedEarly
@@ -20,7 +21,7 @@ from eyetest.records import Item, ModelEntry, Prompt, Response, Verdict
 from eyetest.records.recipe import BENCHMARK, REVIEW, RUN
 from eyetest.reform.building import Reforming
 from eyetest.reform.building import reform as build
-from eyetest.reform.distractors.written import WantedOptions, write_distractors
+from eyetest.reform.distractors.written import Case, write_distractors
 from eyetest.reform.readers import read_annotations
 from eyetest.reform.reformers import Kit
 from eyetest.reform.reformers.answers import OPEN_ANSWERS, OpenAnswerSettings, open_questions
@@ -28,7 +29,6 @@ from eyetest.running.session import Questions, Watch
 from eyetest.studio.decisions import DECISIONS, QUEUE, Rounds, write_queue
 from eyetest.studio.forms import edited
 from eyetest.studio.project import decisions_in
-from eyetest.wording import counted
 
 _GROWN = "grown"
 
@@ -204,10 +204,7 @@ def write_open_options(plan: Reforming, authors: Authors, kit: Kit, watch: Watch
     folder = plan.to.with_name(f"{plan.to.name}-run")
     asked = msgspec.structs.replace(plan, to=folder / "questions", overwrite=True)
     benchmark = build(asked, drafting=open_questions).benchmark
-    wanted = [
-        WantedOptions(item=item, gold=item.references[0], right=item.references[1:], count=settings.options - 1)
-        for item in benchmark
-    ]
+    wanted = [Case(item, item.references[0], need=settings.options - 1) for item in benchmark]
     names = authors.writer, authors.checker
     done = write_distractors(wanted, authors.seated(folder / RUN, benchmark, watch).ask, names)
     kit.written = done.by_item

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
-from eyetest.errors import EyetestError, InputError, heading, nearest, param
+from eyetest.errors import EyetestError, InputError, counted, heading, listed, nearest, param
 from eyetest.filters import Evidence, PanelAnswer, Seat
 from eyetest.measures import Results
 from eyetest.measures.hits import strictest_modalities
@@ -51,7 +51,6 @@ from eyetest.runs import Run, is_run
 from eyetest.runs.stored import answers_frame, one_line_if_damaged
 from eyetest.scoring import Scorer
 from eyetest.scoring.scorer import score_table
-from eyetest.wording import counted, listed
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
 from eyetest.benchmarks.folder import FACTS
 from eyetest.curate.selection import CannotMeet, candidate, select
 from eyetest.curate.subsets import separation, separation_notes
-from eyetest.errors import InputError, as_named
+from eyetest.errors import InputError, as_named, counted
 from eyetest.filters import FILTERS, Evidence, FilterInput, PanelAnswer, best_cut
 from eyetest.filters.hits import BAND
-from eyetest.harden.options import OptionAuthors
+from eyetest.harden.options.growing import OptionAuthors
 from eyetest.measures.stats.item_analysis import choose_by_information, expected_information, fit
 from eyetest.pages.item_links import NOWHERE, ItemsAt
 from eyetest.recipes.hardening import DRAFTS, OPTIONS_RECORD, Hardening, refuse_missing, refuse_others
@@ -57,9 +57,8 @@ from eyetest.studio.decisions import DECISIONS, QUEUE, Rounds, standing, with_pe
 from eyetest.studio.forms import Form, edited, load_form
 from eyetest.studio.project import decisions_in
 from eyetest.tabular.record_files import write_records
-from eyetest.tabular.sheets import SheetWriter
+from eyetest.tabular.table import SheetWriter
 from eyetest.version import __version__
-from eyetest.wording import counted
 
 KINDS = ("keep", "drop", "fix", "review")
 

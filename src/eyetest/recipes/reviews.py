@@ -12,7 +12,7 @@ import polars as pl
 
 from eyetest.benchmarks import Benchmark, is_benchmark
 from eyetest.benchmarks.folder import CHANGES, FACTS, refuse_gold_list
-from eyetest.errors import InputError, damaged, nearest, param, short
+from eyetest.errors import InputError, counted, damaged, nearest, param, short, typed
 from eyetest.pages.item_links import Query, parse_query
 from eyetest.recipes.hardening import DRAFTS, OPTIONS_RECORD
 from eyetest.records import Recipe, Review, Stage
@@ -27,8 +27,7 @@ from eyetest.studio.forms import load_form
 from eyetest.studio.project import ReviewProject, is_review
 from eyetest.studio.revision import ReviewedItems, RevisedBenchmark, revise_benchmark
 from eyetest.studio.sources import open_places, read_verdict_table
-from eyetest.tabular.sheets import restored
-from eyetest.wording import counted, typed
+from eyetest.tabular.table import restored
 
 SUFFIX = "-review"
 _WAITING = "review"

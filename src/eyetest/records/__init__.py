@@ -2,9 +2,8 @@
 
 from eyetest.records.item import *  # noqa: F403
 from eyetest.records.recipe import *  # noqa: F403
-from eyetest.records.request import *  # noqa: F403
 from eyetest.records.tables import *  # noqa: F403
 
-from eyetest.records import item, recipe, request, tables  # isort: skip
+from eyetest.records import item, recipe, tables  # isort: skip
 
-__all__ = [*item.__all__, *recipe.__all__, *request.__all__, *tables.__all__]  # noqa: PLE0604
+__all__ = [*item.__all__, *recipe.__all__, *tables.__all__]  # noqa: PLE0604

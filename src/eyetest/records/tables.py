@@ -1,10 +1,12 @@
 """Tables that packages exchange, one record a row; fields are in the order of columns."""
 
+import json
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from contextlib import suppress
+from functools import cache, lru_cache
 from hashlib import blake2b
-from math import factorial
+from importlib.resources import files
 from operator import eq, ge, gt, le, lt
 from pathlib import Path
 from string import ascii_lowercase
@@ -13,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 
 from eyetest.errors import InputError, as_named, short
-from eyetest.records.item import Item, Manifest, letter
+from eyetest.records.item import Item, Manifest, OutcomeKind, letter
 from eyetest.redaction import HIDDEN, plain_address, plain_settings, plain_variable, redact
 
 __all__ = [
@@ -72,7 +74,9 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     patience: Seconds | None = None  # for a server that has gone away; default 600, at most 30 before a first answer
     gpus: Annotated[float, msgspec.Meta(ge=0)] | None = None
     """On a cluster: GPUs per copy of a checkpoint; by default one where there are any."""
-    copies: Annotated[int, msgspec.Meta(ge=1)] | None = None  # of a checkpoint on a cluster; default: all that fit
+    copies: Annotated[int, msgspec.Meta(ge=1)] | None = (
+        None  # the most workers on a cluster that load a checkpoint; default: all that fit
+    )
 
     def written_down(self) -> "ModelEntry":
         """The entry without anything that could be a key, for files that are passed on."""
@@ -124,7 +128,6 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     history: History = "gold"
 
 
-OutcomeKind = Literal["answered", "truncated", "blocked", "failed"]
 ReadingKind = Literal["chosen", "text", "refused", "ambiguous", "cut off", "unparsed"]
 GIVEN = "given"  # the metric and the rule of a score decided elsewhere
 VerdictKind = Literal["keep", "drop", "fix", "review"]
@@ -309,10 +312,10 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 # The order in which an item's options are shown is one number: small numbers are seeds, 0 being the order as written;
-# from ``SHOWN`` on a number encodes a permutation. As text an order lists the options as shown: ``BA`` or ``1,0``.
+# from ``SHOWN`` on each digit to base 16 is a position, from 1. As text an order lists the options as shown: ``BA``.
 SHOWN = 2**62  # larger than any seed that a user may give
 REVERSED = SHOWN
-LONGEST_ORDER = 20  # orders of more options do not fit into the column
+LONGEST_ORDER = 15  # orders of more options do not fit into the column
 _ORIGINAL_WORDS = ("", "0", "original", "as written")
 _REVERSED_WORDS = ("reversed", "reverse")
 _SEED = re.compile(r"seed\s?(\d{1,18})")
@@ -330,27 +333,17 @@ def order_shown(positions: Sequence[int]) -> int:
         return 0
     if list(positions) == sorted(positions, reverse=True):
         return REVERSED
-    left, rank = sorted(positions), 0
-    for position in positions:
-        rank = rank * len(left) + left.index(position)
-        left.remove(position)
-    return SHOWN + 1 + _orders_of_fewer(count) + rank
+    return SHOWN + int("".join(f"{position + 1:x}" for position in positions), 16)
 
 
-@lru_cache(maxsize=4_096)
 def positions_shown(order: int) -> tuple[int, ...] | None:
     """The positions that an order encodes; None for a seed and where the number of options does not matter."""
-    number = order - SHOWN - 1
-    if number < 0:
+    if order <= SHOWN:
         return None
-    count = next((n for n in range(2, LONGEST_ORDER + 1) if number < _orders_of_fewer(n + 1)), 0)
-    rank = number - _orders_of_fewer(count)
-    digits: list[int] = []
-    for size in range(1, count + 1):
-        rank, digit = divmod(rank, size)
-        digits.append(digit)
-    left = list(range(count))
-    return tuple(left.pop(digit) for digit in reversed(digits)) or None
+    positions = tuple(int(digit, 16) - 1 for digit in f"{order - SHOWN:x}")
+    if sorted(positions) != list(range(len(positions))):
+        raise InputError(f"found {order} as the order of options, which names no order")
+    return positions
 
 
 def order_word(order: int) -> str:
@@ -392,11 +385,6 @@ def read_positions(words: str) -> tuple[int, ...]:
     return tuple(positions)
 
 
-def _orders_of_fewer(count: int) -> int:
-    """The number of orders of two options, three, and so on up to ``count`` − 1."""
-    return sum(factorial(n) for n in range(2, count))
-
-
 def mark(style: Letters, position: int) -> str:
     """The letter of the option shown at a position: B, b or 2 for position 1."""
     if style == "digit":
@@ -428,3 +416,63 @@ def order_of(item: str, options: int, order: int) -> tuple[int, ...]:
 def identity(order: Sequence[int], position: int) -> str:
     """The letter of a choice in the order as written, wherever it was shown."""
     return letter(order[position])
+
+
+# A reply that is a notice of a service about a failed call must not count as wrong. The words of a short reply are
+# scored. Those of services count for a notice; a reply in the first person, or one that commits to an option or
+# describes an image, is an answer, whatever errors it mentions.
+
+_LONGEST, _LONGEST_DOCUMENT = 600, 20_000
+_LEAST, _LEAST_BY_WORD = 3, 0.2
+LASTING = ("content-filter", "auth", "bad-request")  # failures that would recur
+
+
+class _Notices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    hints: tuple[str, ...]
+    weights: dict[int, list[str]]
+    answers: list[str]
+    kinds: dict[str, str]
+    title: str
+    fields: frozenset[str]
+
+
+@cache
+def _notices() -> _Notices:
+    return msgspec.yaml.decode(files(__package__).joinpath("notices.yaml").read_bytes(), type=_Notices)
+
+
+def failure_notice(text: str) -> str:
+    """A countable word for why a call failed, if a reply says nothing else; else empty."""
+    reply = text.strip()
+    if not reply or len(reply) > (_LONGEST_DOCUMENT if reply[0] in "<{[" else _LONGEST):
+        return ""
+    folded = " ".join(reply.casefold().replace("_", " ").split())
+    is_page = folded.startswith(("<!doctype html", "<html", "<head"))
+    is_title = is_page and re.search(_notices().title, folded)
+    if is_title or _is_error_object(reply) or (not is_page and _reads_as_notice(folded)):
+        return next((kind for kind, pattern in _notices().kinds.items() if re.search(pattern, folded)), "server")
+    return ""
+
+
+def _reads_as_notice(folded: str) -> bool:
+    notices = _notices()
+    if len(folded) > _LONGEST or not any(hint in folded for hint in notices.hints):
+        return False
+    if re.search("|".join(notices.answers), folded):
+        return False
+    found = {weight: set(re.findall("|".join(words), folded)) for weight, words in notices.weights.items()}
+    score = sum(weight * len(words) for weight, words in found.items())
+    return score >= max(_LEAST, _LEAST_BY_WORD * len(folded.split()))
+
+
+def _is_error_object(reply: str) -> bool:
+    """Whether a reply is only the JSON of an error."""
+    with suppress(ValueError, RecursionError):
+        found = json.loads(reply) if reply[0] in "{[" else None
+        found = found[0] if isinstance(found, list) and len(found) == 1 else found
+        if isinstance(found, dict):
+            names = {str(name).casefold() for name in found}
+            return names <= _notices().fields and not names.isdisjoint(
+                ("error", "errors", "detail", "message", "msg")
+            )
+    return False

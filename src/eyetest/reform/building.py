@@ -13,15 +13,13 @@ import msgspec
 from PIL import ImageDraw
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.benchmarks.images import ImageStore, decode
-from eyetest.benchmarks.rows.reading import ImageLoader, is_file
-from eyetest.errors import ImageError, InputError, ItemError, MissingImage, heading, short
+from eyetest.benchmarks.images import ImageLoader, ImageStore, decode, is_file
+from eyetest.errors import ImageError, InputError, ItemError, MissingImage, counted, heading, short
 from eyetest.records import IMAGE_FORMATS, ImageRef, Item, Lineage, Manifest, OptionProvenance
 from eyetest.reform.annotation import Box
 from eyetest.reform.catalog import Dataset
 from eyetest.reform.readers import read_annotations
 from eyetest.reform.reformers import REFORMERS, Drafts, ItemDraft, Kit, Shown
-from eyetest.wording import counted
 
 REFORM_STEP = "reform"
 MISSING = "missing_images"  # tag of an item with the names of its missing images
@@ -71,7 +69,7 @@ def reform(
     step = Lineage(step=REFORM_STEP, source=source, note=f"{dataset.reader} → {dataset.reformer}", seed=plan.seed)
     manifest = Manifest(name=dataset.name, licence=dataset.licence, source=dataset.url, lineage=(step,))
     records: set[str] = set()
-    names = ItemNames()
+    known: dict[str, list[bytes]] = defaultdict(list)  # digests of items by id: published files repeat both
     without = 0
     with BenchmarkWriter(plan.to, manifest, overwrite=plan.overwrite) as writer:
         finder = ImageFinder(plan.images, writer.images)
@@ -79,7 +77,7 @@ def reform(
         for number, draft in enumerate(islice(drafts, plan.limit), 1):
             if number % _REPORT_EVERY == 0:
                 progress(number)
-            if (name := names.of(draft)) is None:
+            if (name := _unique_id(draft, known)) is None:
                 kit.passed_over["the same record again"] += 1
                 continue
             item = msgspec.structs.replace(_completed(draft, dataset, finder, plan.seed), id=name)
@@ -102,34 +100,25 @@ def reform(
         records=len(records),
         without_images=without,
         passed_over=dict(kit.passed_over.most_common()),
-        notes=(*kit.notes, *names.notes(), *finder.notes()),
+        notes=(*kit.notes, *_id_notes(known), *finder.notes()),
     )
 
 
-class ItemNames:
-    """Unique ids of all items: published files repeat records and ids."""
+def _unique_id(draft: ItemDraft, known: dict[str, list[bytes]]) -> str | None:
+    """The item's id, numbered where another item has it; None where that item is identical."""
+    digest = blake2b(msgspec.json.encode(draft), digest_size=8).digest()
+    others = known[draft.item.id]
+    if digest in others:
+        return None
+    others.append(digest)
+    return draft.item.id if len(others) == 1 else f"{draft.item.id}#{len(others)}"
 
-    def __init__(self) -> None:
-        self._known: dict[str, list[bytes]] = {}
-        self._numbered: list[str] = []
 
-    def of(self, draft: ItemDraft) -> str | None:
-        """The item's id, numbered where another item has it; None where that item is identical."""
-        digest = blake2b(msgspec.json.encode(draft), digest_size=8).digest()
-        others = self._known.setdefault(draft.item.id, [])
-        if digest in others:
-            return None
-        others.append(digest)
-        if len(others) == 1:
-            return draft.item.id
-        self._numbered.append(f"{draft.item.id}#{len(others)}")
-        return self._numbered[-1]
-
-    def notes(self) -> Iterator[str]:
-        """Notes for the user on repeated ids."""
-        if self._numbered:
-            several, first = counted(len(self._numbered), "item"), short(self._numbered[0])
-            yield f"{several} numbered because another record has the same id; the first is {first}"
+def _id_notes(known: dict[str, list[bytes]]) -> Iterator[str]:
+    """Notes for the user on repeated ids."""
+    if repeated := {name: len(items) - 1 for name, items in known.items() if len(items) > 1}:
+        several, first = counted(sum(repeated.values()), "item"), short(f"{next(iter(repeated))}#2")
+        yield f"{several} numbered because another record has the same id; the first is {first}"
 
 
 class ImageFinder:

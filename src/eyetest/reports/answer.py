@@ -7,25 +7,18 @@ from typing import Any, NamedTuple
 import polars as pl
 from markupsafe import Markup
 
+from eyetest.errors import counted, listed, percent
 from eyetest.measures.gain import WITH_IMAGE
 from eyetest.measures.printed import caveats
 from eyetest.measures.results import PROTOCOL
 from eyetest.pages.page import clip
 from eyetest.records import BLIND_MODALITIES
 from eyetest.reports.report import ALL_OPTIONS, NEARLY_ALL, Counts, Report, ReportItems
-from eyetest.wording import counted, listed, percent
 
 _NEGLIGIBLE = 0.05  # the image is needed if the interval ends at most this much above guessing
 _LONGEST_NAME, _MOST_BENCHMARKS = 48, 3
 _ASK = "eyetest run BENCH --models models.yaml --condition {} --to RUN"
 Row = Mapping[str, Any]
-
-
-class Lack(NamedTuple):
-    """What is unknown, and the command that finds out."""
-
-    what: str
-    command: str = ""
 
 
 class _Rivals(NamedTuple):
@@ -46,24 +39,24 @@ def answer(report: Report, links: ReportItems | None = None) -> list[Markup]:
     return [Markup("{}").format(sentence) for sentence in (*_need(report), *_use(report), *_leaks(report))]
 
 
-def lacks(report: Report) -> list[Lack]:
+def lacks(report: Report) -> list[tuple[str, str]]:
     """What is missing for the whole answer, and the command that provides it."""
     if report.headline is None:
         why = "No answer has a score." if report.material.is_answered else "No model was asked yet."
-        return [Lack(why, _ASK.format("image,no-image-guess"))]
-    lacking: list[Lack] = []
+        return [(why, _ASK.format("image,no-image-guess"))]
+    lacking: list[tuple[str, str]] = []
     if not was_asked(report, SEEING):
-        lacking.append(Lack("No model was asked with the image.", _ASK.format("image")))
+        lacking.append(("No model was asked with the image.", _ASK.format("image")))
     if not was_asked(report, BLIND_MODALITIES):
-        lacking.append(Lack("No model was asked without the image.", _ASK.format("no-image-guess")))
+        lacking.append(("No model was asked without the image.", _ASK.format("no-image-guess")))
     elif mean_gain(report) is None and not lacking:
         why = "Gain: not measured (no model was asked both with and without the image)."
-        lacking.append(Lack(why, _ASK.format("image,no-image-guess")))
+        lacking.append((why, _ASK.format("image,no-image-guess")))
     elif not lacking and not _gains(report, "leakage"):
         named = any(entry.base for entry in report.material.results.models.values())
         why = "no base language model was asked without the image" if named else "no base language model named"
         what = f"Leakage: not measured ({why}). models.yaml names it (base:)."
-        lacking.append(Lack(what, _ASK.format("no-image-guess")))
+        lacking.append((what, _ASK.format("no-image-guess")))
     return lacking
 
 

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from eyetest.benchmarks import Benchmark
+from eyetest.errors import counted
 from eyetest.pages.item_links import NOWHERE, ItemCount, ItemsAt, Query
 from eyetest.pages.item_view import Album, in_turns, show_item
 from eyetest.pages.page import clip, plain, write_page
 from eyetest.probes import PROBES
 from eyetest.probes.audit import ORDER, Audit, gravest_first
-from eyetest.probes.guessing import Positions
+from eyetest.probes.guessing import positions
 from eyetest.records import Finding, letter
-from eyetest.wording import counted
 
 _COUNTS = ("positions", "counts", "observed")
 _RATES = ("accuracy", "share", "rate")
@@ -58,20 +58,11 @@ class Gauge(NamedTuple):
         return next((end for end in (0.25, 0.5, 1.0) if most * 1.1 <= end), max(1.0, most))
 
 
-class Grid(NamedTuple):
-    """A table of the same figures for several things."""
-
-    name: str
-    columns: list[str]
-    rows: list[tuple[str, list[str]]]
-
-
 class Figures(NamedTuple):
     """A finding's numbers: drawn where possible, else listed."""
 
     bars: list[Bars]
     gauges: list[Gauge]
-    grids: list[Grid]
     rest: list[tuple[str, str]]
 
     def __bool__(self) -> bool:
@@ -167,7 +158,7 @@ def _in_findings(findings: Sequence[Finding], audit: Audit, at: ItemsAt) -> Item
 def _linked(drawn: Figures, finding: Finding, at: ItemsAt) -> Figures:
     """Figures whose bars link to the items with their gold at that place."""
     options = finding.numbers.get("options")
-    if finding.probe != Positions.name or not isinstance(options, int) or not drawn.bars:
+    if finding.probe != positions.name or not isinstance(options, int) or not drawn.bars:
         return drawn
     counts = [
         at.count(int(number), Query(gold=letter(place), options=(options, options)))
@@ -229,15 +220,15 @@ def _tile(name: str, entries: Sequence[Entry], audit: Audit, at: ItemsAt) -> dic
 
 def figures(values: dict[str, Any], name: str = "") -> Figures:
     """Draw what can be drawn of a finding's numbers, at any depth; list the rest."""
-    made = Figures([], [], [], [])
+    made = Figures([], [], [])
     used = _add_bars(made, values, name)
     used |= _add_gauge(made, {key: value for key, value in values.items() if key not in used}, name)
     for key, value in values.items():
         path = f"{name}, {key}" if name else str(key)
-        if key in used or (isinstance(value, dict) and _add_grid(made, value, path)):
+        if key in used:
             continue
-        if isinstance(value, dict) and value and path.count(", ") < 3:
-            inner = figures(value, path)
+        inner = figures(value, path) if isinstance(value, dict) and path.count(", ") < 3 else Figures([], [], [])
+        if inner.bars or inner.gauges or (inner.rest and dict in map(type, value.values())):
             for field in Figures._fields:
                 getattr(made, field).extend(getattr(inner, field))
         else:
@@ -275,19 +266,6 @@ def _add_gauge(made: Figures, values: dict[str, Any], name: str) -> set[str]:
     against = (rates.get("chance", rates.get("expected")), rates.get("null_mean"), rates.get("null_q95"))
     made.gauges.append(Gauge(_words(name), rate, rates[rate], *against))
     return used
-
-
-def _add_grid(made: Figures, values: dict[str, Any], name: str) -> bool:
-    """Add a table of things with the same figures, unless they are few enough to be drawn."""
-    rows = list(values.values())
-    if len(rows) < 2 or not all(isinstance(row, dict) and row and row.keys() == rows[0].keys() for row in rows):
-        return False
-    drawn = figures(rows[0])
-    if any(isinstance(cell, dict) for cell in rows[0].values()) or ((drawn.bars or drawn.gauges) and len(rows) <= 6):
-        return False
-    cells = [(clip(key, 60), [clip(plain(cell), 40) for cell in row.values()]) for key, row in values.items()]
-    made.grids.append(Grid(_words(name), [_words(str(column)) for column in rows[0]], cells))
-    return True
 
 
 def _numbers(values: object, most: float = 1e15) -> list[float]:

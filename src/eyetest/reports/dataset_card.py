@@ -15,7 +15,7 @@ import yaml
 
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import CROISSANT, FACTS, ITEMS, README, SCHEMA
-from eyetest.errors import InputError, heading, nearest, param, short
+from eyetest.errors import InputError, counted, heading, listed, nearest, param, percent, short
 from eyetest.measures.stats.intervals import mean
 from eyetest.pages.page import Verbatim, clip, fill_markdown
 from eyetest.records import Item, Manifest, sorting_tags, tag_word
@@ -23,7 +23,6 @@ from eyetest.reports.refinements import Records, RefinementHistory, Residual, re
 from eyetest.store import replacing_file
 from eyetest.store.files import is_as_written, signed
 from eyetest.store.handwritten import convert, read_yaml
-from eyetest.wording import counted, listed, percent
 
 _UNKNOWN = "unknown"
 _SOURCE_TAGS, _LICENCE_TAGS = ("source", "dataset"), ("licence", "license")
@@ -255,34 +254,6 @@ def share(residual: Residual) -> str:
     return f"{percent(accuracy.value)} (95 % interval {percent(accuracy.low)} to {percent(accuracy.high)})"
 
 
-def self_score(known: Known) -> dict[str, bool]:
-    """Good practices after BetterBench (arXiv 2411.12990), reworded, and whether each is on record."""
-    facts, made, manifest = known.facts, known.refinement, known.manifest
-    intervals = [residual.accuracy.low is not None for residual in known.left_blind]
-    panels = made.about.recipe.panels.values() if made else ()
-    return {
-        "The tested ability is defined": bool(facts.about),
-        "The score of random choice is stated": known.chance is not None,
-        "Answers can be scored without people": known.with_gold == manifest.counts.items,
-        "Several orders of the options were tried": any(panel.orders > 1 for panel in panels),
-        "The need for the images was tested": bool(intervals),
-        "Figures come with their uncertainty": bool(intervals) and all(intervals),
-        "Items were checked by people": known.reviewed and made is not None and not made.unreviewed,
-        "Changes of the items are on record": bool(manifest.lineage),
-        "Removed items, reasons and the way to repeat it are on record": made is not None,
-        "A canary string allows exclusion from training data": bool(manifest.canary),
-        "Every field of the data is described": not known.exported,
-        "The licence is stated": known.licence.is_known,
-        "Every source is named with its licence": bool(known.sources) and not known.unlicensed,
-        "The data can be found": bool(facts.homepage),
-        "A paper describes it": bool(facts.paper),
-        "A citation is given": bool(facts.citation),
-        "A contact is named": bool(facts.contact),
-        "An address for error reports is named": bool(facts.feedback),
-        "Versions can be distinguished": bool(manifest.fingerprint),
-    }
-
-
 def write_card(known: Known, benchmark: Benchmark, to: Path) -> None:
     """Write both files into a folder, the signed one first, so that an interrupted card is still recognised."""
     described = msgspec.json.format(msgspec.json.encode(_croissant(known, benchmark.path / ITEMS)), indent=2)
@@ -299,7 +270,6 @@ def write_readme(known: Known, to: Path) -> None:
         "share": share,
         "counted": counted,
         "small": SMALL_GROUP,
-        "score": self_score(known),
     }
     with replacing_file(to / README) as file:
         file.write_bytes(signed(fill_markdown("dataset_card.md.j2", contents)).encode("utf-8", "replace"))

@@ -10,12 +10,11 @@ import polars as pl
 import yaml
 
 from eyetest.benchmarks import Benchmark
-from eyetest.errors import InputError, damaged
+from eyetest.errors import InputError, damaged, typed
 from eyetest.pages.item_links import FIGURE, NOWHERE, ItemCount, ItemsAt, Query, reason_kind
 from eyetest.pages.item_view import Album, lot, show_verdict
 from eyetest.pages.page import write_page
 from eyetest.records import Item, Recipe, Stage, Verdict, VerdictKind, sorting_tags, tag_word
-from eyetest.wording import typed
 
 _MOST_REASONS = 8
 _KEPT = ("keep", "fix")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
+from eyetest.errors import counted, listed
 from eyetest.measures.printed import csv_text, is_text, score_counts, texts_of
 from eyetest.pages.item_links import NOWHERE, ItemCount, ItemsAt, Query, reason_kind
 from eyetest.pages.item_view import Album, ItemView, in_turns, lot, show_verdict
@@ -23,7 +24,6 @@ from eyetest.reports.report import Counts, Material, Report, ReportItems
 from eyetest.runs import Run
 from eyetest.runs.stored import answers_frame
 from eyetest.scoring import Scorer
-from eyetest.wording import counted, listed
 
 _MOST_ROWS, _LONGEST_CELL = 120, 80
 _HEAVIEST_CSV = 500_000

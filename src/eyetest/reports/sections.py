@@ -15,11 +15,12 @@ import polars.selectors as cs
 from altair.typing import ChartType
 
 from eyetest.benchmarks import Benchmark
+from eyetest.errors import counted, listed, percent
 from eyetest.measures import MEASURES, NotMeasurable
 from eyetest.measures.linked import ALL_MODELS, WORDS, Axes, linked_settings
 from eyetest.measures.printed import csv_text
 from eyetest.measures.results import PROTOCOL, TAG, with_unread
-from eyetest.pages import palette, plots
+from eyetest.pages import plots
 from eyetest.pages.item_view import Album, ItemView, in_turns, lot, show_item
 from eyetest.pages.page import clip
 from eyetest.prompts import SCREENSHOT_STEP
@@ -32,7 +33,6 @@ from eyetest.reports.report import Material, tell, unanswered
 from eyetest.reports.report_page import ReportDetails, Section, write_report_page
 from eyetest.results.gather import items_table
 from eyetest.store import replacing_folder
-from eyetest.wording import counted, listed, percent
 
 IMAGE_SIDE = 480  # longer side of an image on the page: screenshots must be legible
 _DELTAS = {"delta1": "Δ1 ten options", "delta2": "Δ2 vision", "delta3": "Δ3 overall"}
@@ -86,18 +86,11 @@ def _scores(material: Material) -> pl.DataFrame:
 
 
 def _draw_settings(frame: pl.DataFrame) -> ChartType:
-    """A row per model and a dot per setting with its interval; a gray tick is the score of guessing."""
-
-    def draw(part: pl.DataFrame) -> ChartType:
-        there = [words for words in WORDS.values() if words in set(part.get_column("setting"))]
-        means = part.group_by("model").agg(pl.col("accuracy").mean()).sort("accuracy", "model", descending=True)
-        y = plots.rows(means.get_column("model").to_list(), "model", paddingInner=0.35)
-        x = plots.across("accuracy")
-        guess = plots.chart_of(part, x=x("guessing"), y=y, yOffset=alt.YOffset("setting:N", sort=there))
-        guess = guess.mark_tick(color=palette.QUIET, thickness=3, height=9)
-        return plots.layered(guess, plots.grouped(part, "accuracy", x, y, "setting", there))
-
-    return plots.one_each(frame.filter(pl.col("setting") != "overall"), "ask", draw)
+    mean = pl.col("accuracy").mean().over("model").alias("mean")
+    ranked = frame.filter(pl.col("setting") != "overall").with_columns(mean, pl.col("model").alias("series"))
+    ranked = ranked.sort("mean", "model", descending=True, maintain_order=True)
+    dots = plots.Dots("accuracy", "", plots.PERCENT, None)
+    return plots.one_each(ranked, "ask", lambda part: plots.dot_panels(part, dots, split="setting"))
 
 
 def _deltas(material: Material) -> pl.DataFrame:
@@ -113,16 +106,8 @@ def _draw_deltas(frame: pl.DataFrame) -> ChartType:
 
 
 def _draw_blind(frame: pl.DataFrame) -> ChartType:
-    steps = frame.get_column("step").unique(maintain_order=True).to_list()
-    whole, single = frame.filter(pl.col("model") == ALL_MODELS), frame.filter(pl.col("model") != ALL_MODELS)
-    x, y = plots.across("accuracy without the image"), plots.rows(steps, "step")
-    swarm = plots.chart_of(single, x=x("accuracy"), y=y, color=alt.value(palette.QUIET))
-    guess = plots.chart_of(whole, x=x("guessing"), y=y)
-    return alt.layer(
-        swarm.mark_point(filled=True, size=30, opacity=0.55),
-        guess.mark_tick(color=palette.INK, thickness=2, height=26, strokeDash=[3, 2]),
-        plots.intervals(plots.chart_of(whole), "accuracy", x, y=y, color=alt.value(palette.BLIND)),
-    ).properties(width=plots.WIDTH + 60, height=alt.Step(44))
+    above = plots.Dots("above", "accuracy without the image − guessing")
+    return plots.dot_panels(frame.rename({"model": "series"}), above, split="step")
 
 
 def _lost(before: str, after: str) -> Callable[[Material], pl.DataFrame]:
@@ -146,13 +131,9 @@ def _lost(before: str, after: str) -> Callable[[Material], pl.DataFrame]:
 
 def _draw_lost(frame: pl.DataFrame) -> ChartType:
     def draw(part: pl.DataFrame) -> ChartType:
-        counts = part.group_by("lost").agg(pl.len().cast(pl.Int64).alias("items")).sort("lost")
-        models = int(part.select(pl.col("models").max()).item())
-        x = alt.X("lost:O", title=f"models that lost the item, of {models}").axis(labelAngle=0)
-        chart = plots.chart_of(counts, x=x, y=alt.Y("items:Q", axis=None))
-        text = chart.mark_text(dy=-8).encode(text=alt.Text("items:Q", format=","))
-        bars = chart.mark_bar(color=palette.SIGHTED, opacity=0.85)
-        return plots.layered(bars, text).properties(width=alt.Step(54), height=110)
+        counts = part.group_by("lost").agg(pl.len().alias("items"), pl.col("models").max()).sort("lost")
+        words = counts.with_columns(pl.format("lost by {} of {}", "lost", "models").alias("words"))
+        return plots.labelled_bars(words, "words", alt.Text("items:Q", format=","), 320)
 
     return plots.one_each(frame, "ask", draw)
 
@@ -345,8 +326,6 @@ def gather_statistics(benchmarks: Iterable[Benchmark]) -> pl.DataFrame:
         pl.col("options").filter(chosen).unique().sort().cast(pl.String).str.join(" ").alias("options"),
         pl.col("question").mean().round(1).alias("words a question"),
         (pl.col("words").sum() / pl.col("texts").sum()).round(1).alias("words an option or answer"),
-        pl.col("longest").mean().alias("gold is longest"),
-        pl.col("expected").mean().alias("longest by chance"),
         pl.col("missing").sum().cast(pl.Int64).alias("images missing"),
     )  # fmt: skip
     ordered = sorted(table.to_dicts(), key=lambda row: (_order(row["dimension"]), row["task"], row["dataset"]))
@@ -363,13 +342,7 @@ def _row(item: Item, benchmark: Benchmark) -> dict[str, Any]:
     texts = [choice.text for choice in item.choices] or list(item.references)
     row: dict[str, Any] = dict(zip(("dataset", "dimension", "task"), _key(item, benchmark), strict=True))
     row |= {"question": len(item.question.split()), "options": len(item.choices), "missing": MISSING in item.tags}
-    row |= {"words": sum(len(text.split()) for text in texts), "texts": len(texts), "longest": None, "expected": None}
-    if item.choices:
-        most = max(map(len, texts))
-        longest = {position for position, text in enumerate(texts) if len(text) == most}
-        row["longest"] = len(longest & set(item.gold)) / len(longest)
-        row["expected"] = len(item.gold) / len(item.choices)
-    return row
+    return row | {"words": sum(len(text.split()) for text in texts), "texts": len(texts)}
 
 
 def _key(item: Item, benchmark: Benchmark) -> tuple[str, str, str]:

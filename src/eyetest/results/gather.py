@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
-from eyetest.errors import InputError, heading, nearest, param, short
+from eyetest.errors import InputError, counted, heading, listed, nearest, param, short, typed
 from eyetest.measures import Results
-from eyetest.measures.results import EXCHANGED_TYPES, ITEM_TYPES, REPLY_TYPES, TAG
+from eyetest.measures.results import EXCHANGED_TYPES, ITEM_TYPES, REPLY_TYPES, SENTENCE_KINDS, TAG
 from eyetest.measures.stats.consensus import recurring, short_texts
 from eyetest.measures.stats.sets import DisjointSets
 from eyetest.prompts.building import remove
@@ -31,13 +31,12 @@ from eyetest.records import (
     tag_word,
 )
 from eyetest.records.recipe import SUITE_TAGS, SuiteBenchmark
-from eyetest.results.judge import labelled
 from eyetest.results.scores import ScoreProvenance, answers_of, benchmark_of, refuse_gaps, scores_of, wording
 from eyetest.runs import Run
+from eyetest.runs.folder import SENTENCES
 from eyetest.runs.stored import answers_frame, one_line_if_damaged, responses_frame
 from eyetest.scoring import Scorer
 from eyetest.scoring.metrics.same_text import edit_similarity, read_yes_no
-from eyetest.wording import counted, listed, typed
 
 _EXCHANGED = {name: EXCHANGED_TYPES[name] for name in ("request", "whose", "worth")}
 
@@ -108,6 +107,14 @@ def transcribed(run: Run, benchmark: Benchmark | None) -> pl.LazyFrame:
         return pl.DataFrame(values, schema=_COPIED, orient="row")
 
     return plain.map_batches(copied, schema=_COPIED)
+
+
+def labelled(run: Run) -> pl.LazyFrame:
+    """A judge's labels in a run: by request, the number of sentences of each kind."""
+    path = run.path / SENTENCES
+    if not path.exists():
+        return pl.LazyFrame(schema={name: REPLY_TYPES[name] for name in ("request", *SENTENCE_KINDS)})
+    return pl.scan_parquet(path, glob=False).select("request", *SENTENCE_KINDS)
 
 
 CLUSTERS = ("auto", "image", "group", "passage", "none")

@@ -13,10 +13,10 @@ import polars as pl
 
 from eyetest.benchmarks import Benchmark
 from eyetest.measures.replies import split_sentences
-from eyetest.measures.results import PROTOCOL, REPLY_TYPES, SENTENCE_KINDS
+from eyetest.measures.results import PROTOCOL, SENTENCE_KINDS
 from eyetest.records import Condition, Item, Message, ModelEntry, Prompt, Score, Words, columns, shown_order
 from eyetest.results.scores import answers_of, read_provenance, table_path
-from eyetest.running.progress import Progress
+from eyetest.running.limits import Progress
 from eyetest.running.session import Questions, Watch
 from eyetest.runs import Run
 from eyetest.runs.folder import SENTENCES
@@ -127,14 +127,6 @@ def label_sentences(
     with replacing_file(run.path / SENTENCES) as file:
         table.write_parquet(file, compression="zstd")
     return len(table), progress
-
-
-def labelled(run: Run) -> pl.LazyFrame:
-    """A judge's labels in a run: by request, the number of sentences of each kind."""
-    path = run.path / SENTENCES
-    if not path.exists():
-        return pl.LazyFrame(schema={name: REPLY_TYPES[name] for name in ("request", *SENTENCE_KINDS)})
-    return pl.scan_parquet(path, glob=False).select("request", *SENTENCE_KINDS)
 
 
 def _drawn(run: Run, benchmark: Benchmark, sample: int) -> pl.DataFrame:

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
-from eyetest.errors import InputError, nearest, param, short
+from eyetest.errors import InputError, listed, nearest, param, short
 from eyetest.measures.results import PROTOCOL, READ, TESTS, Wanted
 from eyetest.records import GIVEN, Asked, Choice, Condition, Item, Response, columns, letter, tag_word
-from eyetest.records.request import failure_notice
+from eyetest.records.tables import failure_notice
 from eyetest.results.reconcile import Account, Credit, Reader, Reconciled, reconciled
 from eyetest.results.reconcile_published import Categories, ExplainedNumber, Published, categories_of, explained
 from eyetest.results.scores import (
@@ -35,10 +35,8 @@ from eyetest.runs.stored import one_line_if_damaged
 from eyetest.scoring import Scorer
 from eyetest.scoring.rules import RULE_SETS
 from eyetest.scoring.scorer import score_table
-from eyetest.tabular.excel import was_cut
-from eyetest.tabular.files import is_excel, read_rows
+from eyetest.tabular.files import is_excel, read_rows, was_cut
 from eyetest.tabular.table import Values, parse_pairs, refuse_unknown_field
-from eyetest.wording import listed
 
 _KEY = columns(Asked)
 _NO_REPLY = ("failed", "blocked")

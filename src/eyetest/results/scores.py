@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from eyetest.benchmarks import Benchmark, ReadOptions, is_benchmark
 from eyetest.benchmarks.folder import ITEMS, to_table
 from eyetest.benchmarks.opening import open_benchmark
-from eyetest.errors import InputError, as_named, param, short
+from eyetest.errors import InputError, as_named, param, short, typed
 from eyetest.records import Item, Score, columns
 from eyetest.runs import Run
 from eyetest.runs.folder import BENCHMARK, REPAIRED, SCORES
@@ -32,7 +32,6 @@ from eyetest.store import address, replacing_file, store_of
 from eyetest.store.files import add_checksum
 from eyetest.store.urls import known_path
 from eyetest.version import __version__
-from eyetest.wording import typed
 
 KEY = "eyetest.scores"  # its key in the table's metadata
 _OUTCOME = ("parts", "planned", "answered", "reworded", "judge", "dropped_judge")  # not compared one by one
@@ -55,14 +54,14 @@ class RepairedBenchmark(Benchmark):
 
     def __init__(self, path: Path, items: Mapping[str, Item]) -> None:
         super().__init__(path)
-        self._mended = items
+        self._repaired = items
 
     def __iter__(self) -> Iterator[Item]:
-        return (self._mended.get(item.id, item) for item in super().__iter__())
+        return (self._repaired.get(item.id, item) for item in super().__iter__())
 
     def take(self, positions: Sequence[int]) -> list[Item]:
         """The current items at some positions."""
-        return [self._mended.get(item.id, item) for item in super().take(positions)]
+        return [self._repaired.get(item.id, item) for item in super().take(positions)]
 
     def table(self, columns: Sequence[str]) -> pa.Table:
         """Some columns of all current items."""
@@ -74,7 +73,7 @@ class RepairedBenchmark(Benchmark):
     @property
     def repairs(self) -> str:
         """A short hash of all changes."""
-        return repairs_id(self._mended.values())
+        return repairs_id(self._repaired.values())
 
 
 def read_repairs(folder: Path) -> dict[str, ItemRepair]:

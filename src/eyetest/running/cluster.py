@@ -1,14 +1,14 @@
-"""Plans on a Ray cluster: open calls are split into shards by image, and Ray runs one task per shard.
+"""Plans on a Ray cluster: open calls are split into shards by image, and each worker asks one at a time.
 
-What a dead worker stored counts, and the rest of its shard is asked again; one at which workers keep dying is halved.
+What a dead worker stored counts, and the rest of its shard is asked again; after another death, call by call.
 """
 
 import asyncio
 import logging
 import os
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from ipaddress import ip_address
@@ -22,16 +22,15 @@ from numpy.typing import NDArray
 
 from eyetest.errors import EyetestError, InputError, heading
 from eyetest.measures.stats.sets import set_labels
-from eyetest.models import BACKENDS, Model
+from eyetest.models import BACKENDS
 from eyetest.records import Asked, Response, StoppingRule
-from eyetest.running.execution import Goal, Hit, Stored, execute_until
-from eyetest.running.limits import Budget, Cluster
+from eyetest.running.execution import Hit
+from eyetest.running.limits import Budget, Cluster, Progress
 from eyetest.running.planning import Left, Plan
-from eyetest.running.progress import Progress
-from eyetest.running.runner import Runner
-from eyetest.running.shards import ModelHost, Order, Shard, ask_shard, hosted
+from eyetest.running.shards import Order, Shard, Worker
 from eyetest.runs import RunWriter
-from eyetest.runs.journal import from_batch, part_names, read_sealed, seal
+from eyetest.runs.journal import part_names, seal
+from eyetest.runs.stored import part_responses
 from eyetest.store import refresh
 
 Rows = NDArray[np.int64]  # calls of a plan, by number
@@ -40,7 +39,6 @@ _MOST_CALLS = 200  # per shard, except for calls that share an image: bounds wha
 _CALLS_A_WORKER = 8  # in flight: fewer would not keep a worker busy
 _LOSSES_BY_CHANCE = 2  # a shard at which so many workers died is split; a single call has failed
 _DEATHS_IN_VAIN = 12  # consecutive worker deaths without an answer that stop the run
-_MANY_AT_ONCE = 1_000
 _BYTES_FOR_OBJECTS = 256 * 2**20  # only shards and counts go through Ray's memory
 
 
@@ -151,72 +149,57 @@ def _split(rows: Rows, groups: Rows, workers: int) -> Iterator[Portion]:
 class RayExecutor:
     """Executes plans on a cluster. Use it in an ``async with`` block."""
 
-    def __init__(
-        self, order: Order, models: Sequence[Model], run: RunWriter, budget: Budget, progress: Progress
-    ) -> None:
-        self._order, self._run, self.budget = order, run, budget
+    def __init__(self, order: Order, run: RunWriter, budget: Budget, progress: Progress) -> None:
+        self._order, self._run, self.budget, self.progress = order, run, budget, progress
         self._cluster = order.asking.cluster or Cluster()
-        self._models, self.progress = list(models), progress
-        self.ways: dict[str, str] = {}  # by hosted model: how it computes likelihoods
         self.stopping = False  # whether new shards are withheld
-        self._hosts: dict[str, list[Any]] = {}
-        self._refs: set[Any] = set()
+        self._workers: dict[int, Any] = {}  # the actor of each lane
         self._stack = ExitStack()
-        self._runner: Runner | None = None
         self._losses = self._in_vain = 0
         self._size = 1
 
     async def __aenter__(self) -> "RayExecutor":
         with ExitStack() as stack:
             self._ray = stack.enter_context(connected(self._cluster))
-            stack.callback(self._give_back)
-            there, limits = self._ray.cluster_resources(), self.budget.limits
-            processors, most = float(there.get("CPU", 1)), max(1, limits.concurrency // _CALLS_A_WORKER)
-            self._size = self._cluster.workers or int(max(1, min(processors, most)))
-            await self._start_hosts(float(there.get("GPU", 0)))
-            how = {"num_cpus": min(1.0, processors / self._size), "scheduling_strategy": "SPREAD", "max_retries": 0}
-            self._task = self._ray.remote(ask_shard).options(**how)
+            stack.callback(self._end_workers)
+            self._divide(self._ray.cluster_resources())
             self._stack = stack.pop_all()
         return self
 
     async def __aexit__(self, *error: object) -> None:
         self._stack.close()
 
-    async def _start_hosts(self, there: float) -> None:
-        """Load the checkpoints, each copy in an actor with its GPUs."""
-        order = self._order
-        large = {name: e for name, e in order.entries.items() if BACKENDS[e.spec.partition(":")[0]].hosted}
-        for name, entry in large.items():
-            gpus = (1.0 if there else 0.0) if entry.gpus is None else entry.gpus
-            copies = entry.copies or max(1, int(there // (gpus * len(large))) if gpus else 1)
-            host = self._ray.remote(ModelHost).options(
-                num_gpus=gpus, num_cpus=0, max_restarts=-1, max_task_retries=-1, max_concurrency=_MANY_AT_ONCE
-            )
-            patience = order.asking.patience
-            self._hosts[name] = [host.remote(name, entry, order.benchmark, patience) for _ in range(copies)]
-        for name, hosts in self._hosts.items():
-            try:
-                opened = await asyncio.gather(*(host.open.remote() for host in hosts))
-            except self._ray.exceptions.RayError as error:
-                raise InputError(f"{name}: a copy cannot begin: {last_line(error)}") from None
-            if why := next((why for why, _ in opened if why), ""):
-                raise InputError(f"{name}: {why}")
-            self.ways |= {name: opened[0][1]} if opened[0][1] else {}
+    def _divide(self, there: Mapping[str, float]) -> None:
+        """Decide how many workers there are, what each needs, and its share of the concurrency."""
+        limits, entries = self.budget.limits, dict(self._order.entries)
+        processors, gpus = float(there.get("CPU", 1)), float(there.get("GPU", 0))
+        size = self._cluster.workers or int(max(1, min(processors, limits.concurrency // _CALLS_A_WORKER)))
+        large = [entry for entry in entries.values() if BACKENDS[entry.spec.partition(":")[0]].hosted]
+        needed = sum((1.0 if gpus else 0.0) if entry.gpus is None else entry.gpus for entry in large)
+        most = max((node["Resources"].get("GPU", 0.0) for node in self._ray.nodes() if node["Alive"]), default=0.0)
+        if needed > most:
+            need = f"the checkpoints of this run need {needed:g} GPUs on one machine, and the largest has {most:g}"
+            raise InputError(f"{need}; run them one after the other")
+        for entry in large:
+            size = min(size, entry.copies or max(1, int(gpus // needed) if needed else 1))
+        for name, entry in entries.items():
+            if entry.concurrency:
+                entries[name] = msgspec.structs.replace(entry, concurrency=max(1, entry.concurrency // size))
+        share = max(1, limits.concurrency // size)
+        its = msgspec.structs.replace(limits, concurrency=share, calls=None, tokens=None, money=None)
+        self._size, self._order = size, replace(self._order, entries=entries, limits=its)
+        needs = {"num_cpus": min(1.0, processors / size), "num_gpus": needed, "scheduling_strategy": "SPREAD"}
+        self._actor = self._ray.remote(Worker).options(**needs)
 
-    def _give_back(self) -> None:
-        for ref in self._refs:
-            with suppress(self._ray.exceptions.RayError):
-                self._ray.cancel(ref, force=True)
-        for host in (host for hosts in self._hosts.values() for host in hosts):
-            self._ray.kill(host)
+    def _end_workers(self) -> None:
+        for worker in self._workers.values():
+            self._ray.kill(worker)
 
     def stop(self, why: str) -> None:
         """Start no new shard and no new call; those in flight finish."""
         self._close(why)
-        if self._runner is not None:
-            self._runner.stop(why)
-        for ref in self._refs:
-            self._ray.cancel(ref, force=False)  # like Ctrl-C for the task
+        for worker in self._workers.values():
+            worker.stop.remote(why)
 
     def _close(self, why: str) -> None:
         self.progress.stopped = self.progress.stopped or why
@@ -224,49 +207,34 @@ class RayExecutor:
 
     async def execute(self, plan: Plan, left: Left) -> None:
         """Make every open call of the plan."""
-        await self._ask(plan, left, self._order, by_image)
+        await self._ask(plan, left, by_image)
 
     async def execute_panels(self, plan: Plan, left: Left, rule: StoppingRule, hit: Hit) -> None:
         """Ask about each item only until the rule's verdict on it is settled."""
-        await self._ask(plan, left, replace(self._order, rule=rule, hit=hit), by_panel)
+        self._order = replace(self._order, rule=rule, hit=hit)
+        await self._ask(plan, left, by_panel)
 
-    async def execute_until(self, plan: Plan, until: Goal, hit: Hit, stored: Stored) -> None:
-        """Ask until a goal is reached, item by item, from this process; checkpoints are asked where they are."""
-        models = hosted(self._models, self._hosts)
-        self._runner = Runner(models, self._run.journal.append, self.budget, progress=self.progress)
-        async with self._runner:
-            await execute_until(plan, self._runner, until, hit, stored)
-
-    async def _ask(
-        self, plan: Plan, left: Left, order: Order, split: Callable[[Left, Rows, int], Iterator[Portion]]
-    ) -> None:
-        """Ask all shards, as many at once as there are workers, each with its share of the concurrency."""
-        limits, size, entries = self.budget.limits, self._size, dict(order.entries)
-        for name, entry in entries.items():
-            if entry.concurrency and name not in self._hosts:
-                entries[name] = msgspec.structs.replace(entry, concurrency=max(1, entry.concurrency // size))
-        share = max(1, limits.concurrency // size)
-        its = msgspec.structs.replace(limits, concurrency=share, calls=None, tokens=None, money=None)
+    async def _ask(self, plan: Plan, left: Left, split: Callable[[Left, Rows, int], Iterator[Portion]]) -> None:
+        """Ask all shards, as many at once as there are workers."""
         groups = plan.benchmark.image_groups()[np.asarray(plan.positions, np.int64)]
-        portions = deque(split(left, groups, size))
-        work = _Work(plan, left, replace(order, entries=entries, limits=its), portions)
+        work = _Work(plan, left, self._order, deque(split(left, groups, self._size)))
         async with asyncio.TaskGroup() as tasks:
-            for _ in range(min(size, len(work.portions))):
-                tasks.create_task(self._ask_next(work))
+            for lane in range(min(self._size, len(work.portions))):
+                tasks.create_task(self._ask_next(lane, work))
 
-    async def _ask_next(self, work: "_Work") -> None:
+    async def _ask_next(self, lane: int, work: "_Work") -> None:
         while (found := await self._afforded(work)) is not None:
             portion, held = found
             shard = work.shard(portion, self.progress.abandoned, self._losses)
             stored: set[str] | None = None
             try:
-                came = await self._submit(work.order, shard)
+                came = await self._submit(lane, shard)
             except self._ray.exceptions.RayTaskError as error:
                 raise EyetestError(f"a worker cannot go on: {last_line(error)}") from None
             except self._ray.exceptions.RayError as error:
+                self._workers.pop(lane, None)
                 came, stored = await asyncio.to_thread(self._recover, work, portion, shard.writer)
-                if not isinstance(error, self._ray.exceptions.TaskCancelledError):
-                    self._count_loss(error, in_vain=not stored)
+                self._count_loss(error, in_vain=not stored)
             self.budget.settle(held, (came.tokens_in + came.tokens_out, came.money))
             self.budget.calls -= len(portion.rows) - came.done
             self.progress.add(came)
@@ -278,13 +246,10 @@ class RayExecutor:
                 name, why = next(iter(came.abandoned.items()))
                 self._close(f"{name} cannot be used: {why}")
 
-    async def _submit(self, order: Order, shard: Shard) -> Progress:
-        ref = self._task.remote(order, self._hosts, shard)
-        self._refs.add(ref)
-        try:
-            came: Progress | str = await ref
-        finally:
-            self._refs.discard(ref)
+    async def _submit(self, lane: int, shard: Shard) -> Progress:
+        if lane not in self._workers:
+            self._workers[lane] = self._actor.remote(self._order)
+        came: Progress | str = await self._workers[lane].ask.remote(shard)
         if isinstance(came, str):
             raise EyetestError(came)
         return came
@@ -318,12 +283,11 @@ class RayExecutor:
         for part in part_names(self._run.path):
             if part.writer == writer:
                 seal(self._run.path, part)
-                for batch in read_sealed(self._run.path, part)[0].to_batches():
-                    for response in from_batch(batch):
-                        price = work.plan.models[models[response.request]].entry.price
-                        spent = response.tokens_in or 0, response.tokens_out or 0
-                        progress.answered(response, price.of(*spent) if price else 0.0)
-                        stored.add(response.request)
+                for response in part_responses(self._run.path, part):
+                    price = work.plan.models[models[response.request]].entry.price
+                    spent = response.tokens_in or 0, response.tokens_out or 0
+                    progress.answered(response, price.of(*spent) if price else 0.0)
+                    stored.add(response.request)
         return progress, stored
 
     def _count_loss(self, error: Exception, *, in_vain: bool) -> None:
@@ -336,7 +300,7 @@ class RayExecutor:
         self.progress.last_error = f"a worker was lost: {type(error).__name__}"
 
     def _put_back(self, work: "_Work", portion: Portion, stored: set[str]) -> None:
-        """Requeue the rest of a lost shard, first whole, then in halves; a call that kills workers has failed."""
+        """Requeue the rest of a lost shard, first whole, then call by call; one that kills workers has failed."""
         left = portion.keep(np.array([request not in stored for request in work.ids(portion.rows)], bool))
         left.losses += 1
         if not work.order.rule:
@@ -346,8 +310,9 @@ class RayExecutor:
         if left.losses < _LOSSES_BY_CHANCE:
             work.portions.appendleft(left)
         elif len(left.ends) > 1:
-            left.losses, half = 1, int(left.ends[len(left.ends) // 2 - 1])
-            work.portions.extendleft(left.keep(part) for part in (slice(half), slice(half, None)))
+            left.losses = 1
+            starts = (0, *left.ends[:-1].tolist())
+            work.portions.extendleft(map(left.keep, map(slice, starts, left.ends.tolist())))
         else:
             what: dict[str, Any] = {"error": "worker", "detail": "every worker was lost that asked this"}
             for request in dict.fromkeys(work.ids(left.rows)):

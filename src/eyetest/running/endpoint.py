@@ -113,17 +113,18 @@ class Throttle:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def __aenter__(self) -> float:
-        """Wait for a place; returns the time of entry, which tells which calls were in flight together."""
+        """Wait for a place, in turn; returns the time of entry, which tells which calls were in flight together."""
         loop = asyncio.get_running_loop()
-        while self.active + 1 > self.width or loop.time() < self._closed_until:
-            waiter = loop.create_future()
-            self._waiting.append(waiter)
-            try:
+        waiter = loop.create_future()
+        self._waiting.append(waiter)
+        self._wake()
+        try:
+            if not waiter.done():
                 await waiter
-            except asyncio.CancelledError:
-                self._wake()
-                raise
-        self.active += 1
+        except asyncio.CancelledError:
+            if not waiter.cancelled():  # it was given a place just then
+                await self.__aexit__()
+            raise
         return loop.time()
 
     async def __aexit__(self, *error: object) -> None:
@@ -148,19 +149,15 @@ class Throttle:
     def let_all_pass(self) -> None:
         """Release all waiting calls, which are then refused."""
         self.width, self._closed_until = float("inf"), 0.0
-        while self._waiting:
-            waiter = self._waiting.popleft()
-            if not waiter.done():
-                waiter.set_result(None)
+        self._wake()
 
     def _wake(self) -> None:
-        """Wake as many calls as there are places; each checks again."""
-        places = min(self.width, self.most) - self.active
-        while places >= 1 and self._waiting:
+        """Give free places to calls in the order in which they came."""
+        while self._waiting and self.active + 1 <= self.width and now() >= self._closed_until:
             waiter = self._waiting.popleft()
             if not waiter.done():
+                self.active += 1
                 waiter.set_result(None)
-                places -= 1
 
 
 class Endpoint:

@@ -7,19 +7,17 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from eyetest.errors import InputError, heading, nearest, short
+from eyetest.errors import InputError, counted, heading, nearest, short
 from eyetest.models import Call, Model
 from eyetest.records import Condition, Item, Response, StoppingRule, Tally
-from eyetest.running.limits import Asking, Budget
+from eyetest.running.limits import Asking, Budget, Progress
 from eyetest.running.planning import Left, Plan
-from eyetest.running.progress import Progress
 from eyetest.running.runner import NotAskedError, Runner
 from eyetest.runs import RunWriter, StoredResponses
-from eyetest.wording import counted
 
 Hits = Mapping[str, bool | None]  # by model: whether its answer to an item is right; None without a score
 
@@ -190,6 +188,7 @@ class Waves:
 
 Hit = Callable[[Item, Condition, Response], bool | None]  # whether an answer is right; None without an answer
 Stored = Callable[[str], Response | None]
+_Job = TypeVar("_Job")
 _SPARE = 16  # calls kept ready beyond those in flight
 _AHEAD = 50  # at most one in so many items is asked ahead of earlier results: more would be wasted
 
@@ -204,18 +203,31 @@ async def execute(plan: Plan, runner: Runner, left: Left | None = None) -> None:
 
 async def ask_all(runner: Runner, model: str, calls: Iterable[Call]) -> None:
     """Put calls to a model, as many at once as it takes, until they end or it is abandoned."""
-    window = _Window(runner.most_in_flight(model) + _SPARE)
 
     async def ask(call: Call) -> None:
         with suppress(NotAskedError):
             await runner.ask(call)
 
-    async with asyncio.TaskGroup() as tasks:
-        for call in calls:
-            await window.acquire()
-            if runner.stopping or not runner.usable(model):
+    most = runner.most_in_flight(model) + _SPARE
+    await _in_lanes(calls, ask, most, lambda: runner.stopping or not runner.usable(model))
+
+
+async def _in_lanes(
+    jobs: Iterable[_Job], work: Callable[[_Job], Coroutine[Any, Any, None]], lanes: int, is_over: Callable[[], bool]
+) -> None:
+    """Do jobs, at most so many at once; each is made when a lane is free, so that memory does not grow with them."""
+    jobs = iter(jobs)
+
+    async def lane() -> None:
+        for job in jobs:
+            if is_over():
                 return
-            tasks.create_task(window.leave_after(ask, call))
+            await work(job)
+            await asyncio.sleep(0)  # a model that never waits must not keep signals and other models waiting
+
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(lanes):
+            tasks.create_task(lane())
 
 
 class _Once:
@@ -278,7 +290,6 @@ async def execute_panels(plan: Plan, runner: Runner, rule: StoppingRule, hit: Hi
     once = _Once(plan, runner, stored)
     unsent: set[str] = set()
     saved = counted_so_far = 0
-    window = _Window(most + _SPARE)
 
     async def judge(call: Call) -> bool | None:
         """Judge by the item's own gold."""
@@ -304,19 +315,12 @@ async def execute_panels(plan: Plan, runner: Runner, rule: StoppingRule, hit: Hi
             runner.progress.saved += saved + len(unsent) - counted_so_far
             counted_so_far = saved + len(unsent)
 
-    async with asyncio.TaskGroup() as tasks:
-        for item in plan.items():
-            for calls in _panels(plan, item):
-                await window.acquire()
-                if runner.stopping:
-                    return
-                tasks.create_task(window.leave_after(settle, calls))
+    panels = (calls for item in plan.items() for calls in _panels(plan, item))
+    await _in_lanes(panels, settle, most + _SPARE, lambda: runner.stopping)
 
 
 class LocalExecutor(Runner):
     """Executes plans in this process, as `RayExecutor` does on a cluster. Use it in an ``async with`` block."""
-
-    ways: Mapping[str, str] = {}  # by model outside this process: how it computes likelihoods
 
     def __init__(
         self, models: Sequence[Model], run: RunWriter, budget: Budget, progress: Progress, asking: Asking
@@ -327,10 +331,6 @@ class LocalExecutor(Runner):
     async def execute(self, plan: Plan, left: Left) -> None:
         """Make every open call of the plan."""
         await execute(plan, self, left)
-
-    async def execute_until(self, plan: Plan, until: Goal, hit: Hit, stored: Stored) -> None:
-        """Ask about items in the goal's order until it is reached."""
-        await execute_until(plan, self, until, hit, stored)
 
     async def execute_panels(self, plan: Plan, left: Left, rule: StoppingRule, hit: Hit) -> None:
         """Ask about each item only until the rule's verdict on it is settled."""
@@ -345,13 +345,3 @@ def _panels(plan: Plan, item: Item) -> list[list[list[Call]]]:
         condition = None if plan.own else call.asked.condition
         panels.setdefault(condition, {model.name: [] for model in plan.models})[call.asked.model].append(call)
     return [list(models.values()) for models in panels.values()]
-
-
-class _Window(asyncio.Semaphore):
-    """Bounds the number of tasks, so that memory does not grow with the plan."""
-
-    async def leave_after(self, work: Callable[..., Coroutine[Any, Any, None]], *arguments: Any) -> None:
-        try:
-            await work(*arguments)
-        finally:
-            self.release()

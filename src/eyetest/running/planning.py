@@ -36,7 +36,6 @@ from eyetest.records import (
 )
 from eyetest.records.tables import Ask, Price
 from eyetest.running.limits import Asking
-from eyetest.runs.folder import RecordedRequests
 from eyetest.runs.stored import is_asked_again
 
 UNANSWERED = "no answer to an earlier turn"
@@ -218,7 +217,9 @@ class Ledger:
     def count(self, estimate: Estimate, rows: NDArray[np.int64]) -> None:
         """Add the cost of some rows' calls."""
         calls = self._calls[rows]
-        estimate.by_modality.update(dict(calls["modality"].cast(pl.String).value_counts().iter_rows()))
+        estimate.by_modality.update(
+            dict(calls.group_by(pl.col("modality").cast(pl.String), maintain_order=True).len().iter_rows())
+        )
         estimate.no_image += int((calls["bare"] == 1).sum())
         estimate.more_named += int((calls["bare"] == 2).sum())
         for number, count, sent, back in (
@@ -306,7 +307,7 @@ class Plan:
         self.sampling = dict(sampling or {})
         self._settings: dict[tuple[str, str, int], dict[str, Any]] = {}
         self.own: Mapping[str, Mapping[str, Any]] = {}  # by model: axes that differ from the conditions
-        self.recorded = RecordedRequests()  # ids of imported answers, by `Asked`
+        self.recorded: Mapping[bytes, str] = {}  # ids of imported answers, by `Asked`
         self.turn = 0  # the dialogue turn of this plan; 0 for calls without own history
         self._earlier: Set[str] = frozenset()  # items included only because others continue them
         self.shared: Set[str] | None = None  # requests to which several rows lead; None before the estimate

@@ -18,9 +18,8 @@ from eyetest.models import Call, CallError, Model
 from eyetest.records import Response
 from eyetest.redaction import redact
 from eyetest.running.endpoint import Endpoint, now
-from eyetest.running.limits import LONGEST_PAUSE, Budget, Limits
+from eyetest.running.limits import LONGEST_PAUSE, Budget, Limits, Progress
 from eyetest.running.planning import tokens
-from eyetest.running.progress import Progress
 
 _log = logging.getLogger(__name__)
 _PUSHING_BACK = ("rate-limit", "overloaded")

@@ -4,7 +4,7 @@ A turn of a dialogue in which models continue their own answers is planned when 
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from itertools import compress
 from pathlib import Path
@@ -29,14 +29,11 @@ from eyetest.records import (
     parse_rule,
 )
 from eyetest.redaction import plain_settings
-from eyetest.running.execution import Goal, Hit, LocalExecutor, Race, ask_all
-from eyetest.running.limits import Asking, Budget, Limits, one_error, stopping_on_ctrl_c, wait_for
+from eyetest.running.execution import Goal, Hit, LocalExecutor, Race, ask_all, execute_until
+from eyetest.running.limits import Asking, Budget, Limits, Progress, one_error, stopping_on_ctrl_c, wait_for
 from eyetest.running.planning import UNANSWERED, Estimate, Ledger, Left, Plan
-from eyetest.running.progress import Progress
 from eyetest.running.runner import Runner
 from eyetest.runs import BENCHMARK, Run, RunWriter, StoredResponses, is_run
-from eyetest.runs.folder import RecordedRequests
-from eyetest.runs.stored import sortable
 from eyetest.scoring import quoted
 from eyetest.store import address
 
@@ -50,7 +47,7 @@ class TurnByTurn:
     """Plans that are executed one after the other; a single one without own history."""
 
     def __init__(self, plan: Plan, run: Run | None, *, retry_failed: bool) -> None:
-        plan.recorded = run.recorded() if run else RecordedRequests()
+        plan.recorded = run.recorded() if run else {}
         self.plans = plan.by_turn()
         self._run, self._retry_failed, self._dialogues = run, retry_failed, plan.dialogues
         self.estimates: list[Estimate] = []
@@ -194,11 +191,12 @@ class Session:
         executor = self._executor(run, progress)
         with stopping_on_ctrl_c(executor.stop, progress):
             async with executor:
-                self._note_ways(run, executor.ways)
+                self._note_ways(run, progress)
                 if self.until is not None:
                     assert self._hit is not None, "a goal needs a function that scores answers"
                     stored = StoredResponses(run.path, retry_failed=self.asking.retry_failed)
-                    await executor.execute_until(self.plan, self.until, self._hit, stored.get)
+                    assert isinstance(executor, LocalExecutor)
+                    await execute_until(self.plan, executor, self.until, self._hit, stored.get)
                 elif self.rule is None:
                     await executor.execute(self.plan, left)
                     for number, plan in enumerate(turns.plans[1:], 1):
@@ -211,11 +209,11 @@ class Session:
                 else:
                     assert self._hit is not None, "a stopping rule needs a function that scores answers"
                     await executor.execute_panels(self.plan, left, self.rule, self._hit)
-                self._note_ways(run, executor.ways)
+                self._note_ways(run, progress)
 
     def _executor(self, run: RunWriter, progress: Progress) -> "LocalExecutor | RayExecutor":
         asking, budget = self.asking, self._budget or Budget(self.asking.limits)
-        if asking.cluster is None:
+        if asking.cluster is None or self.until is not None:  # a goal is reached item by item
             return LocalExecutor(self.models, run, budget, progress, asking)
         from eyetest.running.cluster import RayExecutor  # noqa: PLC0415 (few runs are on a cluster)
         from eyetest.running.shards import Order  # noqa: PLC0415
@@ -228,7 +226,7 @@ class Session:
             weighs=self._weighs,
             is_refusal=progress.is_refusal,
         )
-        return RayExecutor(order, self.models, run, budget, progress)
+        return RayExecutor(order, run, budget, progress)
 
     @property
     def _weighs(self) -> bool:
@@ -237,10 +235,10 @@ class Session:
         methods |= {axes.get("method", "generate") for axes in self.asking.own.values()}
         return methods != {"generate"}
 
-    def _note_ways(self, run: RunWriter, hosted: Mapping[str, str]) -> None:
+    def _note_ways(self, run: RunWriter, progress: Progress) -> None:
         """Store how likelihoods are computed, as soon as known; models with a single way do not report it."""
         ways = {model.name: way for model in self.models if self._weighs and (way := getattr(model, "way", ""))}
-        ways |= hosted if self._weighs else {}
+        ways |= progress.ways if self._weighs else {}
         if ways != run.manifest.steps[-1].ways:
             run.amend(ways=ways)
 
@@ -320,20 +318,19 @@ class Questions:
         for number, (item, prompt) in enumerate(prompts()):
             ledger.add(number, _call(made, item, prompt), (0, 0))
         ledger.close()
-        ids = sortable(ledger.requests.to_arrow())
         with RunWriter(self._to) as run:
             run.check_benchmark(about := RunBenchmark.of(self._benchmark.manifest, self._benchmark.path))
             left = Left(ledger, run.errors(), retry_failed=self._retry_failed)
             progress.stored = int(left.is_settled.sum())
-            progress.to_ask = len(ids) - progress.stored
+            progress.to_ask = len(ledger.requests) - progress.stored
             progress.keys = _keys([made], self._limits)
             if progress.to_ask:
                 run.record(RunStep(what=what, requests=progress.to_ask, options={"models": model}), entry, about)
                 calls = (_call(made, item, prompt) for item, prompt in compress(prompts(), left.is_first()))
                 runner = Runner([made], run.journal.append, self._limits, progress=progress)
                 _carry_out(_ask_one(runner, model, calls), progress, watch)
-        stored = StoredResponses(self._to, retry_failed=False, among=ids)
-        return stored.each(ids[ledger.codes]), progress
+        stored = StoredResponses(self._to, retry_failed=False, among=ledger.requests)
+        return stored.each(ledger.requests.gather(ledger.codes)), progress
 
 
 async def _ask_one(runner: Runner, model: str, calls: Iterable[Call]) -> None:

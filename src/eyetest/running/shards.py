@@ -1,24 +1,22 @@
-"""What runs on a Ray cluster's machines: a task that asks a shard of a plan, and actors that hold checkpoints."""
+"""What runs on a Ray cluster's machines: actors that ask one shard of a plan after another."""
 
 import asyncio
 import gc
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
-from secrets import token_hex
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import EyetestError, InputError
-from eyetest.models import BatchModel, Call, CallError, Images, Model, ProbedModel, Surroundings, make_models
-from eyetest.records import Asked, ModelEntry, Response, StoppingRule
+from eyetest.models import Call, Images, ProbedModel, make_models
+from eyetest.records import Asked, ModelEntry, StoppingRule
 from eyetest.running.execution import Hit, ask_all, execute_panels
-from eyetest.running.limits import Asking, Limits, one_error, stopping_on_ctrl_c
+from eyetest.running.limits import Asking, Limits, Progress, one_error
 from eyetest.running.planning import Plan
-from eyetest.running.progress import Progress
 from eyetest.running.runner import Runner
 from eyetest.runs import Journal, Run, StoredResponses, is_run
 from eyetest.store import refresh
@@ -40,7 +38,6 @@ class Order:
     rule: StoppingRule | None = None
     hit: Hit | None = None
     version: str = __version__
-    id: str = field(default_factory=lambda: token_hex(8))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,78 +53,88 @@ class Shard:
     losses: int  # workers lost so far: after a loss answers are read anew from the run
 
 
-def ask_shard(order: Order, hosts: Mapping[str, Sequence[Any]], shard: Shard) -> Progress | str:
-    """Make the calls of a shard; returns the progress, or in one line why it is impossible here."""
-    try:
-        with one_error():
-            return asyncio.run(_ask(order, hosts, shard))
-    except EyetestError as error:
-        return str(error)
+class Worker:
+    """An actor that asks shards, one at a time; the benchmark and the models that it loaded stay for the next."""
 
+    def __init__(self, order: Order) -> None:
+        self._order = order
+        self._plan: Plan | None = None
+        self._runner: Runner | None = None
+        self._stored: tuple[int, StoredResponses] | None = None
+        self._stopped = ""
 
-class _Worker:
-    """The data that a process has loaded to ask the shards of a run."""
+    async def ask(self, shard: Shard) -> Progress | str:
+        """Make the calls of a shard; returns the progress, or in one line why it is impossible here."""
+        try:
+            with one_error():
+                if self._plan is None:
+                    await self._load()
+                return await self._ask(shard)
+        except EyetestError as error:
+            return str(error)
 
-    def __init__(self, order: Order, hosts: Mapping[str, Sequence[Any]]) -> None:
+    async def stop(self, why: str) -> None:
+        """Start no new call; those in flight finish."""
+        self._stopped = why
+        if self._runner is not None:
+            self._runner.stop(why)
+
+    async def _load(self) -> None:
+        order, asking = self._order, self._order.asking
         if order.version != __version__:
             raise InputError(
                 f"a worker has eyetest {__version__}, and {order.version} leads the run: install the same"
             )
-        benchmark, self.run = (local_path(path) for path in (order.benchmark, order.run))
-        for path in (benchmark, self.run):
+        benchmark, self._run = (local_path(path) for path in (order.benchmark, order.run))
+        for path in (benchmark, self._run):
             if not path.is_dir():
                 raise InputError(f"{path} is not there: every machine needs it, on a shared disk or in a bucket")
-        bench, asking = Benchmark(benchmark), order.asking
-        surroundings = msgspec.structs.replace(asking.patience, images=Images(bench.images))
-        self.models = hosted(make_models(order.entries, surroundings), hosts)
-        self.plan = Plan.of(bench, self.models, asking)
-        if is_run(self.run):
-            self.plan.recorded = Run(self.run).recorded()
-        self._retry_failed = asking.retry_failed
-        self._stored: tuple[int, StoredResponses] | None = None
+        bench = Benchmark(benchmark)
+        self._models = make_models(
+            order.entries, msgspec.structs.replace(asking.patience, images=Images(bench.images))
+        )
+        for model in self._models:
+            if order.weighs and isinstance(model, ProbedModel):
+                await model.probe()  # which closes its connections
+            await model.open()
+        self._plan = Plan.of(bench, self._models, asking)
+        if is_run(self._run):
+            self._plan.recorded = Run(self._run).recorded()
         gc.freeze()  # exclude what is loaded by now
 
-    def stored(self, losses: int) -> StoredResponses:
+    async def _ask(self, shard: Shard) -> Progress:
+        order, plan = self._order, copy(self._plan)
+        assert plan is not None
+        plan.positions, plan.turn, plan.shared = shard.positions, shard.turn, frozenset(shard.requests)
+        if shard.replies and plan.dialogues is not None:
+            plan.dialogues.replies.update(shard.replies)
+        progress, journal = Progress(order.is_refusal), Journal(self._run, shard.writer, adopts=False)
+        runner = Runner(self._models, journal.append, order.limits, progress=progress, seed=order.asking.seed)
+        self._runner = runner
+        if self._stopped:
+            runner.stop(self._stopped)
+        for name, why in shard.abandoned.items():
+            runner.abandon(name, why)
+        try:
+            if order.rule is not None and order.hit is not None:
+                await execute_panels(plan, runner, order.rule, order.hit, self._answers(shard.losses).get)
+            else:
+                async with asyncio.TaskGroup() as lanes:
+                    for name, calls in _calls(plan, shard).items():
+                        lanes.create_task(ask_all(runner, name, calls))
+        finally:
+            self._runner = None
+            journal.close()
+        progress.is_refusal = None
+        progress.ways = {model.name: way for model in self._models if (way := getattr(model, "way", ""))}
+        return progress
+
+    def _answers(self, losses: int) -> StoredResponses:
         """The answers of the run, read anew after a worker was lost."""
         if self._stored is None or self._stored[0] != losses:
-            refresh(self.run)
-            self._stored = losses, StoredResponses(self.run, retry_failed=self._retry_failed)
+            refresh(self._run)
+            self._stored = losses, StoredResponses(self._run, retry_failed=self._order.asking.retry_failed)
         return self._stored[1]
-
-
-_workers: dict[str, _Worker] = {}
-
-
-async def _ask(order: Order, hosts: Mapping[str, Sequence[Any]], shard: Shard) -> Progress:
-    worker = _workers.get(order.id)
-    if worker is None:
-        worker = _Worker(order, hosts)
-        for model in worker.models if order.weighs else ():
-            if isinstance(model, ProbedModel):
-                await model.probe()
-        _workers.clear()
-        _workers[order.id] = worker
-    plan = copy(worker.plan)
-    plan.positions, plan.turn, plan.shared = shard.positions, shard.turn, frozenset(shard.requests)
-    if shard.replies and plan.dialogues is not None:
-        plan.dialogues.replies.update(shard.replies)
-    progress, journal = Progress(order.is_refusal), Journal(worker.run, shard.writer, adopts=False)
-    runner = Runner(worker.models, journal.append, order.limits, progress=progress, seed=order.asking.seed)
-    for name, why in shard.abandoned.items():
-        runner.abandon(name, why)
-    try:
-        async with runner:
-            with stopping_on_ctrl_c(runner.stop, progress):
-                if order.rule is not None and order.hit is not None:
-                    await execute_panels(plan, runner, order.rule, order.hit, worker.stored(shard.losses).get)
-                else:
-                    async with asyncio.TaskGroup() as lanes:
-                        for name, calls in _calls(plan, shard).items():
-                            lanes.create_task(ask_all(runner, name, calls))
-    finally:
-        journal.close()
-    progress.is_refusal = None
-    return progress
 
 
 def _calls(plan: Plan, shard: Shard) -> Mapping[str, Sequence[Call]]:
@@ -141,82 +148,3 @@ def _calls(plan: Plan, shard: Shard) -> Mapping[str, Sequence[Call]]:
     if wanted:
         raise InputError(f"{len(wanted):,} of the planned calls come out otherwise here: is the benchmark the same?")
     return calls
-
-
-class ModelHost:
-    """An actor with one copy of a checkpoint. Ray restarts it when it dies, and repeats its calls."""
-
-    def __init__(self, name: str, entry: ModelEntry, benchmark: str, patience: Surroundings) -> None:
-        images = Images(Benchmark(local_path(benchmark)).images)
-        self._model = make_models({name: entry}, msgspec.structs.replace(patience, images=images))[0]
-        self._opening, self._is_open = asyncio.Lock(), False
-
-    async def open(self) -> tuple[str, str]:
-        """Load it; returns an error, if any, and how it computes likelihoods."""
-        async with self._opening:
-            try:
-                if not self._is_open:
-                    await self._model.open()
-                    self._is_open = True
-            except EyetestError as error:
-                return str(error), ""
-        return "", str(getattr(self._model, "way", ""))
-
-    async def answer_many(self, calls: Sequence[Call]) -> list[Response | dict[str, Any]]:
-        """Make one attempt at each call; an error is sent as its arguments."""
-        came: Sequence[Response | CallError]
-        if why := (await self.open())[0]:
-            came = [CallError("host", why, blame="endpoint")] * len(calls)
-        else:
-            try:
-                if isinstance(self._model, BatchModel):
-                    came = await self._model.answer_many(calls)
-                else:
-                    came = [await self._model.answer(call) for call in calls]
-            except CallError as error:
-                came = [error] * len(calls)
-        return [vars(reply) | {"message": str(reply)} if isinstance(reply, CallError) else reply for reply in came]
-
-
-class HostedModel:
-    """A checkpoint that is asked where it is loaded; requests are those of the model itself."""
-
-    def __init__(self, model: Model, hosts: Sequence[Any]) -> None:
-        self.name, self.entry = model.name, model.entry
-        self.likelihoods, self.knows_items = model.likelihoods, model.knows_items
-        self.batch = model.batch if isinstance(model, BatchModel) else 1
-        self.settings = model.settings
-        self._hosts, self._busy = list(hosts), [0] * len(hosts)
-
-    async def open(self) -> None:
-        """Do nothing: the driver has loaded it."""
-
-    async def close(self) -> None:
-        """Do nothing: other workers may use it."""
-
-    async def answer(self, call: Call) -> Response:
-        """Make one attempt at one call."""
-        came = (await self.answer_many([call]))[0]
-        if isinstance(came, CallError):
-            raise came
-        return came
-
-    async def answer_many(self, calls: Sequence[Call]) -> list[Response | CallError]:
-        """Make one attempt at each call, by the least busy copy."""
-        from ray.exceptions import RayError  # noqa: PLC0415 (an extra)
-
-        which = self._busy.index(min(self._busy))
-        self._busy[which] += len(calls)
-        try:
-            came = await self._hosts[which].answer_many.remote(list(calls))
-        except RayError as error:
-            words = f"the copy of {self.name} was lost: {type(error).__name__}"
-            raise CallError("host", words, passing=True, blame="endpoint") from None
-        finally:
-            self._busy[which] -= len(calls)
-        return [CallError(**reply) if isinstance(reply, dict) else reply for reply in came]
-
-
-def hosted(models: Sequence[Model], hosts: Mapping[str, Sequence[Any]]) -> list[Model]:
-    """The models, those with copies elsewhere as hosted ones."""
-    return [HostedModel(model, hosts[model.name]) if model.name in hosts else model for model in models]

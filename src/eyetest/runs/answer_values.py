@@ -10,9 +10,8 @@ import msgspec
 
 from eyetest.errors import InputError, param, short
 from eyetest.records import Answer, columns, order_shown, read_order
-from eyetest.records.request import failure_notice
-from eyetest.records.tables import read_positions
-from eyetest.tabular.excel import was_cut
+from eyetest.records.tables import failure_notice, read_positions
+from eyetest.tabular.files import was_cut
 
 FIELDS = columns(Answer)
 WORDS = {

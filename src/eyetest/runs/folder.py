@@ -3,7 +3,7 @@
 One process plans and asks at a time, under a lock that ends with the process. The run can be read meanwhile.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from functools import cached_property
@@ -13,7 +13,6 @@ from secrets import token_hex
 from typing import Any
 
 import msgspec
-import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,7 +24,6 @@ from eyetest.runs.answer_values import assemble, typed
 from eyetest.runs.journal import JOURNAL, RESPONSES, Journal, count_rows, wait_for_writers
 from eyetest.runs.stored import (
     PLAN,
-    IdIndex,
     PlanWriter,
     StoredHealth,
     answers_frame,
@@ -39,11 +37,10 @@ from eyetest.runs.stored import (
     stored_health,
 )
 from eyetest.store import refuse_to_lose, replacing_file, store_of
-from eyetest.store.files import read_regular
-from eyetest.store.local import BusyError
+from eyetest.store.files import BusyError, read_regular
 from eyetest.tabular.files import is_sheet, read_rows
 from eyetest.tabular.record_files import schema
-from eyetest.tabular.sheets import SheetWriter
+from eyetest.tabular.table import SheetWriter
 from eyetest.version import __version__
 
 MANIFEST = "run.json"
@@ -91,18 +88,14 @@ class Run:
                 f"{mine.items:,} items); choose another place for this one"
             )
 
-    def recorded(self) -> "RecordedRequests":
-        """The imported answers, by `Asked`."""
+    def recorded(self) -> dict[bytes, str]:
+        """The requests of imported answers, by the key of their `Asked`."""
         if all(step.what == "ask" for step in self.manifest.steps):
-            return RecordedRequests()
+            return {}
         table = responses_table(self.path, ("request", "finish"))
         brought = table.filter(pc.equal(table.column("finish"), RECORDED)).column("request").combine_chunks()
-        rows = (
-            row
-            for plan in plan_tables(self.path)
-            for row in plan_rows(plan.filter(pc.is_in(plan.column("request"), value_set=brought)))
-        )
-        return RecordedRequests((row.key, row.request) for row in rows)
+        plans = (plan.filter(pc.is_in(plan.column("request"), value_set=brought)) for plan in plan_tables(self.path))
+        return {row.key: row.request for plan in plans for row in plan_rows(plan)}
 
     @cached_property
     def health(self) -> StoredHealth:
@@ -117,23 +110,6 @@ class Run:
     def __repr__(self) -> str:
         about = self.manifest.benchmark.name if self.manifest.benchmark else "answers"
         return f"<Run {about!r}: {', '.join(self.manifest.models) or 'no models'} in {as_named(str(self.path))}>"
-
-
-class RecordedRequests:
-    """The requests of imported answers, by `Asked`: a few bytes each."""
-
-    def __init__(self, pairs: Iterable[tuple[bytes, str]] = ()) -> None:
-        """``pairs``: keys of `Asked`, and their requests."""
-        known = np.fromiter(((key, request.encode()) for key, request in pairs), [("key", "S16"), ("request", "S64")])
-        self._index, self._requests = IdIndex(known["key"]), known["request"]
-
-    def __len__(self) -> int:
-        return len(self._index)
-
-    def get(self, key: bytes) -> str | None:
-        """The id of the imported answer, if any."""
-        row = self._index.row(key)
-        return None if row is None else bytes(self._requests[row]).decode()
 
 
 class RunWriter(Run):

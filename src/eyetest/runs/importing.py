@@ -5,7 +5,7 @@ The file is read and checked to its end before the run is changed. Importing it 
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import islice
 from operator import attrgetter
@@ -13,12 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from eyetest.errors import InputError, param, short
+from eyetest.errors import InputError, listed, param, short
 from eyetest.records import Answer, Asked, ModelEntry, Response, RunBenchmark, RunStep, columns
 from eyetest.records.tables import key_values
 from eyetest.runs.answer_values import FIELDS
@@ -47,22 +45,20 @@ from eyetest.runs.mapping import (
 )
 from eyetest.runs.stored import PlanWriter, counting_responses, one_line_if_damaged, plan_frame
 from eyetest.store import replacing_file
-from eyetest.tabular.files import is_excel, is_sheet, read_rows
-from eyetest.tabular.inspect_log import is_inspect_log
-from eyetest.tabular.record_files import from_columns, indices, schema, write_parquet
+from eyetest.tabular.files import is_excel, is_inspect_log, is_sheet, read_rows
+from eyetest.tabular.record_files import from_columns, schema, write_parquet
 from eyetest.tabular.table import Values
-from eyetest.wording import listed
 
 __all__ = ["AnswerFile", "Brought", "FieldMap", "answer_files", "import_answers", "parse_field_map"]
 _KEY = columns(Asked)
 _CONTENT = ("outcome", "text", "given")
 _READ = ("request", *_CONTENT)
+_ROW, _COLUMN = "number of the row", "name of the column"  # where an answer stands in its file
 _ROWS_AT_ONCE = 20_000
 _log = logging.getLogger(__name__)
 _encode = msgspec.msgpack.Encoder().encode
-_key: Callable[[Answer], tuple[object, ...]] = attrgetter(*_KEY)
 _values: Callable[[Answer], tuple[Any, ...]] = attrgetter(*columns(Answer))
-_STAGED = schema(Answer).append(pa.field("request", pa.string()))
+_STAGED = pa.schema([*schema(Answer), pa.field(_ROW, pa.int64()), pa.field(_COLUMN, pa.string())])
 
 
 def answer_id(key: Sequence[object]) -> str:
@@ -70,46 +66,36 @@ def answer_id(key: Sequence[object]) -> str:
     return blake2b(b"eyetest answer 2\n" + _encode(key_values(key)), digest_size=16).hexdigest()
 
 
-def _staged(reading: "_Reading") -> pa.Table:
-    """All answers of a file with their ids, as rows."""
-    chunks = [from_columns([()] * len(_STAGED), _STAGED)]
-    answers = ((*_values(answer), reading.id_) for answer in reading)
-    while rows := list(islice(answers, _ROWS_AT_ONCE)):
-        chunks.append(from_columns([*zip(*rows, strict=True)], _STAGED))
-    return pa.concat_tables(chunks)
-
-
-def _compared(folder: Path, staged: pa.Table, models: Collection[str]) -> pl.DataFrame:
-    """Of each staged row, whether the run holds the ``same`` answer, or one that ``differs``."""
+def _compared(folder: Path, staged: pl.DataFrame) -> pl.DataFrame:
+    """The staged rows, and whether the run holds the ``same`` answer to each, or one that ``differs``."""
     content = pl.struct(_CONTENT).hash()
     about = ("request", (pl.col("outcome") == "failed").alias("failed"), content.alias("content"))
     with one_line_if_damaged(folder):
         planned = plan_frame(folder).with_columns(pl.col(pl.Categorical).cast(pl.String))
-        plan = planned.filter(pl.col("model").is_in(list(models))).collect(engine="streaming")
+        plan = planned.filter(pl.col("model").is_in(staged["model"].unique().implode())).collect(engine="streaming")
         stored = counting_responses(folder, _READ).select(about).collect()
     held = plan.join(stored, on="request").drop("request")
-    rows = pl.DataFrame(pl.from_arrow(staged)).join(held, on=_KEY, how="left", maintain_order="left")
+    rows = staged.join(held, on=_KEY, how="left", maintain_order="left")
     same = (pl.col("content") == content).fill_null(value=False)
     differs = pl.col("content").is_not_null() & ~same & ~pl.col("failed")
-    return rows.select("request", same.alias("same"), differs.alias("differs"))
+    return rows.with_columns(same.alias("same"), differs.alias("differs"))
 
 
-def _write(folder: Path, rows: pa.Table) -> None:
+def _write(folder: Path, rows: pl.DataFrame) -> None:
     """Store rows: all responses in one step, then the plan in one step. The run is locked."""
     with replacing_file(sealed(folder, next_part(folder))) as temporary:
         write_parquet(_responses(rows), temporary)
     with PlanWriter(folder) as plan:
-        for batch in rows.to_batches(_ROWS_AT_ONCE):
-            plan.add_batch(batch)
+        plan.add_table(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
 
 
-def _responses(rows: pa.Table) -> pa.Table:
+def _responses(rows: pl.DataFrame) -> pa.Table:
     """The rows of ``responses/``, unknown fields with their defaults."""
-    plain = to_table([Response(request="", outcome="answered", finish=RECORDED)])
-    failed = pc.equal(rows.column("outcome"), "failed")
-    known = {name: rows.column(name) for name in _READ} | {"error": pc.if_else(failed, "recorded", "")}
-    arrays = [known[name] if name in known else pa.repeat(plain.column(name)[0], len(rows)) for name in SCHEMA.names]
-    return pa.Table.from_arrays(arrays, schema=SCHEMA)
+    usual = pl.DataFrame(pl.from_arrow(to_table([Response(request="", outcome="answered", finish=RECORDED)])))
+    failed = pl.when(pl.col("outcome") == "failed").then(pl.lit("recorded")).otherwise(pl.lit("")).alias("error")
+    unknown = [name for name in usual.columns if name not in (*_READ, "error")]
+    frame = rows.select(*_READ, failed).join(usual.select(unknown), how="cross").select(SCHEMA.names)
+    return frame.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(SCHEMA)
 
 
 class Brought(msgspec.Struct, kw_only=True):
@@ -146,7 +132,7 @@ def import_answers(
     if benchmark:
         run.check_benchmark(benchmark)
     reading = _Reading(source, known)
-    staged, brought = _staged(reading), reading.brought
+    staged, brought = reading.staged(), reading.brought
     if not brought.answers:
         raise InputError(_nothing(source, brought))
     if reading.taken:
@@ -156,10 +142,10 @@ def import_answers(
     with run:
         if benchmark:
             run.check_benchmark(benchmark)
-        found = _compared(to, staged, brought.models.keys())
+        found = _compared(to, staged)
         brought.there, brought.replaced = int(found["same"].sum()), int(found["differs"].sum())
         if brought.replaced and not overwrite:
-            location = at(reading.seen[bytes.fromhex(found.filter("differs")["request"][0])])
+            location = at(_location(found.filter("differs")))
             others = f" ({brought.replaced:,} such rows)" if brought.replaced > 1 else ""
             raise InputError(
                 f"{source.name} {location}: {to} holds another answer to this already{others}; "
@@ -167,7 +153,7 @@ def import_answers(
             )
         new = brought.answers - brought.there
         if new:
-            _write(to, staged.take(indices(np.flatnonzero(~found["same"].to_numpy()))))
+            _write(to, found.filter(~pl.col("same")))
         if new or (benchmark and not run.manifest.benchmark):
             step = RunStep(what="import", options={"file": source.name}, planned=new, requests=new)
             models = (model for model in brought.models if model not in run.manifest.models)
@@ -179,42 +165,76 @@ def import_answers(
     return brought
 
 
+def _location(rows: pl.DataFrame) -> Location:
+    """Where the first of some staged rows stands."""
+    row, column = rows.select(_ROW, _COLUMN).row(0)
+    return row if column is None else (row, column)
+
+
 class _Reading:
-    """Reads a file once and keeps what was seen."""
+    """Reads a file once; what it leaves out is counted."""
 
     def __init__(self, source: AnswerFile, known: Options | None) -> None:
         self._source, self._known = source, known
         self._fields = source.cell_fields if source.matrix else source.fields
         self._unmapped = self._new_unmapped()
-        self._next_sample: dict[bytes, int] = {}
         self.brought = Brought()
-        self.seen: dict[bytes, Location] = {}
-        self.id_ = ""  # of the last answer
         self.taken = ""  # the columns that were found by other tools' names
-        self._location: Location = 0
 
-    def __iter__(self) -> Iterator[Answer]:
+    def staged(self) -> pl.DataFrame:
+        """All answers of the file with their ids and locations."""
+        chunks, answers = [from_columns([()] * len(_STAGED), _STAGED)], self._answers()
+        while rows := list(islice(answers, _ROWS_AT_ONCE)):
+            chunks.append(from_columns([*zip(*rows, strict=True)], _STAGED))
+        frame = pl.DataFrame(pl.from_arrow(pa.concat_tables(chunks)))
+        frame = self._each_once(frame, pl.struct(_KEY).is_duplicated())
+        brought, given = self.brought, pl.col("given").is_not_null()
+        counts = frame.select(
+            pl.len(), given.sum().alias("given"), (given & pl.col("text").is_null()).sum().alias("v")
+        )
+        brought.answers, brought.given, brought.verdicts = counts.row(0)
+        for name, counter in (("model", brought.models), ("outcome", brought.outcomes)):
+            counter.update(dict(frame.group_by(name, maintain_order=True).len().iter_rows()))
+        ids = [answer_id(key) for key in frame.select(_KEY).iter_rows()]
+        return frame.with_columns(pl.Series("request", ids, pl.String))
+
+    def _each_once(self, frame: pl.DataFrame, is_repeated: pl.Expr) -> pl.DataFrame:
+        """Refuse two answers under one key, or number them as samples if the user says so."""
+        repeated = frame.filter(is_repeated)
+        if repeated.is_empty():
+            return frame
+        if self._source.number_samples:
+            others = [name for name in _KEY if name != "sample"]
+            numbers = pl.col("sample").min().over(others) + pl.int_range(pl.len()).over(others)
+            some = frame.with_columns(again=is_repeated).with_columns(pl.col("again").any().over(others))
+            return some.with_columns(sample=pl.when("again").then(numbers).otherwise("sample")).drop("again")
+        second = repeated.filter(~pl.struct(_KEY).is_first_distinct()).head(1)
+        first, here = _location(repeated.join(second, on=_KEY, how="semi", maintain_order="left")), _location(second)
+        item, model = (short(second[name][0], 40) for name in ("item", "model"))
+        raise InputError(
+            f"{self._source.name} {at(here)}: item {item} was answered by {model} under the same condition "
+            f"in {at(first)} already; {self._how_to_separate(first, here)}"
+        )
+
+    def _answers(self) -> Iterator[tuple[Any, ...]]:
         source, brought, known = self._source, self.brought, self._known
         reader: AnswerReader | None = None
         for location, row in self._rows():
-            self._location = location
             try:
                 if reader is None:
                     reader = self._reader(row)
                 answer = reader.answer(row)
-                if answer is None:
-                    brought.left_out += 1
-                    continue
-                if known is not None and answer.item not in known:
-                    brought.unknown[answer.item] += 1
-                    continue
-                answer = self._counted(answer, location)
             except InputError as error:
                 raise InputError(f"{source.name} {at(location)}: {error}") from None
-            self._unmapped.see(row)
-            if reader.notice:
-                brought.notices[reader.notice] += 1
-            yield answer
+            if answer is None:
+                brought.left_out += 1
+            elif known is not None and answer.item not in known:
+                brought.unknown[answer.item] += 1
+            else:
+                self._unmapped.see(row)
+                if reader.notice:
+                    brought.notices[reader.notice] += 1
+                yield *_values(answer), *((location, None) if isinstance(location, int) else location)
 
     def _reader(self, first: Values) -> AnswerReader:
         """The reader of rows like the first one; what other tools call a field is found and noted."""
@@ -228,36 +248,6 @@ class _Reading:
         path = self._source.path
         return AnswerReader(self._fields, self._known, sheet=is_sheet(path), excel=is_excel(path))
 
-    def _counted(self, answer: Answer, location: Location) -> Answer:
-        brought = self.brought
-        self.id_ = answer_id(_key(answer))
-        key = bytes.fromhex(self.id_)
-        if key in self.seen:
-            answer, key = self._again(answer, key)
-        self.seen[key] = location
-        brought.answers += 1
-        brought.given += answer.given is not None
-        brought.verdicts += answer.text is None and answer.given is not None
-        brought.models[answer.model] += 1
-        brought.outcomes[answer.outcome] += 1
-        return answer
-
-    def _again(self, answer: Answer, first: bytes) -> tuple[Answer, bytes]:
-        """A second answer under the same key: another sample if the user says so, otherwise an error."""
-        if not self._source.number_samples:
-            raise InputError(
-                f"item {short(answer.item, 40)} was answered by {short(answer.model, 40)} under the same condition "
-                f"in {at(self.seen[first])} already; {self._how_to_separate(self.seen[first])}"
-            )
-        key = first
-        while key in self.seen:
-            sample = self._next_sample.get(first, answer.sample + 1)
-            self._next_sample[first] = sample + 1
-            answer = msgspec.structs.replace(answer, sample=sample)
-            self.id_ = answer_id(_key(answer))
-            key = bytes.fromhex(self.id_)
-        return answer, key
-
     def forgotten(self) -> str:
         """Unmapped columns that look like conditions, as text; empty where there is none."""
         if not (unmapped := self._unmapped.conditions()):
@@ -267,16 +257,16 @@ class _Reading:
         found = f"{len(fixes)} {what} not mapped: {described(unmapped)}. What differs only there is one condition"
         return f"{found}; map it, such as {listed(fixes)}, or keep to some rows with {param('where')}"
 
-    def _how_to_separate(self, first: Location) -> str:
+    def _how_to_separate(self, first: Location, second: Location) -> str:
         """What to do about two answers to the same question; the file is read again to find what differs."""
         unmapped, rows = self._new_unmapped(), {}
         for location, row in self._rows():
             if self._fields.only and not self._fields.wants(row):
                 continue
             unmapped.see(row)
-            if location in (first, self._location):
+            if location in (first, second):
                 rows[location] = row
-        differing = unmapped.differing(rows[first], rows[self._location])
+        differing = unmapped.differing(rows[first], rows[second])
         if not differing:
             return f"map what tells them apart, or add {param('number_samples', True)}"
         fix = suggestion(*next(iter(differing.items())), self._models_column)

@@ -9,7 +9,7 @@ so that damage is found and costs only what it hit.
 
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from hashlib import blake2b
 from pathlib import Path
@@ -21,15 +21,12 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from eyetest.errors import EyetestError, InputError, system_words
+from eyetest.errors import EyetestError, InputError, counted, listed, system_words
 from eyetest.records import Response
-from eyetest.records.request import read_candidates, write_candidates
+from eyetest.records.item import read_candidates, write_candidates
 from eyetest.store import store_of
-from eyetest.store.files import has_checksum, inside, read_regular
-from eyetest.store.local import BusyError, GrowingFile
-from eyetest.tabular.arrow import open_bounded
+from eyetest.store.files import BusyError, GrowingFile, has_checksum, inside, read_regular
 from eyetest.tabular.record_files import damage_in_one_line, from_columns, write_parquet
-from eyetest.wording import counted, listed
 
 JOURNAL = "journal"
 RESPONSES = "responses"
@@ -123,21 +120,15 @@ def from_batch(batch: pa.RecordBatch) -> Iterator[Response]:
         yield msgspec.convert(row, Response)
 
 
-def read_sealed(folder: Path, part: PartName, columns: Sequence[str] | None = None) -> tuple[pa.Table, int]:
-    """The table of a sealed part, or some columns, and how many lines were lost before it was sealed."""
+def sound_part(folder: Path, part: PartName) -> Path:
+    """The file of a sealed part, whose checksum and columns are valid; damage is one line."""
     path = inside(sealed(folder, part), folder)
     if not has_checksum(path):
         raise InputError(f"{path} is damaged: it has no checksum")
-    with damage_in_one_line(path), open_bounded(path, trusted=True) as file:
-        if not file.schema.equals(SCHEMA):
+    with damage_in_one_line(path):
+        if not pq.read_schema(path).equals(SCHEMA):
             raise ValueError("its columns are others than it should have")
-        table = file.table(columns)
-    return (table if columns is None else table.select(columns)), torn_in(table.schema)
-
-
-def torn_in(schema: pa.Schema) -> int:
-    """How many lines were lost before a part was sealed, from its metadata."""
-    return int((schema.metadata or {}).get(b"torn", b"0"))
+    return path
 
 
 def content_id(path: Path) -> str:
@@ -332,7 +323,7 @@ def _remove_empty(folder: Path, part: PartName) -> None:
 
 def _is_sound(folder: Path, part: PartName) -> bool:
     try:
-        read_sealed(folder, part)
+        sound_part(folder, part)
     except (FileNotFoundError, InputError):
         return False
     return True

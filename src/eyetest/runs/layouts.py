@@ -14,8 +14,16 @@ import msgspec
 from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.runs.answer_values import FIELDS, is_absent, plain, score
 from eyetest.runs.mapping import ALIASES, AnswerFile
-from eyetest.tabular.files import ENDINGS, TableFile, is_sheet, read_rows
-from eyetest.tabular.inspect_log import Header, Sample, is_inspect_log, read_inspect_log
+from eyetest.tabular.files import (
+    ENDINGS,
+    Header,
+    Sample,
+    is_inspect_log,
+    is_sheet,
+    open_table,
+    read_inspect_log,
+    read_rows,
+)
 from eyetest.tabular.table import Values, kind_of, unpacked_name
 
 _SHUFFLED = "Choices were shuffled before generating a response, the following was sent to the model:\n\n"
@@ -338,7 +346,7 @@ def first_rows(path: Path) -> list[Values]:
         rows.extend(row for _, row in islice(read_rows(path), _FIRST_ROWS))
     with suppress(InputError, OSError, KeyError), warnings.catch_warnings(action="ignore"):
         if not rows and (is_sheet(path) or kind_of(path) == ".parquet"):
-            rows.append(dict.fromkeys(TableFile(path).columns))
+            rows.append(dict.fromkeys(open_table(path).columns))
     return rows
 
 

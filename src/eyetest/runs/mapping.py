@@ -7,11 +7,10 @@ from typing import Any
 
 import msgspec
 
-from eyetest.errors import InputError, heading, nearest, param, short
+from eyetest.errors import InputError, heading, listed, nearest, param, short
 from eyetest.records import Answer
 from eyetest.runs.answer_values import FIELDS, WORDS, assemble, is_absent, own_order, plain, read_shown, typed
 from eyetest.tabular.table import Values, listed_columns, nearest_column, parse_pairs, refuse_unknown_field
-from eyetest.wording import listed
 
 FEW_VALUES = 50  # a column with more values holds texts, names or figures, no conditions
 _LIKE = {

@@ -10,216 +10,174 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from secrets import token_hex
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 import numpy as np
 import polars as pl
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from eyetest.errors import InputError, as_named, param, short
+from eyetest.errors import InputError, as_named, counted, listed, param, short, typed
 from eyetest.records import Asked, ModelEntry, RunBenchmark, RunStep, columns
-from eyetest.records.request import failure_notice
+from eyetest.records.tables import failure_notice
 from eyetest.runs.folder import SENTENCES, Run, RunWriter, is_run
-from eyetest.runs.journal import SCHEMA, PartName, content_id, next_part, part_names, refuse_lost, sealed
-from eyetest.runs.stored import PLAN, chosen_tables, plan_tables, read_part, refuse_if_all_is_damaged, tell_damage
+from eyetest.runs.journal import SCHEMA, content_id, next_part, part_names, refuse_lost, sealed
+from eyetest.runs.stored import (
+    PLAN,
+    chosen_tables,
+    one_line_if_damaged,
+    part_frame,
+    plan_frame,
+    refuse_if_all_is_damaged,
+)
 from eyetest.store import replacing_file, store_of
-from eyetest.tabular.record_files import indices, write_parquet
-from eyetest.wording import counted, listed, typed
+from eyetest.tabular.record_files import write_parquet
 
 Preference = Literal["first", "newest"]  # ``first``: of the run named first, or there before; ``newest``: the last
 PREFERENCES: tuple[Preference, ...] = get_args(Preference)
-NOTHING, FAILED, ANSWERED = 0, 1, 2  # the quality of a row; a better one replaces the others
+FAILED, ANSWERED = 1, 2  # the rank of a claim, 0 without an answer; a better one replaces the others
 _CONTENT = ("outcome", "text", "candidates", "given")  # what makes two answers different; their duration does not
-_READ = ("request", *_CONTENT, "time")
-_ROWS_A_PART = 20_000
-_BYTES_A_PART = 64 * 2**20
 _KEY = ["key", "key_2"]  # 128 bits of a request's or an `Asked`'s hash
-_STANDING = {"rank": pl.Int8, "content": pl.UInt64, "latest": pl.Float64, "run": pl.Int16, "differs": pl.Boolean}
+_STANDING = {"rank": pl.Int8, "content": pl.UInt64, "time": pl.Float64, "run": pl.Int16, "differs": pl.Boolean}
+_CLAIMS = dict.fromkeys(_KEY, pl.UInt64) | {name: _STANDING[name] for name in ("rank", "content", "time", "run")}
+_CLAIMS |= {"part": pl.Int32, "row": pl.Int64}
 
 
-def key_of(*names: str) -> list[pl.Expr]:
+def _key_of(*names: str) -> list[pl.Expr]:
     """The hash of some columns, in two halves."""
     column = pl.col(*names) if len(names) == 1 else pl.struct(names)
     return [column.hash(seed).alias(half) for seed, half in enumerate(_KEY, 1)]
 
 
-def choose(claims: pl.DataFrame, prefer: Preference | None) -> pl.DataFrame:
-    """Of rows with one key, in the order of runs, the one that counts: the first, or newest, of the best."""
-    best, worst = pl.col("rank").max().over(_KEY).alias("best"), pl.col("rank").min().over(_KEY).alias("worst")
-    rows = claims.with_columns(best, worst).filter(pl.col("rank") == pl.col("best"))
-    content, is_answered = pl.col("content"), pl.col("best").first() == ANSWERED
-    chosen = rows.group_by(_KEY, maintain_order=True).agg(
-        pl.col("row").first(),
-        ((content.min() != content.max()) & is_answered).alias("differs"),
-        pl.col("time").max().alias("latest"),
-        (is_answered & (pl.col("worst").first() == FAILED)).alias("gave_way"),
-    )
-    if prefer == "newest" and chosen["differs"].any():
-        newest = rows.sort("time", descending=True, maintain_order=True).unique(
-            _KEY, keep="first", maintain_order=True
-        )
-        chosen = chosen.join(newest.select(*_KEY, newest="row"), on=_KEY, maintain_order="left")
-        chosen = chosen.with_columns(pl.when("differs").then("newest").otherwise("row").alias("row"))
-    return chosen
+def _choose(claims: pl.DataFrame, prefer: Preference | None) -> pl.DataFrame:
+    """Of claims with one key, in the order of runs, the one that counts: the first, or newest, of the best."""
+    rank, content = pl.col("rank"), pl.col("content")
+    best = claims.with_columns(
+        gave_way=(rank.max().over(_KEY) == ANSWERED) & (rank.min().over(_KEY) == FAILED), best=rank.max().over(_KEY)
+    ).filter(rank == pl.col("best"))
+    differs = (content.min().over(_KEY) != content.max().over(_KEY)) & (rank == ANSWERED)
+    best = best.with_columns(differs=differs, latest=pl.col("time").max().over(_KEY))
+    if prefer == "newest":
+        best = best.sort(pl.when("differs").then(-pl.col("time")).otherwise(0), maintain_order=True)
+    return best.unique(_KEY, keep="first", maintain_order=True)
 
 
 class AnswersOfRuns:
     """The answers of several runs, and which of them count."""
 
     def __init__(self, folders: Sequence[Path], prefer: Preference | None) -> None:
-        self._folders, self._parts = folders, list[tuple[int, PartName]]()
-        self.torn, self.notices = [0] * len(folders), 0
-        self._starts, frames = [0], [_claims(SCHEMA.empty_table().select(_READ), 0, 0)]
-        for run, folder in enumerate(folders):
+        for folder in folders:
             refuse_if_all_is_damaged(folder)
-            for name in part_names(folder):
-                part = read_part(folder, name, _READ)
-                tell_damage(part)
-                self.torn[run] += part.torn
-                if part.table is not None and len(part.table):
-                    frames.append(_claims(part.table, run, self._starts[-1]))
-                    self.notices += int(frames[-1]["notice"].sum())
-                    self._parts.append((run, name))
-                    self._starts.append(self._starts[-1] + len(part.table))
-        everything = pl.concat(frames).drop("notice")
+        self._parts = [(run, folder, name) for run, folder in enumerate(folders) for name in part_names(folder)]
+        self.notices = 0
+        claims = pl.concat([pl.DataFrame(schema=_CLAIMS), *map(self._claims_of, range(len(self._parts)))])
         # A run's last answer to a request counts, as everywhere; then runs are compared
-        self._claims = everything.unique([*_KEY, "run"], keep="last", maintain_order=True)
-        chosen = choose(self._claims, prefer)
-        self.differing, self.gave_way = int(chosen["differs"].sum()), int(chosen["gave_way"].sum())
-        self.shared = len(self._claims) - len(
-            chosen
-        )  # answers that another run's replaces: all but one of each request
-        self._differing = chosen.filter("differs").select(_KEY)
-        about = self._claims.select("row", "rank", "content", "run")
-        self._chosen = chosen.select(*_KEY, "row", "latest", "differs").join(about, on="row", maintain_order="left")
+        self._claims = claims.unique([*_KEY, "run"], keep="last", maintain_order=True)
+        self._chosen = _choose(self._claims, prefer)
+        self.differing, self.gave_way = (int(self._chosen[name].sum()) for name in ("differs", "gave_way"))
+        self.shared = len(self._claims) - len(self._chosen)  # answers that another run's replaces
+
+    def _claims_of(self, part: int) -> pl.DataFrame:
+        """The answers of a part without their texts: key, rank, content, time and origin."""
+        frame = self._read(part, ["request", *_CONTENT, "time"])
+        is_notice = _notices(frame) != ""
+        self.notices += int(is_notice.sum())
+        failed = (pl.col("outcome") == "failed") | is_notice
+        return frame.select(
+            *_key_of("request"),
+            pl.when(failed).then(FAILED).otherwise(ANSWERED).alias("rank"),
+            pl.struct(_CONTENT).hash().alias("content"),
+            pl.col("time").fill_null(0.0),
+            pl.lit(self._parts[part][0]).alias("run"),
+            pl.lit(part).alias("part"),
+            pl.int_range(pl.len()).alias("row"),
+        ).cast(_CLAIMS)  # type: ignore[arg-type]
+
+    def _read(self, part: int, names: Sequence[str]) -> pl.DataFrame:
+        _, folder, name = self._parts[part]
+        frame = part_frame(folder, name)
+        with one_line_if_damaged(folder):
+            frame = pl.LazyFrame(pl.from_arrow(SCHEMA.empty_table())) if frame is None else frame
+            return frame.select(names).collect()
 
     def standing(self, requests: pl.DataFrame) -> pl.DataFrame:
         """A frame with keys of requests, and the rank, content, time and run of the answer that counts for each."""
-        known = requests.join(self._chosen.select(*_KEY, *_STANDING), on=_KEY, how="left", maintain_order="left")
+        chosen = self._chosen.select(*_KEY, "rank", "content", "run", "differs", time="latest")
+        known = requests.join(chosen, on=_KEY, how="left", maintain_order="left")
         return known.with_columns(pl.col(name).fill_null(pl.lit(0).cast(kind)) for name, kind in _STANDING.items())
 
-    def brought(self, known: int) -> list[int]:
-        """How many of the counting answers each run beyond the first ``known`` contributes."""
-        counts = np.bincount(self._chosen["run"].to_numpy(), minlength=len(self._folders))
-        return [*map(int, counts[known:])]
+    def brought(self, run: int) -> int:
+        """How many of the counting answers a run contributes."""
+        return int((self._chosen["run"] == run).sum())
 
     def tables(self, known: int) -> Iterator[pa.Table]:
-        """Those answers, in tables of the size of a part."""
-        rows = self._chosen["row"].sort().to_numpy()
-        waiting: list[pa.Table] = []
-        for number, (run, _) in enumerate(self._parts):
-            first, last = np.searchsorted(rows, self._starts[number : number + 2])
-            if run < known or first == last:
-                continue
-            taken = self._take(number, rows[first:last])
-            for start in range(0, len(taken), _ROWS_A_PART):
-                waiting.append(taken.slice(start, _ROWS_A_PART))
-                if sum(map(len, waiting)) >= _ROWS_A_PART or sum(t.nbytes for t in waiting) >= _BYTES_A_PART:
-                    yield pa.concat_tables(waiting)
-                    waiting = []
-        if waiting:
-            yield pa.concat_tables(waiting)
+        """The counting answers of runs beyond the first ``known``, part by part, notices as failed calls."""
+        mine = self._chosen.filter(pl.col("run") >= known).sort("part", "row")
+        for (part,), rows in mine.group_by("part", maintain_order=True):
+            frame = self._read(int(str(part)), SCHEMA.names)[rows["row"]]
+            kinds = _notices(frame)
+            failed: dict[str, Any] = {"outcome": pl.lit("failed"), "error": kinds, "detail": pl.col("text")}
+            failed |= {"text": pl.lit(None, pl.String), "given": pl.lit(None, pl.Float64)}
+            changed = (pl.when(kinds != "").then(new).otherwise(name).alias(name) for name, new in failed.items())
+            yield frame.with_columns(changed).to_arrow(compat_level=pl.CompatLevel.oldest()).cast(SCHEMA)
 
-    def differing_rows(self, most: int) -> Iterator[list[tuple[int, dict[str, object]]]]:
-        """The first requests with different answers: each run's answer."""
-        for claims in self._differing.head(most).iter_slices(1):
-            rows = self._claims.join(claims, on=_KEY, how="semi", maintain_order="left")["row"].to_numpy()
-            parts = np.searchsorted(self._starts, rows, side="right") - 1
-            yield [
-                (self._parts[part][0], self._take(part, rows[at : at + 1]).to_pylist()[0])
-                for at, part in enumerate(parts.tolist())
-            ]
-
-    def _take(self, number: int, rows: NDArray[np.int64]) -> pa.Table:
-        run, name = self._parts[number]
-        table = read_part(self._folders[run], name).table
-        assert table is not None, "it was read before"
-        return _as_failures(table.take(indices(rows - self._starts[number])).replace_schema_metadata())
+    def differing_rows(self, most: int) -> Iterator[list[dict[str, Any]]]:
+        """The first requests with different answers: each run's answer, and the number of the run."""
+        for key in self._chosen.filter("differs").head(most).select(_KEY).iter_slices(1):
+            claims = self._claims.join(key, on=_KEY, how="semi", maintain_order="left")
+            rows = claims.select("part", "row", "run").iter_rows()
+            yield [self._read(part, SCHEMA.names).row(row, named=True) | {"run": run} for part, row, run in rows]
 
 
-def _claims(table: pa.Table, run: int, start: int) -> pl.DataFrame:
-    """The answers of a part without their texts: key, quality, content, time and place."""
-    frame = pl.DataFrame(pl.from_arrow(table))
-    notice = pl.Series("notice", [bool(kind) for kind in _notices(frame)], pl.Boolean)
-    failed = (pl.col("outcome") == "failed") | notice
-    return frame.select(
-        *key_of("request"),
-        pl.when(failed).then(FAILED).otherwise(ANSWERED).cast(pl.Int8).alias("rank"),
-        pl.struct(_CONTENT).hash().alias("content"),
-        pl.col("time").fill_null(0.0),
-        pl.lit(run, pl.Int16).alias("run"),
-        pl.int_range(start, start + pl.len(), dtype=pl.Int64).alias("row"),
-        notice,
-    )
-
-
-def _notices(frame: pl.DataFrame) -> list[str]:
-    """Why each call failed whose stored answer is only a notice."""
-    answers = frame.select("outcome", "text").iter_rows()
-    return [failure_notice(text or "") if outcome == "answered" else "" for outcome, text in answers]
-
-
-def _as_failures(table: pa.Table) -> pa.Table:
-    """The answers, with notices as failed calls."""
-    frame = pl.DataFrame(pl.from_arrow(table))
-    kinds = pl.Series(_notices(frame), dtype=pl.String)
-    if not any(kinds):
-        return table
-    failed: dict[str, pl.Expr | pl.Series] = {"outcome": pl.lit("failed"), "error": kinds, "detail": pl.col("text")}
-    failed |= {"text": pl.lit(None, pl.String), "given": pl.lit(None, pl.Float64)}
-    changed = (pl.when(kinds != "").then(new).otherwise(name).alias(name) for name, new in failed.items())
-    return frame.with_columns(changed).to_arrow(compat_level=pl.CompatLevel.oldest()).cast(table.schema)
+def _notices(frame: pl.DataFrame) -> pl.Series:
+    """Why each call failed whose stored answer is only a notice; empty for other answers."""
+    rows = frame.select("outcome", "text").iter_rows()
+    kinds = [failure_notice(text or "") if outcome == "answered" else "" for outcome, text in rows]
+    return pl.Series(kinds, dtype=pl.String)
 
 
 class PlansOfRuns:
     """The rows of several plans, and which of them count."""
 
     def __init__(self, folders: Sequence[Path], answers: AnswersOfRuns, prefer: Preference | None) -> None:
-        self._folders, self._ends = folders, [0]
-        frames = [pl.DataFrame(schema=dict.fromkeys((*_KEY, "asked", "asked_2"), pl.UInt64))]
-        for folder in folders:
-            for table in plan_tables(folder):
-                frame = pl.DataFrame(pl.from_arrow(table))
-                asked = (
-                    key.alias(name) for key, name in zip(key_of(*columns(Asked)), ("asked", "asked_2"), strict=True)
-                )
-                frames.append(frame.select(*key_of("request"), *asked))
-            self._ends.append(sum(map(len, frames)))
-        rows = answers.standing(pl.concat(frames)).with_row_index("row").drop(_KEY)
+        self._folders = folders
+        frames = []
+        for number, folder in enumerate(folders):
+            asked = [
+                key.alias(f"asked_{key_name}") for key, key_name in zip(_key_of(*columns(Asked)), _KEY, strict=True)
+            ]
+            origin = pl.lit(number, pl.Int16).alias("plan")
+            with one_line_if_damaged(folder):
+                plan = plan_frame(folder).with_columns(pl.col(pl.Categorical).cast(pl.String))
+                numbered = plan.select(*_key_of("request"), *asked, origin, pl.int_range(pl.len()).alias("row"))
+                frames.append(numbered.collect(engine="streaming"))
+        self._sizes = [len(frame) for frame in frames]
+        rows = answers.standing(pl.concat(frames)).drop(_KEY).rename({f"asked_{name}": name for name in _KEY})
         # The first run that answered it comes first, not the first that planned it
         whose = pl.when(pl.col("rank") == ANSWERED).then("run").otherwise(0)
-        ordered = rows.rename({"asked": "key", "asked_2": "key_2", "latest": "time"}).sort(whose, maintain_order=True)
-        chosen = choose(ordered, prefer)
-        self._is_chosen = self._mask(chosen["row"])
-        self._differing = chosen.filter("differs")["row"].sort()
-        self.rows, self.differing = len(chosen), len(self._differing)
-
-    def _mask(self, rows: pl.Series) -> NDArray[np.bool_]:
-        mask = np.zeros(self._ends[-1], bool)
-        mask[rows.to_numpy()] = True
-        return mask
+        self._chosen = _choose(rows.drop("differs").sort(whose, maintain_order=True), prefer)
+        self._differing = self._chosen.filter("differs").sort("plan", "row")
+        self.rows, self.differing = len(self._chosen), len(self._differing)
 
     def tables(self, known: int) -> Iterator[pa.Table]:
         """The counting rows of runs beyond the first ``known``."""
-        for run in range(known, len(self._folders)):
-            yield from self._taken(run, self._is_chosen)
+        return self._taken(self._chosen.filter(pl.col("plan") >= known))
 
     def brought(self, known: int) -> int:
         """The number of those rows."""
-        return int(self._is_chosen[self._ends[known] :].sum())
+        return int((self._chosen["plan"] >= known).sum())
 
     def differing_rows(self, most: int) -> Iterator[dict[str, object]]:
         """The first rows that runs planned under different requests with different answers."""
-        wanted = self._mask(self._differing.head(most))
-        for run in range(len(self._folders)):
-            for table in self._taken(run, wanted):
-                yield from table.to_pylist()
+        for table in self._taken(self._differing.head(most)):
+            yield from table.to_pylist()
 
-    def _taken(self, run: int, wanted: NDArray[np.bool_]) -> Iterator[pa.Table]:
-        mine = wanted[self._ends[run] : self._ends[run + 1]]
-        return chosen_tables(self._folders[run], mine) if mine.any() else iter(())
+    def _taken(self, rows: pl.DataFrame) -> Iterator[pa.Table]:
+        for number, folder in enumerate(self._folders):
+            wanted = np.zeros(self._sizes[number], bool)
+            wanted[rows.filter(pl.col("plan") == number)["row"].to_numpy()] = True
+            if wanted.any():
+                yield from chosen_tables(folder, wanted)
 
 
 _WAITS = ("attempts", "backoff", "timeout", "first_byte", "connect", "patience")
@@ -286,7 +244,7 @@ _LONGEST_TEXT = 30
 _LONGEST_PATH = 40
 
 
-def models_differ(differing: Mapping[str, str], last: Run) -> str:
+def _models_differ(differing: Mapping[str, str], last: Run) -> str:
     """An error: a name stands for two models, or for two settings of one."""
     name, why = next(iter(differing.items()))
     others = f" (and {len(differing) - 1:,} more models)" if len(differing) > 1 else ""
@@ -295,22 +253,22 @@ def models_differ(differing: Mapping[str, str], last: Run) -> str:
     return f"{found}; if they are two, rename one: {rename}; if they are one, {_decides()}"
 
 
-def answers_differ(runs: Sequence[Run], answers: AnswersOfRuns, plans: PlansOfRuns) -> str:
+def _answers_differ(runs: Sequence[Run], answers: AnswersOfRuns, plans: PlansOfRuns) -> str:
     """An error: the same request was answered differently."""
     both = []
-    if number := answers.differing:
+    if answers.differing:
         examples = []
         for claims in answers.differing_rows(_SHOWN):
-            words = [f"{_reply_words(row)} in {named(runs[run])}" for run, row in claims]
-            examples.append(f"{_asked(runs, str(claims[0][1]['request']))}: {listed(words)}")
-        both.append(f"{counted(number, 'request')} answered differently ({'; '.join(examples)})")
-    if number := plans.differing:
-        rows = "; ".join(_who(row) for row in plans.differing_rows(_SHOWN))
-        both.append(f"{counted(number, 'question')} put with other settings and answered differently ({rows})")
+            replies = [f"{_reply_words(row)} in {_named(runs[row['run']])}" for row in claims]
+            examples.append(f"{_asked(runs, claims[0]['request'])}: {listed(replies)}")
+        both.append(f"{counted(answers.differing, 'request')} answered differently ({'; '.join(examples)})")
+    if plans.differing:
+        rows, number = "; ".join(map(_who, plans.differing_rows(_SHOWN))), counted(plans.differing, "question")
+        both.append(f"{number} put with other settings and answered differently ({rows})")
     return f"the runs differ: {' and '.join(both)}; {_decides()}"
 
 
-def named(run: Run) -> str:
+def _named(run: Run) -> str:
     """A run in a message that names several."""
     text = str(run.path)
     return text if len(text) <= _LONGEST_PATH else f"…{text[1 - _LONGEST_PATH :]}"
@@ -322,12 +280,8 @@ def _decides() -> str:
 
 def _asked(runs: Sequence[Run], request: str) -> str:
     """The `Asked` of a request; a judge's requests are in no plan."""
-    for run in runs:
-        if (run.path / PLAN).exists():
-            rows = pl.scan_parquet(run.path / PLAN, glob=False).filter(pl.col("request") == request).head(1)
-            if len(row := rows.collect()):
-                return _who(row.to_dicts()[0])
-    return f"request {request[:8]}"
+    plans = (plan_frame(run.path).filter(pl.col("request") == request).head(1).collect().to_dicts() for run in runs)
+    return next((_who(row) for rows in plans for row in rows), f"request {request[:8]}")
 
 
 def _reply_words(row: Mapping[str, object]) -> str:
@@ -401,26 +355,26 @@ class _Merging:
         newest = list(runs)
         if prefer == "newest":
             newest.sort(key=lambda run: run.manifest.steps[-1].time if run.manifest.steps else "", reverse=True)
-        self.entries, differing = united_entries([(named(run), run.manifest.models) for run in newest])
+        self.entries, differing = united_entries([(_named(run), run.manifest.models) for run in newest])
         if differing and not prefer:
-            raise InputError(models_differ(differing, runs[-1]))
+            raise InputError(_models_differ(differing, runs[-1]))
         for name, why in differing.items():
             tell(f"model {short(name)}: {why}; what the {prefer} run says was taken")
         self.answers = AnswersOfRuns(paths, prefer)
-        for run, torn in zip(runs, self.answers.torn, strict=True):
-            if torn:
+        for run in runs:
+            if torn := run.health.torn:
                 tell(f"{run.path}: {counted(torn, 'line')} of its journal cut off or damaged, and left out")
         if self.answers.notices:
             tell(f"{counted(self.answers.notices, 'text')} only say that a call failed, and count as failed")
         self.plans = PlansOfRuns(paths, self.answers, prefer)
         if (self.answers.differing or self.plans.differing) and not prefer:
-            raise InputError(answers_differ(runs, self.answers, self.plans))
+            raise InputError(_answers_differ(runs, self.answers, self.plans))
 
     def write(self, writer: RunWriter, about: RunBenchmark | None, complete: Callable[[], None]) -> MergedRuns:
         """Write answers, then the plan, then ``run.json``: the state meanwhile is incomplete, never wrong."""
         to, answers, plans = writer.path, self.answers, self.plans
         steps = list(self._steps(writer.manifest.steps))
-        brought = answers.brought(self.known)
+        brought = [answers.brought(run) for run in range(self.known, len(self.runs))]
         merged = MergedRuns(
             models=len(self.entries),
             planned=plans.rows,
@@ -434,8 +388,7 @@ class _Merging:
             self._write_answers(to)
             with writer.planning() as plan:
                 for table in plans.tables(self.known):
-                    for batch in table.to_batches():
-                        plan.add_batch(batch)
+                    plan.add_table(table)
             if _plan_ids(self.runs[self.known :]) != self._plan_ids[self.known :]:
                 raise InputError("a run was planned anew while it was read; merge again")
             self._label(to)
@@ -461,7 +414,7 @@ class _Merging:
         for number, run in enumerate(self.runs):
             if (run.path / SENTENCES).exists():
                 table = pl.read_parquet(run.path / SENTENCES)
-                known = self.answers.standing(table.select(key_of("request")))
+                known = self.answers.standing(table.select(_key_of("request")))
                 labels.append(table.filter(~known["differs"] | (known["run"] == number)))
         if labels:
             with replacing_file(to / SENTENCES) as temporary:

@@ -4,18 +4,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from eyetest.errors import InputError, heading, nearest, short
+from eyetest.errors import InputError, counted, heading, nearest, short
 from eyetest.records import Asked, RunStep, columns
 from eyetest.runs.folder import RECORDED, SENTENCES, Run, RunWriter
 from eyetest.runs.importing import answer_id
 from eyetest.runs.journal import SCHEMA, next_part, sealed
-from eyetest.runs.stored import plan_table, responses_table, write_plan
+from eyetest.runs.stored import counting_responses, plan_table, write_plan
 from eyetest.store import replacing_file
 from eyetest.tabular.record_files import write_parquet
-from eyetest.wording import counted
 
 _KEY = columns(Asked)
 STEP = "models"
@@ -27,24 +24,27 @@ def models_of(run: Run) -> dict[str, int]:
     return {name: planned.get(name, 0) for name in dict.fromkeys((*run.manifest.models, *planned))}
 
 
-def change_models(path: Path, renamed: Mapping[str, str], dropped: Sequence[str]) -> dict[str, int]:
-    """Rename and remove models; returns each one's numbers of changed answers and planned calls."""
+def change_models(path: Path, renamed: Mapping[str, str], dropped: Sequence[str]) -> None:
+    """Rename and remove models."""
     with RunWriter(path) as run:
-        known = models_of(Run(path))
-        check_changes(known, renamed, dropped)
-        plan = plan_table(path)
-        kept = plan.filter(pc.invert(pc.is_in(plan.column("model"), pa.array(dropped, pa.string()))))
-        again, old = _renamed(kept, renamed)
+        check_changes(models_of(Run(path)), renamed, dropped)
+        plan = pl.DataFrame(pl.from_arrow(plan_table(path))).filter(~pl.col("model").is_in(list(dropped)))
+        again = plan.with_columns(pl.col("model").replace(dict(renamed)))
+        ids = [
+            answer_id(key) if is_new else request
+            for request, is_new, *key in again.select(
+                "request", plan["model"].is_in(list(renamed)).alias("is new"), *_KEY
+            ).iter_rows()
+        ]
+        again = again.with_columns(pl.Series("request", ids, pl.String))
         _refuse_twice(again, renamed)
-        if old:
-            _store_again(path, dict(old))
-            _label_again(path, old)
-        write_plan(path, again)
+        moved = pl.DataFrame({"request": plan["request"], "new": again["request"]})
+        _store_again(path, moved.filter(pl.col("request") != pl.col("new")).unique(maintain_order=True).lazy())
+        write_plan(path, again.to_arrow(compat_level=pl.CompatLevel.oldest()))
         entries = {renamed.get(name, name): run.manifest.models[name] for name in run.manifest.models}
         options = {"rename": ", ".join(f"{old}={new}" for old, new in renamed.items()), "drop": ", ".join(dropped)}
         step = RunStep(what=STEP, options={name: value for name, value in options.items() if value})
         run.restate(step, {name: entry for name, entry in entries.items() if name not in dropped})
-    return {name: known[name] for name in (*renamed, *dropped)}
 
 
 def check_changes(known: Mapping[str, int], renamed: Mapping[str, str], dropped: Sequence[str]) -> None:
@@ -55,55 +55,33 @@ def check_changes(known: Mapping[str, int], renamed: Mapping[str, str], dropped:
                 raise InputError(f"{heading(option)}: no model {short(name)} in the run; {nearest(name, known)}")
     if both := [name for name in dropped if name in renamed or name in renamed.values()]:
         raise InputError(f"{heading('remove')}: {both[0]} is renamed as well; say one of the two")
-    for new in renamed.values():
-        if not new.strip():
-            raise InputError(f"{heading('rename')}: the new name is empty")
+    if not all(new.strip() for new in renamed.values()):
+        raise InputError(f"{heading('rename')}: the new name is empty")
     if len(dropped) == len(known):
         raise InputError(f"{heading('remove')}: no model would be left")
 
 
-def _renamed(plan: pa.Table, renamed: Mapping[str, str]) -> tuple[pa.Table, list[tuple[str, str]]]:
-    """The plan under the new names, and the new id of each request."""
-    rows, old = plan.to_pylist(), []
-    for row in rows:
-        if row["model"] in renamed:
-            row["model"] = renamed[row["model"]]
-            request = answer_id(tuple(row[name] for name in _KEY))
-            old.append((request, row["request"]))
-            row["request"] = request
-    return pa.Table.from_pylist(rows, schema=plan.schema), old
-
-
-def _refuse_twice(plan: pa.Table, renamed: Mapping[str, str]) -> None:
-    keys = pl.from_arrow(plan.select(list(_KEY)))
-    assert isinstance(keys, pl.DataFrame)
-    if twice := int(keys.is_duplicated().sum()) // 2:
-        names = sorted(set(renamed.values()) & set(keys.filter(keys.is_duplicated()).get_column("model")))
+def _refuse_twice(plan: pl.DataFrame, renamed: Mapping[str, str]) -> None:
+    twice = plan.filter(pl.struct(_KEY).is_duplicated())
+    if len(twice):
+        names = sorted(set(renamed.values()) & set(twice["model"]))
         raise InputError(
-            f"{heading('rename')}: the run has {counted(twice, 'answer')} of {short(names[0])} to the same questions "
-            "already; take one of the two out first"
+            f"{heading('rename')}: the run has {counted(len(twice) // 2, 'answer')} of {short(names[0])} to the same "
+            "questions already; take one of the two out first"
         )
 
 
-def _store_again(path: Path, old: Mapping[str, str]) -> None:
-    responses = responses_table(path)
-    where = pc.index_in(pa.array(old.values(), pa.string()), value_set=responses.column("request").combine_chunks())
-    there = pc.is_valid(where)
-    table = responses.take(where.filter(there))
-    requests = pa.array(old, pa.string()).filter(there)
-    table = table.set_column(table.schema.get_field_index("request"), "request", requests)
-    table = table.set_column(table.schema.get_field_index("finish"), "finish", pa.repeat(RECORDED, len(table)))
-    if len(table):
+def _store_again(path: Path, moved: pl.LazyFrame) -> None:
+    """Keep answers, and a judge's labels of sentences, under the new ids as well."""
+    found = counting_responses(path).join(moved, on="request").with_columns(finish=pl.lit(RECORDED))
+    again = found.drop("request").rename({"new": "request"}).select(SCHEMA.names).collect()
+    if len(again):
         with replacing_file(sealed(path, next_part(path))) as temporary:
-            write_parquet(table.select(SCHEMA.names).cast(SCHEMA), temporary)
-
-
-def _label_again(path: Path, old: Sequence[tuple[str, str]]) -> None:
-    """Keep a judge's labels of sentences under the new names."""
-    if not (path / SENTENCES).exists():
-        return
-    labels = pl.read_parquet(path / SENTENCES)
-    moved = pl.DataFrame(old, schema={"new": pl.String, "request": pl.String}, orient="row")
-    again = labels.join(moved, on="request").with_columns(pl.col("new").alias("request")).select(labels.columns)
-    with replacing_file(path / SENTENCES) as temporary:
-        pl.concat([labels, again]).unique("request", maintain_order=True).write_parquet(temporary)
+            write_parquet(again.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(SCHEMA), temporary)
+    if len(again) and (path / SENTENCES).exists():
+        labels = pl.read_parquet(path / SENTENCES)
+        more = labels.join(moved.collect(), on="request").drop("request").rename({"new": "request"})
+        with replacing_file(path / SENTENCES) as temporary:
+            pl.concat([labels, more.select(labels.columns)]).unique("request", maintain_order=True).write_parquet(
+                temporary
+            )

@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,20 +14,18 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from eyetest.errors import DamagedWarning, InputError, damaged, short
+from eyetest.errors import DamagedWarning, InputError, counted, damaged, listed, short
 from eyetest.records import Asked, ModelEntry, Planned, Response, columns
-from eyetest.records.request import SERVED
+from eyetest.records.item import SERVED
 from eyetest.runs.journal import (
     SCHEMA,
     PartName,
     from_batch,
     part_names,
-    read_sealed,
     read_segment,
-    sealed,
     segment,
+    sound_part,
     to_table,
-    torn_in,
 )
 from eyetest.store import replacing_file
 from eyetest.store.files import add_checksum, has_checksum, inside
@@ -38,7 +36,6 @@ from eyetest.tabular.record_files import (
     read_row_groups,
     schema,
 )
-from eyetest.wording import counted, listed
 
 PLAN = "plan.parquet"
 _SCHEMA = schema(Planned).with_metadata({"version": str(Planned.table_version)})
@@ -71,11 +68,11 @@ class PlanWriter:
         if len(self._columns[-1]) >= _ROWS_AT_ONCE:
             self._flush()
 
-    def add_batch(self, batch: pa.RecordBatch) -> None:
-        """Append a batch of rows."""
+    def add_table(self, table: pa.Table) -> None:
+        """Append rows."""
         self._flush()
-        self._parquet.write_batch(batch.select(_SCHEMA.names))
-        self.rows += len(batch)
+        self._parquet.write_table(table.select(_SCHEMA.names).cast(_SCHEMA), _ROWS_AT_ONCE)
+        self.rows += len(table)
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._flush()
@@ -194,17 +191,17 @@ _RESPONSES_AT_ONCE = 1_000
 class StoredPart(NamedTuple):
     """A part, open or sealed."""
 
-    table: pa.Table | None  # its responses; None where unreadable, or removed as empty
+    frame: pl.LazyFrame | None  # its responses, lazily if sealed; None where unreadable, or removed as empty
     torn: int = 0  # lines lost to a kill
     damage: str = ""  # what is wrong with it, as text
 
 
-def read_part(folder: Path, name: PartName, columns: Sequence[str] | None = None) -> StoredPart:
-    """A part, or some columns of it, sealed or open; it may be sealed between listing and opening."""
+def read_part(folder: Path, name: PartName) -> StoredPart:
+    """A part, sealed or open; it may be sealed between listing and opening."""
     damage = ""
-    for is_sealed in (True, False, True):
+    for read in (_sealed_part, _open_part, _sealed_part):
         try:
-            return StoredPart(*read_sealed(folder, name, columns)) if is_sealed else _open_part(folder, name, columns)
+            return read(folder, name)
         except FileNotFoundError:
             continue
         except InputError as error:
@@ -212,32 +209,36 @@ def read_part(folder: Path, name: PartName, columns: Sequence[str] | None = None
     return StoredPart(None, damage=damage)
 
 
-def _open_part(folder: Path, name: PartName, columns: Sequence[str] | None) -> StoredPart:
+def _sealed_part(folder: Path, name: PartName) -> StoredPart:
+    path = sound_part(folder, name)
+    return StoredPart(
+        pl.scan_parquet(path, glob=False), int((pq.read_schema(path).metadata or {}).get(b"torn", b"0"))
+    )
+
+
+def _open_part(folder: Path, name: PartName) -> StoredPart:
     path = segment(folder, name)
-    lines = read_segment(path)
-    damage = f"{path} is damaged: {_lines(lines.damaged)} not what was written" if lines.damaged else ""
-    table = to_table(lines.responses)
-    return StoredPart(table.select(columns) if columns else table, lines.torn + len(lines.damaged), damage)
+    responses, torn, wrong = read_segment(path)
+    lines = f"line {wrong[0]} is" if len(wrong) == 1 else f"lines {listed(map(str, wrong), _MOST_NAMED)} are"
+    damage = f"{path} is damaged: {lines} not what was written" if wrong else ""
+    return StoredPart(_frame(to_table(responses)), torn + len(wrong), damage)
 
 
-def _lines(numbers: list[int]) -> str:
-    named = listed([str(number) for number in numbers], _MOST_NAMED)
-    return f"line {named} is" if len(numbers) == 1 else f"lines {named} are"
-
-
-def tell_damage(part: StoredPart) -> None:
-    """Warn once about what is left out."""
+def part_frame(folder: Path, name: PartName) -> pl.LazyFrame | None:
+    """The responses of a part, as far as readable; what is left out is reported once."""
+    part = read_part(folder, name)
     if part.damage:
         text = f"{part.damage}; what is damaged is left out, and the next run asks it again"
         warnings.warn(text, DamagedWarning, stacklevel=1)  # shown once per process, by its text and this line
+    return part.frame
 
 
 def refuse_if_all_is_damaged(folder: Path) -> None:
     """Refuse to make an empty table of damaged parts: it would look as if nothing had been asked."""
     damage = ""
     for name in part_names(folder):
-        part = read_part(folder, name, ("request",))
-        if part.table is not None:
+        part = read_part(folder, name)
+        if part.frame is not None:
             return
         damage = damage or part.damage
     if damage:
@@ -252,59 +253,26 @@ class StoredHealth(NamedTuple):
 
 
 def stored_health(folder: Path) -> StoredHealth:
-    """Check all parts. One with a valid checksum is not unpacked."""
-    parts = []
-    for name in part_names(folder):
-        if path := _proven(folder, name):
-            parts.append(StoredPart(to_table(()), torn_in(pq.read_schema(path))))
-        else:
-            parts.append(read_part(folder, name, ("request",)))
-    return StoredHealth(
-        sum(part.torn for part in parts if part.table is not None), [part.damage for part in parts if part.damage]
-    )
-
-
-def _proven(folder: Path, name: PartName) -> Path | None:
-    """The file of a sealed part, if its checksum and its columns are valid."""
-    with suppress(InputError, FileNotFoundError):
-        path = inside(sealed(folder, name), folder)
-        return path if has_checksum(path) and pq.read_schema(path).equals(SCHEMA) else None
-    return None
+    """Check all parts."""
+    parts = [read_part(folder, name) for name in part_names(folder)]
+    return StoredHealth(sum(part.torn for part in parts), [part.damage for part in parts if part.damage])
 
 
 def read_responses(folder: Path) -> Iterator[Response]:
     """Every stored response, oldest first. A repeated request appears again; the last one counts."""
-    for frame in _parts(folder):
-        yield from _responses(frame.collect())
+    for name in part_names(folder):
+        yield from part_responses(folder, name)
+
+
+def part_responses(folder: Path, name: PartName) -> Iterator[Response]:
+    """The responses of a part."""
+    frame = part_frame(folder, name)
+    return iter(()) if frame is None else _responses(frame.collect())
 
 
 def _responses(frame: pl.DataFrame) -> Iterator[Response]:
     for batch in frame.to_arrow(compat_level=pl.CompatLevel.oldest()).to_batches():
         yield from from_batch(batch)
-
-
-class IdIndex:
-    """Finds rows by ids, kept as sorted bytes; of rows with the same id the last one counts."""
-
-    def __init__(self, ids: NDArray[np.bytes_]) -> None:
-        self._order = np.argsort(ids, kind="stable")
-        self._ids = ids[self._order]
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    def rows(self, ids: NDArray[np.bytes_]) -> NDArray[np.int64]:
-        """The row of each id; -1 where there is none."""
-        if not len(self._ids):
-            return np.full(len(ids), -1)
-        last = np.maximum(np.searchsorted(self._ids, ids, side="right") - 1, 0)
-        return np.where(self._ids[last] == ids, self._order[last], -1)
-
-    def row(self, id_: bytes) -> int | None:
-        """The row of one id, if there is one."""
-        last = int(np.searchsorted(self._ids, id_, side="right")) - 1
-        is_there = last >= 0 and self._ids[last] == id_.rstrip(b"\0")  # NumPy strips trailing zeros
-        return int(self._order[last]) if is_there else None
 
 
 def responses_table(folder: Path, columns: Sequence[str] = SCHEMA.names) -> pa.Table:
@@ -336,38 +304,27 @@ def stored_errors(folder: Path) -> pl.DataFrame:
 class StoredResponses:
     """Stored responses by request id, kept as a table to save memory."""
 
-    def __init__(
-        self, folder: Path, *, retry_failed: bool | None = None, among: NDArray[np.bytes_] | None = None
-    ) -> None:
+    def __init__(self, folder: Path, *, retry_failed: bool | None = None, among: pl.Series | None = None) -> None:
         """``retry_failed``: leaves out what is asked again, with or without all failures. ``among``: only these."""
         frame = counting_responses(folder)
         if among is not None:
-            frame = frame.filter(pl.col("request").is_in(pl.Series(among.astype("U"), dtype=pl.String).implode()))
+            frame = frame.filter(pl.col("request").is_in(among.implode()))
         if retry_failed is not None:
             frame = frame.filter(~is_asked_again(_ERROR, retry_failed=retry_failed))
         self._frame = frame.collect()
-        self._index = IdIndex(sortable(self._frame["request"].to_arrow()))
+        self._rows = {request: row for row, request in enumerate(self._frame["request"])}
 
     def get(self, request: str) -> Response | None:
         """The response to a request, if there is one."""
-        row = self._index.row(request.encode())
+        row = self._rows.get(request)
         return None if row is None else next(_responses(self._frame.slice(row, 1)))
 
-    def each(self, requests: NDArray[np.bytes_]) -> Iterator[Response | None]:
+    def each(self, requests: pl.Series) -> Iterator[Response | None]:
         """The response to each of many requests, few in memory at a time."""
-        for start in range(0, len(requests), _RESPONSES_AT_ONCE):
-            rows = self._index.rows(requests[start : start + _RESPONSES_AT_ONCE])
-            responses = _responses(self._frame[rows[rows >= 0]])
-            yield from (next(responses) if row >= 0 else None for row in rows)
-
-
-def sortable(texts: pa.Array | pa.ChunkedArray) -> NDArray[np.bytes_]:
-    """Texts as bytes of one length: request ids have one, so that no Python value is made of them."""
-    plain = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
-    lengths = pc.unique(pc.binary_length(plain)).to_pylist()
-    if len(lengths) == 1 and lengths[0] and not plain.offset:
-        return np.frombuffer(plain.buffers()[2], f"S{lengths[0]}", len(plain))
-    return np.array([text.encode() for text in plain.to_pylist()], np.bytes_)
+        for some in requests.to_frame().iter_slices(_RESPONSES_AT_ONCE):
+            rows = [self._rows.get(request) for request in some["request"]]
+            responses = _responses(self._frame[[row for row in rows if row is not None]])
+            yield from (None if row is None else next(responses) for row in rows)
 
 
 # Columns of few values, kept as categories, so that ten million rows fit into memory
@@ -440,15 +397,6 @@ def one_line_if_damaged(path: Path) -> Iterator[None]:
         yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise damaged(path, error) from None
-
-
-def part_frame(folder: Path, name: PartName) -> pl.LazyFrame | None:
-    """A part: lazily where it is sealed and valid, otherwise as far as readable."""
-    if path := _proven(folder, name):
-        return pl.scan_parquet(path, glob=False)
-    part = read_part(folder, name)
-    tell_damage(part)
-    return None if part.table is None else _frame(part.table)
 
 
 def _frame(table: pa.Table) -> pl.LazyFrame:

@@ -11,7 +11,7 @@ import polars as pl
 import polars.selectors as cs
 
 from eyetest.records import Condition, Item, Response, identity, letter, shown_order
-from eyetest.records.request import read_candidates
+from eyetest.records.item import read_candidates
 from eyetest.records.tables import GIVEN, Ask, Asked, ReadingKind, Score, columns
 from eyetest.scoring.metrics import METRICS, Context, CorpusMetric, CorpusScore, ItemMetric, corpus_metric
 from eyetest.scoring.rules import RULE_SETS, Reading, Reply, RuleSet

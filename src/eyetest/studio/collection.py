@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from eyetest.benchmarks import Benchmark
-from eyetest.errors import EyetestError, InputError, nearest, short
+from eyetest.errors import EyetestError, InputError, counted, listed, nearest, short
 from eyetest.measures.results import AXES, TAG
 from eyetest.pages.item_links import VERDICTS_TOGETHER, Query, reason_kind
 from eyetest.records import ImageRef, Item, Verdict, columns, letter
@@ -35,7 +35,6 @@ from eyetest.studio.sources import (
     read_items,
     unknown_items,
 )
-from eyetest.wording import counted, listed
 
 BETWEEN = "/"  # benchmark and item, where two benchmarks have an item of the same name
 SPANS = ("difficulty", "gain", "disagreement", "options", "doubt")
@@ -205,11 +204,6 @@ class Collection:
     def everything(self) -> CollectionView:
         """All items."""
         return self.view(Query())
-
-    def forget_views(self) -> None:
-        """Empty the caches, to measure how long a view takes."""
-        self.view.cache_clear()
-        self._having.cache_clear()
 
     # Queries
 

@@ -5,11 +5,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypedDict, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import msgspec
 import numpy as np
@@ -32,7 +33,7 @@ from eyetest.records import (
 )
 from eyetest.store import replacing_file
 from eyetest.studio.forms import Form, load_form
-from eyetest.tabular.sheets import restored, restored_row, sheet_text
+from eyetest.tabular.table import restored, restored_row, sheet_text
 
 QUEUE = "queue.csv"
 DECISIONS = "decisions.csv"
@@ -61,12 +62,22 @@ class Decided:
     disputed: bool = False
 
 
+@contextmanager
+def located(where: str) -> Iterator[None]:
+    """Name the place of a mistake in its message."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
 def read_decisions(path: Path, known: Collection[str] | None = None) -> dict[str, list[Decision]]:
     """The decisions of a table, if it exists, by item; an item that is not ``known`` is refused."""
     decisions: dict[str, list[Decision]] = {}
     for where, row in sheet_rows(path) if path.exists() else ():
         if (row.get("decision") or "").strip():
-            decision = read_row(row, known, where)
+            with located(where):
+                decision = read_row(row, known)
             decisions.setdefault(decision.item, []).append(decision)
     return decisions
 
@@ -87,36 +98,32 @@ def sheet_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         raise InputError(f"{path} is no CSV: {error}") from None
 
 
-def read_row(row: Mapping[str, Any], known: Collection[str] | None, where: str) -> Decision:
+def read_row(row: Mapping[str, Any], known: Collection[str] | None) -> Decision:
     """The decision in a line of a table."""
     cells = {name: cell for name in columns(Decision) if (cell := row.get(name) or "").strip()}
-    values = {name: cell if name in _OWN_WORDS else cell.strip() for name, cell in cells.items()}
-    return _decision(values, find_item(row["item"] or "", known), where)
+    values: dict[str, Any] = {name: cell if name in _OWN_WORDS else cell.strip() for name, cell in cells.items()}
+    values = {"round": 1, "reviewer": "unnamed", "time": "", **values}
+    values["item"] = find_item(row["item"] or "", known)
+    if values["item"] is None:
+        raise InputError(f"no item {short(cells.get('item', ''))} in this benchmark")
+    values["decision"] = values["decision"].lower()
+    if values["decision"] not in _KINDS:
+        raise InputError(f"found {short(cells['decision'])}, expected {', '.join(_KINDS[:-1])} or {_KINDS[-1]}")
+    for name in cells.keys() & OBJECTS:
+        try:
+            values[name] = msgspec.json.decode(cells[name], type=dict[str, Any])
+        except msgspec.DecodeError as error:
+            raise InputError(f"{name} are no JSON object: {error}") from None
+    try:
+        return msgspec.convert(values, Decision, strict=False)
+    except msgspec.ValidationError as error:
+        raise InputError(str(error)) from None
 
 
 def find_item(item: str, known: Collection[str] | None) -> str | None:
     """The item that a cell names; the queue may have added a guard, and its reader spaces."""
     names = (restored(item), item, restored(item.strip()), item.strip())
     return next((name for name in names if known is None or name in known), None)
-
-
-def _decision(cells: dict[str, str], item: str | None, where: str) -> Decision:
-    if item is None:
-        raise InputError(f"{where}: no item {short(cells.get('item', ''))} in this benchmark")
-    values: dict[str, Any] = {"round": 1, "reviewer": "unnamed", "time": "", **cells, "item": item}
-    values["decision"] = cells["decision"].lower()
-    if values["decision"] not in _KINDS:
-        expected = f"{', '.join(_KINDS[:-1])} or {_KINDS[-1]}"
-        raise InputError(f"{where}: found {short(cells['decision'])}, expected {expected}")
-    for name in cells.keys() & OBJECTS:
-        try:
-            values[name] = msgspec.json.decode(cells[name], type=dict[str, Any])
-        except msgspec.DecodeError as error:
-            raise InputError(f"{where}: {name} are no JSON object: {error}") from None
-    try:
-        return msgspec.convert(values, Decision, strict=False)
-    except msgspec.ValidationError as error:
-        raise InputError(f"{where}: {error}") from None
 
 
 def standing(decisions: Iterable[Decision]) -> list[Decision]:
@@ -197,7 +204,7 @@ def without_people(reason: str) -> str:
 
 
 def decide(decisions: Sequence[Decision], reviewers: int, agree: Agreed = "most") -> Decided:
-    """The outcome of the reviewers' last decisions, once there are enough; an adjudicator's decision prevails."""
+    """The outcome of the reviewers' last decisions, once there are enough; that of an adjudicator prevails."""
     valid = sorted(standing(decisions), key=lambda one: one.round)
     last = {one.reviewer: one for one in valid if not one.adjudicates}
     settling = [one for one in valid if one.adjudicates][-1:]
@@ -224,21 +231,13 @@ def _came_to(chosen: Sequence[Decision], n: int, agree: int, otherwise: str) -> 
     edits = next((one.edits for one in chosen if one.edits), {})
     if verdict == "review":
         otherwise = "the reviewers are unsure" if len(chosen) > 1 else f"{chosen[0].reviewer} is unsure"
-    return Decided(verdict, reason or otherwise, n, agree, edits, _common(chosen))
-
-
-def _common(decisions: Sequence[Decision]) -> dict[str, Any]:
-    """By field the most frequent answer; none in a tie."""
-    answers: dict[str, Counter[bytes]] = {}
-    for one in decisions:
-        for name, value in one.labels.items():
-            answers.setdefault(name, Counter())[msgspec.json.encode(value)] += 1
-    common = {}
-    for name, counts in answers.items():
-        (value, count), *rest = counts.most_common()
-        if not rest or rest[0][1] < count:
-            common[name] = msgspec.json.decode(value)
-    return common
+    labels = {}
+    for name in dict.fromkeys(name for one in chosen for name in one.labels):
+        answers = Counter(msgspec.json.encode(one.labels[name]) for one in chosen if name in one.labels)
+        (answer, count), *rest = answers.most_common()
+        if not rest or rest[0][1] < count:  # no answer in a tie
+            labels[name] = msgspec.json.decode(answer)
+    return Decided(verdict, reason or otherwise, n, agree, edits, labels)
 
 
 class Rounds:
@@ -262,10 +261,9 @@ class Rounds:
         return decide(mine, stage.review.reviewers if stage.review else 1)
 
 
-Role = Literal["reviewer", "adjudicator", "admin", "reader"]
-"""An admin may do everything; an adjudicator reviews too; a reader sees items without golds and decides nothing."""
-DECIDES: tuple[Role, ...] = ("reviewer", "adjudicator", "admin")
-SETTLES: tuple[Role, ...] = ("adjudicator", "admin")
+Role = Literal["reviewer", "admin", "reader"]
+"""An admin does everything and settles disputes; a reader sees items without golds and decides nothing."""
+DECIDES: tuple[Role, ...] = ("reviewer", "admin")
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -295,9 +293,15 @@ class ReviewPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         if [round_.number for round_ in self.rounds] != list(range(1, len(self.rounds) + 1)):
             raise ValueError("rounds are numbered from 1 on, without gaps")
 
-    def votes(self, number: int) -> int:
-        """The number of reviewers per item: in a round, or in all of them where they count together."""
-        return sum(round_.reviewers for round_ in self.rounds if self.together or round_.number == number)
+    def outcome(self, decisions: Iterable[Decision], number: int) -> Decided:
+        """The outcome of an item: in a round, or in all of them where they count together."""
+        reviewers = sum(round_.reviewers for round_ in self.rounds if self.together or round_.number == number)
+        return decide([one for one in decisions if self.together or one.round == number], reviewers, self.agree)
+
+    def earlier(self, decisions: Iterable[Decision], number: int) -> tuple[Decision, ...]:
+        """Decisions of others about an item, for the one who settles it after a round."""
+        others = (one for one in standing(decisions) if not one.adjudicates)
+        return tuple(one for one in others if self.together or one.round == number)
 
     def form(self, number: int, *, adjudicates: bool) -> Form:
         """The form of a round, or of the last where the plan has fewer now. An adjudicator need not solve first."""
@@ -349,16 +353,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
         return self.form.solve and self.solved is None
 
 
-class DecisionDetails(TypedDict, total=False):
-    """What a reviewer may add to the decision itself."""
-
-    reason: str
-    edits: Mapping[str, Any]
-    labels: Mapping[str, Any]
-    comment: str
-    seconds: float | None
-
-
 def write_queue(
     folder: Path,
     waiting: Iterable[Verdict],
@@ -386,21 +380,17 @@ def write_queue(
     content = sheet_text(_COLUMNS, rows).encode("utf-8", "replace")
     folder.mkdir(parents=True, exist_ok=True)
     kept = _keep_changed(folder, content)
-    for name, data in ((QUEUE, content), (_OURS, _hash(content))):
+    for name, data in ((QUEUE, content), (_OURS, sha256(content).hexdigest().encode())):
         with replacing_file(folder / name) as new:
             new.write_bytes(data)
     return kept
 
 
-class _Weighed(msgspec.Struct, rename={"ratio": "log ratio"}):
-    ratio: float = -math.inf
-
-
 def _ratio(verdict: Verdict) -> float:
     """Evidence of votes against the gold, from the verdict; −∞ where it has no such figure."""
     try:
-        return msgspec.json.decode(verdict.evidence, type=_Weighed).ratio
-    except (msgspec.DecodeError, ValueError):
+        return float(msgspec.json.decode(verdict.evidence)["log ratio"])
+    except (msgspec.DecodeError, ValueError, KeyError, TypeError):
         return -math.inf
 
 
@@ -410,7 +400,7 @@ def _keep_changed(folder: Path, new: bytes) -> Path | None:
         return None
     old = (folder / QUEUE).read_bytes()
     known = (folder / _OURS).read_bytes() if (folder / _OURS).exists() else b""
-    if old == new or _hash(old) == known:
+    if old == new or sha256(old).hexdigest().encode() == known:
         return None
     stem, suffix = QUEUE.split(".")
     free = (folder / f"{stem}-kept-{number}.{suffix}" for number in count(1))
@@ -418,10 +408,6 @@ def _keep_changed(folder: Path, new: bytes) -> Path | None:
     with replacing_file(kept, overwrite=False) as copy:
         copy.write_bytes(old)
     return kept
-
-
-def _hash(content: bytes) -> bytes:
-    return sha256(content).hexdigest().encode()
 
 
 def by_suspicion(items: pl.DataFrame, ids: Collection[str], per: str = "", seed: int = 0) -> list[str]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast, get_args
+from typing import Any, Literal, cast, get_args
 from urllib.parse import quote
 from xml.etree import ElementTree
 
@@ -13,33 +13,26 @@ import pybase64
 
 from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.pages.item_links import Query
-from eyetest.records import Decision, DecisionKind, Item, columns, gold_text, letter
+from eyetest.records import Decision, Item, columns, gold_text, letter
 from eyetest.store import refuse_to_lose, replacing_folder
 from eyetest.studio.app import ServedImages
 from eyetest.studio.collection import Collection, ItemRow
-from eyetest.studio.database import earlier
-from eyetest.studio.decisions import DECISIONS, OBJECTS, QUEUE, find_item, read_row, sheet_rows
+from eyetest.studio.decisions import DECISIONS, OBJECTS, QUEUE, find_item, located, read_row, sheet_rows
 from eyetest.studio.forms import KINDS, Form, check_decision, checked_name
 from eyetest.studio.project import ReviewProject
-from eyetest.tabular.sheets import sheet_text
+from eyetest.studio.questions import EDIT, LABEL, Question, present, questions, read_answers
+from eyetest.tabular.table import sheet_text
 
 ToolFormat = Literal["csv", "label-studio"]
 LARGEST, LARGEST_UPLOAD = 2**30, 250 * 2**20  # bytes: of a file that is read, and Label Studio's default limit
 NO_IMAGE = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 """One transparent pixel, for an item without images among others: Label Studio requires an image."""
 _SERVED_FILES = "/data/local-files/?d="
-_EDIT, _LABEL = "edit_", "label_"
 _TITLES = {"question": "Question", "options": "Options", "gold": "Gold", "evidence": "Why it is here"}
 _TITLES |= {"earlier": "What others decided"}
-_EDIT_TITLES = {
-    "question": "The question, as it should be",
-    "answer": "The right answer, as it should be: letters or a text",
-    "tags": "Tags to change, one a line: name=value",
-}
 _ABOUT = "question"  # the tag that all answers refer to: every task has it
 _OURS = re.compile(rf"{QUEUE}|{DECISIONS}|(round|settle)-\d+\.(json|xml)")
 _SHOWN = ("item", "round", "adjudicates", "question", "options", "gold", "images", "evidence", "earlier", "asks")
-Answers = Mapping[str, str | list[str]]
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,34 +78,30 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: str = ""
     reviewers: Mapping[str, str] = {}  # names here by names in the tool; under ``""`` for decisions without one
 
-    def assignment(self, item: str, number: int, adjudicates: bool, where: str) -> Assignment:
+    def assignment(self, item: str, number: int, adjudicates: bool) -> Assignment:
         """The assignment that a file refers to; refused where there is no such item or round."""
         if item not in self.items:
-            raise InputError(f"{where}: no item {short(item)} in this review")
+            raise InputError(f"no item {short(item)} in this review")
         if number not in self.forms:
-            raise InputError(f"{where}: round: found {number}, expected 1 to {max(self.forms)}")
+            raise InputError(f"round: found {number}, expected 1 to {max(self.forms)}")
         return Assignment(item=self.items[item], round=number, form=self.forms[number], adjudicates=adjudicates)
 
-    def checked(self, decision: Decision, assignment: Assignment, author: str, where: str) -> Decision:
+    def checked(self, decision: Decision, assignment: Assignment, author: str) -> Decision:
         """A decision by its author here that this item and this form allow; otherwise refused."""
-        name = self.reviewers.get(author, author)
+        name, time = self.reviewers.get(author, author), decision.time
         if not name.strip():
-            raise InputError(f"{where}: reviewer: no name; name the reviewer with {param('reviewer', 'NAME')}")
-        time = _universal(decision.time, where) if decision.time else ""
-        try:
-            named = msgspec.structs.replace(decision, reviewer=checked_name(name, "reviewer"), time=time)
-            return check_decision(named, assignment.form, assignment.item)
-        except InputError as error:
-            raise InputError(f"{where}: {error}") from None
-
-
-def _universal(time: str, where: str) -> str:
-    """A time as decisions have it: in UTC, to the second."""
-    try:
-        moment = datetime.fromisoformat(time)
-    except ValueError:
-        raise InputError(f"{where}: time: found {short(time)}, expected one like 2026-03-01T12:30:00+00:00") from None
-    return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC).isoformat(timespec="seconds")
+            raise InputError(f"reviewer: no name; name the reviewer with {param('reviewer', 'NAME')}")
+        if time:
+            try:
+                moment = datetime.fromisoformat(time)
+            except ValueError:
+                expected = "expected one like 2026-03-01T12:30:00+00:00"
+                raise InputError(f"time: found {short(time)}, {expected}") from None
+            in_utc = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+            time = in_utc.isoformat(timespec="seconds")
+        about = {"round": assignment.round, "adjudicates": assignment.adjudicates, "time": time}
+        named = msgspec.structs.replace(decision, reviewer=checked_name(name, "reviewer"), **about)
+        return check_decision(named, assignment.form, assignment.item)
 
 
 def outgoing_of(
@@ -160,7 +149,7 @@ def outgoing_of(
             fingerprint=plan.fingerprint,
             evidence="\n".join(evidence(rows[item], form, adjudicates)),
             images=tuple(images(rows[item], items[item])),
-            earlier=earlier(plan, by_item.get(item, ()), number) if adjudicates else (),
+            earlier=plan.earlier(by_item.get(item, ()), number) if adjudicates else (),
         )
         for item, number, adjudicates in keys
     ]
@@ -189,124 +178,6 @@ def _items(collection: Collection, ids: Sequence[str]) -> dict[str, Item]:
         where = "is in no benchmark that the review knows; name the benchmark, too: eyetest review PLACE BENCH"
         raise InputError(f"item {short(missing[0])} {where}")
     return items
-
-
-# Questions of a form, and a decision as answers to them.
-
-
-class ToolQuestion(NamedTuple):
-    """One question of the tool: its name, its text, the allowed answers, and the decisions with which it is asked."""
-
-    name: str
-    words: str
-    kind: Literal["choice", "several", "text"]
-    values: tuple[str, ...] = ()
-    when: tuple[str, ...] = ()
-    required: bool = False
-    long: bool = False
-
-
-def questions(form: Form, options: int) -> list[ToolQuestion]:
-    """The questions about an item with so many options, in order."""
-    rows = [ToolQuestion("solved", "What is the answer? Write it before you decide", "text")] if form.solve else []
-    rows.append(
-        ToolQuestion("decision", "What is to happen with this item?", "choice", get_args(DecisionKind), required=True)
-    )
-    if form.reasons:
-        rows.append(ToolQuestion("reason", "Why drop it?", "choice", form.reasons, ("drop",)))
-    rows.append(ToolQuestion("reason_text", "Another reason", "text", when=("drop", "fix", "unsure")))
-    for name in form.edits:
-        letters = map(letter, range(options))
-        titles = {mark.lower(): f"Option {mark}, as it should be" for mark in letters} if name == "options" else {}
-        for key, words in (titles or {name: _EDIT_TITLES.get(name, "")}).items():
-            if key != "options":
-                rows.append(ToolQuestion(_EDIT + key, words, "text", (), ("fix",), long=name != "options"))
-    for field in form.fields:
-        when = tuple(kind for kind in field.when or KINDS if not field.required or kind != "unsure")
-        shown = when if field.when or field.required else ()
-        rows.append(ToolQuestion(_LABEL + field.name, field.ask, field.kind, field.values, shown, field.required))
-    return [*rows, ToolQuestion("comment", "Anything else?", "text", long=True)]
-
-
-def present(item: Item) -> dict[str, str]:
-    """The present values of editable fields, by name: an equal answer changes nothing."""
-    texts = {_EDIT + letter(index).lower(): choice.text for index, choice in enumerate(item.choices)}
-    golds = ", ".join(letter(index) for index in item.gold)
-    if not item.choices:  # one a line, or JSON where lines would be ambiguous
-        golds, words = "\n".join(item.references), list(item.references)
-        if golds.split("\n") != words or _parsed(golds, list[str]) is not None or not all(words):
-            golds = msgspec.json.encode(words).decode()
-    return {"edit_question": item.question, **texts, "edit_answer": golds}
-
-
-def read_answers(answers: Answers, assignment: Assignment, where: str) -> Decision:
-    """The decision that answers express, without author and time; refused where invalid, naming the field."""
-    item, form = assignment.item, assignment.form
-    known = {question.name: question for question in questions(form, len(item.choices))}
-    unchanged = {name: text.strip() for name, text in present(item).items()}
-    given: dict[str, str | list[str]] = {}
-    for name, value in answers.items():
-        several = isinstance(value, list) and len(value) > 1
-        answer = sorted(value) if several else (value if isinstance(value, str) else "".join(value)).strip()
-        if answer and answer != unchanged.get(name):
-            _check(name, answer, known, where)
-            given[name] = answer
-    if "decision" not in given:
-        raise InputError(f"{where}: decision: nothing is decided")
-    kind = msgspec.convert(given["decision"], DecisionKind)
-    decision = Decision(
-        item=item.id,
-        round=assignment.round,
-        reviewer="",
-        time="",
-        decision=kind,
-        adjudicates=assignment.adjudicates,
-        comment=str(given.get("comment", "")),
-    )
-    if kind == "undo":
-        return decision
-    edits = {name.removeprefix(_EDIT): str(text) for name, text in given.items() if name.startswith(_EDIT)}
-    asked = {_LABEL + field.name for field in form.asked(kind)}
-    return msgspec.structs.replace(
-        decision,
-        reason=": ".join(str(given[name]) for name in ("reason", "reason_text") if name in given),
-        solved=str(given.get("solved", "")),
-        labels={name.removeprefix(_LABEL): value for name, value in given.items() if name in asked},
-        edits={k.upper() if len(k) == 1 else k: _read_edit(k, text, item, where) for k, text in edits.items()},
-    )
-
-
-def _check(name: str, value: str | list[str], known: Mapping[str, ToolQuestion], where: str) -> None:
-    if name not in known:
-        raise InputError(f"{where}: {short(name)} is not asked here; {nearest(name, known)}")
-    question = known[name]
-    if question.kind != "several" and not isinstance(value, str):
-        raise InputError(f"{where}: {name}: found {len(value)} answers, expected one")
-    for text in [value] if isinstance(value, str) else value:
-        if question.values and text not in question.values:
-            raise InputError(f"{where}: {name}: found {short(text)}; {nearest(text, question.values)}")
-
-
-def _read_edit(name: str, text: str, item: Item, where: str) -> Any:
-    if name == "tags":
-        if tags := _parsed(text, dict[str, Any]):
-            return tags
-        pairs = [line.partition("=") for line in text.splitlines() if line.strip()]
-        if not all(equals and tag.strip() for tag, equals, _ in pairs):
-            raise InputError(f"{where}: edit_tags: found {short(text)}, expected lines like name=value")
-        return {tag.strip(): value.strip() for tag, _, value in pairs}
-    if name != "answer":
-        return text
-    words = map(str.strip, text.split(",")) if item.choices else _parsed(text, list[str]) or text.split("\n")
-    kept = [word for word in words if word]
-    return kept[0] if len(kept) == 1 else kept
-
-
-def _parsed(text: str, kind: Any) -> Any:
-    try:
-        return msgspec.json.decode(text, type=kind)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return None
 
 
 # Files: written as one folder, and read one by one.
@@ -360,10 +231,14 @@ def read_files(path: Path, expected: Expected, form: ToolFormat | None = None) -
         raise InputError(f"{path} is not there")
     if path.stat().st_size > LARGEST:
         raise InputError(f"{path} has {path.stat().st_size >> 20:,} MB; at most {LARGEST >> 20:,} MB are read")
-    if form == "csv" or (form is None and path.suffix.lower() == ".csv"):
-        rows = ((where, row) for where, row in sheet_rows(path) if (row.get("decision") or "").strip())
-        return [_read_line(row, expected, f"{where} ({(row['item'] or '').strip()[:60]})") for where, row in rows]
-    return read_label_studio(path.read_bytes(), expected, str(path))
+    if form != "csv" and (form is not None or path.suffix.lower() != ".csv"):
+        return read_label_studio(path.read_bytes(), expected, str(path))
+    decisions = []
+    for where, row in sheet_rows(path):
+        if (row.get("decision") or "").strip():
+            with located(f"{where} ({(row['item'] or '').strip()[:60]})"):
+                decisions.append(_read_line(row, expected))
+    return decisions
 
 
 # Tables
@@ -395,31 +270,29 @@ def write_waiting(assignments: Sequence[Assignment]) -> str:
     return sheet_text([*_SHOWN, "reviewer", *empty], rows, mark=True)
 
 
-def _read_line(row: Mapping[str, Any], expected: Expected, where: str) -> Decision:
+def _read_line(row: Mapping[str, Any], expected: Expected) -> Decision:
     """The decision in a line of either table."""
-    if any(name.startswith((_EDIT, _LABEL)) or name == "reason_text" for name in row):
-        decision = _filled_in(row, expected, where)
-    else:
-        decision = read_row(row, expected.items, where)
-    assignment = expected.assignment(decision.item, decision.round, decision.adjudicates, where)
-    return expected.checked(decision, assignment, (row.get("reviewer") or "").strip(), where)
-
-
-def _filled_in(row: Mapping[str, Any], expected: Expected, where: str) -> Decision:
+    author = (row.get("reviewer") or "").strip()
+    if not any(name.startswith((EDIT, LABEL)) or name == "reason_text" for name in row):
+        decision = read_row(row, expected.items)
+        about = expected.assignment(decision.item, decision.round, decision.adjudicates)
+        return expected.checked(decision, about, author)
     number, settles = (row.get("round") or "1").strip(), (row.get("adjudicates") or "").strip().lower()
     if not number.isdecimal() or len(number) > 4:
-        raise InputError(f"{where}: round: found {short(number)}, expected a number")
+        raise InputError(f"round: found {short(number)}, expected a number")
     item = find_item(row["item"] or "", expected.items) or row["item"]
-    assignment = expected.assignment(item, int(number), settles in ("true", "yes", "1"), where)
-    asks = {question.name: question for question in questions(assignment.form, len(assignment.item.choices))}
+    about = expected.assignment(item, int(number), settles in ("true", "yes", "1"))
+    asks = {question.name: question for question in questions(about.form, len(about.item.choices))}
     answers: dict[str, str | list[str]] = {}
     for name, cell in row.items():
         text = (cell or "").strip()
-        if text and (name in asks or name.startswith((_EDIT, _LABEL))):
+        if text and (name in asks or name.startswith((EDIT, LABEL))):
             several = name in asks and asks[name].kind == "several"
             answers[name] = [word.strip() for word in text.split(";") if word.strip()] if several else text
     answers["decision"] = str(answers["decision"]).lower()
-    return msgspec.structs.replace(read_answers(answers, assignment, where), time=(row.get("time") or "").strip())
+    decision = read_answers(answers, about.item, about.form)
+    timed = msgspec.structs.replace(decision, time=(row.get("time") or "").strip())
+    return expected.checked(timed, about, author)
 
 
 # Label Studio
@@ -452,16 +325,17 @@ def _head(parent: ElementTree.Element, words: str) -> None:
     ElementTree.SubElement(parent, "Header", size="4", value=f" {text}" if text.startswith("$") else text)
 
 
-def _control(parent: ElementTree.Element, question: ToolQuestion, shown: Mapping[str, Any]) -> None:
-    shown_when = {"visibleWhen": "choice-selected", "whenTagName": "decision"}
-    box = ElementTree.SubElement(
-        parent, "View", shown_when | {"whenChoiceValue": ",".join(question.when)} if question.when else {}
-    )
+def _control(parent: ElementTree.Element, question: Question, shown: Mapping[str, Any]) -> None:
+    when: Sequence[str] = question.when
+    if question.required and question.name.startswith(LABEL):  # Label Studio would require it with unsure, too
+        when = [kind for kind in when or KINDS if kind != "unsure"]
+    shown_when = {"visibleWhen": "choice-selected", "whenTagName": "decision", "whenChoiceValue": ",".join(when)}
+    box = ElementTree.SubElement(parent, "View", shown_when if when else {})
     _head(box, question.words)
     common = {"name": question.name, "toName": _ABOUT, "required": "true" if question.required else "false"}
     if question.kind == "text":
         start = {"value": f"${question.name}"} if question.name in shown else {}
-        size = {"rows": "3" if question.long else "1", "maxSubmissions": "1", "editable": "true"}
+        size = {"rows": "3", "maxSubmissions": "1", "editable": "true"}
         ElementTree.SubElement(box, "TextArea", {**common, **size, **start})
         return
     common["choice"] = "multiple" if question.kind == "several" else "single"
@@ -490,7 +364,7 @@ def label_studio_tasks(assignments: Sequence[Assignment]) -> list[dict[str, Any]
 def _data(assignment: Assignment, options: int) -> dict[str, Any]:
     """The values that the configuration shows; each that it names has to exist, even if empty."""
     names = (question.name for question in questions(assignment.form, options))
-    editable = {name: "" for name in names if name.startswith(_EDIT)}
+    editable = {name: "" for name in names if name.startswith(EDIT)}
     filled = {name: text for name, text in present(assignment.item).items() if name in editable}
     if assignment.alone:
         filled.pop("edit_answer", None)
@@ -529,31 +403,33 @@ def read_label_studio(content: bytes, expected: Expected, path: str) -> list[Dec
         raise InputError(f"{path} is {kinds}: {error}") from None
     decisions: list[Decision] = []
     for number, task in enumerate(tasks, 1):
-        where, key = f"{path}, task {number}", task.data.eyetest
-        if key is None:
-            raise InputError(f"{where}: it does not say which item it is about; eyetest did not export this task")
-        if expected.fingerprint and key.fingerprint != expected.fingerprint:
-            raise InputError(f"{where}: it is about another state of the benchmark: {short(key.fingerprint)}")
-        assignment = expected.assignment(key.item, key.round, key.adjudicates, where)
+        key = task.data.eyetest
+        with located(f"{path}, task {number}"):
+            if key is None:
+                raise InputError("it does not say which item it is about; eyetest did not export this task")
+            if expected.fingerprint and key.fingerprint != expected.fingerprint:
+                raise InputError(f"it is about another state of the benchmark: {short(key.fingerprint)}")
+            about = expected.assignment(key.item, key.round, key.adjudicates)
         for index, annotation in enumerate(task.annotations, 1):
             if not annotation.was_cancelled:
-                decisions.append(_read_annotation(annotation, assignment, expected, f"{where}, annotation {index}"))
+                with located(f"{path}, task {number}, annotation {index}"):
+                    decisions.append(_read_annotation(annotation, about, expected))
     return decisions
 
 
-def _read_annotation(annotation: _Annotation, assignment: Assignment, expected: Expected, where: str) -> Decision:
+def _read_annotation(annotation: _Annotation, about: Assignment, expected: Expected) -> Decision:
     answers = {}
     for name, found in ((region.from_name, region.value) for region in annotation.result):
         values = found.get("choices", found.get("text"))
         if not isinstance(values, str | list) or not all(isinstance(value, str) for value in values):
-            raise InputError(f"{where}: {short(name)}: found {short(found)}, expected choices or a text")
-        answers[name] = values[0] if isinstance(values, list) and len(values) == 1 else values
+            raise InputError(f"{short(name)}: found {short(found)}, expected choices or a text")
+        answers[name] = values
     author = annotation.completed_by
     if isinstance(author, dict):
         author = author.get("email") or author.get("id")
     decision = msgspec.structs.replace(
-        read_answers(answers, assignment, where),
-        time=_universal(annotation.updated_at or annotation.created_at, where),
+        read_answers(answers, about.item, about.form),
+        time=annotation.updated_at or annotation.created_at or "unknown",
         seconds=annotation.lead_time,
     )
-    return expected.checked(decision, assignment, "" if author is None else str(author), where)
+    return expected.checked(decision, about, "" if author is None else str(author))

@@ -9,48 +9,61 @@ from hashlib import sha256
 from pathlib import Path
 from secrets import token_urlsafe
 from threading import Lock
-from typing import NamedTuple, Unpack, get_args
+from typing import Any, NamedTuple, get_args
 
 import msgspec
 
-from eyetest.errors import DiskFull, Forbidden, InputError, damaged, nearest, param, short
+from eyetest.errors import DiskFull, Forbidden, InputError, counted, damaged, nearest, param, short
 from eyetest.records import Decision, DecisionKind, Item
 from eyetest.store import replacing_file
 from eyetest.store.urls import refuse_remote
-from eyetest.studio import database as db
-from eyetest.studio.database import FILE, SCHEMA, ReviewDatabase, Slot
+from eyetest.studio.database import FILE, SCHEMA, ReviewDatabase
 from eyetest.studio.decisions import (
     DECIDES,
     DECISIONS,
     Decided,
-    DecisionDetails,
     Person,
     ReviewPlan,
     ReviewSession,
     Role,
+    Round,
     Task,
     new_decisions,
     read_decisions,
+    standing,
 )
 from eyetest.studio.forms import check_decision, check_kind, checked_name, short_enough
 from eyetest.studio.overview import (
-    JudgedReview,
+    PEOPLE,
+    JudgedItem,
     PersonRow,
     ReviewOverview,
     ReviewProgress,
-    judge_items,
     make_overview,
-    people_rows,
     progress_of,
 )
-from eyetest.wording import counted
 
 DAY = 86_400.0
 IDLE, LONGEST = DAY / 2, 30 * DAY  # a session ends after so many seconds without a call, and after so many in total
+CLAIM = 1_800.0  # seconds for which a slot is reserved
 _TOUCHED = 60.0  # least seconds between two updates of when a person was last seen
-_TOKEN_BYTES = 32
 _LONGEST_NONCE = 200
 UNANSWERED = "answer the item first; its gold is shown afterwards"
+_DECISION = msgspec.json.Decoder(Decision)
+_SLOT = "SELECT item, round, adjudicates, seat, state, since FROM slots AS s "
+_BEGUN = _SLOT + "WHERE person = ? AND state IN (1, 2) ORDER BY since LIMIT 1"
+_OWN = _SLOT + "WHERE item = ? AND round = ? AND person = ?"
+_ADD = "INSERT OR IGNORE INTO slots (item, round, adjudicates, seat) VALUES (?, ?, ?, ?)"
+_FREE = (
+    "SELECT item, round, adjudicates, seat, state, since FROM slots AS s WHERE state = 1 AND adjudicates = ?1 "
+    "AND NOT EXISTS (SELECT 1 FROM decisions WHERE item = s.item AND person = ?2) AND (adjudicates OR NOT EXISTS "
+    "(SELECT 1 FROM solved WHERE item = s.item AND person = ?2 AND round != s.round)) "
+    "ORDER BY round, item, seat LIMIT 1"
+)  # an item is not offered to a person who knows from elsewhere in the review what others decided, or its gold
+_CLAIM = (
+    "UPDATE slots SET state = 2, since = CASE WHEN person = ?1 AND state != 3 THEN since ELSE ?2 END, person = ?1, "
+    "until = ?3 WHERE item = ?4 AND round = ?5 AND adjudicates = ?6 AND seat = ?7"
+)  # ``since`` is when its holder first got it
 
 
 class LogRow(NamedTuple):
@@ -63,6 +76,17 @@ class LogRow(NamedTuple):
     detail: str
 
 
+class Slot(NamedTuple):
+    """One reviewer's turn at one item in one round; the first four fields are its key."""
+
+    item: int
+    round: int
+    adjudicates: int
+    seat: int
+    state: int = 1
+    since: float | None = None
+
+
 class ReviewProject:
     """A folder with ``review.db``; made by `create` or `open`."""
 
@@ -72,8 +96,8 @@ class ReviewProject:
         self.folder, self.plan, self.database = folder, plan, database
         self.clock: Callable[[], float] = time.time
         self._lock = Lock()
-        self._judged: tuple[object, JudgedReview] | None = None
-        self._overview: tuple[JudgedReview, ReviewOverview] | None = None
+        self._judged: tuple[object, list[JudgedItem]] = (None, [])
+        self._overview: tuple[object, ReviewOverview | None] = (None, None)
 
     @classmethod
     def create(cls, folder: Path, plan: ReviewPlan, items: Iterable[str] = ()) -> "ReviewProject":
@@ -90,7 +114,7 @@ class ReviewProject:
             for statement in SCHEMA.split(";\n"):
                 connection.execute(statement)
             connection.execute("INSERT INTO meta VALUES ('plan', ?)", (msgspec.json.encode(plan).decode(),))
-            cls(folder, plan, database)._add(connection, items, None if plan.together else 1)
+            cls(folder, plan, database)._add(connection, items)
         return cls.open(folder)
 
     @classmethod
@@ -102,6 +126,8 @@ class ReviewProject:
         with ExitStack() as opened:
             database = opened.enter_context(closing(ReviewDatabase(folder / FILE)))
             ((plan,),) = database.rows("SELECT value FROM meta WHERE key = 'plan'")
+            if not database.rows("SELECT 1 FROM pragma_table_info('people') WHERE name = 'cookie'"):
+                raise InputError(f"{database.path} is no review of this version; begin a new one with eyetest review")
             try:
                 project = cls(folder, msgspec.json.decode(plan, type=ReviewPlan), database)
             except (msgspec.DecodeError, msgspec.ValidationError) as error:
@@ -134,16 +160,22 @@ class ReviewProject:
         with self.database.write() as connection:
             connection.execute("UPDATE meta SET value = ? WHERE key = 'plan'", (msgspec.json.encode(plan).decode(),))
             for planned in plan.rounds:
-                db.change_seats(connection, planned)
+                connection.execute(
+                    "DELETE FROM slots WHERE round = ? AND seat > ? AND NOT adjudicates AND state != 3",
+                    (planned.number, planned.reviewers),
+                )
+                query = "SELECT DISTINCT item FROM slots WHERE round = ? AND NOT adjudicates"
+                items = [item for (item,) in connection.execute(query, (planned.number,))]
+                _open_round(connection, items, planned)
             self.plan = plan
             for (item,) in connection.execute("SELECT DISTINCT item FROM decisions").fetchall():
-                db.settle(connection, plan, item)
+                self._settle(connection, item)
 
     # People: personal links, each for one browser, and sessions that expire.
 
     def invite(self, name: str, role: Role = "reviewer", days: float = 30) -> str:
-        """Create a link's token for a person. A new invitation invalidates the earlier one."""
-        person, token = checked_name(name), token_urlsafe(_TOKEN_BYTES)
+        """Create a link's token for a person. A new invitation ends the earlier one and its session."""
+        person, token = checked_name(name), token_urlsafe(32)
         if role not in get_args(Role):
             raise InputError(f"{param('role')}: no role {short(role)}; {nearest(role, get_args(Role))}")
         if not 0 < days <= 3_650:
@@ -153,20 +185,18 @@ class ReviewProject:
             connection.execute(
                 "INSERT INTO people (name, role, token, token_until, invited) VALUES (?, ?, ?, ?, ?) "
                 "ON CONFLICT (name) DO UPDATE SET role = excluded.role, token = excluded.token, "
-                "token_until = excluded.token_until, invited = excluded.invited, device = NULL, revoked = 0",
+                "token_until = excluded.token_until, invited = excluded.invited, cookie = NULL, revoked = 0",
                 (person, role, _hashed(token), now + days * DAY, now),
             )
-            ended = "DELETE FROM sessions WHERE person = (SELECT id FROM people WHERE name = ?)"
-            connection.execute(ended, (person,))
             self._write_log(connection, "invited", person, "", role)
         return token
 
     def enter(self, token: str, cookie: str | None, where: str = "") -> ReviewSession:
         """Follow a link. Only the first browser that does so is admitted; later it is recognised by its cookie."""
-        now, new = self.clock(), token_urlsafe(_TOKEN_BYTES)  # never the cookie that a browser sends
+        now, new = self.clock(), token_urlsafe(32)  # never the cookie that a browser sends
         with self.database.write() as connection:
             row = connection.execute(
-                "SELECT id, name, role, token_until, device FROM people WHERE token = ? AND NOT revoked",
+                "SELECT id, name, role, token_until, cookie FROM people WHERE token = ? AND NOT revoked",
                 (_hashed(token),),
             ).fetchone()
             why = ""
@@ -176,61 +206,51 @@ class ReviewProject:
                 why = "this link is too old; ask for a new one"
             elif row[4] not in (None, _hashed(cookie or "")):
                 why = "this link is in use in another browser; ask for a new one"
-            if why:
-                self._write_log(connection, "refused", row[1] if row else "", where, why)
             else:
-                changes = (
-                    ("UPDATE people SET device = ?, seen = ? WHERE id = ?", (_hashed(new), now, row[0])),
-                    ("DELETE FROM sessions WHERE person = ? OR seen < ?", (row[0], now - IDLE)),
-                    ("INSERT INTO sessions VALUES (?, ?, ?, ?)", (_hashed(new), row[0], now, now)),
-                )
-                for change, values in changes:
-                    connection.execute(change, values)
-                self._write_log(connection, "entered", row[1], where)
+                begin = "UPDATE people SET cookie = ?, entered = ?2, seen = ?2 WHERE id = ?3"
+                connection.execute(begin, (_hashed(new), now, row[0]))
+            self._write_log(connection, "refused" if why else "entered", row[1] if row else "", where, why)
         if why:
             raise Forbidden(why)
         return _session(Person(*row[:3]), new)
 
     def session(self, cookie: str | None) -> ReviewSession | None:
         """The session of a cookie; None where there is none, or it has expired."""
-        if not cookie:
-            return None
-        now = self.clock()
-        rows = self.database.rows(
-            "SELECT p.id, p.name, p.role, s.began, s.seen FROM sessions s JOIN people p ON p.id = s.person "
-            "WHERE s.cookie = ? AND NOT p.revoked",
-            _hashed(cookie),
-        )
-        if not rows or now > rows[0][3] + LONGEST or now > rows[0][4] + IDLE:
+        now, hashed = self.clock(), _hashed(cookie or "")
+        query = "SELECT id, name, role, entered, seen FROM people WHERE cookie = ? AND entered IS NOT NULL"
+        rows = self.database.rows(query, hashed)
+        if not cookie or not rows or now > rows[0][3] + LONGEST or now > rows[0][4] + IDLE:
             return None
         id_, name, role, _, seen = rows[0]
         if now > seen + _TOUCHED:
             with suppress(DiskFull), self.database.write(forced=False) as connection:  # who cannot write may read
-                connection.execute("UPDATE sessions SET seen = ? WHERE cookie = ?", (now, _hashed(cookie)))
-                connection.execute("UPDATE people SET seen = ? WHERE id = ?", (now, id_))
+                connection.execute("UPDATE people SET seen = ? WHERE cookie = ?", (now, hashed))
         return _session(Person(id_, name, role), cookie)
 
     def leave(self, cookie: str) -> None:
-        """End a session."""
+        """End a session. The browser may enter again by its link."""
         with self.database.write() as connection:
-            connection.execute("DELETE FROM sessions WHERE cookie = ?", (_hashed(cookie),))
+            connection.execute("UPDATE people SET entered = NULL WHERE cookie = ?", (_hashed(cookie),))
 
     def revoke(self, name: str) -> None:
-        """End a person's link and sessions, and free the slots they had claimed. Their decisions stay."""
+        """End a person's link and session, and free the slots they had claimed. Their decisions stay."""
         with self.database.write() as connection:
             person = _person_named(connection, name)
-            for change in (
-                "UPDATE people SET revoked = 1, token = NULL, device = NULL WHERE id = ?",
-                "UPDATE slots SET state = 1, person = NULL WHERE person = ? AND state < 3",
-                "DELETE FROM sessions WHERE person = ?",
-            ):
-                connection.execute(change, (person.id,))
+            ended = "UPDATE people SET revoked = 1, token = NULL, cookie = NULL WHERE id = ?"
+            connection.execute(ended, (person.id,))
+            freed = "UPDATE slots SET state = 1, person = NULL WHERE person = ? AND state < 3"
+            connection.execute(freed, (person.id,))
             self._write_log(connection, "revoked", person.name)
 
     def person(self, name: str) -> Person:
         """A person who was invited, by name."""
         with self.database.read() as connection:
             return _person_named(connection, name)
+
+    def people(self, only: Person | None = None) -> list[PersonRow]:
+        """All people who were invited, or one of them."""
+        rows = map(PersonRow._make, self.database.rows(PEOPLE, only and only.id))
+        return [row._replace(revoked=bool(row.revoked)) for row in rows]
 
     def log(self, what: str, person: str | None = None, where: str = "", detail: str = "") -> None:
         """Append a line to the log."""
@@ -250,90 +270,183 @@ class ReviewProject:
 
     # Work: items are added, taken one by one, solved, decided and withdrawn.
 
-    def add_items(self, ids: Iterable[str], round: int | None = None) -> int:  # noqa: A002 (a decision's own word)
-        """Add items to the review, in a round or in all of them; returns how many are new."""
+    def add_items(self, ids: Iterable[str], round: int = 1) -> int:  # noqa: A002 (a decision's own word)
+        """Add items to a round of the review; returns how many are new."""
         with self.database.write() as connection:
-            return self._add(connection, ids, round)
+            (before,) = connection.execute("SELECT count(*) FROM items").fetchone()
+            self._add(connection, ids, round)
+            (after,) = connection.execute("SELECT count(*) FROM items").fetchone()
+            return int(after - before)
 
-    def _add(self, connection: sqlite3.Connection, ids: Iterable[str], number: int | None) -> int:
-        names, before = list(ids), connection.total_changes
+    def _add(self, connection: sqlite3.Connection, ids: Iterable[str], number: int = 1) -> int:
+        """Open a round of some items; returns the number of new slots."""
+        names = list(ids)
         connection.executemany("INSERT OR IGNORE INTO items (item) VALUES (?)", ((name,) for name in names))
-        added = connection.total_changes - before
-        db.add_slots(connection, self.plan, names, number)
+        rows = dict(connection.execute("SELECT item, id FROM items"))
+        added = _open_round(connection, [rows[name] for name in names], self.plan.rounds[number - 1])
+        if not self.plan.together:  # what was settled in one round of a recipe is open again in the next
+            connection.executemany(
+                "UPDATE items SET settled = 0 WHERE id = ? AND id IN "
+                "(SELECT item FROM slots WHERE round = ? AND state < 3 AND NOT adjudicates)",
+                [(rows[name], number) for name in names],
+            )
         return added
 
     def await_only(self, waiting: Mapping[int, Sequence[str]]) -> int:
-        """Ask about exactly these items in these rounds; returns the number of slots that are new or open again."""
+        """Ask about exactly these items in these rounds; returns the number of slots that are new."""
         with self.database.write() as connection:
-            before = _unfinished(connection)
+            added = sum(self._add(connection, ids, number) for number, ids in sorted(waiting.items()))
             kept = {(item, number) for number, ids in waiting.items() for item in ids}
-            for number, ids in sorted(waiting.items()):
-                self._add(connection, ids, number)
             slots = connection.execute(
-                "SELECT DISTINCT i.id, i.item, s.round FROM slots s JOIN items i ON i.id = s.item "
-                "WHERE s.state IN (0, 1, 2)"
+                "SELECT DISTINCT i.id, i.item, s.round FROM slots s JOIN items i ON i.id = s.item WHERE s.state < 3"
             ).fetchall()
             connection.executemany(
-                "UPDATE slots SET state = 4, person = NULL WHERE item = ? AND round = ? AND state IN (0, 1, 2)",
+                "DELETE FROM slots WHERE item = ? AND round = ? AND state < 3",
                 [(id_, number) for id_, item, number in slots if (item, number) not in kept],
             )
-            return len(_unfinished(connection) - before)
+            undecided = connection.execute(
+                "SELECT id, item FROM items WHERE NOT settled AND id NOT IN (SELECT item FROM slots WHERE state < 3)"
+            ).fetchall()
+            names = {item for item, _ in kept}
+            for id_, _ in (row for row in undecided if row[1] in names):
+                self._settle(connection, id_)  # a dispute that waits again
+            return added
 
     def next_task(self, person: Person) -> Task | None:
         """A person's next task, reserved for half an hour. None where no task is available."""
         with self.database.write(forced=False) as connection:
             _refuse_idle(connection, person)
-            slot = db.take_next(connection, person, self.clock())
-            return None if slot is None else self._task(connection, person, slot)
+            connection.execute("UPDATE slots SET state = 1 WHERE state = 2 AND until < ?", (self.clock(),))
+            row = connection.execute(_BEGUN, (person.id,)).fetchone()
+            for adjudicates in (1, 0) if person.role == "admin" else (0,):
+                row = row or connection.execute(_FREE, (adjudicates, person.id)).fetchone()
+            if row is None:
+                return None
+            slot = Slot(*row)
+            self._claim(connection, slot, person)
+            if slot.adjudicates:
+                connection.execute("INSERT OR IGNORE INTO solved VALUES (?, 0, ?, '')", (slot.item, person.id))
+            return self._task(connection, person, slot)
+
+    def _claim(self, connection: sqlite3.Connection, slot: Slot, person: Person) -> None:
+        now = self.clock()
+        connection.execute(_CLAIM, (person.id, now, now + CLAIM, *slot[:4]))
 
     def task(self, person: Person, item: str, round: int) -> Task:  # noqa: A002
         """An item that a person has begun or decided about."""
         with self.database.read() as connection:
-            return self._task(connection, person, db.slot_of(connection, person, _row(connection, item), round))
+            return self._task(connection, person, _slot_of(connection, person, item, round))
 
     def solve(self, person: Person, task: Task, answer: str) -> Task:
         """Answer an item before its gold is shown; the first answer stays. Empty: it cannot be answered."""
         with self.database.write() as connection:
-            row = _row(connection, task.item)
-            slot = db.slot_of(connection, person, row, task.round)
-            values = (row, task.round, person.id, short_enough("answer", answer))
+            slot = _slot_of(connection, person, task.item, task.round)
+            values = (*slot[:2], person.id, short_enough("answer", answer))
             connection.execute("INSERT OR IGNORE INTO solved VALUES (?, ?, ?, ?)", values)
             return self._task(connection, person, slot)
 
-    def decide(
-        self, person: Person, task: Task, kind: DecisionKind, *, nonce: str, **details: Unpack[DecisionDetails]
-    ) -> Decision:
+    def decide(self, person: Person, task: Task, kind: DecisionKind, *, nonce: str, **details: Any) -> Decision:
         """Store a person's decision. Sent twice with the same nonce it is one decision."""
-        check_kind(kind)
-        with self.database.write() as connection:
-            if (before := _with_nonce(connection, person, nonce)) is not None:
-                return before
-            _refuse_idle(connection, person)
-            slot = db.slot_of(connection, person, _row(connection, task.item), task.round)
-            current = self._task(connection, person, slot)
-            if current.unsolved:
-                raise Forbidden(UNANSWERED)
-            decision = self._decision(person, current, kind, details, slot)
-            self._append(connection, person, slot, decision, nonce)
-            return decision
+        return self._record(person, (task.item, task.round), check_kind(kind), nonce, details)
 
     def undo(self, person: Person, item: str, round: int, nonce: str) -> Decision:  # noqa: A002
         """Withdraw a person's last decision about an item in a round, and reopen it for them."""
+        return self._record(person, (item, round), "undo", nonce, {})
+
+    def _record(
+        self, person: Person, about: tuple[str, int], kind: DecisionKind, nonce: str, details: dict[str, Any]
+    ) -> Decision:
+        if not nonce or len(nonce) > _LONGEST_NONCE:
+            raise InputError(f"nonce: expected 1 to {_LONGEST_NONCE} characters")
         with self.database.write() as connection:
-            if (before := _with_nonce(connection, person, nonce)) is not None:
-                return before
-            slot = db.slot_of(connection, person, _row(connection, item), round)
-            if db.last_decision(connection, person, slot) is None:
+            if before := _read(connection, "WHERE person = ? AND nonce = ?", person.id, nonce):
+                return before[0]
+            _refuse_idle(connection, person)
+            slot = _slot_of(connection, person, *about)
+            task = self._task(connection, person, slot)
+            if kind == "undo" and task.mine is None:
                 raise InputError("there is nothing of yours to withdraw here")
-            about = {"item": item, "round": round, "reviewer": person.name, "adjudicates": slot.adjudicates}
-            decision = Decision(**about, time=self._now(), decision="undo")  # type: ignore[arg-type]
+            if kind != "undo" and task.unsolved:
+                raise Forbidden(UNANSWERED)
+            seconds = details.pop("seconds", None)
+            if seconds is None and slot.since is not None and slot.state != 3:
+                seconds = self.clock() - slot.since
+            decision = Decision(
+                item=task.item,
+                round=task.round,
+                reviewer=person.name,
+                time=self._now(),
+                decision=kind,
+                solved="" if kind == "undo" else task.solved or "",
+                seconds=None if seconds is None or kind == "undo" else round(max(seconds, 0.0), 1),
+                adjudicates=task.adjudicates,
+                **{name: value for name, value in details.items() if value},
+            )
+            item = self.item_of(task.item) if decision.edits and self.item_of else None
+            decision = check_decision(decision, task.form, item)
             self._append(connection, person, slot, decision, nonce)
             return decision
 
+    def _append(
+        self, connection: sqlite3.Connection, person: Person, slot: Slot, decision: Decision, nonce: str
+    ) -> None:
+        connection.execute(
+            "INSERT INTO decisions (item, round, person, nonce, record) VALUES (?, ?, ?, ?, ?)",
+            (slot.item, slot.round, person.id, nonce, msgspec.json.encode(decision).decode()),
+        )
+        if _last_decision(connection, person, slot) is None:
+            self._claim(connection, slot, person)
+        else:
+            decided = "UPDATE slots SET state = 3 WHERE item = ? AND round = ? AND adjudicates = ? AND seat = ?"
+            connection.execute(decided, slot[:4])
+        self._settle(connection, slot.item)
+
+    def _settle(self, connection: sqlite3.Connection, item: int) -> None:
+        """After a decision: open the next round of an item, or a slot for an admin where reviewers disagree."""
+        plan, decisions = self.plan, _read(connection, "WHERE item = ? ORDER BY id", item)
+        rounds = connection.execute(
+            "SELECT round, min(state = 3) FROM slots WHERE item = ? AND NOT adjudicates GROUP BY 1 ORDER BY 1",
+            (item,),
+        ).fetchall()
+        if plan.together and rounds:
+            finished, done = dict(rounds), True
+            for planned in plan.rounds:  # all seats of a round are taken before the next is open
+                if _open_round(connection, [item], planned) or not finished.get(planned.number):
+                    done = False
+                    break
+            rounds = [(plan.rounds[-1].number, done)]
+        add = "INSERT OR IGNORE INTO slots (item, round, adjudicates, seat) VALUES (?, ?, 1, 1)"
+        remove = "DELETE FROM slots WHERE item = ? AND round = ? AND adjudicates AND state != 3"
+        is_open = True
+        for number, done in rounds:
+            is_open = plan.outcome(decisions, number).verdict == "review"
+            connection.execute(add if done and is_open else remove, (item, number))
+        connection.execute("UPDATE items SET settled = ? WHERE id = ?", (not is_open, item))
+
+    def _task(self, connection: sqlite3.Connection, person: Person, slot: Slot) -> Task:
+        (item,) = connection.execute("SELECT item FROM items WHERE id = ?", (slot.item,)).fetchone()
+        decisions = _read(connection, "WHERE item = ? ORDER BY id", slot.item) if slot.adjudicates else ()
+        solved = connection.execute(
+            "SELECT answer FROM solved WHERE item = ? AND round = ? AND person = ?",
+            (slot.item, slot.round, person.id),
+        ).fetchone()
+        return Task(
+            item=item,
+            round=slot.round,
+            form=self.plan.form(slot.round, adjudicates=bool(slot.adjudicates)),
+            adjudicates=bool(slot.adjudicates),
+            earlier=self.plan.earlier(decisions, slot.round),
+            mine=_last_decision(connection, person, slot),
+            solved=solved[0] if solved else None,
+        )
+
+    def _now(self) -> str:
+        return datetime.fromtimestamp(self.clock(), UTC).isoformat(timespec="seconds")
+
     def decisions(self, person: Person | None = None) -> list[Decision]:
         """All decisions, or those of one person, in order."""
-        query = "SELECT record FROM decisions WHERE ?1 IS NULL OR person = ?1 ORDER BY id"
-        return db.read_records(self.database.rows(query, person and person.id))
+        with self.database.read() as connection:
+            return _read(connection, "WHERE ?1 IS NULL OR person = ?1 ORDER BY id", person and person.id)
 
     def ids(self) -> list[str]:
         """All items, in the order of the queue."""
@@ -347,74 +460,15 @@ class ReviewProject:
         )
         return [(item, number, bool(adjudicates)) for item, number, adjudicates in rows]
 
-    def _task(self, connection: sqlite3.Connection, person: Person, slot: Slot) -> Task:
-        (item,) = connection.execute("SELECT item FROM items WHERE id = ?", (slot.item,)).fetchone()
-        decisions = db.decisions_on(connection, slot.item) if slot.adjudicates else ()
-        solved = connection.execute(
-            "SELECT answer FROM solved WHERE item = ? AND round = ? AND person = ?",
-            (slot.item, slot.round, person.id),
-        ).fetchone()
-        return Task(
-            item=item,
-            round=slot.round,
-            form=self.plan.form(slot.round, adjudicates=slot.adjudicates),
-            adjudicates=slot.adjudicates,
-            earlier=db.earlier(self.plan, decisions, slot.round),
-            mine=db.last_decision(connection, person, slot),
-            solved=solved[0] if solved else None,
-        )
-
-    def _decision(
-        self, person: Person, task: Task, kind: DecisionKind, details: DecisionDetails, slot: Slot
-    ) -> Decision:
-        seconds = details.pop("seconds", None)
-        if seconds is None and slot.since is not None and slot.state != db.DECIDED:
-            seconds = self.clock() - slot.since
-        decision = Decision(
-            item=task.item,
-            round=task.round,
-            reviewer=person.name,
-            time=self._now(),
-            decision=kind,
-            solved=task.solved or "",
-            seconds=None if seconds is None else round(max(seconds, 0.0), 1),
-            adjudicates=task.adjudicates,
-            **{name: value for name, value in details.items() if value},  # type: ignore[arg-type]
-        )
-        item = self.item_of(task.item) if decision.edits and self.item_of else None
-        return check_decision(decision, task.form, item)
-
-    def _append(
-        self, connection: sqlite3.Connection, person: Person, slot: Slot, decision: Decision, nonce: str
-    ) -> None:
-        record = msgspec.json.encode(decision).decode()
-        connection.execute(
-            "INSERT INTO decisions (item, round, person, nonce, record) VALUES (?, ?, ?, ?, ?)",
-            (slot.item, slot.round, person.id, nonce, record),
-        )
-        if db.last_decision(connection, person, slot) is None:
-            db.claim(connection, slot, person, self.clock())
-        else:
-            decided = "UPDATE slots SET state = 3 WHERE item = ? AND round = ? AND adjudicates = ? AND seat = ?"
-            connection.execute(decided, slot[:4])
-        db.settle(connection, self.plan, slot.item)
-
-    def _now(self) -> str:
-        return datetime.fromtimestamp(self.clock(), UTC).isoformat(timespec="seconds")
-
     # Decisions that were made in other tools.
 
     def add_decisions(self, decisions: Sequence[Decision], source: str) -> int:
         """Add the new decisions of another tool, all or none; returns how many. Unknown people become reviewers."""
         with self.database.write() as connection:
-            known = db.read_records(connection.execute("SELECT record FROM decisions ORDER BY id"))
-            fresh = new_decisions(known, decisions)
+            fresh = new_decisions(_read(connection, "ORDER BY id"), decisions)
             for nonce, decision in fresh:
-                role = "adjudicator" if decision.adjudicates else "reviewer"
-                connection.execute(
-                    "INSERT OR IGNORE INTO people (name, role, invited) VALUES (?, ?, ?)",
-                    (decision.reviewer, role, self.clock()),
-                )
+                add = "INSERT OR IGNORE INTO people (name, role, invited) VALUES (?, 'reviewer', ?)"
+                connection.execute(add, (decision.reviewer, self.clock()))
                 person = _person_named(connection, decision.reviewer)
                 slot = self._seat(connection, person, decision)
                 if decision.solved:
@@ -426,9 +480,9 @@ class ReviewProject:
         return len(fresh)
 
     def _seat(self, connection: sqlite3.Connection, person: Person, decision: Decision) -> Slot:
-        """A person's slot at an item: their own, else a free one, else an additional one."""
+        """Claim a person's slot at an item: their own, else an open one, else an additional one."""
         item, about = _row(connection, decision.item), (decision.round, decision.adjudicates)
-        own = [one for one in db.decisions_on(connection, item) if one.reviewer == person.name]
+        own = _read(connection, "WHERE item = ? AND person = ? ORDER BY id", item, person.id)
         if before := [one.round for one in own if (one.round, one.adjudicates) != about]:
             known = f"{short(person.name)} decided about item {short(decision.item)} in round {before[0]} already"
             later = "settle it" if decision.adjudicates else f"decide in round {decision.round}"
@@ -438,50 +492,54 @@ class ReviewProject:
             (item, *about),
         ).fetchall()
         mine = [(seat, state) for seat, state, holder in rows if holder == person.id]
-        free = [(seat, state) for seat, state, _ in rows if state in (db.LATER, db.OPEN)]
-        one_more = (max((seat for seat, *_ in rows), default=0) + 1, db.OPEN)
-        if not mine and not free:
-            connection.execute(
-                "INSERT INTO slots VALUES (?, ?, ?, ?, ?, NULL, NULL, NULL)", (item, *about, *one_more)
-            )
-        seat, state = (mine or free or [one_more])[0]
-        slot = Slot(item, *about, seat, state, None)
-        db.claim(connection, slot, person, self.clock())
+        free = [(seat, state) for seat, state, _ in rows if state == 1]
+        additional = (max((seat for seat, *_ in rows), default=0) + 1, 1)
+        slot = Slot(item, *about, *(mine or free or [additional])[0])
+        connection.execute(_ADD, slot[:4])
+        self._claim(connection, slot, person)
         return slot
+
+    # What has been decided.
 
     def outcomes(self) -> dict[str, Decided]:
         """The outcome of each item, in the order of the queue."""
-        return {item.item: item.outcome for item in self.judged().items}
+        return {item.item: item.outcome for item in self.judged()}
 
-    def judged(self) -> JudgedReview:
+    def judged(self) -> list[JudgedItem]:
         """The outcome and the last decisions of each item, in the order of the queue; cached until that changes."""
         with self._lock, self.database.read() as connection:
             state = connection.execute(
-                "SELECT (SELECT max(id) FROM decisions), (SELECT count(*) FROM items), (SELECT sum(round) FROM slots)"
+                "SELECT (SELECT max(id) FROM decisions), (SELECT count(*) FROM items), sum(round), "
+                "sum(round * item), sum(round * item * item) FROM slots"
             ).fetchone()
-            key = (self.plan, *state)
-            if self._judged is None or self._judged[0] != key:
-                self._judged = (key, judge_items(connection, self.plan))
+            if self._judged[0] != (key := (self.plan, *state)):
+                by_item: dict[str, list[Decision]] = {}
+                for decision in standing(_read(connection, "ORDER BY id")):
+                    by_item.setdefault(decision.item, []).append(decision)
+                reached = connection.execute(
+                    "SELECT i.item, coalesce(max(s.round), 1) FROM items i LEFT JOIN slots s ON s.item = i.id "
+                    "GROUP BY i.id ORDER BY i.id"
+                )
+                rows = [(item, number, by_item.get(item, [])) for item, number in reached]
+                judged = [JudgedItem(item, self.plan.outcome(own, number), own) for item, number, own in rows]
+                self._judged = (key, judged)
             return self._judged[1]
 
-    def people(self, only: Person | None = None) -> list[PersonRow]:
-        """All people who were invited, or one of them."""
-        with self.database.read() as connection:
-            return people_rows(connection, only)
-
     def progress(self) -> ReviewProgress:
-        """Progress of rounds and persons."""
-        decisions = self.judged().decisions
+        """Progress of rounds."""
+        judged = self.judged()
         with self.database.read() as connection:
-            return progress_of(connection, decisions)
+            return progress_of(connection, self.plan, judged)
 
     def overview(self) -> ReviewOverview:
         """Progress, disagreement, agreement with intervals, reasons, and time per item."""
         judged, progress = self.judged(), self.progress()
         with self._lock:
-            if self._overview is None or self._overview[0] is not judged:
-                self._overview = (judged, make_overview(judged, self.plan, progress))
-            return msgspec.structs.replace(self._overview[1], progress=progress)
+            known, overview = self._overview
+            if overview is None or known is not judged:
+                overview = make_overview(judged, self.plan, progress)
+                self._overview = (judged, overview)
+            return msgspec.structs.replace(overview, progress=progress)
 
 
 def is_review(folder: Path) -> bool:
@@ -506,11 +564,33 @@ def decisions_in(
     return decisions
 
 
-def _with_nonce(connection: sqlite3.Connection, person: Person, nonce: str) -> Decision | None:
-    if not nonce or len(nonce) > _LONGEST_NONCE:
-        raise InputError(f"nonce: expected 1 to {_LONGEST_NONCE} characters")
-    query = "SELECT record FROM decisions WHERE person = ? AND nonce = ?"
-    return next(iter(db.read_records(connection.execute(query, (person.id, nonce)))), None)
+def _read(connection: sqlite3.Connection, which: str, *values: Any) -> list[Decision]:
+    """Stored decisions."""
+    rows = connection.execute("SELECT record FROM decisions " + which, values)  # noqa: S608 (constants)
+    return [_DECISION.decode(record) for (record,) in rows]
+
+
+def _open_round(connection: sqlite3.Connection, items: Sequence[int], planned: Round) -> int:
+    """Add the slots of a round that some items do not have; returns how many."""
+    before, seats = connection.total_changes, range(1, planned.reviewers + 1)
+    connection.executemany(_ADD, ((item, planned.number, 0, seat) for item in items for seat in seats))
+    return connection.total_changes - before
+
+
+def _last_decision(connection: sqlite3.Connection, person: Person, slot: Slot) -> Decision | None:
+    """A person's last decision in a slot that was not withdrawn."""
+    which = "WHERE item = ? AND round = ? AND person = ? ORDER BY id"
+    rows = _read(connection, which, slot.item, slot.round, person.id)
+    decisions = standing(decision for decision in rows if decision.adjudicates == slot.adjudicates)
+    return decisions[-1] if decisions else None
+
+
+def _slot_of(connection: sqlite3.Connection, person: Person, item: str, number: int) -> Slot:
+    """A person's own slot at an item: one they hold or have decided in."""
+    row = connection.execute(_OWN, (_row(connection, item), number, person.id)).fetchone()
+    if row is None:
+        raise Forbidden("this item is not yours in this round, or not any more: continue with the next")
+    return Slot(*row)
 
 
 def _refuse_idle(connection: sqlite3.Connection, person: Person) -> None:
@@ -524,10 +604,6 @@ def _row(connection: sqlite3.Connection, item: str) -> int:
     if row is None:
         raise InputError(f"no item {short(item)} in this review")
     return row[0]
-
-
-def _unfinished(connection: sqlite3.Connection) -> set[tuple[int, ...]]:
-    return set(connection.execute("SELECT item, round, adjudicates, seat FROM slots WHERE state IN (0, 1, 2)"))
 
 
 def _person_named(connection: sqlite3.Connection, name: str) -> Person:

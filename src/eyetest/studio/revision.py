@@ -1,9 +1,7 @@
 """A revision: the decisions about a benchmark's items, applied as a new version of the benchmark."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,20 +9,18 @@ import msgspec
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.benchmarks.folder import CHANGES
-from eyetest.errors import InputError, param, short
+from eyetest.errors import InputError, counted, listed, param, short
 from eyetest.prompts.building import SCREENSHOT_STEP
 from eyetest.records import REVISE, Decision, Item, Lineage, Manifest, Revision, gold_text, letter, tag_word
 from eyetest.studio.decisions import Decided, standing
 from eyetest.studio.forms import Form, edited
-from eyetest.tabular.sheets import sheet_text
-from eyetest.wording import counted, listed
+from eyetest.tabular.table import sheet_text
 
 _LAST_NUMBER = re.compile(r"(\d+)(\D*)$")
 _LISTED = 5
 
 
-@dataclass(frozen=True)
-class ReviewedItems:
+class ReviewedItems(NamedTuple):
     """The outcomes of some items of a benchmark, all decisions, and the forms."""
 
     outcomes: Mapping[str, Decided]
@@ -57,94 +53,78 @@ def revise_benchmark(
     benchmark: Benchmark, reviewed: ReviewedItems, to: Path, *, complete: bool = False, overwrite: bool = False
 ) -> RevisedBenchmark:
     """Write the revised benchmark; with ``complete``, only if every item is decided."""
-    _refuse(benchmark, reviewed, to, complete=complete)
-    revising = _Revising(reviewed)
-    items = [now for item in benchmark if (now := revising.revised(item)) is not None]
-    counts = {kind: revising.counts[kind] for kind in ("keep", "fix", "drop", "open", "not asked")}
-    if not items:
-        raise InputError(f"people dropped all {counted(counts['drop'], 'item')}; nothing is left to write")
-    with BenchmarkWriter(to, _manifest(benchmark, reviewed, counts), overwrite=overwrite, gold_required=False) as new:
-        for item in items:
-            new.adopt(item, benchmark)
-        new.adopt_tables(benchmark)
-        sheet = sheet_text(ItemChange._fields, [*revising.changes, *revising.ties])
-        (new.folder / CHANGES).write_bytes(sheet.encode("utf-8", "replace"))
-    return RevisedBenchmark(Benchmark(to), counts, revising.changes, revising.ties)
-
-
-def _refuse(benchmark: Benchmark, reviewed: ReviewedItems, to: Path, *, complete: bool) -> None:
     if benchmark.path.resolve() == to.resolve():
         raise InputError(f"{to} is the benchmark itself; a revision needs a folder of its own")
-    if not standing(reviewed.decisions):
+    decided: dict[str, list[Decision]] = {}
+    for decision in standing(reviewed.decisions):
+        decided.setdefault(decision.item, []).append(decision)
+    if not decided:
         raise InputError("no item has a decision yet")
-    known = {item.id for item in benchmark}
-    if unknown := [name for name in reviewed.outcomes if name not in known]:
+    items, outcomes = list(benchmark), reviewed.outcomes
+    known = {item.id for item in items}
+    if unknown := [name for name in outcomes if name not in known]:
         problem = f"{counted(len(unknown), 'item')} of the review, {short(unknown[0])} among them"
         raise InputError(f"{problem}, not in {benchmark.manifest.name}; a revision is of one benchmark")
-    open_ = [name for name, outcome in reviewed.outcomes.items() if outcome.verdict == "review"]
+    open_ = [name for name, outcome in outcomes.items() if outcome.verdict == "review"]
     if complete and open_:
-        problem = f"{counted(len(open_), 'item')} of {len(reviewed.outcomes):,} not decided yet"
+        problem = f"{counted(len(open_), 'item')} of {len(outcomes):,} not decided yet"
         raise InputError(f"{problem}: {listed(open_, _LISTED)}; without {param('complete')} they stay as they are")
+    changes: list[ItemChange] = []
+    revised = [_revised(item, outcomes.get(item.id), decided.get(item.id, []), reviewed, changes) for item in items]
+    if not any(revised):
+        raise InputError(f"people dropped all {counted(len(items), 'item')}; nothing is left to write")
+    verdicts = [outcomes[item.id].verdict if item.id in outcomes else "not asked" for item in items]
+    kinds = {"keep": "keep", "fix": "fix", "drop": "drop", "open": "review", "not asked": "not asked"}
+    counts = {name: verdicts.count(verdict) for name, verdict in kinds.items()}
+    ties = [change for change in changes if change.decision == "tie"]
+    changes = [change for change in changes if change.decision != "tie"]
+    with BenchmarkWriter(to, _manifest(benchmark, reviewed, counts), overwrite=overwrite, gold_required=False) as new:
+        for item in filter(None, revised):
+            new.adopt(item, benchmark)
+        new.adopt_tables(benchmark)
+        (new.folder / CHANGES).write_bytes(
+            sheet_text(ItemChange._fields, [*changes, *ties]).encode("utf-8", "replace")
+        )
+    return RevisedBenchmark(Benchmark(to), counts, changes, ties)
 
 
-class _Revising:
-    def __init__(self, reviewed: ReviewedItems) -> None:
-        self._outcomes = reviewed.outcomes
-        self._words: dict[str, list[Decision]] = {}
-        for one in standing(reviewed.decisions):
-            self._words.setdefault(one.item, []).append(one)
-        self._forms = reviewed.forms
-        self._tags = {field.name: field.tag for form in reviewed.forms for field in form.fields if field.tag}
-        self.counts: Counter[str] = Counter()
-        self.changes: list[ItemChange] = []
-        self.ties: list[ItemChange] = []
-
-    def revised(self, item: Item) -> Item | None:
-        outcome = self._outcomes.get(item.id)
-        if outcome is None:
-            self.counts["not asked"] += 1
-            return item
-        if outcome.verdict == "review":
-            self.counts["open"] += 1
-            self.changes.append(ItemChange(item.id, "open", "", "", "", self._who(item.id), outcome.reason))
-            return item
-        self.counts[outcome.verdict] += 1
-        who = self._who(item.id, outcome.verdict)
-        if outcome.verdict == "drop":
-            self.changes.append(ItemChange(item.id, "drop", "", "", "", who, outcome.reason))
-            return None
-        now = edited(self._tagged(item, outcome), outcome.edits if outcome.verdict == "fix" else {})
-        changes = [
-            ItemChange(item.id, outcome.verdict, *parts, who, outcome.reason) for parts in _differences(item, now)
-        ]
-        if not changes:
-            return item
-        _refuse_drawn(item, now)
-        self.changes += changes
-        note = ", ".join(change.field for change in changes)
-        return msgspec.structs.replace(now, lineage=(*now.lineage, Lineage(step=REVISE, item=item.id, note=note)))
-
-    def _tagged(self, item: Item, outcome: Decided) -> Item:
-        """An item with the reviewers' most frequent answers as tags; unchanged in a tie."""
-        tags = {tag: value for form in self._forms for tag, value in form.tags(outcome.labels).items()}
-        for name, tag in self._tags.items():
-            answers = [one.labels[name] for one in self._deciding(item.id, outcome.verdict) if name in one.labels]
-            if answers and tag not in tags:
-                tie = f"tie: {listed(sorted(set(map(str, answers))))}"
-                was = _as_text(item.tags.get(tag))
-                who = self._who(item.id, outcome.verdict)
-                self.ties.append(ItemChange(item.id, "tie", f"tags.{tag}", was, was, who, tie))
-        return msgspec.structs.replace(item, tags={**item.tags, **tags})
-
-    def _deciding(self, item: str, verdict: str) -> list[Decision]:
-        """The last decisions that decided an item: the adjudicator's, or those that agree with the outcome."""
-        words = self._words.get(item, [])
-        settled = [one for one in words if one.adjudicates][-1:]
-        return settled or [one for one in words if one.decision == verdict]
-
-    def _who(self, item: str, verdict: str = "") -> str:
-        words = self._deciding(item, verdict) if verdict else self._words.get(item, [])
-        return ", ".join(sorted({one.reviewer for one in words}))
+def _revised(
+    item: Item,
+    outcome: Decided | None,
+    decisions: Sequence[Decision],
+    reviewed: ReviewedItems,
+    changes: list[ItemChange],
+) -> Item | None:
+    """An item after its review; None if it is dropped. Its changes, and ties of tags, are added to ``changes``."""
+    if outcome is None:
+        return item
+    agreeing = [one for one in decisions if outcome.verdict in ("review", one.decision)]
+    settling = [one for one in decisions if one.adjudicates][-1:] if outcome.verdict != "review" else []
+    deciding = settling or agreeing
+    who = ", ".join(sorted({one.reviewer for one in deciding}))
+    if outcome.verdict in ("review", "drop"):
+        kind = "drop" if outcome.verdict == "drop" else "open"
+        changes.append(ItemChange(item.id, kind, "", "", "", who, outcome.reason))
+        return item if kind == "open" else None
+    tags = {tag: value for form in reviewed.forms for tag, value in form.tags(outcome.labels).items()}
+    fields = {field.name: field.tag for form in reviewed.forms for field in form.fields if field.tag}
+    for name, tag in fields.items():
+        answers = [one.labels[name] for one in deciding if name in one.labels]
+        if answers and tag not in tags:
+            tie, was = f"tie: {listed(sorted(set(map(str, answers))))}", _as_text(item.tags.get(tag))
+            changes.append(ItemChange(item.id, "tie", f"tags.{tag}", was, was, who, tie))
+    tagged = msgspec.structs.replace(item, tags={**item.tags, **tags})
+    now = edited(tagged, outcome.edits if outcome.verdict == "fix" else {})
+    differences = list(_differences(item, now))
+    if not differences:
+        return item
+    texts = [(one.question, [choice.text for choice in one.choices]) for one in (item, now)]
+    if any(step.step == SCREENSHOT_STEP for step in item.lineage) and texts[0] != texts[1]:
+        drawn = f"item {short(item.id)} is an image of its question and options"
+        raise InputError(f"{drawn}: repair the benchmark it was drawn from, and draw it again")
+    changes += [ItemChange(item.id, outcome.verdict, *parts, who, outcome.reason) for parts in differences]
+    step = Lineage(step=REVISE, item=item.id, note=", ".join(field for field, _, _ in differences))
+    return msgspec.structs.replace(now, lineage=(*now.lineage, step))
 
 
 def _differences(old: Item, new: Item) -> Iterator[tuple[str, str, str]]:
@@ -163,14 +143,6 @@ def _differences(old: Item, new: Item) -> Iterator[tuple[str, str, str]]:
 
 def _as_text(value: Any) -> str:
     return "" if value is None else tag_word(value) or msgspec.json.encode(value).decode()
-
-
-def _refuse_drawn(old: Item, new: Item) -> None:
-    """Refuse an edit of texts that are drawn in the image, since the image would not change."""
-    texts = ((item.question, [one.text for one in item.choices]) for item in (old, new))
-    if any(step.step == SCREENSHOT_STEP for step in old.lineage) and next(texts) != next(texts):
-        drawn = f"item {short(old.id)} is an image of its question and options"
-        raise InputError(f"{drawn}: repair the benchmark it was drawn from, and draw it again")
 
 
 def _manifest(benchmark: Benchmark, reviewed: ReviewedItems, counts: Mapping[str, int]) -> Manifest:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,13 +15,12 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from eyetest.benchmarks import Benchmark, ReadOptions, is_benchmark, open_benchmark
-from eyetest.benchmarks.formats import is_readable
-from eyetest.benchmarks.opening import refuse_one_above
+from eyetest.benchmarks.opening import is_readable, refuse_one_above
 from eyetest.errors import InputError
 from eyetest.measures.results import TAG
 from eyetest.measures.stats.sets import set_labels
 from eyetest.probes.audit import GRAVITY, Audit
-from eyetest.records import MAX_CHOICES, Finding, VerdictKind, letter, tag_word
+from eyetest.records import MAX_CHOICES, VerdictKind, letter, tag_word
 from eyetest.records.recipe import ABOUT, BENCHMARK, RUN, VERDICTS
 from eyetest.results.gather import benchmark_if_needed
 from eyetest.results.scores import chosen_benchmark, read_repairs
@@ -34,11 +34,7 @@ _UNCHANGED = ReadOptions(gold_required=False, images_required=False)
 _NEEDED = ("item", "stage", "verdict", "reason", "evidence")
 _MOST_JSON = 256 * 2**20
 _FROM_AUDIT = pl.col("stage").str.contains(r"^audit(:|$)")
-_TABLES = {
-    "verdicts": ("stage", "verdict", "reason", "evidence"),
-    "findings": ("kind", "title", "evidence", "severity"),
-    "suggested": ("suggested",),
-}
+_FINDING = dict.fromkeys(("item", "kind", "title", "evidence", "severity"), pl.String)
 LETTERS = {index: letter(index) for index in range(MAX_CHOICES)}
 _STORED = ("id", "question", "group", "tags", "choices", "images")
 _read_tags = msgspec.json.Decoder(dict[str, Any]).decode
@@ -57,16 +53,10 @@ class Judged(NamedTuple):
 
     benchmark: str
     fingerprint: str
-    verdicts: pl.DataFrame | None = None
-    findings: Sequence[Finding] = ()
+    verdicts: pl.DataFrame = pl.DataFrame(schema=dict.fromkeys(("item", "stage", "verdict"), pl.String))
+    findings: pl.DataFrame = pl.DataFrame(schema=_FINDING)
     suggested: Mapping[str, VerdictKind] | None = None  # by an audit; keep for all other items
     path: str = ""
-
-    @property
-    def items(self) -> list[str]:
-        """The items with a verdict or a finding."""
-        judged = self.verdicts.get_column("item").to_list() if self.verdicts is not None else []
-        return list(dict.fromkeys([*judged, *(item for finding in self.findings for item in finding.items)]))
 
 
 class _RefinedBenchmark(msgspec.Struct, frozen=True):
@@ -122,12 +112,11 @@ def open_places(places: Sequence[Path], tell: Tell = lambda line: None) -> Colle
 
 
 def _open_benchmark(place: Path, tell: Tell) -> Benchmark:
-    refuse_one_above(place)
-    if is_benchmark(place):
-        return Benchmark(place)
-    if not is_readable(place):
-        raise InputError(f"{place} is no benchmark that eyetest recognises, no run, no refinement and no audit")
-    tell(f"reading {place.name}")
+    if not is_benchmark(place):
+        refuse_one_above(place)
+        if not is_readable(place):
+            raise InputError(f"{place} is no benchmark that eyetest recognises, no run, no refinement and no audit")
+        tell(f"reading {place.name}")
     return open_benchmark(place, _UNCHANGED)
 
 
@@ -165,10 +154,16 @@ def _audit(place: Path) -> Judged | None:
             audit = msgspec.json.decode(read_regular(place, place.parent, _MOST_JSON), type=Audit)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             return None
-        findings = [finding for finding in audit.findings if finding.items]
-        return Judged(audit.benchmark, audit.fingerprint, None, findings, audit.suggested)
-    if place.suffix == ".parquet" and _has_verdicts(place):
-        return Judged(place.stem, "", read_verdict_table(place))
+        rows = [
+            (item, finding.kind, finding.title, finding.evidence.get(item, ""), finding.severity)
+            for finding in audit.findings
+            for item in finding.items
+        ]
+        findings = pl.DataFrame(rows, _FINDING, orient="row")
+        return Judged(audit.benchmark, audit.fingerprint, findings=findings, suggested=audit.suggested)
+    with suppress(OSError, pa.ArrowException):  # any other table may be a dataset of any size
+        if place.suffix == ".parquet" and set(_NEEDED) <= set(pq.read_schema(place).names):
+            return Judged(place.stem, "", read_verdict_table(place))
     return None
 
 
@@ -182,14 +177,6 @@ def read_verdict_table(path: Path) -> pl.DataFrame:
     return frame
 
 
-def _has_verdicts(table: Path) -> bool:
-    """Whether a table has the columns of verdicts; any other may be a dataset of any size."""
-    try:
-        return set(_NEEDED) <= set(pq.read_schema(table).names)
-    except (OSError, pa.ArrowException):
-        return False
-
-
 class Judgements(NamedTuple):
     """Verdicts of stages, findings of audits, and the suggested verdict of an item, each with its ``position``."""
 
@@ -200,36 +187,30 @@ class Judgements(NamedTuple):
 
 def judgement_tables(judged: Sequence[Judged], items: pl.DataFrame, names: Mapping[str, str]) -> Judgements:
     """All judgements on ``items`` (``benchmark, item, position``); ``names``: of benchmarks by fingerprint."""
-    schemas = {name: {"position": pl.Int64, **dict.fromkeys(of, pl.String)} for name, of in _TABLES.items()}
-    tables = {name: [pl.DataFrame(schema=schema)] for name, schema in schemas.items()}
+    texts = dict.fromkeys(("stage", "verdict", "reason", "evidence"), pl.String)
+    verdicts = [pl.DataFrame(schema={"position": pl.Int64, **texts})]
+    findings = [pl.DataFrame(schema={"position": pl.Int64, **_FINDING})]
+    suggested = [pl.DataFrame(schema={"position": pl.Int64, "suggested": pl.String})]
     for source in judged:
-        name = names.get(source.fingerprint, source.fingerprint)
-        own = items.filter(pl.col("benchmark") == name)
+        own = items.filter(pl.col("benchmark") == names.get(source.fingerprint, source.fingerprint))
         places = (own if len(own) else items).select("item", "position")
         if source.suggested is not None:
             kind = pl.col("item").replace_strict(source.suggested, default="keep", return_dtype=pl.String)
-            tables["suggested"].append(places.select("position", suggested=kind))
-        rows = [
-            (item, finding.kind, finding.title, finding.evidence.get(item, ""), finding.severity)
-            for finding in source.findings
-            for item in finding.items
-        ]
-        found = pl.DataFrame(rows, dict.fromkeys(("item", *_TABLES["findings"]), pl.String), orient="row")
-        tables["findings"].append(found.join(places, on="item", maintain_order="left").drop("item"))
-        if source.verdicts is not None:
-            verdicts = source.verdicts.join(places, on="item", maintain_order="left")
-            audited = verdicts.filter(_FROM_AUDIT)
-            tables["verdicts"].append(verdicts.filter(~_FROM_AUDIT))
-            tables["suggested"].append(audited.select("position", suggested="verdict"))
-            texts = {"kind": "reason", "title": "evidence", "evidence": "evidence"}
-            columns = [pl.col(column).fill_null("").alias(name) for name, column in texts.items()]
-            tables["findings"].append(audited.filter(pl.col("verdict") != "keep").select("position", *columns))
-    whole = {name: pl.concat(parts, how="diagonal_relaxed") for name, parts in tables.items()}
+            suggested.append(places.select("position", suggested=kind))
+        findings.append(source.findings.join(places, on="item", maintain_order="left"))
+        placed = source.verdicts.join(places, on="item", maintain_order="left")
+        verdicts.append(placed.filter(~_FROM_AUDIT))
+        audited = placed.filter(_FROM_AUDIT)
+        if len(audited):
+            suggested.append(audited.select("position", suggested="verdict"))
+            reason, evidence = pl.col("reason").fill_null(""), pl.col("evidence").fill_null("")
+            found = {"kind": reason, "title": evidence, "evidence": evidence}
+            findings.append(audited.filter(pl.col("verdict") != "keep").select("position", **found))
     gravest = pl.col("suggested").sort_by(pl.col("suggested").replace_strict(GRAVITY, return_dtype=pl.Int64)).first()
     return Judgements(
-        whole["verdicts"].sort("position", maintain_order=True),
-        whole["findings"].sort("position", maintain_order=True),
-        whole["suggested"].group_by("position").agg(gravest),
+        pl.concat(verdicts, how="diagonal_relaxed").sort("position", maintain_order=True),
+        pl.concat(findings, how="diagonal_relaxed").sort("position", maintain_order=True),
+        pl.concat(suggested).group_by("position").agg(gravest),
     )
 
 
@@ -293,8 +274,12 @@ def unknown_items(
     for judgement in judged:
         name = names.get(judgement.fingerprint)
         about = pl.lit(name or judgement.benchmark).alias("benchmark")
-        named = pl.DataFrame({"item": judgement.items}, schema={"item": pl.String}).select(about, "item")
-        missing = named.join(known, on=key if name else ["item"], how="anti", maintain_order="left")
+        named = pl.concat([judgement.verdicts.select("item"), judgement.findings.select("item")]).unique(
+            maintain_order=True
+        )
+        missing = named.select(about, "item").join(
+            known, on=key if name else ["item"], how="anti", maintain_order="left"
+        )
         known = pl.concat([known, missing])
     return known[len(items) :].with_columns(pl.lit(0, pl.Int64).alias("images"))
 

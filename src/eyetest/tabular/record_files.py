@@ -1,24 +1,264 @@
-"""Tables of records as files: Parquet, CSV or JSON Lines, by the file's name."""
+"""Parquet and Arrow streams in validated batches, and tables of records as files.
 
-from collections.abc import Callable, Iterator, Sequence
+What may expand is first read by a child with limited memory.
+"""
+
+import math
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from types import UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, NamedTuple, Union, get_args, get_origin
 
 import msgspec
-import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
-from eyetest.errors import InputError, damaged, first_line
+from eyetest.errors import InputError, damaged, first_line, param
 from eyetest.records import columns
 from eyetest.store import refuse_to_lose, replacing_file
-from eyetest.store.files import add_checksum, has_checksum
-from eyetest.tabular.arrow import open_bounded
-from eyetest.tabular.sheets import SheetWriter
+from eyetest.store.files import add_checksum, has_checksum, open_regular
+from eyetest.tabular.table import Row, SheetWriter, Table, most_unpacked, one_line, refuse_twins, unfolds
+
+if TYPE_CHECKING:  # loaded where they are used: the child process, which needs neither, starts sooner
+    import numpy as np
+    from numpy.typing import NDArray
+
+_CHILD_MEMORY = 3 * 2**29  # bytes for the child beyond the largest file: an uncompressed batch is read as it is
+_CHILD_SECONDS = 900
+_REFUSED = 2  # the child's exit status after it wrote why; any other but 0 means that it ran out of memory
+_MAX_SWOLLEN, _PACKED = 2**27, 100  # decompressed bytes, or times the size, before values are expanded
+_BATCH = 2**28  # bytes of a batch if each of its rows held all that its row group has
+_WIDEST = 2**20
+_ROWS = 5_000
+_STREAM_ROWS = 64
+_OBJECT = 64  # bytes of a Python value
+_IS_LIST = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+_STREAM_END = b"\xff\xff\xff\xff\0\0\0\0"
+
+
+class BoundedParquet:
+    """A Parquet file, opened for reading; made by `open_bounded`. The output of an untrusted one is counted."""
+
+    def __init__(self, path: Path, file: pq.ParquetFile, *, trusted: bool) -> None:
+        self.path, self.metadata, self.schema, self._file = path, file.metadata, file.schema_arrow, file
+        self._trusted = trusted
+
+    def batches(
+        self, rows: int, columns: Sequence[str] | None = None, group: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows in order, or those of a row group, at most so many at once, and fewer where they may be large."""
+        groups = list(range(self.metadata.num_row_groups))
+        if not self._trusted:  # each row may hold all that its row group has
+            largest = max((self.metadata.row_group(number).total_byte_size for number in groups), default=0)
+            rows = min(rows, max(_BATCH // max(largest, 1), 1))
+        batches = self._file.iter_batches(rows, row_groups=groups if group is None else [group], columns=columns)
+        return _validated(self.path, batches, rows, trusted=self._trusted)
+
+    def table(self, columns: Sequence[str] | None = None, group: int | None = None) -> pa.Table:
+        """All rows, or those of a row group, at once."""
+        if not self._trusted and (batches := list(self.batches(_ROWS, columns, group))):
+            return pa.Table.from_batches(batches).replace_schema_metadata(self.schema.metadata)
+        groups = list(range(self.metadata.num_row_groups)) if group is None else [group]
+        table = self._file.read_row_groups(groups, columns=columns)
+        table.validate(full=True)
+        return table
+
+
+@contextmanager
+def open_bounded(path: Path, *, trusted: bool = False) -> Iterator[BoundedParquet]:
+    """Open a Parquet file after checking its metadata, unless it is trusted; it is not mapped into memory."""
+    status = path.stat()
+    metadata = _metadata(path, trusted, (status.st_size, status.st_mtime_ns, status.st_ino))
+    with pq.ParquetFile(path, metadata=metadata, page_checksum_verification=True) as file:
+        yield BoundedParquet(path, file, trusted=trusted)
+
+
+@lru_cache(maxsize=64)
+def _metadata(path: Path, trusted: bool, identity: tuple[int, ...]) -> pq.FileMetaData:
+    """The footer, cached, because a benchmark's items are opened often; refuse what is out of proportion."""
+    metadata = pq.read_metadata(path)
+    if trusted:
+        return metadata
+    columns = [metadata.schema.column(index) for index in range(metadata.num_columns)]
+    if wide := next((column for column in columns if column.length > _WIDEST), None):
+        raise InputError(f"{path}: {wide.path}: values of {wide.length:,} bytes each")
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    if any(group.num_columns != len(columns) for group in groups):
+        raise InputError(f"{path} is damaged: a row group lacks a column")
+    if (unpacked := sum(group.total_byte_size for group in groups)) > max(_MAX_SWOLLEN, _PACKED * identity[0]):
+        raise InputError(f"{path}: a few of its bytes unpack into {unpacked // 2**20:,} MB")
+    if any(column.max_repetition_level for column in columns):  # one row of a list may hold any number of values
+        count_rows("parquet", [path])
+    return metadata
+
+
+def count_rows(kind: str, paths: Sequence[Path]) -> list[int]:
+    """The number of rows of each file, ``parquet`` or ``stream``, counted by a child process with limited memory."""
+    command = [sys.executable, "-m", "eyetest.tabular.record_files", kind, *map(str, paths)]
+    environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)  # noqa: S603
+    counts = [int(line) for line in done.stdout.split()]
+    if done.returncode == _REFUSED:
+        raise InputError((done.stderr.splitlines() or ["unreadable"])[-1])
+    if done.returncode:
+        raise unfolds(paths[min(len(counts), len(paths) - 1)])
+    return counts
+
+
+def _count_in_child(kind: str, paths: Sequence[str]) -> int:
+    """Read files under limits and print the number of rows of each; the exit status is the result."""
+    memory = _CHILD_MEMORY + max(Path(path).stat().st_size for path in paths)
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CPU, (_CHILD_SECONDS, _CHILD_SECONDS))
+    pa.set_cpu_count(1)
+    for path in map(Path, paths):
+        try:
+            batches = stream_batches(path, _STREAM_ROWS) if kind == "stream" else _parquet_batches(path)
+            print(sum(batch.num_rows for batch in batches))
+        except InputError as error:
+            print(error, file=sys.stderr)
+            return _REFUSED
+    return 0
+
+
+def _parquet_batches(path: Path) -> Iterator[pa.RecordBatch]:
+    with one_line(path, "is damaged"), pq.ParquetFile(path, page_checksum_verification=True) as file:
+        yield from BoundedParquet(path, file, trusted=False).batches(_ROWS)
+
+
+def stream_batches(file: Path, rows: int) -> Iterator[pa.RecordBatch]:
+    """The batches of an Arrow stream, to its end, at most so many rows at once; not mapped into memory."""
+    with one_line(file, "is no Arrow file of datasets"):
+        os.close(open_regular(file.resolve()))
+        with pa.OSFile(str(file)) as source, pa.ipc.open_stream(source) as stream:
+            _ = stream.schema.names  # which may not be UTF-8
+            yield from _validated(file, stream, rows, trusted=False)
+            read = source.tell()
+            source.seek(max(source.size() - len(_STREAM_END), 0))
+            if read != source.size() or source.read() != _STREAM_END:  # it may be cut between two batches
+                raise InputError(f"{file} is cut or damaged: its stream does not end where the file does")
+
+
+def _validated(
+    path: Path, batches: Iterable[pa.RecordBatch], rows: int, *, trusted: bool
+) -> Iterator[pa.RecordBatch]:
+    """Check every offset and text, because Arrow trusts the file; count what an untrusted file unfolds into."""
+    size = 0
+    for batch in batches:
+        for name, values in zip(batch.schema.names, batch.columns, strict=True):
+            try:
+                values.validate(full=True)
+            except pa.ArrowException as error:
+                why = str(error).splitlines()[0]
+                what = "found bytes that are not UTF-8, expected text" if "UTF8" in why else f"is damaged ({why})"
+                raise InputError(f"{path}: {name}: {what}") from None
+        for part in (batch.slice(start, rows) for start in range(0, batch.num_rows, rows)):
+            if trusted:
+                yield part
+                continue
+            plain = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in part.columns]
+            size += sum(column.nbytes + _OBJECT * _count_values(column) for column in plain)
+            if size > most_unpacked(path):
+                raise unfolds(path)
+            yield pa.record_batch(plain, names=batch.schema.names)
+
+
+def _count_values(values: pa.Array) -> int:
+    """The number of values of a column, those inside lists, maps and structs included."""
+    kind, parts = values.type, []
+    if pa.types.is_map(kind):
+        parts = [pa.ListArray.from_arrays(values.offsets, part) for part in (values.keys, values.items)]
+    elif any(is_list(kind) for is_list in _IS_LIST):
+        parts = [values.flatten()]
+    elif pa.types.is_struct(kind):
+        parts = values.flatten()
+    return len(values) + sum(map(_count_values, parts))
+
+
+class ArrowPart(NamedTuple):
+    """One file of a dataset: its columns, its split, and its rows in batches."""
+
+    name: str
+    schema: pa.Schema
+    rows: int
+    batches: Callable[[], Iterator[pa.RecordBatch]]
+    split: str = ""
+
+
+class ArrowTable(Table):
+    """The rows of all parts, in order. A split that only the file's name gives becomes a column."""
+
+    def __init__(self, path: Path, parts: list[ArrowPart], *, name_splits: bool = False) -> None:
+        super().__init__(path)
+        self._parts, names = parts, parts[0].schema.names
+        refuse_twins(path, names)
+        self._labels = _class_labels(parts[0].schema)
+        self._name_splits = name_splits and "split" not in names and any(part.split for part in parts)
+        self.columns = (*names, "split") if self._name_splits else tuple(names)
+
+    def rows(self) -> Iterator[Row]:
+        """The rows of all parts."""
+        number, total = 0, max(sum(part.rows for part in self._parts), 1)
+        for part in self._parts:
+            for line, values in enumerate(self._values(part), 1):
+                if self._name_splits:
+                    values["split"] = part.split
+                yield Row(number, f"{part.name} row {line}", values, line)
+                number += 1
+                self.done = number / total
+
+    def _values(self, part: ArrowPart) -> Iterator[dict[str, Any]]:
+        for batch in part.batches():
+            names = batch.schema.names
+            columns = [self._column(part, name, batch.column(name)) for name in names]
+            for row in zip(*columns, strict=True):
+                yield dict(zip(names, row, strict=True))
+
+    def _column(self, part: ArrowPart, name: str, values: pa.Array) -> list[Any]:
+        """One column as Python values: class numbers by name, NaN as None."""
+        try:
+            if pa.types.is_temporal(values.type) or pa.types.is_decimal(values.type):
+                values = values.cast(pa.string())
+            cells: list[Any] = values.to_pylist()
+        except (pa.ArrowException, ValueError, TypeError, OverflowError, MemoryError) as error:
+            why = first_line(error, "more than memory holds")
+            hint = f"leave it out with {param('drop', name)}"
+            raise InputError(f"{part.name}: {name} cannot be read ({why}); {hint}") from None
+        if labels := self._labels.get(name):
+            return [labels[v] if isinstance(v, int) and 0 <= v < len(labels) else v for v in cells]
+        if pa.types.is_floating(values.type):
+            return [value if value is not None and math.isfinite(value) else None for value in cells]
+        return cells
+
+
+def parquet_part(file: Path, rows: int, split: str = "", drop: Collection[str] = ()) -> ArrowPart:
+    """A Parquet file as a part, at most so many rows at once."""
+    with one_line(file, "is not a Parquet file"), open_bounded(file) as opened:
+        schema_, total = opened.schema, opened.metadata.num_rows
+        wanted = [name for name in schema_.names if name not in drop]  # which may not be UTF-8
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with one_line(file, "is damaged"), open_bounded(file) as opened:
+            yield from opened.batches(rows, wanted)
+
+    return ArrowPart(file.name, schema_, total, batches, split)
+
+
+def _class_labels(schema: pa.Schema) -> dict[str, list[str]]:
+    """Columns of class numbers, as `datasets` declares them in the schema."""
+    try:
+        note = msgspec.json.decode((schema.metadata or {}).get(b"huggingface", b"{}"))
+        features = note["info"]["features"]
+        return {name: list(f["names"]) for name, f in features.items() if f.get("_type") == "ClassLabel"}
+    except (msgspec.DecodeError, UnicodeError, RecursionError, KeyError, TypeError, AttributeError):
+        return {}
+
 
 _SUFFIXES = (".parquet", ".csv", ".jsonl")
 _PLAIN_TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
@@ -79,12 +319,10 @@ def read_row_groups(
 
 @contextmanager
 def damage_in_one_line(path: Path) -> Iterator[None]:
-    """Turn errors of Arrow and decoders about a damaged file into one line."""
+    """Turn errors about a damaged file into one line."""
     try:
-        yield
-    except (pa.ArrowException, msgspec.DecodeError, ValueError, MemoryError, RecursionError) as error:
-        why = first_line(error, "more than memory holds").rstrip(".")
-        raise InputError(f"{path} is damaged: {why}") from None
+        with one_line(path, "is damaged"):
+            yield
     except FileNotFoundError:  # a reader beside a writer tries again
         raise
     except OSError as error:
@@ -99,20 +337,26 @@ def from_columns(columns_: Sequence[Sequence[Any]], fields: pa.Schema) -> pa.Tab
 
 def array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """Texts, whole numbers or floats as an Arrow array, made by Polars: pyarrow's own conversion loads pandas."""
+    import polars as pl  # noqa: PLC0415
+
     if pa.types.is_string(kind):
         values = [value and value.encode("utf-8", "replace").decode() for value in values]
     dtype = pl.String if pa.types.is_string(kind) else pl.Int64 if kind == pa.int64() else pl.Float64
     return pl.Series(values=values, dtype=dtype).to_arrow(compat_level=pl.CompatLevel.oldest()).cast(kind)
 
 
-def numbers(values: pa.Array) -> NDArray[np.int64]:
+def numbers(values: pa.Array) -> "NDArray[np.int64]":
     """Whole numbers or booleans of an Arrow array, missing ones as 0."""
+    import polars as pl  # noqa: PLC0415
+
     return pl.Series(values).cast(pl.Int64).fill_null(0).to_numpy()
 
 
-def indices(rows: NDArray[np.int64]) -> pa.Array:
+def indices(rows: "NDArray[np.int64]") -> pa.Array:
     """Row numbers as an Arrow array."""
-    return pl.Series(rows.astype(np.int64)).to_arrow()
+    import polars as pl  # noqa: PLC0415
+
+    return pl.Series(rows.astype("int64")).to_arrow()
 
 
 def schema(kind: type[msgspec.Struct]) -> pa.Schema:
@@ -125,3 +369,7 @@ def _arrow_type(annotation: Any) -> pa.DataType:
         return pa.list_(pa.string())
     kinds = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
     return next((_PLAIN_TYPES[kind] for kind in kinds if kind in _PLAIN_TYPES), pa.string())
+
+
+if __name__ == "__main__":
+    sys.exit(_count_in_child(sys.argv[1], sys.argv[2:]))

@@ -1,15 +1,27 @@
-"""A table of rows with named values, from any kind of file; and the syntax of column names."""
+"""Tables as rows of named values, CSV and TSV among them, and texts that hold lists.
 
+A text that a spreadsheet would compute (=, +, -, @) is written with an apostrophe, removed when it is read again.
+"""
+
+import ast
+import codecs
+import csv
 import io
 import re
+import warnings
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TextIO
 
+import msgspec
 import pyarrow as pa
 
-from eyetest.errors import InputError, heading, nearest, short
+from eyetest.errors import InputError, ReadingWarning, first_line, heading, nearest, short
 
 _CODECS = {".gz": "gzip", ".zst": "zstd"}
 PACKED = tuple(_CODECS)
@@ -29,17 +41,56 @@ class Row(NamedTuple):
     line: int = 0  # counted from 1: lines in JSON Lines, rows below the header elsewhere
 
 
-class Rows(Protocol):
-    """A file as rows; each iteration starts anew."""
+class Table:
+    """A file as rows; each iteration starts anew, and errors about its content become one line."""
 
-    path: Path
-    done: float  # share of the file that the latest iteration has read, from 0 to 1
+    done = 0.0  # share of the file that the latest iteration has read, from 0 to 1
 
-    @property
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @cached_property
     def columns(self) -> tuple[str, ...]:
-        """Names of the values that its rows may have."""
+        """Names of the values that its rows may have, in order of appearance."""
+        return tuple(dict.fromkeys(name for row in self for name in row.values))
 
-    def __iter__(self) -> Iterator[Row]: ...
+    def __iter__(self) -> Iterator[Row]:
+        with one_line(self.path):
+            yield from self.rows()
+
+    def rows(self) -> Iterator[Row]:
+        """The rows from the first one on."""
+        raise NotImplementedError
+
+
+class Grid(Table):
+    """A table of cells whose first row names the columns; blank rows are left out, and guarded texts restored."""
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The first row."""
+        with one_line(self.path):
+            columns = tuple(map(str, next(self.cells(), ())))
+        refuse_twins(self.path, columns)
+        return columns
+
+    def cells(self) -> Iterator[list[Any]]:
+        """The cells of all rows, header first; "" for an empty one."""
+        raise NotImplementedError
+
+    def rows(self) -> Iterator[Row]:
+        """The rows below the header."""
+        number, columns = 0, self.columns
+        guarded = GUARDED in columns
+        for line, cells in enumerate(islice(self.cells(), 1, None), 1):
+            if cells.count("") == len(cells):
+                continue
+            where = f"{self.path.name} row {line}"
+            if len(cells) != len(columns):
+                raise InputError(f"{where}: {len(cells)} cells under {len(columns)} columns")
+            values = dict(zip(columns, cells, strict=True))
+            yield Row(number, where, restored_row(values) if guarded else values, line)
+            number += 1
 
 
 def kind_of(path: Path) -> str:
@@ -74,27 +125,56 @@ def plain_size(path: Path) -> int:
     return max(size, 1)
 
 
+def most_unpacked(path: Path) -> int:
+    """The number of bytes that a file may unfold into."""
+    return max(MAX_UNPACKED, MAX_GROWTH * path.stat().st_size)
+
+
+def unfolds(path: Path) -> InputError:
+    """The message about a file that unfolds into more."""
+    return InputError(f"{path} unfolds into more than {most_unpacked(path) // 2**20:,} MB, far more than its size")
+
+
 class _Unpacking(io.RawIOBase):
     def __init__(self, path: Path) -> None:
         self._file = pa.CompressedInputStream(pa.OSFile(str(path)), _CODECS[path.suffix.lower()])
-        self._path, self._total = path, 0
-        self._most = max(MAX_UNPACKED, MAX_GROWTH * path.stat().st_size)
+        self._path, self._left = path, most_unpacked(path)
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         data = self._file.read(min(len(buffer), _BUFFER))
-        self._total += len(data)
-        if self._total > self._most:
-            size = f"{self._most // 2**20:,} MB, far more than its size"
-            raise InputError(f"{self._path} unpacks into more than {size}")
+        self._left -= len(data)
+        if self._left < 0:
+            raise unfolds(self._path)
         buffer[: len(data)] = data
         return len(data)
 
     def close(self) -> None:
         self._file.close()
         super().close()
+
+
+@contextmanager
+def one_line(path: Path, what: str = "cannot be read") -> Iterator[None]:
+    """Turn errors about the content of a file into one line; those of the system pass."""
+    try:
+        yield
+    except MemoryError:
+        raise unfolds(path) from None
+    except (
+        pa.ArrowException,
+        msgspec.DecodeError,
+        OSError,
+        ValueError,
+        EOFError,
+        RecursionError,
+        zlib.error,
+    ) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise InputError(f"{path} {what}: {first_line(error)}") from None
 
 
 def refuse_twins(path: Path, names: Iterable[str]) -> None:
@@ -119,11 +199,6 @@ def refuse_unknown_field(field: str, parameter: str, fields: Iterable[str]) -> N
         raise InputError(f'{heading(parameter)}: no field "{field}"; {nearest(field, fields)}')
 
 
-def split_columns(value: str) -> tuple[str, ...]:
-    """The columns that ``A+B+C`` names."""
-    return tuple(value.split("+")) if value else ()
-
-
 def nearest_column(name: str, columns: Sequence[str]) -> str:
     """The nearest column, or the first few where there are thousands."""
     hint = nearest(name, columns)
@@ -134,3 +209,220 @@ def listed_columns(columns: Sequence[str]) -> str:
     """The first few columns of a file, for a message."""
     shown = ", ".join(short(name, 40)[1:-1] for name in columns[:12])
     return f"{shown} … ({len(columns)} columns)" if len(columns) > 12 else shown
+
+
+MAX_CELL = 64 * 2**20
+MAX_LINE = 256 * 2**20
+MAX_COLUMNS = 100_000
+UTF8, WESTERN = "utf-8-sig", "cp1252"
+_SEPARATORS = (",", ";", "\t")  # the first that is in a header, outside quotes, separates its cells
+_LONGEST_HEADER = 2**20
+_FOREIGN = re.compile(rb"[\x81\x8d\x8f\x90\x9d]|[\x80-\xff]{4}")  # unassigned, or four non-English letters in a row
+_SEQUENCE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")  # UTF-8
+_WORD = re.compile(rb"[\w\x80-\xff]*[\x80-\xff][\w\x80-\xff]*")
+
+
+class Dialect(NamedTuple):
+    """How to read a file of text."""
+
+    encoding: str
+    separator: str
+    preface: bool = False  # whether a line for Excel that names the separator precedes the header
+
+
+def dialect_of(path: Path) -> Dialect:
+    """The dialect of a file; cells of a TSV file are separated by tabs, of others as the first line shows."""
+    encoding = _encoding(path)
+    if kind_of(path) == ".tsv":
+        return Dialect(encoding, "\t")
+    with open_plain(path) as file:
+        header = file.read(_LONGEST_HEADER).decode(encoding, "replace").lstrip("\ufeff")
+    first = re.split("[\r\n]", header, maxsplit=1)[0]
+    if named := re.fullmatch(r"sep=([,;\t|])", first, re.IGNORECASE):
+        return Dialect(encoding, named[1], preface=True)
+    bare = re.sub('"[^"]*"', "", first)
+    return Dialect(encoding, next((mark for mark in _SEPARATORS if mark in bare), ","))
+
+
+def _encoding(path: Path) -> str:
+    """UTF-8 or UTF-16, else Windows-1252 if the bytes fit it: a few damaged ones among UTF-8 do not."""
+    letters, sequences, sample = 0, 0, b""
+    with open_plain(path) as file:
+        head = file.peek(4)[:4]
+        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return "utf-16"
+        if head.startswith(codecs.BOM_UTF8):
+            return UTF8
+        if len(head) > 1 and not (head[0] and head[1]):
+            return "utf-16-le" if head[0] else "utf-16-be"
+        for line in iter(partial(file.readline, MAX_LINE), b""):
+            try:
+                sequences += len(line) - len(line.decode("utf-8"))
+            except UnicodeDecodeError:
+                whole = _SEQUENCE.findall(line)
+                sequences += len(whole)
+                letters += sum(byte > 127 for byte in line) - sum(map(len, whole))
+                sample = sample or max(_WORD.findall(line), key=len, default=b"?")
+                if _FOREIGN.search(line):
+                    sequences = letters
+                    break
+    if not sample:
+        return UTF8
+    if letters <= sequences:
+        hint = 'save it as "CSV UTF-8", or convert it (iconv -t utf-8)'
+        raise InputError(f"{path} is not UTF-8, and no Western text either: {hint}")
+    read = f"{path.name} is not UTF-8, so it was read as Windows-1252, as Excel writes CSV in the West"
+    hint = f'({short(sample.decode(WESTERN))}); if that is wrong, save it as "CSV UTF-8"'
+    warnings.warn(f"{read} {hint}", ReadingWarning, stacklevel=2)
+    return WESTERN
+
+
+class SeparatedTable(Grid):
+    """CSV and the like as rows of text; strict, since an open quote would silently consume the rest."""
+
+    def __init__(self, path: Path, dialect: Dialect | None = None) -> None:
+        super().__init__(path)
+        with one_line(path):
+            self._dialect = dialect or dialect_of(path)
+
+    def cells(self) -> Iterator[list[Any]]:
+        """The cells of all rows, header first."""
+        csv.field_size_limit(MAX_CELL)
+        number = 0
+        with io.TextIOWrapper(open_plain(self.path), self._dialect.encoding, newline="") as file:
+            if self._dialect.preface:
+                file.readline(MAX_LINE)
+            lines = csv.reader(self._lines(file), delimiter=self._dialect.separator, strict=True)
+            try:
+                for number, cells in enumerate(row for row in lines if row not in ([], [""])):  # noqa: B007
+                    yield cells
+            except UnicodeDecodeError:
+                encoding = self._dialect.encoding.removesuffix("-sig").upper()
+                raise InputError(f"{self.path.name} is not {encoding}; convert it (iconv -t utf-8)") from None
+            except csv.Error as error:
+                long = f"found more than {MAX_CELL // 2**20} MB in a cell" if "field larger" in str(error) else ""
+                why = long or f"the quotes are wrong: {error}"
+                raise InputError(f"{self.path.name} row {number + 1}: {why}") from None
+
+    def _lines(self, file: TextIO) -> Iterator[str]:
+        size, position = plain_size(self.path), 0
+        while line := file.readline(MAX_LINE):
+            if len(line) >= MAX_LINE:
+                raise InputError(f"{self.path.name} has a line that is longer than {MAX_LINE // 2**20} MB")
+            if line.count(self._dialect.separator) > MAX_COLUMNS:
+                raise InputError(f"{self.path.name} has a line of more than {MAX_COLUMNS:,} columns")
+            position += len(line)
+            self.done = position / size
+            yield line
+
+
+GUARD = "'"
+GUARDED = "guarded"  # the column that names the guarded cells of each row in a table that is read again
+_PASSED_OVER = "\\s\x00-\x20\"'`\u00ad\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
+_COMPUTED = re.compile(f"[{_PASSED_OVER}]*[=+\\-@＝＋－＠﹢﹣﹦﹫]|'*[\t\r\n\0]")
+
+
+def inert(text: str) -> str:
+    """A text as a cell that no spreadsheet computes."""
+    return GUARD + text if _needs_guard(text) else text
+
+
+def restored(cell: str) -> str:
+    """The original text of an ``inert`` cell."""
+    return cell[1:] if cell.startswith(GUARD) and _needs_guard(cell[1:]) else cell
+
+
+def _needs_guard(text: str) -> bool:
+    return bool(text) and not text[0].isalnum() and _COMPUTED.match(text) is not None
+
+
+def restored_row(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of a table that is read again, without the guards that it declares; any other row unchanged."""
+    names = str(row.get(GUARDED) or "").split()
+    if GUARDED not in row or not all(isinstance(row.get(name), str) for name in names):
+        return row
+    cells = {name: restored(row[name]) for name in names}
+    return {name: cells.get(name, cell) for name, cell in row.items() if name != GUARDED}
+
+
+class SheetWriter:
+    """Writes rows as CSV with inert texts; ``mark`` adds a column that names the changed cells of each row."""
+
+    def __init__(self, file: TextIO, columns: Sequence[str], *, mark: bool = False) -> None:
+        self.guarded = False
+        self._writer = csv.writer(file)
+        self._columns, self._mark = columns, mark
+        self._writer.writerow([inert(name) for name in columns] + [GUARDED] * mark)
+
+    def write(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Add rows, each with a cell for every column."""
+        self._writer.writerows(map(self._cells, rows))
+
+    def _cells(self, row: Sequence[Any]) -> list[Any]:
+        cells = [inert(cell) if isinstance(cell, str) else cell for cell in row]
+        changed = [name for name, old, new in zip(self._columns, row, cells, strict=True) if old is not new]
+        self.guarded |= bool(changed)
+        return [*cells, " ".join(changed)] if self._mark else cells
+
+
+def sheet_text(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, mark: bool = False) -> str:
+    """A whole table as the text of its file."""
+    file = io.StringIO(newline="")
+    SheetWriter(file, columns, mark=mark).write(rows)
+    return file.getvalue()
+
+
+_PART = re.compile(
+    r"""\s*(?:(?P<text>[rRuU]?(?:'[^'\\\n]*(?:\\.[^'\\\n]*)*'|"[^"\\\n]*(?:\\.[^"\\\n]*)*"))"""
+    r"""|(?P<number>-?\s*\.?\d[\w.]*(?:(?<=[eE])[+-]\d+)?))\s*(?:,|\Z)""",
+    re.DOTALL,
+)
+_MOST_PARTS = 20_000
+_Part = tuple[str, bool]  # A text or a number as spelt, and whether it stands in quotes
+
+
+def looks_like_list(text: str) -> bool:
+    """Whether a text may be the literal of a list, judged by its first and last characters."""
+    stripped = text.strip()
+    return stripped.startswith("[") and stripped.endswith("]")
+
+
+def parse_list(text: str, *, quoted: bool = False) -> list[str] | None:
+    """The texts and numbers, as spelt, in a flat list literal (Python or JSON) that is never evaluated, else None.
+
+    With ``quoted`` only a list of texts in quotes.
+    """
+    if not looks_like_list(text):
+        return None
+    found = _from_json(text)
+    parts = _from_python(text.strip()[1:-1]) if found is None else found
+    if parts is None or (quoted and not all(in_quotes for _, in_quotes in parts)):
+        return None
+    return [part for part, _ in parts]
+
+
+def _from_json(text: str) -> list[_Part] | None:
+    try:
+        raw = [bytes(part) for part in msgspec.json.decode(text, type=list[msgspec.Raw])]
+        if not all(part[:1] in b'"-0123456789' for part in raw):
+            return None
+        return [(msgspec.json.decode(part), True) if part[:1] == b'"' else (part.decode(), False) for part in raw]
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+
+
+def _from_python(body: str) -> list[_Part] | None:
+    """The parts of ``item, item, …``: quoted texts and numbers separated by commas, and nothing else."""
+    parts: list[_Part] = []
+    at = 0
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            while at < len(body) and len(parts) <= _MOST_PARTS and (match := _PART.match(body, at)):
+                value = ast.literal_eval(match["text"] or match["number"])
+                parts.append((value, True) if match["text"] else (match["number"], False))
+                at = match.end()
+        "".join(part for part, _ in parts).encode()
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return None
+    return None if body[at:].strip() else parts

@@ -12,10 +12,10 @@ from eyetest.text.numbers import (
     read_numbers,
     unit_of,
 )
-from eyetest.text.values import Level, Value, equal_numbers, key, parse, same
+from eyetest.text.values import Level, Value, equal_numbers, parse, same
 
 __all__ = [
     "NUMBER_WORDS", "Level", "Quantity", "Value", "agrees", "composed", "equal_numbers", "find_quantities",
-    "folded", "holds_phrase", "in_base_units", "key", "normalized", "option_key", "parse", "plain_text",
+    "folded", "holds_phrase", "in_base_units", "normalized", "option_key", "parse", "plain_text",
     "read_number", "read_numbers", "same", "spaced", "telling_words", "unit_of", "words",
 ]  # fmt: skip

@@ -1,7 +1,6 @@
-"""Values of short texts (``parse``), their equality at a ``Level`` (``same``), and keys of groups (``key``)."""
+"""Values of short texts (``parse``) and their equality at a ``Level`` (``same``)."""
 
 import re
-import unicodedata
 from collections.abc import Callable
 from enum import IntEnum
 from functools import lru_cache
@@ -10,15 +9,13 @@ from typing import Literal
 import msgspec
 
 from eyetest.text.expressions import Tokens, is_formula, read_expression, same_expression, value_of
-from eyetest.text.folding import LONGEST, composed, normalized, spaced, telling_words
+from eyetest.text.folding import LONGEST, composed, normalized, telling_words
 from eyetest.text.numbers import NumberReading, Quantity, agrees, counted, in_base_units, read_measure, unit_of
 
 
 class Level(IntEnum):
     """How much two texts may differ and still be equal."""
 
-    EXACT = 0
-    """The same characters, but for white space and composed or decomposed accents. Case counts."""
     NORMALIZED = 1
     """The same text but for case, outer punctuation, typesetting, a first article and idle blanks (`normalized`)."""
     VALUE = 2
@@ -77,40 +74,11 @@ _DECIMAL_COMMA = re.compile(r"(?<![\d.,])(\d+),(\d+)(?![\d.,])")
 
 def same(text: str, reference: str, level: Level = Level.VALUE, numbers: Compare | None = None) -> bool:
     """Whether two short texts are equal. ``numbers`` decides in place of the level whether two numbers agree."""
-    if _spelling(text) == _spelling(reference):
-        return True
-    if level == Level.EXACT:
-        return False
     if normalized(text) == normalized(reference):
         return True
     if level == Level.NORMALIZED or max(len(text), len(reference)) > LONGEST:
         return False
     return _same_value(parse(text), parse(reference), level, numbers or _COMPARE[level])
-
-
-def key(text: str, level: Level = Level.NORMALIZED) -> str:
-    """A key that only texts share which are equal at the level; at VALUE and UNITS, not all of them."""
-    if level == Level.EXACT:
-        return _spelling(text)
-    if level == Level.RELAXED:
-        raise ValueError("texts that are the same within a tolerance cannot be grouped by a key")
-    if level == Level.NORMALIZED or len(text) > LONGEST:
-        return normalized(text)
-    value = parse(text)
-    if value.number:
-        amount, unit = value.number.value / (100 if value.number.percent else 1), value.number.unit
-        amount, unit = in_base_units(amount, unit) if level == Level.UNITS else (amount, unit)
-        return f"number {amount + 0.0:.12g} {unit} {value.label}".rstrip()
-    if value.kind in ("date", "time"):
-        return f"{value.kind} {value.moment}"
-    if value.parts:
-        return "; ".join(key(part, level) for part in value.parts)
-    words = " ".join(telling_words(text)) if value.kind == "words" else value.letter
-    return words or value.text
-
-
-def _spelling(text: str) -> str:
-    return spaced(text if text.isascii() or len(text) > LONGEST else unicodedata.normalize("NFC", text))
 
 
 @lru_cache(maxsize=50_000)

@@ -1,6 +1,5 @@
 """Parquet and saved folders, against the `datasets` package itself."""
 
-import ast
 import io
 from pathlib import Path
 from typing import Any
@@ -45,7 +44,7 @@ def test_mmmu_layout(tmp_path: Path) -> None:
     plotted = ("['Plots']", "open", image_file("red"), None, None)
     table = ((*choice_row, *seen), (*text_row, *plotted))
     rows = [dict(zip(columns.split(), row, strict=True)) for row in table]
-    path = write_parquet(tmp_path / "data/validation-00000-of-00001.parquet", rows, image_3=IMAGE)
+    write_parquet(tmp_path / "data/validation-00000-of-00001.parquet", rows, image_3=IMAGE)
     benchmark, _ = import_benchmark(tmp_path, tmp_path / "b")
     choice, text = benchmark
     assert choice.choices == (Choice("<image 1>"), Choice("it's", True), Choice("None"))
@@ -53,14 +52,6 @@ def test_mmmu_layout(tmp_path: Path) -> None:
     assert choice.image_numbers == (2, 1)
     assert text.references == ("6", "six")
     assert text.tags == {"img_type": "['Plots']", "question_type": "open", "split": "validation"}
-    export_benchmark(benchmark, "mmmu", tmp_path / "back.parquet")
-    theirs, ours = pq.read_table(path).to_pylist(), pq.read_table(tmp_path / "back.parquet").to_pylist()
-    for mine, row in zip(ours, theirs, strict=True):
-        assert mine["options"] == str(ast.literal_eval(row["options"]))
-        assert {k: mine[k] for k in ("id", "question", "answer", "question_type")} == {
-            k: row[k] for k in ("id", "question", "answer", "question_type")
-        }
-        assert [bool(mine[f"image_{n}"]) for n in (1, 2, 3)] == [bool(row[f"image_{n}"]) for n in (1, 2, 3)]
 
 
 @pytest.mark.parametrize(
@@ -82,9 +73,6 @@ def test_mmstar_layouts(tmp_path: Path, text: str) -> None:
     assert item.question == "What is it?"
     assert item.choices == (Choice("a cat, black", True), Choice("nan"), Choice("a dog"))
     assert item.tags["meta_info"]["source"] == "AI2D"
-    export_benchmark(benchmark, "mmstar", tmp_path / "back.parquet")
-    questions = pq.read_table(tmp_path / "back.parquet")["question"].to_pylist()
-    assert questions == ["What is it?\nOptions: A: a cat, black, B: nan, C: a dog"] * 3
 
 
 def test_datasets_opens_what_we_save(tmp_path: Path) -> None:

@@ -3,12 +3,10 @@
 import json
 from pathlib import Path
 
-import datasets
 import pytest
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter, export_benchmark, import_benchmark, open_benchmark
-from eyetest.errors import ExportError, InputError
-from eyetest.records import Choice, Item, Manifest
+from eyetest.benchmarks import Benchmark, import_benchmark, open_benchmark
+from eyetest.errors import InputError
 from tests.conftest import png
 
 COLOURS = {"tabby_cat": "red", "dog": "blue", "bird": "green"}
@@ -131,35 +129,3 @@ def test_a_image_more_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert len(open_benchmark(root)) == 2
     draw(root, "dog/2.png")
     assert len(open_benchmark(root)) == 3
-
-
-@pytest.fixture
-def benchmark(tmp_path: Path) -> Benchmark:
-    """Two items about one image, one with two golds, and an open one."""
-    with BenchmarkWriter(tmp_path / "made", Manifest(name="made")) as writer:
-        image = writer.images.put(png("red"))
-        choices = (Choice("x", True), Choice("y"), Choice("z", True))
-        writer.add(Item(id="1", question="Which?", images=(image,), choices=choices, tags={"task": "a"}))
-        writer.add(Item(id="2", question="Which now?", images=(image,), choices=(Choice("x"), Choice("y", True))))
-        writer.add(Item(id="3", question="How many?", images=(writer.images.put(png("blue")),), references=("3",)))
-    return Benchmark(tmp_path / "made")
-
-
-def test_an_export_comes_back_and_hugging_face_loads_it(
-    tmp_path: Path, benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    export_benchmark(benchmark, "imagefolder", tmp_path / "e")
-    assert list(import_benchmark(tmp_path / "e", tmp_path / "again")[0]) == list(benchmark)
-
-    loaded = datasets.load_dataset("imagefolder", data_dir=str(tmp_path / "e"), cache_dir=str(tmp_path / "hf"))
-    rows = {row["id"]: row for row in loaded["train"]}
-    assert {name: row["question"] for name, row in rows.items()} == {item.id: item.question for item in benchmark}
-    assert rows["1"]["image"].size == rows["2"]["image"].size
-
-
-def test_what_has_not_one_image_is_refused_by_name(tmp_path: Path) -> None:
-    with BenchmarkWriter(tmp_path / "made", Manifest(name="made")) as writer:
-        writer.add(Item(id="q7", question="Why?", references=("so",)))
-    with pytest.raises(ExportError, match="item 'q7' has 0 images"):
-        export_benchmark(Benchmark(tmp_path / "made"), "imagefolder", tmp_path / "e")
-    assert not (tmp_path / "e").exists()

@@ -5,16 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyetest.benchmarks import export_benchmark, import_benchmark
-from eyetest.benchmarks.formats import writable
-from eyetest.benchmarks.rows.options import join_options
+from eyetest.benchmarks.opening import writable
 from tests.strategies import benchmarks, content, full_words, write
 from tests.support.drawn import draw_benchmark
 
-NAMES = {"vlmevalkit": "b.tsv", "parquet": "b.parquet", "mmmu": "b.parquet", "mmstar": "b.parquet"}
+pytestmark = pytest.mark.journey
+
+NAMES = {"vlmevalkit": "b.tsv", "parquet": "b.parquet"}
 Drawn = list[tuple[str, dict[str, Any], list[int]]]
 
 
@@ -30,7 +31,7 @@ def assert_comes_back(drawn: Drawn, format_name: str) -> None:
                 assert second.images.read(image) == first.images.read(image)
 
 
-@pytest.mark.parametrize("name", ["csv", "datasets", "jsonl", "lmms-eval", "mmmu", "parquet"])
+@pytest.mark.parametrize("name", ["csv", "datasets", "jsonl", "lmms-eval", "parquet"])
 def test_every_item_comes_back(name: str) -> None:
     @settings(max_examples=15)
     @given(benchmarks())
@@ -46,21 +47,9 @@ def test_every_item_that_a_tsv_can_hold_comes_back(drawn: Drawn) -> None:
     assert_comes_back(drawn, "vlmevalkit")
 
 
-def fits_mmstar(fields: dict[str, Any]) -> bool:
-    return join_options(fields["question"], tuple(choice.text for choice in fields["choices"])) is not None
-
-
-@settings(max_examples=20)
-@given(benchmarks(options=full_words, plain_choice=True))
-def test_every_item_that_mmstar_can_hold_comes_back(drawn: Drawn) -> None:
-    fitting = [(name, fields, images[:1]) for name, fields, images in drawn if fits_mmstar(fields)]
-    assume(fitting)
-    assert_comes_back(fitting, "mmstar")
-
-
 @settings(max_examples=20)
 @given(benchmarks(options=full_words), st.sampled_from(["jsonl", "vlmevalkit", "parquet", "datasets"]),
-       st.sampled_from(["jsonl", "vlmevalkit", "parquet", "datasets", "mmmu"]))  # fmt: skip
+       st.sampled_from(["jsonl", "vlmevalkit", "parquet", "datasets"]))  # fmt: skip
 def test_a_detour_through_another_format_changes_nothing(drawn: Drawn, there: str, back: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
@@ -72,12 +61,10 @@ def test_a_detour_through_another_format_changes_nothing(drawn: Drawn, there: st
 
 
 def test_the_drawn_benchmark_comes_back_from_every_format_that_holds_it(tmp_path: Path) -> None:
-    """MMStar's needs options, an imagefolder exactly one image an item, and logs are only read."""
     drawn = draw_benchmark(tmp_path / "drawn", items=16)
     for name in writable():
-        if name not in ("mmstar", "imagefolder"):
-            place = tmp_path / name / NAMES.get(name, "exported")
-            export_benchmark(drawn, name, place)
-            back, _ = import_benchmark(place, tmp_path / f"{name}-back")
-            assert content(back) == content(drawn)
-            assert back.manifest.fingerprint == drawn.manifest.fingerprint
+        place = tmp_path / name / NAMES.get(name, "exported")
+        export_benchmark(drawn, name, place)
+        back, _ = import_benchmark(place, tmp_path / f"{name}-back")
+        assert content(back) == content(drawn)
+        assert back.manifest.fingerprint == drawn.manifest.fingerprint

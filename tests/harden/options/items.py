@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.harden.options import OptionsRecord
+from eyetest.harden.options.record import OptionsRecord
 from eyetest.records import Choice, Item, Manifest
 
 

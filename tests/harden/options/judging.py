@@ -87,9 +87,11 @@ def _table(items: Sequence[Item]) -> Floats:
     for item in items:
         texts = [choice.text.strip() for choice in item.choices]
         values = np.array([number(text) for text in texts])
-        told = np.array([[offered[text.lower()], by_value[value]] for text, value in zip(texts, values, strict=True)])
+        reported = np.array(
+            [[offered[text.lower()], by_value[value]] for text, value in zip(texts, values, strict=True)]
+        )
         columns = [
-            *np.log(told).T, *_of_text(texts), *_of_question(item.question, texts, values), *_of_numbers(values),
+            *np.log(reported).T, *_of_text(texts), *_of_question(item.question, texts, values), *_of_numbers(values),
             *_of_digits(texts),
         ]  # fmt: skip
         block = np.stack(columns, axis=1).astype(np.float64)

@@ -1,4 +1,4 @@
-"""The command: models asked once, people heard in two rounds, mistakes told in one line."""
+"""The command: models are asked once, people decide in two rounds."""
 
 import csv
 from pathlib import Path
@@ -36,9 +36,9 @@ def words(folder: Path, endpoint: Endpoint, *more: object) -> tuple[object, ...]
 
 def test_models_are_asked_once_and_people_twice(eyetest: Eyetest, models: Endpoint, tmp_path: Path) -> None:
     bench(tmp_path / "given", ITEMS)
-    said = call_narrowly(*words(tmp_path, models)).fine()
-    assert "by scribe" in said
-    assert "8 items for people" in said
+    output = call_narrowly(*words(tmp_path, models)).fine()
+    assert "by scribe" in output
+    assert "8 items for people" in output
     asked = len(models.attempts)
     before = {item.id: item for item in Benchmark(tmp_path / "out/benchmark")}
     decide(tmp_path, [("c0", 1, "keep", ""), ("c1", 1, "drop", ""), ("c2", 1, "fix", '{"A": "Mended"}')])
@@ -51,8 +51,8 @@ def test_models_are_asked_once_and_people_twice(eyetest: Eyetest, models: Endpoi
     with (tmp_path / "out/review/queue.csv").open(newline="") as file:
         rounds = {row["item"]: row["round"] for row in csv.DictReader(file)}
     assert rounds == {"c0": "2", "c2": "2"} | {f"c{n}": "1" for n in range(3, 8)}
-    told = eyetest(*words(tmp_path, models, "--seed", 5)).refused()
-    assert "about other options" in told
+    reported = eyetest(*words(tmp_path, models, "--seed", 5)).refused()
+    assert "about other options" in reported
     assert {item.id for item in Benchmark(tmp_path / "out/benchmark")} == set(after)
 
 

@@ -15,12 +15,15 @@ from scipy import stats
 from world_tests.world.solving import Scene, solve
 
 from eyetest.benchmarks import Benchmark
-from eyetest.harden.options import OPTIONS_STEP, GrownOptions, OptionSettings, grow_options
 from eyetest.harden.options.dealing import LEAST_ITEMS
+from eyetest.harden.options.growing import GrownOptions, grow_options
+from eyetest.harden.options.record import OPTIONS_STEP, OptionSettings
 from eyetest.probes.audit import run_audit
 from eyetest.probes.subject import Subject
 from eyetest.records import Choice, Item
 from tests.harden.options.items import bench, choice_item, numeric_items, places
+
+pytestmark = pytest.mark.journey
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@
 import pytest
 
 from eyetest.harden.options.guards import Guard
-from eyetest.harden.options.writers import Case
 from eyetest.records import Item
+from eyetest.reform.distractors.written import Case
 
 
 def guard(gold: str, *present: str, question: str = "Which is it?") -> Guard:
@@ -19,23 +19,18 @@ NUMBERS = ("12.5 cm", "14.0 cm", "20.5 cm", "8.5 cm")
     ("options", "text", "reason"),
     [
         (WORDS, "  ", "no text"),
-        (WORDS, "nan", "no text"),
         (WORDS, "x" * 400, "too long"),
         (WORDS, "<image 2>", "shows an image"),
         (WORDS, "All of the above", "speaks of other options"),
-        (WORDS, "Both A and B", "speaks of other options"),
         (WORDS, "the heart", "says the same as the gold"),
         (WORDS, "LIVER", "says the same as another option"),
         (WORDS, "Heart valve", "contains the gold or is part of it"),
         (WORDS, "The organ that makes bile out of what the blood brings", "differs in form from the other options"),
-        (WORDS, "17", "differs in form from the other options"),
         (NUMBERS, "25/2 cm", "is an equal number"),
         (NUMBERS, "0.125 m", "is the same in another unit"),
-        (NUMBERS, "125 mm", "is the same in another unit"),
         (NUMBERS, "140 mm", "says the same as another option"),
         (NUMBERS, "12.6 cm", "is too near the gold"),
         (NUMBERS, "17.5 kg", "differs in form from the other options"),
-        (NUMBERS, "about a foot", "differs in form from the other options"),
         (("red", "blue"), "maroon", "says the same as the gold"),
         (("1/3", "2/5"), "0.33", "is too near the gold"),
         (("2√3", "3√5", "4√7"), "√12", "is an equal number"),
@@ -53,9 +48,7 @@ def test_a_bad_proposal_is_turned_down_and_why(options: tuple[str, ...], text: s
     [
         (WORDS, "spleen", "Spleen"),
         (WORDS, "B) Spleen.", "Spleen"),
-        (WORDS, '"Spleen"', "Spleen"),
         (NUMBERS, "17 cm", "17.0 cm"),
-        (NUMBERS, "17.5", "17.5 cm"),
         (("$5$", "$7$"), "9", "$9$"),
         (("a red house.", "a blue house."), "A green house", "a green house."),
         (("1,200", "3,400"), "5600", "5,600"),
@@ -79,7 +72,3 @@ def test_a_formula_with_nearly_the_same_numbers_is_too_near() -> None:
     assert own.refusal("0.867 cos(104t)") == "is too near the gold"
     assert own.refusal("0.5 cos(52t)") == ""
     assert guard("2x + 3", "3x + 2").refusal("2x + 4") == ""
-
-
-def test_options_that_contain_each_other_already_may_go_on_so() -> None:
-    assert guard("I and II", "I", "II", "III").refusal("II and III") == ""

@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from eyetest.benchmarks import Benchmark
-from eyetest.harden.options import OptionSettings, grow_options
+from eyetest.harden.options.growing import grow_options
+from eyetest.harden.options.record import OptionSettings
 from eyetest.records import Item
 from tests.harden.options.items import bench, choice_item, numeric_items
 from tests.harden.options.judging import LEARNERS, judge, number

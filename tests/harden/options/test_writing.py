@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import msgspec
-import pytest
 
-from eyetest.errors import InputError
-from eyetest.harden.options import OptionAuthors, OptionSettings, grow_options
+from eyetest.harden.options.growing import OptionAuthors, grow_options
+from eyetest.harden.options.record import OptionSettings
 from tests.harden.options.items import bench, choice_item, places
 from tests.harden.options.writing import Authors, creature_items, is_bad, length_items
 
@@ -58,10 +57,3 @@ def test_replies_that_are_not_what_was_asked_for_give_nothing_and_are_counted(tm
     grown = grow_options(given, tmp_path / "grown", OptionSettings(rounds=2), authors=seated)
     assert grown.record.unread == {"the writer's reply is no list": 2}
     assert list(grown.benchmark) == list(given)
-
-
-def test_nobody_checks_what_he_wrote_himself(tmp_path: Path) -> None:
-    given = bench(tmp_path / "given", [choice_item("one", ["Ada", "Bob"])])
-    seated = OptionAuthors(lambda name, prompts: [], "one", "one")
-    with pytest.raises(InputError, match="cannot check what it wrote"):
-        grow_options(given, tmp_path / "grown", OptionSettings(), authors=seated)

@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from eyetest.harden.screenshot.style import FACTORS, FAMILIES, LOOK, LOOKS, PLAINEST, Look, design, folders, missing
+from eyetest.harden.screenshot.style import FACTORS, FAMILIES, LOOKS, Look, design, folders, missing
 
 IDS = [f"item {number}" for number in range(400)]
 
@@ -38,24 +38,6 @@ def test_design_depends_on_seed_and_ids_alone() -> None:
     assert dict(zip(IDS, design(IDS, "screen", 4), strict=True)) != by_id
     neighbours = Counter((by_id[a]["look_frame"], by_id[b]["look_frame"]) for a, b in pairwise(IDS))
     assert len(neighbours) == 25
-
-
-def test_all_looks_share_the_items() -> None:
-    counts = Counter(row[LOOK] for row in design(IDS, "all", 0))
-    assert counts == dict.fromkeys(LOOKS, 100)
-    assert len(design(IDS[:3], "all", 0)) == 3
-
-
-def test_more_items_than_a_deck() -> None:
-    rows = design([str(number) for number in range(1_500)], "screen", 0)
-    counts = Counter(row["look_font"] for row in rows)
-    assert max(counts.values()) - min(counts.values()) <= 3
-
-
-def test_plainest_levels_are_levels() -> None:
-    known = FACTORS["screen"] | {"look_resolution": ("1.5",), LOOK: LOOKS}
-    assert all(level in known[factor] for factor, level in PLAINEST["screen"].items())
-    assert set(PLAINEST["screen"]) == set(known)
 
 
 def test_typefaces_are_there_and_cover_the_scripts() -> None:

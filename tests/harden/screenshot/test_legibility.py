@@ -43,6 +43,28 @@ def page() -> Composed:
 
 
 @dataclass
+class ScriptedEngine:
+    """An engine with scripted readings, first of the page and then of cut-outs."""
+
+    pages: list[list[ReadLine]]
+    cut_out: str = ""
+    seen: list[tuple[int, int]] = field(default_factory=list)
+    name, summary, rank = "scripted", "", 0
+
+    def missing(self) -> str:
+        return ""
+
+    def scripts(self) -> frozenset[str]:
+        return frozenset({"latin"})
+
+    def read(self, image: Image.Image) -> Sequence[ReadLine]:
+        self.seen.append(image.size)
+        if len(self.seen) == 1:
+            return self.pages[0]
+        return [line(self.cut_out, 0, 0)] if self.cut_out else []
+
+
+@dataclass
 class Told:
     """An engine that reads what it was told, first of the page and then of cut-outs."""
 
@@ -79,16 +101,16 @@ def test_words_go_to_the_smallest_box_around_them_in_the_order_of_lines() -> Non
         Box("image", 1, 0, 60, 400, 100),
         Box("option", 1, 0, 110, 90, 130),
     )
-    told = Told(
+    reported = ScriptedEngine(
         [[line("second row", 10, 40), line("label inside", 10, 80), line("first", 10, 20), line("yes", 40, 120)]]
     )
     parts = {("question", 1): paragraph("first second row"), ("option", 1): paragraph("yes")}
-    rows = read_back("i", Composed(Image.new("RGB", (400, 140)), boxes), parts, told, 0.9)
+    rows = read_back("i", Composed(Image.new("RGB", (400, 140)), boxes), parts, reported, 0.9)
     assert [(row.part, row.similarity, row.read) for row in rows] == [
         ("question", 1.0, "first second row"),
         ("option", 1.0, "yes"),
     ]
-    assert len(told.seen) == 1
+    assert len(reported.seen) == 1
 
 
 def test_a_line_across_two_columns_is_shared_between_their_options() -> None:
@@ -102,10 +124,12 @@ def test_a_line_across_two_columns_is_shared_between_their_options() -> None:
 
 def test_a_part_that_is_misread_on_the_page_is_read_once_more_by_itself() -> None:
     boxes = (Box("option", 1, 20, 20, 80, 40),)
-    told = Told([[line("S", 30, 30)]], cut_out="A) 5")
-    [row] = read_back("i", Composed(Image.new("RGB", (100, 60)), boxes), {("option", 1): paragraph("5")}, told, 0.9)
+    reported = ScriptedEngine([[line("S", 30, 30)]], cut_out="A) 5")
+    [row] = read_back(
+        "i", Composed(Image.new("RGB", (100, 60)), boxes), {("option", 1): paragraph("5")}, reported, 0.9
+    )
     assert (row.similarity, row.read) == (1.0, "5")
-    assert told.seen == [(100, 60), (136, 56)]
+    assert reported.seen == [(100, 60), (136, 56)]
 
 
 def test_what_nobody_reads_is_0_and_the_lowest() -> None:
@@ -139,8 +163,8 @@ def test_short_parts_are_judged_together() -> None:
 )
 def test_what_an_engine_cannot_be_held_to_is_not_judged(blocks: list[dict[str, Any]], why: str) -> None:
     boxes = (Box("question", 1, 0, 0, 100, 20),)
-    told = Told([[]])
-    [row] = read_back("i", Composed(Image.new("RGB", (100, 20)), boxes), {("question", 1): blocks}, told, 0.9)
+    reported = ScriptedEngine([[]])
+    [row] = read_back("i", Composed(Image.new("RGB", (100, 20)), boxes), {("question", 1): blocks}, reported, 0.9)
     assert (row.similarity, row.unjudged) == (None, why)
     assert lowest([row]) is None
 
@@ -161,7 +185,7 @@ def test_words_of_a_steep_photograph_are_found_by_the_way_back() -> None:
             ReadWord(word, x - 5, y - 5, x + 5, y + 5) for word, (x, y) in zip(text.split(), points, strict=True)
         )
         lines.append(ReadLine(tuple(words)))
-    rows = read_back("i", taken, PARTS, Told([lines]), 0.9)
+    rows = read_back("i", taken, PARTS, ScriptedEngine([lines]), 0.9)
     assert [row.similarity for row in rows] == [1.0] * 5
 
 

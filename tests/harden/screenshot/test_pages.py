@@ -17,11 +17,7 @@ from eyetest.harden.screenshot.page import (
     Passages,
     Typesetter,
     as_png,
-    breakable,
     compose,
-    direction,
-    language,
-    scaled,
     visible,
 )
 from eyetest.harden.screenshot.style import FACTORS, LOOK, PLAINEST
@@ -79,15 +75,6 @@ def _box(page: Composed, part: str, number: int = 1) -> Box:
     return next(box for box in page.boxes if (box.part, box.number) == (part, number))
 
 
-def test_images_are_where_layout_left_room(typesetter: Typesetter) -> None:
-    page = page_of(item("See <image 1>.", "a", images=(ImageRef("a" * 64, "png", 300, 200, 1),)), typesetter)
-    box = _box(page, "image")
-    assert (box.right - box.left) / (box.bottom - box.top) == pytest.approx(1.5, abs=0.02)
-    for x, y in ((box.left + 2, box.top + 2), (box.right - 3, box.bottom - 3)):
-        assert page.image.getpixel((round(x), round(y))) == (1, 2, 3)
-    assert page.image.getpixel((round(box.right + 4), round(box.top + 4))) != (1, 2, 3)
-
-
 def test_the_gold_leaves_no_trace(typesetter: Typesetter) -> None:
     asked = item("Which?", "one", "two", "three")
     files = set()
@@ -142,17 +129,6 @@ def test_long_words_stay_in_their_lines(typesetter: Typesetter, look: str, layou
     assert pixels[around & (np.arange(len(pixels)) > (60 if look == "phone" else 0))[:, None]].min() > 200
 
 
-def test_26_options_fit(typesetter: Typesetter) -> None:
-    for layout in ("columns", "chips"):
-        page = page_of(
-            item("Which?", *(f"option {n} " * 6 for n in range(26))),
-            typesetter,
-            {**PLAINEST["screen"], "look_options": layout},
-        )
-        inside(page)
-        assert len([box for box in page.boxes if box.part == "option"]) == 26
-
-
 @pytest.mark.parametrize(
     ("shown", "reason"),
     [
@@ -179,15 +155,6 @@ def test_texts_reach_the_compiler_as_data(typesetter: Typesetter) -> None:
     assert (red - green).max() < 60
 
 
-@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "CMYK", "I;16", "F"])
-def test_images_of_every_mode(mode: str) -> None:
-    assert scaled(Image.new(mode, (9, 7)), (5, 4)).mode == "RGB"
-
-
-def test_what_shows_through_is_white() -> None:
-    assert scaled(Image.new("RGBA", (4, 4), (0, 0, 0, 0)), (2, 2)).getpixel((0, 0)) == (255, 255, 255)
-
-
 def runs(text: str) -> list[object]:
     (block,) = Passages(item(text)).question
     return [run if isinstance(run, str) else "formula" for run in block["runs"]]
@@ -209,15 +176,6 @@ def test_dollars_are_money_or_formulas(text: str, expected: list[str]) -> None:
     assert runs(text) == expected
 
 
-def test_unread_formulas_are_counted() -> None:
-    assert Passages(item(r"$\foo$ and $\bar x$ and $\baz$")).unread == 2
-
-
-def test_an_option_without_dollars_may_be_a_formula() -> None:
-    passages = Passages(item("Which?", r"\frac{1}{2}", r"C:\temp is a folder", "1.7"))
-    assert [type(option[0]["runs"][0]) for option in passages.options] == [dict, str, str]
-
-
 def test_tables_code_and_lines() -> None:
     text = "Look:\n\n| a | b |\n|---|---|\n| 1 | 2 | 3 |\n\n```py\nx = 1\n```\nand $$x$$ so"
     kinds = [block["kind"] for block in Passages(item(text)).question]
@@ -230,17 +188,3 @@ def test_tables_code_and_lines() -> None:
 def test_what_cannot_be_seen_is_left_out() -> None:
     assert visible("a\x00b\u202ec\u200bd\r\ne\x1b[0m") == "a bcd\ne [0m"
     assert visible("می‌شود") == "می‌شود"
-
-
-def test_long_runs_can_be_broken() -> None:
-    assert breakable("a" * 20) == "a" * 20
-    assert breakable("a" * 60).split("\u200b") == ["a" * 24, "a" * 24, "a" * 12]
-    assert breakable("a longer word", 5).split("\u200b") == ["a longe", "r word"]
-    assert Passages(item("supercalifragilistic word"), 10).as_data()["widest"] == ["ragilistic", "supercalif", "word"]
-
-
-def test_direction_and_language() -> None:
-    assert direction("<image 1> שלום hello") == "rtl"
-    assert direction("12 + 3", "rtl") == "rtl"
-    assert direction("x שלום") == "ltr"
-    assert [language(text) for text in ("漢字", "漢字かな", "한자 漢字", "abc")] == ["zh", "ja", "ko", ""]

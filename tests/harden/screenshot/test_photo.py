@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
@@ -46,7 +46,6 @@ def red(image: Image.Image) -> tuple[float, float, float, float]:
     levels=st.lists(st.integers(0, 2), min_size=7, max_size=7),
     seed=st.integers(0, 2**32),
 )
-@settings(max_examples=40, deadline=None)
 def test_nothing_is_cut_off(width: int, height: int, which: int, levels: list[int], seed: int) -> None:
     effect, table = EFFECTS[which]
     factors = {
@@ -63,7 +62,6 @@ def test_nothing_is_cut_off(width: int, height: int, which: int, levels: list[in
 @given(
     yaw=st.floats(-22, 22), pitch=st.floats(-22, 22), roll=st.floats(-5, 5), bulge=st.floats(-0.03, 0.03)
 )  # every pose that a level can draw, and some more
-@settings(max_examples=60, deadline=None)
 def test_the_way_back_is_the_way_there(yaw: float, pitch: float, roll: float, bulge: float) -> None:
     camera = aim((300, 500), Pose(yaw, pitch, roll, bulge))
     points = np.random.default_rng(0).uniform((0, 0), (300, 500), (50, 2))

@@ -66,26 +66,6 @@ def test_unread_answers_say_nothing() -> None:
     assert suspicion(beyond, options, golds).ratios == pytest.approx(found.ratios)
 
 
-def test_names_of_options_do_not_matter() -> None:
-    choices, options, golds, _ = _answered(6, items=150)
-    other = np.array([2, 0, 3, 1])
-    found = suspicion(choices, options, golds)
-    renamed = suspicion(np.where(choices < 0, -1, other[choices]), options, other[golds])
-    assert renamed.ratios == pytest.approx(found.ratios)
-
-
-def test_many_items_are_judged_as_few_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eyetest.measures.stats.consensus._ROWS", 1_800)
-    choices, options, golds, _ = _answered(8)
-    few = suspicion(choices, options, golds).ratios
-    many = suspicion(*(np.repeat(choices, 3, axis=0), np.repeat(options, 3), np.repeat(golds, 3)))
-    assert many.ratios[::3] == pytest.approx(few, abs=1e-6)
-
-
-def test_no_items_no_suspicion() -> None:
-    assert len(suspicion(np.empty((0, 9)), [], []).ratios) == 0
-
-
 def test_all_models_against_a_key_speak_for_an_error_and_perfect_panels_stay_finite() -> None:
     choices, options = np.zeros((200, 9), np.int64), np.full(200, 4)
     golds = np.where(np.arange(200) < 4, 1, 0)
@@ -153,6 +133,6 @@ def test_flawless_benchmarks_have_few_golds_called_wrong(
     """No key is wrong: with two families of models there are no odds, with nine hardly any above one half."""
     found = [suspicion(*_answered(seed, numbers, 1_000, 0.0, families)[:3]).flawed for seed in range(10)]
     flagged = float(np.mean(np.concatenate(found) > 0.5))
-    record_property("flawless", {"families": families, "options": numbers, "flagged": flagged})
+    record_property("flawless", str({"families": families, "options": numbers, "flagged": flagged}))
     assert np.isnan(found).all() == (families == 2)
     assert flagged <= 0.005

@@ -135,22 +135,10 @@ def test_intervals_hold_the_truth_as_far_as_400_repeats_can_tell(layout: Layout,
     assert {name: held for name, held in shares.items() if not 0.90 <= held <= 0.995} == {}
 
 
-def test_intervals_that_forgot_clusters_would_not() -> None:
-    world = simulated(Layout(2_000, 150).draw(), 0.5, GAIN, 300)
-    forgetful = world._replace(clusters=np.arange(2_000))
-    assert world.held(accuracy_intervals(forgetful), 0.5) < 0.75
-    assert world.held(paired_intervals(forgetful), GAIN) < 0.85
-
-
 def test_with_few_clusters_the_widened_interval_holds_more_often() -> None:
     world = simulated(np.sort(np.arange(200) % 12), 0.5, GAIN, 1_000)
     plain, widened = bootstrap_intervals(world)
     assert world.held(plain, GAIN) < 0.925 < world.held(widened, GAIN) < 0.97
-
-
-def test_one_cluster_has_no_bootstrap_interval() -> None:
-    assert percentiles(np.array([0.5, 0.5]), clusters=1) == (None, None)
-    assert percentiles(np.array([np.nan]), clusters=9) == (None, None)
 
 
 @pytest.mark.parametrize(("discordance", "lead"), [(0.01, 0.008), (0.02, 0.016), (0.05, 0.05)])

@@ -3,11 +3,118 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import integrate, optimize, stats
+from scipy.special import expit, log_expit, logsumexp
 
-from eyetest.measures.stats.item_analysis import item_rest
+from eyetest.measures.stats.item_analysis import (
+    INTERCEPT_SPREAD,
+    NODES,
+    SCALE,
+    SLOPE_LEAST,
+    SLOPE_MEAN,
+    SLOPE_MOST,
+    SLOPE_SPREAD,
+    ItemFit,
+    abilities,
+    choose_by_information,
+    expected_information,
+    fit,
+    item_rest,
+    posterior_abilities,
+    probabilities,
+)
 
 Floats = NDArray[np.float64]
+
+
+def _answers(models: int, items: int, seed: int = 0) -> tuple[Floats, Floats, Floats, Floats]:
+    """Answers, and the slopes, intercepts and abilities that they come from."""
+    rng = np.random.default_rng(seed)
+    slopes, intercepts = np.clip(rng.normal(1, 0.5, items), 0.1, 3), rng.normal(0, 1.5, items)
+    able = rng.normal(0, 1, models)
+    chance = expit(np.outer(slopes, able) + intercepts[:, None])
+    return (rng.random(chance.shape) < chance).astype(float), slopes, intercepts, able
+
+
+def _log_posterior(answers: Floats, slopes: Floats, intercepts: Floats) -> float:
+    """What the fit maximises, written down plainly."""
+    prior = -(NODES**2) / 2 - logsumexp(-(NODES**2) / 2)
+    total = (
+        -((slopes - SLOPE_MEAN) ** 2).sum() / 2 / SLOPE_SPREAD**2 - (intercepts**2).sum() / 2 / INTERCEPT_SPREAD**2
+    )
+    for model in answers.T:
+        asked = ~np.isnan(model)
+        logits = np.outer(slopes[asked], NODES) + intercepts[asked, None]
+        signs = np.where(model[asked] == 1, 1, -1)[:, None]
+        total += logsumexp(log_expit(signs * logits).sum(0) + prior)
+    return float(total)
+
+
+def _like(a: Floats, b: Floats) -> float:
+    return float(np.corrcoef(a, b)[0, 1])
+
+
+def test_what_answers_come_from_is_found_again() -> None:
+    answers, slopes, intercepts, able = _answers(200, 300)
+    fitted = fit(answers)
+    assert fitted.converged
+    assert _like(fitted.slopes, slopes) > 0.85
+    assert _like(fitted.intercepts, intercepts) > 0.98
+    assert _like(abilities(fitted.panel)[0], able) > 0.98
+
+
+def test_it_ends_where_a_general_optimiser_ends() -> None:
+    answers = _answers(25, 3, seed=2)[0]
+    answers[0, :9] = np.nan
+    fitted = fit(answers, tolerance=1e-7, most_rounds=5_000)
+    best = optimize.minimize(
+        lambda x: -_log_posterior(answers, x[:3], x[3:]),
+        np.r_[np.ones(3), np.zeros(3)],
+        bounds=[(SLOPE_LEAST, SLOPE_MOST)] * 3 + [(None, None)] * 3,
+        options={"ftol": 1e-13, "gtol": 1e-7},
+    )
+    assert fitted.slopes == pytest.approx(best.x[:3], abs=1e-3)
+    assert fitted.intercepts == pytest.approx(best.x[3:], abs=1e-3)
+
+
+def test_an_item_that_good_models_miss_keeps_its_slope_within_limits() -> None:
+    answers, _, _, able = _answers(80, 60, seed=3)
+    answers[0] = able < 0
+    answers[1] = able > 0
+    fitted = fit(answers)
+    assert fitted.slopes[0] == SLOPE_LEAST
+    assert SLOPE_LEAST <= fitted.slopes.min() <= fitted.slopes.max() <= SLOPE_MOST
+    assert fitted.slopes[1] > 1.5
+
+
+def test_who_was_not_asked_is_anybody() -> None:
+    answers = _answers(30, 40)[0]
+    answers[:, 4] = np.nan
+    answers[7] = np.nan
+    fitted = fit(answers)
+    mean, spread = abilities(fitted.panel)
+    assert (mean[4], spread[4]) == pytest.approx((0, 1), abs=1e-3)
+    assert (fitted.slopes[7], fitted.intercepts[7]) == (SLOPE_MEAN, 0)
+    without = fit(np.delete(np.delete(answers, 7, 0), 4, 1))
+    assert np.delete(fitted.slopes, 7) == pytest.approx(without.slopes, abs=1e-3)
+
+
+def test_abilities_are_the_posterior_mean_and_spread() -> None:
+    slopes, intercepts, right = np.array([0.7, 1.5, 1.1]), np.array([0.5, -1.0, 0.2]), np.array([1, 0, 1])
+    fitted = ItemFit(slopes, intercepts, np.empty((0, len(SCALE))), 0, True)
+
+    def weight(theta: float) -> float:
+        chance = expit(slopes * theta + intercepts)
+        return float(np.prod(np.where(right, chance, 1 - chance)) * np.exp(-(theta**2) / 2))
+
+    total, first, second = (
+        integrate.quad(lambda theta, power=power: weight(theta) * theta**power, -8, 8)[0] for power in range(3)
+    )
+    mean, spread = abilities(posterior_abilities(fitted, right[:, None]))
+    assert mean[0] == pytest.approx(first / total, abs=1e-6)
+    assert spread[0] == pytest.approx(np.sqrt(second / total - (first / total) ** 2), abs=1e-6)
+
+
 NAN = float("nan")
 
 
@@ -16,17 +123,6 @@ def _scores(seed: int, missing: float = 0.0) -> Floats:
     scores = (rng.normal(size=(12, 1)) + rng.normal(size=(1, 10)) + rng.normal(size=(12, 10)) > 0).astype(float)
     scores[rng.random(scores.shape) < missing] = NAN
     return scores
-
-
-@given(st.integers(0, 10_000))
-def test_item_rest_is_the_correlation_with_the_sum_of_the_others(seed: int) -> None:
-    scores = _scores(seed)
-    for place, found in enumerate(item_rest(scores)):
-        item, others = scores[place], np.delete(scores, place, 0).sum(0)
-        if len(set(item)) == 1 or len(set(others)) == 1:
-            assert np.isnan(found)
-        else:
-            assert found == pytest.approx(stats.pointbiserialr(item, others).statistic)
 
 
 @given(st.integers(0, 10_000))
@@ -49,7 +145,25 @@ def test_what_never_varies_correlates_with_nothing() -> None:
     assert len(item_rest(np.empty((0, 4)))) == 0
 
 
-def test_an_item_that_the_better_models_miss_stands_out() -> None:
-    scores = np.tril(np.ones((6, 6)))
-    scores[0] = [0, 0, 0, 1, 1, 1]
-    assert min(range(6), key=lambda place: np.nan_to_num(item_rest(scores)[place])) == 0
+def _at(ability: float) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    placed = np.zeros((1, len(SCALE)))
+    placed[0, np.abs(SCALE - ability).argmin()] = 1
+    return placed
+
+
+def test_information_is_how_fast_chances_change() -> None:
+    slopes, intercepts = np.array([0.5, 1.0, 2.0]), np.array([1.0, 0.0, -2.0])
+    fitted = ItemFit(slopes, intercepts, _at(0.4), 1, True)
+    low, middle, high = probabilities(slopes, intercepts, [0.4 - 1e-5, 0.4, 0.4 + 1e-5]).T
+    assert expected_information(fitted) == pytest.approx(
+        ((high - low) / 2e-5) ** 2 / (middle * (1 - middle)), rel=1e-6
+    )
+
+
+def test_chosen_items_suit_the_models_in_view() -> None:
+    difficulty = np.linspace(-3, 3, 25)
+    fitted = ItemFit(np.ones(25), -difficulty, _at(0), 1, True)
+    assert difficulty[choose_by_information(fitted, 5)] == pytest.approx([0, -0.25, 0.25, -0.5, 0.5])
+    assert difficulty[choose_by_information(fitted, 3, _at(2))].mean() == pytest.approx(2, abs=0.1)
+    assert len(choose_by_information(fitted, 100)) == 25
+    assert len(choose_by_information(fitted, 0)) == 0

@@ -1,17 +1,32 @@
+import math
+from itertools import combinations
+from math import comb
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy import stats
 
 from eyetest.measures.stats.intervals import IntervalEstimate
+from eyetest.measures.stats.paired import holm, paired
 from eyetest.measures.stats.ranking import (
-    Standing,
+    METHODS,
+    CorrelationEstimate,
+    gini,
+    kendall,
     mean_rank_standings,
     mean_ranks,
+    pearson,
     rank_shifts,
     ranks,
+    separable_pairs,
     shift_intervals,
+    significantly_ahead,
+    spearman,
+    spread,
+    standard_deviation,
     standings,
 )
 
@@ -41,19 +56,6 @@ def test_a_rank_of_mean_ranks_averages_ties_within_a_column_and_shares_the_best_
     assert mean_ranks(np.array([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0]]))[1].tolist() == [1, 1, 3]
 
 
-def test_a_model_that_lacks_a_column_is_left_out_of_all() -> None:
-    found = mean_ranks(np.array([[9.0, 7.0, 8.0], [np.nan, 6.0, 4.0]]))
-    assert np.array_equal(np.transpose(found), [[np.nan, np.nan], [1.5, 1], [1.5, 1]], equal_nan=True)
-
-
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=10))
-def test_what_climbs_has_passed_something_that_falls(pairs: list[tuple[int, int]]) -> None:
-    shifts = rank_shifts([float(a) for a, _ in pairs], [float(b) for _, b in pairs])
-    assert shifts.sum() == pytest.approx(0)
-    back = rank_shifts([float(b) for _, b in pairs], [float(a) for a, _ in pairs])
-    assert (-shifts).tolist() == back.tolist()
-
-
 def test_shifts_are_among_models_that_are_in_both() -> None:
     found = rank_shifts([0.9, 0.5, 0.1, np.nan], [0.2, 0.3, np.nan, 0.9])
     assert np.array_equal(found, [-1, 1, np.nan, np.nan], equal_nan=True)
@@ -70,18 +72,6 @@ def test_clear_ranks_are_certain_and_near_ones_share_a_place() -> None:
     assert [model.tie for model in near] == [2, 2]
     assert all((model.rank.low, model.rank.high) == (2, 3) for model in near)
     assert best.score == pytest.approx(0.9, abs=0.05)
-
-
-def test_what_depends_on_each_other_widens_ranks() -> None:
-    answers = _answers([0.5, 0.56, 0.62], 60, seed=4)
-    copied = np.repeat(answers, 20, axis=0)
-    wide = standings(copied, np.repeat(np.arange(60), 20))
-    narrow = standings(copied, np.arange(1_200))
-
-    def width(places: list[Standing]) -> float:
-        return sum((place.rank.high or 0) - (place.rank.low or 0) for place in places)
-
-    assert width(wide) > width(narrow)
 
 
 def test_a_model_without_scores_has_no_standing() -> None:
@@ -114,13 +104,6 @@ def test_a_shift_that_items_decide_has_an_interval_without_0() -> None:
     assert climbed.value == 2
 
 
-def test_shifts_of_the_same_scores_are_certainly_none() -> None:
-    """Both sides are drawn with the same items, so noise that they share cancels."""
-    near = _answers([0.5, 0.52, 0.54], 50)
-    shifts = shift_intervals((near, near), np.arange(50), resamples=100)
-    assert all(shift == IntervalEstimate(0, 0, 0) for shift in shifts)
-
-
 def test_mean_ranks_over_columns_of_one_item_have_no_interval() -> None:
     """Most resamples leave one of the items out, so what they say is about the others."""
     scores = np.random.default_rng(0).random((8, 3))
@@ -129,3 +112,277 @@ def test_mean_ranks_over_columns_of_one_item_have_no_interval() -> None:
         assert model.rank.value is not None
         assert model.rank.low is None
         assert model.mean.high is None
+
+
+Floats = NDArray[np.float64]
+
+
+def answers(skills: Floats, clusters: NDArray[np.int64], rng: np.random.Generator) -> Floats:
+    """Right and wrong: models share how hard an item is, and a cluster favours some of them."""
+    items, models = len(clusters), len(skills)
+    favour = 0.4 * rng.normal(size=(clusters.max() + 1, models))[clusters]
+    return (rng.normal(size=(items, 1)) + favour + rng.normal(size=(items, models)) + skills > 0).astype(float)
+
+
+def true_ranks(skills: Floats) -> list[tuple[int, int]]:
+    """The ranks that a model may claim: equally good ones may stand in any order."""
+    ahead = (skills[None] > skills[:, None]).sum(axis=1)
+    behind = (skills[None] < skills[:, None]).sum(axis=1)
+    return [(1 + int(a), len(skills) - int(b)) for a, b in zip(ahead, behind, strict=True)]
+
+
+def held(skills: Floats, clusters: NDArray[np.int64], repeats: int) -> tuple[float, Floats, float]:
+    """How often all intervals together hold all true ranks, how often each does, and how often equals differ."""
+    rng, counts, every, split = np.random.default_rng(len(skills)), np.zeros(len(skills)), 0, 0
+    truth = true_ranks(skills)
+    for _ in range(repeats):
+        found = standings(answers(skills, clusters, rng), clusters)
+        bounds = [(place.rank.low or 0, place.rank.high or 0) for place in found]
+        holds = [low <= best and worst <= high for (low, high), (best, worst) in zip(bounds, truth, strict=True)]
+        counts += holds
+        every += all(holds)
+        split += len({place.tie for place in found}) > 1
+    return every / repeats, counts / repeats, split / repeats
+
+
+def independent_shared_ranks(scores: Floats, level: float) -> list[int]:
+    """1 + the number of significantly better models, written from the definitions: exact McNemar, Holm's steps."""
+    p_values: dict[tuple[int, int], float] = {}
+    for a, b in combinations(range(scores.shape[1]), 2):
+        wins = [int(((scores[:, x] == 1) & (scores[:, y] == 0)).sum()) for x, y in ((a, b), (b, a))]
+        total, least = sum(wins), min(wins)
+        tail = 2 * sum(comb(total, k) for k in range(least + 1)) / 2**total
+        p_values[(a, b) if wins[0] >= wins[1] else (b, a)] = min(1.0, tail)
+    better = [0] * scores.shape[1]
+    for step, ((_, worse), p) in enumerate(sorted(p_values.items(), key=lambda pair: pair[1])):
+        if p * (len(p_values) - step) >= 1 - level:
+            break
+        better[worse] += 1
+    return [1 + number for number in better]
+
+
+@given(st.integers(0, 10**6), st.integers(2, 9), st.integers(2, 24), st.floats(0, 0.9), st.sampled_from([0.8, 0.95]))
+def test_a_shared_rank_counts_the_significantly_better_and_lies_in_its_own_interval(
+    seed: int, models: int, items: int, span: float, level: float
+) -> None:
+    """With fewer than 25 items the product's test is exact as well, so both have to agree to the digit."""
+    skills = np.linspace(0.95 - span, 0.95, models)
+    scores = (np.random.default_rng(seed).random((items, models)) < skills).astype(float)
+    places = standings(scores, np.arange(items), level)
+    assert [place.tie for place in places] == independent_shared_ranks(scores, level)
+    ahead = significantly_ahead(scores, np.arange(items), level)
+    for model, place in enumerate(places):
+        low, rank, high = place.rank.low, place.rank.value, place.rank.high
+        assert None not in (low, rank, high, place.tie)
+        assert 1 <= (low or 0) <= (place.tie or 0) <= (rank or 0) <= (high or 0) <= models
+        assert place.tie == 1 + ahead[:, model].sum()
+
+
+@given(st.integers(0, 10**6), st.integers(2, 6))
+def test_shared_ranks_lie_in_their_intervals_also_where_scores_are_missing_or_fractions(
+    seed: int, models: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    scores = np.where(rng.random((30, models)) < 0.4, np.nan, rng.random((30, models)) ** np.linspace(0.2, 4, models))
+    for place in standings(scores, np.arange(30) // 2):
+        if place.rank.value is not None:
+            assert (place.rank.low or 0) <= (place.tie or 0) <= place.rank.value <= (place.rank.high or 0)
+
+
+def test_few_items_leave_every_rank_open_however_far_models_are_apart() -> None:
+    for items, bounds in ((3, [(1, 2), (1, 2)]), (30, [(1, 1), (2, 2)])):
+        found = standings(np.array([[1.0, 0.0]] * items), np.arange(items))
+        assert [(place.rank.low, place.rank.high) for place in found] == bounds
+
+
+def test_equals_share_a_rank_and_their_intervals_are_whole() -> None:
+    every, _, split = held(np.zeros(6), np.arange(200) // 2, 200)
+    assert split < 0.09  # with each tested at 95 % against the best, two thirds of ten equals
+    assert every > 0.9  # of 200, what holds 95 times in 100 strays below less than once in a thousand
+
+
+@pytest.mark.science
+@pytest.mark.parametrize("models", [4, 10, 20])
+@pytest.mark.parametrize("span", [0.0, 0.1, 0.5])
+@pytest.mark.parametrize("shared", [1, 4])
+def test_rank_intervals_hold_all_at_once(models: int, span: float, shared: int) -> None:
+    """The simulated models' skills are known. Equals are the hardest case; elsewhere intervals hold more often."""
+    every, each, split = held(np.linspace(0, span, models), np.arange(400) // shared, 300)
+    assert every > 0.92  # .95 strays below this less than once in a hundred times
+    assert each.min() >= every
+    assert span > 0 or split == pytest.approx(1 - every)
+
+
+positive = st.lists(st.floats(0.01, 100), min_size=1, max_size=12)
+
+
+@given(positive)
+def test_gini_is_half_the_relative_mean_difference_of_all_pairs_and_knows_no_scale_or_order(
+    values: list[float],
+) -> None:
+    array = np.array(values)
+    expected = np.abs(array[:, None] - array).mean() / (2 * array.mean())
+    assert gini(values) == pytest.approx(expected, abs=1e-12)
+    assert gini(array[::-1] * 7) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("values", [[], [0, 0], [np.nan], [-1, 1]])
+def test_gini_without_anything_to_share_is_undefined(values: list[float]) -> None:
+    assert gini(values) is None
+
+
+@given(st.lists(st.floats(-10, 10), min_size=2, max_size=10))
+def test_the_standard_deviation_is_the_samples_and_leaves_missing_scores_out(values: list[float]) -> None:
+    assert standard_deviation([*values, np.nan]) == pytest.approx(float(np.std(values, ddof=1)), abs=1e-12)
+
+
+def _of_skill(rng: np.random.Generator, skill: np.ndarray, items: int) -> np.ndarray:
+    return (rng.random((items, len(skill))) < skill + rng.uniform(-0.2, 0.2, (items, 1))).astype(float)
+
+
+def test_the_interval_holds_the_true_spread_of_models_that_differ_and_of_models_that_do_not() -> None:
+    rng = np.random.default_rng(3)
+    for skill in (np.full(6, 0.5), np.array([0.45, 0.5, 0.55, 0.5, 0.48, 0.52]), np.linspace(0.3, 0.7, 6)):
+        held = np.zeros(2)
+        for sample in range(60):
+            found = spread(_of_skill(rng, skill, 150), np.arange(150), resamples=200, seed=sample)
+            truths = gini(skill), standard_deviation(skill)
+            for i, (truth, estimate) in enumerate(zip(truths, found, strict=True)):
+                assert truth is not None
+                assert estimate.low is not None
+                assert estimate.high is not None
+                held[i] += estimate.low - 1e-9 <= truth <= estimate.high
+        assert (held >= 51).all(), held
+
+
+def _share_of_pairs(table: np.ndarray, clusters: np.ndarray) -> float:
+    width = table.shape[1]
+    tests = [paired(table[:, i], table[:, j], clusters) for i in range(width) for j in range(i + 1, width)]
+    told = [p for test, p in zip(tests, holm([test.p for test in tests]), strict=True) if test.clusters > 1]
+    return sum(p is not None and p < 0.05 for p in told) / len(told)
+
+
+@pytest.mark.parametrize("items", [12, 40, 400])
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("gaps", [0.0, 0.1])
+@pytest.mark.parametrize("binary", [True, False])
+def test_pairs_are_told_apart_by_the_paired_test(items: int, size: int, gaps: float, binary: bool) -> None:
+    rng = np.random.default_rng(items + size)
+    table = _of_skill(rng, np.linspace(0.2, 0.8, 8), items)
+    table[rng.random(table.shape) < gaps] = np.nan
+    table = table if binary else np.where(np.arange(8) % 2, table, table * rng.uniform(0.2, 1, table.shape))
+    clusters = rng.permutation(np.arange(items) // size)
+    found = separable_pairs(table, clusters)
+    assert found.n == 28
+    assert found.value == pytest.approx(_share_of_pairs(table, clusters))
+
+
+def test_differences_without_spread_count_only_where_there_are_enough_of_them() -> None:
+    shifted = [separable_pairs(np.column_stack([np.full(n, 0.2), np.full(n, 0.5)]), np.arange(n)) for n in (5, 6)]
+    assert [found.value for found in shifted] == [0, 1]
+    assert separable_pairs(np.full((50, 2), 0.3), np.arange(50)).value == 0
+
+
+@pytest.mark.parametrize(
+    ("table", "clusters"),
+    [
+        (np.empty((0, 3)), []),
+        (np.ones((4, 1)), range(4)),
+        (np.array([[1, np.nan], [np.nan, 1]]), range(2)),
+        (np.eye(4), [0, 0, 0, 0]),
+    ],
+)
+def test_pairs_that_share_fewer_than_two_clusters_cannot_be_tested(table: np.ndarray, clusters: list[int]) -> None:
+    assert separable_pairs(table, list(clusters)) == IntervalEstimate(None, None, None, 0)
+
+
+NOTHING = (None, None, None)
+pairs = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=3, max_size=20)
+SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
+
+
+@given(pairs, st.sampled_from(sorted(METHODS)))
+def test_values_and_p_are_scipys(points: list[tuple[int, int]], method: str) -> None:
+    x, y = (np.array(values, float) for values in zip(*points, strict=True))
+    assume(len(set(x)) > 1 and len(set(y)) > 1)
+    found, expected = METHODS[method](x, y, 0.95), SCIPY[method](x, y)
+    assert found.value == pytest.approx(expected.statistic, abs=1e-9)
+    if method != "spearman" or len(x) > 7:
+        assert found.p == pytest.approx(expected.pvalue, abs=1e-6)
+    assert found.n == len(x)
+
+
+@given(pairs)
+def test_pearsons_interval_is_scipys_for_any_level(points: list[tuple[int, int]]) -> None:
+    x, y = (np.array(values, float) for values in zip(*points, strict=True))
+    assume(len(x) > 3 and len(set(x)) > 1 and len(set(y)) > 1)
+    assume(abs(stats.pearsonr(x, y).statistic) < 0.999)
+    for level in (0.5, 0.95):
+        expected = stats.pearsonr(x, y).confidence_interval(level)
+        assert pearson(x, y, level)[1:3] == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_rank_correlations_have_the_intervals_of_bonett_and_wright_and_of_fieller() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.random(30)
+    y = x + rng.random(30)
+    rho, tau, z = spearman(x, y), kendall(x, y), stats.norm.ppf(0.975)
+    assert rho.value is not None
+    assert tau.value is not None
+    half = z * np.sqrt((1 + rho.value**2 / 2) / 27)
+    assert rho[1:3] == pytest.approx((np.tanh(np.arctanh(rho.value) - half), np.tanh(np.arctanh(rho.value) + half)))
+    half = z * np.sqrt(0.437 / 26)
+    assert tau[1:3] == pytest.approx((np.tanh(np.arctanh(tau.value) - half), np.tanh(np.arctanh(tau.value) + half)))
+
+
+@pytest.mark.parametrize(("method", "quantity"), [("pearson", 0.6), ("spearman", 0.5825), ("kendall", 0.4097)])
+def test_intervals_hold_the_true_correlation_as_often_as_they_say(method: str, quantity: float) -> None:
+    """Of normal pairs with r = .6, Spearman's ρ is 6/π·asin(.3) and Kendall's τ is 2/π·asin(.6)."""
+    rng, held = np.random.default_rng(1), 0
+    for _ in range(200):
+        x, y = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 25).T
+        found = METHODS[method](x, y, 0.9)
+        assert found.low is not None
+        assert found.high is not None
+        held += found.low <= quantity <= found.high
+    assert 168 <= held <= 192
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_two_pairs_or_a_constant_have_no_correlation(method: str) -> None:
+    correlate = METHODS[method]
+    assert correlate([1, 2], [2, 3], 0.95) == CorrelationEstimate(*NOTHING, 2, None)
+    assert correlate([], [], 0.95) == CorrelationEstimate(*NOTHING, 0, None)
+    assert correlate([1, 2, 3], [5, 5, 5], 0.95) == CorrelationEstimate(*NOTHING, 3, None)
+    assert correlate([0.3, 0.1 + 0.2, 0.3], [1, 2, 3], 0.95) == CorrelationEstimate(*NOTHING, 3, None)
+    assert correlate([1, 2, np.nan, 4], [1, np.nan, 3, 4], 0.95).n == 2
+
+
+def test_few_pairs_have_no_interval() -> None:
+    assert [correlate([1, 2, 3], [1, 3, 2], 0.95).low for correlate in METHODS.values()] == [None] * 3
+    four = {name: correlate([1, 2, 3, 4], [1, 3, 2, 4], 0.95).low for name, correlate in METHODS.items()}
+    assert {name for name, low in four.items() if low is None} == {"kendall"}
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_orders_that_agree_wholly_are_not_certain(sign: int) -> None:
+    x = np.array([1, 2, 3, 4, 5, 7.0])
+    for correlate in (spearman, kendall):
+        found = correlate(x, sign * x**3)
+        inner, outer = (found.low, found.high) if sign > 0 else (found.high, found.low)
+        assert found.value == outer == sign
+        assert inner is not None
+        assert 0 < abs(inner) < 0.95
+    assert pearson(x, sign * x)[:3] == pytest.approx((sign, sign, sign))
+
+
+def test_few_orders_agree_by_chance_as_often_as_printed_tables_say() -> None:
+    assert spearman([1, 2, 3], [2, 4, 9]).p == pytest.approx(2 / 6)
+    assert spearman([1, 2, 3, 4], [4, 3, 2, 1]).p == pytest.approx(2 / 24)
+    assert spearman([1, 2, 3, 4, 5], [2, 1, 3, 4, 5]).p == pytest.approx(10 / 120)
+    assert spearman(np.arange(9), np.arange(9)).p == pytest.approx(2 / math.factorial(9))
+
+
+def test_equal_scores_are_ties_though_their_last_bits_differ() -> None:
+    x = [0.1 + 0.2, 0.3, 0.5, 0.7]
+    assert spearman(x, [1, 2, 3, 4]) == spearman([0.3, 0.3, 0.5, 0.7], [1, 2, 3, 4])

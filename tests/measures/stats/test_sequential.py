@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from eyetest.measures.stats import sequential
 from eyetest.measures.stats.paired import smallest_difference
-from eyetest.measures.stats.sequential import Lot, SequentialMean, likely_to_differ
+from eyetest.measures.stats.sequential import Lot, SequentialMean
 
 Floats = NDArray[np.float64]
 
@@ -86,24 +86,6 @@ def test_the_wrong_one_hardly_ever_leads_and_the_right_one_soon_does() -> None:
     assert np.mean(taken) > 0.3 * once
 
 
-def test_what_the_rest_cannot_change_is_certain() -> None:
-    lead = SequentialMean(Lot(5, 0))
-    for difference in (1.0, 1.0, 1.0):
-        lead.observe(difference)
-    assert lead.side == 1
-    assert lead.bounds[0] == pytest.approx(0.2, abs=0.005)
-    assert lead.bounds[0] <= 0.2
-
-
-def test_turned_round_it_is_the_other_who_leads() -> None:
-    one, other = SequentialMean(Lot(400, 0)), SequentialMean(Lot(400, 0))
-    for difference in np.random.default_rng(3).permutation(population(400, 150, 60))[:120]:
-        one.observe(difference)
-        other.observe(-difference)
-    assert one.side == -other.side == 1
-    assert one.bounds == pytest.approx(tuple(-end for end in reversed(other.bounds)))
-
-
 def test_likelier_items_come_sooner_and_count_less_but_none_far_more() -> None:
     lot = Lot(1_000, 3, np.repeat([0.01, 1.0, 3.0], [300, 400, 300]))
     places = np.argsort(lot.order)
@@ -111,24 +93,6 @@ def test_likelier_items_come_sooner_and_count_less_but_none_far_more() -> None:
     assert (lot.weights <= lot.heaviest + 1e-9).all()
     assert lot.heaviest.max() <= 2.7
     assert lot.weights[-1] == pytest.approx(1.0)
-
-
-def test_a_weight_makes_good_for_a_chance() -> None:
-    """Whatever the chances, what the first item says counts on average as the mean of all."""
-    differences, worth = population(40, 15, 3), uneven(40)
-    lots = [Lot(40, seed, worth) for seed in range(8_000)]
-    said = [lot.weights[0] * differences[lot.order[0]] for lot in lots]
-    assert np.mean(said) == pytest.approx(differences.mean(), abs=0.035)
-
-
-def test_who_knows_where_models_differ_needs_fewer_items() -> None:
-    """Of 1,200 items nobody differs on 900."""
-    rng = np.random.default_rng(5)
-    panel = np.vstack([np.ones((900, 8)), rng.random((300, 8)) < 0.5])
-    differences = np.concatenate([np.zeros(900), rng.permutation(population(300, 120, 60))])
-    worth = likely_to_differ(panel)
-    even, known = (np.mean([first_verdict(differences, seed, by)[0] for seed in range(10)]) for by in (None, worth))
-    assert known < 0.75 * even
 
 
 def test_real_models_five_points_apart_take_a_small_part_of_the_items(shared: Path) -> None:

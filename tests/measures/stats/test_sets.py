@@ -19,14 +19,6 @@ def test_sets_are_those_of_scipy() -> None:
     assert {frozenset(group) for group in ours.groups(range(300))} == expected
 
 
-def test_the_first_stands_for_both_and_order_is_kept() -> None:
-    sets = DisjointSets[str]()
-    sets.join("b", "d")
-    sets.join("a", "b")
-    assert [sets.root(name) for name in "abcd"] == ["a", "a", "c", "a"]
-    assert sets.groups("dcba") == [["d", "b", "a"]]
-
-
 @pytest.mark.parametrize("most", [1, 3], ids=["at most one key", "several keys"])
 @pytest.mark.parametrize("seed", range(5))
 def test_labels_are_those_of_sets_joined_one_by_one(most: int, seed: int) -> None:

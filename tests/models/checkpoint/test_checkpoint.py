@@ -14,6 +14,8 @@ import polars as pl
 import pytest
 from PIL import Image
 
+pytestmark = pytest.mark.journey
+
 torch = pytest.importorskip("torch", reason="checkpoints need PyTorch: make torch")
 transformers = pytest.importorskip("transformers", reason="checkpoints need transformers: make torch")
 
@@ -21,11 +23,11 @@ from eyetest_world import load_rates, new_world  # noqa: E402
 
 import eyetest as et  # noqa: E402
 from eyetest.errors import InputError, MissingExtraError  # noqa: E402
-from eyetest.models import Call, CallError, Surroundings  # noqa: E402
+from eyetest.models import Call, Surroundings  # noqa: E402
 from eyetest.models.checkpoint import BACKEND, loading  # noqa: E402
 from eyetest.models.checkpoint import inference as ways  # noqa: E402
 from eyetest.records import Asked, Condition, GrayImage, Item, Message, ModelEntry, Prompt, Request, Words  # noqa: E402
-from eyetest.records.request import read_candidates  # noqa: E402
+from eyetest.records.item import read_candidates  # noqa: E402
 from tests.models.checkpoint.tiny import KINDS  # noqa: E402
 
 CHOICES = ("a red cube", "a red", "two birds", "seventeen birds, or so", "x", "two birds and a cone")
@@ -150,36 +152,6 @@ def test_what_it_writes_does_not_depend_on_who_is_asked_beside(kind: str, checkp
         assert [one.text for one in together] == [one.text for one in backwards]
         assert all(one.tokens_out <= 6 for one in together)
         assert {one.outcome for one in together} <= {"answered", "truncated"}
-
-
-def test_samples_at_a_temperature_differ(checkpoints: Any) -> None:
-    item, prompt = prompts(sees=True)[0]
-    prompt = msgspec.structs.replace(prompt, candidates=())
-    wanted = [
-        call
-        for seed in range(6)
-        for call in calls([(item, prompt)], {"temperature": 1.5, "max_tokens": 8, "seed": seed})
-    ]
-    assert len({one.text for one in answers(checkpoints("llava"), wanted)[1]}) > 1
-
-
-def test_one_without_eyes_says_so(checkpoints: Any) -> None:
-    reply = answers(checkpoints("llama"), calls(prompts(sees=True)))[1][0]
-    assert isinstance(reply, CallError)
-    assert "takes text only" in str(reply)
-
-
-def test_a_run_keeps_likelihoods_and_answers(checkpoints: Any, tmp_path: Path) -> None:
-    bench = new_world(tmp_path / "world", load_rates("none"), items=18, seed=5)
-    conditions = [Condition(method="likelihood", template=template) for template in range(3)]
-    conditions.append(Condition())
-    spec = f"transformers:{checkpoints('llava')}"
-    run = et.run(bench, models={"own": spec}, condition=conditions, max_tokens=4, to=tmp_path / "run")
-    assert run.responses().num_rows == 18 * 4
-    assert run.manifest.steps[0].ways["own"]
-    again = et.run(bench, models={"own": spec}, condition=conditions, max_tokens=4, to=tmp_path / "run")
-    assert again.responses().num_rows == 18 * 4
-    assert set(et.measure("accuracy", run).frame["method"]) == {"likelihood", "generate"}
 
 
 def test_letters_are_one_token_and_sizes_are_kept(checkpoints: Any, tmp_path: Path) -> None:

@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 from eyetest_world import load_rates, new_world
 
 from eyetest.runs import Run
+
+pytestmark = pytest.mark.journey
 
 ROOT = Path(__file__).resolve().parents[3]
 BATCH, IN_FLIGHT = 12, 2

@@ -2,11 +2,9 @@
 
 import asyncio
 import sys
-import time
 from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import msgspec
@@ -15,15 +13,15 @@ from eyetest_world import load_rates, new_world
 from PIL import Image
 
 import eyetest as et
-from eyetest.errors import InputError, MissingExtraError
 from eyetest.models import Call, CallError, Surroundings
 from eyetest.models import vllm as backend
 from eyetest.models.checkpoint import loading
 from eyetest.models.vllm import BACKEND
-from eyetest.records import Asked, Condition, GrayImage, Item, Message, ModelEntry, Prompt, Request, Response, Words
-from eyetest.running.endpoint import Batches
+from eyetest.records import Asked, GrayImage, Item, Message, ModelEntry, Prompt, Request, Response, Words
 from eyetest.runs import read_responses
 from tests.models.vllm import toy
+
+pytestmark = pytest.mark.journey
 
 CHOICES = ("two birds", "two", "too", "on top", "a cone", "a")
 """With equal beginnings, one that begins another, and two that the prompt's last letter joins."""
@@ -113,26 +111,6 @@ def test_sums_are_those_of_the_model_and_nothing_is_asked_twice(folder: Path) ->
     assert llm.llm_engine.stopped
 
 
-def test_a_image_is_opened_once_for_all_questions_about_it(folder: Path) -> None:
-    async def work(model: Any) -> list[Response]:
-        return [await model.answer(call(question, (3,), CHOICES)) for question in ("What?", "Where?", "How?")]
-
-    images = Images()
-    assert len(using(folder, work, images)) == 3
-    assert images.opened == 1
-
-
-def test_an_answer_comes_as_soon_as_it_is_there(folder: Path) -> None:
-    async def work(model: Any) -> Response:
-        never = asyncio.ensure_future(model.answer(call("Go on.", (), max_tokens=toy.ENDLESS)))
-        response: Response = await Batches(model).answer(call("How many?", (), max_tokens=2))
-        assert not never.done()
-        never.cancel()
-        return response
-
-    assert using(folder, work).tokens_out
-
-
 def test_a_letter_that_joins_the_prompt_is_weighed_with_it(folder: Path) -> None:
     wanted = call("Say it.", (), ("oh", "ah"))
     prompt = msgspec.structs.replace(wanted.request.prompt, prefill="wo")
@@ -144,23 +122,6 @@ def test_a_letter_that_joins_the_prompt_is_weighed_with_it(folder: Path) -> None
     alone = toy.log(apart, [], ord("a")) + toy.log([*apart, ord("a")], [], ord("h"))
     assert response.candidates == pytest.approx([joined, alone], abs=1e-9)
     assert response.candidate_tokens == (2, 2)
-
-
-def test_of_first_tokens_nothing_more_is_asked(folder: Path) -> None:
-    wanted = call("Which?", (3,), ("A", "B", "both"))
-    prompt = msgspec.structs.replace(wanted.request.prompt, first_token=True)
-    request = msgspec.structs.replace(wanted.request, prompt=prompt)
-    (response,) = answers(folder, [msgspec.structs.replace(wanted, request=request, id=request.id)])
-    assert response.candidates == pytest.approx([directly("Which?", (3,), one)[0] for one in "ABb"], abs=1e-9)
-    assert response.candidate_tokens == (1, 1, 1)
-    assert len(toy.LLM.made.asked) == 1
-
-
-def test_more_first_tokens_than_are_told_at_once(folder: Path) -> None:
-    letters = [chr(code) for code in range(200, 500)]
-    (response,) = answers(folder, [call("Which letter?", (), letters)])
-    assert response.candidates == pytest.approx([directly("Which letter?", (), one)[0] for one in letters], abs=1e-9)
-    assert len(toy.LLM.made.asked) == 3
 
 
 def test_what_it_writes_does_not_depend_on_who_is_asked_beside(folder: Path) -> None:
@@ -238,23 +199,6 @@ def test_an_engine_that_breaks_is_given_up_and_no_call_is_blamed(
     assert run.responses().num_rows == 18
 
 
-def test_two_models_take_turns(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    step, at_work = toy.Core.step, Lock()
-
-    def alone(core: toy.Core) -> list[Any]:
-        assert at_work.acquire(blocking=False), "two engines of one process compute at the same time"
-        time.sleep(0.001)
-        outputs = step(core)
-        at_work.release()
-        return outputs
-
-    monkeypatch.setattr(toy.Core, "step", alone)
-    bench = new_world(tmp_path / "world", load_rates("none"), items=18, seed=5)
-    models = {name: {"spec": f"vllm:{folder}", "sampling": {"max_model_len": 4000}} for name in ("one", "two")}
-    run = et.run(bench, models=models, max_tokens=4, to=tmp_path / "run")
-    assert run.responses().num_rows == 36
-
-
 def test_what_nobody_waits_for_is_given_up(folder: Path) -> None:
     async def work(model: Any) -> None:
         never = asyncio.ensure_future(model.answer(call("Go on.", (), max_tokens=toy.ENDLESS)))
@@ -268,20 +212,6 @@ def test_what_nobody_waits_for_is_given_up(folder: Path) -> None:
         assert name not in core.going
 
     using(folder, work)
-
-
-def test_a_run_keeps_likelihoods_and_answers(folder: Path, tmp_path: Path) -> None:
-    bench = new_world(tmp_path / "world", load_rates("none"), items=18, seed=5)
-    conditions = [Condition(method="likelihood", template=template) for template in range(2)] + [Condition()]
-    how: dict[str, Any] = {"condition": conditions, "max_tokens": 4, "to": tmp_path / "run"}
-    models = {"own": {"spec": f"vllm:{folder}", "sampling": {"max_model_len": 4000}}}
-    run = et.run(bench, models=models, **how)
-    assert run.responses().num_rows == 18 * 3
-    assert set(run.responses()["outcome"].to_pylist()) <= {"answered", "truncated"}
-    assert sum(run.responses()["tokens_out"].to_pylist()) > 18
-    engine = toy.LLM.made
-    et.run(bench, models=models, **how)
-    assert toy.LLM.made is engine, "with nothing left to ask, nothing is loaded"
 
 
 def test_settings_reach_the_engine_and_decide_who_it_is(folder: Path) -> None:
@@ -298,22 +228,3 @@ def test_settings_reach_the_engine_and_decide_who_it_is(folder: Path) -> None:
     )
     assert toy.LLM.made.options["trust_remote_code"] is False
     assert toy.LLM.made.options["load_format"] == "safetensors"
-
-
-def test_bad_settings_and_folders_are_told_in_a_line(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(InputError, match='vllm: "heat" is no setting; it knows dtype, tensor_parallel_size'):
-        answers(folder, [], heat=3)
-    with pytest.raises(InputError, match="dtype is one of float32"):
-        answers(folder, [], dtype="int4")
-    with pytest.raises(InputError, match=r"vllm:.*own: the model's longest sequence \(4\) does not fit"):
-        answers(folder, [], max_model_len=4)
-    with pytest.raises(InputError, match="is no folder"):
-        answers(tmp_path / "gone", [])
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(InputError, match=r"no \*\.safetensors"):
-        answers(folder, [])
-    monkeypatch.setattr(loading, "find_spec", lambda name: None if name == "vllm" else name)
-    with pytest.raises(MissingExtraError, match=r"vllm: needs vllm: pip install 'eyetest\[vllm\]'"):
-        answers(folder, [])

@@ -10,7 +10,7 @@ import pytest
 
 from eyetest.benchmarks import Benchmark
 from eyetest.records import OptionProvenance
-from eyetest.reform.annotation import Annotation, Annotations, ClassLabel
+from eyetest.reform.annotation import ClassLabel
 from eyetest.reform.distractors import classes as classes_module
 from eyetest.reform.distractors.classes import (
     ClassDistractors,
@@ -22,8 +22,6 @@ from eyetest.reform.distractors.classes import (
 )
 from eyetest.reform.distractors.option_sets import SetRequest, build_sets
 from eyetest.reform.distractors.wordnet import find_wordnet
-from eyetest.reform.reformers import REFORMERS, Kit
-from tests.reform.conftest import gold
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
 
@@ -118,14 +116,6 @@ def test_related_classes_stand_apart_and_near_ones_together(lines: Lines) -> Non
     assert drawn(distractors, "violin", 0.2) <= {"cello", "harp", "flute"}
 
 
-def test_the_sense_is_that_of_the_other_classes(lines: Lines) -> None:
-    wordnet = find_wordnet()
-    assert wordnet is not None
-    animals = name_classes(listed("seal", "ray", "otter", "shark", "bear", "wolf", "trout", "fox"), wordnet)
-    assert [wordnet.words(one.sense)[0] for one in animals[:2] if one.sense] == ["seal", "ray"]
-    assert all("animal" in {wordnet.words(up)[0] for up in wordnet.above(one.sense or 0)} for one in animals)
-
-
 @pytest.mark.parametrize("zipf", [False, True])
 def test_a_class_is_as_often_a_distractor_as_its_golds_need(zipf: bool) -> None:
     names = [f"{one}{other}" for one in "bdfgklmnprst" for other in ("ab", "ane", "ero", "ila", "omu")]
@@ -156,51 +146,12 @@ def test_without_wordnet_names_are_compared_and_heads_are_heeded(monkeypatch: py
     assert set(ways) == {"similarity"}
 
 
-def test_other_classes_of_the_same_image_and_their_kin_are_never_drawn(lines: Lines) -> None:
-    names = ("cat", "dog", "poodle", "wolf", "fox", "bear", "lion", "tiger")
-    distractors = ClassDistractors(listed(*names), Counter(names * 5), Hardness(options=4, pool=7, ways=HARD.ways))
-    for seed in range(50):
-        beside = {text for text, _ in distractors.draw("cat", ("dog", "unheard of"), random.Random(seed))}
-        assert len(beside) == 3
-        assert beside.isdisjoint({"dog", "poodle"})
-
-
-def test_groups_come_first_where_they_are_asked_for() -> None:
-    labels = [ClassLabel(name=name, parent=group) for name, group in zip("abcdefgh", "11112222", strict=True)]
-    hard = Hardness(options=3, pool=3, ways=("groups", "similarity"))
-    distractors = ClassDistractors(labels, Counter("abcdefgh" * 4), hard)
-    assert drawn(distractors, "a") <= set("bcd")
-    assert {way for _, way in distractors.draw("a", (), random.Random(0))} == {"groups"}
-
-
-def test_a_synset_or_a_synonym_is_its_class_and_a_gold_in_no_list_is_one_of_its_own() -> None:
-    labels = [ClassLabel(name="tench", synonyms=("Tinca tinca",), synset="n01440764"), *listed("goldfish", "eel")]
-    distractors = ClassDistractors(labels, Counter({"n01440764": 1, "TENCH": 1, "Tinca tinca": 1, "pike": 1}), HARD)
-    shown = [distractors.shown(name) for name in ("n01440764", "TENCH", "Tinca tinca", "pike")]
-    assert shown == ["tench", "TENCH", "tench", "pike"]
-    assert "tench" not in drawn(distractors, "Tinca tinca")
-    assert "pike" in drawn(distractors, "eel")
-
-
-def test_more_options_than_classes_give_fewer_and_a_note() -> None:
-    records = [Annotation(id=str(n), label=label) for n, label in enumerate(("left", "right", "", "left"))]
-    reformer, kit = REFORMERS["classification"], Kit()
-    settings = reformer.settings()
-    made = list(reformer.drafts(Annotations(lambda: iter(records)), settings, kit))
-    assert [len(one.item.choices) for one in made] == [2, 2, 2]
-    assert [gold(one.item) for one in made] == ["left", "right", "left"]
-    assert kit.passed_over == {"no class": 1}
-    assert any("fewer than 4 options" in line for line in kit.notes)
-
-
 def test_what_was_confused_is_offered(tmp_path: Path) -> None:
-    matrix = tmp_path / "matrix.csv"
-    matrix.write_text("gold,a,b,c,d,e\na,9,0,0,0,5\nb,0,9,0,1,0\nc,0,0,9,0,0\nd,0,4,0,9,0\ne,2,0,0,0,9\n")
-    long = tmp_path / "long.csv"
-    long.write_text("Gold,Chosen,Count\na,e,5\nb,d,1\nd,b,4\ne,a,2\nc,c,9\n")
-    confused = {("a", "e"): 5, ("b", "d"): 1, ("d", "b"): 4, ("e", "a"): 2}
-    assert read_confusions(matrix) == read_confusions(long) == confused
-    hard = Hardness(options=2, pool=1, ways=("confusion", "similarity"), confused=read_confusions(matrix))
+    table = tmp_path / "table.csv"
+    table.write_text("Gold,Chosen,Count\na,e,5\nb,d,1\nd,b,4\ne,a,2\nc,c,9\n")
+    confused = read_confusions(table)
+    assert confused == {("a", "e"): 5, ("b", "d"): 1, ("d", "b"): 4, ("e", "a"): 2}
+    hard = Hardness(options=2, pool=1, ways=("confusion", "similarity"), confused=confused)
     distractors = ClassDistractors(listed(*"abcde"), Counter("abde" * 9 + "c"), hard)
     assert (drawn(distractors, "a", 0.8), drawn(distractors, "d", 0.8)) == ({"e"}, {"b"})
 

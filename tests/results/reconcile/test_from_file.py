@@ -1,6 +1,5 @@
 """Files of other tools as accounts: whose verdict it is, what was read, what is right."""
 
-import json
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,17 +11,13 @@ from eyetest.records import Choice, Item
 from eyetest.results.reconcile import Credit
 from eyetest.results.reconcile_sides import FileSide, account_of_file
 from tests.conftest import ROOT
+from tests.runs.written import jsonl
 
 EXAMPLES = ROOT / "docs/examples/reconcile"
 
 
 def credits_of(path: Path, items: dict[str, Item] | None = None, **more: Any) -> dict[str, Credit]:
     return {credit.item: credit for credit in account_of_file(FileSide(path, **more), items).credits}
-
-
-def jsonl(path: Path, *rows: dict[str, Any]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
 
 
 def test_vlmevalkits_log_says_who_decided() -> None:

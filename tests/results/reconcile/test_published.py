@@ -59,23 +59,18 @@ def told(number: str, account: Account = OURS, **categories: dict[str, str]) -> 
     return found.ways[0].words, {cause.cause: float(100 * cause.points) for cause in found.causes}
 
 
-def test_the_usual_way_leaves_nothing_to_explain() -> None:
-    assert told("60.0") == ("rules eyetest, unread wrong, failed calls left out", {})
-
-
-def test_unread_replies_left_out() -> None:
-    assert told("75.0")[0] == "rules eyetest, unread left out, failed calls left out"
-    assert told("75.0")[1] == {"unread": 15.0}
-
-
-def test_failed_calls_counted_as_wrong() -> None:
-    assert told("6/12") == ("rules eyetest, unread wrong, failed calls wrong", {"errors": -10.0})
-
-
-def test_guesses_are_expected_on_the_items_and_lucky_beside_them() -> None:
-    way, causes = told("8/10")
-    assert way == "rules eyetest, unread guessed, failed calls left out"
-    assert causes == {"chance": 15.0, "guess": 5.0}
+@pytest.mark.parametrize(
+    ("number", "way", "causes"),
+    [
+        ("60.0", "unread wrong, failed calls left out", {}),
+        ("75.0", "unread left out, failed calls left out", {"unread": 15.0}),
+        ("6/12", "unread wrong, failed calls wrong", {"errors": -10.0}),
+        ("8/10", "unread guessed, failed calls left out", {"chance": 15.0, "guess": 5.0}),
+    ],
+)
+def test_the_way_that_gives_a_number(number: str, way: str, causes: dict[str, float]) -> None:
+    """Guesses are expected on the items, and chance is what is left."""
+    assert told(number) == (f"rules eyetest, {way}", causes)
 
 
 def test_a_number_cut_off_or_rounded() -> None:

@@ -22,7 +22,7 @@ def repair() -> None:
 
 
 def hosts() -> list[psutil.Process]:
-    return [p for p in psutil.process_iter(["name"]) if "ray::ModelHost" in p.info["name"]]
+    return [p for p in psutil.process_iter(["name"]) if "ray::Worker" in p.info["name"]]
 
 
 @pytest.fixture(scope="module")

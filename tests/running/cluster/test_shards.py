@@ -67,7 +67,7 @@ class FakeExecutor(RayExecutor):
     deadly: Callable[[Shard], bool]
     shards = 0
 
-    async def _submit(self, order: Order, shard: Shard) -> Progress:
+    async def _submit(self, lane: int, shard: Shard) -> Progress:
         self._ray, self.shards = SimpleNamespace(exceptions=exceptions), self.shards + 1
         dies, progress = self.deadly(shard), Progress()
         journal = Journal(self._run.path, shard.writer, adopts=False)
@@ -94,7 +94,7 @@ def ask(
     progress, budget = Progress(), Budget(limits or Limits())
     order = Order(benchmark="", run="", entries=entries, asking=Asking(), weighs=False, is_refusal=None)
     with RunWriter(folder / "r") as run:
-        executor = FakeExecutor(order, models, run, budget, progress)
+        executor = FakeExecutor(order, run, budget, progress)
         executor.deadly, executor._size = deadly, 2
         executor._ray = SimpleNamespace(exceptions=exceptions)
         asyncio.run(executor.execute(plan, plan.estimate()[1]))

@@ -1,11 +1,17 @@
 """Caption metrics against numbers that pycocoevalcap 1.2 computed on the same tokens, but for verbatim answers."""
 
+import importlib.util
+import json
+import shutil
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyetest.errors import MissingExtraError
 from eyetest.scoring.metrics import CorpusScore, corpus_metric
-from eyetest.scoring.metrics.captions import CaptionMetric, bleu_scores
+from eyetest.scoring.metrics.captions import CaptionMetric, bleu_scores, caption_tokens
 
 ANSWERS = [
     "a cat sits on the red mat",
@@ -105,6 +111,49 @@ def test_identical_text_is_perfect(texts: list[list[str]]) -> None:
         found = on_tokens(name, texts, same)
         assert found.items == (1.0,) * len(texts)
         assert found.overall == 1.0
+
+
+def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'eyetest\[meteor\]'"):
+        corpus_metric("meteor").score_all(["a cat"], [["a cat"]])
+
+
+def test_golden_values_of_meteor() -> None:
+    """As pycocoevalcap 1.2 computed them with METEOR 1.5."""
+    if importlib.util.find_spec("pycocoevalcap") is None or shutil.which("java") is None:
+        pytest.skip("needs java and eyetest[meteor]")
+    found = corpus_metric("meteor").score_all(ANSWERS, REFERENCES)
+    assert found.overall == pytest.approx(0.3869754903999895, abs=1e-6)
+    assert found.items == pytest.approx(
+        (0.4746383708883552, 1.0, 0.08791208791208792, 0.0, 0.5619977923424482), abs=1e-6
+    )
+
+
+TREEBANK = Path(__file__).parent / "treebank"
+
+
+@pytest.mark.parametrize(("file", "count", "agreeing"), [("fitted.jsonl", 320, 314), ("held_out.jsonl", 100, 92)])
+def test_agreement_is_what_the_docstring_says(file: str, count: int, agreeing: int) -> None:
+    pairs = [json.loads(line) for line in (TREEBANK / file).read_text().splitlines()]
+    same = [" ".join(caption_tokens(sentence)) == tokens for sentence, tokens in pairs]
+    assert (len(same), sum(same)) == (count, agreeing)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("A man's dog isn't here.", "a man 's dog is n't here"),
+        ("couldn't've", "could n't 've"),
+        ("(left)", "-lrb- left -rrb-"),
+        ("black-and-white; $5.00, 50%", "black-and-white $ 5.00 50 %"),
+        ("at 5 p.m.", "at 5 p.m."),
+        ("", ""),
+        ("... -- !", ""),
+    ],
+)
+def test_tokens_of_captions(text: str, tokens: str) -> None:
+    assert caption_tokens(text) == tokens.split()
 
 
 def test_identical_text_that_nothing_else_shares_has_full_cider() -> None:

@@ -1,6 +1,5 @@
 """Hostile replies: nothing is raised, and work grows no faster than the reply."""
 
-import sys
 from collections.abc import Callable
 
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from eyetest.records.tables import Letters
 from eyetest.scoring.rules import RULE_SETS, read_choice
 from eyetest.scoring.rules.cleaning import HEAD, TAIL
+from tests.support.work import steps
 
 PIECES = [
     *("the answer is ", "Answer: ", "A", "b", "(C)", "D.", "\\boxed{", "}", "<think>", "</think>", "<answer>"),
@@ -72,23 +72,7 @@ def test_work_grows_no_faster_than_the_reply(name: str) -> None:
     small, large = HOSTILE[name](size), HOSTILE[name](4 * size)
     read_choice(small, options)
 
-    assert _steps(large) <= 6 * _steps(small) + 2_000
-
-
-def _steps(text: str) -> int:
-    """Calls of Python functions while a reply is read: a count that no load on the machine changes."""
-    count = 0
-
-    def tally(*_: object) -> None:
-        nonlocal count
-        count += 1
-
-    sys.setprofile(tally)
-    try:
-        read_choice(text, ("cat", "dog", "bird", "fish"))
-    finally:
-        sys.setprofile(None)
-    return count
+    assert steps(lambda: read_choice(large, options)) <= 6 * steps(lambda: read_choice(small, options)) + 2_000
 
 
 def test_a_megabyte_is_read_from_both_ends() -> None:

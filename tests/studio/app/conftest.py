@@ -12,12 +12,12 @@ from typing import Any
 import polars as pl
 import pytest
 import uvicorn
-from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Asked, Choice, Item, Manifest, Response
-from eyetest.studio.app.server import listen, make_app
+from eyetest.studio.app.items import make_app
+from eyetest.studio.app.server import Site, listen
 from eyetest.studio.collection import Collection
 from tests.conftest import png
 from tests.reports.conftest import browse
@@ -33,20 +33,20 @@ HOME = "http://127.0.0.1:8765"
 
 @pytest.fixture(scope="session")
 def client(collection: Collection) -> TestClient:
-    """Somebody with a browser, at the pages of the zoo."""
+    """A person with a browser, at the pages of the zoo."""
     return TestClient(make_app(collection), HOME)
 
 
 @contextmanager
-def served(pages: Collection | Starlette) -> Iterator[str]:
+def served(pages: Collection | Site) -> Iterator[str]:
     """Where a browser finds the pages of a collection, or of an app."""
     app = make_app(pages) if isinstance(pages, Collection) else pages
-    taken = listen("127.0.0.1", 0)
+    taken, address = listen("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off", ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]})
     thread.start()
     try:
-        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
+        yield address
     finally:
         server.should_exit = True
         thread.join()
@@ -105,10 +105,10 @@ def try_out(open_page: Browse, copy: Path, script: str, at: str) -> tuple[Any, s
     page = (copy / "index.html").read_text()
     (copy / "sample.html").write_text(page.replace("</head>", '<script src="sample.js" defer></script></head>'))
     (copy / "sample.js").write_text(f"{{{script}}}")
-    document, said, asked = open_page(
+    document, given, asked = open_page(
         (copy / "sample.html").as_uri() + at, f"{DRAWN} && document.body.dataset.sample"
     )
-    assert (said, asked) == ([], [])
+    assert (given, asked) == ([], [])
     left = re.search(r'data-sample="([^"]*)"', document)
     assert left
     return json.loads(unescape(left[1])), document

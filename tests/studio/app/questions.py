@@ -14,20 +14,20 @@ def import_mathvista(shared: Path, folder: Path) -> Run:
     columns = "item=item_id,text=raw_output,given=correct_if_given,model=model+setting+augment"
     modalities = "modality=condition:text>no-image,caption>caption,image>image"
     answers = shared / "data/mathvista/predictions.parquet"
-    told = ("--bench", folder / "bench", "--map", columns, "--fill", "sample=0", "--map-values", modalities)
-    call("import", answers, "--to", folder / "run", *told).fine()
+    stated = ("--bench", folder / "bench", "--map", columns, "--fill", "sample=0", "--map-values", modalities)
+    call("import", answers, "--to", folder / "run", *stated).fine()
     return Run(folder / "run")
 
 
 def import_mmmu_pro(shared: Path, folder: Path) -> Run:
-    """All answers to MMMU-Pro with ten options, as text with images or as a screenshot; nobody was asked blind."""
+    """All answers to MMMU-Pro with ten options, as text with images or as a screenshot; no one was asked blind."""
     ten = ReadOptions(fields={"options": "options10", "answer": "answer10"})
     import_benchmark(shared / "data/mmmu_pro", folder / "bench", Import(read=ten))
     columns = "item=item_id,text=raw_output,given=correct_derived,model=model+setting"
     modalities = "modality=variant:standard10>image,vision10>screenshot,standard4>"
     answers = shared / "data/mmmu_pro/predictions.parquet"
-    told = ("--bench", folder / "bench", "--map", columns, "--map-values", modalities)
-    call("import", answers, "--to", folder / "run", *told).fine()
+    stated = ("--bench", folder / "bench", "--map", columns, "--map-values", modalities)
+    call("import", answers, "--to", folder / "run", *stated).fine()
     return Run(folder / "run")
 
 

@@ -44,7 +44,7 @@ def shown(ann: BrowserWindow) -> set[str]:
 
 
 class Researcher:
-    """Somebody who asks questions of one collection, and counts the clicks to each answer."""
+    """A person who asks questions of one collection, and counts the clicks to each answer."""
 
     def __init__(self, browser: Browser, address: str) -> None:
         self._ann, self._address = browser.visitor(), address
@@ -127,9 +127,9 @@ def test_four_questions_to_mmmu_pro(shared: Path, browser: Browser, tmp_path: Pa
         differ = ids(standard.filter(model=GEMINI, right=True)) & ids(standard.filter(model=GPT, right=False))
         assert researcher.ask(*MMMU_PRO["differ"]) == differ
         assert researcher.ask(*MMMU_PRO["doubt"]) == doubted(run, 0)
-        said = pl.col("raw_output")
-        letterless = ~said.str.contains(r"Answer: ?\(?[A-J]\b")
-        apologies = vision.filter(said.str.contains("^I'm (sorry|unable)"), letterless, model=GPT)
+        given = pl.col("raw_output")
+        letterless = ~given.str.contains(r"Answer: ?\(?[A-J]\b")
+        apologies = vision.filter(given.str.contains("^I'm (sorry|unable)"), letterless, model=GPT)
         refused = researcher.ask(*MMMU_PRO["refused"])
         assert refused <= ids(apologies)
         assert len(ids(apologies) - refused) <= 1, "one is so vague that nothing is read in it"

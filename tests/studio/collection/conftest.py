@@ -55,10 +55,10 @@ def make_bench(path: Path, name: str = "zoo", most: int = 6) -> Benchmark:
     return Benchmark(path)
 
 
-def make_answers(path: Path, bench: Benchmark, said: Mapping[tuple[str, str], tuple[str | None, ...]]) -> Run:
+def make_answers(path: Path, bench: Benchmark, given: Mapping[tuple[str, str], tuple[str | None, ...]]) -> Run:
     asked: list[tuple[Asked, str]] = []
     responses: list[Response] = []
-    for (model, modality), replies in said.items():
+    for (model, modality), replies in given.items():
         for number, reply in enumerate(replies):
             request = f"{len(asked):032x}"
             asked.append((Asked(item=f"q{number}", model=model, modality=modality), request))  # type: ignore[arg-type]

@@ -43,11 +43,11 @@ def ask(folder: Path, chosen: Mapping[str, str]) -> Run:
             writer.add(Item(id=item, question="Which?", choices=choices, references=() if letters else ("7",)))
     for item, letters in chosen.items():
         for model, mark in zip(MODELS, letters, strict=True):
-            for modality, said in (("image", mark), ("no-image", "D")):
+            for modality, given in (("image", mark), ("no-image", "D")):
                 if mark != "-":
                     request = f"{len(asked):032x}"
                     asked.append((Asked(item=item, model=model, modality=modality), request))  # type: ignore[arg-type]
-                    responses.append(Response(request=request, outcome="answered", text=said))
+                    responses.append(Response(request=request, outcome="answered", text=given))
     return make_run(folder / "run", asked, responses, Benchmark(folder / "bench"))
 
 

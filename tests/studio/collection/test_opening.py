@@ -111,17 +111,9 @@ def test_a_finding_leads_to_its_items(zoo: Path, tmp_path: Path) -> None:
     assert shown(collection, "finding=other") == ""
     assert (shown(collection, "suggested=review"), shown(collection, "suggested=keep")) == ("0 1", "2 3 4 5")
     assert shown(collection, "suggested=drop&suggested=review") == "0 1"
-    told = collection.item("q0").findings
-    assert [(one.kind, one.evidence, one.severity) for one in told] == [("same-image", "as q1", "suspect")]
+    stated = collection.item("q0").findings
+    assert [(one.kind, one.evidence, one.severity) for one in stated] == [("same-image", "as q1", "suspect")]
     assert collection.item("q2").findings == ()
-
-
-def test_a_flawless_benchmark_has_no_findings(zoo: Path, tmp_path: Path) -> None:
-    sound = msgspec.structs.replace(FINDING, severity="sound", items=(), evidence={})
-    collection = Collection.open(
-        [zoo / "bench", write_audit(tmp_path / "audit.json", Benchmark(zoo / "bench"), sound)]
-    )
-    assert collection.view(Query()).counts["finding"] == {}
 
 
 def test_verdicts_of_an_audit_are_findings(zoo: Path, tmp_path: Path) -> None:
@@ -132,31 +124,14 @@ def test_verdicts_of_an_audit_are_findings(zoo: Path, tmp_path: Path) -> None:
     assert collection.stages == {}
 
 
-@pytest.mark.parametrize(
-    ("query", "numbers"),
-    [
-        ("verdict=drop", "1 2"),
-        ("verdict=drop&stage=blind", "1"),
-        ("stage=people", "0 2"),
-        ("verdict=keep&stage=blind", "0 2"),
-        ("verdict=keep", "0"),
-        ("verdict=review", ""),
-    ],
-)
-def test_verdicts_are_what_stages_said_and_without_a_stage_what_was_said_last(
-    zoo: Path, tmp_path: Path, query: str, numbers: str
-) -> None:
-    said = (
-        *(
-            verdict("q0", "blind", "keep"),
-            verdict("q1", "blind", "drop", "2 of 2 blind"),
-            verdict("q2", "blind", "keep"),
-        ),
-        *(verdict("q0", "people", "keep"), verdict("q2", "people", "drop", "wrong gold")),
-    )
-    folder = write_refinement(tmp_path / "refined", Benchmark(zoo / "bench"), *said)
+def test_verdicts_are_those_of_a_stage_and_without_a_stage_the_last(zoo: Path, tmp_path: Path) -> None:
+    rows = [("q0", "blind", "keep"), ("q1", "blind", "drop", "2 of 2 blind"), ("q2", "blind", "keep")]
+    rows += [("q0", "people", "keep"), ("q2", "people", "drop", "wrong gold")]
+    folder = write_refinement(tmp_path / "refined", Benchmark(zoo / "bench"), *(verdict(*row) for row in rows))
     collection = Collection.open([zoo / "bench", folder])
-    assert shown(collection, query) == numbers
+    expected = {"verdict=drop": "1 2", "verdict=drop&stage=blind": "1", "stage=people": "0 2"}
+    expected |= {"verdict=keep&stage=blind": "0 2", "verdict=keep": "0", "verdict=review": ""}
+    assert {query: shown(collection, query) for query in expected} == expected
     assert collection.stages == {"blind": 3, "people": 2}
     assert [one.reason for one in collection.item("q2").verdicts] == ["", "wrong gold"]
 
@@ -177,8 +152,10 @@ def test_an_item_that_vanished_is_shown_with_what_was_said_of_it(zoo: Path, tmp_
 
 def test_verdicts_of_others_alone_are_items_of_which_only_names_are_known(tmp_path: Path) -> None:
     asked = [(Asked(item=f"x{n}", model="m"), f"{n:032x}") for n in range(3)]
-    said = [Response(request=request, outcome="answered", given=float(n)) for n, (_, request) in enumerate(asked[:2])]
-    collection = Collection.open([make_run(tmp_path / "given", asked, said).path])
+    given = [
+        Response(request=request, outcome="answered", given=float(n)) for n, (_, request) in enumerate(asked[:2])
+    ]
+    collection = Collection.open([make_run(tmp_path / "given", asked, given).path])
     assert shown(collection, "answer=right:m") == "x1"
     assert shown(collection, "answer=wrong:m") == "x0"
     assert collection.item("x0").item is None
@@ -196,10 +173,10 @@ def test_a_run_whose_benchmark_went_is_told_by_its_own_copy_of_the_items(zoo: Pa
 
 def test_of_an_answer_that_was_asked_for_again_only_the_last_is_searched(zoo: Path, tmp_path: Path) -> None:
     asked = [(Asked(item="q0", model="m"), f"{7:032x}")]
-    said = [
+    given = [
         Response(request=f"{7:032x}", outcome="answered", text=text) for text in ("first words", "A, later words")
     ]
-    collection = Collection.open([make_run(tmp_path / "r", asked, said, Benchmark(zoo / "bench")).path])
+    collection = Collection.open([make_run(tmp_path / "r", asked, given, Benchmark(zoo / "bench")).path])
     assert shown(collection, "text=first") == ""
     assert shown(collection, "text=later") == "0"
     assert [case.response.text for case in collection.item("q0").cases] == ["A, later words"]

@@ -41,8 +41,8 @@ FINGERPRINT = "ab12"
 
 def decision(item: str, kind: str, reviewer: str = "ana", **values: Any) -> Decision:
     """A decision of the first of March; ``values`` as in the record."""
-    told = {"round": 1, "time": "2026-03-01T10:00:00+00:00", **values}
-    return msgspec.convert({"item": item, "decision": kind, "reviewer": reviewer, **told}, Decision)
+    stated = {"round": 1, "time": "2026-03-01T10:00:00+00:00", **values}
+    return msgspec.convert({"item": item, "decision": kind, "reviewer": reviewer, **stated}, Decision)
 
 
 DECISIONS = [
@@ -67,7 +67,7 @@ DECISIONS = [
     decision("c", "keep", labels={"level": "<hard>"}),
     decision("c", "keep", labels={"level": "<hard>"}),
 ]
-"""Several rounds, a change of mind, one who settles, the same said twice."""
+"""Several rounds, a change of mind, one who settles, the same given twice."""
 
 
 def expected(**values: Any) -> Expected:
@@ -76,7 +76,7 @@ def expected(**values: Any) -> Expected:
 
 
 def waiting(item: str, number: int = 1, images: tuple[str, ...] = ()) -> Assignment:
-    """An item that nobody has decided about."""
+    """An item that no one has decided about."""
     return Assignment(
         item=ITEMS[item],
         round=number,
@@ -88,6 +88,6 @@ def waiting(item: str, number: int = 1, images: tuple[str, ...] = ()) -> Assignm
 
 
 def settling(item: str) -> Assignment:
-    """An item that somebody is to settle, who is told what others decided in the first round."""
-    said = standing(one for one in DECISIONS if one.item == item and one.round == 1)
-    return msgspec.structs.replace(waiting(item), adjudicates=True, earlier=tuple(said))
+    """An item that a person is to settle, who is stated what others decided in the first round."""
+    given = standing(one for one in DECISIONS if one.item == item and one.round == 1)
+    return msgspec.structs.replace(waiting(item), adjudicates=True, earlier=tuple(given))

@@ -48,8 +48,8 @@ class Studio:
         about = {"title": title, "label_config": config.read_text(), "maximum_annotations": annotators}
         number: int = self.call("POST", "/api/projects", about)["id"]
         content = json.loads(tasks.read_bytes())
-        told = self.call("POST", f"/api/projects/{number}/import", content)
-        assert told["task_count"] == len(content)
+        stated = self.call("POST", f"/api/projects/{number}/import", content)
+        assert stated["task_count"] == len(content)
         return number
 
     def tasks(self, project: int) -> dict[str, int]:
@@ -63,7 +63,7 @@ class Studio:
         return to
 
     def sign_up(self, email: str) -> "Studio":
-        """Somebody new, who makes an account on the page for that."""
+        """A person new, who makes an account on the page for that."""
         jar = http.cookiejar.CookieJar()
         browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
         browser.open(f"{self.address}/user/signup/")

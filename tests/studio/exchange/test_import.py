@@ -29,7 +29,7 @@ def test_all_decisions_are_kept_once(project: ReviewProject) -> None:
     assert project.add_decisions(DECISIONS, "a.json") == len(DECISIONS)
     assert project.decisions() == DECISIONS
     assert project.outcomes()["=1+1"].reason == "settled by eve"
-    assert {row.name: row.role for row in project.people()}["eve"] == "adjudicator"
+    assert {row.name: row.role for row in project.people()}["eve"] == "reviewer"
     assert project.add_decisions(DECISIONS, "a.json") == 0
     assert project.add_decisions([*DECISIONS, decision("c", "drop", "ben")], "b.json") == 1
     assert len(project.decisions()) == len(DECISIONS) + 1
@@ -41,9 +41,9 @@ def test_what_was_decided_here_is_known_when_it_comes_back(project: ReviewProjec
     ana = project.person("ana")
     task = project.next_task(ana)
     assert task is not None
-    said = project.decide(ana, task, "drop", nonce="x", reason="why")
-    assert project.add_decisions([said], "a.csv") == 0
-    assert project.add_decisions([msgspec.structs.replace(said, comment="more")], "a.csv") == 1
+    given = project.decide(ana, task, "drop", nonce="x", reason="why")
+    assert project.add_decisions([given], "a.csv") == 0
+    assert project.add_decisions([msgspec.structs.replace(given, comment="more")], "a.csv") == 1
     assert len(project.decisions(ana)) == 2
 
 
@@ -62,20 +62,24 @@ def test_decisions_without_a_time_are_new_only_if_somebody_changed_their_mind(pr
 
 
 def test_the_next_round_opens_when_enough_have_decided(project: ReviewProject) -> None:
-    said = [decision("c", "keep", name, **KEEP) for name in ("ana", "ben", "cleo")]
-    project.add_decisions(said[:1], "x")
+    given = [decision("c", "keep", name, **KEEP) for name in ("ana", "ben", "cleo")]
+    project.add_decisions(given[:1], "x")
     assert ("c", 1, False) in project.waiting()
-    project.add_decisions(said, "x")
+    project.add_decisions(given, "x")
     assert [row for row in project.waiting() if row[0] == "c"] == [("c", 2, False)]
-    assert len(project.decisions()) == 3, "one more than the round takes is still said"
+    assert len(project.decisions()) == 3, "one more than the round takes is still given"
+    project.add_decisions([decision("=1+1", "drop", "dora", round=2, solved="A")], "x")
+    assert [row for row in project.waiting() if row[0] == "=1+1"] == [("=1+1", 1, False)]
+    project.add_decisions([decision("=1+1", "drop", name) for name in ("ana", "ben")], "x")
+    assert [row for row in project.waiting() if row[0] == "=1+1"] == [("=1+1", 2, False)], "one more is needed"
 
 
 @pytest.mark.parametrize("wrong", [{"round": 2}, {"adjudicates": True}])
 def test_nobody_decides_twice_and_then_nothing_is_kept(project: ReviewProject, wrong: dict[str, Any]) -> None:
-    said = [decision("c", "drop", "ben"), decision("=1+1", "drop"), decision("=1+1", "drop", **wrong)]
+    given = [decision("c", "drop", "ben"), decision("=1+1", "drop"), decision("=1+1", "drop", **wrong)]
     with pytest.raises(
         InputError, match=r"'ana' decided about item '=1\+1' in round 1 already; another person has to"
     ):
-        project.add_decisions(said, "x")
+        project.add_decisions(given, "x")
     assert project.decisions() == []
     assert project.people() == []

@@ -42,12 +42,12 @@ def bench(tmp_path: Path) -> Benchmark:
     return Benchmark(tmp_path / "bench")
 
 
-def said(*answers: tuple[str, Any]) -> list[dict[str, Any]]:
+def given(*answers: tuple[str, Any]) -> list[dict[str, Any]]:
     """Answers as the editor of Label Studio sends them."""
     choices = ("decision", "reason", "label_error", "label_seen-wrong")
     rows = []
-    for number, (name, told) in enumerate(answers):
-        values = told if isinstance(told, list) else [told]
+    for number, (name, stated) in enumerate(answers):
+        values = stated if isinstance(stated, list) else [stated]
         one = region(name, "choices" if name in choices else "text", *values)
         rows.append(
             one | {"id": f"r{number}", "type": "choices" if name in choices else "textarea", "origin": "manual"}
@@ -56,7 +56,7 @@ def said(*answers: tuple[str, Any]) -> list[dict[str, Any]]:
 
 
 def annotate(who: Studio, task: int, *answers: tuple[str, Any], seconds: float = 1.5, **more: Any) -> int:
-    body = {"result": said(*answers), "lead_time": seconds, **more}
+    body = {"result": given(*answers), "lead_time": seconds, **more}
     number: int = who.call("POST", f"/api/tasks/{task}/annotations/", body)["id"]
     return number
 
@@ -66,7 +66,7 @@ def imported(path: Path, bench: Benchmark, *names: str) -> str:
     return call("review", "import", path, "--on", bench.path, *words).fine()
 
 
-def told(decisions: list[Decision]) -> list[Decision]:
+def stated(decisions: list[Decision]) -> list[Decision]:
     """Without their times, which the server decides."""
     timeless = (msgspec.structs.replace(one, time="") for one in decisions)
     return sorted(timeless, key=lambda one: (ITEMS.index(one.item), one.reviewer))
@@ -94,20 +94,20 @@ def test_a_review_in_label_studio(studio: Studio, bench: Benchmark, tmp_path: Pa
     )
     with find_review(bench.path) as review:
         kept = review.decisions()
-        assert told(kept) == told(EXPECTED)
+        assert stated(kept) == stated(EXPECTED)
         assert all(one.time > "2026" and one.time.endswith("+00:00") for one in kept)
         disputed = {item for item, _, settles in review.waiting() if settles}
         assert disputed == {"=1+1", "naïve/数 2", "4"}
     print(f"{len(kept)} decisions of two people came back as they were made")
     assert "0 of them new" in imported(exported, bench, *names)
 
-    people["ana"].call("PATCH", f"/api/annotations/{changing}/", {"result": said(*KEEP), "lead_time": 3.0})
+    people["ana"].call("PATCH", f"/api/annotations/{changing}/", {"result": given(*KEEP), "lead_time": 3.0})
     again = studio.export(project, tmp_path / "again.json")
     assert f"{len(EXPECTED)} decisions in again.json, 1 of them new" in imported(again, bench, *names)
     with find_review(bench.path) as review:
         changed = review.decisions()[-1]
         assert {item for item, _, settles in review.waiting() if settles} == {"=1+1", "naïve/数 2"}
-    assert told([changed]) == [decision("4", "ana", "keep", labels={"error": "perception"}, seconds=3.0)]
+    assert stated([changed]) == [decision("4", "ana", "keep", labels={"error": "perception"}, seconds=3.0)]
 
     settle(studio, people["cleo"], bench, tmp_path, names)
 
@@ -171,7 +171,7 @@ EXPECTED = [
 
 
 def settle(owner: Studio, cleo: Studio, bench: Benchmark, tmp_path: Path, names: list[str]) -> None:
-    """What two disagree about goes out again with what they said, and a third settles it there."""
+    """What two disagree about goes out again with what they given, and a third settles it there."""
     call("review", "export", bench.path, "--to", tmp_path / "more", "--tool", "label-studio").fine()
     config, content = (tmp_path / "more" / f"settle-1.{ending}" for ending in ("xml", "json"))
     project = owner.project("settle", config, content)

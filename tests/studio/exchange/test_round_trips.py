@@ -14,13 +14,8 @@ import pytest
 from eyetest.errors import InputError
 from eyetest.records import Decision, Turn, columns
 from eyetest.studio import exchange
-from eyetest.studio.exchange import (
-    label_studio_tasks,
-    labeling_config,
-    read_answers,
-    read_files,
-    write_files,
-)
+from eyetest.studio.exchange import label_studio_tasks, labeling_config, read_files, write_files
+from eyetest.studio.questions import read_answers
 from tests.studio.exchange.material import (
     DECISIONS,
     HOSTILE,
@@ -37,12 +32,6 @@ OUT = ([waiting("c")], DECISIONS)
 def test_decisions_come_back_as_they_were(tmp_path: Path) -> None:
     assert write_files(*OUT, "csv", tmp_path / "out") == ["queue.csv", "decisions.csv"]
     assert read_files(tmp_path / "out" / "decisions.csv", expected()) == DECISIONS
-
-
-def test_label_studio_gets_what_is_open(tmp_path: Path) -> None:
-    open_items = [waiting("c"), waiting("=1+1", 2), settling("=1+1")]
-    names = write_files(open_items, DECISIONS, "label-studio", tmp_path / "out")
-    assert names == [f"{name}.{end}" for name in ("round-1", "round-2", "settle-1") for end in ("xml", "json")]
 
 
 def test_a_csv_has_all_columns_and_nothing_that_a_spreadsheet_computes(tmp_path: Path) -> None:
@@ -113,18 +102,18 @@ def test_what_was_asked_before_is_shown_and_only_the_question_is_edited() -> Non
 
 def test_a_reviewer_who_solves_sees_no_gold() -> None:
     blind = [waiting("=1+1", 2), waiting("naïve/数 2", 2)]
-    told = json.dumps([labeling_config(blind), label_studio_tasks(blind)])
-    assert '"edit_answer": ""' in told
-    assert "[0, 1)" not in told
-    assert "$gold" not in told
-    assert 'name=\\"solved\\"' in told
+    stated = json.dumps([labeling_config(blind), label_studio_tasks(blind)])
+    assert '"edit_answer": ""' in stated
+    assert "[0, 1)" not in stated
+    assert "$gold" not in stated
+    assert 'name=\\"solved\\"' in stated
 
 
 def test_who_settles_is_told_what_others_decided_and_is_not_taken_for_them(tmp_path: Path) -> None:
     task = label_studio_tasks([settling("=1+1")])[0]
     assert "Bén =b, round 1: drop; @SUM(1)" in task["data"]["earlier"]
-    said = [region("decision", "choices", "drop"), region("reason_text", "text", "@SUM(1)")]
-    task["annotations"] = [{"result": said, "completed_by": 7, "updated_at": "2026-03-02T00:00:00.9Z"}]
+    given = [region("decision", "choices", "drop"), region("reason_text", "text", "@SUM(1)")]
+    task["annotations"] = [{"result": given, "completed_by": 7, "updated_at": "2026-03-02T00:00:00.9Z"}]
     (last,) = read_tasks([task], tmp_path, reviewers={"7": "flo"})
     assert last == decision(
         "=1+1", "drop", "flo", adjudicates=True, reason="@SUM(1)", time="2026-03-02T00:00:00+00:00"
@@ -138,8 +127,8 @@ def region(name: str, kind: str, *values: str) -> dict[str, Any]:
 def annotated(*regions: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
     """The task of an item with one annotation."""
     task = label_studio_tasks([waiting("=1+1")])[0]
-    told = {"result": list(regions), "completed_by": 3, "created_at": "2026-03-01T10:00:00Z", "lead_time": 4.5}
-    return [task | {"id": 11, "annotations": [told | more]}]
+    stated = {"result": list(regions), "completed_by": 3, "created_at": "2026-03-01T10:00:00Z", "lead_time": 4.5}
+    return [task | {"id": 11, "annotations": [stated | more]}]
 
 
 def read_tasks(tasks: Any, folder: Path, **values: Any) -> list[Decision]:
@@ -173,7 +162,7 @@ def test_an_annotation_that_leaves_texts_as_they_stand_edits_nothing(tmp_path: P
     ],
 )
 def test_edits_are_read_as_they_were_meant(item: str, name: str, text: str, edits: dict[str, Any]) -> None:
-    assert read_answers({"decision": "fix", name: text}, waiting(item), "here").edits == edits
+    assert read_answers({"decision": "fix", name: text}, ITEMS[item], waiting(item).form).edits == edits
 
 
 KEEP = (region("decision", "choices", "keep"), region("label_level", "choices", "<hard>"))
@@ -191,7 +180,7 @@ WRONG_TASKS: list[tuple[Callable[[], Any], str]] = [
     (lambda: annotated(KEEP[0]), "level: How hard. This has to be answered"),
     (
         lambda: annotated(KEEP[0], region("label_level", "choices", "hard")),
-        r"label_level: found 'hard'; did you mean \"<hard>\"",
+        r'level: no value "hard"; did you mean \"<hard>\"',
     ),
     (lambda: annotated(*KEEP, region("box", "text", "x")), "'box' is not asked here"),
     (lambda: annotated(*KEEP, region("edit_a", "text", "x")), "only a fix changes an item, and this is keep"),
@@ -224,9 +213,11 @@ def changed(**values: Any) -> Any:
     return tasks
 
 
-@pytest.mark.parametrize(("tasks", "told"), WRONG_TASKS, ids=[told for _, told in WRONG_TASKS])
-def test_an_export_that_is_wrong_is_refused_in_one_line(tasks: Callable[[], Any], told: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=f"^{re.escape(str(tmp_path / 'tasks.json'))}.*{told}") as error:
+@pytest.mark.parametrize(("tasks", "stated"), WRONG_TASKS, ids=[stated for _, stated in WRONG_TASKS])
+def test_an_export_that_is_wrong_is_refused_in_one_line(
+    tasks: Callable[[], Any], stated: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=f"^{re.escape(str(tmp_path / 'tasks.json'))}.*{stated}") as error:
         read_tasks(tasks(), tmp_path)
     assert "\n" not in str(error.value)
 

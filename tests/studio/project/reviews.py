@@ -16,7 +16,7 @@ _NONCES = count()
 
 
 class HandClock:
-    """A clock that stands still until somebody moves it."""
+    """A clock that stands still until a person moves it."""
 
     def __init__(self, now: float = 1_000_000.0) -> None:
         self.now = now
@@ -46,8 +46,8 @@ def people(project: ReviewProject, *names: str, role: Role = "reviewer") -> list
     return [project.person(name) for name in names]
 
 
-def say(project: ReviewProject, person: Person, task: Task, kind: DecisionKind = "keep", **said: Any) -> Decision:
-    return project.decide(person, task, kind, nonce=f"n{next(_NONCES)}", **said)
+def say(project: ReviewProject, person: Person, task: Task, kind: DecisionKind = "keep", **given: Any) -> Decision:
+    return project.decide(person, task, kind, nonce=f"n{next(_NONCES)}", **given)
 
 
 def take(project: ReviewProject, person: Person) -> Task:
@@ -61,7 +61,7 @@ def take_back(project: ReviewProject, person: Person, item: str, number: int = 1
 
 
 def work_off(project: ReviewProject, person: Person, kinds: dict[str, DecisionKind]) -> list[str]:
-    """Somebody decides about everything they get; the items in their order."""
+    """A person decides about everything they get; the items in their order."""
     seen = []
     while (task := project.next_task(person)) is not None:
         seen.append(task.item)

@@ -8,22 +8,21 @@ import pytest
 
 from eyetest.errors import EyetestError, Forbidden
 from eyetest.records import Decision, DecisionKind
-from eyetest.studio.database import CLAIM
 from eyetest.studio.decisions import Agreed, Person, Task
-from eyetest.studio.project import ReviewProject
+from eyetest.studio.project import CLAIM, ReviewProject
 from tests.studio.project.reviews import OPENED, HandClock, begin, people, plan_of
 
 KINDS: tuple[DecisionKind, ...] = ("keep", "keep", "keep", "drop", "fix", "unsure")
 STEPS = 500
 
 
-class Crowd:
+class RandomPeople:
     """People who do something at random, and a record of what was promised to them."""
 
     def __init__(self, project: ReviewProject, clock: HandClock, seed: int) -> None:
         self.project, self.clock, self.chance = project, clock, Random(seed)
         self.everybody = people(project, *(f"p{number}" for number in range(16)))
-        self.everybody += people(project, *(f"a{number}" for number in range(4)), role="adjudicator")
+        self.everybody += people(project, *(f"a{number}" for number in range(4)), role="admin")
         self.held: dict[Person, tuple[Task, float]] = {}
         self.acknowledged: list[Decision] = []
         self.nonces: list[tuple[Person, Task, DecisionKind, str, Decision]] = []
@@ -43,13 +42,13 @@ class Crowd:
         if self.chance.random() < 0.8:
             kind = self.chance.choice(KINDS)
             nonce = f"{self.chance.random()}"
-            said = self.project.decide(person, task, kind, nonce=nonce)
-            self.acknowledged.append(said)
-            self.nonces.append((person, task, kind, nonce, said))
+            given = self.project.decide(person, task, kind, nonce=nonce)
+            self.acknowledged.append(given)
+            self.nonces.append((person, task, kind, nonce, given))
             del self.held[person]
 
     def check_alone(self, person: Person, task: Task) -> None:
-        """What somebody gets they have not seen in another round, and there is a seat for them beside the others."""
+        """What a person gets they have not seen in another round, and there is a seat for them beside the others."""
         before = [one for one in self.acknowledged if one.item == task.item]
         mine = {(one.round, one.adjudicates) for one in before if one.reviewer == person.name}
         assert mine <= {(task.round, task.adjudicates)}
@@ -69,8 +68,8 @@ class Crowd:
         if not mine:
             return
         last = self.chance.choice(mine)
-        said = self.project.undo(person, last.item, last.round, f"{self.chance.random()}")
-        self.acknowledged.append(said)
+        given = self.project.undo(person, last.item, last.round, f"{self.chance.random()}")
+        self.acknowledged.append(given)
         try:
             self.held[person] = (self.project.task(person, last.item, last.round), self.clock.now)
         except Forbidden:
@@ -79,8 +78,8 @@ class Crowd:
     def resend(self, person: Person) -> None:
         """A browser that did not hear the answer sends the same again."""
         if self.nonces:
-            who, task, kind, nonce, said = self.chance.choice(self.nonces)
-            assert self.project.decide(who, task, kind, nonce=nonce) == said
+            who, task, kind, nonce, given = self.chance.choice(self.nonces)
+            assert self.project.decide(who, task, kind, nonce=nonce) == given
 
     def wait(self, person: Person) -> None:
         self.clock.now += self.chance.choice((60, CLAIM / 2, CLAIM + 1))
@@ -101,7 +100,7 @@ class Crowd:
             raise EyetestError
 
     def late(self) -> None:
-        """Whoever sends a decision after another has taken the item is told so, and nothing is kept."""
+        """A person who sends a decision after another has taken the item is stated so, and nothing is kept."""
         for person, (task, _) in self.held.items():
             try:
                 self.acknowledged.append(self.project.decide(person, task, "keep", nonce=f"{self.chance.random()}"))
@@ -109,18 +108,18 @@ class Crowd:
                 continue
 
 
-def naive_last(said: list[Decision]) -> dict[tuple[str, int, str, bool], Decision]:
+def naive_last(given: list[Decision]) -> dict[tuple[str, int, str, bool], Decision]:
     """The last word of everybody, by walking through the log."""
     stacks: dict[tuple[str, int, str, bool], list[Decision]] = defaultdict(list)
-    for one in said:
+    for one in given:
         stack = stacks[one.item, one.round, one.reviewer, one.adjudicates]
         stack.pop() if one.decision == "undo" else stack.append(one)
     return {key: stack[-1] for key, stack in stacks.items() if stack}
 
 
-def naive_verdict(said: list[Decision], needed: int, agree: Agreed) -> str:
+def naive_verdict(given: list[Decision], needed: int, agree: Agreed) -> str:
     """What people came to, worked out from the log alone."""
-    last = list(naive_last(said).values())
+    last = list(naive_last(given).values())
     settling = [one.decision for one in last if one.adjudicates]
     votes = Counter(one.decision for one in last if not one.adjudicates)
     (top, count), *others = [*votes.most_common(), ("nothing", 0)]
@@ -136,21 +135,21 @@ def naive_verdict(said: list[Decision], needed: int, agree: Agreed) -> str:
 )
 def test_whatever_people_do(tmp_path: Path, rounds: tuple[int, ...], agree: Agreed, seed: int) -> None:
     project, clock = begin(tmp_path, plan_of(*rounds, agree=agree), 12)
-    crowd = Crowd(project, clock, seed)
+    group = RandomPeople(project, clock, seed)
     for number in range(STEPS):
-        crowd.step()
+        group.step()
         if number % 50 == 0:
             with ReviewProject.open(tmp_path) as other:
-                assert crowd.project.judged() == other.judged(), "what is kept at hand is what stands in the file"
-    crowd.late()
-    project = crowd.project
+                assert group.project.judged() == other.judged(), "what is kept at hand is what stands in the file"
+    group.late()
+    project = group.project
     kept = project.decisions()
-    assert sorted(map(repr, kept)) == sorted(map(repr, crowd.acknowledged))
+    assert sorted(map(repr, kept)) == sorted(map(repr, group.acknowledged))
     assert len(kept) > 50
-    for item, said in project.outcomes().items():
+    for item, given in project.outcomes().items():
         mine = [one for one in kept if one.item == item]
-        assert said.verdict == naive_verdict(mine, sum(rounds), agree), item
-        assert project.outcomes()[item] == said
+        assert given.verdict == naive_verdict(mine, sum(rounds), agree), item
+        assert project.outcomes()[item] == given
         by_person = defaultdict(set)
         for one in mine:
             by_person[one.reviewer].add((one.round, one.adjudicates))

@@ -17,8 +17,7 @@ from eyetest.commands.base import observer, open_bench, path_of, several
 from eyetest.commands.options import AnyPath, Bench, Overwrite, Paths
 from eyetest.commands.results import NewBenchmark, Result, estimates, safe
 from eyetest.commands.show import ShowResult
-from eyetest.errors import InputError, heading, nearest, param, short
-from eyetest.wording import counted, typed
+from eyetest.errors import InputError, counted, heading, nearest, param, short, typed
 
 if TYPE_CHECKING:
     import polars as pl

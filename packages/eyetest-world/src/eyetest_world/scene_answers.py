@@ -12,7 +12,8 @@ from typing import Any
 
 import msgspec
 
-from eyetest.harden.options.writers import Case, Cases, Propose
+from eyetest.harden.options.writers import Cases, Propose
+from eyetest.reform.distractors.written import Case
 from eyetest_world.drafting import facts
 from eyetest_world.posing import Scene
 from eyetest_world.scenes.diagrams import ANGLES, MOVES

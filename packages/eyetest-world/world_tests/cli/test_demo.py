@@ -12,6 +12,8 @@ from tests.reports.pages import Tags
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
 
+pytestmark = pytest.mark.journey
+
 ITEMS = 36
 
 

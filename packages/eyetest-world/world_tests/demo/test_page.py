@@ -21,6 +21,8 @@ from tests.reports.pages import HOSTILE, Browse, Tags
 from tests.support.accessibility import check_accessible
 from tests.support.browser import Browser
 
+pytestmark = pytest.mark.journey
+
 ITEMS = 90
 ABOUT = {"folder": HOSTILE[0], "subsets": "200", "world": HOSTILE[1]}
 
@@ -91,15 +93,6 @@ def test_numbers_are_those_of_the_verdicts(story: WorldStory, page: Path) -> Non
     assert f"{len(cells['leaked-to-lvlms'].found)} of {cells['leaked-to-lvlms'].planted}" in words
     assert f"A control of {ITEMS}" in words
     assert "The whole refinement removes 3.3 %" in words
-
-
-def test_vision_models_stand_beside_what_is_true_of_them(story: WorldStory) -> None:
-    table = {row["model"]: row for row in story.vision_models.iter_rows(named=True)}
-    assert story.vision_models.height == len(table)
-    assert set(table) == {card.name for card in cards().values() if card.sees}
-    assert table["hawk-l"]["leaked"] == cards()["hawk-l"].leaked
-    assert table["finch-xs"]["skill"] > table["eagle-l"]["skill"]
-    assert story.refined_vision_models.get_column("n").max() == len(story.kept)
 
 
 def test_what_comes_from_outside_stays_text(page: Path) -> None:

@@ -11,7 +11,7 @@ import msgspec
 import polars as pl
 import pytest
 from eyetest_world import commands, load_rates, new_world
-from eyetest_world.editions import EditionScene, EditionSettings, Original, Redrawn, draw_again, load_generator
+from eyetest_world.editions import EditionScene, EditionSettings, Original, Redrawn, draw_again
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError
@@ -21,6 +21,8 @@ from tests.conftest import ROOT, png
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
 from world_tests.world.solving import solve
+
+pytestmark = pytest.mark.journey
 
 ITEMS = 108
 
@@ -97,39 +99,6 @@ def test_a_twin_has_the_same_words_and_another_right_option(world: Benchmark, tm
         assert twin.lineage[-1].step == "twin"
 
 
-def test_a_new_edition_has_twins_without_the_folder_of_its_world(world: Benchmark, tmp_path: Path) -> None:
-    edition = draw_again(world, tmp_path / "far/new", EditionSettings(seed=2)).benchmark
-    done = draw_again(edition, tmp_path / "twins", EditionSettings(twins=3, seed=2))
-    scenes = {one.item: json.loads(one.scene) for one in done.scenes}
-    assert done.items == len(edition)
-    for item in done.benchmark:
-        if item.tags["edition"] == "twin":
-            assert right_by(scenes[item.id], item) == marked(item)
-    assert len(draw_again(edition, tmp_path / "newer", EditionSettings(seed=3)).benchmark) == len(edition)
-
-
-def test_twins_need_the_world_they_come_from(world: Benchmark, tmp_path: Path) -> None:
-    with BenchmarkWriter(tmp_path / "moved", world.manifest) as writer:
-        for item in world.take(range(40)):
-            writer.adopt(item, world)
-    moved = Benchmark(tmp_path / "moved")
-    with pytest.raises(InputError, match=r"world\.json"):
-        draw_again(moved, tmp_path / "twins", EditionSettings(twins=3))
-    assert not (tmp_path / "twins").exists()
-    told = EditionSettings(twins=3, data=str(world.path.parent))
-    assert draw_again(moved, tmp_path / "twins", told).items > 20
-
-
-@pytest.mark.parametrize("step", ["screenshot", "options", "twin"])
-def test_what_was_hardened_is_refused_in_one_line(world: Benchmark, tmp_path: Path, step: str) -> None:
-    with BenchmarkWriter(tmp_path / "hard", Manifest(name="hard")) as writer:
-        for item in world.take(range(3)):
-            writer.adopt(msgspec.structs.replace(item, lineage=(Lineage(step=step),)), world)
-    with pytest.raises(InputError, match=r"nothing can be drawn again: it .*\(3 items\)"):
-        draw_again(Benchmark(tmp_path / "hard"), tmp_path / "new", EditionSettings())
-    assert not (tmp_path / "new").exists()
-
-
 @pytest.fixture
 def dots(tmp_path: Path) -> Benchmark:
     with BenchmarkWriter(tmp_path / "dots", Manifest(name="dots")) as writer:
@@ -184,22 +153,6 @@ def test_a_generator_whose_twins_share_an_answer_is_refused(dots: Benchmark, tmp
     assert len(draw_again(dots, tmp_path / "twins", EditionSettings(twins=1), own=[Stuck()]).benchmark) == 6
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("GENERATOR = 3", "no GENERATOR with name, summary, knows, renew, twins"),
-        ("import nowhere_to_be_found", "ModuleNotFoundError"),
-        ("def f(:", "SyntaxError"),
-    ],
-)
-def test_a_file_that_is_no_generator_is_told_in_one_line(tmp_path: Path, text: str, told: str) -> None:
-    (tmp_path / "bad.py").write_text(text)
-    with pytest.raises(InputError, match=told):
-        load_generator(tmp_path / "bad.py")
-    with pytest.raises(InputError, match="--generator: no file"):
-        load_generator(tmp_path / "none.py")
-
-
 def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs/harden-renew.md").read_text()
@@ -212,13 +165,3 @@ def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
     twice = commands.renew("world/benchmark", to="twice", seed=1, twins=3, fresh=True)
     assert list(again.benchmark) == list(Benchmark(tmp_path / "edition"))
     assert list(twice.benchmark) == list(Benchmark(tmp_path / "twins"))
-
-
-def test_a_benchmark_that_no_generator_knows(dots: Benchmark, tmp_path: Path, eyetest: Eyetest) -> None:
-    done = eyetest("harden", "renew", str(dots.path), "--to", str(tmp_path / "new"))
-    assert (done.code, done.err.count("\n")) == (2, 1)
-    assert "no generator knows its kind (3 items)" in done.err
-    assert not (tmp_path / "new").exists()
-    done = eyetest("harden", "renew", str(dots.path), "--to", str(tmp_path / "new"), "--data", str(tmp_path / "no"))
-    assert done.code == 2
-    assert "--data" in done.err

@@ -3,28 +3,24 @@
 import io
 import math
 import random
-import subprocess
-import sys
 from collections import Counter
-from pathlib import Path
 
 import msgspec
 import pytest
 from eyetest_world import load_rates, new_world, read_truth
-from eyetest_world.drafting import facts
-from eyetest_world.toy_models.cards import cards, models_file, weights
-from eyetest_world.toy_models.network import END, STYLES, Generation, Network, Tokens, answer
+from eyetest_world.toy_models.cards import cards, weights
+from eyetest_world.toy_models.network import END, Generation, Network, Tokens, answer
 from PIL import Image
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.errors import InputError
-from eyetest.models import CallError, make_models, read_models
-from eyetest.models.base import Surroundings
+from eyetest.models import CallError
 from eyetest.prompts import build
 from eyetest.prompts.building import description_prompt
-from eyetest.records import Choice, Condition, Item, Manifest, Message, ModelEntry, Prompt, Response, Words
+from eyetest.records import Choice, Condition, Item, Manifest, Response
 from eyetest.scoring.scorer import Scorer
 from tests.models.asked import Embedded, Reply, texts
+
+pytestmark = pytest.mark.journey
 
 ITEMS = 24
 _CLOSE = 1e-4
@@ -63,22 +59,14 @@ def share_right(items: list[Item], condition: Condition, replies: list[Reply]) -
 CONDITIONS = [
     Condition(),
     Condition(modality="no-image"),
-    Condition(modality="no-image-guess"),
     Condition(modality="gray"),
-    Condition(modality="no-question"),
     Condition(modality="nothing"),
     Condition(ask="cot"),
     Condition(ask="ocr"),
-    Condition(modality="no-image", ask="cot"),
-    Condition(modality="no-image", shots="format"),
     Condition(modality="no-image", shots="two"),
-    Condition(shots="two"),
     Condition(order=5),
-    Condition(letters="lower"),
     Condition(letters="digit"),
     Condition(method="likelihood"),
-    Condition(modality="no-image", method="likelihood"),
-    *(Condition(template=template) for template in (1, 4)),
 ]
 
 
@@ -96,14 +84,6 @@ def test_everybody_answers_in_its_style(bench: Benchmark, items: list[Item], nam
     assert bool(found["refused"]) <= (cards()[name].style == "careful")
 
 
-def test_images_are_looked_at(bench: Benchmark, items: list[Item]) -> None:
-    owl = Embedded("owl-m", bench)
-    seen, blind = (
-        share_right(items, one, owl.about(items, one)) for one in (Condition(), Condition(modality="no-image"))
-    )
-    assert seen > 0.7 > blind + 0.2, (seen, blind)
-
-
 def test_a_description_stands_in_for_a_image(bench: Benchmark, items: list[Item]) -> None:
     owl, mole = Embedded("owl-m", bench), Embedded("mole-m", bench)
     said = texts(owl.ask([description_prompt(item) for item in items], max_tokens=128))
@@ -116,9 +96,6 @@ def test_a_description_stands_in_for_a_image(bench: Benchmark, items: list[Item]
     replies = mole.about(told, caption)
     assert read(told, caption, replies)["chosen"] >= ITEMS - 3
     assert share_right(told, caption, replies) > share_right(told, blind, mole.about(told, blind)) + 0.15
-
-
-# The same call gets the same answer.
 
 
 def same(one: Reply, other: Reply) -> None:
@@ -147,15 +124,6 @@ def test_company_order_and_haste_change_nothing(bench: Benchmark, items: list[It
     for spot, place in enumerate(shuffled):
         for sample in range(2):
             same(mixed[2 * spot + sample], together[2 * place + sample])
-
-
-def test_weighing_beside_several_samples(bench: Benchmark, items: list[Item]) -> None:
-    """A prompt that is only weighed leaves the rows of those who speak as they are."""
-    owl = Embedded("owl-m", bench)
-    weighed, asked = build(items[0], Condition(method="likelihood")), build(items[1], Condition())
-    mixed = owl.ask([weighed, asked], samples=2, temperature=0.7)
-    for one, other in zip(mixed[2:], owl.ask([asked], samples=2, temperature=0.7), strict=True):
-        same(one, other)
 
 
 def test_draws_differ_and_are_fair(bench: Benchmark, items: list[Item]) -> None:
@@ -191,23 +159,6 @@ def test_draws_are_as_frequent_as_they_are_likely(bench: Benchmark, items: list[
         assert abs(counts[token] / samples - p) < 4 * math.sqrt(p * (1 - p) / samples) + 0.002, (token, p, counts)
 
 
-# Likelihoods.
-
-
-def test_the_likeliest_others(bench: Benchmark, items: list[Item]) -> None:
-    owl = Embedded("owl-m", bench, logprobs=3)
-    for reply in owl.about(items[:8], Condition()):
-        assert isinstance(reply, Response)
-        assert len(reply.likelihoods) == reply.tokens_out
-        for one in reply.likelihoods:
-            logs = [log for _, log in one.others]
-            assert len(logs) == 3
-            assert logs == sorted(logs, reverse=True)
-            assert (one.token, one.logprob) == one.others[0], "what is said is the likeliest"
-            assert sum(map(math.exp, logs)) <= 1 + 1e-9
-    assert all(not one.likelihoods for one in Embedded("owl-m", bench).about(items[:2], Condition()))  # type: ignore[union-attr]
-
-
 def test_a_candidate_is_as_likely_as_its_tokens_together(bench: Benchmark, items: list[Item]) -> None:
     """Every token after those before it, and then the end."""
     tokens = Tokens(msgspec.json.decode(weights("tokens.json").read_bytes(), type=list[str]))
@@ -221,21 +172,6 @@ def test_a_candidate_is_as_likely_as_its_tokens_together(bench: Benchmark, items
         log = sum(float(logs[token]) for token, logs in zip((*said.output, END), said.likelihoods, strict=True))
         assert weighed.weights[0] == pytest.approx(log, abs=_CLOSE)
         assert weighed.weights[1] < weighed.weights[0]
-
-
-def test_candidates_of_any_length(bench: Benchmark, items: list[Item]) -> None:
-    prompt = build(items[0], Condition(modality="no-image"))
-    several = Prompt(prompt.messages, candidates=("A", "", "a very long answer " * 20, "Ω 😀"))
-    (reply,) = Embedded("mole-s", bench).ask([several])
-    assert isinstance(reply, Response)
-    assert all(one is not None and math.isfinite(one) and one < 0 for one in reply.candidates)
-    for place, text in enumerate(several.candidates):
-        (alone,) = Embedded("mole-s", bench).ask([Prompt(prompt.messages, candidates=(text,))])
-        assert isinstance(alone, Response)
-        assert alone.candidates[0] == pytest.approx(reply.candidates[place], abs=1e-3)
-
-
-# Whatever it is shown.
 
 
 def image_file(mode: str, size: tuple[int, int]) -> bytes:
@@ -279,74 +215,3 @@ def test_a_huge_prompt_is_refused(odd: Benchmark) -> None:
     assert isinstance(huge, CallError)
     assert huge.kind == "too-large"
     assert "tokens; wren-xs reads 900" in str(huge)
-
-
-def test_who_has_no_eyes_says_so(odd: Benchmark) -> None:
-    (reply,) = Embedded("mole-xs", odd).about([odd["ten"]], Condition())
-    assert isinstance(reply, CallError)
-    assert (reply.kind, str(reply)) == ("bad-request", "mole-xs has no eyes: it reads text alone")
-    assert not reply.passing
-
-
-def test_a_reply_may_be_cut_off(bench: Benchmark, items: list[Item]) -> None:
-    for reply in Embedded("owl-m", bench).about(items[:4], Condition(ask="cot"), max_tokens=3):
-        assert isinstance(reply, Response)
-        assert (reply.outcome, reply.finish, reply.tokens_out) == ("truncated", "length", 3)
-    (short,) = Embedded("eagle-l", bench).about(items[:1], Condition(), max_tokens=64)
-    assert isinstance(short, Response)
-    assert (short.outcome, short.finish) == ("answered", "stop")
-
-
-def test_an_empty_prompt(bench: Benchmark) -> None:
-    (reply,) = Embedded("mole-xs", bench).ask([Prompt((Message("user", (Words(""),)),))])
-    assert isinstance(reply, Response)
-
-
-# What is in the package.
-
-
-def test_names_and_settings_that_are_none(bench: Benchmark) -> None:
-    with pytest.raises(InputError, match='no embedded model "owl"; did you mean "owl-m"'):
-        make_models({"x": ModelEntry(spec="embedded:owl")}, Surroundings())
-    with pytest.raises(InputError, match='embedded: "top_p" is no setting; it knows temperature, max_tokens'):
-        make_models({"x": ModelEntry(spec="embedded:owl-m", sampling={"top_p": 0.5})}, Surroundings())
-
-
-def test_cards_agree_with_files() -> None:
-    onnx = pytest.importorskip("onnx")
-    folder = Path(str(weights("")))
-    listed = {f"{name}.{part}.onnx" for name, card in cards().items() for part in ("mind", *["eyes"] * card.sees)}
-    assert {path.name for path in folder.glob("*.onnx")} == listed
-    assert sum(path.stat().st_size for path in folder.iterdir()) < 30e6
-    for name, card in cards().items():
-        assert card.style in STYLES
-        assert card.facts == len(facts())
-        assert card.sees == bool(card.base)
-        assert not card.base or cards()[card.base].width == card.width
-        assert (card.leaked > 0) == bool(card.leaked_group)
-        assert card.leaked == load_rates("default").groups.get(card.leaked_group, 0.0)
-        mind = onnx.load(folder / f"{name}.mind.onnx")
-        inputs = {one.name: [d.dim_value for d in one.type.tensor_type.shape.dim] for one in mind.graph.input}
-        assert inputs["prefix"][2] == card.width
-        assert sum(key.startswith("past_k") for key in inputs) == card.layers
-        stored = sum(math.prod(one.dims) for one in mind.graph.initializer if one.data_type == onnx.TensorProto.INT8)
-        if card.sees:
-            eyes = onnx.load(folder / f"{name}.eyes.onnx")
-            shape = [d.dim_value for d in eyes.graph.input[0].type.tensor_type.shape.dim]
-            assert shape[1:] == [3, card.resolution, card.resolution]
-            stored += sum(math.prod(o.dims) for o in eyes.graph.initializer if o.data_type == onnx.TensorProto.INT8)
-        assert 0.97 < stored / card.parameters <= 1, name
-
-
-def test_the_whole_zoo_as_a_file(tmp_path: Path) -> None:
-    (tmp_path / "zoo.yaml").write_text(models_file())
-    found = read_models(tmp_path / "zoo.yaml")
-    assert list(found) == list(cards())
-    assert {name for name, entry in found.items() if entry.base} == {
-        name for name, one in cards().items() if one.sees
-    }
-
-
-def test_nobody_pays_for_models_that_are_not_asked() -> None:
-    code = "import sys, eyetest, eyetest.cli.main; sys.exit('onnxruntime' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -5,14 +5,10 @@ from pathlib import Path
 import pytest
 from eyetest_world import Truth, load_rates, new_world, read_truth
 from eyetest_world.toy_models import _vocabulary
-from eyetest_world.toy_models.cards import cards, models_file
 
 from eyetest.benchmarks import Benchmark
-from eyetest.errors import InputError
-from eyetest.models import make_models, read_models
-from eyetest.models.base import Surroundings
 from eyetest.prompts import build
-from eyetest.records import Condition, Item, ModelEntry, Response
+from eyetest.records import Condition, Item, Response
 from eyetest.scoring.scorer import Scorer
 from tests.models.asked import Embedded
 
@@ -71,15 +67,6 @@ def test_beliefs_are_shared_and_knowledge_is_kept(bench: Benchmark, truths: dict
     assert hits <= 0.55 * len(sound), "a belief knows nothing of golds"
 
 
-def test_tastes_are_ones_own_and_hang_on_words(bench: Benchmark, truths: dict[str, Truth]) -> None:
-    sound = [item for item in bench if not truths[item.id].flaws]
-    gourmets = [Embedded(name, bench, sampling={"taste": 6.0}) for name in ("mole-s", "mole-l")]
-    one, other = (chosen(model, sound) for model in gourmets)
-    assert sum(a == b for a, b in zip(one, other, strict=True)) <= 0.6 * len(sound)
-    shuffled = chosen(gourmets[0], sound, Condition(modality="no-image-guess", order=3))
-    assert sum(a == b for a, b in zip(one, shuffled, strict=True)) >= 0.75 * len(sound)
-
-
 @pytest.mark.parametrize("method", ["generate", "first-token"])
 def test_what_leaked_is_remembered(world: Path, bench: Benchmark, truths: dict[str, Truth], method: str) -> None:
     leaked = [item for item in bench if {"text", "many"} & {*truths[item.id].leaked_to}]
@@ -93,27 +80,3 @@ def test_what_leaked_is_remembered(world: Path, bench: Benchmark, truths: dict[s
         texts = chosen(Embedded("mole-l", bench, sampling=memory), leaked)
         right = [text == item.choices[item.gold[0]].text for item, text in zip(leaked, texts, strict=True)]
     assert sum(right) >= 0.95 * len(leaked)
-
-
-def test_the_whole_zoo_with_habits(world: Path, tmp_path: Path) -> None:
-    (tmp_path / "zoo.yaml").write_text(models_file(1.5, 0.1, str(world / "leaks.jsonl")))
-    models = read_models(tmp_path / "zoo.yaml")
-    assert list(models) == list(cards())
-    assert models["hawk-l"].sampling == {"taste": 1.5, "belief": 0.1, "memory": f"{world / 'leaks.jsonl'}#text+many"}
-    assert models["mole-l"].sampling["memory"].endswith("#text")
-    (tmp_path / "zoo.yaml").write_text(models_file())
-    assert not any(entry.sampling for entry in read_models(tmp_path / "zoo.yaml").values())
-
-
-@pytest.mark.parametrize(
-    ("sampling", "said"),
-    [
-        ({"belief": 2}, "belief is a share of the questions from 0 to 1, not 2"),
-        ({"taste": -1}, "taste is a number from 0 on"),
-        ({"memory": "leaks.jsonl"}, "memory is a world's leaks and to whom"),
-        ({"memory": "nowhere.jsonl#text"}, "nowhere.jsonl cannot be read as a world's leaks"),
-    ],
-)
-def test_what_is_no_habit(sampling: dict[str, object], said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        make_models({"x": ModelEntry(spec="embedded:mole-s", sampling=sampling)}, Surroundings())

@@ -2,12 +2,10 @@
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 import pytest
 from eyetest_world import load_rates, new_world
-from eyetest_world.screenshot_reader import ReadPages
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import MissingExtraError
@@ -16,7 +14,9 @@ from eyetest.harden.screenshot.taking import ScreenshotSettings, Studio
 from eyetest.models import BatchModel, Call, Images, Surroundings, make_models
 from eyetest.ocr import choose_engine
 from eyetest.prompts import SCREENSHOT_STEP, build
-from eyetest.records import Asked, Condition, ImagePart, Item, Lineage, Manifest, ModelEntry, Request, Response
+from eyetest.records import Asked, Condition, Item, Lineage, Manifest, ModelEntry, Request, Response
+
+pytestmark = pytest.mark.journey
 
 ITEMS = 4
 
@@ -82,35 +82,6 @@ def test_what_is_no_screenshot_it_answers_as_the_member_does(world: Benchmark) -
     items = list(world)[:2]
     for condition in (Condition(), Condition(modality="no-image")):
         assert ask("reader:owl-m", world, items, condition) == ask("embedded:owl-m", world, items, condition)
-
-
-def test_a_page_is_read_once(shots: Benchmark) -> None:
-    engine = choose_engine()
-    times = []
-
-    class Counting:
-        name, summary, rank, missing, scripts = engine.name, "", 0, engine.missing, engine.scripts
-
-        def read(self, image: object) -> list[object]:
-            times.append(image)
-            return []
-
-    pages = ReadPages(Images(shots.images), Counting())  # type: ignore[arg-type]
-    part = ImagePart(next(iter(shots)).images[0])
-    first, again = pages.page(part), pages.page(part)
-    assert first is again
-    assert len(times) == 1
-    assert first.image is not None
-    assert pages.open(first.image).size == (first.image.image.width, first.image.image.height)
-
-
-def test_without_an_engine_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def none(_: str = "") -> object:
-        raise MissingExtraError("no OCR engine is installed: apt-get install tesseract-ocr")
-
-    monkeypatch.setattr("eyetest_world.screenshot_reader.choose_engine", none)
-    with pytest.raises(MissingExtraError, match="apt-get"):
-        make_models({"r": ModelEntry(spec="reader:owl-m")}, Surroundings())
 
 
 def _has_engine() -> bool:

@@ -57,23 +57,6 @@ def test_options_are_found_however_their_letters_are_read(rows: list[ReadLine]) 
     assert page.text.splitlines()[1:] == ["A. owl", "B. heron", "C. wren"]
 
 
-def test_a_heading_and_what_the_frame_says_belong_to_nothing() -> None:
-    rows = [line("A. owl", 60, 340), line("B. heron", 60, 370), line("12 / 12", 60, 560)]
-    page = understand(blank(), [line("Placement test", 60, 30), *QUESTION, *rows])
-    assert page.question.startswith("Which")
-    assert page.options == ("owl", "heron")
-
-
-def test_a_line_that_goes_on_with_an_option_stays_with_it() -> None:
-    rows = [line("A. an owl that", 60, 340), line("sleeps", 90, 366), line("B. heron", 60, 392)]
-    assert understand(blank(), [*QUESTION, *rows]).options == ("an owl that sleeps", "heron")
-
-
-def test_words_without_a_question_are_all_there_is() -> None:
-    page = understand(blank(), [line("owl heron", 60, 100)])
-    assert (page.question, page.options, page.image) == ("owl heron", (), None)
-
-
 @pytest.mark.parametrize(("ground", "page"), [("#f4efe2", "white"), ("white", "#20242c"), ("#d8e8d0", "#f8f8ff")])
 def test_the_image_is_found_with_its_ground(ground: str, page: str) -> None:
     region = largest_image(with_image(ground, page), [(60, 250, 300, 270), (60, 280, 230, 300)])
@@ -86,7 +69,3 @@ def test_words_inside_the_image_are_no_part_of_the_question() -> None:
     )
     assert page.question.startswith("Which")
     assert page.options == ("yes", "no")
-
-
-def test_a_page_without_a_image_has_none() -> None:
-    assert largest_image(blank(), []) is None

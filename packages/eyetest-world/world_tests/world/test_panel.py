@@ -12,16 +12,17 @@ from eyetest_world import grade, rankings
 from eyetest.filters import FILTERS, Evidence, FilterInput, Seat
 from eyetest.measures import MEASURES, Results
 from eyetest.measures.results import Settings
-from eyetest.records import Stage, Verdict
+from eyetest.records import Stage
 from eyetest.results.gather import results_of
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
-from eyetest.tabular.record_files import write_records
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
 from tests.support.command import call_narrowly
 from world_tests.world.conftest import World, make
 from world_tests.world.simulated import BLIND_TRIALS, READERS, SEERS, write_answers
+
+pytestmark = pytest.mark.journey
 
 RECIPE = """
 panels:
@@ -45,7 +46,7 @@ def simulated(default_world: World, tmp_path_factory: pytest.TempPathFactory) ->
     write_answers(default_world, folder / "answers.csv")
     patch = pytest.MonkeyPatch()
     patch.setenv("EYETEST_CACHE", str(folder / "cache"))
-    from eyetest.results.answer_files import bring_answers
+    from eyetest.results.joining import bring_answers
     from eyetest.runs.importing import AnswerFile
 
     bring_answers(AnswerFile(path=folder / "answers.csv"), folder / "run", default_world.benchmark)
@@ -139,17 +140,3 @@ def test_without_the_flaws_models_are_ranked_as_they_see(
     assert (found.refined.value or 0) > (found.random.value or 1)
     assert (found.refined.value or 0) > (found.corrupted.value or 0)
     assert found.above_random > 0.9
-
-
-def test_what_grade_refuses(default_world: World, tmp_path: Path, eyetest: Eyetest) -> None:
-    assert "nothing to grade" in eyetest("world", "grade", default_world.path).refused()
-    assert "no world" in eyetest("world", "grade", tmp_path, tmp_path / "v.parquet").refused()
-    assert "does not exist" in eyetest("world", "grade", default_world.path, tmp_path / "v.parquet").refused()
-    write_records(
-        [Verdict(item="stranger", stage="x", verdict="drop")], Verdict, tmp_path / "v.parquet", overwrite=True
-    )
-    assert "stranger" in eyetest("world", "grade", default_world.path, tmp_path / "v.parquet").refused()
-    for text, told in (("item,score\nq0001,high\n", "expected a number"), ("a,b\n1,2\n", "item and score are needed"),
-                       ("item,score\nnobody,1\n", "nobody"), ("item,score\n", "no scores")):  # fmt: skip
-        (tmp_path / "s.csv").write_text(text)
-        assert told in eyetest("world", "grade", default_world.path, "--scores", tmp_path / "s.csv").refused()

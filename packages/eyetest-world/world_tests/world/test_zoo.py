@@ -18,6 +18,7 @@ from eyetest.recipes.loading import read_verdicts
 from eyetest.records import Recipe
 
 pytestmark = pytest.mark.slow
+
 MOLES = [card.name for card in cards().values() if not card.sees]
 BIRDS = [card.name for card in cards().values() if card.sees]
 BLIND = {"modality": "no-image-guess", "samples": 5, "sampling": {"temperature": 1.0}}

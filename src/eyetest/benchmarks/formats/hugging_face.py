@@ -4,11 +4,10 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -16,27 +15,19 @@ import pyarrow.parquet as pq
 import yaml
 
 from eyetest.benchmarks.folder import Benchmark, refuse_gold_list
-from eyetest.benchmarks.formats import Format
 from eyetest.benchmarks.images import ImageStore
-from eyetest.benchmarks.rows import GoldStyle, ItemReader, ReadOptions
-from eyetest.benchmarks.rows.layout import gold_letters, plain_row, unreserved
-from eyetest.benchmarks.rows.options import join_options
-from eyetest.errors import ExportError, InputError, short
+from eyetest.benchmarks.opening import Format
+from eyetest.benchmarks.rows import ItemReader, ReadOptions, plain_row, unreserved
+from eyetest.errors import InputError, short
 from eyetest.records import Item
 from eyetest.store.files import inside, open_regular, read_regular
-from eyetest.tabular.arrow import ArrowPart, ArrowTable, count_rows, parquet_part, stream_batches
+from eyetest.tabular.record_files import ArrowPart, ArrowTable, count_rows, parquet_part, stream_batches
 
-Shape = Literal["plain", "mmmu", "mmstar"]
 _SHARD = re.compile(r"(?P<split>[A-Za-z][\w.]*?)-\d{5}-of-\d{5}(?:-[0-9a-f]+)?\.parquet")
 _ROWS = 64
 _NOTE = b"eyetest"
-_IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-_MMMU_IMAGES = tuple(f"image_{number}" for number in range(1, 8))
-_IMAGE_COLUMNS = {
-    "plain": {"images": pa.list_(_IMAGE)},
-    "mmmu": dict.fromkeys(_MMMU_IMAGES, _IMAGE),
-    "mmstar": {"image": _IMAGE},
-}
+_TEXT = pa.string()
+_IMAGE = pa.struct([("bytes", pa.binary()), ("path", _TEXT)])
 _JSON_COLUMNS = ("history", "lineage", "option_provenance", "tags")
 _BATCH_ROWS = 256
 _BATCH_BYTES = 32 * 2**20
@@ -47,19 +38,19 @@ _INFO = "dataset_info.json"
 _SPLITS = "dataset_dict.json"
 _STREAM = "data-00000-of-00001.arrow"
 _STREAM_SHARD = re.compile(r"-\d{5}-of-(?P<of>\d{5})\.arrow$")
-_Json = TypeVar("_Json")
+_Part = TypeVar("_Part")
 
 
 class Parquet(Format):
-    """The format itself, in one of the shapes in which benchmarks are published; ``plain`` reads all of them."""
+    """Parquet files as on the hub, those of MMMU and MMStar among them."""
 
-    def __init__(self, name: str, summary: str, shape: Shape) -> None:
-        self.name, self.summary, self._shape = name, summary, shape
-        self.endings = (".parquet",) if name == "parquet" else ()
+    name = "parquet"
+    summary = "Hugging Face Parquet: images as structs, options as a list; also reads MMMU's and MMStar's layouts"
+    endings: tuple[str, ...] = (".parquet",)
 
     def recognises(self, folder: Path) -> bool:
         """A folder that holds Parquet files."""
-        return self._shape == "plain" and bool(_parquet_files(folder))
+        return bool(_parquet_files(folder))
 
     def read(self, path: Path, options: ReadOptions, store: ImageStore) -> ItemReader:
         """Start reading; all shards must have the same columns."""
@@ -72,9 +63,7 @@ class Parquet(Format):
 
     def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
         """Write one Parquet file, never holding more than a few images."""
-        if self._shape != "plain" or self.name == "lmms-eval":
-            refuse_gold_list(benchmark, f"write for {self.name}")
-        tables = ArrowExport(benchmark, self._shape)
+        tables = ArrowExport(benchmark)
         with pq.ParquetWriter(to, tables.schema, compression="zstd", write_page_checksum=True) as writer:
             for table in tables:
                 writer.write_table(table)
@@ -84,7 +73,10 @@ class Parquet(Format):
 class LmmsEval(Parquet):
     """A task folder that lmms-eval loads: Parquet, the task's YAML, the functions that it names."""
 
+    name = "lmms-eval"
+    summary = "a task folder for lmms-eval: Parquet, task YAML and utils.py, loaded with --include_path"
     is_folder = True
+    endings = ()
 
     def recognises(self, folder: Path) -> bool:
         """A folder with a task file of eyetest; other Parquet folders are left to ``parquet``."""
@@ -92,6 +84,7 @@ class LmmsEval(Parquet):
 
     def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
         """Write the task folder."""
+        refuse_gold_list(benchmark, f"write for {self.name}")
         (to / "data").mkdir(parents=True)
         super().write(benchmark, to / _DATA, final)
         (to / "utils.py").write_bytes(files(__package__).joinpath("lmms_eval_task.py").read_bytes())
@@ -126,53 +119,32 @@ def _parquet_files(path: Path) -> list[Path]:
     return found
 
 
-class _Note(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What exports write into the schema, so that nothing has to be guessed on import."""
-
-    answers: GoldStyle | None = None
-    drop: tuple[str, ...] = ()  # columns that only serve another tool
-
-
-def _reader(
-    path: Path, parts: list[tuple[pa.Schema, ArrowPart]], options: ReadOptions, store: ImageStore
-) -> ItemReader:
-    """Start reading files of the same columns; an export of eyetest says how its golds are given."""
-    first, first_part = parts[0]
-    for schema, part in parts:
-        if odd := sorted(set(schema.names) ^ set(first.names)):
-            raise InputError(f"{part.name} has other columns than {first_part.name} ({', '.join(odd[:5])})")
-    note = None
-    with suppress(msgspec.DecodeError, UnicodeError, KeyError):
-        note = msgspec.json.decode((first.metadata or {})[_NOTE], type=_Note)
-        style, drop = options.gold_style or note.answers, (*options.drop, *note.drop)
-        options = msgspec.structs.replace(options, gold_style=style, drop=drop)
-    return ItemReader(ArrowTable(path, first, [part for _, part in parts], name_splits=note is None), options, store)
+def _reader(path: Path, parts: list[ArrowPart], options: ReadOptions, store: ImageStore) -> ItemReader:
+    """Start reading files of the same columns; only others' files are named after splits."""
+    first = parts[0].schema
+    for part in parts:
+        if odd := sorted(set(part.schema.names) ^ set(first.names)):
+            raise InputError(f"{part.name} has other columns than {parts[0].name} ({', '.join(odd[:5])})")
+    return ItemReader(ArrowTable(path, parts, name_splits=_NOTE not in (first.metadata or {})), options, store)
 
 
 class ArrowExport:
     """A benchmark as a schema and a stream of Arrow tables of bounded size, with images inside."""
 
-    def __init__(self, benchmark: Benchmark, shape: Shape = "plain") -> None:
-        self._benchmark, self._shape = benchmark, shape
+    def __init__(self, benchmark: Benchmark) -> None:
+        self._benchmark = benchmark
         self._tag_types = _tag_types(benchmark)
         used: dict[str, pa.DataType] = {}
         self._lists = False
         for row in map(self._row, benchmark):
             self._lists |= isinstance(row.get("answer"), list)
-            used |= {name: self._tag_types.get(name, pa.string()) for name in row}
-        if shape == "plain":
-            texts = pa.list_(pa.string())
-            used |= {"options": texts, "answer": texts if self._lists else pa.string()}
-        first = {name: used.pop(name) for name in ("id", "index", "question") if name in used}
-        columns = {**first, **_IMAGE_COLUMNS[shape], **used}
-        self.features = {name: _feature(kind) for name, kind in columns.items()}
-        extra = shape == "mmmu" and "question_type" not in self._tag_types
-        note = _Note(answers=None if shape == "plain" else "letter", drop=("question_type",) if extra else ())
-        metadata = {
-            b"huggingface": json.dumps({"info": {"features": self.features}}).encode(),
-            _NOTE: msgspec.json.encode(note),
-        }
-        self.schema = pa.schema(columns, metadata)
+            used |= {name: self._tag_types.get(name, _TEXT) for name in row}
+        texts = pa.list_(_TEXT)
+        first = {name: _TEXT for name in ("id", "question") if name in used} | {"images": pa.list_(_IMAGE)}
+        used = {**first, **used, "options": texts, "answer": texts if self._lists else _TEXT}
+        self.features = {name: _feature(kind) for name, kind in used.items()}
+        features = json.dumps({"info": {"features": self.features}}).encode()
+        self.schema = pa.schema(used, {b"huggingface": features, _NOTE: b"{}"})
 
     def __iter__(self) -> Iterator[pa.Table]:
         rows: list[dict[str, Any]] = []
@@ -181,7 +153,8 @@ class ArrowExport:
             row = self._row(item)
             if self._lists and isinstance(row.get("answer"), str):
                 row["answer"] = [row["answer"]]
-            rows.append(row | self._image_columns(item))
+            images = ({"bytes": self._benchmark.images.read(image), "path": image.filename} for image in item.images)
+            rows.append(row | {"images": list(images)})
             held += sum(image.size for image in item.images)
             if len(rows) >= _BATCH_ROWS or held >= _BATCH_BYTES:
                 yield pa.Table.from_pylist(rows, schema=self.schema)
@@ -194,40 +167,7 @@ class ArrowExport:
         for name in _JSON_COLUMNS:
             if name in row:
                 row[name] = msgspec.json.encode(row[name]).decode()
-        if self._shape == "plain":
-            return row
-        row.pop("answer_letter", None)
-        if self._shape == "mmmu":
-            answer = row.get("answer")
-            text = gold_letters(item) if item.choices else str(answer) if isinstance(answer, list) else answer
-            row |= {"options": str(row.get("options", [])), "answer": text}
-            row.setdefault("question_type", "multiple-choice" if item.choices else "open")
-            return row
-        row.pop("options", None)
-        return {"index": row.pop("id"), **row, "question": _with_options(item), "answer": gold_letters(item)}
-
-    def _image_columns(self, item: Item) -> dict[str, Any]:
-        images = [{"bytes": self._benchmark.images.read(image), "path": image.filename} for image in item.images]
-        if self._shape == "plain":
-            return {"images": images}
-        columns = _IMAGE_COLUMNS[self._shape]
-        if len(images) > len(columns):
-            found = f"has {len(images)} images; the {self._shape} layout holds {len(columns)}"
-            raise ExportError(f"item {short(item.id)} {found}")
-        return dict(zip(columns, images, strict=False))
-
-
-def _with_options(item: Item) -> str:
-    joined = join_options(item.question, tuple(choice.text for choice in item.choices))
-    if not item.choices:
-        why = "it has no options"
-    elif len(item.gold) > 1:
-        why = "it has several right options"
-    elif joined is None:
-        why = "its options cannot be found in the question"
-    else:
-        return joined
-    raise ExportError(f"item {short(item.id)} does not fit the mmstar layout: {why}")
+        return row
 
 
 def _tag_types(benchmark: Benchmark) -> dict[str, pa.DataType]:
@@ -255,6 +195,10 @@ def _feature(kind: pa.DataType) -> dict[str, Any]:
     return {"dtype": {"double": "float64"}.get(str(kind), str(kind)), "_type": "Value"}
 
 
+class _File(msgspec.Struct):
+    filename: str
+
+
 class DatasetsFolder(Format):
     """The format itself."""
 
@@ -270,7 +214,7 @@ class DatasetsFolder(Format):
         """Start reading."""
         folders = {"": path}
         if (path / _SPLITS).is_file():
-            folders = {name: _inside(path, name, path) for name in _read_json(path / _SPLITS, path, _Splits).splits}
+            folders = {name: _inside(path, name, path) for name in _read_list(path / _SPLITS, path, "splits", str)}
         files = [(split, file) for split, folder in folders.items() for file in _data_files(folder, path)]
         if not files:
             raise InputError(f"{path} holds no data files")
@@ -280,7 +224,7 @@ class DatasetsFolder(Format):
                 raise InputError(f"{file} holds no rows")
             with pa.OSFile(str(file)) as source, pa.ipc.open_stream(source) as stream:
                 name, batches = f"{file.parent.name}/{file.name}", partial(stream_batches, file, _ROWS)
-                parts.append((stream.schema, ArrowPart(name, split, rows, batches)))
+                parts.append(ArrowPart(name, stream.schema, rows, batches, split))
         return _reader(path / _STREAM, parts, options, store)
 
     def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
@@ -300,21 +244,11 @@ class DatasetsFolder(Format):
         return []
 
 
-class _Splits(msgspec.Struct):
-    splits: list[str]
-
-
-class _File(msgspec.Struct):
-    filename: str
-
-
-class _State(msgspec.Struct):
-    data_files: list[_File] = msgspec.field(name="_data_files")
-
-
-def _read_json(path: Path, root: Path, kind: type[_Json]) -> _Json:
+def _read_list(path: Path, root: Path, key: str, kind: type[_Part]) -> list[_Part]:
+    """The list under a key of a JSON file that ``datasets`` wrote."""
     try:
-        return msgspec.json.decode(read_regular(path, root), type=kind)
+        content = msgspec.json.decode(read_regular(path, root), type=dict[str, Any])
+        return msgspec.convert(content.get(key), list[kind])  # type: ignore[valid-type]
     except OSError as error:
         raise InputError(f"{path} cannot be read: {(error.strerror or '').lower()}") from None
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
@@ -330,7 +264,7 @@ def _inside(folder: Path, name: str, root: Path) -> Path:
 
 def _data_files(folder: Path, root: Path) -> list[Path]:
     """The files of a split. Names of shards contain their number, so that a truncated list is found."""
-    names = [entry.filename for entry in _read_json(folder / _STATE, root, _State).data_files]
+    names = [entry.filename for entry in _read_list(folder / _STATE, root, "_data_files", _File)]
     shards = [shard for name in names if (shard := _STREAM_SHARD.search(name))]
     if shards and len(shards) != int(shards[0]["of"]):
         raise InputError(f"{folder / _STATE} names {len(shards):,} of {int(shards[0]['of']):,} data files")
@@ -340,12 +274,4 @@ def _data_files(folder: Path, root: Path) -> list[Path]:
     return files
 
 
-_PLAIN = "Hugging Face Parquet: images as structs, options as a list; also reads MMMU's and MMStar's layouts"
-_LMMS_EVAL = "a task folder for lmms-eval: Parquet, task YAML and utils.py, loaded with --include_path"
-FORMAT = (
-    Parquet("parquet", _PLAIN, "plain"),
-    Parquet("mmmu", "MMMU's Parquet: image_1 … image_7, options as a string that holds a list", "mmmu"),
-    Parquet("mmstar", "MMStar's Parquet: one image, options inside the question text", "mmstar"),
-    LmmsEval("lmms-eval", _LMMS_EVAL, "plain"),
-    DatasetsFolder(),
-)
+FORMAT = (Parquet(), LmmsEval(), DatasetsFolder())

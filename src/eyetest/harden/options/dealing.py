@@ -20,11 +20,11 @@ from sklearn.preprocessing import StandardScaler
 
 from eyetest.harden.options.record import ProbeFigures
 from eyetest.measures.stats.intervals import one_thread
-from eyetest.probes.features import MEASURES, number_of
+from eyetest.probes.features import MEASURES, in_common, number_of
 from eyetest.probes.shortcuts import p_value
 from eyetest.records import Item
 from eyetest.reform.distractors.number_sets import SetDrawer, question_numbers
-from eyetest.text import key
+from eyetest.text import normalized as key
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -78,7 +78,7 @@ class Relations:
         self._sizes = [0, 2, 3, len(self._alone[0]) - 3]
         letters = [{text[at : at + 3] for at in range(max(len(text) - 2, 1))} for text in lowered]
         ends = [np.equal.outer(np.array(end), np.array(end)).astype(np.float64) for end in (first, last)]
-        pairs = [_in_common(words), _in_common(letters), _one_digit_off(digits), *ends, *self._ratios()]
+        pairs = [in_common(words), in_common(letters), _one_digit_off(digits), *ends, *self._ratios()]
         self._pairs = np.stack(pairs, axis=2)
 
     def _ratios(self) -> Iterator[Floats]:
@@ -102,16 +102,6 @@ class Relations:
         return np.concatenate(
             [beside - beside.mean(axis=1, keepdims=True), alone[:, :, self._sizes]], 2, dtype=np.float32
         )
-
-
-def _in_common(bags: Sequence[set[str]]) -> Floats:
-    """Share of parts that each two bags have in common."""
-    columns = {part: number for number, part in enumerate(sorted(set().union(*bags)))}
-    has = np.zeros((len(bags), len(columns) or 1))
-    for row, bag in zip(has, bags, strict=True):
-        row[[columns[part] for part in bag]] = 1
-    both, sizes = has @ has.T, has.sum(axis=1)
-    return np.asarray(both / np.maximum(sizes[:, None] + sizes - both, 1))
 
 
 def _one_digit_off(digits: Sequence[str]) -> Floats:

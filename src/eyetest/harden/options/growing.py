@@ -14,12 +14,13 @@ from eyetest.errors import InputError, heading
 from eyetest.harden.options.dealing import Candidates, deal, families
 from eyetest.harden.options.guards import Guard, same_option, sort_item
 from eyetest.harden.options.record import OPTIONS_STEP, GrownItem, LeftAlone, OptionSettings, OptionsRecord, PoolRisk
-from eyetest.harden.options.writers import SCENES, WRITERS, Case, Cases, SameType, measure_risk, read_written
+from eyetest.harden.options.writers import SCENES, WRITERS, Cases, SameType, measure_risk, read_written
 from eyetest.probes.option_order import closing_options
 from eyetest.records import AskModel, Choice, Item, Lineage, OptionProvenance, Verdict
-from eyetest.reform.distractors.written import TurnedDown, WantedOptions, WrittenDistractors, write_distractors
+from eyetest.reform.distractors.written import Case, TurnedDown, WrittenDistractors, write_distractors
 from eyetest.tabular.record_files import read_parquet
-from eyetest.text import in_base_units, key, parse
+from eyetest.text import in_base_units, parse
+from eyetest.text import normalized as key
 from eyetest.version import __version__
 
 _DIGITS = re.compile(r"\d+")
@@ -129,23 +130,16 @@ def _have_written(batch: _Batch, authors: OptionAuthors) -> None:
         raise InputError(f"{heading('checker')}: {authors.checker} cannot check what it wrote itself; name another")
     guards = {case.item.id: Guard(case) for case in batch.known.cases}
 
-    def guard(wanted: WantedOptions, text: str, others: Sequence[str]) -> tuple[str, str]:
+    def guard(wanted: Case, text: str, others: Sequence[str]) -> tuple[str, str]:
         own = guards[wanted.item.id]
         repaired = own.repaired(text)
         if any(same_option(repaired, other) for other in others):
             return repaired, "says the same as another option"
         return repaired, own.refusal(repaired)
 
-    wanted = [
-        WantedOptions(
-            item=case.item, gold=case.gold, right=case.item.references, present=case.present,
-            count=case.need, spare=_SPARE,
-        )
-        for case in batch.known.cases
-    ]  # fmt: skip
-    batch.written = write_distractors(
-        wanted, authors.ask, (authors.writer, authors.checker), rounds=batch.settings.rounds, guard=guard
-    )
+    names, rounds = (authors.writer, authors.checker), batch.settings.rounds
+    cases = batch.known.cases
+    batch.written = write_distractors(cases, authors.ask, names, rounds=rounds, spare=_SPARE, guard=guard)
     for name, refused in batch.written.refused.items():
         batch.refused[name] += refused
 

@@ -9,14 +9,16 @@ from math import gcd
 import msgspec
 
 from eyetest.harden.options.record import OPTIONS_STEP, LeftAlone, OptionSettings
-from eyetest.harden.options.writers import Case, read_written
+from eyetest.harden.options.writers import read_written
 from eyetest.probes.guessing import case_of, form_of
 from eyetest.probes.option_order import NOT_A_VALUE, can_reorder, closing_options, is_tied, named_options, reworded
 from eyetest.records import Item, Lineage, image_numbers
 from eyetest.reform.distractors.answer_kinds import TOO_NEAR, TWO_SIDED, KindName, WrittenNumber
 from eyetest.reform.distractors.answers import alike_colours
 from eyetest.reform.distractors.number_sets import asks_below_one
-from eyetest.text import Level, agrees, holds_phrase, key, parse, same
+from eyetest.reform.distractors.written import Case
+from eyetest.text import Level, agrees, holds_phrase, parse, same
+from eyetest.text import normalized as key
 
 _LONGEST = 300
 # Limits of a proposal's length: times the longest and the shortest option, and letters beyond

@@ -11,41 +11,16 @@ from typing import Any, ClassVar, Protocol
 
 import msgspec
 
-from eyetest.records import Item, tag_word
-from eyetest.reform.distractors.answer_kinds import (
-    LISTS,
-    AnswerKind,
-    WrittenNumber,
-    in_case_of,
-    kind_of,
-    other_dates,
-    other_times,
-)
+from eyetest.records import tag_word
+from eyetest.reform.distractors.answer_kinds import LISTS, WrittenNumber, in_case_of, other_dates, other_times
 from eyetest.reform.distractors.answers import OpenQuestion
 from eyetest.reform.distractors.number_sets import NumberPool, NumberQuestion, ask_number
+from eyetest.reform.distractors.written import Case
 from eyetest.registry import Registry
-from eyetest.text import Level, key, same
+from eyetest.text import Level, same
+from eyetest.text import normalized as key
 
-Propose = Callable[["Case", random.Random], Iterable[str]]
-
-
-class Case(msgspec.Struct, frozen=True, dict=True):
-    """An item that needs options: its gold, the wrong options it keeps, and the number wanted."""
-
-    item: Item
-    gold: str
-    present: tuple[str, ...] = ()
-    need: int = 0
-
-    @property
-    def kind(self) -> AnswerKind:
-        """Kind of the gold."""
-        return kind_of(self.item.question, self.gold)
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """The gold and the wrong options."""
-        return self.gold, *self.present
+Propose = Callable[[Case, random.Random], Iterable[str]]
 
 
 SCENES = "truth.parquet"

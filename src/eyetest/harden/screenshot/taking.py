@@ -19,12 +19,13 @@ from typing import Any, Literal, cast
 
 import msgspec
 import numpy as np
+import polars as pl
 from PIL import Image
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.benchmarks.folder import LAYOUT, LEGIBILITY
 from eyetest.benchmarks.images import ImageStore
-from eyetest.errors import EyetestError, ImageError, InputError
+from eyetest.errors import EyetestError, ImageError, InputError, counted
 from eyetest.harden.screenshot.page import Box, CannotShow, Composed, Typesetter, as_png, compose
 from eyetest.harden.screenshot.photo import Taken, encoded, photographed, printed
 from eyetest.harden.screenshot.style import LOOK, PLAINEST, Look, design
@@ -34,7 +35,6 @@ from eyetest.records import Item, Lineage, Verdict, letter
 from eyetest.records.item import Seed
 from eyetest.scoring.metrics.same_text import edit_similarity
 from eyetest.tabular.record_files import write_records
-from eyetest.wording import counted
 
 PartKey = tuple[str, int]  # kind of part and its number: ("option", 3)
 _JUDGED = ("question", "hint", "option")
@@ -184,24 +184,12 @@ class ScreenshotSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     enough: float = 0.8  # least similarity (1 − edit distance / length) of a page's worst part
 
 
-class PartBox(msgspec.Struct, frozen=True):
-    """Box of a part on an item's image, in pixels; a row of ``layout.parquet``."""
-
-    item: str
-    part: str
-    number: int
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-
 class Drawn(msgspec.Struct, frozen=True, kw_only=True):
     """An item's image, or why there is none."""
 
     file: bytes = b""
     factors: dict[str, str] = {}
-    layout: list[PartBox] = []
+    boxes: tuple[Box, ...] = ()
     legibility: list[PartLegibility] = []
     unread_formulas: int = 0
     plainer: str = ""  # why the page is plainer than its levels
@@ -258,10 +246,7 @@ class Studio:
         return Drawn(
             file=file,
             factors=dict(factors),
-            layout=[
-                PartBox(item.id, box.part, box.number, *(round(float(side), 2) for side in box[2:]))
-                for box in composed.boxes
-            ],
+            boxes=composed.boxes,
             legibility=legibility,
             unread_formulas=passages.unread,
             reason=f"read back with {worst:.2f} likeness only" if illegible else "",
@@ -293,14 +278,14 @@ def take_screenshots(
     old, total, seed = benchmark.manifest, len(benchmark), settings.seed
     step = Lineage(step=SCREENSHOT_STEP, source=f"{old.name} {old.version}", note=settings.look, seed=seed)
     verdicts: list[Verdict] = []
-    layout: list[PartBox] = []
+    layout: list[tuple[Any, ...]] = []
     legibility: list[PartLegibility] = []
     plainer: Counter[str] = Counter()
     unread = 0
     manifest = msgspec.structs.replace(old, lineage=(*old.lineage, step))
     with BenchmarkWriter(to, manifest, overwrite=overwrite, gold_required=False) as writer:
         for done, (item, drawn) in enumerate(_drawn(benchmark, settings, workers), 1):
-            layout += drawn.layout
+            layout += [(item.id, *box) for box in drawn.boxes]
             legibility += drawn.legibility
             unread += drawn.unread_formulas
             plainer.update(filter(None, [drawn.plainer]))
@@ -314,7 +299,14 @@ def take_screenshots(
                 tags, lineage = item.tags | drawn.factors, (*item.lineage, made)
                 writer.add(msgspec.structs.replace(item, images=(image,), tags=tags, lineage=lineage))
             progress(done, total)
-        write_records(layout, PartBox, writer.folder / LAYOUT, overwrite=False)
+        schema = {
+            "item": pl.String,
+            "part": pl.String,
+            "number": pl.Int64,
+            **dict.fromkeys(Box._fields[2:], pl.Float64),
+        }
+        table = pl.DataFrame(layout, schema, orient="row").with_columns(pl.col(pl.Float64).round(2))
+        table.write_parquet(writer.folder / LAYOUT, compression="zstd")
         if legibility:
             write_records(legibility, PartLegibility, writer.folder / LEGIBILITY, overwrite=False)
     return Screenshots(Benchmark(to), tuple(verdicts), tuple(legibility), dict(plainer), unread)

@@ -5,6 +5,7 @@ of choices, `memorized` fits how much of a benchmark each model has memorized (E
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -47,10 +48,7 @@ def uneven(counts: Sequence[int], rng: np.random.Generator) -> float:
 
 def exactly(chances: Sequence[float]) -> NDArray[np.float64]:
     """The chance of 0, 1, 2 … hits, when each sample has its own chance."""
-    shares = np.ones(1)
-    for chance in chances:
-        shares = np.convolve(shares, [1 - chance, chance])
-    return shares
+    return reduce(lambda shares, chance: np.convolve(shares, [1 - chance, chance]), chances, np.ones(1))
 
 
 def most_of(samples: int, chance: float) -> float:

@@ -182,24 +182,25 @@ def clustered_mcnemar(net: ArrayLike) -> float:
 
 def holm(p: Sequence[float | None]) -> list[float | None]:
     """p-values adjusted so that the chance of any false alarm among them stays below the level."""
-    return _adjusted(p, lambda ordered, ranks: np.maximum.accumulate(ordered * (len(ranks) - ranks + 1)))
+
+    def raised(values: Floats) -> Floats:
+        order = np.argsort(values, kind="stable")
+        steps = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
+        return np.minimum(steps, 1.0)[np.argsort(order, kind="stable")]
+
+    return _adjusted(p, raised)
 
 
 def benjamini_hochberg(p: Sequence[float | None]) -> list[float | None]:
     """p-values adjusted so that the share of false alarms among the significant ones stays below the level."""
-    return _adjusted(p, lambda ordered, ranks: np.minimum.accumulate((ordered / (ranks / len(ranks)))[::-1])[::-1])
+    return _adjusted(p, lambda known: scipy.stats.false_discovery_control(np.clip(known, 0.0, 1.0)))
 
 
-def _adjusted(p: Sequence[float | None], rule: Callable[[Floats, Floats], Floats]) -> list[float | None]:
-    """Apply a step rule to the known p-values in rising order."""
-    known = [i for i, value in enumerate(p) if value is not None]
-    values = np.array([p[i] for i in known], float)
-    order = np.argsort(values, kind="stable")
-    raised = np.minimum(rule(values[order], np.arange(1.0, len(known) + 1)), 1.0)
-    adjusted: list[float | None] = [None] * len(p)
-    for i, value in zip(order, raised, strict=True):
-        adjusted[known[i]] = float(value)
-    return adjusted
+def _adjusted(p: Sequence[float | None], rule: Callable[[Floats], Floats]) -> list[float | None]:
+    """Apply a rule to the known p-values."""
+    known = [value for value in p if value is not None]
+    values = iter(rule(np.array(known, float)).tolist() if known else [])
+    return [None if value is None else next(values) for value in p]
 
 
 def smallest_difference(n: float, discordance: float, power: float = 0.8, level: float = 0.95) -> float | None:

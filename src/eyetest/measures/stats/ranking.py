@@ -172,17 +172,14 @@ def _with_interval(
     return IntervalEstimate(value, float(low), float(high), models)
 
 
-def separable_pairs(
-    scores: ArrayLike, clusters: ArrayLike, level: float = 0.95, *, adjusted: bool = True
-) -> IntervalEstimate:
-    """The share of pairs of models (columns) that (Holm-adjusted) paired tests separate."""
+def separable_pairs(scores: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> IntervalEstimate:
+    """The share of pairs of models (columns) that Holm-adjusted paired tests separate."""
     table = np.asarray(scores, float)
     if table.ndim < 2 or table.shape[1] < 2 or not len(table):
         return NOTHING
     pairs = [pair for *_, pair in every_pair(table, clusters, level)]
     testable = sum(pair.clusters > 1 for pair in pairs)
-    p_values = [pair.p for pair in pairs]
-    apart = sum(p is not None and p < 1 - level for p in (holm(p_values) if adjusted else p_values))
+    apart = sum(p is not None and p < 1 - level for p in holm([pair.p for pair in pairs]))
     return IntervalEstimate(apart / testable if testable else None, None, None, testable)
 
 
@@ -191,27 +188,6 @@ def _gini(values: Floats) -> Floats:
     signs = 2.0 * np.arange(1, count + 1) - count - 1
     pairs, total = np.sort(values, axis=-1) @ signs, values.sum(axis=-1)
     return np.asarray(pairs / (count * total), np.float64)
-
-
-class Entropies(NamedTuple):
-    """One entry a row of counts, in nats; nan where undefined."""
-
-    plain: Floats  # −Σ p ln p, which is low by about (choices − 1) / (2 × tests)
-    corrected: Floats  # Miller and Madow's: plain + (choices seen − 1) / (2 × tests), but never more than ln(options)
-    normalised: Floats  # plain over ln(options): 0 is always the same choice, 1 all choices equally often
-
-
-def entropies(counts: ArrayLike, options: ArrayLike | None = None) -> Entropies:
-    """The entropies of rows of counts; nan for empty rows. ``options``: choices of each row, nan where unknown."""
-    table = np.asarray(counts, float)
-    known = np.full(len(table), np.nan) if options is None else np.asarray(options, float)
-    total, seen = table.sum(axis=1), (table > 0).sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        plain = scipy.special.entr(table / total[:, None]).sum(axis=1)
-        most = np.log(known)
-        corrected = np.fmin(plain + (seen - 1) / (2 * total), most)
-        normalised = np.where(known >= 2, plain / most, np.nan)
-    return Entropies(plain, np.where(total > 0, corrected, np.nan), normalised)
 
 
 _FEW_PAIRS = 7  # up to so many pairs, all orders that they could have are gone through

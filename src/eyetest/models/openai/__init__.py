@@ -1,25 +1,6 @@
 """``openai:MODEL@URL``: any endpoint for OpenAI chat completions, some of which give likelihoods."""
 
 from eyetest.models.base import Backend
-from eyetest.models.openai.connection import (
-    Secret,
-    allow_variables,
-    key_for,
-    key_variable,
-    parse_target,
-    refuse_keys_in,
-)
 from eyetest.models.openai.model import OpenAIModel
 
 BACKEND = Backend("openai", "any OpenAI-compatible endpoint: openai:MODEL@URL", OpenAIModel)
-
-__all__ = [
-    "BACKEND",
-    "OpenAIModel",
-    "Secret",
-    "allow_variables",
-    "key_for",
-    "key_variable",
-    "parse_target",
-    "refuse_keys_in",
-]

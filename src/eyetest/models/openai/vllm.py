@@ -33,7 +33,7 @@ from eyetest.models.openai.weighing import (
 )
 from eyetest.models.trie import Beginning, side_by_side, weigh
 from eyetest.records import Prompt
-from eyetest.records.request import IMPOSSIBLE
+from eyetest.records.item import IMPOSSIBLE
 
 _MOST_IDS = 128  # the most tokens whose log-probabilities vLLM gives in one request
 _MOST_KNOWN = 50_000

@@ -14,7 +14,7 @@ from eyetest.models.openai.connection import Connection, encode
 from eyetest.models.replies import read_completion
 from eyetest.models.trie import Beginning, shared_start, side_by_side
 from eyetest.records import GrayImage, ImagePart, Likelihood, Message, Part, Prompt, Words
-from eyetest.records.request import IMPOSSIBLE
+from eyetest.records.item import IMPOSSIBLE
 from eyetest.records.tables import Method
 
 CONTINUE = {"add_generation_prompt": False, "continue_final_message": True}

@@ -56,49 +56,50 @@ class Dataset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return reading, convert(self.settings, REFORMERS[self.reformer].settings, f"{where}, settings")
 
 
-def dataset_names() -> list[str]:
-    """Names of the datasets in the catalogue."""
-    files = resources.files(__name__).iterdir()
-    return sorted(file.name.removesuffix(_ENDING) for file in files if file.name.endswith(_ENDING))
-
-
 def load_dataset(name: str) -> Dataset:
     """The dataset of this name in any spelling, or the one that a YAML file describes."""
-    where, described = _described(name)
-    dataset = convert(described, Dataset, where)
+    if name.lower().endswith((_ENDING, ".yml")):
+        where, described = name, parse_yaml(read_text(Path(name)), name) or {}
+    else:
+        aliases = {_plain(alias): name for name, known in _entries().items() for alias in known.get("aliases", ())}
+        if (entry := (aliases | _known()).get(_plain(name))) is None:
+            hint = nearest(name, _entries(), 8)
+            raise InputError(f'no dataset "{name}" in the catalogue, and no YAML file; {hint}')
+        where, described = f"{entry}{_ENDING}", _entries()[entry]
+    dataset = convert(_completed(described, where), Dataset, where)
     dataset.checked(where)
     return dataset
 
 
 def described_datasets() -> dict[str, dict[str, Any]]:
     """The descriptions in the catalogue by name, unchecked, so that no reader and no reformer is loaded."""
-    return {name: _described(name)[1] for name in dataset_names()}
-
-
-def _described(name: str) -> tuple[str, dict[str, Any]]:
-    """The file and the description of a dataset, completed by that of the dataset named under ``like``."""
-    known = _known()
-    if name.lower().endswith((_ENDING, ".yml")):
-        where, text = name, read_text(Path(name))
-    elif entry := known.get(_plain(name)) or _aliases().get(_plain(name)):
-        where, text = f"{entry}{_ENDING}", _catalogue_text(entry)
-    else:
-        hint = nearest(name, known.values(), 8)
-        raise InputError(f'no dataset "{name}" in the catalogue, and no YAML file; {hint}')
-    described = parse_yaml(text, where) or {}
-    like = described.pop("like", None) if isinstance(described, dict) else None
-    if like is not None:
-        if _plain(str(like)) not in known:
-            hint = nearest(str(like), known.values(), 8)
-            raise InputError(f'{where}: no dataset "{like}" in the catalogue; {hint}')
-        described = _merged(_described(str(like))[1], {"aliases": [], **described})
-    return where, described
+    return {name: _completed(described, name) for name, described in _entries().items()}
 
 
 @cache
+def _entries() -> dict[str, dict[str, Any]]:
+    """The files of the catalogue by name, as written."""
+    files = sorted(resources.files(__name__).iterdir(), key=lambda file: file.name)
+    return {
+        file.name.removesuffix(_ENDING): msgspec.yaml.decode(file.read_bytes())
+        for file in files
+        if file.name.endswith(_ENDING)
+    }
+
+
 def _known() -> dict[str, str]:
     """Names in the catalogue by their plain spelling."""
-    return {_plain(entry): entry for entry in dataset_names()}
+    return {_plain(entry): entry for entry in _entries()}
+
+
+def _completed(described: Any, where: str) -> Any:
+    """A description, completed by that of the dataset named under ``like``."""
+    if not isinstance(described, dict) or (like := described.get("like")) is None:
+        return described
+    if (entry := _known().get(_plain(str(like)))) is None:
+        raise InputError(f'{where}: no dataset "{like}" in the catalogue; {nearest(str(like), _entries(), 8)}')
+    own = {key: value for key, value in described.items() if key != "like"}
+    return _merged(_completed(_entries()[entry], entry), {"aliases": [], **own})
 
 
 def _merged(ours: Any, theirs: Any) -> Any:
@@ -106,15 +107,6 @@ def _merged(ours: Any, theirs: Any) -> Any:
     if not isinstance(ours, dict) or not isinstance(theirs, dict):
         return theirs
     return ours | {key: _merged(ours.get(key), value) for key, value in theirs.items()}
-
-
-def _aliases() -> dict[str, str]:
-    entries = {name: parse_yaml(_catalogue_text(name), name) or {} for name in dataset_names()}
-    return {_plain(alias): name for name, entry in entries.items() for alias in entry.get("aliases", ())}
-
-
-def _catalogue_text(name: str) -> str:
-    return (resources.files(__name__) / f"{name}{_ENDING}").read_text(encoding="utf-8")
 
 
 def _plain(name: str) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 
-from eyetest.errors import InputError, heading, short
+from eyetest.errors import InputError, heading, percent, short
 from eyetest.reform.annotation import ClassLabel
 from eyetest.reform.distractors import plain
 from eyetest.reform.distractors.option_sets import HardOptions, SetRequest
@@ -24,8 +24,7 @@ from eyetest.reform.distractors.wordnet import WordNet, find_wordnet
 from eyetest.results.scores import benchmark_of, scores_of
 from eyetest.runs import Run, is_run
 from eyetest.scoring import Scorer
-from eyetest.tabular.files import TableFile
-from eyetest.wording import percent
+from eyetest.tabular.files import open_table
 
 Way = Literal["hierarchy", "groups", "similarity", "confusion"]
 Matrix = NDArray[np.float32]
@@ -217,7 +216,7 @@ class ClassDistractors:
         offered = self._offered(counts, hard.options)
         hard = msgspec.structs.replace(hard, ways=self._known_ways(hard, wordnet))
         self._where: dict[str, tuple[_ComparedClasses, int]] = {}
-        for together in _parts(offered, wordnet):
+        for together in _parts(offered):
             part = _ComparedClasses(together, counts, hard, wordnet)
             self._where |= {known.name: (part, number) for number, known in enumerate(part.classes)}
         self._note_hardness({id(part): part for part, _ in self._where.values()}.values(), hard)
@@ -312,53 +311,34 @@ def _names(labels: Iterable[ClassLabel], golds: Iterable[str]) -> dict[str, Clas
     return names
 
 
-def _parts(labels: Sequence[ClassLabel], wordnet: WordNet | None) -> Iterator[Sequence[ClassLabel]]:
-    """All classes together, or near ones together where they are too many."""
-    count = ceil(len(labels) / _MOST_TOGETHER)
-    if count <= 1:
-        yield labels
-        return
-
-    def path(label: ClassLabel) -> tuple[str, list[int], str]:
-        synset = next(iter(wordnet.senses(label.name)), None) if wordnet else None
-        above: list[int] = []
-        while wordnet and synset is not None:
-            above.append(synset)
-            synset = next(iter(wordnet.parents(synset)), None)
-        return label.parent, above[::-1], plain(label.name)
-
-    size, ordered = ceil(len(labels) / count), sorted(labels, key=path)
-    yield from (ordered[first : first + size] for first in range(0, len(ordered), size))
+def _parts(labels: Sequence[ClassLabel]) -> Sequence[Sequence[ClassLabel]]:
+    """All classes together, or those of a group together where they are too many."""
+    if len(labels) <= _MOST_TOGETHER:
+        return [labels]
+    size = ceil(len(labels) / ceil(len(labels) / _MOST_TOGETHER))
+    ordered = sorted(labels, key=lambda label: (label.parent, plain(label.name)))
+    return [ordered[first : first + size] for first in range(0, len(ordered), size)]
 
 
 Confusions = Counter[tuple[str, str]]  # how often a gold (first) was answered by another class (second)
-_LONG = ("gold", "chosen", "count")
+_COLUMNS = ("gold", "chosen", "count")
 
 
 def read_confusions(path: Path) -> Confusions:
-    """Read a run folder or a table: ``gold, chosen, count``, or a row per gold and a column per class."""
+    """Read a run folder, or a table with the columns gold, chosen and count."""
     if is_run(path):
         return _of_run(path)
     if path.is_dir() or not path.exists():
         raise InputError(f"{heading('own', 'confusions')}: {path} is neither a run folder nor a table")
     confused: Confusions = Counter()
-    for row in TableFile(path):
-        cells = {column.strip(): cell for column, cell in row.values.items()}
-        lowered = {column.lower(): cell for column, cell in cells.items()}
-        if set(_LONG) <= set(lowered):
-            gold, cells = lowered["gold"], {str(lowered["chosen"]): lowered["count"]}
-        else:
-            gold = cells.pop(next(iter(cells)))
-        for chosen, cell in cells.items():
-            confused[str(gold).strip(), chosen.strip()] += _count(cell, path)
-    return Counter({pair: count for pair, count in confused.items() if count > 0 and pair[0] != pair[1]})
-
-
-def _count(cell: object, path: Path) -> int:
-    try:
-        return round(float(str(cell))) if cell not in (None, "") else 0
-    except (ValueError, OverflowError):
-        raise InputError(f"{path}: found {short(cell)}, expected how often a class was taken for another") from None
+    for row in open_table(path):
+        cells = {column.strip().lower(): str(cell or "").strip() for column, cell in row.values.items()}
+        try:
+            gold, chosen, count = (cells[name] for name in _COLUMNS)
+            confused[gold, chosen] += round(float(count or 0)) * (gold != chosen)
+        except (KeyError, ValueError, OverflowError):
+            raise InputError(f"{path}: found {short(cells)}, expected {', '.join(_COLUMNS)}, a number") from None
+    return +confused
 
 
 def _of_run(path: Path) -> Confusions:

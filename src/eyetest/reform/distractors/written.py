@@ -10,6 +10,7 @@ import msgspec
 from eyetest.errors import short
 from eyetest.records import AskModel, ImagePart, Item, Message, OptionProvenance, Prompt, Response, Words
 from eyetest.reform.distractors import differs
+from eyetest.reform.distractors.answer_kinds import AnswerKind, kind_of
 
 SPARE = 2  # distractors requested beyond the needed ones, as some are rejected
 _LONGEST = 200
@@ -39,15 +40,23 @@ class WritingPrompts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _PROMPTS = msgspec.yaml.decode(files(__package__).joinpath("writing.yaml").read_bytes(), type=WritingPrompts)
 
 
-class WantedOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """An item for which distractors are to be written."""
+class Case(msgspec.Struct, frozen=True):
+    """An item that needs distractors: its key, the wrong options that it keeps, and the number wanted."""
 
     item: Item
     gold: str
-    right: tuple[str, ...] = ()
     present: tuple[str, ...] = ()
-    count: int
-    spare: int = 0  # number kept beyond the needed ones, for the caller to choose from
+    need: int = 0
+
+    @property
+    def kind(self) -> AnswerKind:
+        """Kind of the key."""
+        return kind_of(self.item.question, self.gold)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The key and the wrong options."""
+        return self.gold, *self.present
 
 
 class TurnedDown(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -62,13 +71,13 @@ class TurnedDown(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 class WrittenDistractors:
     """Result of asking: distractors by item, and why others were rejected."""
 
-    def __init__(self, wanted: Sequence[WantedOptions] = ()) -> None:
+    def __init__(self, wanted: Sequence[Case] = ()) -> None:
         self.by_item: dict[str, list[tuple[str, OptionProvenance]]] = {item.item.id: [] for item in wanted}
         self.refused: dict[str, list[TurnedDown]] = {item.item.id: [] for item in wanted}
         self.unread: Counter[str] = Counter()  # replies in an unexpected form
         self.no_list: set[str] = set()  # items whose last reply held no list
 
-    def kept(self, wanted: WantedOptions) -> list[str]:
+    def kept(self, wanted: Case) -> list[str]:
         """The accepted distractors of an item."""
         return [text for text, _ in self.by_item[wanted.item.id]]
 
@@ -78,32 +87,33 @@ class WrittenDistractors:
         return Counter(proposal.reason for refused in self.refused.values() for proposal in refused) + self.unread
 
 
-Guarding = Callable[[WantedOptions, str, Sequence[str]], tuple[str, str]]
+Guarding = Callable[[Case, str, Sequence[str]], tuple[str, str]]
 """The corrected proposal, and why it is rejected, if it is; the texts are earlier proposals."""
 
 
-def differs_from_all(wanted: WantedOptions, text: str, others: Sequence[str]) -> tuple[str, str]:
+def differs_from_all(wanted: Case, text: str, others: Sequence[str]) -> tuple[str, str]:
     """Minimum check of a proposal: it differs from all others, and is not too long."""
     if len(text) > _LONGEST:
         return text, "too long"
-    known = [wanted.gold, *wanted.right, *wanted.present, *others]
+    known = [*wanted.options, *wanted.item.references, *others]
     return text, "" if differs(text, known) else _REASONS["SAME"]
 
 
 def write_distractors(
-    wanted: Sequence[WantedOptions],
+    wanted: Sequence[Case],
     ask: AskModel,
     authors: tuple[str, str],
     *,
     rounds: int = 1,
+    spare: int = 0,
     guard: Guarding = differs_from_all,
 ) -> WrittenDistractors:
-    """Distractors by a writer, passed by a checker; missing ones are requested again, with those rejected."""
+    """Distractors by a writer, passed by a checker, and ``spare`` ones; missing ones are requested again."""
     done = WrittenDistractors(wanted)
     writer, checker = authors
     provenance = OptionProvenance(author=writer, checked_by=(checker,))
     for _ in range(rounds):
-        left = [short_of for short_of in wanted if len(done.kept(short_of)) < short_of.count]
+        left = [short_of for short_of in wanted if len(done.kept(short_of)) < short_of.need]
         if not left:
             break
         replies = ask(writer, [(own.item, _writing(own, done)) for own in left])
@@ -111,7 +121,7 @@ def write_distractors(
         proposals = [(own, texts) for own, texts in proposals if texts]
         verdicts = ask(checker, [(own.item, _checking(own, texts, done)) for own, texts in proposals])
         for (own, texts), reply in zip(proposals, verdicts, strict=True):
-            passed = _passed(own, texts, reply, done, checker)[: own.count + own.spare - len(done.kept(own))]
+            passed = _passed(own, texts, reply, done, checker)[: own.need + spare - len(done.kept(own))]
             done.by_item[own.item.id] += [(text, provenance) for text in passed]
     return done
 
@@ -135,7 +145,7 @@ def read_verdicts(reply: str, count: int) -> list[tuple[str, str]] | None:
     return [verdicts[number] for number in range(1, count + 1)]
 
 
-def _proposed(wanted: WantedOptions, reply: Response | None, done: WrittenDistractors, guard: Guarding) -> list[str]:
+def _proposed(wanted: Case, reply: Response | None, done: WrittenDistractors, guard: Guarding) -> list[str]:
     texts = read_list(reply.text or "") if reply is not None else None
     if texts is None:
         done.unread["the writer's reply is no list"] += 1
@@ -153,7 +163,7 @@ def _proposed(wanted: WantedOptions, reply: Response | None, done: WrittenDistra
 
 
 def _passed(
-    wanted: WantedOptions, texts: Sequence[str], reply: Response | None, done: WrittenDistractors, checker: str
+    wanted: Case, texts: Sequence[str], reply: Response | None, done: WrittenDistractors, checker: str
 ) -> list[str]:
     verdicts = read_verdicts(reply.text or "", len(texts)) if reply is not None else None
     if verdicts is None:
@@ -166,21 +176,21 @@ def _passed(
     return [text for text, (word, _) in zip(texts, verdicts, strict=True) if word == "WRONG"]
 
 
-def _writing(wanted: WantedOptions, done: WrittenDistractors) -> Prompt:
+def _writing(wanted: Case, done: WrittenDistractors) -> Prompt:
     reasons = {proposal.text: proposal.reason for proposal in done.refused[wanted.item.id]}
     refused = "\n".join(f"- {short(text, 120)}: {why}" for text, why in list(reasons.items())[-_MOST_SHOWN:])
     if wanted.item.id in done.no_list:
         refused = f"{refused}\n- your whole last reply: it was no JSON list".strip()
-    count = wanted.count - len(done.kept(wanted)) + SPARE
+    count = wanted.need - len(done.kept(wanted)) + SPARE
     return _filled(wanted, _PROMPTS.write, done, count=str(count), refused=refused)
 
 
-def _checking(wanted: WantedOptions, texts: Sequence[str], done: WrittenDistractors) -> Prompt:
+def _checking(wanted: Case, texts: Sequence[str], done: WrittenDistractors) -> Prompt:
     proposed = "\n".join(f"{number}: {text}" for number, text in enumerate(texts, 1))
     return _filled(wanted, _PROMPTS.check, done, proposed=proposed)
 
 
-def _filled(wanted: WantedOptions, prompt: str, done: WrittenDistractors, **more: str) -> Prompt:
+def _filled(wanted: Case, prompt: str, done: WrittenDistractors, **more: str) -> Prompt:
     """A prompt with the item's images first. Placeholders are filled in one pass: a question may have braces too."""
     options = "\n".join(f"- {text}" for text in (*wanted.present, *done.kept(wanted)))
     blocks = {

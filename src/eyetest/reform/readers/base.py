@@ -15,8 +15,7 @@ from typing import Any
 
 import msgspec
 
-from eyetest.benchmarks.images import spoken
-from eyetest.benchmarks.rows.reading import decode_base64
+from eyetest.benchmarks.images import decode_base64, spoken
 from eyetest.errors import InputError, damaged, heading, short
 from eyetest.records import IMAGE_FORMATS
 from eyetest.reform.annotation import Annotations, ClassLabel, FileSettings
@@ -95,22 +94,16 @@ class AnnotationFiles:
             self._documents[path] = _parsed(data.removeprefix(codecs.BOM_UTF8).strip(), path)
         return self._documents[path]
 
-    def documents(self, shape: Any) -> Iterator[tuple[Path, Any]]:
-        """JSON files of a shape (see `has_shape`): named ones, or else those beside them (which may be invalid)."""
-        for paths in (self.ending(".json"), [path for path in self.beside if kind_of(path) == ".json"]):
-            some = False
-            for path in paths:
-                try:
-                    document = self.document(path)
-                except InputError:
-                    if path in self.files:
-                        raise
-                    continue
-                if has_shape(document, shape):
-                    some = True
-                    yield path, document
-            if some:
-                return
+    def find_document(self, accepts: Callable[[Any], bool]) -> Any:
+        """The first JSON file that is accepted: a named one, or else one beside them (which may be invalid)."""
+        for path in self.ending(".json", beside=True):
+            try:
+                if accepts(document := self.document(path)):
+                    return document
+            except InputError:
+                if path in self.files:
+                    raise
+        return {}
 
     def entries(self, keys: Collection[str], expected: str, *, beside: bool = True) -> "Entries":
         """All objects that have these keys, or an error that says what was expected."""
@@ -262,12 +255,6 @@ def name_of(entry: Values, names: str, otherwise: str) -> str:
     return otherwise if found is None else str(found)
 
 
-def size_of(entry: Values, prefix: str = "") -> tuple[int, int] | None:
-    """Width and height of an image, where an entry gives them."""
-    width, height = entry.get(f"{prefix}width"), entry.get(f"{prefix}height")
-    return (int(width), int(height)) if width and height else None
-
-
 def file_names(paths: Sequence[Path]) -> dict[Path, str]:
     """Name of each file, with its folder where two names are equal."""
     times = Counter(path.stem for path in paths)
@@ -299,18 +286,6 @@ def image_of(value: Any) -> str | bytes:
     return value if isinstance(value, bytes) else str(value)
 
 
-def has_shape(value: Any, shape: Any) -> bool:
-    """Whether an object has the keys of a shape (``a|b``: one of both), or a list begins with such an object."""
-    if isinstance(shape, dict):
-        return isinstance(value, dict) and all(
-            any(name in value and has_shape(value[name], own) for name in key.split("|"))
-            for key, own in shape.items()
-        )
-    if isinstance(shape, list):
-        return isinstance(value, list) and bool(value) and has_shape(value[0], shape[0])
-    return shape is ... or bool(shape(value))  # anything, or what a function accepts
-
-
 def _has(entry: Any, keys: Keys) -> bool:
     return isinstance(entry, dict) and bool(entry) and all(not names.isdisjoint(entry) for names in keys)
 
@@ -323,14 +298,16 @@ def _listed(document: Any, wanted: Keys) -> list[Values]:
         return []
     if _has(document, wanted):
         return [document]
-    for value in document.values():
-        if isinstance(value, dict) and not _has(next(iter(value.values()), None), wanted):
+    values = list(document.values())
+    is_keyed = bool(values) and all(isinstance(value, dict) for value in values)
+    is_alone = sum(_has(value, wanted) for value in values) == 1
+    for value in () if is_keyed and _has(values[0], wanted) else values:
+        inner = next(iter(value.values()), None) if isinstance(value, dict) else None
+        if isinstance(value, dict) and not ((is_alone and _has(value, wanted)) or _has(inner, wanted)):
             continue
         if isinstance(value, list | dict) and (entries := _listed(value, wanted)) and _has(entries[0], wanted):
             return entries
-    if document and all(isinstance(value, dict) for value in document.values()):
-        return [{"key": key, **value} for key, value in document.items()]
-    return []
+    return [{"key": key, **value} for key, value in document.items()] if is_keyed else []
 
 
 _MEMORY, _SECONDS = 2**29, 60  # limits of the child process: bytes (with SciPy) and seconds of processor time

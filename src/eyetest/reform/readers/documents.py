@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from eyetest.reform.annotation import Annotation, Annotations, ClassLabel, Exchange, FileSettings, Region
-from eyetest.reform.readers.base import AnnotationFiles, first_of, name_of, reads, size_of, texts
+from eyetest.reform.readers.base import AnnotationFiles, first_of, name_of, reads, texts
 from eyetest.tabular.table import Values
 
 _Relevance = dict[tuple[str, int], list[float]]
@@ -21,14 +21,12 @@ _PARAGRAPHS = 3  # of the evidence that are shown
 )
 def _read_visdial(files: AnnotationFiles, settings: FileSettings) -> Annotations:
     """One record per dialogue; questions and answers are in two lists, indexed by dialogues."""
-    _, document = next(files.documents({"data": {"questions": ..., "answers": ..., "dialogs": ...}}), (None, None))
-    if document is None:
-        raise files.unlike('VisDial\'s JSON, {"data": {"questions": […], "answers": […], "dialogs": […]}}')
-    data, tags = document["data"], {"split": document["split"]} if document.get("split") else {}
+    expected = 'VisDial\'s JSON, {"data": {"questions": […], "answers": […], "dialogs": […]}}'
+    path, _, data = next(files.entries(("questions", "answers", "dialogs"), expected).by_file())
+    tags = {"split": split} if (split := files.top(path).get("split")) else {}
     relevance: _Relevance = {
         (str(entry["image_id"]), int(entry["round_id"])): entry.get("gt_relevance") or entry["relevance"]
-        for _, entries in files.documents([{"round_id": ..., "gt_relevance|relevance": ...}])
-        for entry in entries
+        for entry in files.find_entries(("round_id", "gt_relevance|relevance")) or ()
     }
 
     def records() -> Iterator[Annotation]:
@@ -60,10 +58,9 @@ def _exchanges(dialog: Values, data: Values, image: str, relevance: _Relevance) 
 @reads("funsd", 'FUNSD\'s JSON, one file a form: {"form": [{id, text, label, linking: [[key, value], …]}]}')
 def _read_funsd(files: AnnotationFiles, settings: FileSettings) -> Annotations:
     """One record per key of a form; its answer is all that the key is linked to, in the order of the links."""
-    forms = list(files.documents({"form": [{"id": ...}]}))
-    if not forms:
-        raise files.unlike('FUNSD\'s JSON, one file a form: {"form": [{"id": …, "text": …, "linking": …}]}')
-    return Annotations(lambda: (record for path, form in forms for record in _form_keys(path, form["form"])))
+    expected = 'FUNSD\'s JSON, one file a form: {"form": [{"id": …, "text": …, "linking": …}]}'
+    forms = files.entries(("form",), expected)
+    return Annotations(lambda: (key for path, _, form in forms.by_file() for key in _form_keys(path, form["form"])))
 
 
 def _form_keys(path: Path, form: list[Values]) -> Iterator[Annotation]:
@@ -174,11 +171,8 @@ def _evidence_images(files: AnnotationFiles) -> dict[str, str]:
 @reads("coco-objects", "COCO's instances JSON: images, annotations with bbox and category_id, categories")
 def _read_coco_objects(files: AnnotationFiles, settings: FileSettings) -> Annotations:
     """One record per image, with all its objects."""
-    objects = {"bbox": ..., "category_id": ..., "image_id": ...}
-    shape = {"images": ..., "categories": ..., "annotations": [objects]}
-    documents = _without_copies(document for _, document in files.documents(shape))
-    if not documents:
-        raise files.unlike('COCO\'s instances JSON, {"images": …, "annotations": [{"bbox": …}], "categories": …}')
+    expected = 'COCO\'s instances JSON, {"images": …, "annotations": [{"bbox": …}], "categories": …}'
+    documents = _without_copies(files.entries(("images", "categories", "annotations"), expected))
     classes = {entry["name"]: entry for document in documents for entry in document["categories"]}
     return Annotations(
         lambda: (record for document in documents for record in _coco_images(document)),
@@ -214,7 +208,7 @@ def _coco_images(document: Values) -> Iterator[Annotation]:
         yield Annotation(
             id=str(image["id"]),
             images=(image.get("file_name") or str(image["id"]),),
-            size=size_of(image),
+            size=(int(image["width"]), int(image["height"])) if image.get("width") and image.get("height") else None,
             regions=tuple(regions[image["id"]]),
         )
 

@@ -110,14 +110,13 @@ def _classes(files: AnnotationFiles, settings: LabelledSettings) -> tuple[dict[s
             classes.setdefault(match[1], _class(match[2], match[1]))
     if classes:
         return classes, list(classes)
-    _, by_number = next(files.documents(_is_names_by_number), (None, {}))
+    by_number = files.find_document(_is_names_by_number)
     if by_number or not (names := _listed_names(files, beside=True)):
         known = {str(number): name for number, name in enumerate(settings.classes, settings.first)} | by_number
         alone = sorted(by_number, key=int) if not files.ending(".mat", beside=True) else []
         return {number: _class(known[number]) for number in sorted(known, key=int)}, alone
-    parents: dict[str, str] = {}
-    for _, document in files.documents(lambda document: _is_grouping(document, names)):
-        parents = {name: spoken(group) for group, members in document.items() for name in members}
+    groups = files.find_document(lambda document: _is_grouping(document, names))
+    parents = {name: spoken(group) for group, members in groups.items() for name in members}
     classes = {name: ClassLabel(name=spoken(name), parent=parents.get(name, "")) for name in names}
     return classes, _listed_names(files, beside=False)
 

@@ -23,8 +23,7 @@ from eyetest.reform.readers.base import (
     reads,
     texts,
 )
-from eyetest.tabular.literals import parse_list
-from eyetest.tabular.table import Values
+from eyetest.tabular.table import Values, parse_list
 
 _LISTS = ("images", "answers", "options", "also", "captions", "steps", "expressions")
 _TEXTS = ("id", "question", "hint", "label", "relation")

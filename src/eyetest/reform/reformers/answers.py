@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from eyetest.errors import percent
 from eyetest.records import MAX_CHOICES, Choice, Turn
 from eyetest.records.item import DIALOGUE, TURN
 from eyetest.reform.annotation import Annotation, Annotations, Exchange, FileSettings
@@ -29,7 +30,6 @@ from eyetest.reform.reformers import (
     reformer,
     shuffled,
 )
-from eyetest.wording import percent
 
 _WHICH_REASON = 'The answer to the question "{question}" is "{answer}". Which reason supports it?'
 NEAR = "number near the gold"
@@ -287,11 +287,7 @@ def from_candidates(
     taken = {word for answer in right for word in _telling(answer)}
     wrong = [text for text in dict.fromkeys(candidates) if stance(text) == kind and not taken & _telling(text)]
     chance.shuffle(wrong)
-    chosen: list[str] = []
-    for text in wrong:
-        if len(chosen) < count and all(plain(text) != plain(other) for other in (*right, *chosen)):
-            chosen.append(text)
-    return chosen
+    return distinct(wrong, right, count)
 
 
 def _telling(text: str) -> set[str]:

@@ -43,7 +43,7 @@ class ClassificationSettings(FileSettings, frozen=True):
     """By what classes are near; the first way that knows two classes counts."""
     pool: Annotated[int, msgspec.Meta(ge=1)] = 12  # number of near classes that distractors are drawn from
     confusions: str = ""
-    """Confusion matrix (CSV), or a run folder whose wrong answers are one; precedes all other ways."""
+    """Table of confusions, or a run folder whose wrong answers are some; precedes all other ways."""
 
 
 @reformer(

@@ -60,20 +60,15 @@ class _CaptionPool:
         """At most so many captions of other images."""
         taken = frozenset().union(*map(_content, record.captions))
         drawn: list[str] = []
-        for caption in self._candidates(record, count * _TRIES, chance):
+        for _ in range(count * _TRIES):
+            key, caption = chance.choice(self._captions)
             words = _content(caption)
-            if words and words.isdisjoint(taken):
+            if key != record.id and words and words.isdisjoint(taken):
                 taken |= words
                 drawn.append(caption)
             if len(drawn) == count:
                 break
         return drawn
-
-    def _candidates(self, record: Annotation, most: int, chance: random.Random) -> Iterator[str]:
-        for _ in range(most):
-            key, caption = chance.choice(self._captions)
-            if key != record.id:
-                yield caption
 
 
 @lru_cache(maxsize=100_000)
@@ -209,7 +204,7 @@ def _entailment(record: Annotation, settings: EntailmentSettings, kit: Kit) -> M
     )
 
 
-class Relations(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RelationWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``relations.yaml``: spatial relations that exclude one another in every view."""
 
     words: dict[str, tuple[str, ...]]
@@ -217,7 +212,7 @@ class Relations(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     excluding: dict[str, tuple[tuple[str, str], ...]]
 
 
-_RELATIONS = msgspec.yaml.decode(files(__package__).joinpath("relations.yaml").read_bytes(), type=Relations)
+_RELATIONS = msgspec.yaml.decode(files(__package__).joinpath("relations.yaml").read_bytes(), type=RelationWords)
 _MEANING = {
     word: meaning
     for known in (_RELATIONS.words, _RELATIONS.synonyms)

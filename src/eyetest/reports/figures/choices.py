@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from functools import partial
 
 import altair as alt
-import numpy as np
 import polars as pl
 from altair.typing import ChartType
 
@@ -13,7 +12,6 @@ from eyetest.measures.instability import HISTORIES
 from eyetest.measures.likelihood import NORMALISATIONS, SUM
 from eyetest.measures.tables import ADJUSTED
 from eyetest.pages import palette, plots
-from eyetest.pages.page import clip
 from eyetest.reports.figures import described
 from eyetest.reports.report import Material
 
@@ -40,37 +38,12 @@ def _against_accuracy(material: Material) -> pl.DataFrame:
     return plots.shown(table, "series", "accuracy±", "normalised±", "entropy±", "n")
 
 
-_SCATTER_SIZE = (460, 260)
-_LETTER, _LINE, _DOT, _AWAY = 5.8, 12.0, 5.0, 8  # pixels: letter width, line height, dot radius, dot to name
-
-
-def _scatter(frame: pl.DataFrame) -> ChartType:
-    x = plots.across("accuracy on items with options")
-    y = alt.Y("normalised:Q", title="entropy").axis(format=".2~f", tickCount=5, title="entropy", grid=True)
-    chart = plots.chart_of(frame, color=alt.value(palette.SIGHTED))
-    low = alt.Y("normalised_low:Q", title="entropy")
-    upright = chart.mark_rule(strokeWidth=1.2, opacity=0.35).encode(x=x("accuracy"), y=low, y2="normalised_high")
-    level = chart.mark_rule(strokeWidth=1.2, opacity=0.35).encode(x=x("accuracy_low"), x2="accuracy_high", y=y)
-    dots = chart.mark_point(filled=True, size=50, opacity=1).encode(x=x("accuracy"), y=y)
-    words = plots.chart_of(frame.filter(_name_fits(frame)), x=x("accuracy"), y=y, text="series:N")
-    words = words.mark_text(align="left", dx=_AWAY, fontSize=11, limit=150, color=palette.INK)
-    return alt.layer(upright, level, dots, words).properties(width=_SCATTER_SIZE[0], height=_SCATTER_SIZE[1])
-
-
-def _name_fits(frame: pl.DataFrame) -> list[bool]:
-    """Whether each name, right of its dot, overlaps no dot and no name before it; axes end with the intervals."""
-    dots = []
-    for name, size, floor in zip(("accuracy", "normalised"), _SCATTER_SIZE, (1.0, 0.0), strict=True):
-        ends = frame.select(plots.bounded(name)).to_numpy()
-        low, high = min(np.nanmin(ends), floor), np.nanmax(ends)
-        dots.append([size * ((value or 0.0) - low) / ((high - low) or 1.0) for value in frame.get_column(name)])
-    taken = [(x - _DOT, y - _DOT, x + _DOT, y + _DOT) for x, y in zip(*dots, strict=True)]
-    fit = []
-    for x, y, name in zip(*dots, frame.get_column("series"), strict=True):
-        box = (x + _AWAY, y - _LINE / 2, x + _AWAY + _LETTER * min(len(name), 26), y + _LINE / 2)
-        fit.append(not any(box[0] < c and a < box[2] and box[1] < d and b < box[3] for a, b, c, d in taken))
-        taken += [box] if fit[-1] else []
-    return fit
+def _draw_steadiness(frame: pl.DataFrame) -> ChartType:
+    return plots.dot_panels(
+        frame.sort("accuracy", descending=True),
+        plots.Dots("accuracy", "accuracy on items with options", plots.PERCENT, None),
+        plots.Dots("normalised", "entropy", ".2~f", None),
+    )
 
 
 _SHOTS = {"none": "without an example", "format": "with the format shown", "two": "with two examples"}
@@ -117,30 +90,16 @@ def _dialogue_numbers(material: Material) -> pl.DataFrame:
 
 
 def _draw_dialogue(frame: pl.DataFrame) -> ChartType:
-    means = frame.group_by("series").agg(pl.col("accuracy").mean())
-    best = means.sort("accuracy", "series", descending=[True, False]).get_column("series").head(12)
-    low = frame.select(pl.min_horizontal("accuracy", "accuracy_low").min()).item()
-    high = frame.select(pl.max_horizontal("accuracy", "accuracy_high").max()).item()
-    scale = alt.Scale(domain=[low, high], nice=False)
-    panels = [_dialogue_panel(frame.filter(pl.col("series") == name), name, scale) for name in best]
-    return alt.concat(*panels, columns=4, spacing=14)
+    means = frame.group_by("series").agg(pl.col("accuracy").mean().alias("mean"))
+    best = means.sort("mean", "series", descending=[True, False]).head(_MOST_IN_DIALOGUE)
+    rows = frame.join(best, on="series").sort("mean", "series", "history", "turn", descending=[True, *[False] * 3])
+    words = rows.with_columns(
+        pl.format("{} · {}", "series", "history").alias("series"), pl.format("turn {}", "turn").alias("turn")
+    )
+    return plots.dot_panels(words, plots.Dots("accuracy", "", plots.PERCENT, None), split="turn")
 
 
-def _dialogue_panel(part: pl.DataFrame, name: str, scale: alt.Scale) -> ChartType:
-    style = plots.styled("history", HISTORIES)
-    axis, color = alt.Axis(format=plots.PERCENT, tickCount=4), style["color"]
-    chart = plots.chart_of(part, x=alt.X("turn:O", title="turn", axis=alt.Axis(labelAngle=0)))
-    low = alt.Y("accuracy_low:Q", title=None, scale=scale, axis=axis)
-    bars = chart.mark_rule(strokeWidth=1.6, opacity=0.5).encode(y=low, y2="accuracy_high", color=color)
-    line = chart.mark_line(strokeWidth=1.6).encode(y=alt.Y("accuracy:Q", scale=scale), color=color)
-    dots = chart.mark_point(filled=True, size=36, opacity=1).encode(y=alt.Y("accuracy:Q"), **style)
-    slopes = part.unique("history", maintain_order=True).drop_nulls("slope")
-    changes = [f"{history} {100 * slope:+.1f}" for history, slope in slopes.select("history", "slope").rows()]
-    subtitle = f"{', '.join(changes)} points a turn" if changes else ""
-    title = alt.TitleParams(clip(name, 24), subtitle=subtitle, subtitleColor=palette.SOFT)
-    return plots.layered(bars, line, dots).properties(width=150, height=120, title=title)
-
-
+_MOST_IN_DIALOGUE = 12
 _MOST_LETTERS = 10
 _RARE = 0.02  # positions that are hardly ever right or chosen are in the numbers only
 
@@ -233,8 +192,8 @@ def _priors(material: Material) -> pl.DataFrame:
     table = _with_image(material.measured("option-prior", scope="all"))
     most = table.group_by("options").agg(pl.col("n").sum()).sort("n", "options", descending=True).item(0, "options")
     kept = table.filter(pl.col("options") == most)
-    changes = ("difference±", "recall_sd_change±", "accuracy", "accuracy_after")
-    shown = plots.shown(kept, "series", "options", "mark", "prior±", "recall", "recall_after", "n", *changes)
+    changes = ("difference±", "accuracy", "accuracy_after")
+    shown = plots.shown(kept, "series", "options", "mark", "prior±", "n", *changes)
     return shown.unique([*plots.benchmark_of(kept), "series", "mark"], keep="first", maintain_order=True)
 
 
@@ -249,7 +208,7 @@ def _draw_priors(frame: pl.DataFrame) -> ChartType:
 _HITS = partial(_draw_ways, "asked", "format_hits", "answers with an option letter", _SHOTS.values())
 FIGURE = (
     described("instability", _instability_numbers, _draw_instability),
-    described("steadiness", _against_accuracy, _scatter),
+    described("steadiness", _against_accuracy, _draw_steadiness),
     described("format-hits", _format_hits, _HITS),
     described("circular", _circular, partial(_draw_ways, "counted", "accuracy", "accuracy", _ORDERS.values())),
     described("dialogue", _dialogue_numbers, _draw_dialogue),

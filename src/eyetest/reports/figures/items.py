@@ -4,6 +4,7 @@ import altair as alt
 import polars as pl
 from altair.typing import ChartType
 
+from eyetest.errors import counted
 from eyetest.measures import NotMeasurable
 from eyetest.measures.results import EXTERNAL, PROTOCOL, TAG
 from eyetest.measures.tables import ADJUSTED
@@ -11,7 +12,6 @@ from eyetest.pages import palette, plots
 from eyetest.pages.item_links import ItemCount, Query
 from eyetest.reports.figures import described
 from eyetest.reports.report import MOST_VALUES, NO_ANSWERS, Counts, Material, ReportItems
-from eyetest.wording import counted
 
 
 def _composition(material: Material) -> pl.DataFrame:
@@ -60,46 +60,29 @@ def _draw_duplicates(frame: pl.DataFrame) -> ChartType:
     return plots.labelled_bars(frame.with_columns(words), "kind", alt.Text("words:N"), 320)
 
 
-_INKS = {"drop": palette.ON_STRONG, "fix": palette.ON_BRIGHT, "review": palette.ON_BRIGHT, "keep": palette.INK}
-_FUNNEL_STEP = 30
-_NUMBER_WIDTH = 0.09  # of the longest bar: shorter parts have no number
+_VERDICTS = {kind: palette.VERDICTS[kind] for kind in ("drop", "fix", "review", "keep")}
 
 
 def _funnel_numbers(material: Material) -> pl.DataFrame:
     if material.funnel is None or material.funnel.is_empty():
         raise NotMeasurable("no refinement was given")
-    return material.funnel.select("stage", "into", *_INKS)
+    return material.funnel.select("stage", "into", *_VERDICTS)
 
 
 def _reached(frame: pl.DataFrame, items: ReportItems) -> Counts:
     counts = {}
-    for column, kind in (("into", ""), *zip(_INKS, _INKS, strict=True)):
+    for column, kind in (("into", ""), *zip(_VERDICTS, _VERDICTS, strict=True)):
         rows = frame.select(column, "stage").iter_rows()
         counts[column] = [items.at.count(number, Query(stage=stage, verdict=kind)) for number, stage in rows]
     return counts
 
 
 def _draw_funnel(frame: pl.DataFrame) -> ChartType:
-    most = frame.select(pl.col("into").max()).item() or 1
-    left = frame.select("stage", "into", items=pl.col("keep") + pl.col("fix"))
-    long = frame.with_row_index("row").unpivot(list(_INKS), index=["row", "stage"], variable_name="verdict")
-    long = long.rename({"value": "items"}).sort("row", maintain_order=True)
-    end, ink = pl.col("items").cum_sum().over("row"), pl.col("verdict").replace_strict(_INKS)
-    parts = long.with_columns(start=end - pl.col("items"), end=end, middle=end - pl.col("items") / 2, ink=ink)
-    parts = parts.filter(pl.col("items") > 0)
-    kinds = [kind for kind in _INKS if kind in set(parts.get_column("verdict"))]
     y = plots.rows(frame.get_column("stage").to_list(), "stage")
-    x = alt.X("start:Q", title="items", axis=alt.Axis(tickCount=5)).scale(domain=[0, most], nice=False)
-    colour = alt.Color("verdict:N").scale(domain=kinds, range=[palette.VERDICTS[kind] for kind in kinds])
-    bars = plots.chart_of(parts, x=x, x2="end", y=y, color=colour)
-    wide = parts.filter(pl.col("items") >= _NUMBER_WIDTH * most)
-    words = plots.chart_of(wide, x="middle:Q", y=y, color=alt.Color("ink:N", scale=None))
-    last = plots.chart_of(left, x="into:Q", y=y, text="words:N")
-    return alt.layer(
-        bars.mark_bar(height=_FUNNEL_STEP - 8),
-        words.mark_text().encode(text=alt.Text("items:Q", format=",")),
-        last.transform_calculate(words="format(datum.items, ',') + ' left'").mark_text(align="left", dx=6),
-    ).properties(width=plots.WIDTH, height=alt.Step(_FUNNEL_STEP))
+    left = frame.with_columns(pl.format("{} left", pl.col("keep") + pl.col("fix")).alias("words"))
+    bars = plots.stacked(frame, ["stage"], _VERDICTS, alt.X("value:Q", title="items", stack="zero"), y)
+    words = plots.chart_of(left, x="into:Q", y=y, text="words:N").mark_text(align="left", dx=6)
+    return plots.layered(bars, words).properties(width=plots.WIDTH, height=plots.step(len(frame)))
 
 
 _WIDE, _HIGH = 0.05, 0.1  # size of a cell that becomes one circle
@@ -207,9 +190,13 @@ def _heat_map(frame: pl.DataFrame) -> ChartType:
     colour = alt.Color("correlation:Q").scale(type="threshold", domain=cuts, range=list(palette.STEPS))
     labels = "datum.value === 0 || abs(datum.value) === 0.5 ? datum.label : ''"
     colour = colour.legend(title="correlation", gradientLength=200, labelExpr=labels)
-    text = alt.Text("correlation:Q", format=".2f") if few else None
+    chart = plots.chart_of(frame, x=x, y=y)
+    cells = chart.mark_rect(stroke=palette.PAPER, strokeWidth=0).encode(color=colour)
     strong = "datum.correlation >= 0.5 || datum.correlation < -0.75"
-    return plots.heat_map(plots.chart_of(frame, x=x, y=y), colour, text, strong, (38, 38) if few else (17, 17))
+    ink = alt.condition(strong, alt.value(palette.ON_STRONG), alt.value(palette.INK))
+    text = chart.mark_text(fontSize=11).encode(text=alt.Text("correlation:Q", format=".2f"), color=ink)
+    size = alt.Step(38 if few else 17)
+    return (alt.layer(cells, text) if few else cells).properties(width=size, height=size)
 
 
 def _with_external(material: Material) -> pl.DataFrame:

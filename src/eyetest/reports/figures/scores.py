@@ -1,6 +1,5 @@
 """Scores: by protocol, with and without the image, by dimension and by tag, with fewer options."""
 
-from collections.abc import Sequence
 from functools import partial
 
 import altair as alt
@@ -14,8 +13,6 @@ from eyetest.reports.figures import described
 from eyetest.reports.report import MOST_VALUES, NEARLY_ALL, Counts, Material, ReportItems
 
 _TAG = "dimension"
-_CUTS = [-0.2, -0.1, -0.025, 0.025, 0.1, 0.2]
-_SHORT, _MOST_CELLS_WITH_NUMBERS = 6, 14  # names of so few letters are not rotated
 
 
 def _dimensions_numbers(material: Material) -> pl.DataFrame:
@@ -35,27 +32,16 @@ def _dimensions_numbers(material: Material) -> pl.DataFrame:
 
 
 def _draw_dimensions(frame: pl.DataFrame) -> ChartType:
-    means = frame.group_by("series").agg(pl.col("rank").first(), pl.col("accuracy").mean())
-    best = means.sort("rank", "accuracy", "series", descending=[False, True, False], nulls_last=True)
-    order = best.get_column("series").to_list()
-    names = list(dict.fromkeys(frame.get_column(_TAG)))
-    above = pl.col("accuracy") - pl.col("accuracy").mean().over(_TAG)
-    few = len(names) <= _MOST_CELLS_WITH_NUMBERS
-    angle = 0 if few and max(map(len, names)) <= _SHORT else -40
-    x = alt.X(f"{_TAG}:N", sort=names, title=None).axis(labelAngle=angle, labelLimit=170, domain=False, orient="top")
-    chart = plots.chart_of(frame.with_columns(above.alias("above")), x=x, y=plots.rows(order))
-    colours = [*palette.STEPS[:4], *palette.STEPS[5:]]
-    colour = alt.Color("above:Q").scale(type="threshold", domain=_CUTS, range=colours)
-    legend = alt.Legend(title="against the mean of all models", format=plots.POINTS, orient="bottom")
-    legend.gradientLength, legend.labelExpr = 240, "abs(datum.value) >= 0.1 ? datum.label : ''"
-    text = alt.Text("accuracy:Q", format=".1%") if few else None
-    strong = "datum.above >= 0.1 || datum.above < -0.2"
-    table = plots.heat_map(chart, colour.legend(legend), text, strong, (52 if few else 20, 24))
-    if best.get_column("rank").null_count() == len(best):
-        return table
-    ranks = plots.chart_of(best.drop_nulls("rank")).mark_text(fontSize=12, fontWeight=600)
-    ranks = ranks.encode(y=plots.rows(order).axis(None), text=alt.Text("rank:Q", format=".2~f"))
-    return alt.hconcat(table, ranks.properties(width=34, height=alt.Step(24), title="rank"), spacing=4)
+    mean = pl.col("accuracy").mean().over("series").alias("mean")
+    named = frame.with_columns(
+        mean,
+        pl.when(pl.col("rank").is_null())
+        .then("series")
+        .otherwise(pl.format("{}. {}", pl.col("rank").cast(int), "series"))
+        .alias("series"),
+    )
+    ranked = named.sort("rank", "mean", descending=[False, True], nulls_last=True, maintain_order=True)
+    return plots.dot_panels(ranked, plots.Dots("accuracy", "", plots.PERCENT, None), split=_TAG)
 
 
 _MODALITIES = ("image", "no-image", "screenshot", "caption", "no-image-guess", "gray", "no-question", "nothing")
@@ -174,9 +160,6 @@ def _draw_capabilities(frame: pl.DataFrame, names: list[str]) -> ChartType:
     return alt.layer(swarm, top, words).properties(width=plots.WIDTH, height=alt.Step(22))
 
 
-_OPTIONS_HEIGHT, _OPTIONS_GAP, _MOST_NAMES = 240, 12, 12
-
-
 def _options_numbers(material: Material) -> pl.DataFrame:
     table = material.fewer_options
     if table is None or table.is_empty():
@@ -186,37 +169,12 @@ def _options_numbers(material: Material) -> pl.DataFrame:
 
 
 def _draw_options(frame: pl.DataFrame) -> ChartType:
-    counts = sorted(set(frame.get_column("options")))
-    last = frame.filter(pl.col("options") == counts[-1]).sort("accuracy", descending=True)
-    names = last.get_column("series").to_list()
-    x = alt.X("options:Q", title="options").scale(domain=[counts[0] - 0.3, counts[-1] + 0.3], nice=False)
-    x = x.axis(values=counts, format="d", grid=False)
-    percent = alt.Axis(format=plots.PERCENT, tickCount=5, grid=True, labelColor=palette.SOFT)
-    y, low = alt.Y("accuracy:Q", axis=percent).scale(domain=[0, 1]), alt.Y("accuracy_low:Q", axis=percent)
-    colours = list(palette.CATEGORIES[: len(names)]) if len(names) <= _FEW else [palette.QUIET]
-    colour = alt.Color("series:N", sort=names, legend=None).scale(domain=names, range=colours)
-    chart = plots.chart_of(frame, x=x, color=colour)
-    lines = chart.mark_line(strokeWidth=1.6).encode(y=y)
-    bars = chart.mark_rule(strokeWidth=1.4, opacity=0.4).encode(y=low, y2="accuracy_high")
-    dots = chart.mark_point(filled=True, size=40, opacity=1).encode(y=y)
-    ends = last.head(_MOST_NAMES).sort("accuracy")
-    at = _spread_apart(ends.get_column("accuracy").to_list(), _OPTIONS_GAP / _OPTIONS_HEIGHT)
-    words = plots.chart_of(ends.with_columns(pl.Series("label", at)), x=x, text="series:N", color=colour)
-    words = words.mark_text(align="left", dx=8, fontSize=11, limit=150).encode(y=alt.Y("label:Q", axis=percent))
-    chance = plots.chart_of(frame.select("options", "guessing").unique().sort("options"), x=x)
-    guessing = chance.mark_line(color=palette.SOFT, strokeDash=[3, 3], strokeWidth=1.2)
-    guessing = guessing.encode(y=alt.Y("guessing:Q", axis=percent))
-    return alt.layer(guessing, bars, lines, dots, words).properties(width=plots.WIDTH, height=_OPTIONS_HEIGHT)
-
-
-def _spread_apart(wanted: Sequence[float], gap: float) -> list[float]:
-    """Positions of labels for these rising values: at least ``gap`` apart, with an average shift of 0."""
-    at, placed = float("-inf"), []
-    for value in wanted:
-        at = max(value, at + gap)
-        placed.append(at)
-    lift = (sum(placed) - sum(wanted)) / len(placed) if placed else 0.0
-    return [position - lift for position in placed]
+    most = frame.filter(pl.col("options") == pl.col("options").max()).select(
+        "series", pl.col("accuracy").alias("most")
+    )
+    ranked = frame.join(most, on="series", how="left").sort("options", "most", descending=[False, True])
+    words = ranked.with_columns(pl.format("{} options", "options").alias("options"))
+    return plots.dot_panels(words, plots.Dots("accuracy", "accuracy", plots.PERCENT, None), split="options")
 
 
 def _answered(frame: pl.DataFrame, items: ReportItems) -> Counts:

@@ -10,6 +10,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import LCSseq
+from scipy.sparse import csr_array
 
 from eyetest.scoring.metrics.base import CorpusScore, check_pairs
 
@@ -73,71 +74,32 @@ Floats = NDArray[np.float64]
 Tokens = Sequence[str]
 
 
-@dataclass
 class Corpus:
-    """Sentences as an array of word numbers, answers first; n-grams are numbered by n−1 words and the last."""
+    """Counts of n-grams in sentences, answers first; ``item`` is the item of each sentence."""
 
-    words: Ints
-    lengths: Ints
-    item: Ints
-    items: int
-
-    @classmethod
-    def of(cls, answers: Sequence[Tokens], references: Sequence[Sequence[Tokens]]) -> "Corpus":
-        """Number the words of answers and references."""
+    def __init__(self, answers: Sequence[Tokens], references: Sequence[Sequence[Tokens]]) -> None:
         sentences = [*answers, *chain.from_iterable(references)]
         known = {word: number for number, word in enumerate(dict.fromkeys(chain.from_iterable(sentences)))}
-        lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+        self.items = len(answers)
+        self.lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
         numbers = map(known.__getitem__, chain.from_iterable(sentences))
-        items = np.arange(len(answers), dtype=np.int64)
-        owners = np.repeat(items, np.fromiter(map(len, references), np.int64, len(references)))
-        words = np.fromiter(numbers, np.int64, int(lengths.sum()))
-        return cls(words, lengths, np.concatenate([items, owners]), len(answers))
+        self._words = np.fromiter(numbers, np.int64, int(self.lengths.sum()))
+        self.item = np.concatenate([np.arange(self.items), np.repeat(np.arange(self.items), [*map(len, references)])])
 
-    def orders(self) -> Iterator["NgramCounts"]:
-        """The n-grams of each order, from single words up."""
-        starts = np.arange(len(self.words), dtype=np.int64)
+    def orders(self) -> Iterator[csr_array]:
+        """The counts of each order, from single words up: a row a sentence, a column an n-gram."""
+        starts = np.arange(len(self._words), dtype=np.int64)
         sentence = np.repeat(np.arange(len(self.lengths), dtype=np.int64), self.lengths)
         left = np.repeat(np.cumsum(self.lengths), self.lengths) - starts
-        gram, vocabulary = self.words, int(self.words.max(initial=-1)) + 1
+        gram, vocabulary = self._words, int(self._words.max(initial=-1)) + 1
         for order in range(1, ORDERS + 1):
-            if order > 1:
+            if order > 1:  # numbered by the first words and the last
                 fits = left >= order
                 starts, sentence, left, gram = starts[fits], sentence[fits], left[fits], gram[fits]
-                pairs = gram * vocabulary + self.words[starts + order - 1]
+                pairs = gram * vocabulary + self._words[starts + order - 1]
                 gram = np.unique(pairs, return_inverse=True)[1].reshape(-1)
-            yield self._counted(sentence, gram)
-
-    def _counted(self, sentence: Ints, gram: Ints) -> "NgramCounts":
-        kinds = int(gram.max(initial=-1)) + 1
-        keys, counts = np.unique(sentence * kinds + gram, return_counts=True)
-        sentences, grams = np.divmod(keys, max(kinds, 1))
-        split = int(np.searchsorted(sentences, self.items))
-        keys = self.item[sentences] * kinds + grams
-        matched = np.searchsorted(keys[:split], keys[split:])
-        matched[matched == split] = 0
-        hit = keys[:split][matched] == keys[split:] if split else np.zeros(len(keys) - split, bool)
-        return NgramCounts(sentences, grams, counts, kinds, split, keys, matched, hit)
-
-
-@dataclass
-class NgramCounts:
-    """Count of each n-gram of one order in each sentence; entries of answers come first."""
-
-    sentence: Ints
-    gram: Ints
-    count: Ints
-    kinds: int
-    answers: int
-    keys: Ints  # a number for each pair of item and n-gram
-    matched: Ints
-    """For each entry of a reference, the entry of the item's answer with the same n-gram, where ``hit``."""
-    hit: NDArray[np.bool_]
-
-
-def summed(where: Ints, weights: Floats, size: int) -> Floats:
-    """Sums of weights by place."""
-    return np.bincount(where, weights=weights, minlength=size).astype(np.float64)
+            shape = len(self.lengths), max(1, int(gram.max(initial=-1)) + 1)
+            yield csr_array((np.ones(len(gram)), (sentence, gram)), shape=shape)
 
 
 Computed = tuple[float, Sequence[float]]
@@ -174,13 +136,15 @@ _TINY = 1e-15
 _SMALL = 1e-9
 
 
-def _matched(counts: NgramCounts, items: int) -> Floats:
+def _matched(counts: csr_array, corpus: Corpus) -> Floats:
     """For each answer, the number of n-grams in references, each clipped to its largest count there."""
-    split = counts.answers
-    most = np.zeros(split, dtype=np.int64)
-    np.maximum.at(most, counts.matched[counts.hit], counts.count[split:][counts.hit])
-    clipped = np.minimum(most, counts.count[:split])
-    return summed(counts.sentence[:split], clipped.astype(np.float64), items)
+    owner = corpus.item[corpus.items :]
+    clipped = counts[owner].minimum(counts[corpus.items :]).tocoo()
+    keys = owner[clipped.row] * counts.shape[1] + clipped.col
+    order = np.argsort(keys, kind="stable")
+    kinds, first = np.unique(keys[order], return_index=True)
+    most = np.maximum.reduceat(clipped.data[order], first) if len(kinds) else np.zeros(0)
+    return np.bincount(kinds // counts.shape[1], most, corpus.items).astype(np.float64)
 
 
 def _closest(corpus: Corpus) -> Ints:
@@ -202,8 +166,8 @@ def _combine(matched: Floats, guessed: Floats, length: Floats, reference: Floats
 
 def bleu_scores(answers: Sequence[Tokens], references: Sequence[Sequence[Tokens]]) -> list[Computed]:
     """BLEU-1 to -4 of corpus and items; an exact match scores 1 (pycocoevalcap: less, far less below 4 words)."""
-    corpus = Corpus.of(answers, references)
-    matched = np.stack([_matched(counts, corpus.items) for counts in corpus.orders()])
+    corpus = Corpus(answers, references)
+    matched = np.stack([_matched(counts, corpus) for counts in corpus.orders()])
     length = corpus.lengths[: corpus.items].astype(np.float64)
     guessed = np.maximum(length - np.arange(ORDERS)[:, None], 0)
     closest = _closest(corpus).astype(np.float64)
@@ -218,24 +182,23 @@ _SIGMA = 6.0
 _FULL = 10.0
 
 
-def _similarities(counts: NgramCounts, corpus: Corpus) -> Floats:
+def _similarities(counts: csr_array, corpus: Corpus) -> Floats:
     """For each reference sentence, the clipped cosine between its weighted n-grams and the answer's."""
-    split = counts.answers
-    seen = np.unique(counts.keys[split:]) % max(counts.kinds, 1)
-    documents = np.bincount(seen, minlength=counts.kinds)
+    owner, references = corpus.item[corpus.items :], counts[corpus.items :]
+    by_item = csr_array((np.ones(len(owner)), (owner, np.arange(len(owner)))), shape=(corpus.items, len(owner)))
+    documents = np.bincount((by_item @ references).tocoo().col, minlength=counts.shape[1])
     rarity = np.log(corpus.items) - np.log(np.maximum(documents, 1))
-    weights = counts.count * rarity[counts.gram]
-    norms = np.sqrt(summed(counts.sentence, np.square(weights), len(corpus.lengths)))
-    shared, own = weights[:split][counts.matched[counts.hit]], weights[split:][counts.hit]
-    dots = summed(counts.sentence[split:][counts.hit], np.minimum(shared, own) * own, len(corpus.lengths))
-    lengths = norms[corpus.item] * norms
-    cosines: Floats = np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
-    return cosines[corpus.items :]
+    weights = csr_array((counts.data * rarity[counts.indices], counts.indices, counts.indptr), shape=counts.shape)
+    norms = np.sqrt(weights.multiply(weights).sum(axis=1))
+    golds = weights[corpus.items :]
+    dots = weights[owner].minimum(golds).multiply(golds).sum(axis=1)
+    lengths = norms[owner] * norms[corpus.items :]
+    return np.asarray(np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0))
 
 
 def cider(answers: Sequence[Tokens], references: Sequence[Sequence[Tokens]]) -> Computed:
     """CIDEr-D, scaled to 0–10: the mean over items, and each item."""
-    corpus = Corpus.of(answers, references)
+    corpus = Corpus(answers, references)
     pairs = np.maximum(corpus.lengths - 1, 0)
     owner = corpus.item[corpus.items :]
     apart = pairs[owner] - pairs[corpus.items :]
@@ -243,7 +206,7 @@ def cider(answers: Sequence[Tokens], references: Sequence[Sequence[Tokens]]) -> 
     for counts in corpus.orders():
         total += _similarities(counts, corpus)
     total *= np.exp(-np.square(apart) / (2 * _SIGMA**2)) / ORDERS
-    each = _FULL * summed(owner, total, corpus.items) / np.bincount(owner, minlength=corpus.items)
+    each = _FULL * np.bincount(owner, total, corpus.items) / np.bincount(owner, minlength=corpus.items)
     return float(each.mean()), each.tolist()
 
 

@@ -7,18 +7,16 @@ from importlib.resources import files
 from math import ceil
 from typing import Any, NamedTuple
 
-from starlette.requests import Request
 from starlette.responses import Response
 
 from eyetest.benchmarks.images import MAX_REDUCED, decode
-from eyetest.errors import ImageError, InputError, short
+from eyetest.errors import InputError, short
 from eyetest.pages.item_view import draw_small
 from eyetest.pages.page import fill_page
 from eyetest.records import ImageRef
 
 PACKAGE = "eyetest.studio.app"
-ASSETS = {"app.css": "text/css", "app.js": "text/javascript", "icon.svg": "image/svg+xml"}
-_KEPT_A_DAY = "private, max-age=86400, immutable"
+_KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _SIDE, _WHOLE = 320, 4_096  # the longest side of a thumbnail, and of an image in a format that browsers do not show
 _SHOWN_BY_BROWSERS = ("png", "jpeg", "gif", "webp", "bmp")
 _MOST_THUMBNAILS = 4_000
@@ -33,9 +31,9 @@ def asset(name: str) -> bytes:
     return shared + own if name == "app.css" else own
 
 
-def asset_page(name: str, kind: str) -> Callable[[Any], Response]:
+def asset_page(name: str) -> Callable[[Any], Response]:
     """The handler of a static file."""
-    return lambda request: Response(asset(name), media_type=kind)
+    return lambda call: Response(asset(name), media_type=_KINDS[name.rpartition(".")[2]])
 
 
 def html_page(template: str, contents: Mapping[str, Any], status: int = 200) -> Response:
@@ -92,17 +90,6 @@ class ServedImages:
     def _small(self, sha256: str) -> Pixels | None:
         known = self._find(sha256)
         return None if known is None else _reduced(known[1], _SIDE)
-
-    def page(self, request: Request) -> Response:
-        """An image of the address ``/image/HASH`` or ``/thumbnail/HASH``."""
-        find = self.small if "/thumbnail/" in request.url.path else self.whole
-        try:
-            pixels = find(request.path_params["sha256"])
-        except ImageError as error:
-            return refused_page(str(error), 404)
-        if pixels is None:
-            return refused_page("no item has that image", 404)
-        return Response(pixels.data, media_type=f"image/{pixels.kind}", headers={"cache-control": _KEPT_A_DAY})
 
 
 def _reduced(data: bytes, side: int) -> Pixels:

@@ -10,11 +10,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from starlette.requests import Request
 from starlette.responses import Response
 
 from eyetest.curate.selection import write_part
-from eyetest.errors import InputError
+from eyetest.errors import ImageError, InputError, counted
 from eyetest.harden.screenshot.formulas import mathml
 from eyetest.harden.screenshot.page import Block, Passages
 from eyetest.measures.hits import HIT
@@ -26,12 +25,14 @@ from eyetest.records import BLIND_MODALITIES, GrayImage, ImagePart, Item, Words,
 from eyetest.records.recipe import BENCHMARK
 from eyetest.results.cases import ItemCase
 from eyetest.runs.folder import RECORDED
-from eyetest.studio.app import ServedImages, download, html_page, refused_page
+from eyetest.studio.app import ServedImages, asset_page, download, html_page
 from eyetest.studio.app.listing import EVERYTHING, PAGE_SIZE, Address, Disclosure, ImageUrls, list_page, served_urls
+from eyetest.studio.app.server import PageCall, PageRoute, Refusal, Site
 from eyetest.studio.collection import Collection, ItemStory
-from eyetest.tabular.sheets import sheet_text
-from eyetest.wording import counted
+from eyetest.tabular.table import sheet_text
 
+ASSETS = ("app.css", "app.js", "icon.svg")
+_KEPT_A_DAY = "private, max-age=86400, immutable"
 _MOST_ITEMS = 5_000  # in one zipped benchmark
 _HARMLESS = ("position", "item", "options", "image")  # reveal no golds; besides the columns to sort by
 _LONGEST_REPLY = 12_000
@@ -41,17 +42,26 @@ _MOST_TAGS = 60
 _TONES = {"refused": "odd", "ambiguous": "odd", "cut off": "odd", "unparsed": "odd"}
 
 
+def make_app(collection: Collection, host: str = "127.0.0.1", places: Sequence[Path] = ()) -> Site:
+    """The pages of a collection, for a server named ``host``; ``places``: where its items come from."""
+    site, browsing = Site(host), Browsing(collection, places)
+    pages: dict[str, Callable[[PageCall], Response]] = {"/": browsing.page, "/export/{name}": browsing.export}
+    pages |= dict.fromkeys(("/image/{sha256}", "/thumbnail/{sha256}"), browsing.image)
+    pages |= {f"/{name}": asset_page(name) for name in ASSETS}
+    site.add(PageRoute("GET", path, answer) for path, answer in pages.items())
+    return site
+
+
 class Browsing:
     """The pages of a collection. ``places``: where its items come from, for the command that starts a review."""
 
     def __init__(self, collection: Collection, places: Sequence[Path] = ()) -> None:
-        self._collection = collection
-        self.image = ServedImages(collection.image).page
+        self._collection, self._images = collection, ServedImages(collection.image)
         self._command = shlex.join(["eyetest", "review", *map(str, places)]) if places else ""
 
-    def page(self, request: Request, may: Disclosure = EVERYTHING, more: dict[str, Any] | None = None) -> Response:
+    def page(self, call: PageCall, may: Disclosure = EVERYTHING, more: dict[str, Any] | None = None) -> Response:
         """The list, or one item of it; ``more``: values for the surrounding page."""
-        address = Address.parse(request.url.query)
+        address = Address.parse(call.request.url.query)
         if address.item:
             return html_page("item.html.j2", item_page(self._collection, address, may) | (more or {}))
         contents = list_page(self._collection, address, may)
@@ -63,11 +73,22 @@ class Browsing:
         ]
         return html_page("browse.html.j2", contents | (more or {}))
 
-    def export(self, request: Request, may: Disclosure = EVERYTHING) -> Response:
+    def image(self, call: PageCall) -> Response:
+        """An image of the address ``/image/HASH`` or ``/thumbnail/HASH``."""
+        find = self._images.small if "/thumbnail/" in call.request.url.path else self._images.whole
+        try:
+            pixels = find(call.request.path_params["sha256"])
+        except ImageError as error:
+            raise Refusal(404, str(error)) from None
+        if pixels is None:
+            raise Refusal(404, "no item has that image")
+        return Response(pixels.data, media_type=f"image/{pixels.kind}", headers={"cache-control": _KEPT_A_DAY})
+
+    def export(self, call: PageCall, may: Disclosure = EVERYTHING) -> Response:
         """The items shown, as a file."""
-        query = Address.parse(request.url.query).query
-        if (name := request.path_params["name"]) not in _EXPORTS:
-            return refused_page("nothing of that name is exported", 404)
+        query = Address.parse(call.request.url.query).query
+        if (name := call.request.path_params["name"]) not in _EXPORTS:
+            raise Refusal(404, "nothing of that name is exported")
         may.refuse_revealing(query)
         _, kind, make = _EXPORTS[name]
         return download(name, kind, make(self._collection, query, may))

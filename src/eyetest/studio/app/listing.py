@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from math import ceil, inf
@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import scipy
 
-from eyetest.errors import InputError, nearest, short
+from eyetest.errors import InputError, nearest, percent, short
 from eyetest.measures.results import TAG
 from eyetest.pages.item_links import ANSWER_KINDS, AnswerFilter, Query, pairs_of, query_of, write_query
 from eyetest.pages.page import clip
@@ -21,7 +21,6 @@ from eyetest.records import BLIND_MODALITIES, Item
 from eyetest.studio.answers import ModelAccuracy
 from eyetest.studio.app import whole_number
 from eyetest.studio.collection import Collection, CollectionView, ItemRow
-from eyetest.wording import counted, percent
 
 Layout = Literal["grid", "list"]
 _SEVERAL = ("tag.", "finding", "suggested", "untagged", "answer", "id")  # several values each; others are replaced
@@ -230,34 +229,8 @@ def _exceeds(hits: int, tested: int, usual: float) -> bool:
     return often and bool(scipy.special.bdtrc(hits - 1, tested, usual) < _CHANCE)
 
 
-class FacetValue(NamedTuple):
-    """A value to filter by, and its link."""
-
-    key: str
-    value: str
-    label: str
-    items: int | None  # None where counting would take long
-    href: str
-    on: bool
-    total: int = 0
-
-
-def _value(address: Address, key: str, value: str, label: str, items: int | None) -> FacetValue:
-    return FacetValue(key, value, label, items, address.toggled(key, value), address.holds(key, value))
-
-
-class Facet(NamedTuple):
-    """A property to filter by."""
-
-    name: str
-    values: list[FacetValue]
-    more: int
-    open: bool
-
-
 def list_page(collection: Collection, address: Address, may: Disclosure = EVERYTHING) -> dict[str, Any]:
     """The template values of the list."""
-    golds = may.golds
     may.refuse_revealing(address.query)
     view = collection.view(address.query)
     pages = max(1, ceil(len(view) / PAGE_SIZE))
@@ -265,24 +238,30 @@ def list_page(collection: Collection, address: Address, may: Disclosure = EVERYT
     address = Address(address.parts, page=page, layout=address.layout)
     rows = collection.rows(view, (page - 1) * PAGE_SIZE, PAGE_SIZE)
     is_long = len(address.href) > _LONGEST_HREF
-    back = {"key": "", "value": "", "label": counted(len(address.parts), "filter"), "href": Address().href}
+    useful = {*(TAG + tag for tag in collection.tags), *_PLAIN_COLUMNS, *BANDS, "blind_right", "gold"}
     return {
         "name": collection.name,
         "address": address,
+        "without_ids": Address(tuple(part for part in address.parts if part[0] != "id"), layout=address.layout).href,
+        "ids": [value for key, value in address.parts if key == "id"],
+        "most_ids": MOST_IDS,
+        "is_long": is_long,
         "home": "",
         "bundle": False,
         "number": len(view),
         "total": len(collection),
         "pages": pages,
         "facets": [] if is_long else list(_facets(collection, view, address, may)),
-        "filters": [back] if is_long else list(_filters(address)),
         "notes": [*collection.notes, *(f"no item {name}" for name in view.unknown_ids[:5])],
-        "scores": score_rows(collection, view, address) if golds and not is_long else [],
+        "scores": _scores(collection, view) if may.golds and not is_long else [],
         "kinds": ANSWER_KINDS,
+        "answer": AnswerFilter,
+        "blind": BLIND_MODALITIES,
         "rows": [
-            card(row, (Address() if is_long else address).to(item=row.id, page=page), golds=golds) for row in rows
+            card(row, (Address() if is_long else address).to(item=row.id, page=page), golds=may.golds) for row in rows
         ],
-        "sorts": list(_sorts(collection, address, may)),
+        "sorts": [column for column in collection.columns if column in useful and may.may_sort(column)],
+        "tag": TAG,
         "exports": [],
         "other_layout": address.to(page=page, layout="list" if address.layout == "grid" else "grid"),
     }
@@ -307,7 +286,10 @@ def card(row: ItemRow, href: str, *, golds: bool = True, urls: ImageUrls = serve
     }
 
 
-def _facets(collection: Collection, view: CollectionView, address: Address, may: Disclosure) -> Iterator[Facet]:
+def _facets(
+    collection: Collection, view: CollectionView, address: Address, may: Disclosure
+) -> Iterator[dict[str, Any]]:
+    """What items can be filtered by: a key, and values with their labels and numbers of items (None: not counted)."""
     named = [("verdict", "Verdict"), ("stage", "Stage"), ("finding", "Finding"), ("suggested", "Audit suggests")]
     named = [*named, ("gold", "Gold")] if may.golds else []
     named += [(TAG + tag, tag) for tag in collection.tags if may.tags is None or tag in may.tags]
@@ -318,13 +300,22 @@ def _facets(collection: Collection, view: CollectionView, address: Address, may:
         if len(everything) < (1 if key in ("finding", "stage") else 2):
             continue
         counts = judged[key] if key in judged else _without(collection, view, address, key).counts.get(key, {})
-        values = [_value(address, key, value, value, counts.get(value, 0)) for value in everything]
-        shown = sorted(values[:_MOST_VALUES], key=lambda one: not one.on)
-        is_open = number < _OPEN_FACETS or any(one.on for one in values)
-        yield Facet(name, shown, len(values) - len(shown), is_open)
-        number += 1
-    for key in BANDS if may.golds and collection.answers.series else ():
-        yield _bands(collection, _without(collection, view, address, key), address, key)
+        values: list[tuple[str, str, int | None]] = [(value, value, counts.get(value, 0)) for value in everything]
+        on = {value for own, value in address.parts if own == key}
+        shown = sorted(values[:_MOST_VALUES], key=lambda value: value[0] not in on)
+        is_open, number = number < _OPEN_FACETS or bool(on), number + 1
+        yield {"key": key, "name": name, "values": shown, "more": len(values) - len(shown), "open": is_open}
+    for key, bands in BANDS.items() if may.golds and collection.answers.series else ():
+        beside = _without(collection, view, address, key)
+        numbers = collection.numbers(key).to_numpy()[beside.positions] if collection.is_known(key) else None
+        values = []
+        for label, span in bands:
+            low, high = getattr(query_of([(key, span)]), key)
+            count = None if numbers is None else int(np.count_nonzero((numbers >= low) & (numbers <= high)))
+            values.append((span, label, count))
+        is_open = key in _OPEN_BANDS or any(own == key for own, _ in address.parts)
+        name = _BAND_NAMES.get(key, key.title())
+        yield {"key": key, "name": name, "values": values, "more": 0, "open": is_open}
 
 
 def _without(collection: Collection, view: CollectionView, address: Address, key: str) -> CollectionView:
@@ -333,68 +324,15 @@ def _without(collection: Collection, view: CollectionView, address: Address, key
     return view if len(kept) == len(address.parts) else collection.view(query_of(kept))
 
 
-def _bands(collection: Collection, view: CollectionView, address: Address, key: str) -> Facet:
-    numbers = collection.numbers(key).to_numpy()[view.positions] if collection.is_known(key) else None
-    values = []
-    for label, span in BANDS[key]:
-        low, high = getattr(query_of([(key, span)]), key)
-        count = None if numbers is None else int(np.count_nonzero((numbers >= low) & (numbers <= high)))
-        values.append(_value(address, key, span, label, count))
-    return Facet(_BAND_NAMES.get(key, key.title()), values, 0, key in _OPEN_BANDS or any(one.on for one in values))
+def _scores(collection: Collection, view: CollectionView) -> list[tuple[ModelAccuracy, ModelAccuracy]]:
+    """The accuracy of each model on the items shown and on all, the best first where models saw the image."""
 
+    def is_blind(row: ModelAccuracy) -> bool:
+        return row.condition.split()[0] in BLIND_MODALITIES
 
-def _filters(address: Address) -> Iterator[dict[str, str]]:
-    ids = [value for key, value in address.parts if key == "id"]
-    many = len(ids) > MOST_IDS
-    for key, value in address.parts:
-        if key == "sort" or (key == "id" and many):
-            continue
-        label = f"{key.removeprefix(TAG)}: {value}"
-        yield {"key": key, "value": value, "label": label, "href": address.toggled(key, value)}
-    if many:
-        others = Address(tuple(part for part in address.parts if part[0] != "id"), layout=address.layout)
-        yield {"key": "id", "value": "", "label": counted(len(ids), "id"), "href": others.href}
-
-
-def score_rows(collection: Collection, view: CollectionView, address: Address) -> list[dict[str, Any]]:
-    """Scores of each model on the items shown, the best first where models saw the image."""
-    whole = {(row.model, row.condition): row for row in collection.everything.accuracy}
-    return [
-        {
-            "series": f"{row.model}\n{row.condition}",
-            "model": row.model,
-            "condition": row.condition,
-            "sightless": row.condition.split()[0] in BLIND_MODALITIES,
-            "value": row.value or 0.0,
-            "low": 0.0 if row.low is None else row.low,
-            "high": 1.0 if row.high is None else row.high,
-            "n": row.n,
-            "kinds": [_kind(row, kind, whole[row.model, row.condition], address) for kind in ANSWER_KINDS],
-        }
-        for row in sorted(view.accuracy, key=_rank(view.accuracy))
-    ]
-
-
-def _rank(rows: Iterable[ModelAccuracy]) -> Any:
     best: dict[str, float] = {}
-    for row in rows:
-        worth = -inf if row.value is None else row.value - 2 * (row.condition.split()[0] in BLIND_MODALITIES)
+    for row in view.accuracy:
+        worth = -inf if row.value is None else row.value - 2 * is_blind(row)
         best[row.model] = max(best.get(row.model, -inf), worth)
-    return lambda row: (-best[row.model], row.model, row.condition.split()[0] in BLIND_MODALITIES, row.condition)
-
-
-def _kind(row: ModelAccuracy, kind: Any, whole: ModelAccuracy, address: Address) -> FacetValue:
-    value, label = str(AnswerFilter(kind, row.model, row.condition)), f"{kind}: {row.model}, {row.condition}"
-    return _value(address, "answer", value, label, row.counts[kind])._replace(total=whole.counts[kind])
-
-
-def _sorts(collection: Collection, address: Address, may: Disclosure) -> Iterator[dict[str, Any]]:
-    now = address.query.sort
-    yield {"value": "", "label": "As written", "on": not now}
-    useful = {*(TAG + tag for tag in collection.tags), *_PLAIN_COLUMNS, *BANDS, "blind_right", "gold"}
-    for column in collection.columns:
-        if column not in useful or not may.may_sort(column):
-            continue
-        name = column.removeprefix(TAG).replace("_", " ")
-        for value, arrow in ((column, "↑"), (f"-{column}", "↓")):
-            yield {"value": value, "label": f"{name} {arrow}", "on": now == value}
+    pairs = zip(view.accuracy, collection.everything.accuracy, strict=True)
+    return sorted(pairs, key=lambda pair: (-best[pair[0].model], pair[0].model, is_blind(pair[0]), pair[0].condition))

@@ -1,149 +1,302 @@
-"""The pages of admins, the entry by personal links, and all addresses of a review with their roles."""
+"""The pages of a review: entry by personal links, a reviewer's items, an admin's pages; all addresses and roles."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import islice
+from secrets import token_urlsafe
 from typing import Any, get_args
 from urllib.parse import urlencode
 
-from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.responses import Response
+from msgspec import structs
+from starlette.responses import RedirectResponse, Response
 
-from eyetest.errors import Forbidden, InputError, nearest, short
+from eyetest.errors import DiskFull, Forbidden, InputError, counted, minute, nearest, short
+from eyetest.harden.screenshot.formulas import mathml
 from eyetest.pages.item_links import parse_query
-from eyetest.records import Decision
-from eyetest.studio.app import ASSETS, asset_page, download, html_page, paged, refused_page
-from eyetest.studio.app.desk import LOADED, Desk, around, go, shown_decision
-from eyetest.studio.app.items import Browsing
-from eyetest.studio.app.listing import EVERYTHING, Address, Disclosure, without_golds
-from eyetest.studio.app.server import PUBLIC, CallLimits, Gate, PageCall, RequestGuard, ReviewRoute, address_of
+from eyetest.pages.page import printable
+from eyetest.records import Decision, Item, letter, tag_word
+from eyetest.studio.app import asset_page, download, html_page, paged, refused_page, whole_number
+from eyetest.studio.app.items import ASSETS, Browsing, show_story
+from eyetest.studio.app.listing import EVERYTHING, UNSOLVED, Address, Disclosure, without_golds
+from eyetest.studio.app.server import CallLimits, PageCall, PageRoute, Site
 from eyetest.studio.collection import Collection
-from eyetest.studio.decisions import DECIDES, Role, answers_of
+from eyetest.studio.decisions import DECIDES, Role, Task, standing
 from eyetest.studio.exchange import write_sheet
-from eyetest.studio.overview import COEFFICIENTS, STATES, JudgedItem, reason_of, round_of
-from eyetest.studio.project import ReviewProject
-from eyetest.wording import counted, minute
+from eyetest.studio.forms import KINDS, check_kind, check_labels
+from eyetest.studio.overview import COEFFICIENTS, STATES, facts_of
+from eyetest.studio.overview import LABEL as FACT
+from eyetest.studio.project import UNANSWERED, ReviewProject
+from eyetest.studio.questions import EDIT, LABEL, as_answers, present, questions, read_answers
 
 _ANYONE: tuple[Role, ...] = get_args(Role)
 _LOOKING: tuple[Role, ...] = ("admin", "reader")
 _ADMIN: tuple[Role, ...] = ("admin",)
-_FILES = ASSETS | {"review.js": "text/javascript", "review.css": "text/css"}
+_FILES = (*ASSETS, "review.js", "review.css")
 _YEAR = 365 * 86_400  # seconds, of cookies; sessions end earlier
 _LOG_LINES = 500
 _MOST_VALUES = 30
 PAGE_SIZE = 40
-_LABEL = "label."
 _KEYS = ("state", "round", "person", "decision", "reason")
-_SETTLING = {("round", "0"): "adjudication"}
+_LOADED: dict[str, Any] = {"scripts": ("app.js", "review.js"), "styles": ("app.css", "review.css")}
+_LOADED |= {"referrer": "same-origin"}  # so that a browser states the origin of a form
+_SHOWN = 50
+_SENT_BEFORE = InputError("this form was sent before, with something else in it; send it again to decide anew")
+_HOME, _ITEMS = {"./": "Home"}, {"items/": "Items"}
+_ADMIN_PAGES = {name: name.title() for name in ("overview", "decisions", "people", "log")}
+_TABS = {"reviewer": _HOME, "reader": _HOME | _ITEMS, "admin": _HOME | _ADMIN_PAGES | _ITEMS}
+Sent = Mapping[str, Sequence[str]]  # the fields of a form as a browser sends them
+_SENT = ("decision", "reason", "edits", "comment")
+_MOST_TAGS = 40
+_LONGEST_TAG = 400
+_MONTH = 31 * 86_400.0
+_LINE = 34  # characters in one line of an input
 
 
 def make_review_app(
     collection: Collection, project: ReviewProject, host: str = "127.0.0.1", limits: CallLimits | None = None
-) -> Starlette:
+) -> Site:
     """The pages of a review, for a server named ``host``."""
-    gate = Gate(project, limits or CallLimits())
-    desk, browsing = Desk(collection, project), Browsing(collection)
-    office = Office(collection, project, browsing, gate)
-    table = [
-        ReviewRoute("GET", "/enter/{token}", office.entry, PUBLIC),
-        ReviewRoute("POST", "/enter/{token}", office.enter, PUBLIC),
-        ReviewRoute("POST", "/leave", office.leave, _ANYONE),
-        ReviewRoute("GET", "/", desk.home, _ANYONE),
-        ReviewRoute("POST", "/next", desk.next, DECIDES),
-        ReviewRoute("GET", "/task", desk.task, DECIDES),
-        ReviewRoute("POST", "/solve", desk.solve, DECIDES),
-        ReviewRoute("POST", "/decide", desk.decide, DECIDES),
-        ReviewRoute("POST", "/undo", desk.undo, DECIDES),
-        ReviewRoute("GET", "/overview", office.overview, _ADMIN),
-        ReviewRoute("GET", "/decisions", office.decided, _ADMIN),
-        ReviewRoute("GET", "/decisions.csv", office.export, _ADMIN),
-        ReviewRoute("GET", "/people", office.people, _ADMIN),
-        ReviewRoute("POST", "/invite", office.invite, _ADMIN),
-        ReviewRoute("POST", "/revoke", office.revoke, _ADMIN),
-        ReviewRoute("GET", "/log", office.log, _ADMIN),
-        ReviewRoute("POST", "/queue", office.queue, _ADMIN),
-        ReviewRoute("GET", "/items/", office.items, _LOOKING),
-        ReviewRoute("GET", "/items/export/{name}", office.item_export, _LOOKING),
+    site = Site(host, project, limits)
+    pages = ReviewPages(collection, project, site)
+    routes = [
+        PageRoute("GET", "/enter/{token}", pages.entry),
+        PageRoute("POST", "/enter/{token}", pages.enter),
+        PageRoute("POST", "/leave", pages.leave, _ANYONE),
+        PageRoute("GET", "/", pages.home, _ANYONE),
+        PageRoute("POST", "/next", pages.next, DECIDES),
+        PageRoute("GET", "/task", pages.task, DECIDES),
+        PageRoute("POST", "/solve", pages.solve, DECIDES),
+        PageRoute("POST", "/decide", pages.decide, DECIDES),
+        PageRoute("POST", "/undo", pages.undo, DECIDES),
+        PageRoute("GET", "/overview", pages.overview, _ADMIN),
+        PageRoute("GET", "/decisions", pages.decided, _ADMIN),
+        PageRoute("GET", "/decisions.csv", pages.export, _ADMIN),
+        PageRoute("GET", "/people", pages.people, _ADMIN),
+        PageRoute("POST", "/invite", pages.invite, _ADMIN),
+        PageRoute("POST", "/revoke", pages.revoke, _ADMIN),
+        PageRoute("GET", "/log", pages.log, _ADMIN),
+        PageRoute("POST", "/queue", pages.queue, _ADMIN),
+        PageRoute("GET", "/items/", pages.items, _LOOKING),
+        PageRoute("GET", "/items/export/{name}", pages.item_export, _LOOKING),
     ]
     for root in ("/", "/items/"):
-        table += [ReviewRoute("GET", root + name, asset_page(name, kind), PUBLIC) for name, kind in _FILES.items()]
-        table += [
-            ReviewRoute("GET", f"{root}{kind}/{{sha256}}", lambda call: browsing.image(call.request), _ANYONE)
-            for kind in ("image", "thumbnail")
+        routes += [PageRoute("GET", root + name, asset_page(name)) for name in _FILES]
+        kinds = ("image", "thumbnail")
+        routes += [PageRoute("GET", f"{root}{kind}/{{sha256}}", pages.browsing.image, _ANYONE) for kind in kinds]
+    site.add(routes)
+    return site
+
+
+class ReviewPages:
+    """The pages of reviewers and admins, and the browsing of admins and readers."""
+
+    def __init__(self, collection: Collection, project: ReviewProject, site: Site) -> None:
+        self._collection, self._project, self._site = collection, project, site
+        self.browsing = Browsing(collection)
+
+    def _page(
+        self, call: PageCall, name: str, contents: dict[str, Any], here: str | None = None, status: int = 200
+    ) -> Response:
+        """A page with its surroundings; ``here``: the tab that it belongs to, if not that of its name."""
+        session = call.known
+        tabs = [
+            {"href": href, "label": label, "here": href == (name if here is None else here)}
+            for href, label in _TABS[session.person.role].items()
         ]
-    return Starlette(
-        routes=gate.routes(table), middleware=[Middleware(RequestGuard, host=host, refused=gate.refused)]
-    )
+        desk = {"name": self._project.plan.name, "person": session.person.name, "role": session.person.role}
+        around = {"desk": desk | {"csrf": session.csrf, "tabs": tabs}} | _LOADED
+        return html_page(f"{name}.html.j2", around | contents, status)
 
+    def home(self, call: PageCall) -> Response:
+        """Instructions, progress, and one's decisions, each with its undo."""
+        session = call.known
+        if session.person.role == "reader":
+            return self._page(call, "home", {"reads": True}, "./")
+        decided = standing(self._project.decisions(session.person))[::-1]
+        shown, pages = paged(decided, call.request.query_params.get("page", ""), _SHOWN)
+        (row,) = self._project.people(session.person)
+        rounds = self._project.plan.rounds
+        contents = {
+            "reads": False,
+            "decided": row.decided,
+            "waiting": row.waiting,
+            "rounds": [planned for planned in rounds if planned.form.about],
+            "solve": self._project.plan.solve or any(one.form.solve for one in rounds),
+            "mine": [(decision, token_urlsafe(16)) for decision in shown],
+            "several": len(rounds) > 1,
+            "href": task_href,
+        }
+        return self._page(call, "home", contents | pages, "./")
 
-class Office:
-    """The entry by links, an admin's pages, and the browsing of admins and readers."""
+    def next(self, call: PageCall) -> Response:
+        """Claim the next item and redirect to it; home where none waits."""
+        task = self._project.next_task(call.known.person)
+        return _go("./" if task is None else task_href(task.item, task.round))
 
-    def __init__(self, collection: Collection, project: ReviewProject, browsing: Browsing, gate: Gate) -> None:
-        self._collection, self._project, self._browsing, self._gate = collection, project, browsing, gate
+    def task(self, call: PageCall) -> Response:
+        """An item to decide about, or to solve first."""
+        params = call.request.query_params
+        return self._show(call, self._task(call, params.get("item", ""), params.get("round", "1")))
+
+    def solve(self, call: PageCall) -> Response:
+        """Keep an answer; the first one stays."""
+        task = self._task(call, call.field("item"), call.field("round"))
+        words = [word.strip() for word in call.sent.get("answer", ()) if word.strip()]
+        if call.field("how") == "cannot":
+            words = []
+        elif not words:
+            return self._show(call, task, problem="Choose an answer, or say that you cannot answer it.", status=400)
+        self._project.solve(call.known.person, task, ", ".join(words))
+        return _go(task_href(task.item, task.round))
+
+    def decide(self, call: PageCall) -> Response:
+        """Store a decision and continue; on an error the form is returned as it was sent."""
+        person = call.known.person
+        task = self._task(call, call.field("item"), call.field("round"))
+        if task.unsolved:
+            raise Forbidden(UNANSWERED)  # before anything is held against the gold
+        try:
+            item = self._collection.record(task.item) if call.field("decision") == "fix" else None
+            sent = read_form(call.sent, task, item)
+            details = {name: getattr(sent, name) for name in ("reason", "edits", "labels", "comment")}
+            with suppress(ValueError):
+                if 0 < (seconds := float(call.field("seconds"))) < _MONTH:
+                    details["seconds"] = seconds
+            kept = self._project.decide(person, task, sent.decision, nonce=call.field("nonce"), **details)
+            labels = check_labels(task.form, sent.decision, sent.labels)
+            sent = structs.replace(kept, **{name: getattr(sent, name) for name in _SENT}, labels=labels)
+            if sent != kept:  # after going back and changing a form that was sent
+                raise _SENT_BEFORE
+        except (InputError, DiskFull) as error:
+            status = 507 if isinstance(error, DiskFull) else 400
+            again = ". What you typed is below; send it again when there is space on the disk."
+            problem = f"{error}{again if status == 507 else ''}"
+            return self._show(call, task, problem=problem, sent=call.sent, status=status)
+        following = None
+        with suppress(DiskFull):
+            following = self._project.next_task(person)
+        taken = urlencode({"taken": call.field("nonce")})
+        return _go(f"./?{taken}" if following is None else f"{task_href(following.item, following.round)}&{taken}")
+
+    def undo(self, call: PageCall) -> Response:
+        """Withdraw one's last decision about an item, and show it again."""
+        task = self._task(call, call.field("item"), call.field("round"))
+        self._project.undo(call.known.person, task.item, task.round, call.field("nonce"))
+        return _go(task_href(task.item, task.round))
+
+    def _task(self, call: PageCall, item: str, number: str) -> Task:
+        return self._project.task(call.known.person, item, whole_number(number, "round"))
+
+    def _show(
+        self, call: PageCall, task: Task, *, problem: str = "", sent: Sent | None = None, status: int = 200
+    ) -> Response:
+        story = self._collection.item(task.item)
+        shows, rounds = task.form.shows, len(self._project.plan.rounds)
+        may = Disclosure(replies="replies" in shows, verdicts="verdicts" in shows, findings="findings" in shows)
+        shown = show_story(story, self._collection, UNSOLVED if task.unsolved else may)
+        shown["verdicts"] = self._project.plan.blinded(shown["verdicts"], adjudicates=task.adjudicates)
+        shown["findings"] = [one | {"href": ""} for one in shown["findings"]]
+        where = [f"round {task.round} of {rounds}"] if rounds > 1 else []
+        where += ["others disagree about it"] if task.adjudicates else []
+        where += ["answer it first"] if task.unsolved else []
+        contents = {
+            "task": task,
+            "shown": shown,
+            "mathml": mathml,
+            "where": " · ".join(where),
+            "problem": problem,
+            "form": None if task.unsolved else show_form(task, story.item, sent),
+            "letters": [letter(at) for at in range(len(story.item.choices))] if story.item else [],
+            "golds": [letter(at) for at in story.item.gold] if story.item else [],
+            "nonce": token_urlsafe(16) if sent is None or problem == str(_SENT_BEFORE) else call.field("nonce"),
+            "seconds": call.field("seconds") if sent else "",
+            "kept": sent is not None,
+        }
+        return self._page(call, "task", contents, status=status)
 
     def entry(self, call: PageCall) -> Response:
         """One button. The token is not used before it is pressed, so that a link preview does not use it up."""
         contents = {"name": self._project.plan.name, "token": call.request.path_params["token"], "root": "../"}
-        return html_page("enter.html.j2", contents | LOADED | {"csrf": call.session.csrf if call.session else ""})
+        return html_page("enter.html.j2", contents | _LOADED | {"csrf": call.session.csrf if call.session else ""})
 
     def enter(self, call: PageCall) -> Response:
         """Begin a session by a link."""
-        self._gate.count_failed_entry(call.request, 0)
-        token, cookie = call.request.path_params["token"], call.request.cookies.get(self._gate.cookie)
+        self._site.count_failed_entry(call, 0)
+        token, cookie = call.request.path_params["token"], call.request.cookies.get(self._site.cookie)
         try:
-            session = self._project.enter(token, cookie, address_of(call.request))
+            session = self._project.enter(token, cookie, call.address)
         except Forbidden as error:
-            self._gate.count_failed_entry(call.request)
-            return refused_page(str(error), 403, root="/", way="Go on", **LOADED)
-        answer, secure = go("../"), call.request.url.scheme == "https"
+            self._site.count_failed_entry(call)
+            return refused_page(str(error), 403, root="/", way="Go on", **_LOADED)
+        answer, secure = _go("../"), call.request.url.scheme == "https"
         answer.set_cookie(
-            self._gate.cookie, session.cookie, max_age=_YEAR, httponly=True, samesite="strict", secure=secure
+            self._site.cookie, session.cookie, max_age=_YEAR, httponly=True, samesite="strict", secure=secure
         )
         return answer
 
     def leave(self, call: PageCall) -> Response:
         """End the session. The browser may enter again by the same link: its cookie stays."""
         self._project.leave(call.known.cookie)
-        return html_page("left.html.j2", {"name": self._project.plan.name} | LOADED)
+        return html_page("left.html.j2", {"name": self._project.plan.name} | _LOADED)
 
     def overview(self, call: PageCall) -> Response:
         """Progress and agreement; every number links to the items it counts."""
         overview, folder = self._project.overview(), shlex.quote(str(self._project.folder))
-        contents = around(self._project, call.known, "overview") | {
+        most = {key: dict(islice(counts.items(), _MOST_VALUES)) for key, counts in overview.counts.items()}
+        contents = {
             "overview": overview,
-            "states": _links("state", overview.states),
-            "rounds": [
-                {"round": one, "href": decided_href({"round": one.round})} for one in overview.progress.rounds
-            ],
-            "people": [
-                {"person": one, "href": decided_href({"person": one.name})} for one in overview.progress.people
-            ],
-            "decisions": _links("decision", overview.decisions),
-            "reasons": _links("reason", overview.reasons),
-            "labels": [{"name": name, "values": _links(_LABEL + name, by)} for name, by in overview.labels.items()],
+            "counts": {"decision": {}, "reason": {}} | most | {"person": overview.counts.get("person", {})},
+            "label": FACT,
+            "href": _decided_href,
             "names": COEFFICIENTS,
             "export": f"eyetest review export {folder} --tool label-studio --to DIR",
         }
-        return html_page("overview.html.j2", contents)
+        return self._page(call, "overview", contents)
 
     def decided(self, call: PageCall) -> Response:
-        """The items behind a number, with all decisions about them."""
-        contents = decided_page(self._project, dict(call.request.query_params))
-        return html_page("decisions.html.j2", around(self._project, call.known, "decisions") | contents)
+        """The items that a filter selects, with all decisions about them."""
+        asked = dict(call.request.query_params)
+        filters = {key: value for key, value in asked.items() if value and key != "page"}
+        for key in filters:
+            if key not in _KEYS and not key.startswith(FACT):
+                raise InputError(f"no filter {short(key)}; {nearest(key, _KEYS)}")
+        in_state = [one for one in self._project.judged() if filters.get("state") in (None, one.state)]
+        wanted = {(key, value) for key, value in filters.items() if key != "state"}
+        rows = [
+            one
+            for one in in_state
+            if not wanted or any(wanted <= set(facts_of(decision)) for decision in one.decisions)
+        ]
+        shown, pages = paged(rows, asked.get("page", ""), PAGE_SIZE)
+        return self._page(
+            call,
+            "decisions",
+            pages
+            | {
+                "number": len(rows),
+                "filters": filters,
+                "removed": {
+                    key: _decided_href({name: filters[name] for name in filters if name != key}) for key in filters
+                },
+                "states": STATES,
+                "rows": [(judged, f"items/{Address(item=judged.item).href}") for judged in shown],
+                "href": _decided_href,
+                "label": FACT,
+            },
+        )
 
     def people(self, call: PageCall, **more: Any) -> Response:
         """The people who take part."""
-        contents = around(self._project, call.known, "people") | {
+        contents = {
             "people": [
                 one._asdict() | {"invited": minute(one.invited), "seen": minute(one.seen)}
                 for one in self._project.people()
             ],
             "roles": get_args(Role),
         }
-        return html_page("people.html.j2", contents | {"link": "", "invited": ""} | more)
+        return self._page(call, "people", contents | {"link": "", "invited": ""} | more)
 
     def invite(self, call: PageCall) -> Response:
         """A new link for a person, which is shown only once."""
@@ -162,12 +315,12 @@ class Office:
         if name == call.known.person.name:
             raise InputError("you cannot remove yourself: the review would have no administrator")
         self._project.revoke(name)
-        return go("people")
+        return _go("people")
 
     def log(self, call: PageCall) -> Response:
         """The log, newest first."""
         lines = [one._asdict() | {"time": minute(one.time)} for one in self._project.logged(_LOG_LINES)]
-        return html_page("log.html.j2", around(self._project, call.known, "log") | {"lines": lines})
+        return self._page(call, "log", {"lines": lines})
 
     def queue(self, call: PageCall) -> Response:
         """Add the items that were shown or selected to the review."""
@@ -179,7 +332,7 @@ class Office:
             raise InputError("no item matches")
         new = self._project.add_items(ids)
         self._project.log("queued", call.known.person.name, detail=f"{new:,} of {counted(len(ids), 'item')}")
-        return go("decisions?state=untouched")
+        return _go("decisions?state=untouched")
 
     def export(self, call: PageCall) -> Response:
         """All decisions ever made, as a table that refine and other commands read."""
@@ -191,11 +344,11 @@ class Office:
         more: dict[str, Any] = {"review": "../", "referrer": "same-origin"}
         if call.known.person.role == "admin":
             more |= {"queue": call.known.csrf}
-        return self._browsing.page(call.request, self._disclosure(call), more)
+        return self.browsing.page(call, self._disclosure(call), more)
 
     def item_export(self, call: PageCall) -> Response:
         """The items shown, as a file."""
-        return self._browsing.export(call.request, self._disclosure(call))
+        return self.browsing.export(call, self._disclosure(call))
 
     def _disclosure(self, call: PageCall) -> Disclosure:
         return EVERYTHING if call.known.person.role == "admin" else self._without_golds
@@ -205,63 +358,87 @@ class Office:
         return without_golds(self._collection)
 
 
-def _links(key: str, counts: Mapping[str, int]) -> list[dict[str, Any]]:
-    most = islice(counts.items(), _MOST_VALUES)
-    return [{"label": value, "number": number, "href": decided_href({key: value})} for value, number in most]
+def _go(to: str) -> Response:
+    """Redirect to another page with GET."""
+    return RedirectResponse(to, 303)
 
 
-def decided_page(project: ReviewProject, asked: Mapping[str, str]) -> dict[str, Any]:
-    """The template values: the items that a filter selects, with their decisions side by side."""
-    filters = {key: value for key, value in asked.items() if value and key != "page"}
-    for key in filters:
-        if key not in _KEYS and not key.startswith(_LABEL):
-            raise InputError(f"no filter {short(key)}; {nearest(key, _KEYS)}")
-    in_state = [one for one in project.judged().items if filters.get("state") in (None, one.state)]
-    of_items = set(filters) <= {"state"}
-    rows = [one for one in in_state if of_items or any(_fits(decision, filters) for decision in one.decisions)]
-    shown, pages = paged(rows, asked.get("page", ""), PAGE_SIZE)
-    return pages | {
-        "number": len(rows),
-        "filters": [
-            {
-                "label": _SETTLING.get((key, value)) or f"{key.removeprefix(_LABEL)}: {value}",
-                "href": decided_href({name: other for name, other in filters.items() if name != key}),
-            }
-            for key, value in filters.items()
-        ],
-        "states": [{"label": one, "href": decided_href(filters | {"state": one})} for one in STATES],
-        "rows": [_row(one) for one in shown],
-        "to_page": [decided_href(filters | {"page": str(number)}) for number in range(1, pages["pages"] + 1)],
-    }
-
-
-def decided_href(filters: Mapping[str, object]) -> str:
+def _decided_href(filters: Mapping[str, object]) -> str:
     """The address of the items behind a number."""
     return "decisions" + ("?" + urlencode(filters, errors="surrogatepass") if filters else "")
 
 
-def _fits(decision: Decision, filters: Mapping[str, str]) -> bool:
-    """Whether a decision meets all conditions except the state of its item."""
-    known = {
-        "state": filters.get("state"),
-        "round": str(round_of(decision)),
-        "person": decision.reviewer,
-        "decision": decision.decision,
-        "reason": reason_of(decision) if decision.decision == "drop" else None,
-    }
-    labels = decision.labels
-    return all(
-        value == known[key] if key in known else value in answers_of(labels.get(key.removeprefix(_LABEL)))
-        for key, value in filters.items()
-    )
+def task_href(item: str, number: int) -> str:
+    """The address of a task."""
+    return "task?" + urlencode({"item": item, "round": number}, errors="surrogatepass")
 
 
-def _row(judged: JudgedItem) -> dict[str, Any]:
+def show_form(task: Task, item: Item | None, sent: Sent | None = None) -> dict[str, Any]:
+    """The questions of the form with values: as sent, else as this person decided before, else as in the item."""
+    adopted = next((one for one in task.earlier if one.edits), None) if task.mine is None else None
+    filled: Sent = sent or (as_answers(task.mine, task.form) if task.mine else {})
+    if adopted and not sent:
+        edits = as_answers(adopted, task.form)
+        filled = {name: values for name, values in edits.items() if name.startswith(EDIT)}
+    start = {name: [printable(text)] for name, text in present(item).items()} if item else {}
+    if item:
+        plain = {name: value for name, value in item.tags.items() if "=" not in name and name == name.strip()}
+        lines = [f"{name}={word}" for name, value in plain.items() if (word := tag_word(value)) is not None]
+        whole = [
+            line
+            for line in lines
+            if len(line) <= _LONGEST_TAG and printable(line) == line and line.splitlines() == [line]
+        ]
+        start["edit_tags"] = ["\n".join(whole[:_MOST_TAGS])]
+    shown = []
+    for asked in questions(task.form, len(item.choices) if item else 0):
+        question = asked
+        values = filled.get(question.name, start.get(question.name, []))
+        if question.name == "edit_answer" and item and item.choices:
+            letters = tuple(letter(at) for at in range(len(item.choices)))
+            question = question._replace(kind="several", values=letters)
+            none_left = sent and question.name not in sent and any(name.startswith(EDIT) for name in sent)
+            values = [] if none_left else [word.strip().upper() for one in values for word in one.split(",")]
+        shown.append(
+            question._asdict()
+            | {"values": [{"value": value, "on": value in values} for value in question.values]}
+            | {"value": next(iter(values), ""), "edits": question.name.startswith(EDIT)}
+            | {"rows": min(sum(1 + len(line) // _LINE for one in values for line in one.split("\n")), 8) or 1}
+        )
+    by_name = {one["name"]: one for one in shown}
     return {
-        "item": judged.item,
-        "href": f"items/{Address(item=judged.item).href}",
-        "state": judged.state,
-        "verdict": judged.outcome.verdict if judged.state in ("agreed", "adjudicated") else "",
-        "reason": judged.outcome.reason,
-        "decisions": [shown_decision(one) for one in judged.decisions],
+        "kinds": [{"value": kind, "on": kind in filled.get("decision", ())} for kind in KINDS],
+        "named": by_name,
+        "fields": [one for one in shown if one["name"].startswith(LABEL)],
+        "edits": [one for one in shown if one["edits"]] if item else [],
+        "adopted": adopted.reviewer if adopted and not sent else "",
     }
+
+
+def read_form(sent: Sent, task: Task, item: Item | None) -> Decision:
+    """The submitted decision; fields that do not belong to it are left out."""
+    words = {name: [value for value in values if value.strip()] for name, values in sent.items()}
+    if not words.get("decision"):
+        raise InputError("choose a decision: keep, drop, fix or unsure")
+    kind = check_kind(words["decision"][0])
+    choices = item.choices if item else ()
+    answers = {
+        question.name: ", ".join(values) if question.name == "edit_answer" and choices else values
+        for question in questions(task.form, len(choices))
+        if (values := words.get(question.name)) and kind in (question.when or KINDS)
+        if item or not question.name.startswith(EDIT)
+    }
+    edits = any(name.startswith(EDIT) for name in sent)
+    for name, text in (present(item) if item and kind == "fix" else {}).items():
+        if name != "edit_answer" and text.strip() and name in sent and not words[name]:
+            raise InputError(
+                f"{name.removeprefix(EDIT)}: found nothing, expected a text; drop the item, or say what to do"
+            )
+    if item and item.gold and kind == "fix" and "answer" in task.form.edits and edits and "edit_answer" not in sent:
+        raise InputError("gold: choose at least one option")
+    decision = read_answers(answers, item or Item(id=task.item, question=""), task.form)
+    if kind == "drop" and not decision.reason:
+        raise InputError("say why it is to be dropped")
+    if kind == "fix" and not (decision.edits or decision.comment):
+        raise InputError("a fix changes something: edit the item, or say in the comment what has to be done")
+    return decision

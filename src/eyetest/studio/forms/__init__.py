@@ -20,7 +20,6 @@ LONGEST_ANSWER, LONGEST_TEXT, LONGEST_EDITS, LONGEST_NAME = 4_000, 10_000, 200_0
 """Characters: of an answer to a field, of a reason, comment or answer to the item, of edits, of a person's name."""
 LONGEST_OPEN = 1e9  # seconds
 _ENDINGS = (".yaml", ".yml")
-_OTHER_EDITS: tuple[Editable, ...] = ("question", "answer", "tags")
 _Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9-]*$", max_length=60)]
 _Words = Annotated[str, msgspec.Meta(pattern=r"\S", max_length=300)]
 
@@ -123,18 +122,7 @@ def _parse(text: str, name: str, where: str) -> Form:
     content = parse_yaml(text, where)
     if not isinstance(content, dict):
         raise InputError(f"{where}: a form is a list of settings with their names: about, fields, reasons …")
-    _refuse_bare_words(content, where)
     return convert({"name": name, **content}, Form, where)
-
-
-def _refuse_bare_words(content: Mapping[Any, Any], where: str) -> None:
-    """Refuse bare words: YAML reads ``yes`` as true, which cannot be chosen as a value."""
-    fields = content.get("fields")
-    for number, field in enumerate(fields if isinstance(fields, list) else (), 1):
-        values = field.get("values") if isinstance(field, dict) else None
-        if isinstance(values, list) and any(isinstance(value, bool) for value in values):
-            problem = 'YAML takes yes and no for true and false; write "yes" and "no"'
-            raise InputError(f"{where}, fields {number}, values: {problem}")
 
 
 def check_labels(form: Form, decision: str, labels: Mapping[str, Any]) -> dict[str, Any]:
@@ -151,15 +139,6 @@ def check_labels(form: Form, decision: str, labels: Mapping[str, Any]) -> dict[s
         if field.required and name not in kept and decision != "unsure":
             raise InputError(f"{name}: {field.ask} This has to be answered")
     return {name: kept[name] for name in fields if name in kept}
-
-
-def check_edits(form: Form, edits: Mapping[str, Any]) -> None:
-    """Refuse edits that the form does not allow; any other key is the letter of an option."""
-    for key in edits:
-        kind = next((one for one in _OTHER_EDITS if one == key), "options")
-        if kind not in form.edits:
-            problem = f"only {', '.join(form.edits)} may be changed" if form.edits else "nothing may be changed"
-            raise InputError(f"{short(key)}: {problem} here")
 
 
 def check_kind(word: object) -> Answerable:
@@ -181,7 +160,10 @@ def check_decision(decision: Decision, form: Form, item: Item | None) -> Decisio
     if decision.decision == "undo":
         return decision
     short_enough("edits", str(decision.edits), LONGEST_EDITS)
-    check_edits(form, decision.edits)
+    for key in decision.edits:
+        if (key if key in ("question", "answer", "tags") else "options") not in form.edits:
+            problem = f"only {', '.join(form.edits)} may be changed" if form.edits else "nothing may be changed"
+            raise InputError(f"{short(key)}: {problem} here")
     if item is not None:
         edited(item, decision.edits)
     return msgspec.structs.replace(decision, labels=check_labels(form, decision.decision, decision.labels))

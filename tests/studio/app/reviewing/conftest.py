@@ -30,7 +30,7 @@ FORM = Form(
 
 
 class Visitor:
-    """Somebody with a browser: cookies, the form of the page that is open, and what was sent from it."""
+    """A person with a browser: cookies, the form of the page that is open, and what was sent from it."""
 
     def __init__(self, app: Any, project: ReviewProject, address: str = "testclient") -> None:
         self.client = TestClient(app, HOME, follow_redirects=False, client=(address, 50_000))
@@ -68,9 +68,9 @@ class Visitor:
         self.post("/next")
         return self.hidden("item") if 'id="decide"' in self.page or 'id="solve"' in self.page else ""
 
-    def decide(self, decision: str, **said: Any) -> Any:
+    def decide(self, decision: str, **given: Any) -> Any:
         form = {name: self.hidden(name) for name in ("item", "round", "nonce")}
-        return self.post("/decide", form | {"decision": decision} | said)
+        return self.post("/decide", form | {"decision": decision} | given)
 
 
 def lines(project: ReviewProject) -> list[LogRow]:
@@ -99,7 +99,7 @@ def make_project(tmp_path: Path) -> Iterator[MakeProject]:
 
 @pytest.fixture
 def enter(collection: Collection) -> Enter:
-    """Let somebody in to a review, with a browser of their own."""
+    """Let a person in to a review, with a browser of their own."""
 
     def enter(project: ReviewProject, name: str, role: Role = "reviewer", **more: Any) -> Visitor:
         app = more.pop("app", None) or make_review_app(more.pop("collection", collection), project, **more)

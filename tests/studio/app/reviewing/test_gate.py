@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from eyetest.benchmarks import Benchmark
@@ -41,6 +40,8 @@ def test_opening_a_link_uses_nothing_up_and_one_browser_keeps_it(
     stranger: Visitor, project: ReviewProject, collection: Collection
 ) -> None:
     token = project.invite("Ann")
+    assert '<form method="post"><input' in stranger.get("/enter/%5Cqueue").text
+    assert not server_of(stranger.client.app).config.proxy_headers
     for _ in range(3):
         assert "Open the review" in stranger.get(f"/enter/{token}").text
     assert project.people()[0].seen is None
@@ -53,30 +54,21 @@ def test_opening_a_link_uses_nothing_up_and_one_browser_keeps_it(
     answer = thief.enter(token)
     assert (answer.status_code, "in use in another browser" in answer.text) == (403, True)
     assert thief.get("/").status_code == 401
-    (told,) = [one for one in lines(project) if "another browser" in one.detail]
-    assert (told.person, told.where) == ("Ann", "testclient")
+    (stated,) = [one for one in lines(project) if "another browser" in one.detail]
+    assert (stated.person, stated.where) == ("Ann", "testclient")
     for path in (f"//enter/{token}", f"/Enter/{token}", f"/items/enter/{token}"):
         assert thief.client.get(f"{HOME}{path}").status_code in (401, 404)
     assert token not in "".join(map(str, project.logged(100)))
     assert stranger.enter(token).status_code == 303
 
 
-def test_the_button_of_a_link_sends_to_nothing_but_the_link(stranger: Visitor) -> None:
-    assert '<form method="post"><input' in stranger.get("/enter/%5Cqueue").text
-
-
-def test_what_a_proxy_says_is_not_believed(project: ReviewProject, collection: Collection) -> None:
-    assert not server_of(make_review_app(collection, project)).config.proxy_headers
-
-
-@pytest.mark.parametrize("token", ["", "x", "A" * 32, "..%2f..%2fpeople", "%00", "<script>", "A" * 5_000])
-def test_a_forged_link_is_refused_with_one_clear_page(stranger: Visitor, project: ReviewProject, token: str) -> None:
-    answer = stranger.enter(token)
-    assert answer.status_code in (403, 404)
-    assert "<main" in answer.text
-    assert "<script>" not in answer.text
-    assert refusals(project)
-    assert stranger.get("/").status_code == 401
+def test_a_forged_link_is_refused_with_one_clear_page(stranger: Visitor, project: ReviewProject) -> None:
+    for token in ("", "x", "A" * 32, "..%2f..%2fpeople", "%00", "<script>", "A" * 5_000):
+        answer = stranger.enter(token)
+        assert answer.status_code in (403, 404)
+        assert ("<main" in answer.text, "<script>" in answer.text) == (True, False)
+        assert refusals(project)
+        assert stranger.get("/").status_code == 401
 
 
 def test_a_revoked_person_is_out_at_once(project: ReviewProject, enter: Enter) -> None:
@@ -121,7 +113,7 @@ def test_a_form_needs_the_token_of_the_session_and_to_be_sent_from_here(project:
     del ann.client.headers["origin"]
     assert ann.client.post("/decide", data=own).status_code == 403
     assert project.decisions() == []
-    assert len([told for told in refusals(project) if told.startswith("POST /decide: 403")]) == 13
+    assert len([stated for stated in refusals(project) if stated.startswith("POST /decide: 403")]) == 13
     assert {one.person for one in lines(project) if "/decide" in one.detail} == {"Ann"}
     assert ann.client.post("/decide", data=own, headers={"sec-fetch-site": "same-origin"}).status_code == 303
 
@@ -167,29 +159,25 @@ def test_a_body_that_is_longer_than_it_says_is_cut_off(project: ReviewProject, e
     assert ann.client.send(request).status_code == 413
 
 
-@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
-def test_other_methods_are_refused(project: ReviewProject, enter: Enter, method: str) -> None:
+def test_other_methods_and_names_are_refused(project: ReviewProject, enter: Enter) -> None:
     ann = enter(project, "Ann")
-    assert ann.client.request(method, "/").status_code == 405
-    assert refusals(project)[0].startswith(f"{method} /: 405")
-
-
-def test_a_method_that_a_page_does_not_have_is_refused(project: ReviewProject, enter: Enter) -> None:
-    ann = enter(project, "Ann")
+    for method in ("PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"):
+        assert ann.client.request(method, "/").status_code == 405
+        assert refusals(project)[0].startswith(f"{method} /: 405")
     assert ann.get("/decide").status_code == 405
     assert ann.post("/task").status_code == 405
     assert ann.client.get("/", headers={"host": "evil.example"}).status_code == 421
     assert refusals(project)[0].startswith("GET /: 421")
+    assert ann.client.get("/").headers["referrer-policy"] == "same-origin"
 
 
 def addresses(app: Any) -> list[tuple[str, str]]:
     """Every address of the app with each method, but the ones that anybody may load."""
-    paths = [route.path for route in app.routes if isinstance(route, Route)]
     loaded = ("/app.css", "/app.js", "/icon.svg", "/review.js", "/review.css")
     return [
         (method, path.replace("{sha256}", "0" * 64).replace("{name}", "items.csv"))
-        for path in paths
-        if not path.endswith(loaded) and not path.startswith(("/enter", "/{rest"))
+        for path in app.paths
+        if not path.endswith(loaded) and not path.startswith("/enter")
         for method in ("GET", "POST")
     ]
 
@@ -207,7 +195,7 @@ def test_nothing_answers_somebody_who_has_not_come_in(stranger: Visitor, project
 ADMIN = ("/overview", "/decisions", "/decisions.csv", "/people", "/log", "/invite", "/revoke", "/queue")
 
 
-@pytest.mark.parametrize("role", ["reviewer", "adjudicator", "reader"])
+@pytest.mark.parametrize("role", ["reviewer", "reader"])
 def test_a_role_reaches_its_own_pages_and_no_others(project: ReviewProject, enter: Enter, role: Any) -> None:
     ann = enter(project, "Ann", role)
     token = ann.csrf
@@ -228,35 +216,22 @@ def test_items_that_are_somebody_elses_stay_theirs(make_project: MakeProject, en
     assert (ann.next(), ben.next()) == ("q0", "q1")
     wrong_rounds = (("q0", number) for number in ("2", "0", "-1", "9" * 40))
     for item, number in (("q1", "1"), ("q3", "1"), ("q9", "1"), *wrong_rounds):
-        form = {"item": item, "round": number, "nonce": "n", "decision": "drop", "reason": "x"}
+        form = {"item": item, "round": number, "nonce": "n", "decision": "drop", "reason_text": "x"}
         assert ann.get(f"/task?item={item}&round={number}").status_code in (400, 403), (item, number)
         assert "Which animal" not in ann.page
         for path in ("/decide", "/solve", "/undo"):
             assert ann.post(path, form).status_code in (400, 403), (path, item, number)
     assert project.decisions() == []
-    assert any("GET /task: 403" in told for told in refusals(project))
+    assert any("GET /task: 403" in stated for stated in refusals(project))
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/../../etc/passwd",
-        "/%2e%2e/%2e%2e/etc/passwd",
-        "/image/..%2f..%2freview.db",
-        "/image/review.db",
-        "/thumbnail/%2fetc%2fpasswd",
-        "/static/app.js",
-        "/review.db",
-        "/items/../review.db",
-        "/items/export/..%2freview.db",
-        "/templates/home.html.j2",
-    ],
-)
-def test_no_file_is_reached_by_its_path(project: ReviewProject, enter: Enter, path: str) -> None:
+def test_no_file_is_reached_by_its_path(project: ReviewProject, enter: Enter) -> None:
     boss = enter(project, "Boss", "admin")
-    answer = boss.client.get(path)
-    assert answer.status_code == 404
-    assert b"SQLite" not in answer.content
+    paths = ["/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/image/..%2f..%2freview.db", "/image/review.db"]
+    paths += ["/static/app.js", "/review.db", "/items/../review.db", "/items/export/..%2freview.db"]
+    for path in (*paths, "/templates/home.html.j2", "/thumbnail/%2fetc%2fpasswd"):
+        answer = boss.client.get(path)
+        assert (answer.status_code, b"SQLite" in answer.content) == (404, False), path
 
 
 def test_golds_of_what_is_to_be_solved_are_nowhere(make_project: MakeProject, enter: Enter, zoo: Path) -> None:
@@ -268,7 +243,7 @@ def test_golds_of_what_is_to_be_solved_are_nowhere(make_project: MakeProject, en
     paths += ["/items/export/items.csv", "/decisions.csv", "/overview", "/image/q0"]
     for path in (*paths, "/task?item=q0&round=1&solve=1"):
         page = ann.client.get(path).text
-        assert not re.search(r'class="gold"|>gold<|tone-|"?gold"?,|Verdicts|edit\.', page), path
+        assert not re.search(r'class="gold"|>gold<|tone-|"?gold"?,|Verdicts|name="edit_', page), path
 
 
 QUERIES = (
@@ -278,14 +253,14 @@ QUERIES = (
 )
 
 
-@pytest.mark.parametrize("query", QUERIES)
-def test_a_reader_is_refused_what_would_tell_a_gold(project: ReviewProject, enter: Enter, query: str) -> None:
+def test_a_reader_is_refused_what_would_reveal_a_gold(project: ReviewProject, enter: Enter) -> None:
     reader = enter(project, "Rita", "reader")
-    for path in (f"/items/?{query}", f"/items/?{query}&item=q0", f"/items/export/ids.txt?{query}"):
-        answer = reader.get(path)
-        assert (answer.status_code, "golds, which are left out" in answer.text) == (400, True), path
-    assert reader.get(f"/items/export/items.csv?{query}").status_code == 400
-    assert refusals(project)[0].startswith("GET /items/export/items.csv: 400")
+    for query in QUERIES:
+        for path in (f"/items/?{query}", f"/items/?{query}&item=q0", f"/items/export/ids.txt?{query}"):
+            answer = reader.get(path)
+            assert (answer.status_code, "golds, which are left out" in answer.text) == (400, True), path
+        assert reader.get(f"/items/export/items.csv?{query}").status_code == 400
+        assert refusals(project)[0].startswith("GET /items/export/items.csv: 400")
 
 
 def test_a_reader_looks_at_items_without_golds(project: ReviewProject, enter: Enter) -> None:
@@ -307,8 +282,8 @@ def test_a_reader_looks_at_items_without_golds(project: ReviewProject, enter: En
 
 
 def test_a_tag_with_the_name_of_a_column_opens_only_the_tag() -> None:
-    told = Disclosure(golds=False, tags=frozenset({"difficulty"}))
-    assert (told.may_sort("tag.difficulty"), told.may_sort("difficulty")) == (True, False)
+    stated = Disclosure(golds=False, tags=frozenset({"difficulty"}))
+    assert (stated.may_sort("tag.difficulty"), stated.may_sort("difficulty")) == (True, False)
 
 
 def test_too_many_calls_are_refused_for_a_while(make_project: MakeProject, enter: Enter) -> None:
@@ -317,9 +292,9 @@ def test_too_many_calls_are_refused_for_a_while(make_project: MakeProject, enter
     assert [ann.client.get("/").status_code for _ in range(7)] == [200] * 5 + [429] * 2
     other = Visitor(ann.client.app, project, "10.0.0.9")
     assert [other.client.get("/").status_code for _ in range(6)] == [401] * 4 + [429] * 2
-    told = [one for one in lines(project) if one.where == "10.0.0.9"]
-    assert len(told) == 4
-    assert "not logged" in told[0].detail
+    stated = [one for one in lines(project) if one.where == "10.0.0.9"]
+    assert len(stated) == 4
+    assert "not logged" in stated[0].detail
 
 
 def test_whoever_tries_links_has_to_wait(make_project: MakeProject, collection: Collection) -> None:
@@ -330,7 +305,7 @@ def test_whoever_tries_links_has_to_wait(make_project: MakeProject, collection: 
     token = project.invite("Ann")
     assert guesser.enter(token).status_code == 429
     assert other.enter(token).status_code == 303
-    assert any("POST /enter/…: 429" in told for told in refusals(project))
+    assert any("POST /enter/…: 429" in stated for stated in refusals(project))
 
 
 def test_every_answer_of_a_review_forbids_scripts_from_elsewhere(project: ReviewProject, enter: Enter) -> None:

@@ -12,6 +12,7 @@ import msgspec
 import yaml
 
 from eyetest.benchmarks import Benchmark
+from eyetest.errors import typed
 from eyetest.filters.hits import threshold
 from eyetest.measures import Results
 from eyetest.measures.stats.chance import at_least
@@ -32,7 +33,6 @@ from eyetest.store import refuse_to_lose
 from eyetest.store.urls import refuse_remote
 from eyetest.studio.app.bundle import write_bundle
 from eyetest.studio.collection import Collection
-from eyetest.wording import typed
 from eyetest_world import FLAWS, Truth, load_rates, new_world, read_truth
 from eyetest_world.demo.page import write_world_page
 from eyetest_world.demo.story import BLIND, SIGHTED, SUBSETS, Tried, WorldStory, planted_kind

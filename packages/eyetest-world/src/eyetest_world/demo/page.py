@@ -25,19 +25,19 @@ _COLOURS = {"found": palette.SIGHTED, "missed": palette.VERDICTS["drop"]}
 _TRUE = "#b0457f"  # what is known, in a colour of its own beside what was measured
 
 
-def _planted(story: WorldStory, mark: Callable[[list[str]], str]) -> ChartType:
-    """A bar for each kind of flaw, split into what was found and missed; ``mark`` links items."""
+def _planted(story: WorldStory) -> ChartType:
+    """A bar for each kind of flaw, split into what was found and missed."""
     flaws, counts, table = story.graded.flaws, alt.Axis(format="d", tickCount=6), []
     for one in flaws:
         found = story.graded.items[one.flaw].found
         missed = [item for item in story.planted(one.flaw) if item not in set(found)]
         for turn, (what, ids) in enumerate((("found", found), ("missed", missed))):
-            table.append({"flaw": one.flaw, "what": what, "items": len(ids), "turn": turn, "href": mark(ids)})
+            table.append({"flaw": one.flaw, "what": what, "items": len(ids), "turn": turn})
     y = plots.rows([one.flaw for one in flaws], "flaw")
     x = alt.X("items:Q", title="items", axis=counts)
     colour = alt.Color("what:N").scale(domain=list(_COLOURS), range=list(_COLOURS.values()))
     bars = plots.chart_of(table).mark_bar(size=13)
-    bars = bars.encode(y=y, x=x, color=colour, order="turn:O", href="href:N")
+    bars = bars.encode(y=y, x=x, color=colour, order="turn:O")
     known = [{"flaw": one.flaw, "at": one.planted, "label": f"{one.found} of {one.planted}"} for one in flaws]
     words = plots.chart_of(known).mark_text(align="left", dx=5, color=palette.SOFT)
     labels = words.encode(y=y, x=alt.X("at:Q", axis=counts), text="label:N")
@@ -126,10 +126,9 @@ def write_world_page(
     story: WorldStory, about: Mapping[str, str], to: Path, at: ItemsAt = NOWHERE, *, overwrite: bool = False
 ) -> None:
     """Write the page; ``about`` says how it was made: names and values. ``at`` is where its numbers lead."""
-    album, items, links = Album(story.benchmark), WorldItems(story, at), plots.ChartLinks()
+    album, items = Album(story.benchmark), WorldItems(story, at)
     charts = {name: (title, draw(story)) for name, (title, draw) in _FIGURES.items()}
-    planted = _planted(story, lambda ids: links.mark(items.count(ids)))  # parts of its bars lead to their items
-    charts["planted"] = ("Planted flaws, found and missed", planted)
+    charts["planted"] = ("Planted flaws, found and missed", _planted(story))
     whole = story.graded.items[""]
     contents = {
         "story": story,
@@ -144,7 +143,7 @@ def write_world_page(
             "flagged": items.count(whole.flagged),
         },
         "headline": headline(story, items),
-        "figures": {name: for_page(as_svg(dressed(chart)), title, links) for name, (title, chart) in charts.items()},
+        "figures": {name: for_page(as_svg(dressed(chart)), title) for name, (title, chart) in charts.items()},
         "flaws": {flaw: FLAWS[flaw] for flaw in story.flaws},
         "planted": {flaw: items.count(story.planted(flaw)) for flaw in story.flaws},
         "columns": list(story.columns()),

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
+from eyetest.errors import counted
 from eyetest.measures import MEASURES, Results, Settings
 from eyetest.measures.stats.intervals import IntervalEstimate, wilson
 from eyetest.measures.stats.ranking import CorrelationEstimate, spearman
@@ -16,7 +17,6 @@ from eyetest.pages.plots import bounded
 from eyetest.records import Verdict
 from eyetest.records.tables import Modality
 from eyetest.runs import Run
-from eyetest.wording import counted
 from eyetest_world.flaws import FLAWS, Truth
 from eyetest_world.grading import FLAGGED, Grade, Rankings, calibrations, grade, looks_for, rankings
 from eyetest_world.toy_models.cards import cards

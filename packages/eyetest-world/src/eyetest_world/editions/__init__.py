@@ -12,11 +12,10 @@ import msgspec
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.benchmarks.folder import refuse_gold_list
-from eyetest.errors import EyetestError, InputError, param, short
+from eyetest.errors import EyetestError, InputError, counted, param, short
 from eyetest.records import EDITION, FRESH, ORIGINAL, TWIN, Choice, Item, Lineage, Manifest
 from eyetest.records.item import Seed
 from eyetest.registry import Registry
-from eyetest.wording import counted
 
 OF_THE_IMAGE = ("image_name", "image_sha256_original", "image_reencoded", "orig_width", "orig_height")
 """Tags of published datasets that speak of the old image's file."""

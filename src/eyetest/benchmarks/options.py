@@ -1,0 +1,235 @@
+"""Options inside texts and the golds that name them; letters (``A. cat``) are no part of an option."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
+from itertools import takewhile
+from string import ascii_uppercase
+from typing import Any, Literal, NamedTuple, get_args
+
+from eyetest.errors import InputError, param
+from eyetest.records import MAX_CHOICES, letter
+
+GoldStyle = Literal["letter", "text", "index", "number"]
+GOLD_STYLES: tuple[GoldStyle, ...] = get_args(GoldStyle)
+_MARKS: tuple[tuple[str, Callable[[int], str]], ...] = (
+    ("[A-Z]", letter),
+    ("[a-z]", lambda position: letter(position).lower()),
+    (r"\d{1,2}", lambda position: str(position + 1)),
+)
+_STYLES = (r"\(({})\)\s*", r"\[({})\]\s*", r"（({})）\s*", r"({})[)）]\s*", r"({})[、．：]\s*", r"({})\.\s+")
+_LETTER_STYLES = (r"({}):\s+", r"({})\.(?=\S)")  # letters only: ``1: 2`` and ``1.5`` begin alike
+_TIGHT = _LETTER_STYLES[1]
+_FEWEST_TIGHT = 3  # ``A.M.`` and ``B.C.`` are no marked options; three in a row are
+# ``(A) and (B)`` and ``(A) is larger`` refer to something that is named A.
+_GOES_ON = re.compile(r"(?:and|or|only|is|are|was|has|will|nor|but|then)\b|[&,;=→]|[<>+/-]\s", re.IGNORECASE)
+_HEADER = re.compile(r"(?:\A|\n)[ \t]*(?:Options|Choices)[ \t]*:\s*\Z", re.IGNORECASE)
+_LAYOUTS: tuple[tuple[str, str, str, int], ...] = (
+    (r"(?:(?<=:)|(?<=, )|(?<=[:\n] ))", "{}: ", ", ", 2),  # after a header
+    *((r"(?<=\n)", f"{mark} ", "\n", 2) for mark in ("({})", "{}.", "{})", "{}:")),
+    *((r"(?<![\w(])", mark, "", fewest) for mark, fewest in (("({})", 2), ("{})", 2), ("{}.", 3), ("{}:", 3))),
+)
+"""Options inside a question: what precedes a mark, the mark, the text between options ("" if free), the fewest."""
+_RANGE = re.compile(
+    r"(?:\b(?:from|options?|choices?|answers?|figures?|select|choose)\s*\(?|\()A\s?(?:-|–|to|through)\s?([B-J])\b",
+    re.IGNORECASE,
+)
+_LIST = re.compile(r"\bA(?:\s?,\s*(?:and |or )?[B-J]|\s+(?:and|or)\s+[B-J])+\b")
+
+
+class Offered(NamedTuple):
+    """The question and options of a row."""
+
+    question: str  # without the options, if they were inside it
+    names: tuple[str, ...] = ()  # the letters that the file gives the options; there may be gaps
+    texts: tuple[str, ...] = ()
+    letters: tuple[str, ...] = ()  # the letters removed from the texts: ``1`` for ``1) cat``
+    cells: tuple[str, ...] = ()  # the options with their letters, as written in the file
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether the file letters its options 1, 2, 3 …"""
+        return bool(self.letters) and self.letters[0].isdecimal()
+
+
+def plain_offer(texts: Sequence[str], question: str = "") -> Offered:
+    """Options with the usual letters and none in their texts."""
+    return Offered(question, tuple(letter(i) for i in range(len(texts))), tuple(texts), cells=tuple(texts))
+
+
+_HIDDEN = ("", "?")
+_LETTERS = re.compile(r"\(?([A-Za-z])\)?[.:]?")
+_SEVERAL = re.compile(r"[A-Z](?:\s*(?:[,;]\s*)?[A-Z])+")
+_NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,15})?")
+_ALL_LETTERS = plain_offer(ascii_uppercase)
+
+
+def is_missing(answer: Any) -> bool:
+    """Whether a choice item's answer is withheld, as in held-back test sets."""
+    return answer is None or (isinstance(answer, str) and answer.strip() in _HIDDEN) or answer == []
+
+
+def find_gold(answer: Any, offered: Offered, style: GoldStyle) -> tuple[int, ...] | None:
+    """Positions of the right options, or None where the answer matches none of them."""
+    if isinstance(answer, list | tuple):
+        golds = [find_gold(part, offered, style) for part in answer]
+        return None if None in golds else tuple(sorted({i for part in golds if part for i in part}))
+    return _FINDERS[style](answer, offered)
+
+
+def _by_letter(answer: Any, offered: Offered) -> tuple[int, ...] | None:
+    """The options with these letters; of numbered options the one with this number: ``2``, ``(2)`` or ``2.``."""
+    text = "" if isinstance(answer, bool) else str(answer).strip()
+    if offered.is_numbered and (own := text.strip("()[].: ")) in offered.letters:
+        return (offered.letters.index(own),)
+    match = _LETTERS.fullmatch(text)
+    names = [match[1].upper()] if match else re.findall("[A-Z]", text) if _SEVERAL.fullmatch(text) else []
+    if not isinstance(answer, str) or not names or names != sorted(set(names)) or not {*names} <= {*offered.names}:
+        return None
+    return tuple(map(offered.names.index, names))
+
+
+def _by_text(answer: Any, offered: Offered) -> tuple[int, ...] | None:
+    text = str(answer)
+    stripped, cells = ([option.strip() for option in options] for options in (offered.texts, offered.cells))
+    for wanted, known in ((text, list(offered.texts)), (text.strip(), stripped), (text.strip(), cells)):
+        if wanted in known:
+            return (known.index(wanted),)
+    numbers = [i for i, option in enumerate(stripped) if _NUMBER.fullmatch(option)]
+    equal = [i for i in numbers if _NUMBER.fullmatch(text.strip()) and float(stripped[i]) == float(text)]
+    return (equal[0],) if len(equal) == 1 else None  # spreadsheets write 0.50 as 0.5
+
+
+def _by_index(answer: Any, offered: Offered, first: int = 0) -> tuple[int, ...] | None:
+    is_text = isinstance(answer, str) and re.fullmatch(r"\d{1,2}", answer.strip()) is not None
+    is_number = isinstance(answer, int) and not isinstance(answer, bool)
+    position = int(answer) - first if is_text or is_number else -1
+    return (position,) if 0 <= position < len(offered.texts) else None
+
+
+_FINDERS: dict[GoldStyle, Callable[[Any, Offered], tuple[int, ...] | None]] = {
+    "letter": _by_letter, "text": _by_text, "index": _by_index, "number": partial(_by_index, first=1),
+}  # fmt: skip
+
+
+def choose_style(sample: Iterable[tuple[Any, Offered]], where: str) -> GoldStyle:
+    """The style in which every sampled answer, or else most of them, identifies an option."""
+    answers = [(answer, offered) for answer, offered in sample if not is_missing(answer)]
+    readings = {style: [find_gold(*pair, style) for pair in answers] for style in GOLD_STYLES}
+    fits = {style: sum(gold is not None for gold in golds) for style, golds in readings.items()}
+    fitting = [style for style in GOLD_STYLES if fits[style] == max(fits.values())]
+    if fits["letter"] == len(answers) and all(offered.is_numbered for _, offered in answers):
+        return "letter"
+    for style in fitting[1:]:
+        if readings[style] != readings[fitting[0]]:
+            both = f"answers can be read as {fitting[0]} or as {style}, with different results"
+            hint = f"say which with {param('gold_style', fitting[0])} or {param('gold_style', style)}"
+            raise InputError(f"{where}: {both}; {hint}")
+    return fitting[0]
+
+
+class Marked(NamedTuple):
+    """Options without their letters, and the letters."""
+
+    letters: tuple[str, ...]
+    texts: tuple[str, ...]
+
+
+def split_letters(options: Sequence[str], names: Sequence[str] = ()) -> Marked | None:
+    """The options without the letters that all of them have, by position or by the file's ``names``; else None."""
+    for kind, expected, marked in _readings(options):
+        by_name = kind == "[A-Z]" and names and marked.letters == tuple(names)
+        if (marked.letters == expected or by_name) and _say_something(marked.texts):
+            return marked
+    return None
+
+
+def bring_letters(options: Sequence[str]) -> bool:
+    """Whether all options have letters in one style, each a different one, in any order."""
+    for _, expected, marked in _readings(options):
+        if sorted(marked.letters) == sorted(expected):
+            return _say_something(marked.texts)
+    return False
+
+
+def _readings(options: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...], Marked]]:
+    """Every kind and style of letters that all of two or more options have, with the expected letters."""
+    for kind, mark in _MARKS if len(options) > 1 else ():
+        for pattern in _patterns(kind, len(options)):
+            matches = list(takewhile(bool, map(pattern.match, options)))
+            if len(matches) == len(options):
+                found = [match for match in matches if match]
+                marked = Marked(tuple(m[1] for m in found), tuple(m.string[m.end() :] for m in found))
+                yield kind, tuple(map(mark, range(len(options)))), marked
+
+
+@cache
+def _patterns(kind: str, options: int) -> Sequence[re.Pattern[str]]:
+    letters = () if kind.startswith(r"\d") else _LETTER_STYLES
+    styles = [style for style in (*_STYLES, *letters) if style != _TIGHT or options >= _FEWEST_TIGHT]
+    return [re.compile(r"\s*" + style.format(kind)) for style in styles]
+
+
+def _say_something(rests: Sequence[str]) -> bool:
+    """Whether texts without their letters are still options: none is empty, a duplicate or half a sentence."""
+    stripped = [rest.strip() for rest in rests]
+    return all(stripped) and len(set(stripped)) == len(stripped) and not any(map(_GOES_ON.match, stripped))
+
+
+def without_letters(options: Sequence[str], names: Sequence[str] = ()) -> Marked:
+    """The options as texts alone, and their outermost letters, if they have any."""
+    outer: tuple[str, ...] = ()
+    texts = tuple(options)
+    while (marked := split_letters(texts, names)) is not None:
+        outer, texts = outer or marked.letters, marked.texts
+    return Marked(outer, texts)
+
+
+def split_options(text: str) -> tuple[str, tuple[str, ...]] | None:
+    """The question without its options, and these; None where there are none or they cannot be separated."""
+    for before, mark, between, fewest in _LAYOUTS:
+        starts = _run_starts(text, before, mark)
+        head = text[: starts[0]] if starts else ""
+        header = _HEADER.search(head)
+        if len(starts) < fewest or (between == ", " and not _is_clear(text, header, len(starts))):
+            continue
+        ends = [*(start - len(between) for start in starts[1:]), len(text)]
+        width = len(mark.format("A"))
+        bodies = [text[start + width : end] for start, end in zip(starts, ends, strict=True)]
+        if not between:
+            bodies = [body.strip().rstrip(",;").rstrip() for body in bodies[:-1]] + [bodies[-1].strip()]
+        question = head[: header.start()] if header else head.removesuffix("\n") if between else head.rstrip()
+        if between or all(bodies):
+            return question, tuple(bodies)
+        if not any(bodies):
+            return question, tuple(map(letter, range(len(bodies))))
+    return None
+
+
+def _is_clear(text: str, header: re.Match[str] | None, options: int) -> bool:
+    """Whether options stand directly after a header, and no mark stands twice among them."""
+    body = text[header.end() :] if header else ""
+    return body.startswith("A: ") and all(body.count(f", {letter(i)}: ") == 1 for i in range(1, options))
+
+
+def _run_starts(text: str, before: str, mark: str) -> list[int]:
+    """Where marks of consecutive letters begin: the last A of the text, and each next letter after it."""
+    patterns = (re.compile(before + re.escape(mark.format(letter(at)))) for at in range(MAX_CHOICES))
+    *_, first = None, *next(patterns).finditer(text)
+    starts = [] if first is None else [first.start()]
+    for pattern in patterns if starts else ():
+        if (match := pattern.search(text, starts[-1] + 1)) is None:
+            break
+        starts.append(match.start())
+    return starts
+
+
+def named_letters(text: str) -> tuple[str, ...]:
+    """The letters that a question offers without their texts, which are in its image."""
+    if match := _RANGE.search(text):
+        return tuple(ascii_uppercase[: ascii_uppercase.index(match[1].upper()) + 1])
+    for match in _LIST.finditer(text):
+        letters = tuple(re.findall(r"\b[A-J]\b", match[0]))
+        if letters == tuple(ascii_uppercase[: len(letters)]):
+            return letters
+    return ()

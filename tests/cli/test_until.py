@@ -1,0 +1,69 @@
+"""``eyetest run --until``: models asked until one leads, or until the rank of a new one is known."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.running.benches import make_bench, stored
+from tests.support.command import call, call_narrowly
+
+pytestmark = pytest.mark.journey
+
+ITEMS = 150
+NEW = "new=scripted:right=0.62,seed=99"
+
+
+@pytest.fixture
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Ten models that are right 30 to 84 times in a hundred."""
+    monkeypatch.chdir(tmp_path)
+    make_bench(tmp_path / "b", ITEMS)
+    panel = {f"m{n}": f"scripted:right={0.3 + 0.06 * n:.2f},seed={n}" for n in range(10)}
+    (tmp_path / "panel.yaml").write_text(yaml.safe_dump(panel))
+    call("run", "b", "--models", "panel.yaml", "--to", "recorded").fine()
+    return tmp_path
+
+
+def test_it_says_between_which_ranks_a_model_lies_and_goes_on_in_pieces(recorded: Path) -> None:
+    command = ("run", "b", "-m", NEW, "--answers", "recorded", "--until", "rank of new within 9")
+    done = call_narrowly(*command, "--to", "r")
+    assert done.code == 0, done.err
+    said = " ".join(done.out.split())
+    told = re.search(r"new has rank (\d+) to (\d+) of 11: a score between (\S+) and (\S+), from (\d+) of 150", said)
+    assert told, done.out
+    best, worst, low, high, asked = (float(word) for word in told.groups())
+    assert 1 <= best < worst <= 11
+    assert (high - low) / 2 <= 9.05
+    assert asked <= len(stored(recorded / "r")) < ITEMS
+    first = call(*command, "--to", "pieces", "--budget", "calls=31")
+    assert first.code == 0, first.err
+    second = call(*command, "--to", "pieces", "--output", "json")
+    assert json.loads(second.out)["verdict"] == told[0] + " items"
+    assert len(stored(recorded / "pieces")) == len(stored(recorded / "r")), "nothing else is asked, nothing twice"
+    assert "were likelier to be drawn" in call("measure", "accuracy", "r").err
+
+
+LEADERS = ("-m", "new=scripted:right=0.9,seed=1", "-m", "old=scripted:right=0.4,seed=2")
+LEAD = ("run", "b", *LEADERS, "--until", "new>old")
+LEAD_ITEMS = 120
+
+
+def test_it_says_who_leads_and_between_what_both_scores_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_bench(tmp_path / "b", LEAD_ITEMS)
+    done = call_narrowly(*LEAD, "--to", "r")
+    assert done.code == 0, done.err
+    assert re.search(r"new leads old on the whole benchmark, by between \S+ and \S+ points", done.out)
+    rows = re.findall(r"^(new|old) +(\S+) \[(\S+), (\S+)\] +(\d+) +120$", done.out, re.MULTILINE)
+    assert [row[0] for row in rows] == ["new", "old"]
+    assert all(float(low) <= float(score) <= float(high) for _, score, low, high, _ in rows)
+    assert len(stored(tmp_path / "r")) < 2 * LEAD_ITEMS
+    again = call(*LEAD, "--to", "r", "--output", "json")
+    told = json.loads(again.out)
+    assert told["leader"] == "new"
+    assert 0 < told["lead_low"] < told["lead_high"]
+    assert [row["model"] for row in told["scores"]] == ["new", "old"]
+    assert "r: asked only until new>old was certain; answers themselves chose" in call("compare", "r").err

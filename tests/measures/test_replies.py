@@ -1,0 +1,103 @@
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from eyetest.errors import InputError
+from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
+from eyetest.measures.replies import split_sentences
+from eyetest.measures.results import REPLY_TYPES
+from tests.measures.tables import results
+
+
+def test_sentences() -> None:
+    assert split_sentences("The bar is 3.5 cm. It rises!  Why?\n- so\n\n**B**") == [
+        "The bar is 3.5 cm.",
+        "It rises!",
+        "Why?",
+        "- so",
+        "**B**",
+    ]
+    assert split_sentences("图中有三个人。答案是B。") == ["图中有三个人。", "答案是B。"]
+    assert split_sentences(" \n--- \n") == []
+
+
+def test_length_by_setting() -> None:
+    rows = [
+        {"item": "1", "request": "r1"},
+        {"item": "2", "request": "r2"},
+        {"item": "1", "request": "r3", "ask": "cot"},
+    ]
+    texts = {"r1": "B", "r2": "It is C.", "r3": "One two. Three."}
+    replies = pl.LazyFrame({"benchmark": ["bench"] * 3, "request": [*texts], "text": [*texts.values()]})
+    elsewhere = pl.LazyFrame({"benchmark": ["x"], "request": ["r1"], "text": ["of another benchmark"]})
+    of = replace(results(rows), replies=pl.concat([replies, elsewhere]))
+    table = MEASURES["length"].measure(of, Settings()).table
+    assert table.select("ask", "words", "sentences", "characters", "n").rows() == [
+        ("cot", 3, 2, 15, 1),
+        ("direct", 2, 1, 4.5, 2),
+    ]
+    with pytest.raises(NotMeasurable, match="in words"):
+        MEASURES["length"].measure(results(rows), Settings())
+
+
+def made(copied: dict[str, list[float]], scores: dict[str, list[float]], ask: str = "direct") -> Results:
+    """Models that copied and answered the same screenshots."""
+    rows: list[dict[str, Any]] = []
+    replies: list[dict[str, Any]] = []
+    for model, values in copied.items():
+        for item, value in enumerate(values):
+            about = {"item": str(item), "model": model, "modality": "screenshot"}
+            request = f"{model}{item}"
+            rows.append(about | {"ask": "ocr", "request": request, "score": 0.0})
+            rows.append(about | {"ask": ask, "request": f"{request} {ask}", "score": scores[model][item]})
+            replies.append({"benchmark": "bench", "request": request, "text": "…", "copied": value})
+    return replace(results(rows), replies=pl.LazyFrame(replies, schema=REPLY_TYPES))
+
+
+def measured(of: Results, **own: Any) -> Measured:
+    return MEASURES["ocr-accuracy"].measure(of, Settings(own=own))
+
+
+def test_each_model_and_all_of_them_over_items_and_over_models() -> None:
+    chance = np.random.default_rng(0)
+    copied = {
+        name: np.clip(chance.normal(level, 0.15, 80), 0, 1)
+        for name, level in zip("abc", (0.5, 0.7, 0.8), strict=True)
+    }
+    scores = {name: (values > chance.random(80)).astype(float) for name, values in copied.items()}
+    of = made({k: v.tolist() for k, v in copied.items()}, {k: v.tolist() for k, v in scores.items()})
+    told = measured(of)
+    assert told.table.select("model", "over", "n").rows() == [
+        ("a", "items", 80),
+        ("b", "items", 80),
+        ("c", "items", 80),
+        ("all models", "items", 240),
+        ("all models", "models", 3),
+    ]
+    first = told.table.row(0, named=True)
+    assert first["accuracy"] == pytest.approx(copied["a"].mean())
+    assert first["score"] == pytest.approx(scores["a"].mean())
+    assert first["correlation"] == pytest.approx(np.corrcoef(copied["a"], scores["a"])[0, 1])
+    assert first["correlation_low"] < first["correlation"] < first["correlation_high"]
+    over_models = told.table.row(4, named=True)
+    means = np.array([[part[name].mean() for name in "abc"] for part in (copied, scores)])
+    assert over_models["correlation"] == pytest.approx(np.corrcoef(means)[0, 1])
+    assert told.notes == ("scores are of answers asked direct about the same screenshots",)
+
+
+def test_the_score_may_be_that_of_other_answers() -> None:
+    of = made({"a": [0.2, 0.9, 0.4]}, {"a": [0.0, 1.0, 0.0]}, ask="cot")
+    assert measured(of).table["score"].to_list() == pytest.approx([1 / 3])
+    assert measured(of, score="ocr").table["score"].to_list() == [0.0]
+    assert measured(of, score="ocr").table["correlation"].to_list() == [None]
+    with pytest.raises(InputError, match="no answers asked direkt; known: cot, ocr"):
+        measured(of, score="direkt")
+
+
+def test_without_transcripts_it_says_what_to_ask() -> None:
+    of = made({"a": [0.5, 0.6]}, {"a": [1.0, 0.0]})
+    with pytest.raises(NotMeasurable, match="no model was asked for a transcript"):
+        measured(replace(of, replies=of.replies.filter(pl.lit(False))))

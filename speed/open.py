@@ -34,15 +34,10 @@ QUERIES = (
     "",
     "sort=-difficulty",
     "sort=question",
-    "gold=B",
     "tag.task=task+03",
     "answer=wrong:model-07@image",
     "answer=refused:model-12",
-    "answer=right:model-29@image&answer=wrong:model-03@image&sort=-gain",
-    "blind-right=model-29",
-    "difficulty=0.5..&tag.task=task+05",
-    "gain=..0",
-    "disagreement=0.4..&sort=-disagreement",
+    "answer=right:model-29@image&answer=wrong:model-03@image&sort=-blind_right",
     "text=kettle+%22tractor+stands%22",
     "text=pelican+12345",
     "text=sorry&answer=wrong:model-01@no-image",
@@ -161,15 +156,11 @@ def scanned(folder: Path) -> dict[str, tuple[int, float]]:
     plan, said = pl.scan_parquet(folder / "run/plan.parquet"), pl.scan_parquet(folder / "run/responses/*.parquet")
     items = pl.scan_parquet(folder / "bench/items.parquet").with_columns(
         task=pl.col("tags").str.json_path_match("$.task"),
-        gold=pl.col("choices").list.eval(pl.element().struct.field("correct").arg_max()).list.first(),
     )
     score, texts = pl.col("score"), pl.col("text").str.to_lowercase()
     image, blind = scores.filter(modality="image"), scores.filter(modality="no-image")
     right, each = score == 1, image.group_by("item").agg(score.mean())
-    sides = image.join(blind, on=("item", "model"), suffix="_blind")
-    gains = sides.group_by("item").agg((score - pl.col("score_blind")).mean().alias("gain"))
-    p, n = score.mean(), pl.len()
-    split = image.group_by("item").agg((2 * p * (1 - p) * n / (n - 1)).alias("split"))
+    unseen = blind.group_by("item").agg(right.sum().alias("right"))
     replies = plan.select("item", "request").join(said.select("request", "text"), on="request")
     options = pl.col("choices").list.eval(pl.element().struct.field("text")).list.join("\n")
     own = items.select(item="id", text=pl.concat_str("question", options, separator="\n"))
@@ -186,15 +177,10 @@ def scanned(folder: Path) -> dict[str, tuple[int, float]]:
         every,
         every.join(each, on="item").sort("score"),
         every.sort("question"),
-        items.filter(gold=1).select(item="id"),
         items.filter(task="task 03").select(item="id"),
         wrong_image.filter(model="model-07"),
         refused.select("item").unique(),
-        differ.join(gains, on="item").sort("gain", descending=True),
-        blind.filter(right, model="model-29"),
-        each.filter(score <= 0.5 + 1e-9).join(items.filter(task="task 05").select(item="id"), on="item", how="semi"),
-        gains.filter(pl.col("gain") <= 0),
-        split.filter(pl.col("split") >= 0.4).sort("split", descending=True),
+        differ.join(unseen, on="item").sort("right", descending=True),
         having("kettle", "tractor stands"),
         having("pelican", "12345"),
         having("sorry").join(blind.filter(~right, model="model-01"), on="item", how="semi"),

@@ -67,7 +67,7 @@ class Crowd:
     async def _decide(self, session: aiohttp.ClientSession, page: str) -> str:
         form = {name: unescape(value) for name, value in FIELD.findall(page[page.index('id="decide"') :])[:4]}
         form |= {"decision": KINDS[int(self._draw.integers(len(KINDS)))], "reason": "it repeats another item"}
-        form |= {"comment": "somebody has to look at this again", "seconds": "12.5"}
+        form |= {"comment": "look at this again"}
         began = time.perf_counter()
         async with session.post("/decide", data=form, allow_redirects=False) as answer:
             await answer.read()
@@ -86,7 +86,7 @@ class Crowd:
             return await answer.text()
 
 
-def told(name: str, seconds: list[float]) -> None:
+def show(name: str, seconds: list[float]) -> None:
     """Print where the middle and the ends are."""
     middle, late, last = np.quantile(seconds, [0.5, 0.95, 0.99]) * 1000
     print(f"{name:10s} {middle:7.1f} {late:7.1f} {last:7.1f} {max(seconds) * 1000:8.1f}")
@@ -108,7 +108,7 @@ def measure(folder: Path, reviewers: int, decisions: int, think: float) -> None:
             home = re.search(r"http://[^/]+", server.stderr.readline())
             assert home
             with ReviewProject.open(folder / "review") as project:
-                tokens = [project.invite(f"reviewer {number}") for number in range(reviewers)]
+                tokens = [project.people.invite(f"reviewer {number}") for number in range(reviewers)]
                 load, before, began = os.getloadavg()[0], _cpu(server.pid), time.perf_counter()
                 crowd = Crowd(home[0], think, decisions)
                 asyncio.run(work(crowd, tokens))
@@ -122,8 +122,8 @@ def measure(folder: Path, reviewers: int, decisions: int, think: float) -> None:
     )
     print(f"{1000 * spent / decisions:.1f} ms of the server's processor each; load {load:.1f} before")
     print(f"{'ms':10s} {'p50':>7s} {'p95':>7s} {'p99':>7s} {'most':>8s}")
-    told("decision", crowd.decisions)
-    told("next page", crowd.pages)
+    show("decision", crowd.decisions)
+    show("next page", crowd.pages)
 
 
 def _cpu(process: int) -> float:

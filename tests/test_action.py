@@ -39,8 +39,8 @@ def run_step(action: dict[str, Any], name: str, here: Path, **inputs: str) -> su
     (here / "eyetest").chmod(0o755)
     surroundings |= {"PATH": f"{here}:{os.environ['PATH']}", "GITHUB_STEP_SUMMARY": str(here / "summary.md")}
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
-    told = {"cwd": here, "env": os.environ | surroundings, "capture_output": True, "text": True}
-    return subprocess.run(command, check=False, **told)  # type: ignore[call-overload, no-any-return]
+    reported = {"cwd": here, "env": os.environ | surroundings, "capture_output": True, "text": True}
+    return subprocess.run(command, check=False, **reported)  # type: ignore[call-overload, no-any-return]
 
 
 def test_a_pull_request_that_spoils_a_benchmark_fails_with_a_page_and_a_summary(

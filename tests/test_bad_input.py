@@ -142,7 +142,6 @@ def test_one_line_and_exit_code_2(tmp_path: Path, case: str) -> None:
         (["import", "b.jsonl", "--to", "b", "--drop", "gone"], '--drop: no column "gone"'),
         (["import", "b.jsonl", "--to", "b", "--format", "parquet"], "b.jsonl is not a Parquet file"),
         (["import", "b.jsonl", "--to", "b", "--format", "vlmevalkit"], "b.jsonl"),
-        (["import", "b.jsonl", "--to", "b", "--format", "datasets"], "b.jsonl"),
         (["import", "b.jsonl", "--to", "b.jsonl/b"], "b.jsonl"),
         (["export", "b.jsonl", "--to", "b.jsonl", "--format", "parquet"], "already there"),
         (["export", "b.jsonl", "--to", "x", "--format", "parqet"], 'did you mean "parquet"?'),

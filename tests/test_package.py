@@ -62,6 +62,6 @@ def test_a_format_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_formats_that_must_be_there() -> None:
-    expected = "csv datasets imagefolder inspect jsonl lmms-eval parquet vlmevalkit"
+    expected = "csv jsonl lmms-eval parquet vlmevalkit"
     assert sorted(FORMATS) == expected.split()
     assert all(format_.summary for format_ in FORMATS.values())

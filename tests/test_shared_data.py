@@ -38,7 +38,7 @@ def test_item_folders_import_with_the_counts_of_their_source(
 
 
 @pytest.mark.parametrize("name", COUNTS)
-@pytest.mark.parametrize("format_name", ["vlmevalkit", "jsonl", "parquet", "datasets"])
+@pytest.mark.parametrize("format_name", ["vlmevalkit", "jsonl", "parquet"])
 def test_real_items_come_back_from_every_format(
     real_benchmark: Callable[[str], Benchmark], tmp_path: Path, name: str, format_name: str
 ) -> None:

@@ -49,10 +49,6 @@ class DamagedWarning(UserWarning):
     """Part of the stored data is damaged and left out; the rest is used."""
 
 
-class ReadingWarning(UserWarning):
-    """A file was read in a way its author may not have meant; says how, and what to do then."""
-
-
 class Forbidden(EyetestError):  # noqa: N818 (it says what it is)
     """A request without the permission it needs."""
 

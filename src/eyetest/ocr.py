@@ -18,8 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from PIL import Image
 
-from eyetest.errors import InputError, MissingExtraError
-from eyetest.registry import Registry
+from eyetest.errors import InputError, MissingExtraError, nearest
 
 
 class ReadWord(NamedTuple):
@@ -49,11 +48,9 @@ class ReadLine(NamedTuple):
 
 
 class Engine(Protocol):
-    """A way to read images; plug-ins are collected in ``ENGINE``."""
+    """A way to read images."""
 
     name: str
-    summary: str
-    rank: int  # the lowest available is the default
 
     def missing(self) -> str:
         """What has to be installed before it can be used; empty if nothing."""
@@ -78,12 +75,11 @@ def _script(letter: str) -> str:
     return unicodedata.name(letter, "unknown").split()[0].lower() if letter.isalpha() else ""
 
 
-ENGINES: Registry[Engine] = Registry("OCR engine", "eyetest.ocr", "ENGINE", "ocr")
-
-
 def choose_engine(name: str = "") -> Engine:
-    """An available engine; without one, an error of one line says what to install."""
-    engines = [ENGINES[name]] if name else sorted(ENGINES.values(), key=lambda engine: engine.rank)
+    """The engine of a name, or the first available; without one, an error of one line says what to install."""
+    if name and name not in ENGINES:
+        raise InputError(f'no OCR engine named "{name}"; {nearest(name, ENGINES)}')
+    engines = [ENGINES[name]] if name else list(ENGINES.values())
     missing = [engine.missing() for engine in engines]
     if "" in missing:
         return engines[missing.index("")]
@@ -95,30 +91,20 @@ _SECONDS = 120
 _SPARSE = "11"  # the layout mode for sparse text: the others lose short options, and lines beside images
 _LARGE, _ENLARGED = 1_500_000, 1.5  # pages of fewer pixels are enlarged by this factor, else small letters are lost
 _LINE = ("block_num", "par_num", "line_num")
-_SCRIPTS = {
-    **dict.fromkeys(("eng", "deu", "fra", "spa", "ita", "por", "nld"), ("latin",)),
-    **dict.fromkeys(("chi_sim", "chi_tra"), ("cjk", "latin")),
-    **{"jpn": ("cjk", "hiragana", "katakana", "latin"), "kor": ("hangul", "latin")},
-    **{"ara": ("arabic",), "fas": ("arabic",), "heb": ("hebrew",), "ell": ("greek",)},
-    **dict.fromkeys(("rus", "ukr", "bul"), ("cyrillic",)),
-    **{"hin": ("devanagari",), "tha": ("thai",)},
-}  # the scripts of each language; others are not requested
 
 
 class Tesseract:
-    """The program, run once per image; English, and other languages whose packages are installed."""
+    """The program, run once per image, in English."""
 
     name = "tesseract"
-    summary = "Debian's tesseract-ocr, a program"
-    rank = 1
 
     def missing(self) -> str:
-        """Whether the program or its English is missing."""
-        return "" if "eng" in _languages() else "apt-get install tesseract-ocr"
+        """Whether the program is missing."""
+        return "" if shutil.which("tesseract") else "apt-get install tesseract-ocr"
 
     def scripts(self) -> frozenset[str]:
-        """The scripts of the installed languages."""
-        return frozenset(script for language in _languages() for script in _SCRIPTS[language])
+        """Latin alone."""
+        return frozenset(("latin",))
 
     def read(self, image: Image.Image) -> Sequence[ReadLine]:
         """The lines of an image, unordered."""
@@ -126,7 +112,7 @@ class Tesseract:
         size = round(image.width * scale), round(image.height * scale)
         file = io.BytesIO()
         image.resize(size, Image.Resampling.BICUBIC).save(file, "PNG", compress_level=1)
-        table = _run(("-", "-", "--psm", _SPARSE, "-l", "+".join(_languages()), "tsv"), file.getvalue())
+        table = _run(("-", "-", "--psm", _SPARSE, "-l", "eng", "tsv"), file.getvalue())
         return list(_lines(table, scale))
 
 
@@ -140,15 +126,6 @@ def _lines(table: str, scale: float) -> Iterator[ReadLine]:
                 words.append(ReadWord(row["text"].strip(), left, top, left + width, top + height))
         if words:
             yield ReadLine(tuple(words))
-
-
-@cache
-def _languages() -> tuple[str, ...]:
-    """The installed languages of known scripts, English first."""
-    if shutil.which("tesseract") is None:
-        return ()
-    known = _run(("--list-langs",), b"").split()
-    return tuple(language for language in _SCRIPTS if language in known)
 
 
 def _run(words: Sequence[str], given: bytes) -> str:
@@ -175,8 +152,6 @@ class RapidOcr:
     """The package's pipeline without the step that rotates lines, which is unreliable."""
 
     name = "rapidocr"
-    summary = "PyPI's rapidocr, networks in this process"
-    rank = 2
 
     def missing(self) -> str:
         """Whether the package is missing."""
@@ -229,4 +204,4 @@ def _pipeline() -> Any:
     return pipeline
 
 
-ENGINE = (Tesseract(), RapidOcr())
+ENGINES: dict[str, Engine] = {engine.name: engine for engine in (Tesseract(), RapidOcr())}

@@ -50,7 +50,7 @@ RUNS = {
     "linked": ["run", "ten"],
     "leak-by-twin": ["twins"],
     "ocr-accuracy": ["screens"],
-    **{name: ["weighed"] for name in ("generation-likelihood", "image-use", "normalisations", "option-prior")},
+    **{name: ["weighed"] for name in ("generation-likelihood", "likelihood")},
 }
 """Runs of measures that need hardened benchmarks or likelihoods of options."""
 OPTIONS: dict[str, dict[str, Any]] = {

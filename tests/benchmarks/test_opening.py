@@ -61,7 +61,7 @@ def test_reading_differently_does_not_disturb_another_reader(tmp_path: Path) -> 
 
 def test_an_export_is_overwritten_only_if_nothing_else_is_in_it(tmp_path: Path) -> None:
     benchmark = draw_benchmark(tmp_path / "b", items=8)
-    for name in ("jsonl", "datasets", "lmms-eval"):
+    for name in ("jsonl", "lmms-eval"):
         place = tmp_path / name
         export_benchmark(benchmark, name, place)
         export_benchmark(benchmark, name, place, overwrite=True)
@@ -71,7 +71,7 @@ def test_an_export_is_overwritten_only_if_nothing_else_is_in_it(tmp_path: Path) 
         assert (place / "thesis.tex").exists()
 
 
-def test_somebody_elses_folder_is_never_overwritten(tmp_path: Path) -> None:
+def test_a_foreign_folder_is_never_overwritten(tmp_path: Path) -> None:
     benchmark = draw_benchmark(tmp_path / "b", items=8)
     (tmp_path / "mine").mkdir()
     jsonl(tmp_path / "mine/items.jsonl", "1")
@@ -92,7 +92,7 @@ def test_the_current_folder_is_not_replaced(tmp_path: Path, monkeypatch: pytest.
         import_benchmark(source, Path())
 
 
-def test_of_two_imports_to_one_place_one_is_told(tmp_path: Path) -> None:
+def test_of_two_imports_to_one_path_one_is_refused(tmp_path: Path) -> None:
     source = jsonl(tmp_path / "b.jsonl", *map(str, range(300)))
     results: list[str] = []
 

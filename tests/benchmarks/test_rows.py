@@ -14,16 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.benchmarks import ImageStore, ReadOptions, parse_map
-from eyetest.benchmarks.options import (
-    bring_letters,
-    choose_style,
-    find_gold,
-    is_missing,
-    named_letters,
-    plain_offer,
-    split_options,
-    without_letters,
-)
+from eyetest.benchmarks import options as option_texts
+from eyetest.benchmarks.options import find_gold, plain_offer, split_options
 from eyetest.benchmarks.rows import KNOWN_COLUMNS, RESERVED, ItemReader, find_columns, plain_row, plan
 from eyetest.errors import InputError, ItemError
 from eyetest.records import Choice, Item, Lineage, Turn
@@ -51,10 +43,7 @@ def read_items(*rows: dict[str, Any], folder: Path = Path("/nowhere"), **read: A
     with TemporaryDirectory() as to:
         store = ImageStore(Path(to))
         reader = ItemReader(MemoryTable(*rows, folder=folder), msgspec.convert(read, ReadOptions), store)
-        try:
-            return [reader.item(row) for row in reader]
-        finally:
-            store.finish()
+        return [reader.item(row) for row in reader]
 
 
 def summary(item: Item) -> dict[str, Any]:
@@ -128,8 +117,8 @@ def test_golds(case: Any) -> None:
 
 
 def test_what_counts_as_a_held_back_answer() -> None:
-    assert all(map(is_missing, (None, "", "?", " ? ", "\n", [])))
-    assert not any(map(is_missing, ("A", "??", "None", "nan", 0, False, [""], ["?"], ())))
+    assert all(map(option_texts.is_missing, (None, "", "?", " ? ", "\n", [])))
+    assert not any(map(option_texts.is_missing, ("A", "??", "None", "nan", 0, False, [""], ["?"], ())))
 
 
 @pytest.mark.parametrize("case", TABLES["styles"])
@@ -137,11 +126,11 @@ def test_the_style_of_golds_is_found_or_asked_for(case: Any) -> None:
     answers, expected, *options = case
     sample = [(answer, plain_offer(options[0] if options else ANIMALS)) for answer in answers]
     if isinstance(expected, str):
-        assert choose_style(sample, "mine.tsv") == expected
+        assert option_texts.choose_style(sample, "mine.tsv") == expected
     else:
         hint = "mine.tsv: .*--gold-style {} or --gold-style {}".format(*expected)
         with pytest.raises(InputError, match=hint):
-            choose_style(sample, "mine.tsv")
+            option_texts.choose_style(sample, "mine.tsv")
 
 
 @pytest.mark.parametrize("case", TABLES["inside"])
@@ -150,21 +139,16 @@ def test_options_inside_a_question(case: list[Any]) -> None:
     assert split_options(text) == ((expected[0], tuple(expected[1])) if expected else None)
 
 
-@pytest.mark.parametrize(("question", "letters"), TABLES["named"])
-def test_letters_that_stand_for_what_the_image_shows(question: str, letters: str) -> None:
-    assert named_letters(question) == tuple(letters)
+@pytest.mark.parametrize(("options", "texts"), TABLES["marks"])
+def test_letters_are_no_part_of_options(options: list[str], texts: list[str]) -> None:
+    assert option_texts.without_letters(options) == tuple(texts)
+    assert option_texts.bring_letters(options) == (options != texts)
+    assert not option_texts.bring_letters(texts)
 
 
-@pytest.mark.parametrize(("options", "letters", "texts"), TABLES["marks"])
-def test_letters_are_no_part_of_options(options: list[str], letters: list[str], texts: list[str]) -> None:
-    assert without_letters(options) == (tuple(letters), tuple(texts))
-    assert not letters or (bring_letters(options) and not bring_letters(texts))
-
-
-def test_letters_with_gaps_and_in_another_order() -> None:
-    assert without_letters(["A. cat", "C. dog"], ["A", "C"]).texts == ("cat", "dog")
-    assert bring_letters(["B. cat", "A. dog"])
-    assert without_letters(["B. cat", "A. dog"]).letters == ()
+def test_letters_in_another_order_stay() -> None:
+    assert option_texts.bring_letters(["B. cat", "A. dog"])
+    assert option_texts.without_letters(["B. cat", "A. dog"]) == ("B. cat", "A. dog")
 
 
 @pytest.mark.parametrize("values", [{"question": "x" * 101}, {"options": ["x" * 101, "y"]}, {"hint": "x" * 101}])
@@ -194,7 +178,7 @@ def test_a_plan_reads_only_the_first_rows() -> None:
             row = Row(0, WHERE, {"question": "What?", "answer": "x"})
             return itertools.islice(itertools.repeat(row), 10_000_000)
 
-    assert plan(Endless(), ReadOptions()).question == "question"
+    assert plan(Endless(), ReadOptions()).columns["question"] == "question"
 
 
 def test_images_are_read_in_the_order_of_their_columns_from_the_folder_the_user_names(tmp_path: Path) -> None:
@@ -205,7 +189,6 @@ def test_images_are_read_in_the_order_of_their_columns_from_the_folder_the_user_
     reader = ItemReader(MemoryTable(row, folder=tmp_path), ReadOptions(images=tmp_path / "photos"), store)
     assert [image.width for image in reader.item(next(iter(reader))).images] == [1, 2]
     assert list(reader.loader.files) == [tmp_path / "photos" / "b.png"]
-    store.finish()
 
 
 def test_deeply_nested_tags_and_long_texts_do_not_crash() -> None:
@@ -257,4 +240,4 @@ def test_the_row_of_an_item() -> None:
     item = Item(**bare, references=("x", "y"), history=(Turn("Who?", "Me"),), hint="h", tags={"A": "mine", "b": 2})
     others = {"hint": "h", "history": ({"question": "Who?", "answer": "Me"},), "tags": {"A": "mine"}, "b": 2}
     assert plain_row(item) == bare | {"answer": ["x", "y"]} | others
-    assert plain_row(item, lambda _, value: isinstance(value, str))["tags"] == {"b": 2}
+    assert plain_row(item, text_tags=True)["tags"] == {"A": "mine", "b": 2}

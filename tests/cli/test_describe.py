@@ -73,8 +73,8 @@ def test_the_describer_never_sees_the_question(here: Path, describer: Endpoint, 
 
 def test_what_was_described_by_others_is_kept_unless_told(here: Path, describer: Endpoint, eyetest: Eyetest) -> None:
     eyetest(*command(describer)).fine()
-    told = eyetest("run", "d/benchmark", "--describe", f"openai:eye@{describer.url}", "--to", "e").refused()
-    assert "every item with an image has a description already; --overwrite describes them again" in told
+    reported = eyetest("run", "d/benchmark", "--describe", f"openai:eye@{describer.url}", "--to", "e").refused()
+    assert "every item with an image has a description already; --overwrite describes them again" in reported
     eyetest(*command(describer, "--overwrite")).fine()
     assert descriptions(here)["known"].startswith("1 images: ")
     assert len(describer.attempts) == 3

@@ -61,8 +61,8 @@ def broken(monkeypatch: pytest.MonkeyPatch, *words: str) -> Done:
 
 def test_a_fault_of_ours_is_one_line_that_says_where_the_rest_is(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = broken(monkeypatch)
-    told = r"error: a fault in eyetest, not in your files: ValueError: odd \[key\] \(test_log\.py:\d+\); "
-    (kept,) = re.findall(told + r"what happened is in (\S+); please report it\n", done.err)
+    reported = r"error: a fault in eyetest, not in your files: ValueError: odd \[key\] \(test_log\.py:\d+\); "
+    (kept,) = re.findall(reported + r"what happened is in (\S+); please report it\n", done.err)
     assert done.err.count("\n") == 1
     fault = Path(kept).read_text()
     assert "begins: reading b.jsonl" in fault, "what went before is there, though nobody asked for a log"

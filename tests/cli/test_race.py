@@ -39,11 +39,11 @@ def test_killed_it_goes_on_and_asks_nothing_twice(tmp_path: Path, endpoint: Endp
         (("-m", NEW, "--until", "new>old", "--to", "r"), "old"),
         (("-m", NEW, "-m", OLD, "--until", "new>old"), "--to RUN is missing"),
         (("-m", NEW, "-m", OLD, "--until", "new>old", "--to", "r", "--answers", "gone"), "gone"),
+        (("-m", NEW, "-m", OLD, "--to", "r", "--answers", "gone"), "--answers needs --until"),
         (
             ("-m", NEW, "-m", OLD, "--until", "new>old", "--to", "r", "--condition", "image,no-image"),
             "in one way, once",
         ),
-        (("-m", NEW, "-m", OLD, "--to", "r", "--answers", "gone"), "--answers needs --until"),
     ],
 )
 def test_bad_words_are_one_line(

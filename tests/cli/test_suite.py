@@ -32,15 +32,14 @@ def write_suite(folder: Path, items: int) -> int:
     suite = {
         "benchmarks": [*DIMENSIONS],
         "models": {name: f"embedded:{name}" for name in ZOO},
-        "perturb": "instruction,order,letters",
-        "tests": TESTS,
+        "conditions": {"perturb": "instruction,order,letters", "tests": TESTS},
     }
     (folder / "suite.yaml").write_text(yaml.safe_dump(suite))
     return items * len(DIMENSIONS) * len(ZOO) * TESTS
 
 
 def answered(folder: Path) -> int:
-    """How many answers are on disk, whoever is writing there."""
+    """How many answers are on disk, also while they are written."""
     time.sleep(0.01)
     try:
         sealed: list[int] = [pq.read_metadata(path).num_rows for path in folder.glob("runs/*/responses/*.parquet")]

@@ -53,8 +53,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 COMMANDS: list[tuple[object, ...]] = [
-    ("init", "бенч é", "--server", "vllm", "--model", "m", "--goal", "all", "--to", "begun é"),
-    ("doctor", "бенч é", "--models", "m.yaml"),
+    ("init", "--model", "é=openai:m@http://127.0.0.1:9/v1", "--to", "begun é"),
+    ("doctor", "--models", "m.yaml"),
     ("reform", "list"),
     ("show", "бенч é"),
     ("show", "бенч é", f"{ODD} 3"),
@@ -111,10 +111,9 @@ def test_no_command_is_forgotten() -> None:
     assert set(all_commands()) <= said
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
-def test_every_command_speaks_every_encoding(here: Path, encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_command_writes_ascii(here: Path) -> None:
     for words in COMMANDS:
-        done = call(*words, encoding=encoding)
+        done = call(*words, encoding="ascii")
         assert done.code == 0, (words, done)
         assert "Traceback" not in done.err
         if "json" in words:
@@ -123,20 +122,20 @@ def test_every_command_speaks_every_encoding(here: Path, encoding: str, monkeypa
 
 
 def test_json_says_in_ascii_what_it_says_elsewhere(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = [
+    reported = [
         call("show", "бенч é", f"{ODD} 3", "--output", "json", encoding=encoding) for encoding in ("ascii", "utf-8")
     ]
-    assert json.loads(told[0].out) == json.loads(told[1].out)
-    assert json.loads(told[0].out)["id"] == f"{ODD} 3"
+    assert json.loads(reported[0].out) == json.loads(reported[1].out)
+    assert json.loads(reported[0].out)["id"] == f"{ODD} 3"
 
 
 def test_names_are_neither_markup_nor_emoji(here: Path, eyetest: Eyetest) -> None:
     eyetest("run", "бенч é", "--models", "m.yaml", "--to", "run").fine()
     name = next(iter(MODELS))
     for words in (("score", "run"), ("show", "run"), ("compare", "run"), ("measure", "accuracy", "run")):
-        told = eyetest(*words).fine()
-        assert name in told, words
-        assert "😄" not in told, words
+        reported = eyetest(*words).fine()
+        assert name in reported, words
+        assert "😄" not in reported, words
     assert ":smile:" in eyetest("show", "бенч é").fine()
 
 
@@ -145,8 +144,8 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly(here: Path) -> None:
     process = subprocess.Popen([*BASE, "show", "бенч é", "--limit", "12"], stdout=theirs, stderr=subprocess.PIPE)
     os.close(theirs)
     os.close(ours)
-    _, told = process.communicate()
-    assert (process.returncode, told) == (0, b"")
+    _, reported = process.communicate()
+    assert (process.returncode, reported) == (0, b"")
 
 
 def test_a_full_disk_behind_the_output(here: Path) -> None:
@@ -162,10 +161,10 @@ def test_ctrl_c_is_one_line(here: Path, command: tuple[str, ...], seconds: float
     process = subprocess.Popen([*BASE, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     time.sleep(seconds)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
-    begun = b"Traceback" not in told or b", in main\n" in told
+    _, reported = process.communicate(timeout=60)
+    begun = b"Traceback" not in reported or b", in main\n" in reported
     if process.returncode != 0 and begun:  # it was done, or Python was still loading what answers Ctrl-C
-        assert (process.returncode, told) == (130, b"interrupted\n")
+        assert (process.returncode, reported) == (130, b"interrupted\n")
 
 
 WRITING: list[tuple[object, ...]] = [
@@ -261,8 +260,8 @@ def test_the_command_that_an_audit_suggests_runs(here: Path, eyetest: Eyetest, i
         for name in (item, f"{item} again"):
             twins = (Choice("cat", True), Choice("cat"))
             writer.add(Item(id=name, question="Which?", images=(red,), choices=twins))
-    told = eyetest("audit", "odd b; x").fine()
-    (line,) = (line for line in told.splitlines() if line.startswith("Look first:"))
+    reported = eyetest("audit", "odd b; x").fine()
+    (line,) = (line for line in reported.splitlines() if line.startswith("Look first:"))
     words = shlex.split(line.removeprefix("Look first:"))
     assert words[:2] == ["eyetest", "show"]
     assert words[-1].removesuffix(" again") == item

@@ -27,28 +27,40 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_it_says_between_which_ranks_a_model_lies_and_goes_on_in_pieces(recorded: Path) -> None:
+def test_it_reports_between_which_ranks_a_model_lies_and_goes_on_in_pieces(recorded: Path) -> None:
     command = ("run", "b", "-m", NEW, "--answers", "recorded", "--until", "rank of new within 9")
     done = call_narrowly(*command, "--to", "r")
     assert done.code == 0, done.err
-    said = " ".join(done.out.split())
-    told = re.search(r"new has rank (\d+) to (\d+) of 11: a score between (\S+) and (\S+), from (\d+) of 150", said)
-    assert told, done.out
-    best, worst, low, high, asked = (float(word) for word in told.groups())
+    output = " ".join(done.out.split())
+    found = re.search(
+        r"new has rank (\d+) to (\d+) of 11: a score between (\S+) and (\S+), from (\d+) of 150", output
+    )
+    assert found, done.out
+    best, worst, low, high, asked = (float(word) for word in found.groups())
     assert 1 <= best < worst <= 11
     assert (high - low) / 2 <= 9.05
     assert asked <= len(stored(recorded / "r")) < ITEMS
     first = call(*command, "--to", "pieces", "--budget", "calls=31")
     assert first.code == 0, first.err
     second = call(*command, "--to", "pieces", "--output", "json")
-    assert json.loads(second.out)["verdict"] == told[0] + " items"
+    assert json.loads(second.out)["verdict"] == found[0] + " items"
     assert len(stored(recorded / "pieces")) == len(stored(recorded / "r")), "nothing else is asked, nothing twice"
-    assert "were likelier to be drawn" in call("measure", "accuracy", "r").err
+    assert "asked only until new within 9 points was certain" in call("measure", "accuracy", "r").err
 
 
 LEADERS = ("-m", "new=scripted:right=0.9,seed=1", "-m", "old=scripted:right=0.4,seed=2")
 LEAD = ("run", "b", *LEADERS, "--until", "new>old")
 LEAD_ITEMS = 120
+
+
+def test_others_answers_decide_which_items_come_sooner(recorded: Path) -> None:
+    done = call(*LEAD, "--answers", "recorded", "--to", "r")
+    assert "new leads old on the whole benchmark" in " ".join(done.fine().split())
+    assert len(stored(recorded / "r")) < 2 * ITEMS
+    assert "items that tell models apart were likelier to be drawn" in call("measure", "accuracy", "r").err
+    call("run", "b", "-m", "x=scripted:right=0.5", "--to", "few").fine()
+    refused = call(*LEAD, "--answers", "few", "--to", "s").refused()
+    assert "1 other model with modality image; at least 3" in refused
 
 
 def test_it_says_who_leads_and_between_what_both_scores_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,8 +74,8 @@ def test_it_says_who_leads_and_between_what_both_scores_lie(tmp_path: Path, monk
     assert all(float(low) <= float(score) <= float(high) for _, score, low, high, _ in rows)
     assert len(stored(tmp_path / "r")) < 2 * LEAD_ITEMS
     again = call(*LEAD, "--to", "r", "--output", "json")
-    told = json.loads(again.out)
-    assert told["leader"] == "new"
-    assert 0 < told["lead_low"] < told["lead_high"]
-    assert [row["model"] for row in told["scores"]] == ["new", "old"]
+    reported = json.loads(again.out)
+    assert reported["leader"] == "new"
+    assert 0 < reported["lead_low"] < reported["lead_high"]
+    assert [row["model"] for row in reported["scores"]] == ["new", "old"]
     assert "r: asked only until new>old was certain; answers themselves chose" in call("compare", "r").err

@@ -42,16 +42,16 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ListingEndpoin
     return tmp_path
 
 
-def told(*words: object) -> list[dict[str, str]]:
+def checks(*words: object) -> list[dict[str, str]]:
     done = call("doctor", *words, "--output", "json")
-    lines = json.loads(done.out)["lines"]
-    assert done.code == (1 if any(line["state"] == "wrong" for line in lines) else 0)
-    return [line for line in lines if line["about"] == "models"]
+    found: list[dict[str, str]] = json.loads(done.out)["checks"]
+    assert done.code == (1 if any(check["state"] == "wrong" for check in found) else 0)
+    return found[[check["name"] for check in found].index("space") + 1 :]
 
 
 def test_an_endpoint_is_looked_at_for_nothing(here: Path, server: ListingEndpoint) -> None:
     write_yaml(here / "m.yaml", {"mine": f"openai:seer@{server.url}", "there": "scripted:right=1"})
-    lines = told("--models", "m.yaml")
+    lines = checks("--models", "m.yaml")
     assert [(line["name"], line["state"]) for line in lines] == [
         ("mine", "note"),
         ("mine", "ok"),
@@ -62,7 +62,7 @@ def test_an_endpoint_is_looked_at_for_nothing(here: Path, server: ListingEndpoin
 
 
 def test_what_an_endpoint_can_do_costs_calls(here: Path, server: ListingEndpoint) -> None:
-    lines = told(f"mine=openai:seer@{server.url}", "--call")
+    lines = checks("-m", f"mine=openai:seer@{server.url}", "--call")
     said = " ".join(line["found"] for line in lines)
     assert "answers a question: yes, in 3 tokens" in said
     assert "takes images: yes" in said
@@ -70,16 +70,16 @@ def test_what_an_endpoint_can_do_costs_calls(here: Path, server: ListingEndpoint
     assert any(attempt.images for attempt in server.attempts if attempt.body)
     server.rule = lambda attempt: failure(400, "no images here") if attempt.body and attempt.images else None
     assert "takes images: no" in " ".join(
-        line["found"] for line in told(f"mine=openai:seer@{server.url}", "--call") if line["state"] == "wrong"
+        line["found"] for line in checks("-m", f"mine=openai:seer@{server.url}", "--call") if line["state"] == "wrong"
     )
 
 
 def test_keys_are_named_and_never_shown(here: Path, server: ListingEndpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     write_yaml(here / "m.yaml", {"mine": {"spec": f"openai:seer@{server.url}", "key_env": "MY_KEY"}})
-    (line,) = told("--models", "m.yaml")
+    (line,) = checks("--models", "m.yaml")
     assert "without permission" in line["found"]
     monkeypatch.setenv("EYETEST_ALLOW_ENV", "MY_KEY")
-    (line,) = told("--models", "m.yaml")
+    (line,) = checks("--models", "m.yaml")
     assert (line["state"], line["found"], line["fix"]) == ("wrong", "key: MY_KEY is not set", "export MY_KEY=…")
     monkeypatch.setenv("MY_KEY", KEY)
     server.rule = lambda attempt: failure(401, f"{attempt.headers['Authorization']} is wrong")
@@ -96,10 +96,10 @@ def test_keys_are_named_and_never_shown(here: Path, server: ListingEndpoint, mon
     [
         ("openai:other@{url}", "does not list 'other'"),
         ("openai:seer@http://127.0.0.1:9/v1", "cannot reach 127.0.0.1:9"),
-        ("replay:nowhere.csv", "nowhere.csv is not there"),
+        ("replay:nowhere.csv", "nowhere.csv"),
         pytest.param("transformers:nowhere", "nowhere", marks=WITH_TRANSFORMERS),
     ],
 )
 def test_what_does_not_work_is_wrong(here: Path, server: ListingEndpoint, spec: str, problem: str) -> None:
-    last = told("m=" + spec.format(url=server.url))[-2:]
+    last = checks("--model", "m=" + spec.format(url=server.url))[-2:]
     assert any(line["state"] == "wrong" and problem in line["found"] for line in last)

@@ -25,8 +25,8 @@ def test_files_of_tools(tmp_path: Path, eyetest: Eyetest) -> None:
     )
     done = eyetest("import", vlmevalkit, "--to", tmp_path / "v", "--model", "m")
     assert "1 answer of 1 model" in done.fine()
-    told = eyetest("import", vlmevalkit, "--to", tmp_path / "w").refused()
-    assert "no column for the model: --model NAME or --map model=COLUMN" in told
+    reported = eyetest("import", vlmevalkit, "--to", tmp_path / "w").refused()
+    assert "no column for the model: --model NAME or --map model=COLUMN" in reported
     log = jsonl(
         tmp_path / "l.jsonl", {"doc_id": 0, "doc": {}, "target": "A", "resps": [["A"]], "filtered_resps": ["A"]}
     )
@@ -54,12 +54,12 @@ def test_a_matrix(tmp_path: Path, eyetest: Eyetest, header: list[str], rows: lis
 
 def test_one_error_names_all_that_is_missing(tmp_path: Path, eyetest: Eyetest) -> None:
     path = jsonl(tmp_path / "a.jsonl", {"qid": "1", "who": "m", "said": "A"})
-    told = eyetest(
+    reported = eyetest(
         "import", path, "--fill", "modality=no-image", "--where", "shot=1", "--to", tmp_path / "run"
     ).refused()
     for part in ('no column "shot"', "item: --map item=COLUMN", "model: --model NAME", "reply: --map text=COLUMN"):
-        assert part in told
-    assert "perhaps qid, who, said" in told
+        assert part in reported
+    assert "perhaps qid, who, said" in reported
     items = eyetest("import", path, "--map", "question=q,options=o", "--drop", "x", "--to", tmp_path / "b").refused()
     assert '--drop: no column "x"' in items
     assert '--map question: no column "q"' in items

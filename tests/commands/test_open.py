@@ -20,7 +20,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (("nowhere",), "nowhere"),
         (("BENCH", "--no-golds"), "--bundle"),
@@ -29,14 +29,22 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("BENCH", "--address", "localhost:65536"), "expected HOST:PORT"),
     ],
 )
-def test_what_cannot_be_is_told_in_a_line(bench: Path, tmp_path: Path, words: tuple[str, ...], told: str) -> None:
+def test_what_cannot_be_is_told_in_a_line(bench: Path, tmp_path: Path, words: tuple[str, ...], reported: str) -> None:
     with chdir(tmp_path):
-        assert told in call("open", *(bench if word == "BENCH" else word for word in words)).refused()
+        assert reported in call("open", *(bench if word == "BENCH" else word for word in words)).refused()
     assert not list(tmp_path.iterdir())
 
 
 def test_it_serves_until_it_is_interrupted(bench: Path) -> None:
-    command = [sys.executable, "-c", "from eyetest.cli import main; main()", "open", str(bench), "--address", ":0"]
+    command = [
+        sys.executable,
+        "-c",
+        "from eyetest.cli import main; main()",
+        "open",
+        str(bench),
+        "--address",
+        "127.0.0.1:0",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr
@@ -48,8 +56,8 @@ def test_it_serves_until_it_is_interrupted(bench: Path) -> None:
             with urllib.request.urlopen(f"{address}?gold=B", timeout=30) as answer:
                 assert "2 of 6 items" in answer.read().decode()
             process.send_signal(signal.SIGINT)
-            _, told = process.communicate(timeout=30)
+            _, reported = process.communicate(timeout=30)
         finally:
             process.kill()
     assert process.returncode == 130
-    assert "Traceback" not in told
+    assert "Traceback" not in reported

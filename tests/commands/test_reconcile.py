@@ -30,27 +30,29 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> P
 
 
 def test_a_run_beside_a_log_of_positions(here: Path) -> None:
-    told = et.reconcile("run", "log.jsonl")
-    assert told.gap == -25.0
-    assert told.frame.select("cause", "rows", "points").rows() == [("reading", 1, -25.0), ("unread", 1, 0.0)]
-    assert told.items.select("item", "a_read", "b_read").rows() == [("q1", "B", "A"), ("q2", "refused", "D")]
-    assert "B is 25.00 points below A" in repr(told)
-    assert "reconciliation" in told._repr_html_()
+    reported = et.reconcile("run", "log.jsonl")
+    assert reported.gap == -25.0
+    assert reported.frame.select("cause", "rows", "points").rows() == [("reading", 1, -25.0), ("unread", 1, 0.0)]
+    assert reported.items.select("item", "a_read", "b_read").rows() == [("q1", "B", "A"), ("q2", "refused", "D")]
+    assert "B is 25.00 points below A" in repr(reported)
+    assert "reconciliation" in reported._repr_html_()
 
 
 def test_two_rule_sets_of_one_run_and_a_table_each(here: Path, eyetest: Eyetest) -> None:
-    told = json.loads(eyetest("reconcile", "run", "run", "--rules-b", "mmmu", "--to", "gap", "--output", "json").out)
-    assert (told["a"], told["b"], told["gap"]) == (0.75, 0.5, -25.0)
-    assert sum(cause["points"] for cause in told["causes"]) == told["gap"]
+    reported = json.loads(
+        eyetest("reconcile", "run", "run", "--rules-b", "mmmu", "--to", "gap", "--output", "json").out
+    )
+    assert (reported["a"], reported["b"], reported["gap"]) == (0.75, 0.5, -25.0)
+    assert sum(cause["points"] for cause in reported["causes"]) == reported["gap"]
     assert sorted(path.name for path in Path("gap").iterdir()) == ["causes.csv", "items.csv"]
     assert "add --overwrite" in eyetest("reconcile", "run", "run", "--to", "gap").refused()
 
 
 def test_a_published_score(here: Path) -> None:
-    told = et.reconcile("run", 50.0, rules_b="mmmu")
-    assert told.ways["way"].to_list()[0] == "rules mmmu, unread guessed"
-    assert set(told.ways["gives it"]) == {"by chance", "exact", ""}
-    assert told.frame["points"].sum() == told.gap == -25.0
+    reported = et.reconcile("run", 50.0, rules_b="mmmu")
+    assert reported.ways["way"].to_list()[0] == "rules mmmu, unread guessed"
+    assert set(reported.ways["gives it"]) == {"by chance", "exact", ""}
+    assert reported.frame["points"].sum() == reported.gap == -25.0
 
 
 @pytest.mark.parametrize(
@@ -62,7 +64,7 @@ def test_a_published_score(here: Path) -> None:
         (("run", "run", "--rules-b", "mmu"), 'did you mean "mmmu"?'),
         (("run", "run", "--model", "n"), "no answers of 'n'"),
         (("run", "run", "--where", "asks=cot"), 'did you mean "ask"?'),
-        (("run", "log.jsonl", "--map-b", "gven=acc"), 'did you mean "given"?'),
+        (("run", "log.jsonl", "--map", "gven=acc"), 'did you mean "given"?'),
         (("run", "run", "--rules-b", "given"), "none of its 4 rows has a score"),
     ],
 )

@@ -54,9 +54,9 @@ def words(folder: Path, endpoint: Endpoint, *more: object) -> tuple[object, ...]
 
 def test_what_passes_the_checker_becomes_options(eyetest: Eyetest, endpoint: Endpoint, dataset: Path) -> None:
     endpoint.answer = answer
-    said = eyetest(*words(dataset, endpoint)).fine()
+    output = eyetest(*words(dataset, endpoint)).fine()
     for part in ("3 distractors of 3 questions by writer, checked by checker", "right as well: 1", "no list: 1"):
-        assert part in said
+        assert part in output
     items = {item.id: item for item in Benchmark(dataset / "bench")}
     made = {choice.text: choice.provenance for choice in items["ada"].choices if not choice.correct}
     assert set(made) == {"Grace Hopper", "Lise Meitner", "Emmy Noether"}

@@ -63,12 +63,12 @@ def run(tmp_path: Path, bench: Benchmark) -> Path:
 
 
 def test_score_says_the_means_and_what_stood_in_their_way(run: Path, eyetest: Eyetest) -> None:
-    told = json.loads(eyetest("score", "r", "--output", "json").fine())
-    assert told["scores"] == "r/scores/eyetest.parquet"
-    assert told["left_out"] == 0
+    reported = json.loads(eyetest("score", "r", "--output", "json").fine())
+    assert reported["scores"] == "r/scores/eyetest.parquet"
+    assert reported["left_out"] == 0
     none = dict.fromkeys(("refused", "ambiguous", "cut off", "unparsed", "blocked", "failed"), 0)
     common = {"model": "m", "modality": "image", "ask": "direct", "overall": None} | none
-    assert told["groups"] == [
+    assert reported["groups"] == [
         common
         | {"metric": "accuracy", "mean": pytest.approx(2 / 6), "scored": 6}
         | {"refused": 1, "ambiguous": 1, "unparsed": 1, "blocked": 1, "failed": 1},
@@ -121,10 +121,10 @@ def test_captions_have_the_score_of_the_corpus_beside_the_mean(tmp_path: Path, e
 
 
 def test_explain_follows_one_item(run: Path, eyetest: Eyetest) -> None:
-    told = eyetest("show", "r", "q0").fine()
-    assert "Which is 0?" in told
-    assert "A dog" in told
-    assert re.search(r"→ chosen B  eyetest/\d+ .*accuracy 1", told)
+    reported = eyetest("show", "r", "q0").fine()
+    assert "Which is 0?" in reported
+    assert "A dog" in reported
+    assert re.search(r"→ chosen B  eyetest/\d+ .*accuracy 1", reported)
     (case,) = json.loads(eyetest("show", "r", "q0", "--output", "json").fine())
     assert case["asked"]["item"] == "q0"
     assert case["response"]["text"] == "A dog"
@@ -138,8 +138,8 @@ def test_explain_follows_one_item(run: Path, eyetest: Eyetest) -> None:
 
 def test_read(eyetest: Eyetest) -> None:
     words = ("score", "--options", "cat,dog,bird,fish", "--text", "A dog")
-    told = eyetest(*words).fine()
-    assert re.match(r"eyetest: chosen B\. dog  \(by .+\)\n", told)
+    reported = eyetest(*words).fine()
+    assert re.match(r"eyetest: chosen B\. dog  \(by .+\)\n", reported)
     as_json = json.loads(eyetest(*words, "--output", "json").fine())["eyetest"]
     reading = et.read_choice("A dog", ["cat", "dog", "bird", "fish"])
     assert as_json == {name: getattr(reading, name) for name in reading.__struct_fields__} | {
@@ -158,8 +158,8 @@ def test_read(eyetest: Eyetest) -> None:
 
 
 def test_a_judge_reads_what_the_rules_cannot_and_is_asked_once(run: Path, eyetest: Eyetest) -> None:
-    told = eyetest("score", "r", "--judge", "judge=scripted:right=1").fine()
-    assert "judge read 1 of 1 replies that the rules could not" in told
+    reported = eyetest("score", "r", "--judge", "judge=scripted:right=1").fine()
+    assert "judge read 1 of 1 replies that the rules could not" in reported
     row = read_scores(Run(run)).filter(pl.col("item") == "q2").row(0, named=True)
     assert (row["reading"], row["choice"], row["rule"], row["score"]) == ("chosen", "B", "eyetest/5 judge", 1.0)
     sent = len(list(read_responses(run)))
@@ -292,6 +292,6 @@ def test_a_reply_of_a_megabyte(tmp_path: Path, bench: Benchmark, eyetest: Eyetes
     (case,) = json.loads(eyetest("show", "r", "q0", "--output", "json").fine())
     assert case["response"]["text"] == text
     assert len(eyetest("reconcile", "r", "r", "--rules-b", "mmmu").fine()) < 20_000
-    told = eyetest("score", "--options", "cat,dog", "--text", text).fine()
-    assert told.startswith("eyetest: chosen B. dog")
-    assert len(told) < 20_000
+    reported = eyetest("score", "--options", "cat,dog", "--text", text).fine()
+    assert reported.startswith("eyetest: chosen B. dog")
+    assert len(reported) < 20_000

@@ -20,19 +20,18 @@ def test_an_item(tmp_path: Path, asked: tuple[str, ...]) -> None:
             row: dict[str, object] = {"id": "1", "question": "What?", "answer": "a"}
             row |= {"options": [text, "b"], "answer": "A"} if field == "options" else {field: text}
             (tmp_path / f"{length}.jsonl").write_text(json.dumps(row))
-            said = call("show", tmp_path / f"{length}.jsonl", row["id"], *asked).fine()
-            sizes.append(len(said))
+            shown = call("show", tmp_path / f"{length}.jsonl", row["id"], *asked).fine()
+            sizes.append(len(shown))
         assert sizes[1] < sizes[0] + 2_000, field
         if not asked and field not in ("tag", "description", "id"):
-            assert " characters … " in " ".join(said.replace("│", " ").split())
+            assert " characters … " in " ".join(shown.split())
 
 
 def test_many_parts(tmp_path: Path) -> None:
     row = {"id": "1", "question": "What?", "answer": [f"a{n}" for n in range(2_000)]}
     path = tmp_path / "b.jsonl"
     path.write_text(json.dumps(row | {f"tag {n}": n for n in range(2_000)}))
-    said = call("show", path, "1").fine()
-    assert len(said.splitlines()) < 300
-    for kind in ("references", "tags"):
-        assert f"and 1,900 more {kind} (--output json prints all)" in said
+    shown = call("show", path, "1").fine()
+    assert len(shown.splitlines()) < 300
+    assert shown.count("and 1,900 more (--output json prints all)") == 2
     assert len(json.loads(call("show", path, "1", "--output", "json").fine())["tags"]) == 2_000

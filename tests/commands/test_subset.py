@@ -69,8 +69,8 @@ def test_a_small_part_stands_for_the_whole(tmp_path: Path, monkeypatch: pytest.M
     write_matrix(tmp_path / "known.csv", names, right[:, :18], 0)
     eyetest("import", "known.csv", "--to", "known", "--matrix", "item").fine()
     done = eyetest("subset", "b", "--answers", "known", "--share", "0.2", "--to", "part")
-    told = done.fine()
-    assert "60 items of 300" in told
+    reported = done.fine()
+    assert "60 items of 300" in reported
     for line in ("held", "each left out of the fit in turn", "of these rightly", "to the panel itself"):
         assert line in done.err
     kept = ids(tmp_path / "part/benchmark")

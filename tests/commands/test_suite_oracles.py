@@ -8,8 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from eyetest.commands.suite import SuiteResult
-from eyetest.commands.suites import measure_suite, prepare
+from eyetest.commands.suite import SuiteResult, measure_suite, prepare
 from tests.runs.conftest import Eyetest
 
 KIE = "FUNSD_KIEOpenEnded_generation_blip2_blip2_t5_instruct.json"
@@ -20,8 +19,8 @@ def write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def told(folder: Path, entries: list[dict[str, Any]]) -> SuiteResult:
-    return measure_suite(prepare({"benchmarks": entries, "resamples": 100}, folder / "out"))
+def measured(folder: Path, entries: list[dict[str, Any]]) -> SuiteResult:
+    return measure_suite(prepare({"benchmarks": entries}, folder / "out"))
 
 
 def test_forms_and_colours(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
@@ -56,7 +55,7 @@ def test_forms_and_colours(shared: Path, tmp_path: Path, monkeypatch: pytest.Mon
     eyetest("import", "said.jsonl", *brought).fine()
 
     forms = {"runs": ["read"], "dimension": "STP", "task": "KIE"}
-    found = told(
+    found = measured(
         tmp_path,
         [
             forms | {"name": "FUNSD", "metric": "words"},
@@ -86,7 +85,7 @@ def test_generation_ranks_of_table_4(
         printed.select("model", (pl.col(name) / 100).alias("mean")).write_csv(f"{name}.csv")
         eyetest("import", f"{name}.csv", "--matrix", "model", "--map", "model=model", "--to", name).fine()
     entries = [{"runs": [name], "dimension": name.removeprefix("gen_")} for name in dimensions]
-    table = told(tmp_path, entries).tables["accuracy-by-dimension"]
+    table = measured(tmp_path, entries).tables["accuracy-by-dimension"]
     shown = [name for name in table.columns if not name.endswith(("_low", "_high"))]
     assert shown == ["model", *(name.removeprefix("gen_") for name in dimensions), "unread", "mean_rank", "rank"]
     both = table.select("model", "rank").join(printed.select("model", "gen_R"), on="model")

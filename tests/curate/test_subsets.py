@@ -24,6 +24,7 @@ from eyetest.curate.subsets import (
     separation_notes,
 )
 from eyetest.measures.stats.item_analysis import SCALE, ItemFit, choose_by_information, fit
+from tools.gallery.validation import at_random
 
 Floats = NDArray[np.float64]
 weights = st.lists(st.floats(0.01, 100), min_size=1, max_size=40).map(np.array)
@@ -159,14 +160,14 @@ def _skilled(items: int, models: int, seed: int, skills: int) -> Floats:
     return np.asarray(rng.random(chance.shape) < chance, float)
 
 
-def test_relatives_are_told_by_their_names() -> None:
+def test_relatives_are_recognised_by_their_names() -> None:
     names = ["gpt-4o", "GPT4V", "InternVL2-8B", "internvl-1.5", "qwen2", "llava_v1", "360VL-7B", "sonnet"]
     assert families(names) == ["gpt", "gpt", "internvl", "internvl", "qwen", "llava", "vl", "sonnet"]
     alike = ["m1", "m2", "m3", "n1", "n2", "n3", "o1"]
     assert families(alike) == alike
 
 
-def test_nobody_is_estimated_by_its_own_answers_or_those_of_relatives(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_model_is_estimated_by_its_own_answers_or_those_of_relatives(monkeypatch: pytest.MonkeyPatch) -> None:
     scores, kin = _skilled(60, 12, 0, 0), list("aaaabbccdefg")
     numbers = {column.tobytes(): model for model, column in enumerate(scores.T)}
     seen = []
@@ -246,3 +247,71 @@ def test_too_few_models_or_items_are_not_tried() -> None:
     assert separation_notes({})[0].startswith("too few items")
     again = [separation(answers, 0.5, _by_information, seed) for seed in (5, 5, 6)]
     assert again[0] == again[1] != again[2]
+
+
+@pytest.mark.science
+def test_what_separates_weak_models_says_nothing_of_stronger_ones() -> None:
+    """Items that only weak models fail rank them, and all stronger models alike; random items rank both."""
+    able, slopes = np.concatenate([np.linspace(-4, -1, 12), np.linspace(2, 3, 6)]), np.full(400, 2.0)
+    rng = np.random.default_rng(2)
+    chance = expit(np.outer(slopes, able) + np.where(np.arange(400) % 2, 5.0, -5.0)[:, None])
+    tried = separation((rng.random(chance.shape) < chance).astype(float), 0.3, _by_information)
+    chosen, random = tried["chosen"], tried["random"]
+    assert (chosen.tau_own or 0) > 0.8
+    assert (chosen.tau_stronger or 0) < (random.tau_stronger or 0) - 0.1
+
+
+@pytest.mark.science
+def test_where_models_are_alike_the_panel_is_flattered_and_half_of_the_pairs_are_wrong() -> None:
+    """All are equally good: what separates the panel is chance, which items and models held out do not share."""
+    tried = separation(_answers(np.zeros(18), np.ones(300), 1), 0.3, _by_information)["chosen"]
+    assert None not in tried
+    assert (tried.tau_own or 0) > 0.4
+    assert (tried.apart_own or 0) > 0.15
+    assert abs(tried.tau or 0) < 0.2
+    assert (tried.apart or 0) < 0.12
+    assert (tried.rightly or 0) < 0.8
+
+
+@pytest.mark.science
+def test_the_order_of_the_items_held_out_decides_what_is_right() -> None:
+    """On half of the items the better model fails: the model that leads on a part by chance is behind on the rest."""
+    answers = _answers(np.linspace(-2, 2, 12), np.full(200, 1.5), 3)
+    tried = separation(np.vstack([answers, 1 - answers]), 0.5, _by_information)["random"]
+    assert tried.rightly == 0
+    assert (tried.tau or 0) < -0.2
+
+
+@pytest.mark.science
+def test_missing_answers_are_no_hindrance() -> None:
+    answers = _answers(np.linspace(-2, 2, 12), np.full(100, 1.5), 4)
+    answers[np.random.default_rng(4).random(answers.shape) < 0.2] = np.nan
+    tried = separation(answers, 0.5, _by_information)["chosen"]
+    assert None not in tried
+    assert tried.tau == pytest.approx(0.7, abs=0.3)
+
+
+def test_a_drawn_part_misses_the_score_by_less_than_a_random_one_does() -> None:
+    slopes, intercepts = _items(300, 5)
+    answers = _answered(slopes, intercepts, np.random.default_rng(5).normal(0, 1, 80), 6)
+    fitted = fit(answers[:, :40])
+    true = answers[:, 40:].mean(axis=0)
+    estimator = Estimator(fitted)
+    missed = []
+    for seed in range(10):
+        drawn, chance = pps(fitted, 30, seed).items, at_random(300, 30, seed).items
+        estimates = estimator.estimate(drawn, answers[drawn, 40:]).scores, answers[chance, 40:].mean(axis=0)
+        missed.append([np.abs(found - true).mean() for found in estimates])
+    estimated, plain = np.mean(missed, axis=0)
+    assert estimated < 0.8 * plain
+
+
+def test_the_width_of_many_is_that_of_normal_errors() -> None:
+    errors = np.random.default_rng(0).normal(size=(4_000, 1))
+    assert _missed(errors, np.zeros(4_000)).half_width() == pytest.approx(1.96, abs=0.06)
+
+
+def test_coverage_is_of_folds_that_did_not_set_the_width() -> None:
+    errors = np.array([[0.1]] * 8 + [[5.0]] * 2)
+    assert _missed(errors, np.repeat([0, 1], [8, 2])).covered() == pytest.approx(0.8)
+    assert _missed(errors, np.repeat([0, 1, 2, 3], [4, 4, 1, 1])).covered() == pytest.approx(0.8)

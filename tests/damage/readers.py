@@ -113,10 +113,7 @@ class Imported(Subject):
         export_benchmark(make_benchmark(folder / "b"), self.format, folder / self.name)
 
     def files(self, folder: Path) -> list[Path]:
-        if self.format != "datasets":
-            return [folder / self.name / "items.jsonl" if self.format == "jsonl" else folder / self.name]
-        data, *about = sorted((folder / self.name).iterdir(), key=lambda path: path.suffix != ".arrow")
-        return [data] * 8 + [path for path in about if path.suffix == ".json"]
+        return [folder / self.name / "items.jsonl" if self.format == "jsonl" else folder / self.name]
 
     def read(self, folder: Path) -> Any:
         how = Import(overwrite=True)
@@ -144,7 +141,7 @@ class Answers(Subject):
             assert answers_frame(run).collect().height <= len(found)
             assert responses_frame(run).collect().height == len({row.request for row in found})
         if len(found) < self.expected:
-            assert Run(run).health.damaged or Run(run).health.torn, "what is missing is told"
+            assert Run(run).health.damaged or Run(run).health.torn, "what is missing is reported"
         return {row.request: row for row in found}
 
     expected = PARTS * ROWS
@@ -208,7 +205,6 @@ class Scores(Subject):
 SUBJECTS: dict[str, Subject] = {
     "benchmark": Benchmarks(),
     "parquet": Imported("parquet", "b.parquet"),
-    "arrow": Imported("datasets", "saved"),
     "tsv": Imported("vlmevalkit", "b.tsv"),
     "json lines": Imported("jsonl", "lines"),
     "sealed answers": Answers(),
@@ -270,10 +266,10 @@ def problems(name: str, folder: Path, seeds: Iterable[int]) -> Iterator[str]:
 def main(name: str, folder: str, first: str, last: str) -> int:
     warnings.simplefilter("error")
     warnings.simplefilter("ignore", DamagedWarning)
-    told = list(itertools.islice(problems(name, Path(folder), range(int(first), int(last))), 10))
-    print("\n".join(told))
+    found = list(itertools.islice(problems(name, Path(folder), range(int(first), int(last))), 10))
+    print("\n".join(found))
     print(peak_memory() // 2**20)
-    return 1 if told else 0
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

@@ -20,8 +20,8 @@ def read_damaged(subject: str, folder: Path, first: int, last: int) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     seed = (done.stderr.split() or ["?"])[-1]
     assert done.returncode >= 0, f"{subject}: signal {-done.returncode} at {seed}"
-    *told, memory = done.stdout.splitlines()
-    assert done.returncode == 0, "\n".join(told)
+    *found, memory = done.stdout.splitlines()
+    assert done.returncode == 0, "\n".join(found)
     assert int(memory) < MOST_MEGABYTES
 
 

@@ -42,7 +42,7 @@ def test_missing_answers_are_none() -> None:
 
 
 def test_the_cut_off_lies_where_models_differ() -> None:
-    """Everybody reaches .3 in half of the items; from .6 on the better ones alone do."""
+    """All models reach .3 in half of the items; from .6 on the better ones alone do."""
     rng = np.random.default_rng(0)
     able = np.linspace(0.1, 0.9, 9)
     often = np.where(rng.random((400, 9)) < 0.5, 0.3, 0.0)

@@ -24,7 +24,7 @@ def test_the_limit_is_that_of_benjamini_and_hochberg(p_values: list[float], rate
 
 def panel(known: int, options: int = 4, believed: int = 0) -> Drawn:
     """Items that every seat knows in nine samples of ten, others where it believes the second option as firmly, and
-    forty of which nobody thinks anything."""
+    forty without any preference."""
     rng = np.random.default_rng(options)
     chosen = rng.integers(options, size=(known + believed + 40, 4, 10))
     chosen[:known], chosen[known : known + believed] = 0, 1

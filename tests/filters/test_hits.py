@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from eyetest.errors import InputError
 from eyetest.filters import FILTERS
 from eyetest.filters.hits import BAND
+from eyetest.recipes.loading import load_recipe
 from eyetest.records import Stage, StoppingRule, Tally, Verdict
 from eyetest.running.execution import Waves
 from tests.filters.answers import KINDS, Word, evidence, judged, reported, stage, words
@@ -36,7 +37,7 @@ def truth(rule: StoppingRule, rows: Rows) -> bool | None:
 def rule_of(fields: Stage, rows: Rows, tests: int) -> StoppingRule:
     """The rule of a stage; one that no answer could change is refused, and no case."""
     try:
-        rule = FILTERS["blind-majority"].rule(fields, len(rows), len(rows), tests)
+        rule = FILTERS["blind-hits"].rule(fields, len(rows), len(rows), tests)
     except InputError:
         reject()
     assert rule is not None
@@ -46,11 +47,9 @@ def rule_of(fields: Stage, rows: Rows, tests: int) -> StoppingRule:
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[dict[str, Any], Rows]:
     tests, seats = draw(st.integers(1, 6)), draw(st.integers(2, 5))
-    fields: dict[str, Any] = {"filter": "blind-majority"}
+    fields: dict[str, Any] = {"filter": "blind-hits"}
     fields["answers"] = {"op": draw(st.sampled_from(OPERATORS)), "value": draw(st.integers(1, tests))}
     fields["keep"] = {"hits": {"op": draw(st.sampled_from(OPERATORS)), "value": draw(st.integers(1, seats))}}
-    if draw(st.booleans()):
-        fields["min_answers"] = draw(st.integers(1, tests * seats))
     word: st.SearchStrategy[Word] = st.sampled_from([1, 0, "failed", "refused"])
     rows = draw(st.lists(st.lists(word, min_size=tests, max_size=tests), min_size=seats, max_size=seats))
     absent = draw(st.sets(st.integers(0, seats - 1), max_size=1))
@@ -63,7 +62,7 @@ def verdict(fields: Stage, rows: Rows, tests: int) -> Verdict:
 
 @example(
     (
-        {"filter": "blind-majority", "answers": {"op": ">", "value": 1}, "keep": {"hits": {"op": "<", "value": 2}}},
+        {"filter": "blind-hits", "answers": {"op": ">", "value": 1}, "keep": {"hits": {"op": "<", "value": 2}}},
         [[1, 1, 0], ["failed", "failed", 1], [0, 0, 1]],
     )
 )
@@ -79,12 +78,12 @@ def test_rows_are_the_same_however_much_was_asked(found: tuple[dict[str, Any], R
     right = truth(rule, rows)
     if right is not None:
         assert full.verdict == ("keep" if right else "drop")
-    elif rule_stage.min_answers is None:
+    else:
         assert full.verdict == "review"
 
 
 MMSTAR = {"filter": "blind-hits", "keep": {"hits": {"op": "<=", "value": 2}}}
-MMMU_PRO = {"filter": "blind-majority", "answers": {"op": ">", "value": 5}, "keep": {"hits": {"op": "<", "value": 3}}}
+MMMU_PRO = {"filter": "blind-hits", "answers": {"op": ">", "value": 5}, "keep": {"hits": {"op": "<", "value": 3}}}
 
 
 def once(*answers: Word) -> list[list[Word]]:
@@ -120,7 +119,7 @@ def test_missing_answers_go_to_people_only_where_they_could_change_the_verdict()
         "open": once(1, 1, 0, 0, 0, 0, "failed", 0),
         "settled drop": once(1, 1, 1, "failed", "failed", None, None, None),
         "settled keep": once(1, 0, 0, 0, 0, 0, 0, "failed"),
-        "nobody": once(*[None] * 8),
+        "unasked": once(*[None] * 8),
         "all failed": once(*["failed"] * 8),
     }
     for full in (True, False):
@@ -129,7 +128,7 @@ def test_missing_answers_go_to_people_only_where_they_could_change_the_verdict()
             "open": "review",
             "settled drop": "drop",
             "settled keep": "keep",
-            "nobody": "review",
+            "unasked": "review",
             "all failed": "review",
         }
         assert found["open"].reason == "1 answer missing, which could change the verdict"
@@ -140,7 +139,7 @@ def test_missing_answers_go_to_people_only_where_they_could_change_the_verdict()
 def test_a_share_of_any_panel_is_compared_exactly(seats: int) -> None:
     """A third of three, a tenth of thirty: no rounding of a share may move an item over its cut."""
     for part in range(1, seats):
-        rule = stage(filter="blind-count", keep={"share": {"op": "<=", "value": part / seats}}, full_counts=True)
+        rule = stage(filter="blind-hits", keep={"share": {"op": "<=", "value": part / seats}}, full_counts=True)
         table = {str(hits): once(*[1] * hits, *[0] * (seats - hits)) for hits in (part, part + 1)}
         assert words(judged(rule, evidence(table))) == {str(part): "keep", str(part + 1): "drop"}
 
@@ -229,3 +228,11 @@ def test_several_samples_count_once() -> None:
     for answers, hits in ((None, 3), ({"op": ">=", "value": 2}, 2), ({"op": "==", "value": 3}, 1)):
         found = judged(graded(bands=bands, drop=[], **({"answers": answers} if answers else {})), received)["q"]
         assert found.hits == hits
+
+
+@pytest.mark.parametrize("recipe", ["lime", "lime-code"])
+def test_lime_drops_captions_that_models_repeat_without_the_image(recipe: str) -> None:
+    """The thresholds are those of the image stage: BLEU-4 of .2, not of 1."""
+    rule = next(one for one in load_recipe(recipe).stages if one.filter == "blind-hits")
+    found = judged(rule, evidence({"repeated": once(1.0, 0.3, 0, 0), "other": once(0.19, 0, 0, 0)}, metric="bleu-4"))
+    assert words(found) == {"repeated": "drop", "other": "keep"}

@@ -39,10 +39,10 @@ def measured(name: str, panel: Results, **own: Any) -> pl.DataFrame:
 
 
 def judged(screen: Stage, panel: Results, samples: int) -> dict[str, Verdict]:
-    heard = Evidence(panel.scores.collect(), MODELS, samples)
+    received = Evidence(panel.scores.collect(), MODELS, samples)
     seats = [Seat(model, BASES.get(model)) for model in MODELS]
     items = [item(name, 4) for name in ITEMS]
-    case = FilterInput(screen, items, heard, seats, len(MODELS))
+    case = FilterInput(screen, items, received, seats, len(MODELS))
     return {row.item: row for row in FILTERS[screen.filter or screen.grade or ""].judge(case)}
 
 
@@ -54,7 +54,7 @@ def test_blind_hits(panel: Results) -> None:
     kept = Results(panel.scores.filter(pl.col("item").is_in(list(whole))), panel.items, panel.models)
     if not whole:
         return
-    rule = stage(filter="blind-majority", keep={"hits": {"op": "<=", "value": 2}}, answers=MOST, full_counts=True)
+    rule = stage(filter="blind-hits", keep={"hits": {"op": "<=", "value": 2}}, answers=MOST, full_counts=True)
     verdicts = judged(rule, kept, 3)
     table = measured("no-image-hits", kept)
     counts = {hits: sum(verdicts[name].hits == hits for name in whole) for hits in range(len(MODELS) + 1)}

@@ -124,8 +124,8 @@ def test_a_few_known_items_go_to_people() -> None:
     asked = {one.item for one in verdicts if one.verdict == "review"}
     assert asked == {name for name, leaky in zip(drawn.names, drawn.leaky, strict=True) if leaky}
     assert not any(one.verdict == "drop" for one in verdicts)
-    told = next(one.reason for one in verdicts if one.verdict == "review")
-    assert "too few items are like it to rule out a shared belief" in told
+    reason = next(one.reason for one in verdicts if one.verdict == "review")
+    assert "too few items are like it to rule out a shared belief" in reason
 
 
 @pytest.mark.parametrize(("options", "taste"), [(4, "coins"), (4, "own, strong"), (4, "shared"), (10, "leaning")])
@@ -155,8 +155,8 @@ def test_items_of_different_sizes_are_judged_together() -> None:
         drawn = Drawn(np.concatenate([one.leaky for one in parts]), np.concatenate([one.chosen for one in parts]))
         sizes = np.repeat([2, 3, 4, 6, 10], 120)
         items = [item(name, int(size)) for name, size in zip(drawn.names, sizes, strict=True)]
-        heard = drawn.evidence()
-        case = FilterInput(CHANCE_AWARE, items, heard, [Seat(name) for name in heard.seats], 4)
+        received = drawn.evidence()
+        case = FilterInput(CHANCE_AWARE, items, received, [Seat(name) for name in received.seats], 4)
         found = outcome(list(FILTERS["chance-aware"].judge(case)), drawn)
         false.append(found.false)
         assert found.power >= 0.3

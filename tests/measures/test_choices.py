@@ -229,7 +229,7 @@ def guessers(models: int, items: int = 200, seed: int = 0) -> Results:
     return results(rows, known)
 
 
-def test_places_that_nobody_prefers_are_not_in_colour() -> None:
+def test_places_that_no_model_prefers_are_not_in_colour() -> None:
     """Of 160 places that lots were drawn for, intervals alone blame several."""
     found = guessers(40)
     shown = FIGURES["positions"].numbers(Material(found))

@@ -15,7 +15,7 @@ from tests.measures.tables import results
 
 BY_TAG = (
     *("accuracy", "agreement", "best-no-image", "circular", "differences", "format-hits", "gain", "guessing"),
-    *("human", "instability", "length", "no-image-hits", "positions", "spread"),
+    *("instability", "length", "no-image-hits", "positions", "spread"),
 )
 ONE_TABLE = ("items", "ranks", "wrong-golds")
 RESAMPLED = ("gain", "spread", "agreement")  # each part has resamples of its own

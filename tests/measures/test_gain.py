@@ -98,12 +98,12 @@ def test_averages_over_models_and_over_benchmarks() -> None:
         found += asked(model, "no-image", [blind] * 4, benchmark=benchmark)
     base = asked("text", "no-image", [0] * 4, benchmark="x") + asked("text", "no-image", [1] * 4, benchmark="y")
     table = rows(results(found + base, models=MODELS))
-    told = {(row["benchmark"], row["model"]): (row["gain"], row["leakage"]) for row in table}
-    assert told[("x", "eye")] == (1.0, 0.0)
-    assert told[("y", "eye")] == (0.0, 0.0)
-    assert told[("mean of 2", "eye")] == (0.5, 0.0)
-    assert told[("x", "mean of 2 rows")] == (0.5, 0.0)
-    assert told[("mean of 2", "mean of 4 rows")] == (0.5, 0.0)
+    reported = {(row["benchmark"], row["model"]): (row["gain"], row["leakage"]) for row in table}
+    assert reported[("x", "eye")] == (1.0, 0.0)
+    assert reported[("y", "eye")] == (0.0, 0.0)
+    assert reported[("mean of 2", "eye")] == (0.5, 0.0)
+    assert reported[("x", "mean of 2 rows")] == (0.5, 0.0)
+    assert reported[("mean of 2", "mean of 4 rows")] == (0.5, 0.0)
 
 
 def test_what_does_not_apply_says_why() -> None:
@@ -149,7 +149,7 @@ def test_whatever_way_it_was_asked_without_the_image_is_blind(modality: str) -> 
 
 
 def test_of_several_ways_the_higher_score_counts_and_that_is_said() -> None:
-    """A model that refuses unless it is told to guess would seem to gain more than it does."""
+    """A model that refuses unless it is asked to guess would seem to gain more than it does."""
     both = {"no-image": [0, 0, 0, 0, 1], "no-image-guess": [1, 1, 0, 0, 1]}
     found = results(
         asked("eye", "image", [1, 1, 1, 1, 1])
@@ -166,11 +166,9 @@ def test_of_several_ways_the_higher_score_counts_and_that_is_said() -> None:
         "its language model is held to the same words"
     )
     assert orphan["no_image_by"] == "no-image direct"
-    [named] = [row for row in rows(found) if row["model"] == "eye"]
-    assert (named["gain"], named["no_image_by"]) == (pytest.approx(0.8), "no-image direct")
 
 
-def test_a_language_model_that_was_asked_otherwise_is_told() -> None:
+def test_a_language_model_that_was_asked_otherwise_is_noted() -> None:
     """One insists on an image and gets a grey one; the other cannot take any."""
     found = results(
         asked("eye", "image", [1, 1]) + asked("eye", "gray", [1, 0]) + asked("text", "no-image", [0, 0]),

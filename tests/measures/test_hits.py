@@ -43,8 +43,8 @@ def test_a_leak_hit_needs_a_language_model_that_misses() -> None:
         {"a": [1, 1, 0], "b": [1, 1, 0], "c": [1, 0, 0], "text": [0, 1, 0], "d": [1, 1, 1]}, modality="no-image"
     )
     measured = measure("no-image-hits", Results(found.scores, found.items, models), over="items")
-    told = [(row["item"], row["leak_hits"], row["pairs"]) for row in measured.table.to_dicts()]
-    assert told == [("0", 3, 3), ("1", 0, 3), ("2", 0, 3)]
+    reported = [(row["item"], row["leak_hits"], row["pairs"]) for row in measured.table.to_dicts()]
+    assert reported == [("0", 3, 3), ("1", 0, 3), ("2", 0, 3)]
     assert measured.notes == ("1 item of 3 leaked to more than half of the pairs",)
     alone = measure("no-image-hits", found, over="items")
     assert alone.table.columns == ["benchmark", "item", "hits", "asked"]
@@ -84,13 +84,11 @@ def test_hits_by_tag_and_items_with_fewer_inspectors() -> None:
 
 def test_an_inspector_who_was_asked_in_two_ways_is_one_inspector() -> None:
     both = grid({"a": [1, 0, 0, 0], "b": [0, 0, 0, 0]}, ITEMS, modality="no-image")
-    told = grid({"a": [1, 1, 0, 0]}, ITEMS, modality="no-image-guess")
-    found = Results(pl.concat([both.scores, told.scores]), both.items)
+    guessed = grid({"a": [1, 1, 0, 0]}, ITEMS, modality="no-image-guess")
+    found = Results(pl.concat([both.scores, guessed.scores]), both.items)
     measured = measure("no-image-hits", found)
     assert dict(zip(measured.table["hits"], measured.table["items"], strict=True)) == {0: 2, 1: 2, 2: 0}
     assert "the higher score counts, no-image-guess 1" in measured.notes[0]
-    named = measure("no-image-hits", found, no_image="no-image").table
-    assert dict(zip(named["hits"], named["items"], strict=True)) == {0: 3, 1: 1, 2: 0}
 
 
 def test_a_leak_is_held_against_the_same_words_where_these_were_said() -> None:

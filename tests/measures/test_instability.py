@@ -137,26 +137,22 @@ def test_not_measurable(rows: list[dict[str, Any]], why: str) -> None:
         st.text("ABC?", min_size=2, max_size=6),
         min_size=1,
         max_size=9,
-    ),
-    st.sampled_from([1, 4, 1_000]),
+    )
 )
-def test_as_counted_one_by_one(answers: dict[tuple[str, str], str], most_rows: int) -> None:
-    """Whatever is asked, and however few answers are looked at in one go."""
-    rows = [test for (model, item), said in answers.items() for test in asked(item, said, model=model)]
+def test_as_counted_one_by_one(answers: dict[tuple[str, str], str]) -> None:
+    rows = [test for (model, item), letters in answers.items() for test in asked(item, letters, model=model)]
     expected: dict[str, list[float]] = {}
-    for (model, _), said in answers.items():
-        counts = Counter(said.replace("?", ""))
+    for (model, _), letters in answers.items():
+        counts = Counter(letters.replace("?", ""))
         if counts.total() > 1:
             expected.setdefault(model, []).append(
                 -sum(n / counts.total() * math.log(n / counts.total()) for n in counts.values())
             )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("eyetest.measures.instability._MOST_ROWS", most_rows)
-        try:
-            table = MEASURE.measure(results(rows, items("1", "2", "3")), Settings()).table
-        except NotMeasurable:
-            assert not expected
-            return
+    try:
+        table = MEASURE.measure(results(rows, items("1", "2", "3")), Settings()).table
+    except NotMeasurable:
+        assert not expected
+        return
     found = table.filter(pl.col("source") == "all", pl.col("n") > 0)
     assert dict(found.select("model", "entropy").rows()) == {
         model: pytest.approx(sum(values) / len(values), abs=1e-12) for model, values in expected.items()
@@ -191,70 +187,41 @@ GOLD: dict[str, list[float | None]] = {"a": [1, 1, 1], "b": [1, 1, 0], "c": [1, 
 OWN: dict[str, list[float | None]] = {"a": [1, 0, 0], "b": [1, 1, 0], "c": [1, 0, 0], "d": [1, 1, None]}
 
 
-def measured(name: str, found: Results, **settings: Any) -> pl.DataFrame:
-    return MEASURES[name].measure(found, Settings(**settings)).table
+def by_turn(found: Results) -> pl.DataFrame:
+    return MEASURES["accuracy"].measure(found, Settings(by=("turn",))).table
 
 
-def test_both_histories_side_by_side() -> None:
-    found = results(scores("gold", GOLD) + scores("own", OWN), ITEMS)
-    table = measured("dialogue", found)
-    assert table.select("model", "turn", "gold", "own", "n_gold", "n_own", "n").rows() == [
-        ("m", 1, 1.0, 1.0, 4, 4, 4),
-        ("m", 2, 0.75, 0.5, 4, 4, 4),
-        ("m", 3, 0.75, 0.0, 4, 3, 3),
+def test_accuracy_by_turn_has_the_slope_of_each_history() -> None:
+    table = by_turn(results(scores("gold", GOLD) + scores("own", OWN), ITEMS))
+    assert table.select("history", "tag.turn", "accuracy", "n").rows() == [
+        ("gold", "1", 1.0, 4),
+        ("gold", "2", 0.75, 4),
+        ("gold", "3", 0.75, 4),
+        ("own", "1", 1.0, 4),
+        ("own", "2", 0.5, 4),
+        ("own", "3", 0.0, 3),
     ]
-    assert table["difference"].to_list() == pytest.approx([0, -0.25, -2 / 3])
-    bounds = table.select("own_low", "own", "own_high").rows()
-    assert all(0 <= low <= value <= high <= 1 for low, value, high in bounds)
-
-
-def test_one_history_alone_and_tests_averaged() -> None:
-    rows = (
-        scores("own", OWN)
-        + scores("own", {"a": [0, 0, 0]}, sample=1)
-        + scores("own", OWN, model="z", modality="no-image")
-    )
-    table = measured("dialogue", results(rows, ITEMS))
-    assert table.columns[:7] == ["model", "modality", "turn", "own", "own_low", "own_high", "n"]
-    assert table.columns[7:] == ["own_slope", "own_slope_low", "own_slope_high", "own_dialogues"]
-    assert table.filter(pl.col("model") == "m")["own"].to_list() == pytest.approx([3.5 / 4, 0.5, 0])
+    assert table["slope"][0] == pytest.approx(-0.125)
+    assert (table["slope_low"] < table["slope"]).all()
 
 
 def test_slopes_are_within_dialogues() -> None:
     """Dialogues that differ in level and in length have the slope that each of them has."""
     short: dict[str, list[float | None]] = {"a": [0.9, 0.8, 0.7], "b": [0.2, 0.1, None], "c": [0.5, None, None]}
-    table = measured("dialogue", results(scores("gold", short), ITEMS))
+    table = by_turn(results(scores("gold", short), ITEMS))
     assert table["n"].sum() == 6
-    assert table["gold_dialogues"].unique().to_list() == [2]
-    assert table["gold_slope"].to_list() == pytest.approx([-0.1] * 3)
-
-    found = results(scores("gold", GOLD) + scores("own", OWN), ITEMS)
-    both = measured("dialogue", found)
-    assert both["gold_slope"][0] == pytest.approx(-0.125)
-    alike = measured("dialogue", results(scores("gold", GOLD) + scores("own", GOLD), ITEMS))
-    nothing = alike.select("difference_slope", "difference_slope_low", "difference_slope_high").row(0)
-    assert nothing == (0, None, None), "nothing differs, nothing varies"
-    whole = results(scores("gold", GOLD) + scores("own", OWN | {"d": [1.0, 1.0, 1.0]}), ITEMS)
-    slopes = measured("dialogue", whole)
-    gold, own, difference = (slopes[f"{history}_slope"][0] for history in ("gold", "own", "difference"))
-    assert difference == pytest.approx(own - gold)
+    assert table["dialogues"].unique().to_list() == [2]
+    assert table["slope"].to_list() == pytest.approx([-0.1] * 3)
 
 
 def test_dialogues_are_clusters_unless_images_join_them() -> None:
-    alone = measured("dialogue", results(scores("gold", GOLD), ITEMS))
+    alone = by_turn(results(scores("gold", GOLD), ITEMS))
     joined = [item | {"cluster": "p" if item["tag.dialogue"] in "ab" else "q"} for item in ITEMS]
-    together = measured("dialogue", results(scores("gold", GOLD), joined))
-    assert together["gold_slope"][0] == pytest.approx(alone["gold_slope"][0])
-    assert together["gold_slope_high"][0] > alone["gold_slope_high"][0]
+    together = by_turn(results(scores("gold", GOLD), joined))
+    assert together["slope"][0] == pytest.approx(alone["slope"][0])
+    assert together["slope_high"][0] > alone["slope_high"][0]
     one = [item | {"cluster": "p"} for item in ITEMS]
-    assert measured("dialogue", results(scores("gold", GOLD), one))["gold_slope_low"][0] is None
-
-
-def test_without_dialogues() -> None:
-    with pytest.raises(NotMeasurable, match="which turn of which dialogue"):
-        measured("dialogue", results(scores("gold", GOLD), [{"item": "a1"}]))
-    with pytest.raises(NotMeasurable, match="has a score"):
-        measured("dialogue", results(scores("gold", {"a": [None]}), ITEMS))
+    assert by_turn(results(scores("gold", GOLD), one))["slope_low"][0] is None
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -45,7 +45,7 @@ def test_from_eight_models_on_items_have_slopes_of_rounded_scores() -> None:
 def test_no_rows_by_tag() -> None:
     items = [{"item": str(i), "tag.core": "qp"[i]} for i in range(2)]
     with pytest.raises(NotMeasurable, match="items: it has no rows by tag"):
-        MEASURES["items"].measure(grid({"a": [1, 0]}, items), Settings(by=("core",), own={"right": 0.5}))
+        MEASURES["items"].measure(grid({"a": [1, 0]}, items), Settings(by=("core",)))
 
 
 ITEMS = [{"item": str(i), "options": 4, "gold": "ABCD"[i % 4], "position": i % 4} for i in range(20)]

@@ -13,7 +13,7 @@ from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
 from eyetest.measures.results import EXCHANGED_TYPES
 from tests.measures.tables import results
 
-"""How often whoever knows an original gives its gold on a twin, against what it sees."""
+"""How often a model that knows an original gives its gold on a twin, against what it sees."""
 ORIGINALS, LETTERS = 1200, "ABCD"
 HOLDS = 0.8
 Row = dict[str, Any]
@@ -41,7 +41,7 @@ def answers(rows: list[Row], model: str, rng: Random, sees: float, leaked: float
 
     ``sees`` is the mean: half of the questions are harder, half easier.
     """
-    told = []
+    answers = []
     guesses: dict[str, str] = {}
     golds = {row["item"]: row["gold"] for row in rows}
     letters = sorted(set(golds.values()))
@@ -52,8 +52,8 @@ def answers(rows: list[Row], model: str, rng: Random, sees: float, leaked: float
         knows = int(row["group"]) < leaked * ORIGINALS and row["tag.edition"] != "fresh"
         if knows and (row["tag.edition"] == "original" or rng.random() < HOLDS):
             choice = golds[row["group"]]
-        told.append({"item": row["item"], "model": model, "choice": choice, "score": float(choice == row["gold"])})
-    return told
+        answers.append({"item": row["item"], "model": model, "choice": choice, "score": float(choice == row["gold"])})
+    return answers
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def table() -> dict[str, Row]:
 
 
 @pytest.mark.parametrize("model", ["no-image", "weak", "sharp"])
-def test_whoever_never_met_the_test_shows_no_leak(table: dict[str, Row], model: str) -> None:
+def test_a_model_that_never_met_the_test_shows_no_leak(table: dict[str, Row], model: str) -> None:
     row = table[model]
     assert row["leak_low"] < 0 < row["leak_high"]
     assert abs(row["drop"]) < 0.04
@@ -81,7 +81,7 @@ def test_whoever_never_met_the_test_shows_no_leak(table: dict[str, Row], model: 
 
 
 @pytest.mark.parametrize(("model", "leaked"), [("few", 0.05), ("many", 0.5)])
-def test_whoever_knows_it_by_heart_gives_the_old_gold(table: dict[str, Row], model: str, leaked: float) -> None:
+def test_a_model_that_memorized_it_gives_the_old_gold(table: dict[str, Row], model: str, leaked: float) -> None:
     row = table[model]
     assert row["leak_low"] < leaked * HOLDS
     assert 0.4 * leaked < row["leak"] < leaked
@@ -92,7 +92,7 @@ def test_whoever_knows_it_by_heart_gives_the_old_gold(table: dict[str, Row], mod
     assert row["leak"] == pytest.approx(row["memorized"] - row["by_chance"])
 
 
-def test_the_leak_is_zero_on_average_and_its_interval_holds_whoever_looks() -> None:
+def test_the_leak_is_zero_on_average_and_its_interval_holds_for_every_model() -> None:
     """Twelve models of each kind on few items with two, three and four options: about one interval in twenty errs."""
     rng = Random(4)
     for letters, twins in (("AB", 1), ("ABC", 2), ("ABCD", 3)):
@@ -202,11 +202,11 @@ def test_answers_in_words_count_as_letters_do() -> None:
 def test_without_words_answers_count_for_the_drop_alone() -> None:
     rows = [row | {"gold": None, "options": None} for row in items(Random(3)) if row["tag.edition"] != "fresh"]
     said = [{"item": row["item"], "score": float(row["tag.edition"] == "original")} for row in rows]
-    told = MEASURES["leak-by-twin"].measure(results(said, rows), Settings())
-    (row,) = told.table.iter_rows(named=True)
+    reported = MEASURES["leak-by-twin"].measure(results(said, rows), Settings())
+    (row,) = reported.table.iter_rows(named=True)
     assert (row["drop"], row["leak"], row["old_gold"]) == (1.0, None, None)
     assert "fresh_drop" not in row
-    assert "1,200 originals" in told.notes[0]
+    assert "1,200 originals" in reported.notes[0]
 
 
 def test_without_twins_it_says_who_draws_some() -> None:

@@ -129,17 +129,19 @@ def test_every_difference(rows: list[Row]) -> None:
     assert len(rows) == 27
     asked = [("mmmu_val", "old", "image"), ("std10", "new", "image"), ("vision", "new", "screenshot")]
     answers = results(
-        {"model": row["model"], "item": "1", "benchmark": bench, "modality": modality, "score": float(row[name])}
-        for row in rows
-        for name, bench, modality in asked
+        (
+            {"model": row["model"], "item": "1", "benchmark": bench, "modality": modality, "score": float(row[name])}
+            for row in rows
+            for name, bench, modality in asked
+        ),
+        [{"benchmark": bench, "item": "1", "options": number} for bench, number in (("old", 4), ("new", 10))],
     )
-    own = {"original": "benchmark=old", "ten": "benchmark=new", "vision": "benchmark=new"}
-    table = MEASURES["linked"].measure(answers, Settings(own=own)).table
+    table = MEASURES["linked"].measure(answers, Settings(own={"original": "benchmark=old"})).table
     found = {row["model"]: row for row in table.to_dicts()}
     for row in rows:
         printed = [float(row[name]) for name in ("d1", "d2", "overall_avg", "d3")]
-        told = [found[row["model"]][name] for name in ("delta1", "delta2", "overall", "delta3")]
-        assert told == pytest.approx(printed, abs=1e-9), row["model"]
+        reported = [found[row["model"]][name] for name in ("delta1", "delta2", "overall", "delta3")]
+        assert reported == pytest.approx(printed, abs=1e-9), row["model"]
 
 
 @pytest.mark.parametrize(("setting", "arrow", "moved"), [("std10", "arrow1", 11), ("vision", "arrow2", 14)])

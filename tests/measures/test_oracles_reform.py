@@ -1,6 +1,7 @@
-"""What ReForm-Eval prints as the rank of mean ranks over its dimensions, from the scores of the same table."""
+"""ReForm-Eval: printed ranks of mean ranks from the scores of the same table; its own output for TDIUC."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -102,3 +103,20 @@ def test_accuracy_and_mean_entropy(tests_of_samples: list[dict[str, Any]]) -> No
     assert found["accuracy"] == pytest.approx(0.581818, abs=5e-7)
     assert found["entropy"] == pytest.approx(0.7122099356, abs=5e-11)
     assert found["corrected"] > found["entropy"]
+
+
+def test_places_are_no_identities(tests_of_samples: list[dict[str, Any]]) -> None:
+    assert measured(tests_of_samples, by_place=True)["entropy"] == pytest.approx(1.0263793601, abs=5e-11)
+
+
+def test_drawing_distractors_anew_makes_more_instability_than_four_options_can_have(
+    tests_of_samples: list[dict[str, Any]],
+) -> None:
+    """Each test has four options, but two samples were given five different answers: ln 5, where ln 4 is the most."""
+    assert {len(test["answer_options"]) for test in tests_of_samples} == {4}
+    samples = {test["sample_id"] for test in tests_of_samples}
+    alone = [
+        measured([test for test in tests_of_samples if test["sample_id"] == sample])["entropy"] for sample in samples
+    ]
+    assert sorted(alone)[-2:] == pytest.approx([math.log(5)] * 2)
+    assert sum(entropy > math.log(4) for entropy in alone) == 2

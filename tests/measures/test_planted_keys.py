@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from eyetest.measures.stats.consensus import recurring, suspicion
+from eyetest.measures.stats.consensus import PRIOR, recurring, suspicion
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -139,7 +139,7 @@ def test_planted_keys_are_found_and_odds_hold(
             found.append(
                 [[moved[np.argsort(-score)[: round(top * len(moved))]].mean() for top in TOP] for score in scores]
             )
-            assert weighed.flawed[np.isfinite(weighed.flawed)].sum() <= 1.2 * weighed.prior * len(moved)
+            assert weighed.flawed[np.isfinite(weighed.flawed)].sum() <= 1.2 * PRIOR * len(moved)
     ours, count, dawid_skene = np.mean(found, axis=0)
     record_property("precision at 1, 2, 5 %", str({"ours": ours, "count": count, "Dawid-Skene": dawid_skene}))
     record_property("calibration error", float(np.mean(errors)))

@@ -32,7 +32,7 @@ def test_models_stand_side_by_side_on_items_with_their_tests_averaged() -> None:
     assert found.columns == [("a",), ("b",)]
     assert np.array_equal(found.scores, [[0.5, np.nan], [np.nan, 1]], equal_nan=True)
     assert found.clusters.tolist() == ["1", "c"]
-    assert np.isnan(found.table([("nobody",)])).all()
+    assert np.isnan(found.table([("unknown",)])).all()
 
 
 def test_ranks_are_those_of_the_formula_best_first() -> None:
@@ -52,7 +52,7 @@ def test_ranks_are_those_of_the_formula_best_first() -> None:
     assert found.notes == ()
 
 
-def test_items_that_a_model_lacks_are_counted_and_told() -> None:
+def test_items_that_a_model_lacks_are_counted_and_noted() -> None:
     found = MEASURES["ranks"].measure(grid({"a": [1, None, 1], "b": [1, 0, 0]}), FEW)
     row = _by_model(found.table)["a"]
     assert (row["score"], row["n"], row["missing"]) == (1.0, 2, 1)
@@ -133,10 +133,8 @@ def test_size_classes(size: float, expected: str) -> None:
     assert size_class(size) == expected
 
 
-def test_one_cluster_has_no_interval_and_other_items_are_told() -> None:
-    items = [{"item": str(i), "cluster": "c"} for i in range(2)]
-    alone = MEASURES["spread"].measure(grid({"a": [1, 0], "b": [1, 1]}, items), FEW)
-    assert alone.table.select("gini_low", "sd_low").row(0) == (None, None)
+def test_models_on_other_items_are_noted() -> None:
+    alone = MEASURES["spread"].measure(grid({"a": [1, 0], "b": [1, 1]}), FEW)
     uneven = MEASURES["spread"].measure(grid({"a": [1, 0], "b": [1, None]}), FEW)
     assert [len(found.notes) for found in (alone, uneven)] == [1, 2]
     assert "different items" in uneven.notes[1]

@@ -5,7 +5,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from eyetest.errors import InputError
 from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
 from eyetest.measures.replies import split_sentences
 from eyetest.measures.results import REPLY_TYPES
@@ -57,8 +56,8 @@ def made(copied: dict[str, list[float]], scores: dict[str, list[float]], ask: st
     return replace(results(rows), replies=pl.LazyFrame(replies, schema=REPLY_TYPES))
 
 
-def measured(of: Results, **own: Any) -> Measured:
-    return MEASURES["ocr-accuracy"].measure(of, Settings(own=own))
+def measured(of: Results) -> Measured:
+    return MEASURES["ocr-accuracy"].measure(of, Settings())
 
 
 def test_each_model_and_all_of_them_over_items_and_over_models() -> None:
@@ -69,32 +68,22 @@ def test_each_model_and_all_of_them_over_items_and_over_models() -> None:
     }
     scores = {name: (values > chance.random(80)).astype(float) for name, values in copied.items()}
     of = made({k: v.tolist() for k, v in copied.items()}, {k: v.tolist() for k, v in scores.items()})
-    told = measured(of)
-    assert told.table.select("model", "over", "n").rows() == [
+    found = measured(of)
+    assert found.table.select("model", "over", "n").rows() == [
         ("a", "items", 80),
         ("b", "items", 80),
         ("c", "items", 80),
-        ("all models", "items", 240),
         ("all models", "models", 3),
     ]
-    first = told.table.row(0, named=True)
+    first = found.table.row(0, named=True)
     assert first["accuracy"] == pytest.approx(copied["a"].mean())
     assert first["score"] == pytest.approx(scores["a"].mean())
     assert first["correlation"] == pytest.approx(np.corrcoef(copied["a"], scores["a"])[0, 1])
     assert first["correlation_low"] < first["correlation"] < first["correlation_high"]
-    over_models = told.table.row(4, named=True)
+    over_models = found.table.row(3, named=True)
     means = np.array([[part[name].mean() for name in "abc"] for part in (copied, scores)])
     assert over_models["correlation"] == pytest.approx(np.corrcoef(means)[0, 1])
-    assert told.notes == ("scores are of answers asked direct about the same screenshots",)
-
-
-def test_the_score_may_be_that_of_other_answers() -> None:
-    of = made({"a": [0.2, 0.9, 0.4]}, {"a": [0.0, 1.0, 0.0]}, ask="cot")
-    assert measured(of).table["score"].to_list() == pytest.approx([1 / 3])
-    assert measured(of, score="ocr").table["score"].to_list() == [0.0]
-    assert measured(of, score="ocr").table["correlation"].to_list() == [None]
-    with pytest.raises(InputError, match="no answers asked direkt; known: cot, ocr"):
-        measured(of, score="direkt")
+    assert found.notes == ("scores are of answers asked direct about the same screenshots",)
 
 
 def test_without_transcripts_it_says_what_to_ask() -> None:

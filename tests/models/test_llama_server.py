@@ -86,7 +86,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def models(server: str, tmp_path: Path) -> Path:
     path = tmp_path / "models.yaml"
-    entry = {"spec": f"openai:smollm2@{server}", "logprobs": 3, "sampling": {"max_tokens": 16}}
+    entry = {"spec": f"openai:smollm2@{server}", "sampling": {"max_tokens": 16}}
     path.write_text(json.dumps({"smollm2": entry}))
     return path
 
@@ -116,9 +116,6 @@ def test_fifty_real_questions_blind_killed_and_resumed(shared: Path, models: Pat
     for response in stored:
         assert response.tokens_in
         assert response.tokens_out
-        assert len(response.likelihoods) == response.tokens_out or response.outcome == "answered"
-        assert all(token.logprob <= 0 and len(token.others) == 3 for token in response.likelihoods)
-        assert "".join(token.token for token in response.likelihoods).strip().startswith((response.text or "")[:5])
 
 
 @pytest.mark.slow

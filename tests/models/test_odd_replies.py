@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.models import CallError
-from eyetest.models.replies import read_completion, read_failure
+from eyetest.models.replies import read_completion, read_failure, read_first_token
 from eyetest.records import Response
 from eyetest.runs import Journal, read_responses
 from eyetest.runs.journal import from_batch, to_table
@@ -33,10 +33,6 @@ def with_message(**fields: Any) -> dict[str, Any]:
     return completion("A", message={"content": "A"} | fields)
 
 
-def with_likelihood(logprob: Any) -> dict[str, Any]:
-    return completion("A", logprobs={"content": [{"token": "A", "logprob": logprob, "top_logprobs": None}]})
-
-
 ODD: dict[str, tuple[object, str]] = {
     "half a token": (completion("A", usage={"prompt_tokens": 5.5, "completion_tokens": "7"}), "A"),
     "usage is a text": (completion("A", usage="many"), "A"),
@@ -45,16 +41,7 @@ ODD: dict[str, tuple[object, str]] = {
     "finish is a list": (completion("A", finish_reason=["stop"]), "A"),
     "reasoning is an object": (with_message(reasoning={"effort": "low", "steps": []}), "A"),
     "refusal is an object": (with_message(refusal={"x": 1}), "A"),
-    "logprob is null": (with_likelihood(None), "A"),
-    "logprob is -inf as a text": (with_likelihood("-inf"), "A"),
-    "logprob is NaN": (json.dumps(with_likelihood(float("nan"))).encode(), "A"),
-    "logprob is -Infinity": (json.dumps(with_likelihood(float("-inf"))).encode(), "A"),
-    "tokens without text": (completion("A", logprobs={"content": [{"logprob": -1}, 7, None]}), "A"),
     "half a pair": (b'{"choices":[{"message":{"content":"A \\ud800 B"}}]}', "A \ufffd B"),
-    "half a pair in a token": (
-        b'{"choices":[{"message":{"content":"A"},"logprobs":{"content":[{"token":"\\udc00","logprob":-1}]}}]}',
-        "A",
-    ),
     "a NUL": (completion("A\0B"), "A\0B"),
     "a raw line break": (b'{"choices":[{"message":{"content":"A\nB"}}]}', "A\nB"),
     "a mark of byte order": (b"\xef\xbb\xbf" + json.dumps(completion("é")).encode(), "é"),
@@ -62,12 +49,26 @@ ODD: dict[str, tuple[object, str]] = {
     "not quite UTF-8": (b'{"choices":[{"message":{"content":"caf\xe9"}}]}', "caf\ufffd"),
     "parts": (completion([{"type": "text", "text": "A"}, 7, None, {"type": "image"}, " B"]), "A B"),  # type: ignore[arg-type]
     "a part alone": (completion({"type": "text", "text": "A"}), "A"),  # type: ignore[arg-type]
-    "deep where nobody looks": (
+    "deep where nothing is read": (
         b'{"choices":[{"message":{"content":"A"}}],"x":%s1%s}' % (b"[" * 900, b"]" * 900),
         "A",
     ),
     "ten million letters": (completion("A" * 10_000_000), "A" * 10_000_000),
 }
+
+
+@pytest.mark.parametrize(
+    ("tops", "read"),
+    [
+        (None, []),
+        ([7, None, {"logprob": -1}, {"token": "A", "logprob": None}, {"token": "A", "logprob": float("nan")}], []),
+        ([{"token": "A", "logprob": "-inf"}, {"token": "B", "logprob": -2}], [("A", -9999.0), ("B", -2.0)]),
+        ([{"token": "\udc00", "logprob": -1}], [("\ufffd", -1.0)]),
+    ],
+)
+def test_the_likeliest_tokens(tops: object, read: list[tuple[str, float]]) -> None:
+    body = completion("A", logprobs={"content": [{"token": "A", "logprob": -1, "top_logprobs": tops}]})
+    assert read_first_token(json.dumps(body).encode()) == read
 
 
 @pytest.mark.parametrize("kind", ODD)
@@ -76,8 +77,6 @@ def test_an_answer_is_not_thrown_away_for_what_stands_beside_it(tmp_path: Path, 
     response = read_completion("00", body if isinstance(body, bytes) else msgspec.json.encode(body))
     assert (response.outcome, response.text) == ("answered", text)
     assert read_back(response, tmp_path) == response
-    if kind == "logprob is -inf as a text":
-        assert [(one.token, one.logprob) for one in response.likelihoods] == [("A", -9999.0)]
     if kind == "half a token":
         assert (response.tokens_in, response.tokens_out) == (6, 7), "budgets hold"
 

@@ -79,12 +79,12 @@ def test_a_request_to_the_byte(tmp_path: Path, endpoint: Endpoint) -> None:
     benchmark = bench(tmp_path / "b")
     sampling = {"top_p": 0.5, "chat_template_kwargs": {"enable_thinking": False}}
     spec = f"openai:org/the-model@{endpoint.url}?api-version=2"
-    ask(endpoint, benchmark, "many", entry={"spec": spec, "sampling": sampling, "logprobs": 3, "detail": "low"})
+    ask(endpoint, benchmark, "many", entry={"spec": spec, "sampling": sampling, "detail": "low"})
     ask(endpoint, benchmark, "odd")
     ask(endpoint, benchmark, "talk", Condition(shots="format"), {"prefill": True})
     many, odd, talk = endpoint.attempts
     content = many.body.pop("messages")[-1]["content"]
-    assert many.body == {"model": "org/the-model", **sampling, "logprobs": True, "top_logprobs": 3}
+    assert many.body == {"model": "org/the-model", **sampling}
     assert [part["type"] for part in content] == ["text", *("image_url", "text") * 3]
     for part, image, number in zip(content[1::2], benchmark["many"].images, range(3), strict=True):
         head, _, data = part["image_url"]["url"].partition(",")
@@ -143,21 +143,6 @@ def test_blind_sends_no_image(tmp_path: Path, endpoint: Endpoint, modality: Moda
 def test_words_arrive_as_they_are(tmp_path: Path, endpoint: Endpoint) -> None:
     ask(endpoint, bench(tmp_path / "b"), "odd")
     assert '"ü" \\ \x00 😀 </script>' in endpoint.attempts[0].question
-
-
-def test_settings_are_sent_and_nothing_else(tmp_path: Path, endpoint: Endpoint) -> None:
-    entry = {"sampling": {"top_p": 0.5, "chat_template_kwargs": {"enable_thinking": False}}, "logprobs": 3}
-    ask(endpoint, bench(tmp_path / "b"), "talk", entry=entry)
-    body = endpoint.attempts[0].body
-    messages = body.pop("messages")
-    assert body == {
-        "model": "org/the-model",
-        "top_p": 0.5,
-        "chat_template_kwargs": {"enable_thinking": False},
-        "logprobs": True,
-        "top_logprobs": 3,
-    }
-    assert [message["role"] for message in messages] == ["user", "assistant", "user"]
 
 
 def test_detail_goes_into_the_images(tmp_path: Path, endpoint: Endpoint) -> None:
@@ -233,32 +218,24 @@ def test_another_model_or_version_than_asked_is_reported(
         return Reply(body=completion("A") | {"model": served} | version)
 
     endpoint.rule = reply
-    for served, changes, told in (("seer", False, ""), ("blinker", False, "blinker"), ("seer", True, "fp_True")):
+    for served, changes, reported in (("seer", False, ""), ("blinker", False, "blinker"), ("seer", True, "fp_True")):
         endpoint.attempts.clear()
         to = f"r-{served}-{changes}"
         done = command("run", "b", "--model", f"mine=openai:seer@{endpoint.url}", "--to", to, "--concurrency", 1)
         done.fine()
         shown = (" ".join(command("show", to).err.split()), command("show", to, "--output", "json").out)
         for words in (done.err, *shown):
-            assert ("the server answered as" in words) == bool(told)
-            assert told in words
+            assert ("the server answered as" in words) == bool(reported)
+            assert reported in words
         assert {row.detail for row in stored(tmp_path / to)} >= {f"served by {served}" + (" (fp_False)" * changes)}
 
 
-def test_usage_thinking_and_likelihoods_are_kept(tmp_path: Path, endpoint: Endpoint) -> None:
-    top = [{"token": "A", "logprob": -0.1, "bytes": [65]}, {"token": "B", "logprob": -2.5}]
-    body = completion(
-        "A",
-        message={"content": "A", "reasoning_content": "hm"},
-        logprobs={"content": [{"token": "A", "logprob": -0.1, "top_logprobs": top}]},
-    )
+def test_usage_and_thinking_are_kept(tmp_path: Path, endpoint: Endpoint) -> None:
+    body = completion("A", message={"content": "A", "reasoning_content": "hm"})
     endpoint.rule = lambda attempt: Reply(body=body)
     response = ask(endpoint, bench(tmp_path / "b"), "talk")
     assert (response.text, response.thinking, response.finish) == ("A", "hm", "stop")
     assert (response.tokens_in, response.tokens_out) == (11, 3)
-    (likelihood,) = response.likelihoods
-    assert (likelihood.token, likelihood.logprob) == ("A", -0.1)
-    assert likelihood.others == (("A", -0.1), ("B", -2.5))
 
 
 @pytest.mark.parametrize(

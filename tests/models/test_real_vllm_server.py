@@ -91,7 +91,7 @@ def test_answers_and_weights_side_by_side_are_what_they_are_alone(
 ) -> None:
     spec = f"openai:{vllm_server.model}@{vllm_server.url}"
     weighed, marked, written = Condition(method="likelihood"), Condition(method="first-token"), Condition()
-    how: dict[str, Any] = {"logprobs": 3, "sampling": {"max_tokens": 8}}
+    how: dict[str, Any] = {"sampling": {"max_tokens": 8}}
     alone = {
         **weigh(bench, spec, tmp_path / "weighed", weighed, **how),
         **weigh(bench, spec, tmp_path / "marked", marked, **how),
@@ -102,8 +102,6 @@ def test_answers_and_weights_side_by_side_are_what_they_are_alone(
     for key, response in together.items():
         assert response.text == alone[key].text
         assert response.candidates == pytest.approx(alone[key].candidates, abs=1e-4)
-        for one, other in zip(response.likelihoods, alone[key].likelihoods, strict=True):
-            assert [log for _, log in one.others] == pytest.approx([log for _, log in other.others], abs=1e-3)
 
 
 @pytest.mark.slow

@@ -45,9 +45,6 @@ ECHOES: dict[str, Callable[[Attempt], Reply]] = {
     "masked at both ends": lambda a: failure(401, f"Incorrect: {key_of(a)[:12]}******{key_of(a)[-12:]}"),
     "answer": lambda a: Reply(body=completion(f"A. Your key is {key_of(a)}")),
     "thinking": lambda a: Reply(body=completion("A", message={"content": "A", "reasoning": key_of(a)})),
-    "likelihoods": lambda a: Reply(
-        body=completion("A", logprobs={"content": [{"token": key_of(a), "logprob": -1.0}]})
-    ),
     "finish": lambda a: Reply(body=completion("A", finish_reason=key_of(a))),
     "garbage": lambda a: Reply(body=f'{{"oops": "{key_of(a)}"'.encode()),
     "200 with an error": lambda a: Reply(body={"error": {"message": f"no {key_of(a)}"}}),
@@ -70,7 +67,7 @@ def test_no_key_is_ever_written(tmp_path: Path, endpoint: Endpoint, nursery: Nur
     make_bench(tmp_path / "b", 3)
     endpoint.rule = ECHOES[echo]
     variable, entry = (how, {}) if how == "EYETEST_API_KEY" else ("MY_KEY", {"key_env": "MY_KEY"})
-    models = endpoint.models(logprobs=1, backoff=0.01, attempts=2, **entry)
+    models = endpoint.models(backoff=0.01, attempts=2, **entry)
     command = ("run", "b", "--models", models, "--to", "r")
     said = []
     shows = (("show", "r"), ("show", "r", "--output", "json"))

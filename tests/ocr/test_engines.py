@@ -1,4 +1,4 @@
-"""OCR engines on small pages of our own words: what they read, where, and without asking anybody."""
+"""OCR engines on small pages of our own words: what they read, where, and without network."""
 
 import socket
 
@@ -70,7 +70,7 @@ def test_a_wrong_name_gets_the_nearest_right_one() -> None:
 
 def test_where_there_is_no_engine_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("eyetest.ocr.importlib.util.find_spec", lambda _: None)
-    monkeypatch.setattr(ocr, "_languages", lambda: ())
+    monkeypatch.setattr("eyetest.ocr.shutil.which", lambda _: None)
     with pytest.raises(MissingExtraError, match=r"apt-get install tesseract-ocr or pip install 'eyetest\[ocr\]'"):
         choose_engine()
     with pytest.raises(MissingExtraError, match="rapidocr is not installed"):
@@ -85,7 +85,6 @@ def test_a_table_of_words_may_hold_quotes_and_empty_words(monkeypatch: pytest.Mo
         "4\t1\t1\t1\t2\t0\t0\t0\t9\t9\t-1\t",
     )
     monkeypatch.setattr(ocr, "_run", lambda *_: head + "\n".join(rows) + "\n")
-    monkeypatch.setattr(ocr, "_languages", lambda: ("eng",))
     [line] = ENGINES["tesseract"].read(page())
     assert line.text == '"so'
     assert box_of(line) == pytest.approx((10 / 1.5, 20 / 1.5, 15 / 1.5, 26 / 1.5))

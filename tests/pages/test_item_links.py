@@ -1,4 +1,4 @@
-"""Which items somebody wants to see: as text, and back."""
+"""Queries for items: as text, and back."""
 
 from math import inf
 
@@ -72,7 +72,7 @@ def test_a_model_may_have_the_signs_of_the_grammar_in_its_name() -> None:
         ("nonsense", "not a query"),
     ],
 )
-def test_what_is_not_understood_is_told_in_one_line(text: str, words: str) -> None:
+def test_what_is_not_understood_is_refused_in_one_line(text: str, words: str) -> None:
     with pytest.raises(InputError) as error:
         parse_query(text)
     assert words in str(error.value)

@@ -24,9 +24,7 @@ def image_file(seed: int) -> ImageRef:
     """A small image of noise, in the store that generated benchmarks share."""
     data = io.BytesIO()
     Image.frombytes("RGB", (40, 30), random.Random(seed).randbytes(3600)).save(data, "PNG")
-    image = STORE.put(data.getvalue())
-    STORE.finish()
-    return image
+    return STORE.put(data.getvalue())
 
 
 class InMemory:

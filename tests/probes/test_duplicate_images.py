@@ -46,7 +46,7 @@ def test_equal_bytes_are_a_note_and_copies_a_suspicion(tmp_path: Path) -> None:
     assert "images-across-splits" not in found
 
 
-def test_a_image_in_two_splits_is_told(tmp_path: Path) -> None:
+def test_a_image_in_two_splits_is_noted(tmp_path: Path) -> None:
     other = encoded(chart([80, 30, 95, 55, 60, 10], "Guests"))
     found = findings(
         written(tmp_path / "b", [("a", "train", encoded(CHART)), ("b", "test", COPY), ("c", "test", other)])

@@ -57,7 +57,6 @@ def test_malformed_items_by_kind() -> None:
 
 def test_images_that_show_nothing() -> None:
     blank, broken = (STORE.put(data) for data in (png("grey", (50, 50)), png("blue", (60, 60))))
-    STORE.finish()
     STORE.path(broken).write_bytes(STORE.path(broken).read_bytes()[:40])
     items = [
         item(name, "a", "b", images=(i,)) for name, i in (("blank", blank), ("broken", broken), ("sound", IMAGE))
@@ -152,7 +151,6 @@ def test_baselines() -> None:
     kinds = found(
         [item(str(n), "yes", "no", gold=int(n < 8), tags={"t": "ab"[n % 2]}) for n in range(60)], "baselines"
     )
-    assert kinds["guessing"].numbers["by_tag"]["t"]["a"]["n"] == 30
     assert kinds["frequent-answer-no-yes"].severity == "suspect"
 
 
@@ -233,7 +231,6 @@ def test_the_same_question_on_a_copy_of_its_image() -> None:
         data = io.BytesIO()
         pixels.save(data, kind)
         files.append(STORE.put(data.getvalue()))
-    STORE.finish()
     items = [
         item("first", "cat", "dog", "cow", question="What is in <image 1>?", images=(files[0],)),
         item("again", "cow", "cat", "dog", gold=1, question="What is in <image1>?", images=(files[1],)),

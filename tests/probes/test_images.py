@@ -38,7 +38,7 @@ def written(path: Path, images: dict[str, bytes]) -> Benchmark:
     return Benchmark(path)
 
 
-def test_blank_tiny_and_damaged_images_are_told_apart_from_sound_ones(tmp_path: Path) -> None:
+def test_blank_tiny_and_damaged_images_are_separated_from_sound_ones(tmp_path: Path) -> None:
     sound = encoded(chart([10, 40, 80], "Sales"))
     benchmark = written(
         tmp_path / "b",

@@ -14,7 +14,7 @@ from eyetest.measures.stats.sets import group_folds
 from eyetest.probes import PROBES, Subject, features, shortcuts
 from eyetest.probes.features import Options
 from eyetest.probes.shortcuts import image_groups, p_value
-from eyetest.probes.subject import Thresholds, load_thresholds
+from eyetest.probes.subject import Thresholds
 from eyetest.records import Choice, Finding, Item
 from tests.probes.generated import InMemory, clean, image_file, vocabulary
 
@@ -28,7 +28,7 @@ KINDS = (
 
 
 def fewer(permutations: int = 39, **changes: float) -> Thresholds:
-    base = load_thresholds()
+    base = Thresholds()
     settings = {"permutations": permutations, "tree_permutations": permutations, **changes}
     return msgspec.structs.replace(base, shortcuts=msgspec.structs.replace(base.shortcuts, **settings))
 

@@ -18,7 +18,7 @@ MAJORITY: dict[str, Any] = {
     },
     "stages": [
         {
-            "filter": "blind-majority",
+            "filter": "blind-hits",
             "panel": "inspectors",
             "answers": {"op": ">", "value": 5},
             "keep": {"hits": {"op": "<", "value": 3}},

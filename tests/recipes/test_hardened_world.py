@@ -66,8 +66,8 @@ def test_golds_stay_and_no_new_option_is_right(world: Path) -> None:
     assert grown >= len(few) / 3
 
 
-def test_settings_are_asked_and_told_on_one_page(world: Path) -> None:
-    """A bird that answers in words can take ten options: its letters beyond D were in nobody's training."""
+def test_settings_are_asked_and_shown_on_one_page(world: Path) -> None:
+    """A bird that answers in words can take ten options: its letters beyond D were in no training."""
     runs = []
     for name in ("benchmark", "ten-options"):
         asking = Asking(conditions=(Condition(modality="image"), Condition(modality="no-image")))

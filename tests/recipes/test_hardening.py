@@ -163,8 +163,8 @@ def test_reviewers_see_and_mend_the_grown_items(tmp_path: Path) -> None:
     assert story.row.gold == letter(drafts[waiting[0]].gold[0])
     image = story.item.images[0]
     assert collection.image(image.sha256) == (image, drafts.images.read(image))
-    project.invite("ann")
-    ann = project.person("ann")
+    project.people.invite("ann")
+    ann = project.people.named("ann")
     labels = {"one-right": "yes", "distractors": "yes"}
     while (task := project.next_task(ann)) is not None:
         asked = {field.name: labels.get(field.name, field.values[0]) for field in task.form.asked("fix")}
@@ -191,9 +191,7 @@ def test_the_same_command_ends_in_the_same_bytes(tmp_path: Path) -> None:
     assert made() == first
 
 
-def test_what_is_not_installed_is_told_before_anybody_is_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_not_installed_is_refused_before_any_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(images: Path, settings: Any) -> None:
         raise MissingExtraError("screenshots need typst", "screenshot")
 

@@ -154,9 +154,9 @@ def test_one_panel_end_to_end(
         name: "keep" if n <= 2 else "drop" for name, n in zip(matrix.items, hits, strict=True)
     }
     about = json.loads((tmp_path / "d/refine.json").read_text())
-    told = {(one["who"], one["when"]): one["accuracy"]["value"] for one in about["residual_blind"]}
+    reported = {(one["who"], one["when"]): one["accuracy"]["value"] for one in about["residual_blind"]}
     others = [m for m in range(24) if m not in chosen]
-    assert told["panel", "after"] == pytest.approx(matrix.right[chosen][:, hits <= 2].mean())
-    assert told["held out", "after"] == pytest.approx(matrix.right[others][:, hits <= 2].mean())
-    assert told["held out", "before"] == pytest.approx(matrix.right[others].mean())
+    assert reported["panel", "after"] == pytest.approx(matrix.right[chosen][:, hits <= 2].mean())
+    assert reported["held out", "after"] == pytest.approx(matrix.right[others][:, hits <= 2].mean())
+    assert reported["held out", "before"] == pytest.approx(matrix.right[others].mean())
     assert "held out" in said

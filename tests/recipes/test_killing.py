@@ -1,4 +1,4 @@
-"""Killed at any moment and started again, a refinement ends in the bytes of one that nobody disturbed."""
+"""Killed at any moment and started again, a refinement ends in the bytes of one that was not disturbed."""
 
 import random
 import signal
@@ -29,7 +29,7 @@ RECIPE: dict[str, Any] = {
         {"grade": "difficulty", "panel": "contestants", "bands": {"easy": [2, 2], "middle": [1, 1], "hard": [0, 0]}},
         {"filter": "zero-pass", "panel": "contestants", "judge": "judges"},
         {
-            "filter": "blind-majority",
+            "filter": "blind-hits",
             "panel": "inspectors",
             "answers": {"op": ">", "value": 2},
             "keep": {"hits": {"op": "<", "value": 2}},
@@ -66,9 +66,9 @@ def test_kill_9_at_twenty_moments(tmp_path: Path, endpoint: Endpoint, nursery: N
         "e2": "scripted:right=0.3,seed=5,lag=0.02,dead=0.05",
         "judge": f"openai:judge@{endpoint.url}",
     }
-    write_yaml(tmp_path / "models.yaml", models)
+    write_yaml(tmp_path / "models.yaml", {name: {"spec": spec, "concurrency": 3} for name, spec in models.items()})
     write_yaml(tmp_path / "recipe.yaml", RECIPE)
-    command = ("refine", "b", "--recipe", "recipe.yaml", "--models", "models.yaml", *WHO, "--concurrency", 3)
+    command = ("refine", "b", "--recipe", "recipe.yaml", "--models", "models.yaml", *WHO)
     whole = nursery.run(*command, "--to", "whole")
     assert whole.code == 0, whole.stderr
     assert set(by_item(tmp_path / "whole").values()) >= {"keep", "drop", "review"}
@@ -108,7 +108,7 @@ def test_kill_9_at_twenty_moments(tmp_path: Path, endpoint: Endpoint, nursery: N
 
 
 def answered(folder: Path) -> int:
-    """How many answers are on disk, whoever is writing there; at a glance, because it is looked at all the time."""
+    """How many answers are on disk, whichever process writes there; at a glance, as it is called often."""
     time.sleep(0.01)
     try:
         sealed: list[int] = [pq.read_metadata(path).num_rows for path in (folder / "run/responses").glob("*.parquet")]
@@ -133,7 +133,7 @@ def test_kill_9_while_the_results_are_written(tmp_path: Path, nursery: Nursery) 
         process = nursery.start(*command, *who, "--to", "killed")
         time.sleep(takes * rng.uniform(0.3, 1))
         process.kill()
-        assert outcome(tmp_path / "killed") == outcome(tmp_path / "whole"), "whoever looks sees something whole"
+        assert outcome(tmp_path / "killed") == outcome(tmp_path / "whole"), "what is there is whole at any time"
     assert nursery.run(*command, *who, "--to", "killed").code == 0
     assert outcome(tmp_path / "killed") == outcome(tmp_path / "whole")
     left = [path.name for path in (tmp_path / "killed").iterdir()]
@@ -147,9 +147,10 @@ def test_kill_9_while_options_are_written_and_while_pages_are_drawn(
     items = creature_items(10, 4)
     bench(tmp_path / "b", items)
     endpoint.answer, endpoint.latency = answering(items), 0.03
-    write_yaml(tmp_path / "models.yaml", {name: f"openai:{name}@{endpoint.url}" for name in ("scribe", "critic")})
+    entries = {name: {"spec": f"openai:{name}@{endpoint.url}", "concurrency": 2} for name in ("scribe", "critic")}
+    write_yaml(tmp_path / "models.yaml", entries)
     write_yaml(tmp_path / "recipe.yaml", HARDENED)
-    who = ("--panel", "writer=scribe", "--panel", "checker=critic", "--skip-review", "--concurrency", 2)
+    who = ("--panel", "writer=scribe", "--panel", "checker=critic", "--skip-review")
     command = ("refine", "b", "--recipe", "recipe.yaml", "--models", "models.yaml", *who)
     whole = nursery.run(*command, "--to", "whole")
     assert whole.code == 0, whole.stderr
@@ -186,9 +187,10 @@ def test_kill_9_while_options_are_written_and_while_pages_are_drawn(
 
 def test_ctrl_c_stops_it_and_the_same_command_goes_on(tmp_path: Path, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 40)
-    write_yaml(tmp_path / "models.yaml", {f"i{n}": f"scripted:blind=0.5,seed={n},lag=0.03" for n in range(3)})
+    specs = {f"i{n}": f"scripted:blind=0.5,seed={n},lag=0.03" for n in range(3)}
+    write_yaml(tmp_path / "models.yaml", {name: {"spec": spec, "concurrency": 2} for name, spec in specs.items()})
     write_yaml(tmp_path / "recipe.yaml", {"panels": RECIPE["panels"], "stages": [SCREEN]})
-    command = ("refine", "b", "--recipe", "recipe.yaml", "--models", "models.yaml", "--concurrency", 2)
+    command = ("refine", "b", "--recipe", "recipe.yaml", "--models", "models.yaml")
     who = ("--panel", "inspectors=i0,i1,i2", "--panel", "contestants=i0,i1", "--panel", "judges=i0")
     process = nursery.start(*command, *who, "--to", "d")
     until(lambda: answered(tmp_path / "d") >= 10, "answers")

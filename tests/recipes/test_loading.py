@@ -80,11 +80,11 @@ def test_a_misspelt_key_anywhere(tmp_path: Path, old: str, new: str, message: st
         ("panel: inspectors, ", "", ": the stage blind-hits: it does not say which panel answers"),
         ("filter: blind-hits", "filter: blind-hit", 'no filter named "blind-hit"; did you mean "blind-hits"?'),
         ("filter: zero-pass", "filter: blind-hits", '2 stages are called "blind-hits"'),
-        ("count: 5}", "count: 5}, min_answers: 3", "select has no use for min_answers (it knows"),
+        ("count: 5}", "count: 5}, rate: 0.1", "select has no use for rate (it knows"),
         ("hard: [0, 2]", "hard: [0, 1]", "bands have to hold each of 0 to 4 hits once"),
         ("drop: [easy]", "drop: [esay]", "no band esay; there are easy, hard"),
         ("keep: {hits: ", "keep: {hist: ", "keep says hist; it takes hits or share"),
-        ("value: 1}}", "value: 3}}", "<= 3 of 3 models is always so; no answer could change it"),
+        ("value: 1}}", "value: 3}}", "at most 3 of 3 models is always so; no answer could change it"),
         ("grade: difficulty", "grade: difficulty, filter: blind-hits", "a stage is one of filter, grade, review"),
         ("grade: difficulty", "filter: difficulty", "write grade: difficulty"),
         ("count: 5}", "count: 5, total: 7}", "say one of count (of each quota), total"),
@@ -107,11 +107,11 @@ def test_what_cannot_work(tmp_path: Path, old: str, new: str, message: str) -> N
         ({"filter": "probe"}, "which probe"),
         ({"filter": "probe", "probe": "malformd"}, 'did you mean "malformed"?'),
         ({"filter": "probe", "probe": "malformed", "panel": "p"}, "no model is asked"),
-        ({"filter": "wrong-gold", "panel": "p"}, "keep has to say one of sound"),
+        ({"filter": "wrong-gold", "panel": "p"}, "keep has to say sound"),
         ({"filter": "chance-aware", "panel": "p", "rate": 0}, "Expected `float` > 0"),
     ],
 )
-def test_screens_are_checked_before_anybody_is_asked(tmp_path: Path, stage: dict[str, Any], message: str) -> None:
+def test_filters_are_checked_before_a_model_is_asked(tmp_path: Path, stage: dict[str, Any], message: str) -> None:
     text = yaml.safe_dump({"panels": {"p": {"size": 3}}, "stages": [stage]})
     assert message in refused(tmp_path, text)
 
@@ -154,7 +154,7 @@ def test_what_recipes_need(name: str) -> None:
     assert all(tag in listed for tag, _ in PAPERS[name])
 
 
-def test_a_missing_tag_is_told_with_those_there_are(tmp_path: Path) -> None:
+def test_a_missing_tag_is_reported_with_those_there_are(tmp_path: Path) -> None:
     items = list(make_bench(tmp_path / "b", 4))
     with pytest.raises(InputError) as caught:
         refuse_missing_tags(load_recipe("mmmu-pro"), items)
@@ -173,7 +173,7 @@ def test_a_missing_tag_is_told_with_those_there_are(tmp_path: Path) -> None:
         ("core=number,axis=number", '"number" is named 2 times'),
     ],
 )
-def test_what_cannot_be_mapped_is_told(output: str, message: str) -> None:
+def test_what_cannot_be_mapped_is_reported(output: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         map_tags(msgspec.convert(SELECT, Recipe), parse_map_tags([output]))
     assert message in str(caught.value)

@@ -102,7 +102,7 @@ def test_limes_bands_over_eight_judges(
 
 @pytest.mark.slow
 def test_our_own_reading_of_the_raw_answers(here: Path, predictions: pl.DataFrame, eyetest: Eyetest) -> None:
-    """Refusals stay refusals and programs that nobody ran name no option: fewer hits, fewer items go."""
+    """Refusals stay refusals and programs that were not run name no option: fewer hits, fewer items go."""
     text = predictions.filter(pl.col("condition") == "text").drop("correct_if_given")
     text.write_parquet(here / "raw.parquet")
     fields = "item=item_id,text=raw_output,model=model+setting+augment"
@@ -115,7 +115,7 @@ def test_our_own_reading_of_the_raw_answers(here: Path, predictions: pl.DataFram
 
 
 def moved(items: Sequence[Item], seed: int) -> list[Item]:
-    """Another option is the gold, at random: nobody can know such an item, whatever is believed of it."""
+    """Another option is the gold, at random: no model can know such an item, whatever is believed of it."""
     rng, made = random.Random(seed), []
     for item in items:
         gold = rng.choice([option for option in range(len(item.choices)) if option not in item.gold])
@@ -142,19 +142,19 @@ def test_distractors_hardly_ever_pass_the_blind_screen(
         golds = {item.id: {"ABCDEFGHIJ"[option] for option in item.gold} for item in items}
         rows = named.filter(pl.col("item").is_in(list(golds)))
         right = [float(choice in golds[item]) for item, choice in rows.select("item", "choice").iter_rows()]
-        heard = Evidence(rows.with_columns(pl.Series("score", right)), [seat.model for seat in seats], 1)
-        verdicts = FILTERS[stage.filter or ""].judge(FilterInput(stage, items, heard, seats, len(seats)))
+        received = Evidence(rows.with_columns(pl.Series("score", right)), [seat.model for seat in seats], 1)
+        verdicts = FILTERS[stage.filter or ""].judge(FilterInput(stage, items, received, seats, len(seats)))
         return sum(one.verdict != "keep" for one in verdicts)
 
     strict, loose = (Stage(filter="chance-aware", panel="p", rate=rate) for rate in (0.05, 0.2))
     counting = Stage(filter="blind-hits", panel="p", keep={"hits": Cut(op="<=", value=2)})
-    told = {
+    reported = {
         "true golds": [passing(stage, sound) for stage in (strict, loose, counting)],
         "distractors": [passing(stage, moved(sound, 1)) for stage in (strict, loose, counting)],
     }
-    record_property("flagged", told)
-    print(told)
-    true, decoys = told["true golds"], told["distractors"]
+    record_property("flagged", reported)
+    print(reported)
+    true, decoys = reported["true golds"], reported["distractors"]
     assert decoys[0] <= 0.05 * max(true[0], 1)
     assert decoys[1] <= 0.2 * true[1]
-    assert decoys[2] > 0.1 * len(sound), "what counts hits is not told apart from what is believed"
+    assert decoys[2] > 0.1 * len(sound), "what counts hits is not separated from what is believed"

@@ -72,7 +72,7 @@ def protocols(found: Any, names: str = "a", **panel: Any) -> list[tuple[Any, ...
     return frame.select("item", "model", "ask", "sample").sort("item", "model", "ask", "sample").rows()
 
 
-def test_the_panels_own_protocol_is_heard() -> None:
+def test_the_panels_own_protocol_counts() -> None:
     found = output(
         {"item": "1", "model": "a", "ask": "cot"},
         {"item": "1", "model": "a", "ask": "direct"},
@@ -141,7 +141,7 @@ def mean_of_all(drawn: Drawn, received: np.ndarray, kept: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("recipe", STAGES)
-def test_a_panel_that_stopped_early_is_told_from_what_every_item_was_asked(recipe: str) -> None:
+def test_a_panel_that_stopped_early_is_measured_on_what_every_item_was_asked(recipe: str) -> None:
     stage, (inspectors, samples) = STAGES[recipe], SIZES[recipe]
     drawn = draw_panel(np.random.default_rng(4), items=3_000, inspectors=inspectors, samples=samples)
     received = received_early(stage, drawn.right)

@@ -43,8 +43,8 @@ _ROUNDS = ((1, "first"), (2, "second"))
 
 def work(project: ReviewProject, name: str, *, drop: str = "", fix: str = "", core: dict[str, str]) -> list[str]:
     """Somebody decides about all they get: one item is dropped, of one the gold is B, others are kept."""
-    project.invite(name)
-    person, done = project.person(name), []
+    project.people.invite(name)
+    person, done = project.people.named(name), []
     while (task := project.next_task(person)) is not None:
         nonce, labels = f"{name} {task.item} {task.round}", {"core": core.get(task.item, "math")}
         if task.item == drop:
@@ -85,13 +85,13 @@ def test_two_rounds_by_four_people(here: Path, eyetest: Eyetest) -> None:
     before = json.loads(eyetest("measure", "accuracy", "r", "--output", "json").out)["rows"][0]
     assert (before["accuracy"], before["n"]) == (5 / 10, 10)
     eyetest("score", "r", "--bench", "d/benchmark").fine()
-    told = json.loads(eyetest("measure", "accuracy", "r", "--output", "json").out)
+    reported = json.loads(eyetest("measure", "accuracy", "r", "--output", "json").out)
     right = [name for name in refined if (int(name[1:]) % 2 == 0) != (name == "q3")]
-    assert [(row["accuracy"], row["n"]) for row in told["rows"]] == [(len(right) / 6, 6)]
-    assert told["notes"] == ["r: 4 answers to items that the benchmark does not have left out"]
+    assert [(row["accuracy"], row["n"]) for row in reported["rows"]] == [(len(right) / 6, 6)]
+    assert reported["notes"] == ["r: 4 answers to items that the benchmark does not have left out"]
 
 
-def test_what_people_cannot_agree_on_holds_it_up_until_somebody_settles_it(here: Path, eyetest: Eyetest) -> None:
+def test_what_people_cannot_agree_on_waits_until_a_third_person_settles_it(here: Path, eyetest: Eyetest) -> None:
     write_yaml(here / "recipe.yaml", {"stages": [{"review": {"reviewers": 2, "form": "form.yaml"}, "name": "only"}]})
     eyetest(*REFINE).fine()
     with open_review(PLACES, ReviewSettings()).project as project:
@@ -99,8 +99,8 @@ def test_what_people_cannot_agree_on_holds_it_up_until_somebody_settles_it(here:
         work(project, "bob", core={})
         eyetest(*REFINE).fine()
         assert not (here / "d/benchmark").exists()
-        project.invite("eve", "admin")
-        eve = project.person("eve")
+        project.people.invite("eve", "admin")
+        eve = project.people.named("eve")
         task = project.next_task(eve)
         assert task is not None
         assert (task.item, {one.decision for one in task.earlier}) == ("q0", {"keep", "drop"})
@@ -113,6 +113,6 @@ def test_what_people_cannot_agree_on_holds_it_up_until_somebody_settles_it(here:
         "math",
     )
     eyetest("score", "r", "--bench", "d/benchmark").fine()
-    told = json.loads(eyetest("measure", "accuracy", "r", "--output", "json").out)
-    assert [(row["accuracy"], row["n"]) for row in told["rows"]] == [(4 / 9, 9)], "q0 was never asked so"
-    assert told["notes"] == ["r: 1 answer to a wording that people have changed since left out"]
+    reported = json.loads(eyetest("measure", "accuracy", "r", "--output", "json").out)
+    assert [(row["accuracy"], row["n"]) for row in reported["rows"]] == [(4 / 9, 9)], "q0 was never asked so"
+    assert reported["notes"] == ["r: 1 answer to a wording that people have changed since left out"]

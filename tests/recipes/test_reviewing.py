@@ -117,7 +117,7 @@ def test_without_people(here: Path, eyetest: Eyetest) -> None:
     assert set(verdicts(here / "d").filter(stage="review").get_column("reason")) == {"not reviewed"}
     assert len(kept(here / "d")) == 3
     eyetest(*USUAL).fine()
-    assert not (here / "d/benchmark").exists(), "what nobody reviewed does not stay there as if somebody had"
+    assert not (here / "d/benchmark").exists(), "what was not reviewed does not stay there as if it had been"
 
 
 def test_what_a_reviewer_mended(here: Path, eyetest: Eyetest) -> None:
@@ -271,9 +271,9 @@ def test_recorded_answers_are_judged_by_the_mended_gold_too(here: Path, endpoint
     eyetest(*command).fine()
     later = by_item(here / "d", "later")
     assert later[wrong[0]] == "drop"
-    assert later[wrong[1]] == "fix", "nobody was asked what it asks now, so people had to say"
+    assert later[wrong[1]] == "fix", "no model was asked what it asks now, so people had to say"
     assert [row["accuracy"] for row in measured(eyetest, "run")] == [pytest.approx(1 - len(wrong) / len(later))], (
-        "the run is somebody else's"
+        "the run belongs to another user"
     )
 
 
@@ -304,12 +304,12 @@ def test_what_a_screen_left_to_people_is_taken_from_them(here: Path, eyetest: Ey
     ("table", "message"),
     [
         ("item,verdict\nq0,keep\n", "has no column decision"),
-        ("item,decision\nnobody,keep\n", "line 2: no item 'nobody'"),
+        ("item,decision\nunknown,keep\n", "line 2: no item 'unknown'"),
         ('item,decision,edits\nq0,fix,"{"\n', "line 2: edits are no JSON object"),
         ('item,decision,edits\nq0,fix,"{""answer"": ""Z""}"\n', "item 'q0': an answer is one of A, B, C, D, not 'Z'"),
     ],
 )
-def test_a_bad_table_is_told_before_anybody_is_asked(here: Path, eyetest: Eyetest, table: str, message: str) -> None:
+def test_a_bad_table_is_refused_before_any_call(here: Path, eyetest: Eyetest, table: str, message: str) -> None:
     (here / "d/review").mkdir(parents=True)
     (here / "d/review/decisions.csv").write_text(table)
     assert message in eyetest(*USUAL).refused()
@@ -363,8 +363,9 @@ def test_a_first_command_that_fails_says_where_items_went(here: Path, eyetest: E
 def test_a_queue_that_was_filled_in_is_not_written_over(here: Path, eyetest: Eyetest) -> None:
     eyetest(*USUAL).fine()
     place = here / "d/review/queue.csv"
-    place.write_text(place.read_text() + "my notes\n")
-    filled = place.read_bytes()
-    output = eyetest(*USUAL, "--skip-review").fine()
-    assert "queue.csv had been changed by hand: kept as d/review/queue-kept-1.csv" in output
-    assert (here / "d/review/queue-kept-1.csv").read_bytes() == filled
+    head, *lines = place.read_text().splitlines()
+    place.write_text("\n".join([f"{head},decision", *(f"{line},keep" for line in lines)]))
+    before = everything(here / "d")
+    done = eyetest(*USUAL, "--skip-review")
+    assert "queue.csv was filled in; decisions are read from decisions.csv: rename it" in done.refused()
+    assert everything(here / "d") == before

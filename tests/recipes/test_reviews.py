@@ -9,15 +9,12 @@ import pytest
 
 import eyetest as et
 from eyetest.benchmarks import Benchmark
-from eyetest.commands.harden_options import harden_options
 from eyetest.commands.review_tools import export_review
 from eyetest.errors import Forbidden, InputError
 from eyetest.recipes.refining import Refined
 from eyetest.recipes.reviews import OpenReview, ReviewSettings, open_review
 from eyetest.records import DecisionKind, Recipe
 from eyetest.studio.decisions import QUEUE
-from tests.harden.options.items import bench as bench_of
-from tests.harden.options.items import choice_item
 from tests.recipes.benches import by_item, make_bench, verdicts
 from tests.studio.project.reviews import people, say, take
 
@@ -61,7 +58,7 @@ def test_a_benchmark_is_reviewed_beside_itself(bench: Path) -> None:
     assert all(sum(cores[at : at + 2]) == 1 for at in range(0, 12, 2)), "both cores in turn"
     assert [one.reviewers for one in project.plan.rounds] == [1, 2]
     assert {one.form.about for one in project.plan.rounds} == {"Is it right?"}
-    assert (project.plan.agree, project.plan.together, project.plan.solve) == ("all", True, True)
+    assert (project.plan.together, project.plan.solve) == (True, True)
     assert project.plan.fingerprint == Benchmark(bench).manifest.fingerprint
     project.close()
 
@@ -84,9 +81,7 @@ def test_it_goes_on_and_its_rules_stay(bench: Path) -> None:
         "rounds": "1",
         "form": "mmstar",
         "solve": True,
-        "agree": "most",
         "per": "core",
-        "seed": 1,
     }
     for name, wish in wishes.items():
         with pytest.raises(InputError, match=f"--{name}.* was begun otherwise; leave it out .eyetest review"):
@@ -140,10 +135,10 @@ def test_a_recipe_round_after_round(bench: Path) -> None:
     assert refine(bench.parent).paused == "second"
     assert by_item(folder, "first") == {gone: "drop", repaired: "keep", **dict.fromkeys(rest, "keep")}
     opened = begin(folder / "review")
-    assert opened.project.next_task(opened.project.person("ann")) is None
-    assert [row.waiting for row in opened.project.people()] == [0]
+    assert opened.project.next_task(opened.project.people.named("ann")) is None
+    assert [row.waiting for row in opened.project.people.rows()] == [0]
     with pytest.raises(Forbidden):
-        opened.project.task(opened.project.person("ann"), repaired, 2)
+        opened.project.task(opened.project.people.named("ann"), repaired, 2)
     work(opened, "bob", {repaired: "drop"})
     work(opened, "eve", {})
     assert opened.project.progress().disputed == 1
@@ -172,30 +167,3 @@ def test_other_tools_do_not_tell_what_people_said_in_earlier_rounds(bench: Path)
     for row in csv.DictReader((bench.parent / "out" / QUEUE).read_text().splitlines()):
         assert row["evidence"].startswith("blind-hits: keep.")
         assert "doubt" not in row["evidence"]
-
-
-def test_options_that_people_have_to_look_at(tmp_path: Path) -> None:
-    """One looks at all of them, then two others at what is left, as the command that made them asks for."""
-    counts = {name: [str(first + 2 * place) for place in range(4)] for first, name in enumerate("abcd", 3)}
-    bench_of(tmp_path / "given", [choice_item(name, options) for name, options in counts.items()])
-
-    def grow() -> list[str]:
-        done = harden_options(tmp_path / "given", to=tmp_path / "out", option_count=6, skip_probes=True)
-        return sorted(done.facts["waiting"])
-
-    waiting = grow()
-    opened = begin(tmp_path / "out")
-    assert sorted(ids(opened)) == waiting
-    assert [(one.reviewers, one.form.name) for one in opened.project.plan.rounds] == [
-        (1, "mmmu-pro"),
-        (2, "mmmu-pro"),
-    ]
-    assert {len(item.choices) for item in opened.collection.records(waiting).values()} == {6}
-    work(opened, "ann", {waiting[0]: "drop"})
-    opened.project.close()
-    assert grow() == waiting[1:]
-    again = begin(tmp_path / "out")
-    work(again, "bob eve")
-    assert again.project.next_task(again.project.person("ann")) is None
-    again.project.close()
-    assert grow() == []

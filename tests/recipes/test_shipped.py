@@ -89,7 +89,7 @@ def test_mmmu_pro() -> None:
     panel = recipe.panels["inspectors"]
     assert (panel.size, panel.samples, panel.orders, panel.modality) == (4, 10, 1, "no-image-guess")
     assert panel.sampling["temperature"] > 0, "ten samples at temperature 0 are one"
-    stage = named(recipe, "blind-majority")
+    stage = named(recipe, "blind-hits")
     assert (stage.answers, stage.keep) == (Cut(op=">", value=5), {"hits": Cut(op="<", value=3)})
     select = named(recipe, "select").select
     assert select
@@ -110,15 +110,15 @@ def test_mmmu_pro() -> None:
 def test_lime(name: str, easy: tuple[int, int], middle: tuple[int, int]) -> None:
     recipe = load_recipe(name)
     assert recipe.panels["contestants"] == Panel(size=9, modality="image")
-    assert [stage.title for stage in recipe.stages] == ["difficulty", "zero-pass", "blind-count", "select"]
+    assert [stage.title for stage in recipe.stages] == ["difficulty", "zero-pass", "blind-hits", "select"]
     graded = named(recipe, "difficulty")
     assert graded.bands == {"easy": easy, "middle": middle, "hard": (0, 2)}
     assert graded.drop == ("easy",)
     thresholds = {"any": Cut(op=">=", value=1), "vqa": Cut(op=">=", value=0.6), "bleu-4": Cut(op=">=", value=0.2)}
     assert graded.right == named(recipe, "zero-pass").right == thresholds
     assert named(recipe, "zero-pass").judge == "judges"
-    assert named(recipe, "blind-count").right == thresholds
-    assert named(recipe, "blind-count").keep == {"share": Cut(op="<", value=0.5)}
+    assert named(recipe, "blind-hits").right == thresholds
+    assert named(recipe, "blind-hits").keep == {"share": Cut(op="<", value=0.5)}
     select = named(recipe, "select").select
     assert select
     assert (select.per, select.count, select.proportional, select.short) == (

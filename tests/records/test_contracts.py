@@ -30,7 +30,7 @@ COLUMNS = {
     "plan": f"item model {CONDITION} request",
     "scores": f"item model {CONDITION} request outcome reading choice rule metric score marked",
     "verdicts": "item stage verdict reason n hits p responses evidence seed",
-    "decisions": "item round reviewer time decision reason edits comment labels solved seconds adjudicates",
+    "decisions": "item round reviewer time decision reason edits comment labels solved adjudicates",
 }
 
 

@@ -63,13 +63,13 @@ def test_an_id_is_the_same_tomorrow_and_in_another_process() -> None:
         "from tests.records.test_requests import request; "
         "print(request().id, request(settings={k: k for k in 'zyxwv'}).id)"
     )
-    told = [
+    ids = [
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
         ).stdout
         for seed in ("1", "2")
     ]
-    assert told[0] == told[1] == f"{request().id} {request(settings={k: k for k in 'vwxyz'}).id}\n"
+    assert ids[0] == ids[1] == f"{request().id} {request(settings={k: k for k in 'vwxyz'}).id}\n"
     assert request().id == "d2702639641d8dfe26e7f0a881ca31e7"
 
 

@@ -89,15 +89,10 @@ def test_the_fewest_models_that_could_settle_an_item(situation: tuple[StoppingRu
     [
         ("more than 5 of 10 samples, at least 3 of 4 models", 10, 4, (">", 5), (">=", 3)),
         ("at least 3 of 4 models, more than 5 of 10 samples", 10, 4, (">", 5), (">=", 3)),
-        ("> 5 of 10, >= 3 of 4", 10, 4, (">", 5), (">=", 3)),
-        (">5 of 10 samples, ≥3 of 4 models", 10, 4, (">", 5), (">=", 3)),
-        ("hits ≤ 2 of 8", 1, 8, (">=", 1), ("<=", 2)),
         ("at most 1 of 3 models", 1, 3, (">=", 1), ("<=", 1)),
         ("fewer than 4 of 6 samples", 6, 1, ("<", 4), (">=", 1)),
         ("exactly 2 of 5 samples, exactly 0 of 2 models", 5, 2, ("==", 2), ("==", 0)),
-        ("= 2 of 5 samples, == 0 of 2 models", 5, 2, ("==", 2), ("==", 0)),
         ("at least 1 of 1 model", 1, 1, (">=", 1), (">=", 1)),
-        ("at least 3 of 4, at least 3 of 4", 4, 4, (">=", 3), (">=", 3)),
         ("at least 2 of 4 models, at least 3 of 4 samples", 4, 4, (">=", 3), (">=", 2)),
     ],
 )
@@ -114,6 +109,7 @@ def test_rules_in_words(
     [
         ("", 2, 1, '"" is no rule; write such as'),
         ("most of them", 2, 1, '"most of them" is no rule'),
+        ("> 5 of 10", 10, 1, '"> 5 of 10" is no rule'),
         ("more than 5 of 10 samples,", 10, 1, '"" is no rule'),
         ("more than 5 of 8 samples", 10, 1, '"more than 5 of 8 samples": the run has 10 samples, not 8'),
         ("at least 3 of 4 models", 1, 1, "the run has 1 model, not 4"),

@@ -55,8 +55,6 @@ def forms(folder: Path) -> dict[str, Path]:
     texts = {
         "dataset_json": json.dumps({"images": karpathy, "dataset": "flickr30k"}),
         "test_json": json.dumps([{"image": name, "caption": list(stated)} for name, stated in TWO.items()]),
-        "results_csv": "image_name| comment_number| comment\n"
-        + "".join(f"{name}| {n}| {text}\n" for name, stated in TWO.items() for n, text in enumerate(stated)),
         "captions_txt": "".join(
             f"{name}#{n}\t{text}\r\n" for name, stated in TWO.items() for n, text in enumerate(stated)
         ),

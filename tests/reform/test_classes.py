@@ -1,8 +1,5 @@
 """Datasets of images with a class: every published form is read, and golds are those of the files."""
 
-import resource
-import struct
-import zlib
 from pathlib import Path
 
 import pytest
@@ -14,33 +11,19 @@ from tests.reform.conftest import Reformed, golds, written
 NAMES = ["n01514668 cock", "n02391049 zebra", "n07753592 banana"]
 
 
-def test_published_class_lists_give_one_item_a_class(items: Reformed, shared: Path) -> None:
-    native = shared / "data/native"
-    for file in ("synset_words.txt", "LOC_synset_mapping.txt"):
-        lines = (native / "ImageNet" / file).read_text().splitlines()
-        expected = {line[:9]: line[9:].lstrip(" :").split(",")[0].strip() for line in lines}
-        assert golds(items("imagenet", native / "ImageNet" / file)) == expected
-    names = (native / "CIFAR/fine_label_names.txt").read_text().split()
-    for path in (native / "CIFAR", native / "CIFAR/fine_label_names.txt"):
-        assert golds(items("CIFAR", path)) == {name: name.replace("_", " ") for name in names}
-
-
 def test_every_form_of_imagenet_labels_is_read(items: Reformed, tmp_path: Path) -> None:
     names = "\n".join(NAMES)
     forms = {
         "val_txt": "ILSVRC2012_val_00000001.JPEG 2\nILSVRC2012_val_00000002.JPEG 0\n",
         "LOC_val_solution_csv": "ImageId,PredictionString\r\nILSVRC2012_val_00000001,n07753592 1 2 3 4 \r\n"
         "ILSVRC2012_val_00000002,n01514668 1 2 3 4 \r\n",
-        "synset_labels_txt": "n07753592\nn01514668\n",
         "val_annotations_txt": "ILSVRC2012_val_00000001.JPEG\tn07753592\t0\t0\t9\t9\n"
         "ILSVRC2012_val_00000002.JPEG\tn01514668\t0\t0\t9\t9\n",
     }
     for name, text in forms.items():
         folder = written(tmp_path / name, synset_words_txt=names, **{name: text})
-        (labels,) = (path for path in folder.iterdir() if path.name != "synset_words.txt")
         expected = {"ILSVRC2012_val_00000001": "banana", "ILSVRC2012_val_00000002": "cock"}
-        assert golds(items("imagenet", folder)) == expected
-        assert golds(items("imagenet", labels)) == expected, "the names beside the named file"
+        assert golds(items("imagenet-1k", folder)) == expected
 
 
 def test_folders_by_class_are_read_with_their_images(items: Reformed, tmp_path: Path) -> None:
@@ -48,7 +31,7 @@ def test_folders_by_class_are_read_with_their_images(items: Reformed, tmp_path: 
         (tmp_path / "val" / synset).mkdir(parents=True)
         (tmp_path / "val" / synset / "a.JPEG").write_bytes(png())
     written(tmp_path / "val", synset_words_txt="\n".join(NAMES))
-    reformed = items("imagenet", tmp_path / "val", images=tmp_path / "val")
+    reformed = items("imagenet-1k", tmp_path / "val", images=tmp_path / "val")
     assert golds(reformed) == {"n02391049/a.JPEG": "zebra", "n07753592/a.JPEG": "banana"}
     assert all(item.images for item in reformed)
     for number in (21, 3):
@@ -65,22 +48,8 @@ def test_pickles_are_not_read(items: Reformed, tmp_path: Path, name: str, file: 
         items(name, tmp_path)
 
 
-def test_a_matlab_file_that_unpacks_into_gigabytes_is_refused(items: Reformed, tmp_path: Path) -> None:
-    count, pack = 72_000_000, zlib.compressobj(1)
-    fields = struct.pack("<2I2I4I2I8s2I", 6, 8, 6, 0, 5, 8, count, 1, 1, 6, b"labels", 9, 8 * count)
-    matrix = pack.compress(struct.pack("<2I", 14, len(fields) + 8 * count) + fields)
-    matrix += b"".join(pack.compress(bytes(8_000_000)) for _ in range(count // 1_000_000)) + pack.flush()
-    header = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM" + struct.pack("<2I", 15, len(matrix))
-    (tmp_path / "imagelabels.mat").write_bytes(header + matrix)
-    assert len(matrix) < 4 * 2**20
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(InputError, match="takes more than 512 MB"):
-        items("flowers102", tmp_path)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 * 2**10
-
-
 def test_other_files_are_answered_with_what_was_expected(items: Reformed, tmp_path: Path) -> None:
     written(tmp_path / "x", odd_txt="something else entirely\n", broken_json="{")
-    for name in ("imagenet", "cifar10", "flowers102", "pets37", "medic"):
+    for name in ("imagenet-1k", "cifar10", "flowers102", "pets37", "medic"):
         with pytest.raises(InputError, match=r"expected|not JSON"):
             items(name, tmp_path / "x")

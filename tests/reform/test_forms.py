@@ -1,6 +1,5 @@
 """The forms in which datasets go round beside the published one: cut, merged into one file, as rows, packed."""
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -49,10 +48,7 @@ def test_questions_and_answers_may_be_in_one_file(
     assert golds(items("okvqa", written(tmp_path / "o", **{form: text}))) == {"91": "rowing", "121": "fern"}
 
 
-@pytest.mark.parametrize("named", ["Questions/q.json", "Annotations/a.json.gz"])
-def test_the_other_half_lies_in_the_folder_beside_packed_or_not(named: str, items: Reformed, tmp_path: Path) -> None:
+def test_both_halves_are_named(items: Reformed, tmp_path: Path) -> None:
     written(tmp_path / "Questions", q_json=json.dumps(QUESTIONS))
-    (tmp_path / "Annotations").mkdir()
-    (tmp_path / "Annotations/a.json.gz").write_bytes(gzip.compress(json.dumps({"annotations": ANSWERS}).encode()))
-    written(tmp_path / "Other", q_json=json.dumps([entry | {"question_id": 5} for entry in QUESTIONS]))
-    assert golds(items("okvqa", tmp_path / named)) == {"91": "rowing", "121": "fern"}
+    answers = written(tmp_path / "Answers", a_json=json.dumps({"annotations": ANSWERS}))
+    assert golds(items("okvqa", tmp_path / "Questions", answers)) == {"91": "rowing", "121": "fern"}

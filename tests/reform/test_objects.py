@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from eyetest.records import Item
-from tests.reform.conftest import Reformed, gold
+from tests.reform.conftest import Reformed, gold, golds, written
 
 Objects = dict[str, list[dict[str, Any]]]
 
@@ -56,6 +56,22 @@ def test_counts_are_as_annotated(items: Reformed, coco: Objects, shared: Path) -
         assert numbers[0] >= 0
 
 
+def test_a_question_with_a_number_as_answer_has_numbers_near_it(items: Reformed, tmp_path: Path) -> None:
+    questions = [{"question_id": n, "image_id": n, "question": "How many?"} for n in range(4)]
+    answers = [
+        {"question_id": n, "image_id": n, "question_type": "counting", "answers": [{"answer": answer}]}
+        for n, answer in enumerate(("5", "Two", "many", "400"))
+    ]
+    files = written(
+        tmp_path / "q", q_json=json.dumps({"questions": questions}), a_json=json.dumps({"annotations": answers})
+    )
+    found = items("tdiuc-counting", files)
+    assert golds(found) == {"0": "5", "1": "2"}
+    for item in found:
+        numbers = sorted(int(choice.text) for choice in item.choices)
+        assert numbers == list(range(numbers[0], numbers[0] + 4))
+
+
 def test_a_box_holds_what_is_annotated_and_no_distractor_shares_it(
     items: Reformed, coco: Objects, shared: Path
 ) -> None:
@@ -66,6 +82,12 @@ def test_a_box_holds_what_is_annotated_and_no_distractor_shares_it(
         assert item.tags["box"] == [round(side, 2) for side in entry["bbox"]]
         here = {other["name"] for other in coco[image] if covers(other["bbox"], entry["bbox"]) >= 0.5}
         assert not wrong(item) & here
+
+
+def test_a_box_in_words_is_given_by_its_corners(items: Reformed, coco: Objects, shared: Path) -> None:
+    for item in items("coco-grounded", shared / "data/native/COCO", show="text"):
+        left, top, width, height = item.tags["box"]
+        assert f"[{round(left)}, {round(top)}, {round(left + width)}, {round(top + height)}]?" in item.question
 
 
 def covers(one: list[float], other: list[float]) -> float:

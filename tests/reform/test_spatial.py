@@ -17,7 +17,7 @@ from eyetest.reform.catalog import load_dataset
 from eyetest.reform.reformers.statements import excluded, matched
 from tests.reform.conftest import Reformed, sample
 
-"""Relations that a view can make true together, written down without a look at the table of exclusions."""
+"""Relations that a view can make true together, written down independently of the table of exclusions."""
 SAME = [
     {"near", "close to", "next to", "beside", "by", "adjacent to", "alongside", "at the side of"},
     {"below", "under", "beneath", "underneath"},
@@ -73,9 +73,9 @@ def reformed(name: str, to: Path, **settings: object) -> Benchmark:
     return reform(Reforming(dataset=dataset, annotations=(sample(name),), to=to)).benchmark
 
 
-def test_statements_are_said_as_english_says_them(tmp_path: Path) -> None:
-    said = reformed("vsr-relation", tmp_path / "b", matched=False)
-    items = {item.id: {choice.text for choice in item.choices} for item in said}
+def test_statements_are_worded_as_in_english(tmp_path: Path) -> None:
+    worded = reformed("vsr-relation", tmp_path / "b", matched=False)
+    items = {item.id: {choice.text for choice in item.choices} for item in worded}
     assert items.keys() == {"1", "3", "5", "6"}
     assert items["1"] == {
         "The kettle is at the left side of the bread.",
@@ -119,7 +119,7 @@ def test_published_questions_of_mp3d_keep_their_options(tmp_path: Path) -> None:
     options = ["left of the door", "right of the door", "behind the door"]
     path = tmp_path / "mp3d.json"
     path.write_text(json.dumps({"version": "2.0", "split": "test", "data": [entry | {"answer_options": options}]}))
-    plan = Reforming(dataset=load_dataset("MP3D-Spatial"), annotations=(path,), to=tmp_path / "b")
+    plan = Reforming(dataset=load_dataset("MP3D"), annotations=(path,), to=tmp_path / "b")
     (item,) = reform(plan).benchmark
     assert (item.id, item.question) == ("7", "Where is the sofa?")
     assert {choice.text for choice in item.choices} == set(options)

@@ -234,22 +234,6 @@ def test_scores_of_others_are_told_first_and_nothing_else_is_claimed(tmp_path: P
     assert "scored by others" not in ours
 
 
-def test_pairs_told_apart_are_counted_as_the_comparison_counts_them() -> None:
-    shares = [0.2, 0.3, 0.4, 0.5, 0.6]
-    items = [{"item": str(i)} for i in range(60)]
-    rows = [
-        row
-        for n, share in enumerate(shares)
-        for row in asked(f"m{n}", [float((7 * i + n) % 60 < 60 * share) for i in range(60)])
-    ]
-    report = report_of(rows, items)
-    measure = MEASURES["differences"]
-    pairs = measure.measure(report.material.results, Settings(own=own_settings(measure, {}))).table
-    surely, alone = (pairs.filter(pl.col(name) < 0.05).height for name in ("p_adjusted", "p"))
-    assert surely < alone
-    assert tile(report, "separable pairs")[1] == f"{surely} of 10 pairs of models, all tested together (Holm)"
-
-
 @pytest.mark.parametrize("modality", ["no-image", "no-image-guess", "gray"])
 def test_the_gain_says_how_blind_was_asked(modality: str) -> None:
     rows = MIXED + asked("a", [*[1.0] * 4, *[0.0] * 16], modality) + asked("b", [0.0] * 20, modality)

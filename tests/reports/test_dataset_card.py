@@ -250,7 +250,6 @@ def test_what_fell_is_counted_by_stage_and_reason(tmp_path: Path) -> None:
     assert "eyetest-refined" in front["tags"]
     found = limits(known, tmp_path)
     assert "5 items passed a review stage without a review by a person." in found
-    assert "No stage searched for wrong gold answers." in found, "a review that was skipped finds nothing"
 
 
 def test_the_honest_blind_figure_comes_first(tmp_path: Path) -> None:
@@ -271,9 +270,8 @@ def test_the_honest_blind_figure_comes_first(tmp_path: Path) -> None:
     assert "was not measured" in found()[0]
 
 
-def test_small_groups_and_few_items_are_limits(tmp_path: Path) -> None:
+def test_few_items_are_a_limit(tmp_path: Path) -> None:
     found = limits(known_of(make_bench(tmp_path / "b")), tmp_path)
-    assert "By kind, 2 of 2 groups have fewer than 30 items (even: 2, odd: 2)." in found
     # half the width of Wilson's interval for 2 of 5, which is .118 to .769
     assert [
         limit
@@ -289,7 +287,7 @@ def test_the_score_counts_what_is_on_record_and_nothing_else(tmp_path: Path) -> 
     def kept(records: Records | None = None, **said: Any) -> set[str]:
         text, _ = written(bench, card_of(bench, msgspec.convert(said, Statements), records))
         found = set(re.findall(r"\| (.*) \| yes \|", text))
-        assert f"{len(found)} of 19 good practices are on record" in text
+        assert f"{len(found)} of 8 good practices are on record" in text
         return found
 
     bare = kept()
@@ -300,7 +298,6 @@ def test_the_score_counts_what_is_on_record_and_nothing_else(tmp_path: Path) -> 
     after = [blind("held out", "after", 0.4)]
     assert kept(refined(tmp_path / "r", verdicts, RECIPE, residual_blind=after)) - bare == {
         "The need for the images was tested",
-        "Figures come with their uncertainty",
         "Items were checked by people",
         "Removed items, reasons and the way to repeat it are on record",
     }

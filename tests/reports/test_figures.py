@@ -1,4 +1,4 @@
-"""Figures: they show what measures found, whoever was measured, in colours that have a twin in the dark."""
+"""Figures: they show what measures found, in colours that have a twin in the dark."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ import pytest
 from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
 from eyetest.pages import palette
 from eyetest.pages.plots import as_png, for_page
-from eyetest.records import Finding, ModelEntry
+from eyetest.records import ModelEntry
 from eyetest.records.tables import order_of
 from eyetest.reports.figures import FIGURES
 from eyetest.reports.report import Material, Report, chart, tell, unanswered
@@ -27,24 +27,22 @@ from tests.reports.synthetic import panel, suite_panel, with_fewer_options
 pytestmark = pytest.mark.journey
 
 NAMES = {
-    *("accuracy", "capabilities", "composition", "correlation", "duplicates", "external", "failures", "funnel"),
-    *("dialogue", "instability", "items", "positions", "modality"),
-    *("circular", "dimensions", "format-hits", "options", "steadiness"),
+    *("accuracy", "capabilities", "composition", "correlation", "external", "failures", "funnel", "dialogue"),
+    *("instability", "items", "positions", "modality", "dimensions", "format-hits", "options", "steadiness"),
 }
-WHITE_BOX = {"generation-likelihood", "normalisations", "image-use", "option-prior"}
+WHITE_BOX = {"generation-likelihood"}
 FUNNEL = pl.DataFrame({"stage": ["no-image", "review"], "into": [9, 5], "keep": [5, 4], "fix": [0, 1], "review": [1, 0],  # noqa: E501
                        "drop": [3, 0]})  # fmt: skip
-TWICE = Finding(probe="p", kind="duplicate-items", severity="bad", title="t", items=("1", "2"), groups=(("1", "2"),))
 
 
 @cache
-def told(models: int = 30, hostile: bool = False) -> Report:
+def drawn_report(models: int = 30, hostile: bool = False) -> Report:
     names = [HOSTILE[i % len(HOSTILE)] + str(i) if hostile else f"model {i}" for i in range(models)]
     dimensions = HOSTILE if hostile else ("shape", "colour")
     elo = {name: 1000.0 - i for i, name in enumerate(names)}
     fewer = with_fewer_options(names, dimensions[:2])
     found = suite_panel(names, dimensions)
-    return tell(Material(found, external=elo, funnel=FUNNEL, duplicates=[TWICE], fewer_options=fewer))
+    return tell(Material(found, external=elo, funnel=FUNNEL, fewer_options=fewer))
 
 
 def test_all_figures_are_there_and_say_how_to_be_read() -> None:
@@ -58,7 +56,7 @@ def test_all_figures_are_there_and_say_how_to_be_read() -> None:
 
 @pytest.mark.parametrize("models", [2, 30])
 def test_two_models_or_thirty(models: int) -> None:
-    report = told(models)
+    report = drawn_report(models)
     drawn = {one.figure.name for one in report.drawn}
     lost = {one.title for one in report.missing}
     few = {"correlation", "external", "items"} if models < 3 else set()
@@ -77,14 +75,14 @@ def colours(svg: str) -> Iterator[str]:
 def test_every_colour_has_its_twin_in_the_dark() -> None:
     known = set(re.findall(r'="(#\w+)"', palette.dark_rules()))
     free = {"none", "transparent", palette.ON_BRIGHT, palette.PAPER, "white"}
-    for one in (*told(30).drawn, *likelihoods().drawn):
+    for one in (*drawn_report(30).drawn, *likelihoods().drawn):
         assert set(colours(one.svg)) <= known | free, one.figure.name
         assert float(ElementTree.fromstring(one.svg).attrib["width"]) < 1_100, one.figure.name
 
 
 def test_what_a_dataset_says_stays_text() -> None:
     words = ""
-    for one in (*told(4, hostile=True).drawn, *likelihoods().drawn):
+    for one in (*drawn_report(4, hostile=True).drawn, *likelihoods().drawn):
         page = for_page(one.svg, one.figure.title)
         root = ElementTree.fromstring(page)
         kinds = {element.tag.rpartition("}")[2] for element in root.iter()}
@@ -129,17 +127,15 @@ def test_dimensions_have_the_ranks_of_the_measure_and_the_usual_protocol() -> No
     assert dict(shown.select("series", "rank").iter_rows()) == expected
     assert shown.group_by("dimension").len().get_column("len").to_list() == [3, 3]
     alone = numbers("dimensions", Material(suite_panel(["a"], ("shape",))))
-    assert alone.get_column("rank").to_list() == [None], "nobody to be ranked against"
+    assert alone.get_column("rank").to_list() == [None], "no other model to be ranked against"
 
 
-def test_what_examples_and_orders_do_to_choices() -> None:
+def test_what_examples_do_to_choices() -> None:
     material = Material(suite_panel(["a", "b", "c"], ("shape", "colour")))
     hits = numbers("format-hits", material)
     ways = [("a", "with the format shown"), ("a", "without an example")]
     ways += [("b", "with the format shown"), ("b", "without an example"), ("c", "without an example")]
     assert sorted(hits.select("series", "asked").rows()) == ways
-    turned = numbers("circular", material).pivot("counted", index="series", values="accuracy")
-    assert (turned.get_column("in every order") < turned.get_column("on average")).all()
     with pytest.raises(NotMeasurable, match="the same examples"):
         numbers("format-hits", Material(Results(panel(["a"]).scores.with_columns(marked=True), panel(["a"]).items)))
     with pytest.raises(NotMeasurable, match="fewer options"):
@@ -154,13 +150,12 @@ def test_each_history_of_a_dialogue_has_its_own_slope() -> None:
         for item, score in zip(items, scores, strict=True)
     ]
     shown = numbers("dialogue", Material(results(rows, items)))
-    assert shown.get_column("series").unique().to_list() == ["m"]
-    slopes = dict(shown.select("history", "slope").unique().iter_rows())
-    assert slopes == {"gold": pytest.approx(-0.25), "own": pytest.approx(-0.5)}
+    slopes = dict(shown.select("series", "slope").unique().iter_rows())
+    assert slopes == {"m": pytest.approx(-0.25), "m · own": pytest.approx(-0.5)}
     assert shown.get_column("accuracy").to_list() == [1, 1, 0.5, 1, 0, 0]
 
 
-def test_failures_are_counted_and_told_apart() -> None:
+def test_failures_are_counted_by_kind() -> None:
     rows: list[dict[str, Any]] = [
         {"item": "1", "score": 1.0},
         {"item": "2", "outcome": "failed", "reading": None},
@@ -189,12 +184,12 @@ def test_a_measure_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(MEASURES._load(), "accuracy", replace(accuracy, measure=counted))
     report = tell(Material(panel(["a", "b", "c"], items=12)))
     assert report.headline is not None
-    assert sorted(calls) == [(), (), ("axis",), ("core",)]  # all protocols, the usual one, and that by each tag
+    assert sorted(calls) == [(), (), ("axis",), ("core",), ("turn",)]  # all protocols, the usual one, and by each tag
 
 
 def test_a_benchmark_alone_has_what_items_tell() -> None:
-    report = tell(Material(unanswered(panel(["a"]).items), duplicates=[TWICE]))
-    assert [one.figure.name for one in report.drawn] == ["composition", "duplicates"]
+    report = tell(Material(unanswered(panel(["a"]).items)))
+    assert [one.figure.name for one in report.drawn] == ["composition"]
     assert report.headline is None
     with pytest.raises(NotMeasurable, match="name a run beside the benchmark"):
         report.material.measured("accuracy")
@@ -238,7 +233,6 @@ def test_a_chart_for_a_notebook() -> None:
 ITEMS = 30
 LIKELY = ("a", "b", HOSTILE[0])
 METHODS = ("generate", "likelihood", "first-token")
-WHITE_BOX_NAMES = ["generation-likelihood", "normalisations", "image-use", "option-prior"]
 
 
 def answers(names: tuple[str, ...], methods: tuple[str, ...]) -> Results:
@@ -263,7 +257,7 @@ def answers(names: tuple[str, ...], methods: tuple[str, ...]) -> Results:
 
 @cache
 def likelihoods(names: tuple[str, ...] = LIKELY, methods: tuple[str, ...] = METHODS) -> Report:
-    return tell(Material(answers(names, methods)), [FIGURES[name] for name in ("accuracy", *WHITE_BOX_NAMES)])
+    return tell(Material(answers(names, methods)), [FIGURES[name] for name in ("accuracy", *WHITE_BOX)])
 
 
 def test_numbers_are_those_of_the_measures_with_the_image() -> None:
@@ -278,20 +272,7 @@ def test_numbers_are_those_of_the_measures_with_the_image() -> None:
     ]
     material = likelihoods().material
     table = material.measured("generation-likelihood", scope="all").filter(weighed_by="first-token", models=1)
-    assert gaps.filter(weighed_by="first-token", models=1)["kappa"].to_list() == table["kappa"].to_list()
-    assert drawn["normalisations"]["normalisation"].n_unique() == 5
-    assert set(drawn["image-use"]["series"]) == set(LIKELY)
-    prior = material.measured("option-prior", scope="all")
-    assert drawn["option-prior"]["prior"].to_list() == prior["prior"].to_list()
-    assert drawn["option-prior"]["difference"].null_count() == 0
-
-
-def test_what_lacks_of_it_is_said_where_there_is_some() -> None:
-    report = likelihoods(("a",), ("likelihood",))
-    assert [one.figure.name for one in report.drawn] == ["accuracy", "normalisations", "image-use"]
-    lost = {one.title: one for one in report.missing}
-    assert lost.keys() == {FIGURES[name].title for name in ("generation-likelihood", "option-prior")}
-    assert "--condition first-token+order=" in lost[FIGURES["option-prior"].title].needs
+    assert gaps.filter(weighed_by="first-token", models=1)["same"].to_list() == table["same"].to_list()
 
 
 def test_what_models_write_is_the_usual_however_often_letters_were_weighed() -> None:
@@ -303,9 +284,9 @@ def test_the_page_has_one_heading_for_it(tmp_path: Path) -> None:
     write_report_page(likelihoods(), ReportDetails("t"), tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert page.count(">White box</h2>") == 1
-    assert page.count("<h3>Effect of the image on probabilities</h3>") == 1
+    assert page.count("<h3>Generation against likelihood</h3>") == 1
     (link,) = re.findall(r'<a href="#([\w-]+)">White box</a>', page)
     assert f'id="{link}"' in page
-    plain = tell(Material(panel(["a"])), [FIGURES["accuracy"], FIGURES["option-prior"]])
+    plain = tell(Material(panel(["a"])), [FIGURES["accuracy"], FIGURES["generation-likelihood"]])
     write_report_page(plain, ReportDetails("t"), tmp_path / "plain.html")
     assert "White box" not in (tmp_path / "plain.html").read_text()

@@ -35,7 +35,7 @@ def whole_rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many rows of a plan were in memory at once, each time, with more than their requests."""
     monkeypatch.setattr(stored, "_ROWS_AT_ONCE", GROUP)
     sizes: list[int] = []
-    read, choose = BoundedParquet.table, stored.chosen_tables
+    read = BoundedParquet.table
 
     def table(self: BoundedParquet, columns: Any = None, group: int | None = None) -> pa.Table:
         rows = read(self, columns, group)
@@ -43,13 +43,7 @@ def whole_rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             sizes.append(len(rows))
         return rows
 
-    def chosen(path: Path, wanted: stored.Mask) -> Iterator[pa.Table]:
-        for rows in choose(path, wanted):
-            sizes.append(len(rows))
-            yield rows
-
     monkeypatch.setattr(BoundedParquet, "table", table)
-    monkeypatch.setattr(stored, "chosen_tables", chosen)
     return sizes
 
 

@@ -24,7 +24,7 @@ from eyetest.scoring import Scorer, is_hit
 
 pytestmark = pytest.mark.journey
 
-RULE = "hits <= 2 of 8 models"
+RULE = "at most 2 of 8 models"
 BLIND = (Condition(modality="no-image"),)
 MODELS = (
     *("gpt-4-0613 zero-shot", "gpt-4-0613 2-shot-cot", "gpt-4-0613 2-shot-pot"),

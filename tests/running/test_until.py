@@ -43,8 +43,8 @@ def test_it_ends_early_with_who_leads(
 ) -> None:
     session = raced(bench, rates)
     progress = session.run(tmp_path / "r")
-    assert session.until is not None
-    assert session.until.finding.startswith(f"{leader} on the whole benchmark, by between ")
+    assert session.race is not None
+    assert session.race.finding.startswith(f"{leader} on the whole benchmark, by between ")
     assert len(asked(tmp_path / "r")) == progress.done < ITEMS
     assert progress.saved == 2 * ITEMS - progress.done
     assert progress.left == 0
@@ -59,16 +59,16 @@ def test_in_pieces_the_same_is_asked_and_told_as_at_once(tmp_path: Path, bench: 
         if not piece.run(tmp_path / "pieces").done:
             break
     assert asked(tmp_path / "pieces") == asked(tmp_path / "whole")
-    assert whole.until is not None
-    assert piece.until is not None
-    assert piece.until.finding == whole.until.finding
+    assert whole.race is not None
+    assert piece.race is not None
+    assert piece.race.finding == whole.race.finding
 
 
 def test_equals_are_asked_everything_and_found_level(tmp_path: Path, bench: Benchmark) -> None:
     session = raced(bench, (1.0, 1.0))
     assert session.run(tmp_path / "r").done == 2 * ITEMS
-    assert session.until is not None
-    assert session.until.finding == "one and two are level on all 200 items"
+    assert session.race is not None
+    assert session.race.finding == "one and two are level on all 200 items"
 
 
 def test_where_calls_fail_nobody_gains(tmp_path: Path, bench: Benchmark) -> None:
@@ -76,9 +76,9 @@ def test_where_calls_fail_nobody_gains(tmp_path: Path, bench: Benchmark) -> None
     asking = Asking(until="one>two", limit=30, limits=Limits(backoff=0.0, attempts=1))
     session = Session(bench, specs, asking, hit=says_gold)
     session.run(tmp_path / "r")
-    assert session.until is not None
+    assert session.race is not None
     expected = "one and two are level on all 30 items; on 30 that one of both has no score on, they count as level"
-    assert session.until.finding == expected
+    assert session.race.finding == expected
 
 
 def test_what_is_no_race_is_refused(bench: Benchmark) -> None:

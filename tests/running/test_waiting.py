@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from eyetest.running.limits import pressing, wait_for
+from eyetest.running.limits import INTERRUPTED, Progress, stopping_on_ctrl_c, wait_for
 
 
 def outside(work: Coroutine[Any, Any, None]) -> None:
@@ -46,16 +46,16 @@ def test_an_error_arrives_as_it_is(wait: Callable[..., None]) -> None:
         wait(work())
 
 
-def test_ctrl_c_is_handed_on_and_the_handler_put_back() -> None:
-    before = signal.getsignal(signal.SIGINT)
-    heard: list[int] = []
+def test_ctrl_c_stops_work_in_a_thread() -> None:
+    progress, reasons = Progress(), list[str]()
 
     async def work() -> None:
-        with pressing(lambda: heard.append(1)):
-            while len(heard) < 2:
+        with stopping_on_ctrl_c(reasons.append, progress):
+            while not reasons:
                 os.kill(os.getpid(), signal.SIGINT)
                 await asyncio.sleep(0.05)
 
+    before = signal.getsignal(signal.SIGINT)
     inside(work())
-    assert len(heard) >= 2
+    assert progress.stopped == INTERRUPTED
     assert signal.getsignal(signal.SIGINT) is before

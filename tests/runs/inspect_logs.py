@@ -13,6 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from eyetest.tabular.inspect_logs import read_inspect_log
+
 ZSTANDARD = 93
 
 
@@ -20,7 +22,7 @@ def sample(id_: int | str, text: str | None, *, epoch: int = 1, **also: Any) -> 
     """A question with four options and its answer; None where nothing came back."""
     options = ["cat", "dog", "bird", "fish"]
     listed = "\n".join(f"{mark}) {option}" for mark, option in zip("ABCD", also.pop("shown", options), strict=True))
-    said = {"role": "assistant", "content": text}
+    reply = {"role": "assistant", "content": text}
     stop = also.pop("stop", "stop")
     return {
         "id": id_,
@@ -29,7 +31,7 @@ def sample(id_: int | str, text: str | None, *, epoch: int = 1, **also: Any) -> 
         "choices": options,
         "target": "B",
         "messages": [{"role": "user", "content": f"Answer with a letter.\n\nWhich is {id_}?\n\n{listed}"}],
-        "output": {"choices": [] if text is None else [{"message": said, "stop_reason": stop}]},
+        "output": {"choices": [] if text is None else [{"message": reply, "stop_reason": stop}]},
         "scores": {"choice": {"value": "C"}},
         "metadata": {"category": "animals"},
         "attachments": {},
@@ -43,6 +45,14 @@ def header(model: str = "openai/gpt", *, cot: bool = False) -> dict[str, Any]:
 
 def document(path: Path, samples: Sequence[Mapping[str, Any]], about: Mapping[str, Any] | None = None) -> Path:
     path.write_text(json.dumps(dict(about or header()) | {"samples": samples}, indent=2))
+    return path
+
+
+def asked_by(path: Path, log: Path) -> Path:
+    """A benchmark of the items that a log asks, each with its options."""
+    samples = {str(sample.id): sample.choices for _, sample in read_inspect_log(log)}
+    items = ({"id": id_, "question": f"Which is {id_}?", "options": o, "answer": "A"} for id_, o in samples.items())
+    path.write_text("".join(json.dumps(item) + "\n" for item in items))
     return path
 
 

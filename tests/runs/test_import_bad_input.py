@@ -47,8 +47,11 @@ FILES: dict[str, tuple[Make, str]] = {
         written("a.jsonl", '{"item": "1", "model": "m", "text": "A"}\n{"it'),
         "a.jsonl line 2 is not JSON",
     ),
-    "a line that is no object": (written("a.jsonl", "[1]\n"), "a.jsonl: expected a list of objects"),
-    "deep JSON": (written("a.jsonl", "[" * 200_000), "a.jsonl is nested too deeply"),
+    "a line that is no object": (
+        written("a.jsonl", "[1]\n"),
+        "a.jsonl line 1: found [1] (list), expected a JSON object",
+    ),
+    "deep JSON": (written("a.jsonl", "[" * 200_000), "a.jsonl line 1 is nested too deeply"),
     "not UTF-8 CSV": (written("a.csv", "item,model,text\n1,m,不知道\n".encode("gbk")), "a.csv is not UTF-8"),
     "too few cells": (written("a.csv", "item,model,text\n1,m,A\n2,m\n"), "a.csv row 2: 2 cells under 3 columns"),
     "open quote": (

@@ -1,4 +1,4 @@
-"""Logs of inspect-ai become runs, with what was really shown and said."""
+"""Logs of inspect-ai become runs, with what was really shown and answered."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,12 +8,11 @@ import pytest
 from eyetest.records.tables import order_word
 from tests.conftest import ROOT
 from tests.runs.conftest import Eyetest
-from tests.runs.inspect_logs import document, eval_file, header, packed, sample
+from tests.runs.inspect_logs import asked_by, document, eval_file, header, packed, sample
 from tests.runs.written import answers, jsonl, texts
 
 REAL = ROOT / "tests/fixtures/inspect-0.3.285.eval"
 HEADER = b'{"eval": {"model": "m"}}'
-Writer = Callable[..., Path]
 
 
 @pytest.fixture(autouse=True)
@@ -23,8 +22,12 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_real_log_of_shuffled_options(tmp_path: Path, eyetest: Eyetest) -> None:
     """Its prompts and answers were written anew as if nothing had been shuffled; that is undone."""
-    said = eyetest("import", REAL, "--to", tmp_path / "run").fine()
-    assert "3 answers of 1 model (3 answered)" in said
+    assert (
+        "name the benchmark that it asks with --bench" in eyetest("import", REAL, "--to", tmp_path / "run").refused()
+    )
+    bench = asked_by(tmp_path / "b.jsonl", REAL)
+    printed = eyetest("import", REAL, "--bench", bench, "--to", tmp_path / "run").fine()
+    assert "3 answers of 1 model (3 answered)" in printed
     shown = {answer.item: order_word(answer.order) for answer in answers(tmp_path / "run")}
     assert shown == {"1": "ABDC", "2": "CDBA", "3": "BCDA"}
     assert texts(tmp_path / "run") == {
@@ -35,10 +38,10 @@ def test_a_real_log_of_shuffled_options(tmp_path: Path, eyetest: Eyetest) -> Non
     assert ",0.33333" in eyetest("measure", "accuracy", tmp_path / "run", "--output", "csv").fine()
 
 
-@pytest.mark.parametrize("write", [eval_file, document])
-def test_what_became_of_samples(tmp_path: Path, eyetest: Eyetest, write: Writer) -> None:
+@pytest.mark.parametrize(("name", "write"), [("x.eval", eval_file), ("x.json", document)])
+def test_what_became_of_samples(tmp_path: Path, eyetest: Eyetest, name: str, write: Callable[..., Path]) -> None:
     log = write(
-        tmp_path / ("x.eval" if write is eval_file else "x.json"),
+        tmp_path / name,
         [
             sample("a", "ANSWER: B"),
             sample("a", "B it is", epoch=2),
@@ -54,7 +57,8 @@ def test_what_became_of_samples(tmp_path: Path, eyetest: Eyetest, write: Writer)
         ],
         header(cot=True),
     )
-    eyetest("import", log, "--to", tmp_path / "run", "--map", "given=choice").fine()
+    bench = asked_by(tmp_path / "b.jsonl", log)
+    eyetest("import", log, "--bench", bench, "--to", tmp_path / "run", "--map", "given=choice").fine()
     found = {(row.item, row.sample): (row.outcome, row.text) for row in answers(tmp_path / "run")}
     assert found == {
         ("a", 0): ("answered", "ANSWER: B"),
@@ -82,8 +86,8 @@ def test_options_of_a_benchmark_are_found_by_their_words(tmp_path: Path, eyetest
         {"id": "a", "question": "Which?", "options": ["fish", "bird", "dog", "cat"], "answer": "C"},
     )
     log = eval_file(tmp_path / "x.eval", [sample("a", "ANSWER: B"), sample("elsewhere", "ANSWER: B")])
-    said = eyetest("import", log, "--to", tmp_path / "run", "--bench", bench)
-    assert "1 answers to items that are not in the benchmark" in said.err
+    printed = eyetest("import", log, "--to", tmp_path / "run", "--bench", bench)
+    assert "1 answers to items that are not in the benchmark" in printed.err
     assert order_word(next(iter(answers(tmp_path / "run"))).order) == "reversed"
 
 
@@ -93,23 +97,12 @@ def test_a_folder_of_logs(tmp_path: Path, eyetest: Eyetest) -> None:
     eval_file(logs / "1.eval", [sample("a", None, error={"message": "gone"}), sample("b", "B")])
     eval_file(logs / "2.eval", [sample("a", "ANSWER: B"), sample("b", "B")])
     eval_file(logs / "again/3.eval", [sample("a", "ANSWER: A")], header("google/gemini"))
-    said = eyetest("import", logs, "--to", tmp_path / "run").fine()
-    assert "5 answers of 2 models" in said
+    bench = asked_by(tmp_path / "b.jsonl", logs / "1.eval")
+    printed = eyetest("import", logs, "--bench", bench, "--to", tmp_path / "run").fine()
+    assert "5 answers of 2 models" in printed
     found = {(row.model, row.item): row.text for row in answers(tmp_path / "run")}
     assert found[("openai/gpt", "a")] == "ANSWER: B"
     assert found[("google/gemini", "a")] == "ANSWER: A"
-    other = eval_file(tmp_path / "other.eval", [sample("a", "B", input="What else?")])
-    assert "asks something else" in eyetest("import", other, "--to", tmp_path / "run").refused()
-
-
-def test_the_questions_of_a_log(tmp_path: Path, eyetest: Eyetest) -> None:
-    assert (
-        "3 items (3 choice), 1 images"
-        in eyetest("import", REAL, "--format", "inspect", "--to", tmp_path / "bench").fine()
-    )
-    shown = eyetest("show", tmp_path / "bench", "1").fine()
-    assert "Which animal is number 1?" in shown
-    assert "animals" in shown
 
 
 @pytest.mark.parametrize(
@@ -130,5 +123,6 @@ def test_bad_logs(
     tmp_path: Path, eyetest: Eyetest, parts: dict[str, bytes], sizes: dict[str, int], problem: str
 ) -> None:
     log = packed(tmp_path / "x.eval", parts, sizes)
-    assert problem in eyetest("import", log, "--to", tmp_path / "run").refused()
+    bench = jsonl(tmp_path / "b.jsonl", {"id": "a", "question": "Which?", "answer": "C"})
+    assert problem in eyetest("import", log, "--bench", bench, "--to", tmp_path / "run").refused()
     assert not (tmp_path / "run").exists()

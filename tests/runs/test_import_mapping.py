@@ -81,20 +81,6 @@ def test_row_numbers_are_the_files_own(tmp_path: Path, eyetest: Eyetest) -> None
     assert "a.jsonl row 4: item '1'" in eyetest("import", path, "--to", tmp_path / "run").refused()
 
 
-def test_number_samples(tmp_path: Path, eyetest: Eyetest) -> None:
-    """Repeats count on from the sample that they have; one that says its sample itself keeps it."""
-    rows = [("a", 0), ("a", 0), ("b", 0), ("a", 2), ("a", 0), ("a", 0)]
-    path = jsonl(
-        tmp_path / "a.jsonl", *({"item": i, "model": "m", "sample": t, "text": n} for n, (i, t) in enumerate(rows))
-    )
-    eyetest("import", path, "--to", tmp_path / "run", "--number-samples").fine()
-    found = [(answer.item, answer.sample, answer.text) for answer in answers(tmp_path / "run")]
-    assert found == [("a", 0, "0"), ("a", 1, "1"), ("b", 0, "2"), ("a", 2, "3"), ("a", 3, "4"), ("a", 4, "5")]
-    assert (
-        "6 of them were there already" in eyetest("import", path, "--to", tmp_path / "run", "--number-samples").fine()
-    )
-
-
 def test_matrix_of_items(tmp_path: Path, eyetest: Eyetest) -> None:
     path = separated(
         tmp_path / "m.csv", ["sha", "cat", "dog"], ["q1", "1", "0"], ["q2", "", "nan"], ["q3", "0.0", "1.0"]

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyetest.records import Likelihood, Response
-from eyetest.records.item import IMPOSSIBLE
+from eyetest.records import Response
 from eyetest.runs import Journal, StoredResponses, read_responses, responses_table
 from eyetest.runs.journal import JournalError, PartName, part_names, read_segment, seal, sealed, segment
 from eyetest.runs.stored import stored_errors, stored_health
@@ -30,7 +29,6 @@ FULL = Response(
     seconds=1.25,
     attempts=3,
     time=1.75e9,
-    likelihoods=(Likelihood("B", -0.5, (("A", -1.5), ("\n", -9.0))), Likelihood("", -1e-9)),
     candidates=(-0.25, -7.5, 0.0),
     candidate_tokens=(1, 4, 2),
     candidate_bytes=(3, 17, 5),
@@ -51,14 +49,11 @@ def lines(*responses: Response) -> bytes:
 
 def test_the_impossible_can_be_stored(tmp_path: Path) -> None:
     """JSON has no minus infinity: a line with one would count as damaged."""
-    odd = (Likelihood("B", -math.inf, (("A", -0.5), ("C", math.nan))), Likelihood("D", -1.0))
     journal = Journal(tmp_path)
-    journal.append(msgspec.structs.replace(SPARE, likelihoods=odd, candidates=(-math.inf, -1.0)))
+    journal.append(msgspec.structs.replace(SPARE, candidates=(-math.inf, -1.0)))
     (back,) = read_responses(tmp_path)
     journal.close()
     assert list(read_responses(tmp_path)) == [back]
-    assert [one.logprob for one in back.likelihoods] == [IMPOSSIBLE, -1.0]
-    assert back.likelihoods[0].others == (("A", -0.5), ("C", IMPOSSIBLE))
     assert back.candidates == (None, -1.0)
 
 
@@ -97,9 +92,6 @@ _response = st.builds(
     seconds=_number,
     attempts=st.integers(0, 99),
     time=_number,
-    likelihoods=st.lists(
-        st.builds(Likelihood, _text, _number, st.lists(st.tuples(_text, _number), max_size=2).map(tuple)), max_size=2
-    ).map(tuple),
     candidates=st.lists(_number, max_size=3).map(tuple),
     given=st.none() | st.floats(0, 1),
 )

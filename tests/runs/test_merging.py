@@ -1,4 +1,4 @@
-"""Runs of several people become one: nothing lost, nothing doubled, and what differs is told before it is decided."""
+"""Runs of several people become one: nothing lost, nothing doubled, and differences are refused or decided."""
 
 import random
 import shutil
@@ -6,19 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
-import polars as pl
 import pytest
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter, copy_without_images
 from eyetest.errors import InputError
-from eyetest.records import Asked, Item, Manifest, ModelEntry, Response, RunBenchmark, RunStep
-from eyetest.records.item import Revision
+from eyetest.records import Asked, Item, ModelEntry, Response, RunBenchmark, RunStep
 from eyetest.records.tables import OutcomeKind
 from eyetest.results.scores import ItemRepair, read_repairs, write_repairs
-from eyetest.runs import Run, RunWriter, is_run
-from eyetest.runs.folder import SENTENCES
+from eyetest.runs import Run, RunWriter, is_run, merging
 from eyetest.runs.journal import part_names, sealed
-from eyetest.runs.merging import PREFERENCES, PlansOfRuns, united_entries
+from eyetest.runs.merging import united_entries
 from tests.runs.written import answers, content, jsonl, texts
 from tests.support.command import call
 
@@ -110,30 +106,26 @@ def test_a_run_that_has_lost_its_plan_is_refused(here: Path) -> None:
     assert "other" in call("merge", "a", "b", "--to", "both").refused()
 
 
-@pytest.mark.parametrize(("prefer", "kept"), [("first", "A"), ("newest", "B")])
-def test_different_answers_are_refused_or_decided(here: Path, prefer: str, kept: str) -> None:
-    written(here / "a", {"1": "A", "2": "same"})
-    written(here / "b", {"1": "B", "2": "same"}, time=2.0)
+def test_different_answers_are_refused_or_decided(here: Path) -> None:
+    written(here / "a", {"1": "A", "2": "same", "3": None})
+    written(here / "b", {"1": "B", "2": "same", "3": "C"})
     line = call("merge", "a", "b", "--to", "deep/all").refused()
-    assert "1 request answered differently ('1' by 'seer' (image): 'A' in a, 'B' in b)" in line
-    assert "--prefer first or --prefer newest decides" in line
+    assert "the runs answer 1 question differently, the first about item '1' by 'seer' (image)" in line
+    assert "--prefer-first takes what the first run says" in line
     assert not (here / "deep").exists()
-    assert (
-        f"1 answer differed; the {prefer} was taken"
-        in call("merge", "a", "b", "--to", "all", "--prefer", prefer).fine()
-    )
-    assert texts(here / "all") == {"1": kept, "2": "same"}
+    decided = call("merge", "a", "b", "--to", "all", "--prefer-first").fine()
+    assert "1 answer differed; the first was taken" in decided
+    assert texts(here / "all") == {"1": "A", "2": "same", "3": "C"}
     assert Run(here / "all").manifest.steps[-1].options["decided"] == "1"
 
 
 def test_other_settings_are_a_difference(here: Path) -> None:
     """A question under two requests has one row in a plan: the one that was answered, if one was."""
     written(here / "a", {"1": "A", "2": "-", "3": "C"})
-    written(here / "b", {"1": "B", "2": "B", "3": "C"}, setting="hot", time=2.0)
-    line = call("merge", "a", "b", "--to", "all").refused()
-    assert "1 question put with other settings and answered differently ('1' by 'seer' (image))" in line
-    call("merge", "a", "b", "--to", "all", "--prefer", "newest").fine()
-    assert texts(here / "all") == {"1": "B", "2": "B", "3": "C"}
+    written(here / "b", {"1": "B", "2": "B", "3": "C"}, setting="hot")
+    assert "the runs answer 1 question differently" in call("merge", "a", "b", "--to", "all").refused()
+    call("merge", "a", "b", "--to", "all", "--prefer-first").fine()
+    assert texts(here / "all") == {"1": "A", "2": "B", "3": "C"}
 
 
 def test_only_one_benchmark(here: Path) -> None:
@@ -149,26 +141,26 @@ def test_one_name_for_two_models(here: Path) -> None:
     written(here / "a", {"1": "A"})
     written(here / "b", {"2": "A"}, models={"seer": ModelEntry(spec="openai:other@http://one/v1")})
     line = call("merge", "a", "b", "--to", "all").refused()
-    assert "model 'seer' is not the same in all runs: spec is" in line
-    assert "eyetest merge b --rename seer=NEW" in line
-    assert "what the first run says was taken" in call("merge", "a", "b", "--to", "all", "--prefer", "first").fine()
+    assert "model 'seer': spec differs in b" in line
+    assert "if they are two, eyetest merge b --rename seer=NEW" in line
+    assert "what the first run says was taken" in call("merge", "a", "b", "--to", "all", "--prefer-first").fine()
 
 
 @pytest.mark.parametrize(
     ("other", "differs"),
     [
         (ModelEntry(spec="openai:seer@http://two/v1", key_env="KEY", concurrency=3), ""),
-        (ModelEntry(spec="replay:old.csv#seer", base="llama"), ""),
+        (ModelEntry(spec="replay:old.csv#seer"), ""),
         (ModelEntry(spec="openai:seer@http://one/v1", sampling={"temperature": 1}), "sampling"),
         (ModelEntry(spec="checkpoint:seer"), "spec"),
     ],
 )
-def test_where_a_model_is_reached_may_differ(other: ModelEntry, differs: str) -> None:
-    entries, differing = united_entries([("b", {"seer": other}), ("a", SEER)])
-    assert [why.partition(" ")[0] for why in differing.values()] == ([differs] if differs else [])
-    assert entries["seer"].base == other.base
+def test_where_a_model_is_reached_may_differ(here: Path, other: ModelEntry, differs: str) -> None:
+    runs = [Run(written(here / "b", {"1": "A"}, models={"seer": other})), Run(written(here / "a", {"2": "A"}))]
+    entries, differing = united_entries(runs)
+    assert [why.partition(" ")[0] for why, _ in differing.values()] == ([differs] if differs else [])
     if other.spec.startswith("replay"):
-        assert entries["seer"].spec == SEER["seer"].spec
+        assert entries["seer"] == SEER["seer"]
 
 
 def test_a_merge_that_is_cut_off_leaves_no_run(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +171,7 @@ def test_a_merge_that_is_cut_off_leaves_no_run(here: Path, monkeypatch: pytest.M
         raise InputError("cut off")
 
     with monkeypatch.context() as patch:
-        patch.setattr(PlansOfRuns, "tables", full)
+        patch.setattr(merging._Merging, "_planned", full)
         call("merge", "a", "b", "--to", "all").refused()
     assert not is_run(here / "all")
     assert part_names(here / "all"), "answers had been written by then"
@@ -232,7 +224,6 @@ def test_a_merged_run_goes_on_with_what_is_left(here: Path) -> None:
         (("a", "--to", "a"), "nothing to merge"),
         (("a", "--to", "new"), "only a was named"),
         (("a", "nowhere", "--to", "new"), "nowhere is no run folder"),
-        (("a", "b", "--to", "new", "--prefer", "frist"), "found 'frist'; did you mean \"first\"?"),
     ],
 )
 def test_bad_words(here: Path, words: tuple[str, ...], problem: str) -> None:
@@ -246,35 +237,22 @@ def test_bad_words(here: Path, words: tuple[str, ...], problem: str) -> None:
 def test_against_a_merge_by_hand(here: Path, seed: int) -> None:
     """Runs drawn at random, with failures, differing answers and questions that some asked otherwise."""
     rng = random.Random(seed)
-    prefer = rng.choice(PREFERENCES)
-    said: dict[str, list[tuple[int, float, str]]] = {}
+    said: dict[str, list[tuple[int, str]]] = {}
     for number in range(4):
         answers_ = {str(n): rng.choice(["A", "A", "B", None, "-"]) for n in rng.sample(range(40), 25)}
-        setting, time = rng.choice(["", "", "hot"]), float(rng.randrange(100))
-        written(here / f"r{number}", answers_, setting=setting, time=time)
+        written(here / f"r{number}", answers_, setting=rng.choice(["", "", "hot"]))
         for item, text in answers_.items():
             if text is not None and text != "-":
-                said.setdefault(item, []).append((number, time, text))
-    call("merge", *(f"r{number}" for number in range(4)), "--to", "all", "--prefer", prefer).fine()
-    by = (lambda one: -one[0]) if prefer == "first" else (lambda one: (one[1], -one[0]))
+                said.setdefault(item, []).append((number, text))
+    call("merge", *(f"r{number}" for number in range(4)), "--to", "all", "--prefer-first").fine()
     merged = {one.item: one.text for one in answers(here / "all") if one.outcome == "answered"}
-    expected = {item: max(them, key=by)[2] for item, them in said.items()}
+    expected = {item: min(them)[1] for item, them in said.items()}
     assert merged == expected
     planned = [row["item"] for number in range(4) for row in Run(here / f"r{number}").plan().to_pylist()]
     assert sorted(Run(here / "all").plan().column("item").to_pylist()) == sorted(set(planned))
 
 
-def test_labels_go_with_the_answers_that_count(here: Path) -> None:
-    for name, texts_, time in (("a", {"1": "A", "2": "B"}, 1.0), ("b", {"1": "X", "3": "C"}, 2.0)):
-        run = written(here / name, texts_, time=time)
-        table = pl.DataFrame({"request": [request_of(item) for item in texts_], "judge": [name] * 2})
-        table.write_parquet(run / SENTENCES)
-    call("merge", "a", "b", "--to", "all", "--prefer", "newest").fine()
-    labels = dict(pl.read_parquet(here / "all" / SENTENCES).iter_rows())
-    assert labels == {request_of("1"): "b", request_of("2"): "a", request_of("3"): "b"}
-
-
-def test_mends_are_united_or_refused(here: Path) -> None:
+def test_repairs_are_united_or_refused(here: Path) -> None:
     repaired = Item(id="1", question="What?", references=("x",))
     for name in "ab":
         write_repairs(written(here / name, {"1": "A"}), [ItemRepair(item=repaired, requests=(name,))])
@@ -282,15 +260,3 @@ def test_mends_are_united_or_refused(here: Path) -> None:
     assert read_repairs(here / "all")["1"].requests == ("a", "b")
     write_repairs(here / "b", [ItemRepair(item=msgspec.structs.replace(repaired, question="Which?"))])
     assert "item '1' was repaired differently" in call("merge", "a", "b", "--to", "more").refused()
-
-
-def test_an_older_revision_is_told(here: Path) -> None:
-    older = Revision(fingerprint="0" * 64, version="1", time="", change="review")
-    with BenchmarkWriter(here / "bench", Manifest(name="b", revisions=(older,))) as writer:
-        writer.add(Item(id="1", question="What?", references=("x",)))
-    now = Benchmark(here / "bench")
-    written(here / "a", {"1": "A"}, about=RunBenchmark.of(now.manifest, now.path))
-    copy_without_images(now, here / "a" / "benchmark")
-    written(here / "b", {"1": "A"}, about=RunBenchmark(name="b", fingerprint="0" * 64, items=1))
-    line = call("merge", "a", "b", "--to", "all").refused()
-    assert "or versions of one: b ('b', 1 items) asked an older revision" in line

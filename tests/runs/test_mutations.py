@@ -39,7 +39,6 @@ SOUND = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::eyetest.errors.ReadingWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SOUND)
 def test_mutations(tmp_path: Path, name: str) -> None:

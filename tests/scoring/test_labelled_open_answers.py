@@ -17,7 +17,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from eyetest.scoring.metrics import Context, item_metric
+from eyetest.scoring.metrics import Context
+from tests.scoring.metrics import item_metric
 
 LABELS = Path(__file__).parent / "replies/open_answers.csv"
 LEAST_RIGHT = {"first": 0.97, "second": 0.96}

@@ -306,8 +306,8 @@ def text_run(rows: Sequence[dict[str, Any]], folder: Path) -> tuple[Run, Benchma
     ]
     bench = make_bench(folder / "b", items)
     plan = [(Asked(item=item.id, model="m"), request(n)) for n, item in enumerate(items)]
-    said = [Response(request=request(n), outcome="answered", text=row["prediction"]) for n, row in enumerate(rows)]
-    return make_run(folder / "run", plan, said, bench), bench
+    replies = [Response(request=request(n), outcome="answered", text=row["prediction"]) for n, row in enumerate(rows)]
+    return make_run(folder / "run", plan, replies, bench), bench
 
 
 def test_reforms_forms(reform: Path, tmp_path: Path) -> None:
@@ -343,11 +343,13 @@ def test_every_point_up_to_a_published_count_is_explained(mmmu_pro: MmmuPro, mod
     accounts = {name: side.account(name) for name in ("eyetest", "mmmu")}
     number = read_published(f"{right}/1730")
     assert number is not None
-    told = explained(accounts["eyetest"], accounts, {}, number)
+    found = explained(accounts["eyetest"], accounts, {}, number)
     assert (
-        sum((share.points for share in told.shares), Fraction(0)) == told.gap == Fraction(right, 1730) - told.a.score
+        sum((share.points for share in found.shares), Fraction(0))
+        == found.gap
+        == Fraction(right, 1730) - found.a.score
     )
-    assert (told.ways[0].words[:26], told.ways[0].reached) == ("rules mmmu, unread guessed", "by chance")
-    points = {cause.cause: float(100 * cause.points) for cause in told.causes}
+    assert (found.ways[0].words[:26], found.ways[0].reached) == ("rules mmmu, unread guessed", "by chance")
+    points = {cause.cause: float(100 * cause.points) for cause in found.causes}
     assert points.keys() <= {"reading", "unread", "guess", "chance", "errors"}
     assert points["reading"] < -2

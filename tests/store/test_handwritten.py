@@ -10,7 +10,6 @@ from eyetest_world.flaws import load_rates
 
 from eyetest.errors import InputError
 from eyetest.models.specs import read_models
-from eyetest.probes.subject import load_thresholds
 from eyetest.recipes.listing import recipe_names, recipe_text
 from eyetest.recipes.loading import load_recipe
 from eyetest.reports.dataset_card import read_facts
@@ -112,23 +111,21 @@ def test_what_people_need_stays() -> None:
 
 MODELS = """
 usual: &usual {spec: "openai:m@http://localhost:1/v1", sampling: {temperature: 0.5, stop: ["\\n", end]}}
-small: {<<: *usual, size_b: 7.5, price: {input: 1, output: 2}, trained_on: [a, b], logprobs: 5}
+small: {<<: *usual, size_b: 7.5, price: {input: 1, output: 2}, trained_on: [a, b]}
 other: "scripted:always=A"
 """
 CARD = "licence: CC-BY-4.0\nlanguage: [en]\npublished: 2024-02-29\nsources: {coco: CC-BY-4.0}\n"
 RATES = "about: x\nrates: {wrong-gold: 0.1, impossible: 0.05}\ngroups: {all: 0.2, few: 0.1}\nalso_leaked: 0.5\n"
-THRESHOLDS = Path(__file__).parent.parent / "src/eyetest/probes/thresholds.yaml"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["models", "card", "flaws", "thresholds", *recipe_names()])
+@pytest.mark.parametrize("kind", ["models", "card", "flaws", *recipe_names()])
 def test_mutations(tmp_path: Path, kind: str) -> None:
     """Each is read into typed values or refused in one line, which says where."""
     readers: dict[str, tuple[str, Callable[[Path], Any]]] = {
         "models": (MODELS, read_models),
         "card": (CARD, read_facts),
         "flaws": (RATES, lambda path: load_rates(str(path))),
-        "thresholds": (THRESHOLDS.read_text(encoding="utf-8"), load_thresholds),
     }
     sound, read = readers.get(kind) or (recipe_text(kind), lambda path: load_recipe(str(path)))
     path = tmp_path / "b.yaml"

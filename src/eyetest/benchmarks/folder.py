@@ -25,7 +25,6 @@ from eyetest.errors import InputError, ItemError, nearest, short
 from eyetest.records import FOLDER_VERSION, ImageRef, Item, ItemCounts, Manifest, check, gold_text
 from eyetest.store import refuse_to_lose, replacing_folder
 from eyetest.store.files import add_checksum, has_checksum, inside, is_as_written, read_regular
-from eyetest.store.packs import INDEX, PACKS
 from eyetest.tabular.record_files import (
     BoundedParquet,
     array,
@@ -126,7 +125,7 @@ LAYOUT, LEGIBILITY = "layout.parquet", "legibility.parquet"  # beside items of s
 INPUTS = "inputs.json"
 CHANGES = "changes.csv"
 README, CROISSANT, FACTS = "README.md", "croissant.json", "card.yaml"  # FACTS outlives the items
-_OURS = (MANIFEST, ITEMS, _IMAGES, SKIPPED, INPUTS, CHANGES, FACTS, LAYOUT, LEGIBILITY, PACKS, INDEX)
+_OURS = (MANIFEST, ITEMS, _IMAGES, SKIPPED, INPUTS, CHANGES, FACTS, LAYOUT, LEGIBILITY)
 _FINGERPRINT = b"fingerprint"
 _ROW_GROUP = 2_000
 _MOST_KEPT = 48 * 2**20
@@ -302,13 +301,6 @@ def home_of(image: ImageRef) -> Benchmark | None:
     return next(map(Benchmark, found), None)
 
 
-def refuse_gold_list(benchmark: Benchmark, verb: str) -> None:
-    """Raise where questions are needed and the benchmark has none."""
-    if benchmark.manifest.is_gold_list:
-        found = f"{benchmark.manifest.name} is a gold list, without questions and images"
-        raise InputError(f"{found}: there is nothing to {verb}; answers to it can be imported and measured")
-
-
 def copy_without_images(benchmark: Benchmark, to: Path) -> None:
     """Copy a benchmark's items without images, unless the target has some already."""
     if is_benchmark(to):
@@ -352,7 +344,6 @@ class BenchmarkWriter:
         self._open.__exit__(*failure)
 
     def _close(self, kind: type[BaseException] | None, *_: object) -> None:
-        self.images.finish()
         if kind is None:
             self._finish()
         else:
@@ -360,8 +351,7 @@ class BenchmarkWriter:
 
     def add(self, item: Item, where: str = "") -> None:
         """Append an item whose images are in ``images`` already."""
-        asked = not self.manifest.is_gold_list
-        check(item, where, gold_required=self._gold_required, question_required=asked)
+        check(item, where, gold_required=self._gold_required)
         if item.id in self._ids:
             raise ItemError(where or f"item {short(item.id)}", "id", f"{short(item.id)} again", "an id of its own")
         self._ids.add(item.id)
@@ -411,7 +401,6 @@ class BenchmarkWriter:
             raise InputError(f"no items, so {self.path} was not written")
         add_checksum(self.folder / ITEMS)
         self.images.keep_only(self._used)
-        self.images.pack()
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self.manifest = self.manifest.holding(self.counts, fingerprint, now)
         text = msgspec.json.format(msgspec.json.encode(self.manifest), indent=2)

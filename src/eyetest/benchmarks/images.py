@@ -8,8 +8,6 @@ import re
 import struct
 import warnings
 import zlib
-from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,6 @@ from eyetest.errors import ImageError, InputError, MissingImage, short
 from eyetest.records import IMAGE_FORMATS, ImageFormat, ImageRef
 from eyetest.store import store_of
 from eyetest.store.files import inside, open_regular
-from eyetest.store.packs import PackIndex, open_index
 from eyetest.store.urls import place
 from eyetest.tabular.table import looks_like_list, parse_list
 
@@ -32,8 +29,6 @@ MAX_REDUCED = 50_000_000  # pixels of an image that is decoded to be shown small
 _LONGEST_PATH = 1024
 _SHORTEST_BASE64 = 32
 _HASH = re.compile("[0-9a-f]{64}")
-_WRITERS = 2
-_MOST_WAITING = 8
 _PILLOW_FORMATS = [name.upper() for name in IMAGE_FORMATS]
 _ENDS = {"png": b"IEND", "jpeg": b"\xff\xd9", "mpo": b"\xff\xd9", "gif": b";"}  # last bytes; PNG: before its checksum
 UNREADABLE = (
@@ -45,20 +40,16 @@ _FORMAT_OF: dict[str, ImageFormat] = {**{name: name for name in IMAGE_FORMATS}, 
 
 
 class ImageStore:
-    """Images in ``images/ab/abcd….png``, each once. Threads write the files; `finish` waits for them."""
+    """Images in ``images/ab/abcd….png``, each once."""
 
     def __init__(self, root: Path) -> None:
         self.root, self._store = root, store_of(root)
         self._known: dict[str, ImageRef] = {}
-        self._folders: dict[str, Path] = {}
-        self._writer: ThreadPoolExecutor | None = None
-        self._waiting: deque[Future[None]] = deque()
-        self._packs: PackIndex | None = None
+        self._folders: dict[str, str] = {}
 
     def path(self, image: ImageRef) -> Path:
         """The path of an image's file."""
-        if not _HASH.fullmatch(image.sha256) or image.format not in IMAGE_FORMATS:
-            raise ImageError(f"{short(image.filename)} is not the name of a stored image")
+        _refuse_name(image)
         return self.root / image.sha256[:2] / image.filename
 
     def put(self, data: bytes) -> ImageRef:
@@ -68,10 +59,7 @@ class ImageStore:
         if image is None:
             image = inspect(data, sha256)
             self._known[sha256] = image
-            self._writer = self._writer or ThreadPoolExecutor(_WRITERS, "images")
-            self._waiting.append(self._writer.submit(self._store.write, self.path(image), data))
-            while len(self._waiting) > _MOST_WAITING:
-                self._waiting.popleft().result()
+            self._store.write(self.path(image), data)
         return image
 
     def copy(self, image: ImageRef, source: "ImageStore") -> None:
@@ -82,24 +70,22 @@ class ImageStore:
         path = self.path(image)
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            path.hardlink_to(source._file(image))
+            path.hardlink_to(inside(source.path(image), source.root))
         except OSError:
             path.write_bytes(data)
         self._known[image.sha256] = image
 
     def read(self, image: ImageRef) -> bytes:
         """The bytes of an image, unchanged; refused unless their hash is its name."""
-        data = self._packs.image(image.filename) if self._packs is not None else None
-        if data is None or len(data) != image.size:
-            try:
-                file = open_regular(self._file(image))
-                with open(file, "rb", buffering=0) as opened:  # noqa: PTH123 (a descriptor)
-                    _refuse_size(os.fstat(file).st_size, image)
-                    data = opened.readall()
-            except FileNotFoundError:
-                data = self._missing(image)
-            except InputError as error:
-                raise ImageError(f"image {image.filename} cannot be used: {error}") from None
+        try:
+            file = self._opened(image)
+            with open(file, "rb", buffering=0) as opened:  # noqa: PTH123 (a descriptor)
+                _refuse_size(os.fstat(file).st_size, image)
+                data = opened.readall()
+        except FileNotFoundError:
+            data = self._missing(image)
+        except InputError as error:
+            raise ImageError(f"image {image.filename} cannot be used: {error}") from None
         if hashlib.sha256(data).hexdigest() != image.sha256:
             raise ImageError(f"image {image.filename} in {self.root} holds other bytes than its name says")
         return data
@@ -109,7 +95,6 @@ class ImageStore:
         data = store_of(self.root).missing(self.path(image))
         if data is None:
             raise ImageError(f"image {image.filename} is missing from {self.root}")
-        self._packs = open_index(self.root.parent)
         _refuse_size(len(data), image)
         return data
 
@@ -123,14 +108,17 @@ class ImageStore:
             place(self.path(image), self.read(image))
         return self.path(image)
 
-    def _file(self, image: ImageRef) -> Path:
-        """The file with an image's bytes. A link counts only if it stays inside."""
-        path = self.path(image)
-        folder = self._folders.get(path.parent.name)
-        if folder is None:
-            folder = self._folders[path.parent.name] = inside(path.parent, self.root)
-        path = folder / path.name
-        return inside(path, self.root) if path.is_symlink() else path
+    def _opened(self, image: ImageRef) -> int:
+        """A descriptor of an image's file. A link counts only if it stays inside."""
+        start = image.sha256[:2]
+        if start not in self._folders:
+            self._folders[start] = str(inside(self.path(image).parent, self.root))
+        _refuse_name(image)
+        path = f"{self._folders[start]}/{image.filename}"
+        try:
+            return open_regular(path)
+        except InputError:
+            return open_regular(inside(Path(path), self.root))
 
     def open(self, image: ImageRef) -> Pillow.Image:
         """The decoded image."""
@@ -141,10 +129,6 @@ class ImageStore:
         for sha256 in self._known.keys() - used:
             self.path(self._known.pop(sha256)).unlink()
 
-    def pack(self) -> None:
-        """Pack the images, where the store is on another machine."""
-        self._store.pack(self.root, [image.filename for image in self._known.values()])
-
     def __len__(self) -> int:
         return len(self._known)
 
@@ -153,13 +137,10 @@ class ImageStore:
         """Bytes stored so far."""
         return sum(image.size for image in self._known.values())
 
-    def finish(self) -> None:
-        """Wait until every stored image is written."""
-        while self._waiting:
-            self._waiting.popleft().result()
-        if self._writer is not None:
-            self._writer.shutdown()
-            self._writer = None
+
+def _refuse_name(image: ImageRef) -> None:
+    if not _HASH.fullmatch(image.sha256) or image.format not in IMAGE_FORMATS:
+        raise ImageError(f"{short(image.filename)} is not the name of a stored image")
 
 
 def _refuse_size(size: int, image: ImageRef) -> None:
@@ -295,19 +276,6 @@ class ImageLoader:
             raise ImageError(f"path {short(name)} in {self._root} ({why.lower()})") from None
         self.files[path] = None
         return data
-
-
-def holds_images(value: Any, root: Path) -> bool:
-    """Whether a cell seems to hold images, or names of existing files."""
-    if isinstance(value, list | tuple):
-        return any(holds_images(part, root) for part in value)
-    if isinstance(value, dict):
-        return holds_images(value.get("bytes"), root) or holds_images(value.get("path"), root)
-    if isinstance(value, bytes):
-        return bool(value)
-    if not isinstance(value, str) or not value:
-        return False
-    return value.startswith("data:image/") or (len(value) <= _LONGEST_PATH and is_file(root, value))
 
 
 def is_file(root: Path, text: str) -> bool:

@@ -12,22 +12,21 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from eyetest.benchmarks.folder import INPUTS, README, SKIPPED, Benchmark, BenchmarkWriter, is_benchmark
-from eyetest.benchmarks.images import ImageStore, images_below
-from eyetest.benchmarks.options import GOLD_STYLES
+from eyetest.benchmarks.images import ImageStore
+from eyetest.benchmarks.options import GoldStyle
 from eyetest.benchmarks.rows import KNOWN_COLUMNS, ItemReader, ReadOptions
 from eyetest.errors import InputError, ItemError, nearest, param, short
-from eyetest.records import FOLDER_VERSION, Lineage, Manifest, Origin
+from eyetest.records import FOLDER_VERSION, Lineage, Manifest
 from eyetest.registry import Registry
 from eyetest.store import refuse_to_lose, replacing_file, replacing_folder
 from eyetest.store.files import is_as_written, read_regular, refuse_special
 from eyetest.store.handwritten import convert, read_yaml
 from eyetest.store.urls import cache_root, local_path, mirror_of
-from eyetest.tabular.table import PACKED, named_sheet, unpacked_name
+from eyetest.tabular.table import PACKED, unpacked_name
 from eyetest.version import __version__
 
 Progress = Callable[[float], None]
@@ -36,9 +35,8 @@ _MARKER = ".eyetest"
 _INSIDE = "benchmark"
 _log = logging.getLogger(__name__)
 _REPORT_EVERY = 50
-_METADATA = "metadata"
 _ABSENT = -1  # size and time of an image that was not there: when it comes, the file is read anew
-_DATA_SUFFIXES = (".tsv", ".csv", ".xlsx", ".json", ".jsonl", ".parquet", ".arrow", *PACKED)
+_DATA_SUFFIXES = (".tsv", ".csv", ".xlsx", ".json", ".jsonl", ".parquet", PACKED)
 
 
 class Format(ABC):
@@ -79,7 +77,7 @@ def is_readable(path: Path) -> bool:
 def _fits(format_: Format, path: Path) -> bool:
     if path.is_dir():
         return format_.recognises(path)
-    return path.is_file() and path.name.lower().endswith(format_.endings)
+    return path.is_file() and unpacked_name(path.name.lower()).endswith(format_.endings)
 
 
 def recognise(path: Path) -> Format:
@@ -127,9 +125,7 @@ def import_benchmark(
     (60, [])
     """
     how = how or Import()
-    source, sheet = named_sheet(source)
-    read = with_notes(source, msgspec.structs.replace(how.read, sheet=sheet))
-    how = msgspec.structs.replace(how, read=read)
+    how = msgspec.structs.replace(how, read=with_notes(source, how.read))
     _, skipped = _import(source, to, how, progress)
     return Benchmark(to), skipped
 
@@ -158,11 +154,11 @@ def open_benchmark(
     path: str | Path, read: ReadOptions | None = None, progress: Progress = lambda share: None
 ) -> Benchmark:
     """A benchmark folder, or any readable file as one."""
-    path, sheet = named_sheet(local_path(path))
+    path, read = local_path(path), read or ReadOptions()
     if is_benchmark(path):
-        return first_items(Benchmark(path), read.limit) if read and read.limit else Benchmark(path)
+        return first_items(Benchmark(path), read.limit) if read.limit else Benchmark(path)
     refuse_one_above(path)
-    read = with_notes(path, msgspec.structs.replace(read or ReadOptions(), sheet=sheet))
+    read = with_notes(path, read)
     cached = _cache_folder(path, read)
     if is_benchmark(cached) and _unchanged(cached):
         _log.info("%r was read before: kept in %r", str(path), str(cached))
@@ -224,11 +220,8 @@ def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tu
     if not source.exists():
         raise InputError(f"{source} does not exist")
     file_name = _readable(Path(os.path.abspath(source)).name)  # noqa: PTH100 (a link keeps its own name)
-    stem = Path(unpacked_name(file_name)).stem
-    if sheet := how.read.sheet:
-        file_name, stem = f"{file_name}#{sheet}", f"{stem}-{sheet}"
     manifest = Manifest(
-        name=how.name or stem,
+        name=how.name or Path(unpacked_name(file_name)).stem,
         version=how.version,
         licence=how.licence,
         source=how.source,
@@ -239,8 +232,6 @@ def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tu
     added = 0
     with BenchmarkWriter(to, manifest, overwrite=how.overwrite, gold_required=how.read.gold_required) as writer:
         rows = format_.read(source, how.read, writer.images)
-        origin = Origin(file=file_name, format=format_.name, columns=rows.rows.columns, fields=rows.layout.fields)
-        writer.manifest = msgspec.structs.replace(manifest, origin=origin)
         for row in rows:
             if added == how.read.limit:
                 break
@@ -267,8 +258,6 @@ def _cache_folder(path: Path, read: ReadOptions) -> Path:
     inside = [whole]
     if whole.is_dir():
         inside = sorted(p for p in whole.rglob("*") if p.suffix.lower() in _DATA_SUFFIXES and p.is_file())
-        if all(file.stem == _METADATA for file in inside):
-            inside += images_below(whole)
     parts = (os.fsencode(whole), msgspec.json.encode([_stamp(file) for file in inside]))
     how = msgspec.json.encode([__version__, FOLDER_VERSION, read], enc_hook=str)
     name = "-".join(hashlib.sha256(part).hexdigest()[:12] for part in (*parts, how))
@@ -312,7 +301,7 @@ class ColumnNotes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     map: dict[str, str | list[str]] = {}
     """Field → column, or several columns for images and options."""
     images: str | None = None
-    gold_style: str | None = None
+    gold_style: GoldStyle | None = None
     drop: list[str] = []
 
     @property
@@ -339,14 +328,9 @@ def column_notes(path: Path) -> tuple[ColumnNotes, Path]:
 def with_notes(path: Path, read: ReadOptions) -> ReadOptions:
     """Settings for reading a file, completed by the notes on it; what a user states goes first."""
     notes, file = column_notes(path)
-    if notes == ColumnNotes():
-        return read
     for field in notes.fields:
         if field not in KNOWN_COLUMNS:
             raise InputError(f"{file}: map: no field {short(field)}; {nearest(field, KNOWN_COLUMNS)}")
-    style: Any = notes.gold_style
-    if style is not None and style not in GOLD_STYLES:
-        raise InputError(f"{file}: gold_style: no style {short(style)}; {nearest(style, GOLD_STYLES)}")
     images = file.parent / notes.images if notes.images else None
     if images is not None and not images.is_dir():
         raise InputError(f"{file}: images: {images} is no folder")
@@ -355,6 +339,6 @@ def with_notes(path: Path, read: ReadOptions) -> ReadOptions:
         format=read.format or notes.format,
         fields=notes.fields | read.fields,
         images=read.images or images,
-        gold_style=read.gold_style or style,
+        gold_style=read.gold_style or notes.gold_style,
         drop=read.drop or tuple(notes.drop),
     )

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from itertools import takewhile
-from string import ascii_uppercase
 from typing import Any, Literal, NamedTuple, get_args
 
 from eyetest.errors import InputError, param
@@ -12,29 +11,18 @@ from eyetest.records import MAX_CHOICES, letter
 
 GoldStyle = Literal["letter", "text", "index", "number"]
 GOLD_STYLES: tuple[GoldStyle, ...] = get_args(GoldStyle)
-_MARKS: tuple[tuple[str, Callable[[int], str]], ...] = (
-    ("[A-Z]", letter),
-    ("[a-z]", lambda position: letter(position).lower()),
-    (r"\d{1,2}", lambda position: str(position + 1)),
-)
-_STYLES = (r"\(({})\)\s*", r"\[({})\]\s*", r"（({})）\s*", r"({})[)）]\s*", r"({})[、．：]\s*", r"({})\.\s+")
-_LETTER_STYLES = (r"({}):\s+", r"({})\.(?=\S)")  # letters only: ``1: 2`` and ``1.5`` begin alike
-_TIGHT = _LETTER_STYLES[1]
+_STYLES = (r"\(({})\)\s*", r"({})[)、]\s*", r"({})\.\s+", r"({}):\s+")
+_TIGHT = r"({})\.(?=\S)"
 _FEWEST_TIGHT = 3  # ``A.M.`` and ``B.C.`` are no marked options; three in a row are
 # ``(A) and (B)`` and ``(A) is larger`` refer to something that is named A.
 _GOES_ON = re.compile(r"(?:and|or|only|is|are|was|has|will|nor|but|then)\b|[&,;=→]|[<>+/-]\s", re.IGNORECASE)
 _HEADER = re.compile(r"(?:\A|\n)[ \t]*(?:Options|Choices)[ \t]*:\s*\Z", re.IGNORECASE)
-_LAYOUTS: tuple[tuple[str, str, str, int], ...] = (
-    (r"(?:(?<=:)|(?<=, )|(?<=[:\n] ))", "{}: ", ", ", 2),  # after a header
-    *((r"(?<=\n)", f"{mark} ", "\n", 2) for mark in ("({})", "{}.", "{})", "{}:")),
-    *((r"(?<![\w(])", mark, "", fewest) for mark, fewest in (("({})", 2), ("{})", 2), ("{}.", 3), ("{}:", 3))),
+_LAYOUTS: tuple[tuple[str, str, str], ...] = (
+    (r"(?:(?<=:)|(?<=, )|(?<=[:\n] ))", "{}: ", ", "),  # after a header
+    *((r"(?<=\n)", f"{mark} ", "\n") for mark in ("({})", "{}.", "{})", "{}:")),
+    *((r"(?<![\w(])", mark, "") for mark in ("({})", "{})")),
 )
-"""Options inside a question: what precedes a mark, the mark, the text between options ("" if free), the fewest."""
-_RANGE = re.compile(
-    r"(?:\b(?:from|options?|choices?|answers?|figures?|select|choose)\s*\(?|\()A\s?(?:-|–|to|through)\s?([B-J])\b",
-    re.IGNORECASE,
-)
-_LIST = re.compile(r"\bA(?:\s?,\s*(?:and |or )?[B-J]|\s+(?:and|or)\s+[B-J])+\b")
+"""Options inside a question: what precedes a mark, the mark, the text between options ("" if free)."""
 
 
 class Offered(NamedTuple):
@@ -43,25 +31,18 @@ class Offered(NamedTuple):
     question: str  # without the options, if they were inside it
     names: tuple[str, ...] = ()  # the letters that the file gives the options; there may be gaps
     texts: tuple[str, ...] = ()
-    letters: tuple[str, ...] = ()  # the letters removed from the texts: ``1`` for ``1) cat``
     cells: tuple[str, ...] = ()  # the options with their letters, as written in the file
-
-    @property
-    def is_numbered(self) -> bool:
-        """Whether the file letters its options 1, 2, 3 …"""
-        return bool(self.letters) and self.letters[0].isdecimal()
 
 
 def plain_offer(texts: Sequence[str], question: str = "") -> Offered:
     """Options with the usual letters and none in their texts."""
-    return Offered(question, tuple(letter(i) for i in range(len(texts))), tuple(texts), cells=tuple(texts))
+    return Offered(question, tuple(letter(i) for i in range(len(texts))), tuple(texts), tuple(texts))
 
 
 _HIDDEN = ("", "?")
 _LETTERS = re.compile(r"\(?([A-Za-z])\)?[.:]?")
 _SEVERAL = re.compile(r"[A-Z](?:\s*(?:[,;]\s*)?[A-Z])+")
 _NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,15})?")
-_ALL_LETTERS = plain_offer(ascii_uppercase)
 
 
 def is_missing(answer: Any) -> bool:
@@ -78,13 +59,10 @@ def find_gold(answer: Any, offered: Offered, style: GoldStyle) -> tuple[int, ...
 
 
 def _by_letter(answer: Any, offered: Offered) -> tuple[int, ...] | None:
-    """The options with these letters; of numbered options the one with this number: ``2``, ``(2)`` or ``2.``."""
-    text = "" if isinstance(answer, bool) else str(answer).strip()
-    if offered.is_numbered and (own := text.strip("()[].: ")) in offered.letters:
-        return (offered.letters.index(own),)
+    text = answer.strip() if isinstance(answer, str) else ""
     match = _LETTERS.fullmatch(text)
     names = [match[1].upper()] if match else re.findall("[A-Z]", text) if _SEVERAL.fullmatch(text) else []
-    if not isinstance(answer, str) or not names or names != sorted(set(names)) or not {*names} <= {*offered.names}:
+    if not names or names != sorted(set(names)) or not {*names} <= {*offered.names}:
         return None
     return tuple(map(offered.names.index, names))
 
@@ -118,8 +96,6 @@ def choose_style(sample: Iterable[tuple[Any, Offered]], where: str) -> GoldStyle
     readings = {style: [find_gold(*pair, style) for pair in answers] for style in GOLD_STYLES}
     fits = {style: sum(gold is not None for gold in golds) for style, golds in readings.items()}
     fitting = [style for style in GOLD_STYLES if fits[style] == max(fits.values())]
-    if fits["letter"] == len(answers) and all(offered.is_numbered for _, offered in answers):
-        return "letter"
     for style in fitting[1:]:
         if readings[style] != readings[fitting[0]]:
             both = f"answers can be read as {fitting[0]} or as {style}, with different results"
@@ -128,46 +104,38 @@ def choose_style(sample: Iterable[tuple[Any, Offered]], where: str) -> GoldStyle
     return fitting[0]
 
 
-class Marked(NamedTuple):
-    """Options without their letters, and the letters."""
+def without_letters(options: Sequence[str]) -> tuple[str, ...]:
+    """The options without the letters that all of them have, in order and in one style."""
+    texts = tuple(options)
+    while (bare := _split_letters(texts)) is not None:
+        texts = bare
+    return texts
 
-    letters: tuple[str, ...]
-    texts: tuple[str, ...]
 
-
-def split_letters(options: Sequence[str], names: Sequence[str] = ()) -> Marked | None:
-    """The options without the letters that all of them have, by position or by the file's ``names``; else None."""
-    for kind, expected, marked in _readings(options):
-        by_name = kind == "[A-Z]" and names and marked.letters == tuple(names)
-        if (marked.letters == expected or by_name) and _say_something(marked.texts):
-            return marked
-    return None
+def _split_letters(options: tuple[str, ...]) -> tuple[str, ...] | None:
+    expected = [letter(position) for position in range(len(options))]
+    return next((texts for letters, texts in _readings(options) if letters == expected), None)
 
 
 def bring_letters(options: Sequence[str]) -> bool:
     """Whether all options have letters in one style, each a different one, in any order."""
-    for _, expected, marked in _readings(options):
-        if sorted(marked.letters) == sorted(expected):
-            return _say_something(marked.texts)
-    return False
+    expected = [letter(position) for position in range(len(options))]
+    return any(sorted(letters) == expected for letters, _ in _readings(options))
 
 
-def _readings(options: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...], Marked]]:
-    """Every kind and style of letters that all of two or more options have, with the expected letters."""
-    for kind, mark in _MARKS if len(options) > 1 else ():
-        for pattern in _patterns(kind, len(options)):
-            matches = list(takewhile(bool, map(pattern.match, options)))
-            if len(matches) == len(options):
-                found = [match for match in matches if match]
-                marked = Marked(tuple(m[1] for m in found), tuple(m.string[m.end() :] for m in found))
-                yield kind, tuple(map(mark, range(len(options)))), marked
+def _readings(options: Sequence[str]) -> Iterator[tuple[list[str], tuple[str, ...]]]:
+    """The capital letters and the remaining texts in every style that all of two or more options have."""
+    for pattern in _patterns(len(options)):
+        matches = [match for match in takewhile(bool, map(pattern.match, options)) if match]
+        texts = tuple(match.string[match.end() :] for match in matches)
+        if len(matches) == len(options) and _say_something(texts):
+            yield [match[1].upper() for match in matches], texts
 
 
 @cache
-def _patterns(kind: str, options: int) -> Sequence[re.Pattern[str]]:
-    letters = () if kind.startswith(r"\d") else _LETTER_STYLES
-    styles = [style for style in (*_STYLES, *letters) if style != _TIGHT or options >= _FEWEST_TIGHT]
-    return [re.compile(r"\s*" + style.format(kind)) for style in styles]
+def _patterns(options: int) -> Sequence[re.Pattern[str]]:
+    styles = (*_STYLES, _TIGHT) if options >= _FEWEST_TIGHT else _STYLES if options > 1 else ()
+    return [re.compile(r"\s*" + style.format(kind)) for style in styles for kind in ("[A-Z]", "[a-z]")]
 
 
 def _say_something(rests: Sequence[str]) -> bool:
@@ -176,22 +144,13 @@ def _say_something(rests: Sequence[str]) -> bool:
     return all(stripped) and len(set(stripped)) == len(stripped) and not any(map(_GOES_ON.match, stripped))
 
 
-def without_letters(options: Sequence[str], names: Sequence[str] = ()) -> Marked:
-    """The options as texts alone, and their outermost letters, if they have any."""
-    outer: tuple[str, ...] = ()
-    texts = tuple(options)
-    while (marked := split_letters(texts, names)) is not None:
-        outer, texts = outer or marked.letters, marked.texts
-    return Marked(outer, texts)
-
-
 def split_options(text: str) -> tuple[str, tuple[str, ...]] | None:
     """The question without its options, and these; None where there are none or they cannot be separated."""
-    for before, mark, between, fewest in _LAYOUTS:
+    for before, mark, between in _LAYOUTS:
         starts = _run_starts(text, before, mark)
         head = text[: starts[0]] if starts else ""
         header = _HEADER.search(head)
-        if len(starts) < fewest or (between == ", " and not _is_clear(text, header, len(starts))):
+        if len(starts) < 2 or (between == ", " and not _is_clear(text, header, len(starts))):
             continue
         ends = [*(start - len(between) for start in starts[1:]), len(text)]
         width = len(mark.format("A"))
@@ -201,8 +160,6 @@ def split_options(text: str) -> tuple[str, tuple[str, ...]] | None:
         question = head[: header.start()] if header else head.removesuffix("\n") if between else head.rstrip()
         if between or all(bodies):
             return question, tuple(bodies)
-        if not any(bodies):
-            return question, tuple(map(letter, range(len(bodies))))
     return None
 
 
@@ -222,14 +179,3 @@ def _run_starts(text: str, before: str, mark: str) -> list[int]:
             break
         starts.append(match.start())
     return starts
-
-
-def named_letters(text: str) -> tuple[str, ...]:
-    """The letters that a question offers without their texts, which are in its image."""
-    if match := _RANGE.search(text):
-        return tuple(ascii_uppercase[: ascii_uppercase.index(match[1].upper()) + 1])
-    for match in _LIST.finditer(text):
-        letters = tuple(re.findall(r"\b[A-J]\b", match[0]))
-        if letters == tuple(ascii_uppercase[: len(letters)]):
-            return letters
-    return ()

@@ -261,7 +261,9 @@ def _global_options(app: App, *, shown: bool) -> list[int]:
             allow_env: Allow key_env in files to name this variable; repeatable.
 
         """
-        code[0] = _call(app, tokens, output, overwrite=overwrite, verbose=verbose, log=log, allow_env=allow_env or [])
+        if allow_env:
+            import_module("eyetest.models.openai.connection").allow_variables(allow_env)
+        code[0] = _call(app, tokens, output, overwrite=overwrite, verbose=verbose, log=log)
 
     app.meta.group_parameters = _GLOBAL
     app.suppress_keyboard_interrupt = app.meta.suppress_keyboard_interrupt = False
@@ -269,16 +271,13 @@ def _global_options(app: App, *, shown: bool) -> list[int]:
 
 
 def _call(
-    app: App, tokens: Sequence[str], output: Output, *, overwrite: bool, verbose: bool, log: Path | None,
-    allow_env: Sequence[str],
-) -> int:  # fmt: skip
+    app: App, tokens: Sequence[str], output: Output, *, overwrite: bool, verbose: bool, log: Path | None
+) -> int:
     from eyetest.cli import terminal
     from eyetest.cli.terminal import TERMINAL
     from eyetest.commands.base import observing
 
     terminal.begin(verbose=verbose, file=log)
-    if allow_env:
-        import_module("eyetest.models.openai.connection").allow_variables(allow_env)
     function, bound, _ = app.parse_args(list(tokens), exit_on_error=False, print_error=False)
     if overwrite:
         if "overwrite" not in signature(function).parameters:

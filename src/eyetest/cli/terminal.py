@@ -1,6 +1,5 @@
 """What eyetest prints to a terminal, and what it logs: safe text, one error line, secrets removed."""
 
-import codecs
 import io
 import json
 import logging
@@ -28,7 +27,7 @@ from eyetest.cli.main import PipeClosedError
 from eyetest.commands.base import Observer
 from eyetest.commands.results import safe
 from eyetest.commands.run import estimate_table
-from eyetest.errors import DamagedWarning, InputError, ReadingWarning, as_named, system_words
+from eyetest.errors import DamagedWarning, InputError, as_named, system_words
 from eyetest.version import __version__
 
 if TYPE_CHECKING:
@@ -69,28 +68,13 @@ err = PlainConsole(stderr=True)
 
 _CONTROL = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _NOT_ASCII = re.compile("[^\x00-\x7e]")
-_PLAIN = {"→": "->", "←": "<-", "–": "-", "—": "-", "−": "-", "…": "...", "×": "x", "·": "|", "✔": "+", "✘": "x"}
-_PLAIN |= {"≤": "<=", "≥": ">=", "±": "+-", "“": '"', "”": '"', "‘": "'", "’": "'", "▀": "#", "⏎": "\\n"}
-_PLAIN |= dict.fromkeys("─━╸╺", "-") | dict.fromkeys("│┃║", "|")
-_BOXES = range(0x2500, 0x2580)
-_PLAINLY = "eyetest-plainly"
 
 
 def prepare_streams() -> None:
-    """Replace characters that the encoding of an output does not have: an arrow by ->, others by their number."""
-    codecs.register_error(_PLAINLY, _plainly)
+    """Write characters that the encoding of an output does not have by their number."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors=_PLAINLY)
-
-
-def _plainly(error: UnicodeError) -> tuple[str, int]:
-    assert isinstance(error, UnicodeEncodeError)
-    signs = [
-        _PLAIN.get(sign) or ("+" if ord(sign) in _BOXES else sign.encode("ascii", "backslashreplace").decode())
-        for sign in error.object[error.start : error.end]
-    ]
-    return "".join(signs), error.end
+            stream.reconfigure(errors="backslashreplace")
 
 
 def print_json(value: Any) -> None:
@@ -144,15 +128,13 @@ def note(message: str) -> None:
 
 @contextmanager
 def telling_damage() -> Iterator[None]:
-    """Warnings about damaged or doubtful data are printed as notes, each once."""
-    kinds = (DamagedWarning, ReadingWarning)
+    """Warnings about damaged data are printed as notes, each once."""
     with warnings.catch_warnings():
-        for kind in kinds:
-            warnings.simplefilter("default", kind)
+        warnings.simplefilter("default", DamagedWarning)
         other = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
-            note(str(message)) if issubclass(category, kinds) else other(message, category, *rest, **more)
+            note(str(message)) if issubclass(category, DamagedWarning) else other(message, category, *rest, **more)
 
         warnings.showwarning = show
         yield

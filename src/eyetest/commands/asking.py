@@ -31,11 +31,12 @@ from eyetest.scoring import is_hit, looks_refused
 
 if TYPE_CHECKING:
     from eyetest.curate.placing import Placing
+    from eyetest.measures.stats.intervals import Floats
 
 _RANK = re.compile(r"rank of (?P<model>.+) within (?P<points>\d+(?:\.\d+)?)(?: points?)?")
 _WIDEST = 50
-_NEIGHBOURS = 2  # recorded models shown above and below those that a new one may lie among
 _FEWEST_OTHERS = 3  # two say of an item only whether they differ on it
+_NEIGHBOURS = 2  # recorded models shown above and below those that a new one may lie among
 
 
 def named_in(until: str) -> list[str]:
@@ -47,33 +48,55 @@ def prepare(
     bench: Benchmark, entries: Mapping[str, ModelEntry], asking: Asking, answers: Sequence[AnyRun] = ()
 ) -> Session:
     """A session that can be inspected before it is executed; it ends at once when its goal is reached."""
-    from eyetest.commands.subset import answered_by_others
-
     refuse_unpriced(asking.limits, entries)
-    if answers and not asking.until:
-        raise InputError(f"{param('answers')} needs {param('until')}: a lead, or a rank among the recorded models")
-    match, goal, modality = _RANK.fullmatch(asking.until), None, asking.conditions[0].modality
-    ids = bench.table(["id"]).column("id").to_pylist() if answers or match else []
-    if match:
-        from eyetest.curate.placing import Placing, RecordedPanel
-        from eyetest.curate.subsets import FEWEST_MODELS
-
+    if match := _RANK.fullmatch(asking.until):
         if [*entries] != [match["model"]]:
             raise InputError(f"{heading('until')}: only {match['model']} is asked; name it with {param('model')}")
-        if not 0 < (within := float(match["points"])) <= _WIDEST:
-            raise InputError(f"{heading('until')}: found {within:g} points, expected more than 0, at most {_WIDEST}")
-        table, names, recorded = answered_by_others(
-            answers, ids[: asking.limit], modality, [match["model"]], FEWEST_MODELS
-        )
-        goal = Placing(match["model"], recorded, RecordedPanel(names, table, asking.seed), within)
-        asking = msgspec.structs.replace(asking, until="", items=tuple(names))
-    elif answers:
+        goal = _placing(bench, match["model"], float(match["points"]), asking, answers)
+        asking = msgspec.structs.replace(asking, until="", items=tuple(goal.panel.items))
+        session = Session(bench, dict(entries), asking, hit=is_hit, goal=goal)
+        goal.draw(session.plan)
+        return session
+    if answers:
+        if not asking.until:
+            raise InputError(f"{param('answers')} needs {param('until')}: a lead, or a rank among its models")
         from eyetest.measures.stats.sequential import likely_to_differ
 
-        table, names, _ = answered_by_others(answers, ids, modality, list(entries), _FEWEST_OTHERS)
-        worth = dict(zip(names, likely_to_differ(table).tolist(), strict=True))
+        ids = bench.table(["id"]).column("id").to_pylist()
+        table, items, _ = _answered_by_others(answers, ids, asking, [*entries], _FEWEST_OTHERS)
+        worth = dict(zip(items, likely_to_differ(table).tolist(), strict=True))
         asking = msgspec.structs.replace(asking, worth=worth)
-    return Session(bench, dict(entries), asking, hit=is_hit, goal=goal)
+    return Session(bench, dict(entries), asking, hit=is_hit)
+
+
+def _placing(bench: Benchmark, model: str, within: float, asking: Asking, answers: Sequence[AnyRun]) -> "Placing":
+    """The goal of a rank among the models of recorded runs."""
+    from eyetest.curate.placing import Placing, RecordedPanel
+    from eyetest.curate.subsets import FEWEST_MODELS
+
+    if not 0 < within <= _WIDEST:
+        raise InputError(f"{heading('until')}: found {within:g} points, expected more than 0, at most {_WIDEST}")
+    if not answers:
+        raise InputError(f"{heading('until')}: a rank among which models? Name their runs: {param('answers')}")
+    ids = bench.table(["id"]).column("id").to_pylist()[: asking.limit]
+    table, items, models = _answered_by_others(answers, ids, asking, [model], FEWEST_MODELS)
+    return Placing(model, RecordedPanel(models, items, table), within, asking.seed)
+
+
+def _answered_by_others(
+    answers: Sequence[AnyRun], ids: Sequence[str], asking: Asking, asked: Sequence[str], fewest: int
+) -> "tuple[Floats, list[str], list[str]]":
+    """Scores of items × recorded models without those that are asked now; refused where there are too few."""
+    from eyetest.commands.gathering import gather
+    from eyetest.curate.subsets import answered
+
+    modality = asking.conditions[0].modality
+    table, items, models = answered(gather(answers), ids, modality)
+    others = [column for column, name in enumerate(models) if name not in asked]
+    if len(others) < fewest:
+        there = f"{counted(len(others), 'other model')} with modality {modality}"
+        raise InputError(f"{heading('answers')}: {there}; at least {fewest}")
+    return table[:, others], items, [models[column] for column in others]
 
 
 def execute(session: Session, to: Path) -> "RunResult":
@@ -93,7 +116,7 @@ def execute(session: Session, to: Path) -> "RunResult":
     if session.race is not None:
         result = RaceResult(to, progress, session.race)
     elif session.until is not None:
-        result = PlaceResult(to, progress, cast("Placing", session.until), next(iter(session.entries)))
+        result = PlaceResult(to, progress, cast("Placing", session.until))
     else:
         result = RunResult(to, progress)
     observer().ended(result.notes, interrupted=progress.stopped == INTERRUPTED)
@@ -188,16 +211,16 @@ class RaceResult(RunResult):
 class PlaceResult(RaceResult):
     """Between which ranks and scores a model lies (None while unknown), the ranking, and the run."""
 
-    def __init__(self, path: Path, progress: Progress, goal: "Placing", model: str) -> None:
+    def __init__(self, path: Path, progress: Progress, goal: "Placing") -> None:
         RunResult.__init__(self, path, progress)
         now = self.standing = goal.standing
         self.ranks = (now.best, now.worst) if now else None
         self.score = (now.low, now.high) if now else None
-        self.verdict, self.notes = goal.finding, [*goal.notes, *self.notes]
-        scores = zip(goal.models, goal.panel.scores.tolist(), strict=True)
+        self.verdict = goal.finding
+        scores = zip(goal.panel.models, goal.panel.scores.tolist(), strict=True)
         rows: list[dict[str, Any]] = [{"model": name, "score": score} for name, score in scores]
         if now is not None:
-            rows.append({"model": model, "score": now.score, "score_low": now.low, "score_high": now.high})
+            rows.append({"model": goal.model, "score": now.score, "score_low": now.low, "score_high": now.high})
         types = {"model": pl.String, "score": pl.Float64, "score_low": pl.Float64, "score_high": pl.Float64}
         table = pl.DataFrame(rows, types).sort("score", descending=True, maintain_order=True)
         rank = pl.col("score").rank("min", descending=True).cast(pl.Int64).alias("rank")

@@ -1,10 +1,9 @@
 """The command ``audit``: check a benchmark with no model, no key and no GPU."""
 
-import importlib.util
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -15,12 +14,11 @@ from eyetest.commands.base import observer, path_of, several
 from eyetest.commands.lazy import msgspec, pl
 from eyetest.commands.options import READING, SHORT_N, AnyPath, Bench, Overwrite, Words, panel
 from eyetest.commands.results import Result, safe
-from eyetest.errors import InputError, counted, listed, typed
+from eyetest.errors import counted, listed, typed
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark
     from eyetest.pages.item_links import ItemsAt
-    from eyetest.probes import Probe
     from eyetest.probes.audit import Audit
     from eyetest.records import Finding
 
@@ -41,7 +39,6 @@ def audit(
     *,
     probe: Words = (),
     against: Bench | None = None,
-    thresholds: AnyPath | None = None,
     limit: Annotated[int | None, SHORT_N] = None,
     seed: int = 0,
     strict: bool = False,
@@ -63,9 +60,8 @@ def audit(
 
     Args:
         bench: A benchmark folder, or any file that eyetest can import.
-        probe: Run only these probes, by name or as a Python file with your own; repeatable.
+        probe: Run only these probes; repeatable. In Python also your own.
         against: Also look for items that are in this benchmark.
-        thresholds: Your own thresholds.yaml.
         limit: Use only the first N items.
         seed: Random seed.
         strict: Exit with 1 if anything is broken or suspicious.
@@ -90,13 +86,12 @@ def audit(
 
     """
     from eyetest.benchmarks import Benchmark
-    from eyetest.benchmarks.folder import refuse_gold_list, refuse_to_replace
+    from eyetest.benchmarks.folder import refuse_to_replace
     from eyetest.benchmarks.opening import first_items
     from eyetest.curate import Repair, repair_benchmark
     from eyetest.pages.item_links import items_at
     from eyetest.probes import PROBES, Subject
     from eyetest.probes.audit import run_audit
-    from eyetest.probes.subject import load_thresholds
     from eyetest.records import Verdict
     from eyetest.store import refuse_to_lose
     from eyetest.tabular.record_files import write_records
@@ -107,18 +102,15 @@ def audit(
         refuse_to_lose(path, overwrite=overwrite, ours=None)
     if copy:
         refuse_to_replace(copy, overwrite=overwrite)
-    limits = load_thresholds(path_of(thresholds, "thresholds") if thresholds else None)
-    own = [word for word in several(probe) if not isinstance(word, str) or word.endswith(".py")]
-    names = [PROBES[word].name for word in several(probe) if word not in own]
-    extra = [_load(Path(word)) if isinstance(word, str) else word for word in own]
-    read = base.read_options(format, map, images, gold_style, drop, images_required=False)
+    extra = [word for word in several(probe) if not isinstance(word, str)]
+    names = [PROBES[word].name for word in several(probe) if isinstance(word, str)]
+    read = base.read_options(format, map, images, gold_style, drop=drop, images_required=False)
     benchmark = base.open_bench(bench, msgspec.structs.replace(read, limit=limit))
     if limit is not None and isinstance(bench, Benchmark):
         benchmark = first_items(bench, limit)
-    refuse_gold_list(benchmark, "audit")
     other = None if against is None else base.open_bench(against, base.read_options(images_required=False))
     with observer().steps("auditing") as step:
-        subject = Subject(benchmark, limits, against=other, seed=seed, progress=step)
+        subject = Subject(benchmark, against=other, seed=seed, progress=step)
         found = run_audit(subject, names, extra)
     if verdict_file:
         rows = found.verdicts([item.id for item in benchmark])
@@ -256,14 +248,3 @@ def page_places(bench: Path, page: Path) -> list[Path]:
 
 def _findings_of(page: Path) -> Path:
     return page.parent / f"{page.stem}-findings.json"
-
-
-def _load(path: Path) -> "Probe":
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if not path.is_file() or spec is None or spec.loader is None:
-        raise InputError(f"{path} does not exist")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    if not hasattr(module, "PROBE"):
-        raise InputError(f"{path} defines no PROBE")
-    return cast("Probe", module.PROBE)

@@ -103,8 +103,8 @@ def read_options(
     fields: Words = (),
     images: AnyPath | None = None,
     gold_style: str | None = None,
-    drop: Words = (),
     *,
+    drop: Words = (),
     gold_required: bool = False,
     images_required: bool = True,
 ) -> "ReadOptions":

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from eyetest.commands.base import observer, path_of, several, split_words
+from eyetest.commands.base import several, split_words
 from eyetest.commands.gathering import Scoring, gather, settings, wanted
 from eyetest.commands.lazy import pl, printed
-from eyetest.commands.options import HOW, WHICH, AnyPath, Measurable, Overwrite, ShortModel, Where, panel
+from eyetest.commands.options import HOW, WHICH, Measurable, ShortModel, Where, panel
 from eyetest.commands.results import MOST_ROWS, Lines, Result, estimates
-from eyetest.errors import InputError, counted, heading, nearest, param, short
+from eyetest.errors import InputError, heading, nearest, param, short
 
 if TYPE_CHECKING:
     from eyetest.measures import Results, Settings
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _REPEATED = ("a_mean", "b_mean", "test", "verdict")
 """Columns that the terminal's table leaves out: a sentence or the ranking has them."""
-_POWER = 0.8  # at which the smallest detectable difference is given
 _OF_ITEMS = ("item", "a_score", "b_score", "flips", "n")
 _FLIPS = panel("Items that one of a pair has right", 3)
 
@@ -29,13 +28,10 @@ _FLIPS = panel("Items that one of a pair has right", 3)
 def compare(
     *runs: Measurable,
     model: ShortModel = (),
-    all_pairs: Annotated[bool, WHICH] = False,
     where: Annotated[Where, WHICH] = (),
     cluster: Annotated[str, HOW] = "auto",
     level: Annotated[float, HOW] = 0.95,
     flips: Annotated[int, _FLIPS] = 0,
-    flips_to: Annotated[AnyPath | None, _FLIPS] = None,
-    overwrite: Overwrite = False,
 ) -> "CompareResult":
     """Compare models on items that both answered: who leads, by how much, beyond chance or not.
 
@@ -47,13 +43,10 @@ def compare(
     Args:
         runs: Run folders, of one benchmark or several.
         model: Only these models, all pairs: A,B, or repeated.
-        all_pairs: Compare all pairs, not only neighbours in the ranking.
         where: Only scores with these values of a column or tag: modality=no-image, ask=cot.
         cluster: What makes items dependent: auto, image, group, passage, none, or a tag.
         level: Confidence level of intervals and tests.
         flips: Show this many items that only one of a pair has right, for each pair and model.
-        flips_to: Write all of these items as CSV.
-        overwrite: Replace a file that eyetest wrote before.
 
     Examples:
         $ eyetest compare run --model new,old --flips 5
@@ -67,29 +60,20 @@ def compare(
     """
     from eyetest.measures.compare import contest
     from eyetest.measures.results import narrowed, under_one_modality, values_of
-    from eyetest.store import refuse_to_lose, write_file
 
     if not runs:
         raise InputError("name a run to compare models in")
     if flips < 0:
         raise InputError(f"{heading('flips')}: found {flips}, expected 0 or more")
-    file = None if flips_to is None else path_of(flips_to, "flips_to")
-    if file is not None:
-        refuse_to_lose(file, overwrite=overwrite, ours=None)
-    how = settings((), level, 0, own={"power": _POWER})
+    how = settings((), level, 0)
     gathered, conditions = gather(runs, Scoring(cluster=cluster)), wanted(where)
     kept, notes = narrowed(gathered, conditions), tuple[str, ...]()
     if all(column != "modality" for column, _ in conditions):
         kept, notes = under_one_modality(kept)
     names = _names(several(model), values_of(kept, "model"), values_of(gathered, "model"))
-    found = contest(kept, names, how, all_pairs)
-    result = CompareResult(
-        kept, found, printed.plain(found.ranking), how, (*notes, *found.notes, *printed.caveats(kept)), flips
-    )
-    if file is not None:
-        write_file(file, printed.csv_text(result.flips), overwrite=overwrite)
-        observer().note(f"{counted(len(result.flips), 'item')} → {file}")
-    return result
+    found = contest(kept, names, how)
+    notes = (*notes, *found.notes, *printed.caveats(kept))
+    return CompareResult(kept, found, printed.plain(found.ranking), how, notes, flips)
 
 
 @dataclass(frozen=True, repr=False)
@@ -153,4 +137,6 @@ def _names(words: Sequence[str], known: Sequence[str], anywhere: Sequence[str]) 
             raise InputError(f"{short(name)} has no answers under what is compared; see {param('where')}")
         if name not in known:
             raise InputError(f"{heading('model')}: no model {short(name)} in these runs; {nearest(name, known)}")
+    if len(names) == 1:
+        raise InputError(f"{heading('model')}: found only {short(names[0])}, expected at least two names: A,B")
     return names

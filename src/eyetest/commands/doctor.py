@@ -1,66 +1,78 @@
-"""The command ``doctor``: check this machine, folders and model endpoints."""
+"""The command ``doctor``: check this machine and model endpoints."""
 
-from collections.abc import Sequence
-from itertools import groupby
+import os
+import platform
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from eyetest.commands.base import model_entries, path_of, several
-from eyetest.commands.lazy import msgspec, pl
-from eyetest.commands.options import AnyPath, Models
+from eyetest.commands.base import model_entries
+from eyetest.commands.lazy import pl
+from eyetest.commands.options import SHORT_M, Models, Words
 from eyetest.commands.results import Result, safe
+from eyetest.errors import EyetestError, listed, nearest, short
+from eyetest.version import __version__
 
 if TYPE_CHECKING:
-    from eyetest.commands.doctor_checks import DoctorLine
+    from eyetest.models.openai.model import OpenAIModel
+    from eyetest.records import ModelEntry
+    from eyetest.records.item import Part
 
-    Places = AnyPath | Sequence[AnyPath]
-    """Folders, and models by their specs."""
-else:
-    Places = list[str]
-
+State = Literal["ok", "note", "missing", "wrong"]
+"""``note``: worth knowing. ``missing``: optional and not installed. ``wrong``: required and does not work."""
 _COLOURS = {"ok": "green", "note": "yellow", "missing": "dim", "wrong": "bold red"}
+_LITTLE = 2**30  # bytes that are too few for images and answers
+_SIDE, _FEW_TOKENS = 64, 16  # of an image that every server takes, in pixels; of an answer
+_REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)[^;]*(?:;.*extra == ['\"](?P<extra>[\w-]+)['\"])?")
+_UNLISTED = ("not-found", "garbage", "bad-request")  # errors of a server that does not list its models
+_FIXES = {
+    "auth": "the key is refused: set the right one in the variable that key_env names",
+    "unreachable": "start the server, or correct the address",
+    "quota": "the account has no credit left",
+}
+
+
+class Check(NamedTuple):
+    """One check, its outcome, and what to do about it."""
+
+    name: str
+    state: State
+    found: str
+    fix: str = ""
 
 
 def doctor(
-    places: Places = (),
-    /,
-    *,
-    models: Models | None = None,
-    call: bool = False,
+    *, model: Annotated[Words, SHORT_M] = (), models: Models | None = None, call: bool = False
 ) -> "DoctorResult":
-    """Check what is installed, which folders are intact, and which model endpoints answer.
+    """Check what is installed, and which model endpoints answer.
 
-    Each problem comes with what to do about it. Keys are checked by the names of their variables and never shown.
-    Exits with 1 if something that you named does not work; optional parts that are missing are no error.
+    Each problem comes with what to do about it. Keys are checked by the names of their variables and never shown;
+    without --call a server is asked only which models it has. Exits with 1 if something that is needed does not work.
 
     Args:
-        places: Runs, benchmarks or other folders to check, and models by their specs.
-        models: A models.yaml, whose keys and endpoints are checked.
+        model: A model to check: openai:MODEL@URL, NAME=SPEC, or a name of the models file; repeatable.
+        models: A models.yaml; all of its models without --model.
         call: Send each model two short questions and a request for likelihoods, which may cost a little.
 
     Examples:
-        $ eyetest doctor run --models models.yaml
-        $ eyetest doctor openai:qwen@http://127.0.0.1:8000/v1 --call
+        $ eyetest doctor --models models.yaml
+        $ eyetest doctor -m openai:qwen@http://127.0.0.1:8000/v1 --call
 
-        >>> et.doctor("run", models={"seer": "scripted:right=0.9"}).ok
+        >>> et.doctor(models={"seer": "scripted:right=0.9"}).ok
         True
 
     """
-    from eyetest.commands.doctor_checks import look_at_machine, look_at_models, look_at_places
-    from eyetest.models.specs import is_spec
-
-    named: list[AnyPath] = several(places)
-    specs = [place for place in named if isinstance(place, str) and is_spec(place) and not Path(place).exists()]
-    folders = [path_of(place, "places") for place in named if place not in specs]
-    lines = [*look_at_machine(), *look_at_places(folders)]
-    entries = (model_entries(models) if models else {}) | (model_entries(specs) if specs else {})
-    if entries:
-        lines += look_at_models(entries, call=call)
-    return DoctorResult(lines)
+    checks = [*_machine()]
+    if model or models:
+        checks += _endpoints(model_entries(models, model), call=call)
+    return DoctorResult(checks)
 
 
 class DoctorResult(Result):
@@ -68,22 +80,174 @@ class DoctorResult(Result):
 
     title = "doctor"
 
-    def __init__(self, lines: "list[DoctorLine]") -> None:
-        self.lines = lines
-        self.ok = all(line.state != "wrong" for line in lines)
+    def __init__(self, checks: list[Check]) -> None:
+        self.checks = checks
+        self.ok = all(check.state != "wrong" for check in checks)
         self.exit_code = int(not self.ok)
-        self.frame = pl.DataFrame([msgspec.structs.asdict(line) for line in lines])
+        self.frame = pl.DataFrame(checks, schema=list(Check._fields), orient="row")
 
     def as_json(self) -> Any:
-        """All lines."""
-        return {"ok": self.ok, "lines": self.lines}
+        """All checks."""
+        return {"ok": self.ok, "checks": [check._asdict() for check in self.checks]}
 
     def __rich__(self) -> RenderableType:
-        parts: list[RenderableType] = []
-        for about, lines in groupby(self.lines, lambda line: line.about):
-            table = Table.grid(padding=(0, 2))
-            for line in lines:
-                words = "\n".join(filter(None, (line.found, f"→ {line.fix}" if line.fix else "")))
-                table.add_row(Text(line.state, _COLOURS[line.state]), Text(safe(line.name)), Text(safe(words)))
-            parts += [Text(about, "bold"), table]
-        return Group(*parts)
+        table = Table.grid(padding=(0, 2))
+        for name, state, found, fix in self.checks:
+            words = f"{found}\n→ {fix}" if fix else found
+            table.add_row(Text(state, _COLOURS[state]), Text(safe(name)), Text(safe(words)))
+        return table
+
+
+def _machine() -> Iterator[Check]:
+    from eyetest.ocr import choose_engine
+    from eyetest.reform.distractors.wordnet import wordnet_place
+    from eyetest.store.urls import cache_root
+
+    yield Check("eyetest", "ok", f"{__version__}, Python {platform.python_version()} on {platform.system()}")
+    yield from _packages()
+    try:
+        yield Check("OCR", "ok", choose_engine().name)
+    except EyetestError as error:
+        yield Check("OCR", "missing", "no OCR engine found", str(error))
+    for name, place, fix in (
+        ("WordNet", wordnet_place(), "only reform's hard options need it: apt install wordnet-base, or WNSEARCHDIR"),
+        ("Java", shutil.which("java"), "only METEOR needs it"),
+    ):
+        yield Check(name, "ok", str(place)) if place else Check(name, "missing", "not found", fix)
+    yield Check("cache", "ok", f"{cache_root()}; safe to delete while no command runs")
+    free = shutil.disk_usage(Path.cwd()).free
+    yield Check("space", "wrong" if free < _LITTLE else "ok", f"{free / 2**30:,.1f} GB free in this folder")
+
+
+def _packages() -> Iterator[Check]:
+    """What eyetest needs, and what each extra needs."""
+    try:
+        needed = requires("eyetest") or []
+    except PackageNotFoundError:
+        yield Check("libraries", "note", "eyetest is run from a checkout", "pip install -e .")
+        return
+    by_extra: dict[str, list[str]] = {"": []}
+    for match in filter(None, map(_REQUIREMENT.match, needed)):
+        by_extra.setdefault(match["extra"] or "", []).append(match["name"])
+    for extra, packages in by_extra.items():
+        if lacking := [name for name in packages if not _is_installed(name)]:
+            fix = f"pip install 'eyetest[{extra}]'" if extra else "pip install --upgrade eyetest"
+            yield Check(extra or "libraries", "missing" if extra else "wrong", f"lacks {listed(lacking)}", fix)
+        else:
+            yield Check(extra or "libraries", "ok", listed(packages))
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return bool(version(name))
+    except PackageNotFoundError:
+        return False
+
+
+def _endpoints(entries: "Mapping[str, ModelEntry]", *, call: bool) -> list[Check]:
+    """What is found of each model, endpoints side by side."""
+    import asyncio
+
+    from eyetest.running.limits import wait_for
+
+    found: list[list[Check]] = []
+
+    async def look() -> None:
+        found.extend(await asyncio.gather(*(_model(name, entry, call=call) for name, entry in entries.items())))
+
+    wait_for(look())
+    return [check for checks in found for check in checks]
+
+
+async def _model(name: str, entry: "ModelEntry", *, call: bool) -> list[Check]:
+    """A checkpoint or recorded answers are looked for; a server is asked for its models."""
+    from eyetest.benchmarks.images import ImageStore
+    from eyetest.models import Images, Surroundings, make_models
+    from eyetest.models.openai.model import OpenAIModel
+    from eyetest.redaction import redact
+
+    try:
+        keys = [_key(name, entry)] if entry.spec.startswith("openai:") else []
+        if any(check.state == "wrong" for check in keys):
+            return keys
+        patience = Surroundings(Images(ImageStore(Path())), connect_seconds=5.0, total_seconds=60.0)
+        (model,) = make_models({name: entry}, patience)
+    except (EyetestError, OSError) as error:
+        return [Check(name, "wrong", redact(str(error)), "correct its entry")]
+    if isinstance(model, OpenAIModel):
+        there = await _listed(name, model)
+        return [*keys, there, *(await _abilities(name, model) if call and there.state != "wrong" else ())]
+    return [Check(name, "ok", f"{entry.written_down().spec}, runs here")]
+
+
+def _key(name: str, entry: "ModelEntry") -> Check:
+    """Whether the variable is set that holds the key; its value is not reported, not even its length."""
+    from eyetest.models.base import target_of
+    from eyetest.models.openai.connection import key_variable, parse_target
+    from eyetest.redaction import plain_variable
+
+    variable = key_variable(parse_target(target_of(entry.spec))[1], entry.key_env)
+    found = plain_variable(variable) or "the variable that key_env names"
+    if os.environ.get(variable, "").strip():
+        return Check(name, "ok", f"key: {found} is set")
+    if entry.key_env:
+        return Check(name, "wrong", f"key: {found} is not set", f"export {found}=…")
+    return Check(name, "note", f"key: {found} is not set, which a server of your own does not need")
+
+
+async def _listed(name: str, model: "OpenAIModel") -> Check:
+    from eyetest.models import CallError
+    from eyetest.models.base import target_of
+    from eyetest.models.openai.connection import parse_target
+    from eyetest.redaction import plain_address, redact
+
+    wanted, url = parse_target(target_of(model.entry.spec))
+    where = plain_address(url)
+    await model.open()
+    try:
+        there = await model.listed()
+    except CallError as error:
+        if error.kind in _UNLISTED:
+            return Check(name, "note", f"{where} answers, and does not list its models")
+        return Check(name, "wrong", redact(str(error)), _FIXES.get(error.kind, ""))
+    finally:
+        await model.close()
+    if wanted in there:
+        return Check(name, "ok", f"{where} has {short(wanted)}")
+    known = redact(nearest(wanted, there, 5)) if there else "it lists none"
+    return Check(name, "wrong", f"{where} does not list {short(wanted)}", known)
+
+
+async def _abilities(name: str, model: "OpenAIModel") -> list[Check]:
+    """Whether it answers, takes images, and gives likelihoods."""
+    from eyetest.records import GrayImage, Words
+
+    question = Words("How many are one and one? Answer in a word.")
+    await model.open()
+    try:
+        checks = [await _asked(name, model, "answers a question", question)]
+        checks.append(await _asked(name, model, "takes images", GrayImage(_SIDE, _SIDE), question))
+    finally:
+        await model.close()
+    await model.probe()
+    left = "".join(f"; not {method}: {why}" for method, why in model.refusals.items())
+    if model.way:
+        return [*checks, Check(name, "ok", f"likelihoods: {model.way}{left}")]
+    why = next(iter(model.refusals.values()), "the server did not say")
+    return [*checks, Check(name, "note", f"likelihoods: none: {why}", "--condition generate asks it in words")]
+
+
+async def _asked(name: str, model: "OpenAIModel", what: str, *parts: "Part") -> Check:
+    from eyetest.models import Call, CallError
+    from eyetest.records import Asked, Item, Message, Prompt, Request
+    from eyetest.redaction import redact
+
+    limit = "max_completion_tokens" if "max_completion_tokens" in model.settings else "max_tokens"
+    settings = {"temperature": 0, **model.settings, limit: _FEW_TOKENS}
+    request = Request(model=name, prompt=Prompt((Message("user", parts),)), settings=settings)
+    asked = Call(Asked(item="doctor", model=name), Item(id="doctor", question=what), request, request.id)
+    try:
+        response = await model.answer(asked)
+    except CallError as error:
+        return Check(name, "wrong", redact(f"{what}: no: {error}"), _FIXES.get(error.kind, ""))
+    return Check(name, "ok", f"{what}: yes, in {response.tokens_out or 0} tokens")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from eyetest.commands.base import observer, open_bench, path_of, read_options, several
 from eyetest.commands.gathering import pairs
 from eyetest.commands.lazy import pl
-from eyetest.commands.options import SHORT_M, SHORT_N, AnyPath, AnyRun, Bench, Overwrite, Words, panel
+from eyetest.commands.options import SHORT_M, AnyPath, AnyRun, Bench, Overwrite, Words, panel
 from eyetest.commands.results import Written
 from eyetest.errors import InputError, counted, heading, listed, nearest, param, short
 
@@ -40,7 +40,6 @@ def import_file(
     drop: Annotated[Words, _ITEMS] = (),
     allow_missing_gold: Annotated[bool, _ITEMS] = False,
     skip_bad: Annotated[bool, _ITEMS] = False,
-    limit: Annotated[int | None, SHORT_N, _ITEMS] = None,
     fact: Annotated[Words, _ITEMS] = (),
     bench: Annotated[Bench | None, _ANSWERS] = None,
     model: Annotated[str | None, SHORT_M, _ANSWERS] = None,
@@ -49,14 +48,12 @@ def import_file(
     where: Annotated[Words, _ANSWERS] = (),
     matrix: Annotated[str, _ANSWERS] = "",
     header: Annotated[str | None, _ANSWERS] = None,
-    names: Annotated[str, _ANSWERS] = "",
-    number_samples: Annotated[bool, _ANSWERS] = False,
     overwrite: Overwrite = False,
 ) -> Written:
     """Import items as a benchmark folder, or answers of models as a run.
 
     Formats and usual columns are recognised: VLMEvalKit, lmms-eval, inspect-ai, Hugging Face, CSV, Excel, JSON Lines,
-    folders of images, and 0/1 matrices of items and models. Whether a file holds items or answers is decided by its
+    and 0/1 matrices of items and models. Whether a file holds items or answers is decided by its
     content and by the options below. Nothing is written unless the whole file can be read.
 
     Args:
@@ -69,17 +66,14 @@ def import_file(
         drop: Leave this column out; repeatable.
         allow_missing_gold: Take items without an answer key.
         skip_bad: Leave invalid items out and list them in skipped.jsonl.
-        limit: Import only the first N items.
         fact: What the benchmark states about itself: name, version, licence, source, canary; repeatable.
         bench: The benchmark that was asked; items of answers are checked against it.
         model: The model that answered, if no column names it.
         map_values: What values mean: modality=text>no-image; of a column: modality=setting:text>no-image.
         fill: The same value for all rows: modality=no-image.
         where: Only these rows: COLUMN=A,B.
-        matrix: The rows of a 0/1 matrix are: item or model.
+        matrix: The rows of a matrix of scores are: item or model.
         header: A pattern for the column names of a matrix, such as (?P<item>.+).
-        names: Which files of a folder, and what their names state: {model}_MMStar.xlsx.
-        number_samples: Repeated answers to a question are further samples.
         overwrite: Replace the benchmark, or answers of the run that differ.
 
     Examples:
@@ -100,12 +94,12 @@ def import_file(
             return import_file(table, **options)
     source, target = path_of(file, "file"), path_of(to, "to")
     about_items = {
-        "format": format, "images": images, "gold_style": gold_style, "drop": drop, "limit": limit, "fact": fact,
+        "format": format, "images": images, "gold_style": gold_style, "drop": drop, "fact": fact,
         "allow_missing_gold": allow_missing_gold, "skip_bad": skip_bad,
     }  # fmt: skip
     about_answers = {
         "bench": bench, "model": model, "map_values": map_values, "fill": fill, "where": where, "matrix": matrix,
-        "header": header, "names": names, "number_samples": number_samples,
+        "header": header,
     }  # fmt: skip
     is_answers, pairs, notes = _decide(source, target, several(map), about_items, about_answers)
     if is_answers:
@@ -113,19 +107,15 @@ def import_file(
         from eyetest.runs.importing import AnswerFile, parse_field_map
 
         fields = parse_field_map(pairs, several(map_values), several(fill), several(where))
-        answers = AnswerFile(
-            path=source, fields=fields, matrix=matrix, header=header, names=names, number_samples=number_samples
-        )
+        answers = AnswerFile(path=source, fields=fields, matrix=matrix, header=header)
         asked = None if bench is None else open_bench(bench)
         brought = bring_answers(answers, target, asked, observer().note, model=model, overwrite=overwrite)
         return _imported(brought, target, notes)
-    from msgspec.structs import replace
-
     from eyetest.benchmarks import Import, import_benchmark
     from eyetest.commands.show import contents
 
-    read = read_options(format, map, images, gold_style, drop, gold_required=not allow_missing_gold)
-    how = Import(read=replace(read, limit=limit), skip_bad=skip_bad, overwrite=overwrite, **_facts(fact))
+    read = read_options(format, map, images, gold_style, drop=drop, gold_required=not allow_missing_gold)
+    how = Import(read=read, skip_bad=skip_bad, overwrite=overwrite, **_facts(fact))
     with observer().steps(title := f"importing {source.name}") as step:
         benchmark, skipped = import_benchmark(source, target, how, lambda share: step(title, share))
     if skipped:
@@ -150,7 +140,7 @@ def _decide(
 
     mapped = {part.partition("=")[0].strip() for pair in pairs for part in pair.split(",")}
     noted = column_notes(source)[0].fields if source.exists() else {}
-    pairs += [f"{field}={column}" for field, column in noted.items() if field not in mapped]
+    pairs = pairs + [f"{field}={column}" for field, column in noted.items() if field not in mapped]
     mapped |= {*noted}
     items, answers = (
         [param(name, True) for name, value in options.items() if value not in (None, False, "", (), [])]
@@ -207,14 +197,14 @@ def export_file(
 ) -> Written:
     """Export items for another tool, the answers of a run as a table, or a dataset card.
 
-    Items are read back the same from every format. A folder that is uploaded as it is (lmms-eval, datasets) gets a
-    card. A run is written as .parquet, .jsonl or .csv, or with --format every-eval-ever. The card (README.md and
-    croissant.json) states what is in the benchmark, what was removed and why, its weaknesses and its licence.
+    Items are read back the same from every format. A folder that is uploaded as it is (lmms-eval) gets a card. A run
+    is written as .parquet, .jsonl or .csv. The card (README.md and croissant.json) states what is in the benchmark,
+    what was removed and why, its weaknesses and its licence.
 
     Args:
         what: A benchmark, the result of a refinement, or a run.
         to: The file or folder to write; a card goes into the benchmark folder by default.
-        format: Items: vlmevalkit, lmms-eval, datasets, parquet, jsonl, csv, …; or card; answers: every-eval-ever.
+        format: Items: vlmevalkit, lmms-eval, parquet, jsonl; or card.
         fact: Only with card, kept in card.yaml: licence=CC-BY-4.0, contact=…, sources.NAME=MIT; repeatable.
         overwrite: Replace files that eyetest wrote before, or a card that a person changed.
 
@@ -242,7 +232,9 @@ def export_file(
         raise InputError(f"{param('to')} is missing: which file or folder is written?")
     target = path_of(to, "to")
     if isinstance(what, Run) or is_run(path):
-        return _export_answers(Run(path), target, format, overwrite=overwrite)
+        if format is not None:
+            raise InputError(f"{heading('format')}: answers are written by the ending of {param('to')}")
+        return _export_answers(Run(path), target, overwrite=overwrite)
     if not path.exists():
         raise InputError(f"{path} does not exist")
     if format is None:
@@ -258,24 +250,9 @@ def export_file(
     return Written(f"{len(benchmark):,} items as {format} → {target}", known, notes)
 
 
-def _export_answers(run: "Run", to: Path, format_name: str | None, *, overwrite: bool) -> Written:
-    from eyetest.results.every_eval_ever import EVERY_EVAL_EVER, export_every_eval_ever
+def _export_answers(run: "Run", to: Path, *, overwrite: bool) -> Written:
     from eyetest.runs.folder import write_answers
 
-    if format_name is None:
-        written, missing = write_answers(run.path, to, overwrite=overwrite)
-        notes = [f"{counted(missing, 'planned call')} without an answer are not in the table"] if missing else []
-        return Written(f"{written:,} answers → {to}", {"kind": "answers", "answers": written, "to": str(to)}, notes)
-    if format_name != EVERY_EVAL_EVER:
-        known = nearest(format_name, [EVERY_EVAL_EVER])
-        raise InputError(f'{heading("format")}: answers have no format "{format_name}"; {known}')
-    answers, unscored, nameless = export_every_eval_ever(run, to, overwrite=overwrite, tell=observer().busy)
-    notes = []
-    if unscored:
-        why = "without a score (failed calls, items without an answer key) left out"
-        notes.append(f"{counted(unscored, 'answer')} {why}")
-    if nameless:
-        why = "no developer in the name, by which every-eval-ever files models; rename them as developer/model"
-        notes.append(f"{listed(nameless)}: {why}")
-    facts = {"kind": "answers", "answers": answers, "format": format_name, "to": str(to)}
-    return Written(f"{answers:,} answers as {format_name} → {to}", facts, notes)
+    written, missing = write_answers(run.path, to, overwrite=overwrite)
+    notes = [f"{counted(missing, 'planned call')} without an answer are not in the table"] if missing else []
+    return Written(f"{written:,} answers → {to}", {"kind": "answers", "answers": written, "to": str(to)}, notes)

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from eyetest.scoring import Scorer
 
 
-RESAMPLES, FEWEST_RESAMPLES = 2_000, 100
-
-
 @dataclass(frozen=True)
 class Scoring:
     """By which metric and answer key answers count, and what is known of models; None is what `score` chose."""
@@ -30,8 +27,6 @@ class Scoring:
     models: Models | None = None
     model: Words = ()
     """Only these models, where any is named."""
-    without: Words = ()
-    """All models but these."""
     where: Where | None = None
     """Only scores under these conditions; scores are refused where none is left."""
 
@@ -74,7 +69,7 @@ def gather(
         found = given[0]
     else:
         raise InputError("results are measured alone: gather all runs in one call of results")
-    found = only_models(found, several(scoring.model), several(scoring.without))
+    found = only_models(found, several(scoring.model))
     return found if scoring.where is None else narrowed(found, wanted(scoring.where))
 
 
@@ -101,17 +96,13 @@ def results(*runs: AnyRun, models: Models | None = None, cluster: str = "auto") 
     return gather(runs, Scoring(cluster=cluster, models=models))
 
 
-def settings(
-    by: Words, level: float, seed: int, resamples: int = RESAMPLES, own: Mapping[str, Any] | None = None
-) -> "Settings":
+def settings(by: Words, level: float, seed: int, own: Mapping[str, Any] | None = None) -> "Settings":
     """How to measure, checked."""
     from eyetest.measures import Settings
 
     if not 0.5 <= level < 1:
         raise InputError(f"{heading('level')}: found {level}, expected from 0.5 to 0.999")
-    if resamples < FEWEST_RESAMPLES:
-        raise InputError(f"{heading('resamples')}: found {resamples}, expected at least {FEWEST_RESAMPLES}")
-    return Settings((*several(by),), level, seed, resamples, dict(own or {}))
+    return Settings((*several(by),), level, seed, own=dict(own or {}))
 
 
 def wanted(where: Where) -> "list[Wanted]":

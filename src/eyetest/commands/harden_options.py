@@ -5,7 +5,6 @@ from typing import Annotated
 from eyetest.commands.base import observer, open_bench, path_of
 from eyetest.commands.lazy import layout, pl
 from eyetest.commands.options import AnyPath, Bench, panel
-from eyetest.commands.refine import waiting_notes
 from eyetest.commands.results import NewBenchmark
 from eyetest.errors import InputError, counted, heading
 
@@ -30,7 +29,7 @@ def harden_options(
     Answer keys and existing options stay. New options are written by a model and checked by another, or made by
     rule: numbers written like the key, answers of the same kind from other items, and for a synthetic scene what it
     does not show. DIR/benchmark is the result, DIR/options.json the record of authors and rejections. eyetest review
-    DIR asks people about new options in two rounds; then run the same command again.
+    DIR/benchmark asks people about new options; a recipe does so in two rounds (eyetest show mmmu-pro).
 
     Args:
         bench: A benchmark folder, or any file that eyetest can import.
@@ -51,7 +50,6 @@ def harden_options(
         60
 
     """
-    from eyetest.benchmarks.folder import refuse_gold_list
     from eyetest.harden.options.record import OptionSettings
     from eyetest.recipes.options_folder import authors_of, option_notes, write_options
     from eyetest.records import MAX_CHOICES
@@ -63,11 +61,10 @@ def harden_options(
     settings = OptionSettings(options=option_count, open=open_questions, seed=seed)
     authors = authors_of(writer, checker, models)
     benchmark = open_bench(bench)
-    refuse_gold_list(benchmark, "write options for")
     seated = authors.seated(folder / layout.RUN, benchmark, observer().watch) if authors else None
     done = write_options(benchmark, folder, settings, seated, probe=not skip_probes, tell=observer().busy)
-    facts = {"record": done.record, "waiting": [verdict.item for verdict in done.waiting]}
-    notes = [*option_notes(done), *waiting_notes(folder, len(done.waiting))]
+    facts = {"record": done.record, "waiting": [verdict.item for verdict in done.open]}
+    notes = list(option_notes(done))
     line = f"{counted(len(done.benchmark), 'item')} → {done.benchmark.path}"
     result, types = NewBenchmark(done.benchmark, line, facts, notes), {"outcome": pl.String, "items": pl.Int64}
     result.counts = pl.DataFrame(list(done.record.outcomes.items()), schema=types, orient="row")

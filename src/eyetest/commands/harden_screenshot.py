@@ -27,20 +27,19 @@ def harden_screenshot(
     Args:
         bench: A benchmark folder, or any file that eyetest can import.
         to: Folder of the new benchmark.
-        look: screen, phone, photo or print; all gives each of them to a share of the items.
+        look: screen, photo, or all for both, each for half of the items.
         seed: Random seed; the same seed gives the same pixels.
         read_back: Read each image with an OCR engine: tesseract, rapidocr, or the best installed one.
         review: Folder for the queue of items that people have to check.
         overwrite: Replace a benchmark that eyetest wrote before.
 
     Examples:
-        $ eyetest harden screenshot mybench --look phone --to screens
+        $ eyetest harden screenshot mybench --look photo --to photos
 
         >>> et.harden_screenshot("world/benchmark", to="world-screens", look="all").benchmark  # doctest: +SKIP
         <Benchmark 'world': 60 items in world-screens>
 
     """
-    from eyetest.benchmarks.folder import refuse_gold_list
     from eyetest.harden.screenshot.style import LOOKS
     from eyetest.harden.screenshot.taking import ScreenshotSettings, screenshot_notes, take_screenshots
     from eyetest.studio.decisions import write_queue
@@ -49,7 +48,6 @@ def harden_screenshot(
         raise InputError(f'{heading("look")}: no look "{look}"; {nearest(look, (*LOOKS, _ALL))}')
     settings = ScreenshotSettings(look=look, seed=seed, read_back=read_back or "")  # type: ignore[arg-type]
     benchmark = open_bench(bench)
-    refuse_gold_list(benchmark, "draw")
     title = f"screenshots of {benchmark.manifest.name}"
     with observer().steps(title) as step:
         done = take_screenshots(

@@ -31,7 +31,6 @@ def measure(
     where: Annotated[Where, WHICH] = (),
     models: Annotated[Models | None, WHICH] = None,
     model: ShortModel = (),
-    without: Annotated[Words, WHICH] = (),
     cluster: Annotated[str, HOW] = "auto",
     level: Annotated[float, HOW] = 0.95,
     seed: Annotated[int, HOW] = 0,
@@ -52,7 +51,6 @@ def measure(
         where: Only scores with these values of a column or tag: modality=image, ask=cot,direct.
         models: models.yaml that says what is known of models: language bases, sizes.
         model: Only these models: A,B, or repeated.
-        without: All models but these.
         cluster: What makes items dependent: auto, image, group, passage, none, or a tag.
         level: Confidence level of intervals and tests.
         seed: Random seed.
@@ -94,7 +92,7 @@ def measure(
     if name == _OF_PEOPLE and len(paths) == len(given) and all(path.is_file() or is_review(path) for path in paths):
         measured = _measure_people(paths, how)
         return MeasureResult(measured.table, how, name, measured.notes)
-    kept = gathering.gather(given, Scoring(cluster=cluster, models=models, model=model, without=without, where=where))
+    kept = gathering.gather(given, Scoring(cluster=cluster, models=models, model=model, where=where))
     measured = chosen.measure(kept, how)
     return MeasureResult(measured.table, how, name, (*measured.notes, *printed.caveats(kept)))
 

@@ -1,16 +1,15 @@
 """The command ``merge``: combine runs about one benchmark, rename models or remove them."""
 
-import shutil
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 
 from eyetest.commands.base import observer, open_runs, path_of, several
+from eyetest.commands.gathering import pairs
 from eyetest.commands.lazy import msgspec, pl
 from eyetest.commands.options import AnyPath, Pairs, Runs, Words
-from eyetest.commands.results import Lines, Result, estimates
-from eyetest.errors import InputError, counted, heading, param, short
+from eyetest.commands.results import Lines, Result, Written
+from eyetest.errors import InputError, counted, heading, listed, param
 
 if TYPE_CHECKING:
     from eyetest.runs import Run
@@ -22,20 +21,20 @@ def merge(
     /,
     *,
     to: AnyPath | None = None,
-    prefer: str | None = None,
+    prefer_first: bool = False,
     rename: Pairs = (),
     remove: Words = (),
-) -> "MergeResult":
-    """Combine runs about one benchmark into one run; rename or remove its models.
+) -> "MergeResult | Written":
+    """Combine runs about one benchmark into one run; rename or remove the models of a run.
 
-    Runs that answered the same question differently are refused, unless --prefer says which answer counts; only a
-    failed call gives way to an answer by itself. One run without --to is changed in place. Answers of a removed model
-    stay in responses/, and scores are computed again when they are next needed.
+    Runs that answered the same question differently are refused, unless the first is to count; only a failed call
+    gives way to an answer by itself. Models are renamed and removed in the run that is named; answers of a removed
+    model stay in responses/.
 
     Args:
         runs: Run folders about one benchmark.
         to: The run to write; an existing run is added to.
-        prefer: Where runs differ: the answer of the first run, or the newest.
+        prefer_first: Where runs differ, take the answer of the run that is named first.
         rename: Give a model another name, as OLD=NEW; repeatable.
         remove: Remove this model; repeatable.
 
@@ -49,74 +48,46 @@ def merge(
         >>> both = et.merge([part, rest], to="both")
         >>> both.run.responses().num_rows
         3
-        >>> et.merge("both", rename={"seer": "eye"}).frame.rows()
-        [('eye', 3)]
+        >>> et.merge("both", rename={"seer": "eye"}).facts["models"]
+        ['eye']
 
     """
     from eyetest.results.joining import merge_into
-    from eyetest.runs import Run, is_run
-    from eyetest.runs.models import change_models, check_changes, models_of
+    from eyetest.runs import Run
 
-    opened, merged = open_runs(runs), None
-    removed: list[str] = several(remove)
-    has_changes = bool(rename or remove)
-    if to is None and (len(opened) > 1 or not has_changes):
-        repair = f"name the merged run with {param('to', 'RUN')}" if len(opened) > 1 else "name another run"
-        raise InputError(f"nothing to merge: {repair}, or change one run with {param('rename')} or {param('remove')}")
-    target = opened[0].path if to is None else path_of(to, "to")
-    is_new = not is_run(target)
-    everything = opened if is_new else [*opened, Run(target)]
-    known = {name: calls for run in everything for name, calls in models_of(run).items()}
-    renamed = _renamed(rename, known)
-    check_changes(known, renamed, removed)
-    if not has_changes or any(run.path.resolve() != target.resolve() for run in opened):
-        merged = merge_into(opened, target, prefer, 1 if has_changes else 2, observer().note)
-    if has_changes:
-        try:
-            change_models(target, renamed, removed)
-        except InputError:
-            if is_new:
-                shutil.rmtree(target)
-            raise
-    return MergeResult(Run(target), list(models_of(Run(target)).items()), merged, prefer)
+    opened = open_runs(runs)
+    if rename or remove:
+        from eyetest.runs.models import change_models
 
-
-def _renamed(rename: Pairs, known: Mapping[str, int]) -> dict[str, str]:
-    """Old names with new ones; in a word OLD=NEW, OLD is a model of the run, which may hold ``=`` itself."""
-    if isinstance(rename, Mapping):
-        return dict(rename)
-    pairs: dict[str, str] = {}
-    words: list[str] = several(rename)
-    for word in words:
-        cuts = [at for at, character in enumerate(word) if character == "="]
-        if not cuts:
-            raise InputError(f"{heading('rename')}: found {short(word)}, expected OLD=NEW")
-        cut = next((at for at in cuts if word[:at] in known), cuts[0])
-        pairs[word[:cut]] = word[cut + 1 :]
-    return pairs
+        if to is not None or len(opened) > 1:
+            raise InputError(f"{heading('rename' if rename else 'remove')}: changes one run, without {param('to')}")
+        path, renamed = opened[0].path, pairs(rename, "rename", "OLD=NEW")
+        names = change_models(path, renamed, several(remove))
+        return Written(f"models: {listed(names)} → {path}", {"run": str(path), "models": names})
+    if to is None:
+        either = f"{param('rename')} or {param('remove')}"
+        raise InputError(f"{param('to')} is missing: which run is written? ({either} changes one run in place)")
+    target = path_of(to, "to")
+    merged = merge_into(opened, target, observer().note, prefer_first=prefer_first)
+    return MergeResult(Run(target), merged)
 
 
 class MergeResult(Result):
-    """A run, its models with their planned calls, and what each merged run contributed."""
+    """A run, and what each merged run contributed."""
 
-    def __init__(
-        self, run: "Run", planned: list[tuple[str, int]], merged: "MergedRuns | None", prefer: str | None
-    ) -> None:
+    def __init__(self, run: "Run", merged: "MergedRuns") -> None:
         self.run, self.merged = run, merged
-        gave_way, decided = (merged.gave_way, merged.decided) if merged else (0, 0)
-        self.notes = [f"{counted(gave_way, 'failure')} gave way to an answer"] if gave_way else []
-        self.notes += [f"{counted(decided, 'answer')} differed; the {prefer} was taken"] if decided else []
-        self.frame = pl.DataFrame(planned, schema={"model": pl.String, "planned": pl.Int64}, orient="row")
+        decided = f"{counted(merged.decided, 'answer')} differed; the first was taken"
+        self.notes = [decided] if merged.decided else []
+        brought = list(merged.brought.items())
+        self.frame = pl.DataFrame(brought, schema={"run": pl.String, "answers": pl.Int64}, orient="row")
 
     def as_json(self) -> Any:
-        """What came from which run, and the models."""
-        counts = msgspec.to_builtins(self.merged) if self.merged else {}
-        return counts | {"run": str(self.run.path)} | super().as_json()
+        """What came from which run."""
+        return msgspec.to_builtins(self.merged) | {"run": str(self.run.path), "notes": list(self.notes)}
 
     def __rich__(self) -> RenderableType:
         merged, path = self.merged, self.run.path
-        if merged is None:
-            return Group(estimates(self.frame), Lines(f"{counted(len(self.frame), 'model')} → {path}"))
         brought = [Lines(f"{answers:>9,}  answers of {run}") for run, answers in merged.brought.items()]
         about = f"{counted(merged.planned, 'planned call')} of {counted(merged.models, 'model')}"
         return Group(*brought, Lines(f"{about} → {path}" if merged.new else f"{path} had all of it already"))

@@ -39,8 +39,7 @@ def reconcile(
     *,
     rules_a: str | None = None,
     rules_b: str | None = None,
-    map_a: Words = (),
-    map_b: Words = (),
+    map: Words = (),  # noqa: A002 (the name of the option)
     bench: Bench | None = None,
     model: Words = (),
     where: Where = (),
@@ -57,8 +56,7 @@ def reconcile(
         b: The same, or a published score: 54.0, 54.0%, 0.540, 698/1730.
         rules_a: Rule set by which A counts, by default eyetest; "given": scores that came along.
         rules_b: The same for B; of a published score, the rule set that is tried.
-        map_a: Which column of A holds what: item=id,text=reply,given=hit.
-        map_b: The same for B.
+        map: Which column of a file holds what: item=id,text=reply,given=hit.
         bench: The benchmark, for files; by default that of the run on the other side.
         model: Only answers of this model; repeatable.
         where: Only answers with these values of a column: ask=cot.
@@ -87,9 +85,8 @@ def reconcile(
     if second is None and number is None:
         raise InputError(f"{short(str(b))} is neither a run, a file nor a score such as 54.0 or 698/1730")
     named = None if bench is None else open_bench(bench)
-    columns_of = [several(map_a), several(map_b)]
     places = [first] if second is None else [first, second]
-    both = Sides(places, (rules_a, rules_b), columns_of, (several(model), wanted(where)), named, observer().busy)
+    both = Sides(places, (rules_a, rules_b), several(map), (several(model), wanted(where)), named, observer().busy)
     found, by_group, notes = both.explain() if number is None else both.explain_number(number)
     if isinstance(found, ExplainedNumber):
         ways, other = ways_table(found.ways, found.number.value), ("published", found.number.value, "")

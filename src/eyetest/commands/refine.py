@@ -69,8 +69,8 @@ def refine(
         ask_everything: Do not stop early; verdicts are the same.
         retry_failed: Ask again where calls failed before.
         dry_run: Print the most that would be asked, and ask nothing.
-        concurrency: Most calls in flight to a model.
-        budget: Stop before this is spent: calls=100,tokens=1000000,cost=5, in any combination.
+        concurrency: The most calls in flight to a model.
+        budget: Stop when this much is spent: calls=100, cost=5, or both.
 
     Examples:
         $ eyetest refine mybench -r chance-aware --models models.yaml --to new
@@ -93,7 +93,7 @@ def refine(
     from eyetest.running.limits import INTERRUPTED, limits_of, refuse_unpriced
     from eyetest.scoring import Scorer
 
-    folder, limits = path_of(to, "to"), limits_of(concurrency, budget)
+    folder, limits = path_of(to, "to"), limits_of(budget, concurrency)
     tags = map_tags if isinstance(map_tags, Mapping) else loading.parse_map_tags(several(map_tags))
     chosen = loading.map_tags(recipe if isinstance(recipe, Recipe) else loading.load_recipe(str(recipe)), tags)
     loading.check_recipe(chosen, "recipe")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from eyetest.commands import gathering
 from eyetest.commands.audit import AuditResult, page_places, write_page
 from eyetest.commands.base import NOTEBOOK, observer, open_bench, path_of, several
-from eyetest.commands.gathering import RESAMPLES, Scoring, gather
+from eyetest.commands.gathering import Scoring, gather
 from eyetest.commands.lazy import layout, pl
 from eyetest.commands.options import (
     HOW,
@@ -26,7 +26,7 @@ from eyetest.commands.options import (
     panel,
 )
 from eyetest.commands.results import Written
-from eyetest.errors import InputError, counted, heading, listed, nearest, short, typed
+from eyetest.errors import InputError, counted, heading, listed, short, typed
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
@@ -42,8 +42,8 @@ else:
     Reported = Path
 
 _REPORTED = "runs, refinements and benchmarks, or their paths"
-SHOWN, _LOST_SHOWN = 24, 6
-"""Removed items, and items of each list of linked settings, to show by default."""
+_REMOVED_SHOWN, _LOST_SHOWN = 24, 6
+"""Removed items, and items of each list of linked settings, to show."""
 _WRITTEN = panel("What to write", 0)
 
 
@@ -51,20 +51,16 @@ def report(
     *paths: Reported,
     page: Annotated[AnyPath, _WRITTEN],
     figures: Annotated[AnyPath | None, _WRITTEN] = None,
-    tables: Annotated[AnyPath | None, _WRITTEN] = None,
-    gallery: Annotated[int, _WRITTEN] = SHOWN,
+    gallery: Annotated[int, _WRITTEN] = _REMOVED_SHOWN,
     links: Annotated[str | None, _WRITTEN] = None,
     by: Annotated[Words, WHICH] = (),
     external: Annotated[External, WHICH] = None,
     setting: Annotated[Pairs, WHICH] = (),
-    verdicts: Annotated[AnyPath | None, WHICH] = None,
     where: Annotated[Where, WHICH] = (),
     models: Annotated[Models | None, WHICH] = None,
     model: ShortModel = (),
-    without: Annotated[Words, WHICH] = (),
     cluster: Annotated[str, HOW] = "auto",
     level: Annotated[float, HOW] = 0.95,
-    resamples: Annotated[int, HOW] = RESAMPLES,
     seed: Annotated[int, HOW] = 0,
     overwrite: Overwrite = False,
 ) -> "ReportResult":
@@ -78,20 +74,16 @@ def report(
         paths: Run folders, folders that refine wrote, benchmarks; together.
         page: The page.
         figures: Folder for each figure as SVG, PNG and CSV.
-        tables: Folder for each table as LaTeX and Markdown.
         gallery: Removed items to show; 0 for none.
         links: Where numbers lead: the address that eyetest open serves, or its bundle.
         by: Tags that say what items ask for; repeatable.
         external: CSV with a score of each model from elsewhere: model,score.
-        setting: Which benchmark is which: SETTING=BENCHMARK, for original, four, ten, vision.
-        verdicts: Verdicts of an audit, for the gallery.
+        setting: Which benchmark is the source of linked settings: original=BENCHMARK.
         where: Only scores with these values of a column: modality=image,no-image.
         models: models.yaml that says what is known of models: language bases, sizes.
         model: Only these models: A,B, or repeated.
-        without: All models but these.
         cluster: What makes items dependent: auto, image, group, passage, none, or a tag.
         level: Confidence level of intervals and tests.
-        resamples: Resamples of bootstrap intervals.
         seed: Random seed.
         overwrite: Replace files that eyetest wrote before.
 
@@ -106,7 +98,6 @@ def report(
     """
     from eyetest.pages.item_links import NOWHERE, items_at
     from eyetest.pages.item_view import Album
-    from eyetest.probes import Subject
     from eyetest.reports import report as drawing
     from eyetest.reports import report_page, sections
     from eyetest.reports.figures import FIGURES
@@ -120,25 +111,21 @@ def report(
         at = items_at(links, file, page_places(audit.benchmark.path, file))
         write_page(audit.audit, audit.benchmark, file, at, overwrite=overwrite)
         return ReportResult(file)
-    if gallery < 0:
-        raise InputError(f"{heading('gallery')}: found {gallery}, expected 0 or more")
-    folders = {"figures": figures, "tables": tables}
-    papers = {what: path_of(folder, what) for what, folder in folders.items() if folder is not None}
+    folder = None if figures is None else path_of(figures, "figures")
     refuse_to_lose(file, overwrite=overwrite, ours=None)
-    for folder in papers.values():
+    if folder is not None:
         drawing.refuse_to_lose_files(folder, sections.LINKED_FIGURES, overwrite=overwrite)
-    how, roles = gathering.settings(by, level, seed, resamples), _roles(setting)
+    how, roles = gathering.settings(by, level, seed), _roles(setting)
     scores = gathering.external_scores(external)
-    scoring = Scoring(cluster=cluster, models=models, model=model, without=without, where=where or None)
-    sources = _Sources(things, None if verdicts is None else path_of(verdicts, "verdicts"))
+    scoring = Scoring(cluster=cluster, models=models, model=model, where=where or None)
+    sources = _Sources(things)
     at = items_at(links, file, sources.places) if sources.results is None else NOWHERE
     with observer().steps("reading answers") as step:
         results = sources.gathered(scoring, step)
         benchmarks = sources.every_benchmark()
         step("measuring", 0.3)
-        twice = [pair for about in benchmarks for pair in drawing.cheap_duplicates(Subject(about, seed=seed))]
         own = {role: f"benchmark={name}" for role, name in roles.items()}
-        material = drawing.Material(results, how, scores, sources.funnel, twice if benchmarks else None, own=own)
+        material = drawing.Material(results, how, scores, sources.funnel, own=own)
         is_linked = _has_settings(material, roles, benchmarks)
         drawn = drawing.tell(material, [*FIGURES.values(), *sections.LINKED_FIGURES] if is_linked else None)
         step("drawing", 0.6)
@@ -159,33 +146,32 @@ def report(
             at=at,
             left=sources.left if len(benchmarks) > 1 else None,
         )
-        if gallery:
+        if gallery > 0:
             removed = report_page.removed_items(sources.verdicts, about, sources.runs, results.scores, gallery)
             about = replace(about, removed=removed)
         if is_linked:
-            about = sections.linked_details(about, material, min(_LOST_SHOWN, gallery))
+            about = sections.linked_details(about, material, max(0, min(_LOST_SHOWN, gallery)))
         report_page.write_report_page(drawn, about, file, overwrite=overwrite)
-    write = {"figures": drawing.write_figures, "tables": drawing.write_tables}
-    return ReportResult(
-        file, {what: (write[what](drawn, folder, overwrite=overwrite), folder) for what, folder in papers.items()}
-    )
+    if folder is None:
+        return ReportResult(file)
+    return ReportResult(file, drawing.write_figures(drawn, folder, overwrite=overwrite), folder)
 
 
 class ReportResult(Written):
-    """The page that was written, and the number and folders of figures and tables."""
+    """The page that was written, and the number and folder of its figures."""
 
-    def __init__(self, page: Path, folders: Mapping[str, tuple[int, Path]] | None = None) -> None:
+    def __init__(self, page: Path, figures: int = 0, folder: Path | None = None) -> None:
         self.page, facts, lines = page, dict[str, Any](page=str(page)), [f"page → {page}"]
-        for what, (count, folder) in (folders or {}).items():
-            lines.append(f"{counted(count, what[:-1])} → {folder}")
-            facts |= {what: count, f"{what}_to": str(folder)}
+        if folder is not None:
+            lines.append(f"{counted(figures, 'figure')} → {folder}")
+            facts |= {"figures": figures, "figures_to": str(folder)}
         super().__init__("\n".join(lines), facts)
 
 
 class _Sources:
     """What a report is made from: runs, benchmarks, a refinement, or results in place of runs."""
 
-    def __init__(self, things: Sequence[Any], verdicts: Path | None) -> None:
+    def __init__(self, things: Sequence[Any]) -> None:
         """Open each thing as what it is."""
         from eyetest.benchmarks import Benchmark, is_benchmark
         from eyetest.benchmarks.opening import is_readable, refuse_one_above
@@ -231,9 +217,6 @@ class _Sources:
                 self.benchmarks.append(open_bench(path))
         keys = dict.fromkeys(key for run in self.runs if (key := chosen_scoring(run).bench))
         self.places += map(known_path, keys)
-        if verdicts is not None:
-            self.verdicts += read_verdicts(verdicts)
-            self.places += [verdicts] if verdicts.suffix == ".parquet" else []
 
     def every_benchmark(self) -> "list[Benchmark]":
         """Those that were named and those that the runs are about, each once."""
@@ -293,13 +276,10 @@ def _words(where: Where) -> str:
 
 def _roles(setting: Pairs) -> dict[str, str]:
     """Benchmarks by their setting."""
-    from eyetest.measures.linked import ROLES
-
     roles = gathering.pairs(setting, "setting", "SETTING=BENCHMARK")
     for role, name in roles.items():
-        if role not in ROLES or not name:
-            expected = f"expected SETTING=BENCHMARK; {nearest(role, ROLES)}"
-            raise InputError(f"{heading('setting')}: found {short(f'{role}={name}')}, {expected}")
+        if role != "original" or not name:
+            raise InputError(f"{heading('setting')}: found {short(f'{role}={name}')}, expected original=BENCHMARK")
     return roles
 
 

@@ -1,10 +1,10 @@
 """Results of commands: they print themselves, show themselves in a notebook and serialise themselves."""
 
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -72,68 +72,36 @@ def rendered(renderable: RenderableType) -> str:
     return "\n".join(line.rstrip() for line in text.get().rstrip().splitlines())
 
 
-class Column(NamedTuple):
-    """A column: words are left-aligned and may be wrapped, numbers are right-aligned and stay whole."""
-
-    name: str
-    cells: Sequence[str]
-    has_words: bool = False
-
-    @property
-    def widest(self) -> int:
-        """The width at which nothing is wrapped."""
-        return max(cell_len(line) for text in (self.name, *self.cells) for line in text.split("\n"))
-
-    @property
-    def narrowest(self) -> int:
-        """The width at which no word and no number is broken."""
-        whole = [] if self.has_words else self.cells
-        words = (word for text in (self.name, *(self.cells if self.has_words else ())) for word in text.split())
-        return max(map(cell_len, (*words, *whole)), default=0)
-
-
-def fitting(columns: Sequence[Column], width: int) -> tuple[list[tuple[Column, int]], list[Column]]:
-    """The columns that fit, each with its width, and those dropped from the right; the first and a number stay."""
-    kept = list(columns)
-    first_number = next((column for column in columns if not column.has_words), None)
-    dropped: list[Column] = []
-    while sum(column.narrowest for column in kept) + _GAP * (len(kept) - 1) > width:
-        last = next((column for column in reversed(kept[1:]) if column is not first_number), None)
-        if last is None:
-            break
-        kept.remove(last)
-        dropped.insert(0, last)
-    left, widths = width - _GAP * (len(kept) - 1) - sum(column.narrowest for column in kept), []
-    for column in kept:
-        more = max(0, min(left, column.widest - column.narrowest))
-        left -= more
-        widths.append((column, column.narrowest + more))
-    return widths, dropped
-
-
 class Columns:
     """A table that never cuts a number: in a narrow terminal the last columns are left out, and a line names them."""
 
-    def __init__(self, columns: Sequence[Column], title: str = "") -> None:
-        self.columns, self.title = columns, title
+    def __init__(self, names: Sequence[str], cells: Sequence[Sequence[str]], words: Collection[str]) -> None:
+        """``cells`` by column; columns named in ``words`` are left-aligned and may be wrapped."""
+        self.names, self.cells, self.words = names, cells, words
+
+    def _widths(self, name: str, cells: Sequence[str]) -> tuple[int, int]:
+        """The width at which no word and no number is broken, and that at which nothing is wrapped."""
+        whole = [word for cell in cells for word in cell.split()] if name in self.words else cells
+        lines = [line for text in (name, *cells) for line in text.split("\n")]
+        return max(map(cell_len, (*name.split(), *whole)), default=0), max(map(cell_len, lines))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        if not self.columns:
-            return
-        widths, dropped = fitting(self.columns, options.max_width if console.is_terminal else _WIDE)
+        width, count = options.max_width if console.is_terminal else _WIDE, len(self.names)
+        widths = [self._widths(name, cells) for name, cells in zip(self.names, self.cells, strict=True)]
+        while (left := width - sum(least + _GAP for least, _ in widths[:count]) + _GAP) < 0 and count > 2:
+            count -= 1
         table = Table(box=None, header_style="dim", pad_edge=False)
-        for column, width in widths:
-            table.add_column(column.name, justify="left" if column.has_words else "right", width=width)
-        for row in zip(*(column.cells for column, _ in widths), strict=True):
+        for name, (least, most) in zip(self.names[:count], widths, strict=False):
+            more = max(0, min(left, most - least))
+            left -= more
+            table.add_column(name, justify="left" if name in self.words else "right", width=least + more)
+        for row in zip(*self.cells[:count], strict=True):
             table.add_row(*(Text(cell) for cell in row))
-        if self.title:
-            yield Text(self.title, "italic")
-        wide = max(options.max_width, sum(width + _GAP for _, width in widths))
+        wide = max(width, sum(most + _GAP for _, most in widths[:count]))
         yield from console.render(table, options.update(width=wide, max_width=wide))
-        if dropped:
-            names = ", ".join(column.name for column in dropped)
-            more = f"{counted(len(dropped), 'more column')} ({names}): widen the terminal, or add | less -S"
-            yield Text(more, "dim")
+        if left_out := self.names[count:]:
+            more_columns = f"{counted(len(left_out), 'more column')} ({', '.join(left_out)})"
+            yield Text(f"{more_columns}: widen the terminal", "dim")
 
 
 class Lines:
@@ -152,21 +120,18 @@ class Lines:
                 yield Text(text, self.style, no_wrap=True, overflow="ignore")
 
 
-def table(words: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> Columns:
+def table(words: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[object]]) -> Columns:
     """Columns of words, then columns of numbers, from rows."""
     cells = [[safe(str(cell)) for cell in row] for row in rows]
     names = [*words, *numbers]
-    columns = zip(*cells, strict=True) if cells else [()] * len(names)
-    named = enumerate(zip(names, columns, strict=True))
-    return Columns([Column(name, cells, index < len(words)) for index, (name, cells) in named], title)
+    return Columns(names, list(zip(*cells, strict=True)) or [()] * len(names), words)
 
 
 def estimates(frame: "pl.DataFrame", most: int = MOST_ROWS) -> RenderableType:
     """A table of estimates: an interval stands beside its value; of a long table the first rows."""
     shown = printed.texts_of(frame, most)
-    columns = Columns(
-        [Column(name, [safe(c) for c in cells], printed.is_text(frame, name)) for name, cells in shown.items()]
-    )
+    words = [name for name in shown if printed.is_text(frame, name)]
+    columns = Columns(list(shown), [[safe(cell) for cell in cells] for cells in shown.values()], words)
     if len(frame) <= most:
         return columns
     return Group(columns, Text(f"{most:,} of {len(frame):,} rows; {param('output', 'csv')} prints all", "dim"))

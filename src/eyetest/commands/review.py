@@ -5,7 +5,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -16,12 +15,13 @@ from eyetest.commands.results import NewBenchmark, Result, Written, estimates, s
 from eyetest.errors import EyetestError, InputError, counted, heading, minute, nearest, param, short, typed
 
 if TYPE_CHECKING:
+    from eyetest.studio.database import LogRow
     from eyetest.studio.decisions import ReviewPlan
-    from eyetest.studio.overview import PersonRow, ReviewOverview
+    from eyetest.studio.overview import ReviewOverview
+    from eyetest.studio.people import PersonRow
 
 _SERVED = panel("How it is served", 1)
 _NOT_SERVED = "none"
-_DAYS = (0.01, 3_650)
 
 
 def review(
@@ -32,11 +32,8 @@ def review(
     rounds: str = "",
     form: str = "",
     solve: bool = False,
-    agree: str = "",
     per: str = "",
-    seed: int | None = None,
     to: AnyPath | None = None,
-    as_: Annotated[str | None, Parameter(name="--as"), _SERVED] = None,
     browser: Annotated[bool, _SERVED] = False,
     address: Annotated[str | None, _SERVED] = None,
 ) -> "ReviewStatus | None":
@@ -51,11 +48,8 @@ def review(
         rounds: Reviewers of each round; 1,2 is one, then two others. [default: 1]
         form: What is asked: a form by name, a YAML file, or your own words.
         solve: Show the answer key only after the reviewer has answered.
-        agree: all sends every disagreement to an adjudicator, most only ties. [default: all]
         per: Alternate between the values of this tag.
-        seed: Random seed. [default: 0]
         to: Folder of decisions. [default: in the refinement, or PLACE-review]
-        as_: Your name. [default: your login]
         browser: Open it in the browser.
         address: HOST:PORT to listen on, or none to prepare the review only. [default: this machine]
 
@@ -77,7 +71,7 @@ def review(
     from eyetest.studio.app.server import listen, serve
 
     named: list[Path | str] = several(places)
-    settings = reviews.ReviewSettings(items, rounds, form, solve, agree, per, seed)
+    settings = reviews.ReviewSettings(items, rounds, form, solve, per)
     host, port = read_address(None if address == _NOT_SERVED else address)
     folder = path_of(to, "to") if to is not None else None
     opened = reviews.open_review([path_of(place, "places") for place in named], settings, folder, observer().busy)
@@ -90,15 +84,15 @@ def review(
 
     def read_ahead() -> None:  # so that the first search or item does not wait; errors are shown there
         with suppress(EyetestError):
-            opened.collection.numbers("doubt")
+            opened.collection.doubts()
 
     taken, url = listen(host, port)
     Thread(target=read_ahead, daemon=True).start()
     project.keep_address(url)
-    name = as_ or "admin"
+    name = "admin"
     with suppress(OSError, KeyError, ImportError):
-        name = as_ or getpass.getuser()
-    link = project.link(project.invite(name, "admin"))
+        name = getpass.getuser()
+    link = project.link(project.people.invite(name, "admin"))
     note(f"serving until Ctrl-C; the link of {name} works in the browser that opens it first: {link}")
     note(f"invite others: {typed('eyetest', 'review', 'invite', 'NAME', '--on', project.folder)}")
     if host == HOST:
@@ -111,16 +105,15 @@ def review(
     return None
 
 
-def invite(name: str, /, *, on: AnyPath, role: str = "reviewer", days: float = 30, revoke: bool = False) -> Written:
+def invite(name: str, /, *, on: AnyPath, role: str = "reviewer", revoke: bool = False) -> Written:
     """Print a personal link to a review, or withdraw it.
 
-    The link works in the browser that opens it first. A new link for the same person replaces the old one.
+    The link works for 30 days, in the browser that opens it first. A new link replaces an earlier one.
 
     Args:
         name: The person; their decisions have this name.
         on: The review: its folder, or the refinement or benchmark that it is about.
         role: reviewer, admin (settles disputes too), or reader (decides nothing, sees no keys).
-        days: Days for which the link is valid.
         revoke: Withdraw the link at once; decisions stay, and items in work become free for others.
 
     Examples:
@@ -137,19 +130,17 @@ def invite(name: str, /, *, on: AnyPath, role: str = "reviewer", days: float = 3
 
     if role not in get_args(Role):
         raise InputError(f"{heading('role')}: no role {short(role)}; {nearest(role, get_args(Role))}")
-    if not _DAYS[0] <= days <= _DAYS[1]:
-        raise InputError(f"{heading('days')}: found {days:g}, expected {_DAYS[0]} to {_DAYS[1]:,}")
     with reviews.find_review(path_of(on, "on")) as project:
         if revoke:
-            project.revoke(name)
+            project.people.revoke(name)
             again = typed("eyetest", "review", "invite", name, "--on", project.folder)
             return Written(f"the link of {name} is withdrawn", {"name": name}, [f"a new link: {again}"])
-        link = project.link(project.invite(name, cast("Role", role), days))
-    facts = {"name": name, "role": role, "days": days, "link": link}
-    return Written(link, facts, [f"the link of {name}, valid for {days:g} days; earlier ones do not work any more"])
+        link = project.link(project.people.invite(name, cast("Role", role)))
+    facts = {"name": name, "role": role, "link": link}
+    return Written(link, facts, [f"the link of {name}, valid for 30 days; earlier ones do not work any more"])
 
 
-def revise(place: AnyPath, /, *, to: AnyPath, complete: bool = False, overwrite: Overwrite = False) -> NewBenchmark:
+def revise(place: AnyPath, /, *, to: AnyPath, overwrite: Overwrite = False) -> NewBenchmark:
     """Write the next version of a benchmark from what people decided.
 
     Edits and tags are applied, dropped items are left out, and changes.csv lists every change with its reviewers and
@@ -159,7 +150,6 @@ def revise(place: AnyPath, /, *, to: AnyPath, complete: bool = False, overwrite:
     Args:
         place: The review, or the benchmark that it is about.
         to: Folder of the new version.
-        complete: Write nothing while an item is undecided.
         overwrite: Replace a benchmark that eyetest wrote before.
 
     Examples:
@@ -172,9 +162,7 @@ def revise(place: AnyPath, /, *, to: AnyPath, complete: bool = False, overwrite:
     from eyetest.benchmarks.folder import CHANGES
 
     folder, reviewed = path_of(to, "to"), path_of(place, "place")
-    revised, notes = reviews.revise_reviewed(
-        reviewed, folder, observer().busy, complete=complete, overwrite=overwrite
-    )
+    revised, notes = reviews.revise_reviewed(reviewed, folder, observer().busy, overwrite=overwrite)
     manifest = revised.benchmark.manifest
     counts = ", ".join(f"{kind} {count:,}" for kind, count in revised.counts.items())
     where = f"{counted(manifest.counts.items, 'item')} → {folder}; changes are listed in {folder / CHANGES}"
@@ -190,7 +178,7 @@ def review_decisions(place: AnyPath) -> "pl.DataFrame":
     from eyetest.records import Decision, columns
     from eyetest.studio.decisions import OBJECTS
 
-    types = {"round": pl.Int64, "seconds": pl.Float64, "adjudicates": pl.Boolean}
+    types = {"round": pl.Int64, "adjudicates": pl.Boolean}
     with reviews.find_review(path_of(place, "place")) as project:
         rows = [
             msgspec.structs.asdict(row) | {name: msgspec.json.encode(getattr(row, name)).decode() for name in OBJECTS}
@@ -220,7 +208,7 @@ def review_status(place: AnyPath) -> "ReviewStatus":
     58
     """
     with reviews.find_review(path_of(place, "place")) as project:
-        return ReviewStatus(project.folder, project.plan, project.overview(), project.people())
+        return ReviewStatus(project.folder, project.plan, project.overview(), project.people.rows(), project.logged())
 
 
 @dataclass(frozen=True, repr=False)
@@ -231,14 +219,14 @@ class ReviewStatus(Result):
     plan: "ReviewPlan"
     overview: "ReviewOverview"
     people: "list[PersonRow]"
+    log: "list[LogRow]"  # people who entered, and what was refused; the newest first
 
     @property
     def title(self) -> str:  # type: ignore[override]
         """The name of the review, its items and what is settled."""
-        progress, seconds = self.overview.progress, self.overview.seconds[""]
+        progress = self.overview.progress
         words = [counted(progress.items, "item"), f"{progress.settled:,} settled"]
         words += [f"{progress.disputed:,} for an adjudicator"] if progress.disputed else []
-        words += [f"{seconds:.0f} s an item"] if seconds is not None else []
         return f"{self.plan.name} · {', '.join(words)}"
 
     @property
@@ -259,16 +247,16 @@ class ReviewStatus(Result):
         return pl.DataFrame(rows, schema={"round": pl.String, **dict.fromkeys(counts, pl.Int64)})
 
     def as_json(self) -> Any:
-        """The plan, the overview and the people."""
-        return {"plan": self.plan, "overview": self.overview, "people": [row._asdict() for row in self.people]}
+        """The plan, the overview, the people and the log."""
+        people, log = ([row._asdict() for row in rows] for rows in (self.people, self.log))
+        return {"plan": self.plan, "overview": self.overview, "people": people, "log": log}
 
     def __rich__(self) -> RenderableType:
         from eyetest.studio.overview import COEFFICIENTS
 
-        seconds = self.overview.seconds
         people = [
             {"who": row.name, "role": "revoked" if row.revoked else row.role, "last seen": minute(row.seen, "never")}
-            | {"decided": row.decided, "could decide": row.waiting, "s an item": seconds.get(row.name)}
+            | {"decided": row.decided, "could decide": row.waiting}
             for row in self.people
         ]
         agreement = [

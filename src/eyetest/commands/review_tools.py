@@ -21,8 +21,6 @@ def export_review(
     *,
     to: AnyPath,
     tool: str = "csv",
-    round: int | None = None,  # noqa: A002 (the name of the option)
-    with_images: bool = False,
     overwrite: Overwrite = False,
 ) -> Written:
     """Write the open and the made decisions of a review as files of another tool.
@@ -34,8 +32,6 @@ def export_review(
         place: The review, or the refinement or benchmark that it is about.
         to: A new folder for the files.
         tool: csv for a spreadsheet, or label-studio.
-        round: Only this round.
-        with_images: Put the images themselves into the files.
         overwrite: Replace files that eyetest wrote before.
 
     Examples:
@@ -52,13 +48,13 @@ def export_review(
         reviews.find_review(where).close()  # otherwise the next line would begin one
     project, collection = reviews.open_review([where], reviews.ReviewSettings(), tell=observer().busy)
     with project:
-        waiting, made = outgoing_of(project, collection, form, round, with_images=with_images)
+        waiting, made = outgoing_of(project, collection, form)
     files = [str(folder / name) for name in write_files(waiting, made, form, folder, overwrite=overwrite)]
     line = f"{len(waiting):,} to decide, {counted(len(made), 'decision')} → {folder}"
     return Written("\n".join((line, *files)), {"open": len(waiting), "decisions": len(made), "files": files})
 
 
-def import_review(file: AnyPath, /, *, on: AnyPath, tool: str | None = None, reviewer: Reviewers = ()) -> Written:
+def import_review(file: AnyPath, /, *, on: AnyPath, reviewer: Reviewers = ()) -> Written:
     """Add decisions that were made in another tool to a review.
 
     All new decisions are added, or none if one of them is invalid.
@@ -66,7 +62,6 @@ def import_review(file: AnyPath, /, *, on: AnyPath, tool: str | None = None, rev
     Args:
         file: CSV, or the JSON that Label Studio exports.
         on: The review: its folder, or the refinement or benchmark that it is about.
-        tool: csv or label-studio, if the file does not show it.
         reviewer: Name of the reviewer, if the file has none, or ID=NAME for a user; repeatable.
 
     Examples:
@@ -76,7 +71,7 @@ def import_review(file: AnyPath, /, *, on: AnyPath, tool: str | None = None, rev
         {'decisions': 40, 'new': 40}
 
     """
-    from eyetest.studio.exchange import check_tool, read_review
+    from eyetest.studio.exchange import read_review
 
     words: list[str] = [] if isinstance(reviewer, Mapping) else several(reviewer)
     names = {str(user): name for user, name in reviewer.items() if name} if isinstance(reviewer, Mapping) else {}
@@ -85,8 +80,8 @@ def import_review(file: AnyPath, /, *, on: AnyPath, tool: str | None = None, rev
         if not name.strip():
             raise InputError(f"{heading('reviewer')}: found {short(word)}, expected NAME or ID=NAME")
         names[user.strip()] = name.strip()
-    form, path = None if tool is None else check_tool(tool), path_of(file, "file")
+    path = path_of(file, "file")
     with reviews.find_review(path_of(on, "on")) as project:
-        read, added = read_review(project, reviews.reviewed_collection(project, observer().busy), path, form, names)
+        read, added = read_review(project, reviews.reviewed_collection(project, observer().busy), path, names)
     facts = {"decisions": read, "new": added}
     return Written(f"{counted(read, 'decision')} in {path.name}, {added:,} of them new", facts)

@@ -75,7 +75,7 @@ def run(
         stop: Stop asking about an item once this rule is settled: "at least 3 of 4 models".
         until: Draw random items until one model leads (A>B), or "rank of A within 5" points.
         answers: With --until: a run in which other models answered; repeatable.
-        budget: Stop before this much is spent: calls=100,tokens=1000000,cost=5, or any of them.
+        budget: Stop when this much is spent: calls=100, cost=5, or both.
         concurrency: The most calls in flight to a model.
         on: Where calls are made: ray, ray:8 (workers) or ray://HOST:PORT.
         overwrite: With --describe: also describe items that have a description.
@@ -116,7 +116,7 @@ def run(
         if value is not None and not value >= least:
             raise InputError(f"{heading(name)}: found {value:g}, expected {least} or more")
     folder = None if to is None else path_of(to, "to")
-    limits = limits_of(concurrency, budget)
+    limits = limits_of(budget, concurrency)
     if describe is not None:
         given: dict[str, Any] = {"model": model, "limit": limit, "item": item, "dry_run": dry_run, "on": on}
         given |= {"condition": condition, "stop": stop, "until": until, "answers": answers, "samples": samples > 1}
@@ -188,7 +188,6 @@ def estimate_table(estimate: "Estimate") -> Table:
         ("answered before", estimate.stored, ""),
         ("failed before", estimate.failed, f" ({param('retry_failed', True)} asks them again)"),
         ("sent once", shared, " more rows need no call of their own: they send exactly the same"),
-        ("earlier turns", estimate.earlier, " items that were not chosen, because chosen ones go on from them"),
         ("without an image", estimate.no_image, " are to show an image and have none"),
         ("more images named", estimate.more_named, " name more images than they have; such letters are sent as text"),
     )

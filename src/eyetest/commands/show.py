@@ -16,8 +16,8 @@ from rich.text import Text
 
 from eyetest.commands.base import open_bench, path_of, read_options, several, split_words
 from eyetest.commands.lazy import cards, msgspec, pl
-from eyetest.commands.options import READING, SHORT_M, SHORT_N, AnyPath, AnyRun, Bench, Overwrite, Words
-from eyetest.commands.results import LONGEST_SHOWN, Result, safe, table, unwrapped
+from eyetest.commands.options import READING, SHORT_M, SHORT_N, AnyPath, AnyRun, Bench, Words
+from eyetest.commands.results import LONGEST_SHOWN, Lines, Result, safe, table, unwrapped
 from eyetest.errors import InputError, counted, heading, listed, nearest, param, short
 from eyetest.registry import load_entry_point
 
@@ -26,18 +26,11 @@ if TYPE_CHECKING:
     from eyetest.records import Item, ItemCounts
     from eyetest.runs import Run
 
-_FITS = {
-    "a benchmark": ("limit", "format", "map", "images", "gold_style", "drop"),
-    "an item": ("condition", "prefill", "format", "map", "images", "gold_style", "drop"),
-    "an item of a run": ("limit", "model", "where"),
-    "a recipe": ("to",),
-}
-"""Options by what they are about."""
-_ITEMS, _ANSWERS_SHOWN, _TAGS, _VALUES, _REASONS = 8, 10, 12, 4, 5
+_ITEMS, _ANSWERS_SHOWN, _TAGS, _REASONS = 8, 10, 12, 5
 _BEGINNING = 100  # characters of a question in a list of items
 _OUTCOMES = ("answered", "truncated", "blocked", "failed", "open")
 _COUNTS = ("planned", *_OUTCOMES, "missing")
-_LISTS = ("recipes", "conditions", "measures")
+_LISTS = ("recipes", "conditions")
 
 
 def show(
@@ -46,89 +39,67 @@ def show(
     /,
     *,
     limit: Annotated[int | None, SHORT_N] = None,
-    to: AnyPath | None = None,
     condition: str | None = None,
-    prefill: bool = False,
     model: Annotated[Words, SHORT_M] = (),
-    where: Words = (),
     format: Annotated[str | None, READING] = None,  # noqa: A002 (the name of the option)
     map: Annotated[Words, READING] = (),  # noqa: A002
     images: Annotated[AnyPath | None, READING] = None,
     gold_style: Annotated[str | None, READING] = None,
     drop: Annotated[Words, READING] = (),
-    overwrite: Overwrite = False,
 ) -> Result:
     """Show a benchmark, an item, a prompt, the progress of a run, its answers, or a recipe.
 
     A benchmark shows what it holds; with an item, that item, and with --condition exactly what a model is sent. A run
     shows its progress; with an item, every answer to it and how it was scored. A review shows its progress. A
-    models.yaml lists its models. Names: recipes, conditions, measures, or one recipe such as mmstar.
+    models.yaml lists its models. Names: recipes, conditions, or one recipe such as mmstar. To look at many items, use
+    eyetest open.
 
     Args:
         what: A benchmark, run, review, models.yaml or recipe by its path; or a name.
         item: The id of an item.
         limit: Show this many items, or answers.
-        to: Save a copy of the recipe to this file.
         condition: Show the prompt under this condition, such as no-image+cot or image+order=7.
-        prefill: Also begin the turn of the model, after a format shot.
         model: Only answers of this model; repeatable.
-        where: Only these answers: modality=no-image; repeatable.
         format: Format of the file, if it is not recognised.
         map: Which column holds what, where names differ: question=prompt, options=A+B+C.
         images: Folder that image paths start from and may not leave.
         gold_style: How answer keys refer to options: letter, text, index (from 0) or number (from 1).
         drop: Leave this column out; repeatable.
-        overwrite: Replace the copy of a recipe.
 
     Examples:
         $ eyetest show mybench.tsv 17 --condition no-image
         $ eyetest show run 17 --model new
-        $ eyetest show mmstar --to my-recipe.yaml
+        $ eyetest show mmstar
 
         >>> et.show("run").left
         0
-        >>> et.show("run", "q07", model="seer", where="modality=image").frame["modality"].unique().to_list()
-        ['image']
+        >>> et.show("run", "q07", model="seer").frame["model"].unique().to_list()
+        ['seer']
 
     """
-    given = {
-        "limit": limit, "to": to, "condition": condition, "prefill": prefill, "model": model,
-        "where": where, "format": format, "map": map, "images": images, "gold_style": gold_style, "drop": drop,
-    }  # fmt: skip
-    if str(what) in _LISTS and item is None and not Path(str(what)).exists():
-        _refuse_others(given, "a list")
-        return _list(str(what))
     from eyetest.benchmarks import Benchmark
     from eyetest.runs import Run, is_run
     from eyetest.studio.project import is_review
 
     path = what.path if isinstance(what, Benchmark | Run) else path_of(what, "what")
-    if isinstance(what, Run) or (not isinstance(what, Benchmark) and is_run(path)):
-        _refuse_others(given, "a run" if item is None else "an item of a run")
-        return StatusResult(Run(path)) if item is None else _answers(Run(path), item, model, where, limit)
-    if not path.exists() or path.suffix in (".yaml", ".yml"):
-        if item is not None:
-            raise InputError(f"{path} does not exist" if not path.exists() else f"{path} holds no items")
-        return _named(path, given, overwrite=overwrite)
+    is_answered = isinstance(what, Run) or (not isinstance(what, Benchmark) and is_run(path))
+    if model and not (is_answered and item is not None):
+        raise InputError(f"{heading('model')}: only with an item of a run")
+    if condition is not None and (is_answered or item is None):
+        raise InputError(f"{heading('condition')}: only with an item of a benchmark")
+    if is_answered:
+        return StatusResult(Run(path)) if item is None else _answers(Run(path), item, split_words(model), limit)
+    if item is None and (not path.exists() or path.suffix in (".yaml", ".yml")):
+        return _list(str(path)) if str(path) in _LISTS else _models(path) or _recipe(str(path))
+    if not path.exists():
+        raise InputError(f"{path} does not exist")
     if is_review(path):
         from eyetest.commands.review import review_status
 
-        _refuse_others(given, "a review")
         return review_status(path)
-    _refuse_others(given, "a benchmark" if item is None else "an item")
-    read = read_options(format, map, images, gold_style, drop, images_required=False)
+    read = read_options(format, map, images, gold_style, drop=drop, images_required=False)
     benchmark = open_bench(what if isinstance(what, Benchmark) else path, read)
-    if item is None:
-        return BenchmarkResult(benchmark, limit)
-    return _item(benchmark, benchmark[item], condition, prefill=prefill)
-
-
-def _refuse_others(given: Mapping[str, object], kind: str) -> None:
-    """Refuse options that are about something else than what is shown."""
-    for name, value in given.items():
-        if value not in (None, False, (), []) and name not in _FITS.get(kind, ()):
-            kinds = [other for other, names in _FITS.items() if name in names]
-            raise InputError(f"{heading(name)}: this is {kind}; the option is about {' or '.join(kinds)}")
+    return BenchmarkResult(benchmark, limit) if item is None else _item(benchmark[item], condition)
 
 
 def contents(counts: "ItemCounts") -> str:
@@ -144,13 +115,13 @@ def benchmark_facts(benchmark: "Benchmark") -> dict[str, str]:
         "items": contents(counts),
         "options": ", ".join(f"{n}: {count:,}" for n, count in counts.options.items()),
         "size of images": f"{counts.image_bytes / 2**20:,.1f} MB" if counts.image_bytes else "",
-        "from": " ".join(filter(None, (manifest.origin.file, f"({manifest.origin.format})"))),
+        "from": next((f"{step.source} ({step.note})" for step in manifest.lineage if step.step == "import"), ""),
         "made by": listed([step.step for step in manifest.lineage], 6),
         "source": manifest.source,
         "licence": manifest.licence,
         "folder": str(benchmark.path),
     }
-    return {name: value for name, value in facts.items() if value and value != "()"}
+    return {name: value for name, value in facts.items() if value}
 
 
 @dataclass(frozen=True, repr=False)
@@ -209,19 +180,12 @@ class BenchmarkResult(Result):
         return self.benchmark._repr_html_()
 
     def __rich__(self) -> RenderableType:
-        from eyetest.commands.item_text import as_text
-
-        manifest, tags = self.benchmark.manifest, dict[str, Counter[str]]()
+        manifest, tags = self.benchmark.manifest, Counter[str]()
         for item in self.benchmark:
-            for name, value in item.tags.items():
-                tags.setdefault(name, Counter())[as_text(value)[:40]] += 1
+            tags.update(item.tags.keys())
         facts = Table.grid(padding=(0, 2))
-        for name, value in benchmark_facts(self.benchmark).items():
+        for name, value in (*benchmark_facts(self.benchmark).items(), ("tags", listed(tags, _TAGS))):
             facts.add_row(Text(name, "dim"), Text(safe(value), overflow="fold"))
-        values = [
-            (name, f"{len(some):,}", ", ".join(f"{value} {n:,}" for value, n in some.most_common(_VALUES)))
-            for name, some in islice(tags.items(), _TAGS)
-        ]
         items = [
             (id_, images, options or "–", _beginning(gold, 24), _beginning(question, _BEGINNING))
             for id_, images, options, gold, question in self.frame.head(
@@ -229,10 +193,7 @@ class BenchmarkResult(Result):
             ).rows()
         ]
         title = Text.assemble((safe(manifest.name), "bold"), f" · version {safe(manifest.version)}")
-        more = [Text(f"and {len(tags) - _TAGS} more", "dim")] if len(tags) > _TAGS else []
-        shown = table(["tag", "values", "most frequent"], [], values)
-        first = table(["id", "images", "options", "gold", "question"], [], items)
-        return Group(title, facts, Text(), shown, *more, Text(), first)
+        return Group(title, facts, Text(), table(["id", "images", "options", "gold", "question"], [], items))
 
 
 def _beginning(text: str, most: int) -> str:
@@ -241,27 +202,27 @@ def _beginning(text: str, most: int) -> str:
     return line if len(line) <= most else f"{line[:most].rsplit(' ', 1)[0]} …"
 
 
-def _item(benchmark: "Benchmark", item: "Item", word: str | None, *, prefill: bool) -> ShowResult:
+def _item(item: "Item", word: str | None) -> ShowResult:
     """An item, or what a model is sent of it under a condition."""
-    from eyetest.commands.item_text import as_text, item_panel, sent
+    from eyetest.commands.item_text import as_text, item_text, prompt_text
     from eyetest.prompts import CannotApply, build
     from eyetest.prompts.conditions import read_conditions
 
-    if word is None and not prefill:
+    if word is None:
         fields = [(name, as_text(value)) for name, value in msgspec.to_builtins(item).items()]
-        return ShowResult("item", ("field", "value"), fields, item, item_panel(benchmark, item), item, "")
-    condition, *others = read_conditions(word or ())
+        return ShowResult("item", ("field", "value"), fields, item, Lines(item_text(item)), item, "")
+    condition, *others = read_conditions(word)
     if others:
         raise InputError(f"{heading('condition')}: {short(word)} names {len(others) + 1} conditions; choose one")
     try:
-        prompt = build(item, condition, prefill=prefill)
+        prompt = build(item, condition)
     except CannotApply as refusal:
         raise InputError(f"item {short(item.id)} cannot be asked this way: {refusal.reason}") from None
     rows = [
         (message.role, "".join(getattr(part, "text", "[image]") for part in message.parts))
         for message in prompt.messages
     ]
-    return ShowResult("prompt", ("role", "text"), rows, prompt, Group(sent(item, condition, prompt)))
+    return ShowResult("prompt", ("role", "text"), rows, prompt, Lines(prompt_text(prompt)))
 
 
 class StatusResult(Result):
@@ -364,7 +325,7 @@ def _run_notes(state: Mapping[str, Any]) -> Iterator[str]:
         yield f"{state['torn_lines']:,} journal lines were cut off by a kill or damaged; they are asked again"
 
 
-def _answers(run: "Run", item: str, model: Words, where: Words, limit: int | None) -> ShowResult:
+def _answers(run: "Run", item: str, models: Sequence[str], limit: int | None) -> ShowResult:
     """An item of a run, and every answer to it with how it was scored."""
     from eyetest.commands.item_text import answers_text
     from eyetest.records import Asked
@@ -377,11 +338,13 @@ def _answers(run: "Run", item: str, model: Words, where: Words, limit: int | Non
     if run.manifest.benchmark is None:
         raise InputError(f"{run.path} names no benchmark; import its answers with {param('bench')} to see its items")
     benchmark = benchmark_of(run)
-    record = benchmark[item]
-    calls = planned_calls(run, [item])
+    record, calls = benchmark[item], planned_calls(run, [item])
     if calls.is_empty():
         raise InputError(f"{run.path} asked nothing about item {short(item)}")
-    calls = _only(calls, model, where)
+    if unknown := [name for name in models if name not in calls["model"]]:
+        known = nearest(unknown[0], calls["model"])
+        raise InputError(f"{heading('model')}: no answer of {short(unknown[0])} to this item; {known}")
+    calls = calls.filter(pl.col("model").cast(pl.String).is_in(models)) if models else calls
     refuse_if_all_is_damaged(run.path)
     cases = item_cases(run, benchmark, record, calls, StoredResponses(run.path).get, Scorer())
     read = ("reading", "choice", "rule", "why", "metric", "score")
@@ -390,56 +353,11 @@ def _answers(run: "Run", item: str, model: Words, where: Words, limit: int | Non
         for asked, _, reply, scored in cases
     ]
     shown = [{"asked": case.asked, "response": case.response, "scored": case.scored} for case in cases]
-    text = answers_text(benchmark, record, cases, len(calls) - len(cases), _ANSWERS_SHOWN if limit is None else limit)
+    text = answers_text(record, cases, len(calls) - len(cases), _ANSWERS_SHOWN if limit is None else limit)
     return ShowResult("answers", (*Asked.__struct_fields__, "reply", "outcome", *read), rows, shown, text, record)
 
 
-def _only(calls: "pl.DataFrame", model: Words, where: Words) -> "pl.DataFrame":
-    """The calls of some models, and those under some conditions."""
-    from eyetest.measures.results import as_written, read_where
-
-    wanted: dict[str, list[str]] = {"model": split_words(model)} if model else {}
-    conditions: list[str] = several(where)
-    for column, (_, *values) in read_where(conditions):
-        wanted.setdefault(column.strip(), []).extend(values)
-    for column, values in wanted.items():
-        option = heading("model" if column == "model" else "where")
-        if column not in calls.columns:
-            raise InputError(f"{option}: no column {short(column)}; {nearest(column, calls.columns)}")
-        written = [as_written(value) for value in calls[column]]
-        if missing := [value for value in values if value not in written]:
-            known = nearest(missing[0], {*written})
-            raise InputError(f"{option}: no answer of {short(missing[0])} to this item; {known}")
-        calls = calls.filter(pl.Series(written).is_in(values))
-    return calls
-
-
-def _named(path: Path, given: Mapping[str, object], *, overwrite: bool) -> ShowResult:
-    """A list by its name, a recipe by its name or file, or the models of a file."""
-    from eyetest.recipes.listing import recipe_names
-    from eyetest.store.handwritten import read_yaml
-
-    name = str(path)
-    if path.exists():
-        content = read_yaml(path)
-        if not (isinstance(content, dict) and "stages" in content):
-            from eyetest.models.specs import read_models
-
-            _refuse_others(given, "a list of models")
-            models = [
-                (name, entry.written_down().spec, entry.key_env or "") for name, entry in read_models(path).items()
-            ]
-            return ShowResult("models", ("name", "spec", "key variable"), models)
-    elif name not in recipe_names():
-        known = nearest(name, [*_LISTS, *recipe_names()])
-        raise InputError(f"{name} does not exist, and is no name to show; {known}")
-    _refuse_others(given, "a recipe")
-    return _recipe(name, path_of(given["to"], "to") if given["to"] else None, overwrite=overwrite)
-
-
 def _list(name: str) -> ShowResult:
-    if name == "measures":
-        return ShowResult(name, ("name", "about"), sorted(summaries("measure", "measure")))
     if name == "recipes":
         from eyetest.recipes.listing import list_recipes
 
@@ -455,6 +373,18 @@ def _list(name: str) -> ShowResult:
     return ShowResult(name, ("name", "sets"), list(sets.items()))
 
 
+def _models(path: Path) -> ShowResult | None:
+    """The models of a file; None where it is a recipe, or no file."""
+    from eyetest.models.specs import read_models
+    from eyetest.store.handwritten import read_yaml
+
+    content = read_yaml(path) if path.is_file() else None
+    if not path.is_file() or (isinstance(content, dict) and "stages" in content):
+        return None
+    models = [(name, entry.written_down().spec, entry.key_env or "") for name, entry in read_models(path).items()]
+    return ShowResult("models", ("name", "spec", "key variable"), models)
+
+
 def summaries(kind: str, maker: str) -> Iterator[tuple[str, str]]:
     """Name and summary of each plug-in of a kind, read from the sources so that nothing slow is imported."""
     for path in (Path(__file__).parent.parent / f"{kind}s").glob("*.py"):
@@ -467,22 +397,21 @@ def summaries(kind: str, maker: str) -> Iterator[tuple[str, str]]:
             yield plugin.name, plugin.summary
 
 
-def _recipe(name: str, to: Path | None, *, overwrite: bool) -> ShowResult:
+def _recipe(name: str) -> ShowResult:
     from markupsafe import Markup
 
-    from eyetest.recipes.listing import describe_tags, recipe_text
+    from eyetest.recipes.listing import describe_tags, recipe_names, recipe_text
     from eyetest.recipes.loading import load_recipe
-    from eyetest.store import refuse_to_lose, write_file
 
+    if not Path(name).exists() and name not in recipe_names():
+        raise InputError(
+            f"{name} does not exist, and is no name to show; {nearest(name, [*_LISTS, *recipe_names()])}"
+        )
     recipe, text = load_recipe(name), recipe_text(name)
     stages = " → ".join(stage.title for stage in recipe.stages)
     panels = ", ".join(f"{panel} of {seats.size}" for panel, seats in recipe.panels.items()) or "none"
     notes = [f"{counted(len(recipe.stages), 'stage')} ({stages}); panels: {panels}"]
     if tags := describe_tags(recipe):
         notes.append(f"needs the tags {tags}; refine {param('map_tags', 'TAG=TAG')} names your own")
-    if to is not None:
-        refuse_to_lose(to, overwrite=overwrite, ours=None)
-        write_file(to, text, overwrite=overwrite)
-    line = safe(text, None).rstrip("\n") if to is None else f"recipe {name} → {to}"
     html = Markup("<pre>{}</pre>").format(text[:LONGEST_SHOWN])
-    return ShowResult("recipe", shown=recipe, text=unwrapped(line), html=html, notes=notes)
+    return ShowResult("recipe", shown=recipe, text=unwrapped(safe(text, None).rstrip("\n")), html=html, notes=notes)

@@ -1,6 +1,6 @@
 """The command ``subset``: a part of a benchmark by tags, training data or answers, and scores estimated from it."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -14,7 +14,7 @@ from eyetest.errors import InputError, counted, heading, param
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark
-    from eyetest.measures.stats.intervals import Floats
+    from eyetest.curate.selection import Candidate
     from eyetest.records import Item
 
     Part: TypeAlias = Bench | "SubsetResult"
@@ -32,7 +32,6 @@ def subset(
     to: AnyPath | None = None,
     only: Words = (),
     unseen_by: AnyPath | None = None,
-    dataset_tag: str = "source",
     option_count: int | None = None,
     seed: int = 0,
     answers: Annotated[Runs, _DRAWN] = (),
@@ -53,7 +52,6 @@ def subset(
         to: Folder for the subset; its benchmark is FOLDER/benchmark.
         only: Only items with these values of a tag: TAG=A,B; repeat for another tag.
         unseen_by: models.yaml; leave out datasets that any of these models was trained on.
-        dataset_tag: Tag that names the dataset of an item.
         option_count: Options of each item: the right one and the first distractors.
         seed: Random seed.
         answers: Run whose models a small subset should separate; repeatable.
@@ -100,7 +98,7 @@ def subset(
         steps.append("only " + "; ".join(words))
     if unseen_by is not None:
         file = path_of(unseen_by, "unseen_by")
-        items, basis = unseen(items, read_models(file), dataset_tag)
+        items, basis = unseen(items, read_models(file), _dataset_tag(items))
         notes += basis
         steps.append(f"unseen by the models of {file.name}")
     curves = None
@@ -126,6 +124,11 @@ def subset(
     return SubsetResult(folder, Benchmark(folder / layout.BENCHMARK), len(benchmark), tuple(notes))
 
 
+def _dataset_tag(items: "Iterable[Candidate]") -> str:
+    """The tag that names the dataset of an item."""
+    return "dataset" if any("dataset" in item.tags for item in items) else "source"
+
+
 def _estimate(part: Part, runs: Sequence[AnyRun]) -> MeasureResult:
     from eyetest.curate.subsets import CURVES, estimate_scores, read_curves
     from eyetest.measures import Settings
@@ -149,20 +152,6 @@ class SubsetResult(NewBenchmark):
     def frame(self) -> "pl.DataFrame":
         """The items."""
         return self.benchmark.frame
-
-
-def answered_by_others(
-    answers: Sequence[AnyRun], items: Sequence[str], modality: str, asked: Collection[str], fewest: int
-) -> "tuple[Floats, list[str], list[str]]":
-    """Scores of items × recorded models without those that are asked now; refused where there are too few."""
-    from eyetest.curate.subsets import answered
-
-    table, names, models = answered(gather(answers), items, modality)
-    others = [column for column, model in enumerate(models) if model not in asked]
-    if len(others) < fewest:
-        there = f"{counted(len(others), 'other model')} with modality {modality}"
-        raise InputError(f"{heading('answers')}: {there}; at least {fewest}")
-    return table[:, others], names, [models[column] for column in others]
 
 
 def _with_options(items: "Iterable[Item]", total: int, count: int, seed: int, notes: list[str]) -> "Iterator[Item]":

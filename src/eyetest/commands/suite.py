@@ -1,23 +1,32 @@
 """The command ``suite``: ask models about many benchmarks and measure all answers together."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from eyetest.commands.base import observer, path_of, several
-from eyetest.commands.lazy import pl, printed
+from eyetest.commands import gathering
+from eyetest.commands.base import model_entries, observer, open_bench, path_of
+from eyetest.commands.lazy import layout, msgspec, parts, pl, printed, selection
 from eyetest.commands.options import AnyPath, Words, panel
 from eyetest.commands.results import Result, estimates
-from eyetest.errors import counted, param, typed
+from eyetest.commands.subset import subset as take_subset
+from eyetest.errors import InputError, counted, heading, listed, param, spelled, typed
 
 if TYPE_CHECKING:
-    from eyetest.measures import Results
-    from eyetest.records.recipe import Suite
+    from eyetest.benchmarks import Benchmark
+    from eyetest.measures import Results, Settings
+    from eyetest.records import Condition, ModelEntry
+    from eyetest.records.recipe import Suite, SuiteBenchmark
     from eyetest.reports.report import Material
+    from eyetest.results.gather import SuitePart
+    from eyetest.running import Asking, Budget, Limits, Progress, Session
 
     AnySuite = Suite | Mapping[str, Any] | str | Path
 else:
@@ -26,6 +35,8 @@ else:
 _ASKING = panel("Asking", 1)
 _BOUNDS = ("_low", "_high")
 _SHOWN = {"accuracy-by-dimension": "accuracy", "instability-by-dimension": "instability"}
+RUNS, BENCHMARKS, TABLES = "runs", "benchmarks", "tables"
+_NO_FOLDER = re.compile(r"[^\w.()-]+")
 
 
 def suite(
@@ -33,8 +44,6 @@ def suite(
     /,
     *,
     to: AnyPath,
-    only: Words = (),
-    unseen: bool = False,
     dry_run: Annotated[bool, _ASKING] = False,
     retry_failed: Annotated[bool, _ASKING] = False,
     concurrency: Annotated[int, _ASKING] = 64,
@@ -44,52 +53,47 @@ def suite(
 
     A YAML file names benchmarks, models and conditions (docs/suite.md). The folder gets runs/ with the answers,
     tables/ with ReForm-Eval's tables as CSV, and the page report.html. Interrupt it at any moment and run the same
-    again. --only and --unseen compute the tables again from the stored answers.
+    again. Nothing is asked twice, also after a change of the file.
 
     Args:
         suite: A YAML file with benchmarks, models and conditions.
         to: The folder for answers, tables and the page; an existing one is continued.
-        only: Use only these dimensions, tasks or datasets, as TAG=A,B; repeatable.
-        unseen: Leave out datasets that a compared model was trained on.
         dry_run: Print the plan of calls and ask nothing.
         retry_failed: Ask again what failed before.
         concurrency: The most calls in flight to a model.
-        budget: Stop before this much is spent: calls=100,tokens=1000000,cost=5, or any of them.
+        budget: Stop when this much is spent: calls=100, cost=5, or both.
 
     Examples:
         $ eyetest suite suite.yaml --to results
 
-        >>> models = ["scripted:right=0.8"]
-        >>> two = {"benchmarks": ["world/benchmark"], "models": models, "perturb": "order", "tests": 2}
+        >>> conditions = {"perturb": "order", "tests": 2}
+        >>> two = {"benchmarks": ["world/benchmark"], "models": ["scripted:right=0.8"], "conditions": conditions}
         >>> found = et.suite(two, to="suite")
         >>> "accuracy-by-dimension" in found.tables
         True
 
     """
-    from eyetest.commands import suites as job
     from eyetest.commands.asking import exit_code_of, notes_on
     from eyetest.commands.run import PlanResult
     from eyetest.running.limits import INTERRUPTED, limits_of
 
-    folder, limits = path_of(to, "to"), limits_of(concurrency, budget)
-    prepared = job.prepare(suite, folder, limits=limits, retry_failed=retry_failed, derive=not dry_run)
+    folder, limits = path_of(to, "to"), limits_of(budget, concurrency)
+    prepared = prepare(suite, folder, limits=limits, retry_failed=retry_failed, derive=not dry_run)
     if dry_run:
         return PlanResult({entry.name: asked.estimate(entry.runs[0]) for entry, asked in prepared.sessions()})
-    failed, stopped = job.ask(prepared)
+    failed, stopped = ask(prepared)
     if stopped is not None:
         notes = notes_on(stopped, folder)
         observer().ended(notes, interrupted=stopped.stopped == INTERRUPTED)
         return SuiteResult(notes=notes, exit_code=exit_code_of(stopped) or 130)
-    words: list[str] = several(only)
-    found = job.measure_suite(prepared, words, unseen_only=unseen)
-    named = [part for word in words for part in ("--only", word)] + ["--unseen"] * unseen
-    command = typed("eyetest", "suite", suite, "--to", to, *named) if isinstance(suite, str | Path) else ""
-    page = job.write_suite(prepared, found, command)
+    found = measure_suite(prepared)
+    command = typed("eyetest", "suite", suite, "--to", to) if isinstance(suite, str | Path) else ""
+    page = write_suite(prepared, found, command)
     again = f"count as missing; {param('retry_failed', True)} asks them again"
     missing = [f"{counted(failed, 'call')} failed and {again}"] if failed else []
     observer().ended(missing)
-    written = f"{counted(len(found.tables), 'table')} → {folder / job.TABLES}; page → {page}"
-    return SuiteResult(found.tables, found.material, found.only, [*found.notes, *missing, written])
+    written = f"{counted(len(found.tables), 'table')} → {folder / TABLES}; page → {page}"
+    return replace(found, notes=[*found.notes, *missing, written])
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,7 +102,6 @@ class SuiteResult(Result):
 
     tables: "dict[str, pl.DataFrame]" = field(default_factory=dict)
     material: "Material | None" = None
-    only: Sequence[str] = ()
     notes: Sequence[str] = ()
     exit_code: int = 0
 
@@ -127,3 +130,280 @@ class SuiteResult(Result):
             if name in self.tables:
                 parts += [Text(title, "bold"), estimates(self.tables[name].select(~cs.ends_with(*_BOUNDS))), ""]
         return Group(*parts)
+
+
+class SuiteEntry(NamedTuple):
+    """One benchmark of a suite, opened: asked into a run of its own, or answered in runs that are there."""
+
+    name: str
+    about: "SuiteBenchmark"
+    benchmark: "Benchmark | None"
+    runs: Sequence[Path]
+    asking: "Asking | None"
+    options: int | None = None
+    """With so many options, derived from another entry's benchmark; it counts in no other table."""
+
+
+class PreparedSuite(NamedTuple):
+    """A suite that can be looked at before it is carried out."""
+
+    suite: "Suite"
+    to: Path
+    entries: Sequence[SuiteEntry]
+    models: "dict[str, ModelEntry]"
+    conditions: "Sequence[Condition]"
+    budget: "Budget"
+
+    @property
+    def title(self) -> str:
+        """What the suite is called: as it says, or by its benchmarks."""
+        return self.suite.title or listed([entry.about.name for entry in self.entries if entry.options is None])
+
+    def sessions(self) -> "Iterator[tuple[SuiteEntry, Session]]":
+        """What is to be asked, entry by entry; one budget is for all of them."""
+        from eyetest.running import Session
+        from eyetest.scoring import is_hit
+
+        for entry in self.entries:
+            if entry.asking and entry.benchmark is not None:
+                yield entry, Session(entry.benchmark, self.models, entry.asking, hit=is_hit, budget=self.budget)
+
+
+def read_suite(suite: AnySuite) -> "tuple[Suite, Path]":
+    """A suite by value or file, and where its paths begin."""
+    from eyetest.store.handwritten import convert, read_yaml
+    from eyetest.store.urls import local_path
+
+    if isinstance(suite, layout.Suite):
+        return suite, Path()
+    if isinstance(suite, Mapping):
+        return convert(layout.spelled_out(dict(suite)), layout.Suite, "suite"), Path()
+    path = local_path(suite)
+    return convert(layout.spelled_out(read_yaml(path) or {}), layout.Suite, str(path)), path.parent
+
+
+def prepare(
+    suite: AnySuite, to: Path, *, limits: "Limits | None" = None, retry_failed: bool = False, derive: bool = True
+) -> PreparedSuite:
+    """Open all that a suite names, before anything is asked; ``derive`` writes benchmarks with fewer options."""
+    from eyetest.prompts.conditions import read_conditions
+    from eyetest.running import Asking, Budget, Limits
+    from eyetest.running.limits import refuse_unpriced
+
+    read, base = read_suite(suite)
+    if to.exists() and not to.is_dir():
+        raise InputError(f"{to} is a file; a suite's answers and tables go into a folder")
+    inside, ours = [entry.name for entry in to.iterdir()] if to.exists() else [], (RUNS, BENCHMARKS, TABLES)
+    if foreign := [name for name in inside if name not in (*ours, layout.REPORT) and not name.startswith(".")]:
+        raise InputError(f'{to} holds "{foreign[0]}", which is not part of a suite; choose another place')
+    with spelled(lambda name, value, at_head: name if at_head or value is None else f"{name}: {value}"):
+        conditions = read_conditions(read.conditions, read.seed)
+        named = base / read.models if read.models and isinstance(read.models, str) else read.models
+        models = model_entries(named) if named else {}
+    if not models and any(not entry.runs for entry in read.benchmarks):
+        raise InputError("the suite names no models to ask about its benchmarks")
+    limits = limits or Limits()
+    refuse_unpriced(limits, models)
+    asking = Asking(
+        conditions=conditions,
+        samples=read.samples,
+        seed=read.seed,
+        limit=read.limit,
+        limits=limits,
+        retry_failed=retry_failed,
+    )
+    entries = [_opened(entry, base, to, asking) for entry in read.benchmarks]
+    names = [entry.name for entry in entries]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise InputError(f'two benchmarks of the suite are called "{twice[0]}"; give one of them a name (name: …)')
+    if derive:
+        entries += [more for entry in entries for more in _with_fewer_options(entry, to, read.seed)]
+    return PreparedSuite(read, to, entries, models, conditions, Budget(limits))
+
+
+def ask(prepared: PreparedSuite) -> "tuple[int, Progress | None]":
+    """Ask everything that has no answer yet; how many calls failed, and how it stopped where some are left."""
+    from eyetest.running import Progress
+    from eyetest.scoring import looks_refused
+
+    failed = 0
+    for entry, session in prepared.sessions():
+        progress = session.run(
+            entry.runs[0],
+            progress=Progress(looks_refused),
+            watch=observer().watch,
+            planned=partial(observer().planned, entry.name),
+        )
+        if progress.abandoned or (progress.left and progress.stopped):
+            return failed, progress
+        failed += progress.outcomes["failed"]
+    return failed, None
+
+
+def _opened(about: "SuiteBenchmark", base: Path, to: Path, asking: "Asking") -> SuiteEntry:
+    from eyetest.runs import Run
+
+    runs = [base / path for path in about.runs]
+    benchmark = open_bench(base / about.bench) if about.bench else None
+    known = benchmark.manifest if benchmark is not None else Run(runs[0]).manifest.benchmark
+    called = about.name or (known.name if known else runs[0].resolve().name)
+    name = _NO_FOLDER.sub("-", called).strip("-.") or "benchmark"
+    named = msgspec.structs.replace(about, name=called)
+    how = msgspec.structs.replace(asking, limit=about.limit or asking.limit)
+    return SuiteEntry(name, named, benchmark, runs or [to / RUNS / name], None if runs else how)
+
+
+def _with_fewer_options(entry: SuiteEntry, to: Path, seed: int) -> Iterator[SuiteEntry]:
+    """The entry's benchmark with fewer options, the most first: what can have the most can have all of them."""
+    from eyetest.benchmarks import Benchmark, is_benchmark
+
+    source, about = entry.benchmark, msgspec.structs.replace(entry.about, options=())
+    for count in sorted(set(entry.about.options), reverse=True):
+        assert source is not None
+        name = f"{entry.name}-{count}-options"
+        folder, now = to / BENCHMARKS / name, source.manifest.fingerprint
+        made = Benchmark(folder / layout.BENCHMARK).manifest if is_benchmark(folder / layout.BENCHMARK) else None
+        if made is None or now not in (made.fingerprint, *(earlier.fingerprint for earlier in made.revisions)):
+            for line in take_subset(source, to=folder, option_count=count, seed=seed, overwrite=True).notes:
+                observer().note(line)
+        source = Benchmark(folder / layout.BENCHMARK)
+        yield SuiteEntry(name, about, source, [to / RUNS / name], entry.asking, count)
+
+
+def measure_suite(prepared: PreparedSuite) -> SuiteResult:
+    """Score and measure the answers. Nothing is asked."""
+    from eyetest.reports.report import Material
+    from eyetest.reports.sections import suite_tables
+
+    suite = prepared.suite
+    settings = gathering.settings((), 0.95, suite.seed)
+    with observer().steps("measuring") as step:
+        found = [(entry, _part(entry, prepared)) for entry in prepared.entries]
+        step("measuring", 0.4)
+        whole = parts.united([part for entry, part in found if entry.options is None], prepared.title)
+        kept, notes = _kept(whole, suite)
+        fewer = _fewer_options([part for entry, part in found if entry.options is not None], kept, settings)
+        how = replace(settings, by=layout.SUITE_TAGS[:2])
+        material = Material(kept, how, fewer_options=fewer, corpora=_corpora(prepared.entries, kept))
+        tables = suite_tables(material)
+    if "correlation" not in tables:
+        notes = (*notes, "correlation between dimensions: not measured (it takes three models and two dimensions)")
+    return SuiteResult(tables, material, (*printed.caveats(kept), *notes))
+
+
+def write_suite(prepared: PreparedSuite, found: SuiteResult, command: str = "") -> Path:
+    """Write the tables and the page; returns the page's path."""
+    from eyetest.reports import report_page
+    from eyetest.reports.report import Material, tell
+    from eyetest.reports.sections import write_suite_tables
+    from eyetest.runs import Run
+
+    page, material, suite = prepared.to / layout.REPORT, found.material, prepared.suite
+    assert material is not None
+    about = {
+        "ways of asking": str(len(prepared.conditions)) if prepared.models else "",
+        "only": "; ".join([*suite.only.words, *["unseen"] * suite.unseen]),
+        "seed of the suite": str(suite.seed),
+    }
+    runs = [Run(path) for entry in prepared.entries for path in entry.runs]
+    benchmarks = [entry.benchmark for entry in prepared.entries if entry.benchmark and entry.options is None]
+    method = [(name, value) for name, value in about.items() if value]
+    method += report_page.report_settings(material, (gathering.Scoring().scorer, "auto"), benchmarks, "")
+    details = report_page.ReportDetails(prepared.title, benchmarks, report_page.run_steps(runs), method, command)
+    with observer().steps("drawing") as step:
+        write_suite_tables(found.tables, prepared.to / TABLES)
+        report = replace(tell(material), material=Material(parts.parted(material.results), material.settings))
+        step("drawing", 0.3)
+        report_page.write_report_page(report, details, page, overwrite=True)
+    return page
+
+
+def _part(entry: SuiteEntry, prepared: PreparedSuite) -> "SuitePart":
+    """The scores of one entry, of what the suite asks for now; its benchmark's golds where answers were there."""
+    from eyetest.records import Condition
+
+    golds = None if entry.asking else entry.benchmark
+    scoring = gathering.Scoring(metric=entry.about.metric, bench=golds, models=prepared.models or None)
+    results = gathering.gather(entry.runs, scoring)
+    if entry.asking:
+        types = results.scores.collect_schema()
+        axes = [axis for axis in Condition.__struct_fields__ if axis in types]
+        ways = [{axis: getattr(condition, axis) for axis in axes} for condition in prepared.conditions]
+        wanted = pl.DataFrame(ways, schema={axis: types[axis] for axis in axes}).unique().lazy()
+        scores = results.scores.filter(
+            pl.col("model").is_in(list(prepared.models)), pl.col("sample") < entry.asking.samples
+        ).join(wanted, on=axes, how="semi", maintain_order="left")
+        results = replace(results, scores=scores)
+        if entry.asking.limit is not None:
+            results = parts.keep_items(
+                results, [item.id for item in islice(entry.benchmark or [], entry.asking.limit)]
+            )
+    return parts.SuitePart(entry.name, entry.about, results)
+
+
+def _kept(results: "Results", suite: "Suite") -> "tuple[Results, Sequence[str]]":
+    """The part of the answers that the user cares about, or that no compared model was trained on, and notes."""
+    from eyetest.measures.results import TAG
+
+    if not suite.only.words and not suite.unseen:
+        return results, ()
+    notes: Sequence[str] = ()
+    tags = {TAG + tag: tag for tag in results.tags}
+    rows = results.items.select("item", *tags).rename(tags).iter_rows(named=True)
+    items = [
+        selection.Candidate(id=row.pop("item"), tags={tag: value for tag, value in row.items() if value is not None})
+        for row in rows
+    ]
+    if suite.only.words:
+        items = selection.only_with(items, suite.only.words)
+    if suite.unseen:
+        asked = results.scores.select(pl.col("model").unique()).collect().to_series()
+        compared = {model: results.models[model] for model in sorted(asked) if model in results.models}
+        items, notes = selection.unseen(items, compared, "dataset")
+        if not items:
+            raise InputError(f"{heading('unseen')}: nothing is left that no model was trained on")
+    return parts.keep_items(results, [item.id for item in items]), notes
+
+
+def _fewer_options(found: "Sequence[SuitePart]", kept: "Results", settings: "Settings") -> "pl.DataFrame | None":
+    """Accuracy against the number of options, on items of the datasets that count."""
+    from eyetest.measures import MEASURES
+    from eyetest.measures.results import TAG
+
+    if not found:
+        return None
+    together = parts.united(found, "options")
+    tags = [TAG + tag for tag in layout.SUITE_TAGS]
+    items = together.items.join(kept.items.select(tags).unique(), on=tags, how="semi", maintain_order="left")
+    if items.is_empty():
+        return None
+    results = parts.keep_items(together, items.get_column("item").to_list())
+    tagged = results.items.with_columns(pl.col("options").cast(pl.String).alias(TAG + "options"))
+    measured = MEASURES["accuracy"].measure(
+        replace(results, items=tagged), replace(settings, by=("dataset", "options"))
+    )
+    number = pl.col(TAG + "options").cast(pl.Int64).alias("options")
+    table = measured.table.with_columns(number, (1 / number).alias("guessing"))
+    rest = [name for name in table.columns if name not in (TAG + "dataset", TAG + "options", "options")]
+    ordered = table.select(pl.col(TAG + "dataset").alias("dataset"), "options", *rest)
+    return ordered.sort("dataset", "options", maintain_order=True)
+
+
+def _corpora(entries: Sequence[SuiteEntry], kept: "Results") -> "pl.DataFrame | None":
+    """The score of whole corpora, by benchmark, model and protocol, over all tests of what counts."""
+    from eyetest.measures.results import PROTOCOL
+    from eyetest.results.scores import answers_of, benchmark_of
+    from eyetest.runs import Run
+    from eyetest.scoring.scorer import corpus_table
+
+    tables, keys = [], ["benchmark", "metric", "model", *PROTOCOL]
+    for entry in entries:
+        scores = parts.own_scores(kept, entry.name)
+        for run in map(Run, entry.runs if entry.options is None else ()):
+            if run.manifest.benchmark is None and entry.benchmark is None:
+                continue
+            golds = benchmark_of(run, None if entry.asking else entry.benchmark)
+            pooled = corpus_table(answers_of(run, golds), golds, scores)
+            named = pooled.with_columns(pl.lit(entry.name).alias("benchmark"))
+            tables.append(named.group_by(keys).agg(pl.col("overall").mean(), pl.len().alias("tests")).sort(keys))
+    return pl.concat(tables) if tables else None

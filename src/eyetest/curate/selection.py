@@ -144,10 +144,8 @@ def select(
             raise InputError(f"item {short(name)} is in the pool {times} times")
     check_tags(items, selection.tags)
     pools = by_value(items, selection.per) if selection.per else {"": list(items)}
-    if selection.per and selection.values:
-        pools = {value: pools.get(value, []) for value in selection.values}
     asked = _asked({value: len(pool) for value, pool in pools.items()}, selection, seed)
-    unmet = list(_unmet(pools, asked, selection, known=items))
+    unmet = list(_unmet(pools, asked, selection))
     if unmet and selection.short == "refuse":
         others = f"; and {len(unmet) - 1} more" if len(unmet) > 1 else ""
         raise CannotMeet(f"{unmet[0][1]}{others}")
@@ -190,17 +188,14 @@ def check_tags(items: Sequence[Candidate], tags: Iterable[str]) -> None:
 
 
 def _asked(capacities: Mapping[str, int], selection: Select, seed: int) -> dict[str, int]:
-    """The size of each quota. Of a total, an empty value gets nothing but is missed as if it had a usual share."""
+    """The size of each quota; a total is spread evenly over them."""
     if selection.total is None or not selection.per:
         return dict.fromkeys(capacities, selection.count or selection.total or 0)
-    divide = even if selection.share == "even" else proportional
-    shares = divide(capacities, selection.total, lambda value: (draw(seed, value),))
-    usual = max(1, selection.total // max(1, len(capacities)))
-    return {value: shares[value] if capacities[value] else usual for value in capacities}
+    return even(capacities, selection.total, lambda value: (draw(seed, value),))
 
 
 def _unmet(
-    pools: Mapping[str, Sequence[Candidate]], asked: Mapping[str, int], selection: Select, known: Sequence[Candidate]
+    pools: Mapping[str, Sequence[Candidate]], asked: Mapping[str, int], selection: Select
 ) -> Iterator[tuple[Unmet, str]]:
     """Quotas that cannot be met, each with a message."""
     there = sum(map(len, pools.values()))
@@ -211,9 +206,7 @@ def _unmet(
     for value, pool in pools.items():
         if len(pool) < asked[value]:
             name = f"{selection.per} {_quoted(value)}" if selection.per else "all items"
-            unmet, line = _too_few(name, asked[value], len(pool))
-            close = [] if pool else get_close_matches(value, by_value(known, selection.per), n=1)
-            yield unmet, f"{line} (did you mean {_quoted(close[0])}?)" if close else line
+            yield _too_few(name, asked[value], len(pool))
 
 
 def _too_few(quota: str, asked: int, left: int) -> tuple[Unmet, str]:

@@ -99,8 +99,6 @@ def _counted(case: FilterInput, item: Item, models: Sequence[int] | None = None)
             evidence["chosen"] = {letter(option): int(n) for option, n in enumerate(choices.sum(axis=0)) if n}
     else:
         total, n, missing = 0, sum(judged[number] > 0 for number in models), judged.count(0)
-    if case.stage.min_answers is not None and n >= case.stage.min_answers:
-        missing = 0
     requests = tuple(answer.request for answer in every)
     return _Counted(item, Count(None, total, n, missing, requests, evidence), choices)
 
@@ -146,15 +144,13 @@ def _judge_chance(case: FilterInput) -> Iterator[Verdict]:
     by_item = [_counted(case, item) for item in case.items]
     tested = [entry for entry in by_item if entry.item.choices and not entry.hits.missing]
     shown = [entry for entry in tested if entry.choices is not None]
-    hidden = [entry for entry in tested if entry.choices is None]
-    of_shown, dropped, doubtful = _beyond_beliefs(shown, rate, case)
-    of_hidden: list[float] = []
-    if hidden:
+    found, dropped, doubtful = _beyond_beliefs(shown, rate, case)
+    chances = dict(zip((entry.item.id for entry in shown), found, strict=True))
+    if hidden := [entry for entry in tested if entry.choices is None]:
         hits = _hit_counts(hidden)
-        of_hidden = chance(hits, tastes_of_hits(hits)).tolist()
-        dropped |= _beyond_chance(hidden, of_hidden, rate)
-    names = (entry.item.id for entry in (*shown, *hidden))
-    chances = dict(zip(names, (*of_shown, *of_hidden), strict=True))
+        found = chance(hits, tastes_of_hits(hits)).tolist()
+        dropped |= _beyond_chance(hidden, found, rate)
+        chances |= zip((entry.item.id for entry in hidden), found, strict=True)
     for item, count, _ in by_item:
         fields, reason = count.fields, f"{count.hits} of {count.n} blind answers right"
         if not item.choices:
@@ -280,9 +276,7 @@ def _judge_leaks(case: FilterInput) -> Iterator[Verdict]:
     if not models:
         raise InputError(f"{case.stage.title}: only language models on the panel; add vision-language models")
     by_item = [_counted(case, item, models) for item in case.items]
-    tested = [
-        entry for entry in by_item if entry.item.choices and entry.choices is not None and not entry.hits.missing
-    ]
+    tested = [entry for entry in by_item if not entry.hits.missing and entry.choices is not None]
     leaked, doubtful, holders = _leaked(tested, models, case.stage.rate or _USUAL_RATE, case.stage.cluster)
     for item, count, choices in by_item:
         fields = count.fields
@@ -327,13 +321,13 @@ FILTERS = (
     Filter(
         "chance-aware",
         "drop items that the panel knows without the image, beyond chance and preferences, at a stated rate",
-        frozenset({"rate", "right", "min_answers", "cluster"}),
+        frozenset({"rate", "right", "cluster"}),
         _judge_chance,
     ),
     Filter(
         "leaks",
         "drop items that some models know blind and their language models do not, at a stated rate of errors",
-        frozenset({"rate", "right", "min_answers", "then", "cluster"}),
+        frozenset({"rate", "right", "then", "cluster"}),
         _judge_leaks,
     ),
 )

@@ -35,9 +35,8 @@ _WORD = re.compile(r"\b(YES|NO)\b")
 
 def _gold_rule(stage: Stage, seats: int, size: int, tests: int) -> None:
     """No stopping rule: every answer is evidence."""
-    if set(stage.keep) not in ({"sound"}, {"ratio"}):
-        cuts = "sound: from which probability on an item is kept, or ratio: up to which log likelihood ratio"
-        raise InputError(f"the stage {stage.title}: keep has to say one of {cuts}")
+    if set(stage.keep) != {"sound"}:
+        raise InputError(f"the stage {stage.title}: keep has to say sound: from which probability on an item is kept")
 
 
 def _judge_golds(case: FilterInput) -> Iterator[Verdict]:
@@ -79,8 +78,6 @@ def _rounded(value: float, digits: int) -> float | None:
 
 def _keeps(stage: Stage, weighed: Suspicion, at: int) -> bool:
     """Whether an item passes; without odds a cut of ``sound`` cannot be applied, and every item does."""
-    if "ratio" in stage.keep:
-        return stage.keep["ratio"].holds(float(weighed.ratios[at]))
     flawed = float(weighed.flawed[at])
     return math.isnan(flawed) or stage.keep["sound"].holds(1 - flawed)
 

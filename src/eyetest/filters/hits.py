@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from eyetest.errors import InputError, counted
 from eyetest.filters import Filter, FilterInput, summary
-from eyetest.measures import hits as counting
-from eyetest.measures.hits import HIT, covered
+from eyetest.measures.hits import HIT
 from eyetest.probes.audit import run_audit
 from eyetest.probes.subject import Subject
 from eyetest.records import Cut, Item, Stage, StoppingRule, Tally, Verdict, VerdictKind
@@ -72,8 +70,6 @@ def count(case: FilterInput, rule: StoppingRule, item: Item, *, full: bool) -> C
     judged = [rule.samples - tally.unknown for tally in waves.tallies]
     answering = sum(rule.answers.holds(hit) for hit in hits)
     holds, missing = waves.verdict, 0
-    if holds is None and stage.min_answers is not None and sum(judged) >= stage.min_answers:
-        holds = rule.falls.holds(answering)
     if holds is None:
         missing = sum(tally.unknown for tally in waves.tallies if rule.model_answers(tally) is None)
     evidence = summary([seat.model for seat in case.seats], hits, judged, used)
@@ -89,7 +85,7 @@ def _blind_rule(stage: Stage, seats: int, size: int, tests: int) -> StoppingRule
     return rule
 
 
-def _judge_blind(case: FilterInput, what: str) -> Iterator[Verdict]:
+def _judge_blind(case: FilterInput) -> Iterator[Verdict]:
     """Count the inspectors that answer each item."""
     stage, seats, tests = case.stage, len(case.seats), case.evidence.tests
     rule = _blind_rule(stage, seats, case.size, tests)
@@ -99,13 +95,14 @@ def _judge_blind(case: FilterInput, what: str) -> Iterator[Verdict]:
             yield case.verdict(item.id, "review", counts.incomplete, **counts.fields)
             continue
         settled = " (settled)" if not stage.full_counts and counts.n < seats * tests else ""
-        reason = f"{counts.hits} of {seats} inspectors {what}{settled}"
+        reason = f"{counts.hits} of {seats} inspectors answer it blind{settled}"
         yield case.verdict(item.id, "keep" if counts.holds else "drop", reason, **counts.fields)
 
 
 def _band_rule(stage: Stage, seats: int, size: int, tests: int) -> None:
     """No stopping rule: bands need the whole count."""
-    if covered(stage.bands) != size:
+    held = sorted(number for low, high in stage.bands.values() for number in range(low, high + 1))
+    if held != list(range(size + 1)):
         raise InputError(f"the stage {stage.title}: its bands have to hold each of 0 to {size} hits once")
     for band in stage.drop:
         if band not in stage.bands:
@@ -119,7 +116,7 @@ def _judge_difficulty(case: FilterInput) -> Iterator[Verdict]:
     for item in case.items:
         counts = count(case, rule, item, full=True)
         missing = seats * case.evidence.tests - counts.n
-        if missing and counts.n < (stage.min_answers or counts.n + missing):
+        if missing:
             yield case.verdict(item.id, "review", f"{counted(missing, 'answer')} missing: no band", **counts.fields)
             continue
         band = band_of(stage, counts.hits, seats, case.size)
@@ -131,9 +128,7 @@ def _judge_difficulty(case: FilterInput) -> Iterator[Verdict]:
 def band_of(stage: Stage, hits: int, seats: int, size: int) -> str:
     """The band of a count; for a panel of another size, that of the nearest count of the recipe's."""
     nearest = hits if seats == size else int(hits * size / seats + 0.5)
-    band = counting.band_of(stage.bands, nearest)
-    assert band is not None, "the stage's bands hold every count"
-    return band
+    return next(name for name, (low, high) in stage.bands.items() if low <= nearest <= high)
 
 
 def _probe_rule(stage: Stage, seats: int, size: int, tests: int) -> None:
@@ -160,34 +155,18 @@ def _judge_probed(case: FilterInput) -> Iterator[Verdict]:
             yield case.verdict(item.id, verdict, reason, p=alarm.p, evidence={"found": alarm.evidence})
 
 
-_BLIND_USES = frozenset({"keep", "right", "min_answers"})
-
 FILTERS = (
     Filter(
         "blind-hits",
-        "drop items that too many inspectors answer without the image (MMStar)",
-        _BLIND_USES,
-        partial(_judge_blind, what="answer it blind"),
-        _blind_rule,
-    ),
-    Filter(
-        "blind-majority",
-        "drop items that enough inspectors answer blind in most of their samples (MMMU-Pro)",
-        _BLIND_USES | {"answers"},
-        partial(_judge_blind, what="answer it blind in enough samples"),
-        _blind_rule,
-    ),
-    Filter(
-        "blind-count",
-        "drop items that a stated share of text models answers (LIME)",
-        _BLIND_USES,
-        partial(_judge_blind, what="answer it blind"),
+        "drop items that too many inspectors answer without the image (MMStar, MMMU-Pro, LIME)",
+        frozenset({"keep", "right", "answers"}),
+        _judge_blind,
         _blind_rule,
     ),
     Filter(
         "difficulty",
         "sort items into bands by how many of the panel answer them; drop some bands (MMStar, LIME)",
-        frozenset({"bands", "drop", "right", "best_cut", "answers", "min_answers"}),
+        frozenset({"bands", "drop", "right", "best_cut", "answers"}),
         _judge_difficulty,
         _band_rule,
     ),

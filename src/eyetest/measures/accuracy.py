@@ -1,4 +1,4 @@
-"""Accuracy: mean scores, yes/no questions (POPE), scores beside guessing, and of people who guess."""
+"""Accuracy: mean scores, yes/no questions (POPE), and scores beside guessing."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,12 +8,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from eyetest.errors import counted, param
-from eyetest.measures.results import Measured, NotMeasurable, Results, Settings, measure, split, table_of
+from eyetest.measures.results import TAG, Measured, NotMeasurable, Results, Settings, measure, split, table_of
 from eyetest.measures.stats.chance import guessing as expected_guesses
 from eyetest.measures.stats.intervals import Bools, IntervalEstimate, mean, resampled
 from eyetest.measures.stats.paired import is_verdict
+from eyetest.measures.stats.ranking import slope_within
 from eyetest.measures.tables import mean_table, uneven_items
-from eyetest.records import letter
+from eyetest.records import DIALOGUE, TURN, letter
 
 _FEW_CLUSTERS = 20
 
@@ -21,7 +22,8 @@ _FEW_CLUSTERS = 20
 @measure("accuracy", "mean score with its interval, by model, protocol and tag", unread="accuracy")
 def accuracy(results: Results, settings: Settings) -> Measured:
     """One row a series and tag value; counts: ``n`` items with a score, ``missing`` others, ``answers`` (tests).
-    Answers that were not read count as wrong; failed calls have no score and are left out.
+    Answers that were not read count as wrong; failed calls have no score and are left out. By turn of a dialogue:
+    ``slope`` is the change from one turn to the next, within dialogues.
     """
     tags = results.by_tags(settings.by)
     keys, score = results.keys(settings.by), pl.col("score")
@@ -37,6 +39,8 @@ def accuracy(results: Results, settings: Settings) -> Measured:
     )
     means = mean_table(of_item, keys, ["accuracy"], settings.level, sums=("answers", "unscored"))
     table = _with_missing(means, results.every_item(*tags), keys)
+    if TURN in settings.by and DIALOGUE in results.tags:
+        table = _with_slopes(table, results, keys, settings.level)
     same = (table.get_column("answers") == table.get_column("n")).all()
     spared = [*(["answers"] if same else []), *([] if table.get_column("unscored").sum() else ["unscored"])]
     return Measured(table.drop(spared), _notes(table, [k for k in keys if k != "model"]))
@@ -50,6 +54,25 @@ def _with_missing(table: pl.DataFrame, every: pl.DataFrame, keys: Sequence[str])
     there = every.group_by(around).len("there").cast({key: table.schema[key] for key in around})
     joined = table.join(there, on=around, how="left", nulls_equal=True, maintain_order="left")
     return joined.with_columns((pl.col("there").cast(pl.Int64) - pl.col("n")).alias("missing")).drop("there")
+
+
+def _with_slopes(table: pl.DataFrame, results: Results, keys: Sequence[str], level: float) -> pl.DataFrame:
+    """The table with the slope of each series; a dialogue is in one cluster with all others about its images."""
+    turn, dialogue = TAG + TURN, TAG + DIALOGUE
+    series = [key for key in keys if key != turn]
+    same = [key for key in keys if key == "benchmark"]
+    rows = results.per_item([*keys, dialogue]).with_columns(
+        pl.col(turn).cast(pl.Int64, strict=False), pl.col("cluster").min().over(*same, dialogue)
+    )
+    slopes = []
+    for key, part in split(rows.drop_nulls([turn, dialogue]), series):
+        columns = (part.get_column(name).to_numpy() for name in (turn, "score", dialogue, "cluster"))
+        slope, dialogues = slope_within(*columns, level=level)
+        slopes.append(key | slope.named("slope") | {"dialogues": dialogues})
+    if not slopes:
+        return table
+    found = table_of(slopes).cast({key: table.schema[key] for key in series})
+    return table.join(found, on=series, how="left", nulls_equal=True, maintain_order="left")
 
 
 def _notes(table: pl.DataFrame, around: Sequence[str]) -> tuple[str, ...]:
@@ -136,7 +159,8 @@ _BASELINES = {"random": pl.Float64, "frequent": pl.Float64, "letter": pl.String,
 )
 def guessing(results: Results, settings: Settings) -> Measured:
     """One row a series and tag value, over its items with options; of the benchmark, or of its part with the tag
-    value, ``random`` and ``frequent`` (the most frequent ``letter``) over ``items``; only these if unanswered.
+    value, ``random`` and ``frequent`` (the most frequent ``letter``) over ``items``; only these if unanswered. Where
+    items have no score, also what `_if_guessed` expects.
     """
     tags = results.by_tags(settings.by)
     keys = ["benchmark", *(key for key in results.keys(settings.by) if key != "benchmark")]
@@ -154,45 +178,40 @@ def guessing(results: Results, settings: Settings) -> Measured:
     if table.is_empty() and not alone:
         raise NotMeasurable(f"guessing: no item with options is known; name the benchmark with {param('bench')}")
     left = len(results.items) - len(choice)
-    notes = (f"left out: {counted(left, 'item')} without options or a known gold",) if left else ()
+    what = "without options or a known gold; in expected and paper an open item without a score counts 0"
+    notes = (f"left out: {counted(left, 'item')} {what}",) if left else ()
     types = {"benchmark": pl.String, **dict.fromkeys(tags, pl.String), **_BASELINES}
     beside = pl.DataFrame(alone, schema=types)
     if table.is_empty():
         return Measured(beside, notes)
     table = table.join(beside, on=["benchmark", *tags], how="left", nulls_equal=True, maintain_order="left")
     order = ("guessing", pl.exclude(*keys, "guessing", "guessing_low", "guessing_high", "clusters"))
-    return Measured(table.select(*keys, *order), notes)
+    table, guessed = table.select(*keys, *order), _if_guessed(results, keys, settings.level)
+    if guessed.get_column("guessed").sum():
+        table = table.join(guessed, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    return Measured(table, notes)
 
 
-@measure("human", "what people (or models) would score if they guessed where they gave no answer")
-def human(results: Results, settings: Settings) -> Measured:
-    """One row a series and tag value; an item without a score counts 1/options in ``expected``, in ``paper`` by Eq. 2
-    of MMMU-Pro the share of such items; ``guessed`` counts these, ``accuracy`` is of the others.
+def _if_guessed(results: Results, keys: Sequence[str], level: float) -> pl.DataFrame:
+    """What each series would score if it guessed where it has no score (people, in MMMU-Pro): 1/options an item in
+    ``expected``, in ``paper`` by the paper's Eq. 2 the share of such items; ``guessed`` counts these.
     """
-    tags, series, score = results.by_tags(settings.by), results.keys(), pl.col("score")
-    of_series = ["benchmark", *(key for key in series if key != "benchmark")]
-    keys, scored = [*series, *tags], results.per_item(of_series)
-    share = score.is_null().mean().over(keys)
-    if results.items.is_empty() or scored.is_empty():
-        raise NotMeasurable("human: the items, or any score, are not known; name the benchmark")
+    tags, score = [key for key in keys if key.startswith(TAG)], pl.col("score")
+    series, share = [key for key in keys if key not in tags], score.is_null().mean().over(keys)
+    scored = results.per_item(series)
     rows = (
-        scored.select(of_series)
+        scored.select(series)
         .unique()
         .join(results.items.select("benchmark", "item", "cluster", "options", *tags), on="benchmark")
-        .join(scored.drop("cluster", "tests"), on=[*of_series, "item"], how="left")
+        .join(scored.drop("cluster", "tests"), on=[*series, "item"], how="left")
         .with_columns(
             pl.coalesce("cluster", "item"),
             score.fill_null((1 / pl.col("options")).fill_null(0.0)).alias("expected"),
             (score.fill_null(2 * share) - share**2).alias("paper"),  # the share is estimated too: linearised
+            score.is_null().cast(pl.Int64).alias("guessed"),
         )
     )
-    table = mean_table(rows.lazy(), keys, ["expected", "paper"], settings.level).drop("clusters")
-    known = rows.group_by(keys).agg(score.mean().alias("accuracy"), score.null_count().cast(int).alias("guessed"))
-    table = table.join(known, on=keys, nulls_equal=True, maintain_order="left")
-    open_ended = rows.filter(score.is_null() & pl.col("options").is_null())
-    note = "an item without options cannot be guessed: where it has no score it counts 0 in expected"
-    order = table.select(pl.exclude("accuracy", "guessed", "n"), "accuracy", "guessed", "n")
-    return Measured(order, (note,) if len(open_ended) else ())
+    return mean_table(rows.lazy(), keys, ["expected", "paper"], level, sums=["guessed"]).drop("n", "clusters")
 
 
-MEASURES = (accuracy, yes_no, guessing, human)
+MEASURES = (accuracy, yes_no, guessing)

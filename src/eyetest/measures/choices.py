@@ -9,6 +9,7 @@ import scipy
 from numpy.typing import NDArray
 
 from eyetest.errors import InputError, counted, listed, param
+from eyetest.measures.option_prior import option_priors
 from eyetest.measures.results import TESTS, Measured, NotMeasurable, Results, Settings, measure, split, table_of
 from eyetest.measures.stats.agreement import all_raters, cohen_pairs
 from eyetest.measures.stats.intervals import IntervalEstimate
@@ -22,9 +23,14 @@ _WRITTEN = ("answered", "truncated")
 _NOTE = "only answers to options in the order as written count: where another order put a choice is not in the table"
 
 
-@measure("positions", "which place each model picks, against where the right choices are")
+@measure(
+    "positions",
+    "which place each model picks, against where the right ones are; accuracy without the prior of letters",
+)
 def positions(results: Results, settings: Settings) -> Measured:
-    """One row a series, tag value and place; ``p`` is of all places, ``p_adjusted`` (Holm) of the place alone."""
+    """One row a series, tag value and place; ``p`` is of all places, ``p_adjusted`` (Holm) of the place alone.
+    Where first tokens were weighed in several orders also the ``prior`` of letters and accuracy after its removal.
+    """
     if not results.items.get_column("gold").is_not_null().any():
         raise NotMeasurable(f"positions: no right choice is known; name the benchmark with {param('bench')}")
     keys = results.keys(settings.by)
@@ -46,7 +52,12 @@ def positions(results: Results, settings: Settings) -> Measured:
     ).with_columns(
         (pl.col(f"picked {letter}") - pl.col(f"gold {letter}")).alias(f"difference {letter}") for letter in letters
     )
-    return Measured(_table(of_item, keys, letters, settings.level), (_NOTE,))
+    table = _table(of_item, keys, letters, settings.level)
+    priors, notes = option_priors(results, settings, keys)
+    if len(priors):
+        on = [*keys, "place"]
+        table = table.with_columns(pl.col(on).cast(pl.String)).join(priors, on=on, how="left", nulls_equal=True)
+    return Measured(table, (_NOTE, *notes))
 
 
 def _table(of_item: pl.LazyFrame, keys: Sequence[str], letters: Sequence[str], level: float) -> pl.DataFrame:
@@ -180,7 +191,6 @@ _DECISION = ("item", "round", "reviewer", "decision")
 @measure(
     "agreement",
     "how far models choose alike beyond chance: Fleiss, Krippendorff, Gwet over all, Cohen by pair",
-    {"pairs": (True, "also Cohen's kappa of every pair of models")},
 )
 def agreement(results: Results, settings: Settings) -> Measured:
     """Coefficients of each protocol and benchmark. An answer without a choice is a rating that is missing."""
@@ -235,9 +245,8 @@ def _coefficients(
         return about | value.named("agreement") | {"n": value.n, "raters": len(pair) or len(names)}
 
     rows = [row(name, value) for name, value in all_raters(ratings, resampling).items()]
-    if settings.own.get("pairs", True):
-        for (first, second), kappa in cohen_pairs(ratings, resampling).items():
-            rows.append(row("cohen", kappa, names[first], names[second]))
+    for (first, second), kappa in cohen_pairs(ratings, resampling).items():
+        rows.append(row("cohen", kappa, names[first], names[second]))
     return rows
 
 

@@ -16,6 +16,7 @@ from eyetest.measures.results import measure, narrowed, table_of, values_of
 from eyetest.measures.stats.paired import Paired, against, holm, smallest_difference, smallest_shift
 from eyetest.measures.tables import SideBySide, side_by_side
 
+POWER = 0.8  # of the smallest detectable difference
 RIGHT = 0.5  # the mean score over its tests from which on an item counts as right
 _TYPES: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("p", "p_adjusted", "detectable", "detectable_adjusted"), pl.Float64),
@@ -34,26 +35,19 @@ _TURNED = {
 @measure(
     "differences",
     "paired differences of models with intervals, tests, and the smallest difference that could be seen",
-    {
-        "models": ("", "compare only these models: A,B"),
-        "against": ("", "compare every model with this one"),
-        "power": (0.8, "with what chance the smallest detectable difference would be found"),
-    },
+    {"against": ("", "compare every model with this one")},
 )
 def differences(results: Results, settings: Settings) -> Measured:
     """One row a pair: a − b. Holm's adjustment and ``detectable_adjusted`` are over the pairs of one family."""
     families = results.families(settings.by)
     parts = side_by_side(results, families)
-    power = float(settings.own.get("power", 0.8))
-    if not 0 < power < 1:
-        raise InputError(f"power: found {power}, expected a share between 0 and 1")
-    wanted = pairs_of(sorted({model for part in parts for (model,) in part.columns}), settings.own)
+    wanted = _pairs(sorted({model for part in parts for (model,) in part.columns}), str(settings.own["against"]))
     rows = []
     for part in parts:
         pairs = list(_compared(part, wanted, settings))
         levels = (settings.level, 1 - (1 - settings.level) / max(len(pairs), 1))
         for (a, b, test, pair), adjusted in zip(pairs, holm([pair.p for *_, pair in pairs]), strict=True):
-            alone, among_all = (_detectable(pair, power, level) for level in levels)
+            alone, among_all = (_detectable(pair, level) for level in levels)
             row = {**part.key, "a": a, "b": b, "a_mean": pair.a, "b_mean": pair.b, **pair.gap()}
             row |= {"p": pair.p, "p_adjusted": adjusted}
             row |= {"test": None if pair.p is None else test, "only_a": pair.only_a, "only_b": pair.only_b}
@@ -64,21 +58,13 @@ def differences(results: Results, settings: Settings) -> Measured:
     return Measured(table_of(rows, **_TYPES, **dict.fromkeys(families, pl.String)))
 
 
-def pairs_of(models: Sequence[str], own: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _pairs(models: Sequence[str], reference: str) -> list[tuple[str, str]]:
     """The pairs to compare; a reference is always the second of its pair."""
-    named = own.get("models", "")
-    words = [name.strip() for name in named.split(",") if name.strip()] if isinstance(named, str) else named
-    chosen = list(dict.fromkeys(words))
-    reference = own.get("against", "")
-    for name in (*chosen, *([reference] if reference else [])):
-        if name not in models:
-            raise InputError(f"no scores of model {short(name)}; {nearest(name, models)}")
-    if len(chosen) == 1 and not reference:
-        raise InputError(f"models: found only {short(chosen[0])}, expected at least two names: A,B")
-    chosen = chosen or list(models)
-    if reference:
-        return [(name, reference) for name in chosen if name != reference]
-    return list(combinations(chosen, 2))
+    if not reference:
+        return list(combinations(models, 2))
+    if reference not in models:
+        raise InputError(f"no scores of model {short(reference)}; {nearest(reference, models)}")
+    return [(name, reference) for name in models if name != reference]
 
 
 def _compared(
@@ -98,10 +84,10 @@ def _compared(
                 yield a, b, "mcnemar" if pair.binary else "paired t", pair
 
 
-def _detectable(pair: Paired, power: float, level: float) -> float | None:
+def _detectable(pair: Paired, level: float) -> float | None:
     if pair.binary and pair.worth is not None and pair.spread is not None:
-        return smallest_difference(pair.worth, pair.spread, power, level)
-    return None if pair.error is None else smallest_shift(pair.error, pair.effective, power, level)
+        return smallest_difference(pair.worth, pair.spread, POWER, level)
+    return None if pair.error is None else smallest_shift(pair.error, pair.effective, POWER, level)
 
 
 @dataclass(frozen=True)
@@ -115,28 +101,23 @@ class Contest:
     notes: tuple[str, ...] = ()
 
 
-def contest(results: Results, models: Sequence[str], settings: Settings, all_pairs: bool = False) -> Contest:
+def contest(results: Results, models: Sequence[str], settings: Settings) -> Contest:
     """Rank models and compare them: all pairs of the named ones, else neighbours in the ranking."""
     scored = values_of(replace(results, scores=results.scores.filter(pl.col("score").is_not_null())), "model")
     if not scored:
         raise NotMeasurable("compare: no answer has a score")
     if len(scored) < 2:
         raise NotMeasurable(f"compare: only {scored[0]} has scores, and it takes two; ask another model the same")
-    if models:
-        settings = replace(settings, own={**settings.own, "models": list(models)})
-        pairs_of(scored, settings.own)
-        results = narrowed(results, [("model", models)])
+    results = narrowed(results, [("model", models)]) if models else results
     families = tuple(results.families())
     compared, ranked = differences.measure(results, settings).table, ranks.measure(results, settings)
     rows = list(compared.iter_rows(named=True))
     together = Counter(_family(row, families) for row in rows)
     most = results.scores.select(pl.col("score").max()).collect(engine="streaming").item()
-    if not models:
-        rows = _in_order(rows, families, ranked.table, all_pairs)
-    power, sentences = float(settings.own.get("power", 0.8)), []
+    rows, sentences = _in_order(rows, families, ranked.table, bool(models)), []
     for row in rows:
         about = _family(row, families)
-        terms = Terms(settings.level, power, together[about], in_points=most <= 1)
+        terms = Terms(settings.level, together[about], in_points=most <= 1)
         sentences.append(": ".join([*([", ".join(about)] if about else []), verdict(row, terms)]))
     pairs = pl.DataFrame(rows, schema=compared.schema).with_columns(pl.Series("verdict", sentences, pl.String))
     return Contest(ranked.table, pairs, families, max(together.values()), ranked.notes)
@@ -192,7 +173,6 @@ class Terms(NamedTuple):
     """Basis of a verdict beside its pair: ``pairs`` counts those that were tested together."""
 
     level: float = 0.95
-    power: float = 0.8
     pairs: int = 1
     in_points: bool = True
 
@@ -234,7 +214,7 @@ def _detectable_words(pair: Mapping[str, Any], terms: Terms) -> str:
     smallest = pair["detectable_adjusted"]
     if pair["only_a"] == 0 and pair["only_b"] == 0:
         return "both are right on the same items"
-    at = f"at {100 * terms.power:g} % power"
+    at = f"at {100 * POWER:g} % power"
     if smallest is None or (terms.in_points and smallest > 1):
         return f"too few items differ to find any lead {at}"
     return f"this benchmark can tell {_number(smallest, terms, unit=True)} apart {at}"

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from eyetest.errors import counted, param
-from eyetest.measures.hits import NO_IMAGE_SETTING, named_modalities, strictest
+from eyetest.errors import counted, listed, param
+from eyetest.measures.hits import strictest
 from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings, measure
 from eyetest.measures.stats.intervals import (
     Floats,
@@ -23,29 +23,26 @@ from eyetest.measures.stats.intervals import (
 )
 from eyetest.measures.stats.paired import against, holm, paired
 from eyetest.measures.tables import Protocol, SideBySide, like, protocol_label, side_by_side
+from eyetest.records import BLIND_MODALITIES
 
 _SCORES = ("with_image", "no_image", "base")
 _VALUES = ("gain", "leakage", "unclipped")
 _VARYING = (0, 2, 2)  # which value has to vary for an interval: clipped leakage may be 0 in every resample
+_BLIND = f"{listed(BLIND_MODALITIES[:-1])} or {BLIND_MODALITIES[-1]}"
 Stratum = tuple[str | None, ...]  # a benchmark and tag values; None where items lack the tag
 _Trio = tuple[str, str, tuple[Protocol | None, ...]]
 
 
-@measure(
-    "gain",
-    "multi-modal gain and leakage, paired, per model and benchmark and averaged both ways",
-    {"with_image": ("image", "the modality with the image"), "no_image": NO_IMAGE_SETTING},
-)
+@measure("gain", "multi-modal gain and leakage, paired, per model and benchmark and averaged both ways")
 def gain(results: Results, settings: Settings) -> Measured:
     """One row a model, then the averages over benchmarks, over models, and over both."""
     strata, notes = ["benchmark", *results.by_tags(settings.by)], dict[str, None]()
     rows: list[_Row] = []
     for index, part in enumerate(side_by_side(results, strata, ("model", *PROTOCOL))):
         stratum = tuple(part.key[name] for name in strata)
-        rows += _rows(stratum, part, list(_trios(part, results, settings, notes)), settings, index)
+        rows += _rows(stratum, part, list(_trios(part, results, notes)), settings, index)
     if not rows:
-        modalities = f"{settings.own['with_image']} and {_or(named_modalities(settings.own['no_image']))}"
-        raise NotMeasurable(f"gain: no model answered both {modalities} under one protocol")
+        raise NotMeasurable(f"gain: no model answered both image and {_BLIND} under one protocol")
     if not any(row.leak_n for row in rows) and not notes:
         notes[f"Leakage: not measured (no base language model named); see base: and {param('models')}"] = None
     table = [row.columns(strata, settings.level) for row in (*rows, *_averages(rows))]
@@ -104,18 +101,17 @@ def _rows(stratum: Stratum, part: SideBySide, trios: Sequence[_Trio], settings: 
     return rows
 
 
-def _trios(part: SideBySide, results: Results, settings: Settings, notes: dict[str, None]) -> Iterator[_Trio]:
+def _trios(part: SideBySide, results: Results, notes: dict[str, None]) -> Iterator[_Trio]:
     """Each model, its language model, and the protocols of their three scores."""
-    modalities = named_modalities(settings.own["no_image"])
     asked: dict[str, list[Protocol]] = {}
     for who, *how in part.columns:
         asked.setdefault(who, []).append(tuple(how))
-    without = {model: [how for how in protocols if how[0] in modalities] for model, protocols in asked.items()}
+    without = {model: [how for how in protocols if how[0] in BLIND_MODALITIES] for model, protocols in asked.items()}
     for model in sorted(asked):
         base = (entry := results.models.get(model)) and entry.base
         for seen in asked[model]:
             ways = like(without[model], seen)
-            if seen[0] != settings.own["with_image"] or not ways:
+            if seen[0] != "image" or not ways:
                 continue
             unseen = _strictest(part, model, ways)
             text = None
@@ -123,9 +119,7 @@ def _trios(part: SideBySide, results: Results, settings: Settings, notes: dict[s
                 texts = like(without.get(base, []), unseen)
                 text = unseen if unseen in texts else _strictest(part, base, texts) if texts else None
                 if text is None:
-                    notes[f"Leakage of {model}: not measured (base model {base} was not asked {_or(modalities)})"] = (
-                        None
-                    )
+                    notes[f"Leakage of {model}: not measured (base model {base} was not asked {_BLIND})"] = None
                 elif text[0] != unseen[0]:
                     notes[f"leakage of {model}: asked {unseen[0]}, its language model {base} {text[0]}"] = None
             yield model, base or "", (seen, unseen, text)
@@ -136,11 +130,6 @@ def _strictest(part: SideBySide, model: str, ways: Sequence[Protocol]) -> Protoc
     columns = part.table([(model, *way) for way in ways]).T
     best = strictest({way[0]: column for way, column in zip(ways, columns, strict=True)})
     return next(way for way in ways if way[0] == best)
-
-
-def _or(modalities: Sequence[str]) -> str:
-    *others, last = modalities
-    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _averages(rows: Sequence[_Row]) -> Iterator[_Row]:
@@ -171,7 +160,7 @@ def _average(rows: Sequence[_Row], stratum: Stratum, model: str) -> _Row:
     return _Row(stratum, model, (None,) * 3, column_means(scores), column_means(values), again, *counts)
 
 
-WITH_IMAGE = "image,screenshot"  # the modalities that show the image
+WITH_IMAGE = ("image", "screenshot")  # the modalities that show the image
 _NEARLY_ALL = 0.9  # a series with fewer items than this share of the largest number is not called the best
 _COLUMNS: dict[str, type[pl.DataType]] = {
     **{"model": pl.String, "with_image": pl.Float64},
@@ -186,7 +175,6 @@ _COLUMNS: dict[str, type[pl.DataType]] = {
 @measure(
     "best-no-image",
     "the best series without the image, beside guessing; then every series with the image against it, paired",
-    {"with_image": (WITH_IMAGE, "the modalities with the image"), "no_image": NO_IMAGE_SETTING},
 )
 def best_no_image(results: Results, settings: Settings) -> Measured:
     """By benchmark and tag value the best series without the image, then the series with the image (``with_image``
@@ -195,13 +183,13 @@ def best_no_image(results: Results, settings: Settings) -> Measured:
     around = [*results.varied(["benchmark"]), *results.by_tags(settings.by)]
     rows: list[dict[str, Any]] = []
     for part in side_by_side(results, around, ("model", *PROTOCOL)):
-        without = _with_modality(part, named_modalities(settings.own["no_image"]))
+        without = _with_modality(part, BLIND_MODALITIES)
         known = {column: int((~np.isnan(part.scores[:, column])).sum()) for column in without}
         rivals = [column for column, n in known.items() if n >= _NEARLY_ALL * max(known.values())]
         if rivals:
             best = max(rivals, key=lambda at: float(np.nanmean(part.scores[:, at])))
             rows.append(_beside_guessing(part, rivals, best, _guess(results, part), settings.level))
-            seen = _with_modality(part, named_modalities(settings.own["with_image"]))
+            seen = _with_modality(part, WITH_IMAGE)
             rows += _beside_best(part, rivals, best, seen, settings.level)
     if not rows:
         raise NotMeasurable("best-no-image: no model was asked without the image")

@@ -18,30 +18,12 @@ from eyetest.records import BLIND_MODALITIES, Cut
 ANY = "any"
 HIT = Cut(op=">=", value=1)  # from which score on an answer is right, unless a recipe says otherwise
 _HOW = PROTOCOL[1:]
-NO_IMAGE_SETTING = (ANY, f"the modality without the image: {', '.join(BLIND_MODALITIES)}, or the strictest of any")
 _NEARLY_ALL = 0.9  # a modality with fewer answered items than this share of another's is no rival to it
 
 
 def mostly(hits: Any, tests: Any) -> Any:
     """Whether a model answers an item: more than half of its tests are hits. Of numbers, or of columns."""
     return 2 * hits > tests
-
-
-def band_of(bands: Mapping[str, Sequence[int]], hits: int) -> str | None:
-    """The band of difficulty of a number of hits; None where there is none."""
-    return next((name for name, (low, high) in bands.items() if low <= hits <= high), None)
-
-
-def covered(bands: Mapping[str, Sequence[int]]) -> int | None:
-    """The largest number of hits that has a band, if each from 0 on has exactly one."""
-    numbers = sorted(number for low, high in bands.values() for number in range(low, high + 1))
-    whole = numbers == list(range(len(numbers))) and all(low <= high for low, high in bands.values())
-    return numbers[-1] if whole and numbers else None
-
-
-def named_modalities(words: str) -> tuple[str, ...]:
-    """The modalities that the user names; ``any`` is all without the image."""
-    return BLIND_MODALITIES if words == ANY else tuple(word.strip() for word in words.split(","))
 
 
 def strictest(columns: Mapping[str, Floats]) -> str:
@@ -77,16 +59,13 @@ def _rank(way: str) -> tuple[int, str]:
 @measure(
     "no-image-hits",
     "items by how many inspectors answer them without the image, and by chance alone; by item also leaks",
-    {
-        "no_image": NO_IMAGE_SETTING,
-        "over": ("", "items: one row an item, with models whose language model misses it"),
-    },
+    {"over": ("", "items: one row an item, with models whose language model misses it")},
 )
 def no_image_hits(results: Results, settings: Settings) -> Measured:
     """One row a number of hits, benchmark and tag value; ``at_least`` is the share of items with so many or more,
     beside the same if every inspector guessed (``by_chance``). With ``over=items`` one row an item, leaks first.
     """
-    every = answered(results, settings.own["no_image"], "no-image-hits")
+    every = answered(results, "no-image-hits")
     items, notes = _hits(every, results, settings.by)
     if (over := settings.own["over"]) not in ("", "items"):
         raise InputError(f"over: found {short(over)}, expected items")
@@ -140,12 +119,12 @@ def _as_base(answered: pl.DataFrame) -> pl.DataFrame:
     return answered.select("benchmark", "item", *_HOW, "modality", *named)
 
 
-def answered(results: Results, named: str, name: str) -> pl.DataFrame:
+def answered(results: Results, name: str) -> pl.DataFrame:
     """Whether each model under each protocol without the image answered each item; ``way``: the protocol in words."""
-    modalities, keys, score = named_modalities(named), ("benchmark", "model", "modality", *_HOW), pl.col("score")
+    keys, score = ("benchmark", "model", "modality", *_HOW), pl.col("score")
     scores = (
         results.with_items("cluster")
-        .filter(pl.col("modality").is_in(modalities))
+        .filter(pl.col("modality").is_in(BLIND_MODALITIES))
         .group_by(*keys, "item", "cluster")
         .agg(score.mean(), score.count().alias("tests"), (score >= HIT.value).sum().alias("hits"))
         .filter(pl.col("tests") > 0)
@@ -153,8 +132,7 @@ def answered(results: Results, named: str, name: str) -> pl.DataFrame:
         .collect(engine="streaming")
     )
     if scores.is_empty():
-        other = f"ask so, or name another ({param('own', 'no_image=…')})"
-        raise NotMeasurable(f"{name}: no model has a score with modality {', '.join(modalities)}; {other}")
+        raise NotMeasurable(f"{name}: no model has a score with modality {', '.join(BLIND_MODALITIES)}; ask so")
     words = [axis for axis in PROTOCOL if axis == "modality" or scores.get_column(axis).n_unique() > 1]
     way = pl.concat_str(pl.col(words).cast(pl.String), separator=" ").alias("way")
     return scores.with_columns(mostly(pl.col("hits"), pl.col("tests")).alias("right"), way)

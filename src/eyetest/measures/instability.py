@@ -1,23 +1,19 @@
-"""How choices depend on the way of asking: repeated tests of an item, and turns of a dialogue."""
+"""How choices depend on the way of asking: entropy over repeated tests of an item (ReForm-Eval)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from eyetest.errors import counted
 from eyetest.measures import Measured, NotMeasurable, Results, Settings
-from eyetest.measures.results import TAG, TESTS, measure, split, table_of
-from eyetest.measures.stats.paired import is_verdict
-from eyetest.measures.stats.ranking import slope_within
-from eyetest.measures.tables import mean_columns, paired_columns
-from eyetest.records import DIALOGUE, GIVEN, TURN, Asked
+from eyetest.measures.results import TESTS, measure
+from eyetest.measures.tables import mean_columns
+from eyetest.records import GIVEN, Asked
 
 SOURCES = {"instruction": "template", "order": "order", "letters": "letters", "sample": "sample"}
 """Sources of differing choices, and their axes."""
 _PAPERS_TESTS = 5
-_MOST_ROWS = 20_000_000  # answers to look at together
 _VALUES = ("entropy", "corrected", "normalised", "accuracy")
 _IS_CHOICE = (pl.col("metric") == "accuracy") | ((pl.col("metric") == GIVEN) & (pl.col("reading") != "text"))
 
@@ -43,20 +39,18 @@ def instability(results: Results, settings: Settings) -> Measured:
     """One row a source, series and tag value."""
     tags, keys = results.by_tags(settings.by), results.keys()
     asked = results.scores.filter(_IS_CHOICE & (pl.col("outcome") != "failed"))
-    tests = asked.group_by("model", *TESTS).agg(pl.len(), pl.col("choice").count()).collect(engine="streaming")
+    tests = asked.group_by("model", *TESTS).agg(pl.col("choice").count()).collect(engine="streaming")
     if not tests.get_column("choice").sum():
         raise NotMeasurable("instability: no answer was read as one of several choices")
     rows_of = sources(tests)
-    items, models = _items(results, keys, tags), tests.get_column("model").unique().sort().to_list()
-    at_once, parts = max(1, _MOST_ROWS * len(models) // int(tests.get_column("len").sum())), []
-    for start in range(0, len(models), at_once):
-        is_some = pl.col("model").is_in(models[start : start + at_once])
-        some = asked.filter(is_some) if at_once < len(models) else asked
-        of_item = _by_item_and_source(some, keys, rows_of).join(items, on=_item_key(keys), how="left")
-        known = of_item.filter(pl.col("text").not_().fill_null(True)).collect(engine="streaming")
-        for source in rows_of:
-            table = _table(known, source, [*keys, *tags], settings.level)
-            parts.append(table.select(pl.lit(source).alias("source"), pl.all()))
+    of_item = _by_item_and_source(asked, keys, rows_of).join(
+        _items(results, keys, tags), on=_item_key(keys), how="left"
+    )
+    known = of_item.filter(pl.col("text").not_().fill_null(True)).collect(engine="streaming")
+    parts = [
+        _table(known, source, [*keys, *tags], settings.level).select(pl.lit(source).alias("source"), pl.all())
+        for source in rows_of
+    ]
     measured = pl.concat(parts).sort("source", *keys, *tags)
     whole = measured.filter(pl.col("source") == "all")
     if not whole.get_column("n").sum():
@@ -139,76 +133,4 @@ def _notes(overall: pl.DataFrame) -> tuple[str, ...]:
     return tuple(notes)
 
 
-HISTORIES = ("gold", "own")
-
-
-@measure("dialogue", "mean score by turn of a dialogue and its slope, with the gold history and with the model's own")
-def dialogue(results: Results, settings: Settings) -> Measured:
-    """One row a series and turn; ``difference`` is own less gold history; slopes are of the whole series."""
-    rows, keys, histories = _by_item(results, settings)
-    values, around = [*histories, *(["difference"] if len(histories) > 1 else [])], [*keys, "turn"]
-    means = mean_columns(rows.lazy(), around, histories, level=settings.level)
-    counts = [pl.col(f"{history}_n").alias(f"n_{history}" if len(histories) > 1 else "n") for history in histories]
-    bounded = [history + end for history in histories for end in ("", "_low", "_high")]
-    table = means.select(*around, *bounded, *counts)
-    if len(histories) > 1:
-        pairs = []
-        for key, part in split(rows.sort(around), around):
-            pair = paired_columns(part, "own", "gold", settings.level)
-            pairs.append(key | pair.gap() | {"n": pair.n})
-        table = _joined(table, pairs, around)
-        rows = rows.with_columns((pl.col("own") - pl.col("gold")).alias("difference"))
-    slopes = [key | _slopes(part, values, settings.level) for key, part in split(rows.sort(*keys, "item"), keys)]
-    return Measured(_joined(table, slopes, keys))
-
-
-def _joined(table: pl.DataFrame, rows: Sequence[dict[str, Any]], keys: Sequence[str]) -> pl.DataFrame:
-    more = table_of(rows).cast({key: table.schema[key] for key in keys})
-    return table.join(more, on=keys, how="left", nulls_equal=True, maintain_order="left")
-
-
-def _slopes(rows: pl.DataFrame, values: Sequence[str], level: float) -> dict[str, Any]:
-    """Slope of each history, and of their difference, with the number of dialogues."""
-    row: dict[str, Any] = {}
-    for value in values:
-        known = rows.drop_nulls(value)
-        columns = (known[name].to_numpy() for name in ("turn", value, "dialogue", "cluster"))
-        slope, dialogues = slope_within(*columns, level=level)
-        row |= slope.named(f"{value}_slope") | {f"{value}_dialogues": dialogues}
-    return row
-
-
-def _by_item(results: Results, settings: Settings) -> tuple[pl.DataFrame, list[str], Sequence[str]]:
-    """Scores by series, item, turn and history; a dialogue is in one cluster with all others about its images."""
-    named = [TAG + DIALOGUE, TAG + TURN]
-    if not set(named) <= set(results.items.columns):
-        raise NotMeasurable(f"dialogue: no item says which turn of which dialogue it is (tags {DIALOGUE}, {TURN})")
-    dialogue, turn = (pl.col(column) for column in named)
-    items = results.items.with_columns(
-        pl.coalesce("cluster", "item").min().over("benchmark", dialogue),
-        dialogue.alias("dialogue"),
-        turn.cast(pl.Int64, strict=False).alias("turn"),
-    ).drop_nulls(["dialogue", "turn"])
-    tags = results.by_tags(settings.by)
-    keys = [key for key in results.keys(settings.by) if key != "history"]
-    asked = {history: pl.col("history").cast(pl.String) == history for history in HISTORIES}
-    scores = {history: pl.when(is_asked).then(pl.col("score")) for history, is_asked in asked.items()}
-    rows = (
-        replace(results, items=items)
-        .with_items("cluster", "dialogue", "turn", *tags)
-        .drop_nulls("turn")
-        .group_by(*dict.fromkeys((*keys, "benchmark")), "item", "dialogue", "turn", "cluster")
-        .agg(
-            *(score.mean().alias(history) for history, score in scores.items()),
-            *(is_verdict(score).all().alias(f"{history} binary") for history, score in scores.items()),
-        )
-        .with_columns(pl.concat_str("benchmark", "dialogue", separator="\0").alias("dialogue"))
-        .collect(engine="streaming")
-    )
-    histories = [history for history in HISTORIES if rows[history].count()]
-    if not histories:
-        raise NotMeasurable("dialogue: no turn of a dialogue has a score")
-    return rows, keys, histories
-
-
-MEASURES = (instability, dialogue)
+MEASURES = (instability,)

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from eyetest.errors import InputError, counted
+from eyetest.measures.compare import RIGHT
 from eyetest.measures.results import TAG, Measured, NotMeasurable, Results, Settings, measure, split
 from eyetest.measures.stats.consensus import INDEPENDENT, PRIOR, suspicion
 from eyetest.measures.stats.intervals import column_means
@@ -26,22 +27,20 @@ _NOTE = "a queue for people, not a verdict: hard items with an attractive wrong 
 @measure(
     "items",
     "per item: mean score, item-rest correlation, and from 8 models on its 2PL slope and intercept",
-    {"right": (0.5, "the mean score from which on an item counts as right for slope and intercept")},
     by_tag=False,
 )
 def items(results: Results, settings: Settings) -> Measured:
     """One row an item of each benchmark under each protocol; ``n`` counts models."""
     around = results.families()
-    right = float(settings.own["right"])
     tables, notes = [], set()
     for key, part in split(results.per_item([*around, "model"]), around):
         items, _, scores = pivoted(part, ["item"], ["model"], "score")
         slopes: list[float | None] = [None] * len(items)
         intercepts = slopes
         if scores.shape[1] >= _ENOUGH_MODELS:
-            fitted = fit(np.where(np.isnan(scores), np.nan, scores >= right - _ROUNDING))
+            fitted = fit(np.where(np.isnan(scores), np.nan, scores >= RIGHT - _ROUNDING))
             slopes, intercepts = fitted.slopes.tolist(), fitted.intercepts.tolist()
-            notes.add(f"for slope and intercept an item is right from a mean score of {right:g} on")
+            notes.add(f"for slope and intercept an item is right from a mean score of {RIGHT:g} on")
             if not fitted.converged:
                 notes.add(f"slopes and intercepts still moved after {fitted.rounds} rounds")
         else:
@@ -77,9 +76,7 @@ def wrong_golds(results: Results, settings: Settings) -> Measured:
     given; ``flawed``: probability of a wrong gold, null with fewer than five effectively independent models.
     """
     around = results.families()
-    task, people = str(settings.own["task"]), float(settings.own["people"])
-    if not 0 < people <= 1:
-        raise InputError("wrong-golds: people is a share above 0 and up to 1")
+    task, people = str(settings.own["task"]), _share(settings.own["people"])
     column = _TASK if task in ("", "task") else results.by_tags([task])[0]
     answers = _answers(results, around, column)
     several = answers.filter(pl.col("several").any().over(*around, "item"))
@@ -112,6 +109,17 @@ def wrong_golds(results: Results, settings: Settings) -> Measured:
         left = several.select(*around, "item").n_unique()
         notes.append(f"left out: {counted(left, 'item')} where another option than the gold was scored right")
     return Measured(table, tuple(notes))
+
+
+def _share(people: Any) -> float:
+    """The setting ``people`` as a number."""
+    try:
+        share = float(people)
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 1:
+        raise InputError("wrong-golds: people is a share above 0 and up to 1")
+    return share
 
 
 def _answers(results: Results, around: Sequence[str], task: str) -> pl.DataFrame:

@@ -8,20 +8,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from eyetest.errors import InputError, counted, heading, nearest, param, short
+from eyetest.errors import InputError, counted, param, short
 from eyetest.measures import Measured, NotMeasurable, Results, Settings
-from eyetest.measures.hits import HIT
 from eyetest.measures.linked import ALL_MODELS
-from eyetest.measures.results import PROTOCOL, TESTS, Own, measure, split, table_of
-from eyetest.measures.stats.agreement import cohen
-from eyetest.measures.stats.intervals import Bools, Floats, Ints
+from eyetest.measures.results import PROTOCOL, TESTS, measure, split, table_of
+from eyetest.measures.stats.intervals import Bools, Floats
 from eyetest.measures.stats.likelihoods import among_choices, gained, likeliest, moved
 from eyetest.measures.tables import compared, mean_columns, mean_table
 from eyetest.records.item import read_candidates
 
-GENERATE = "generate"
-WEIGHED = ("likelihood", "first-token")
-CELLS = ("both", "only_generated", "only_weighed", "neither")  # who is right
+GENERATE, LIKELIHOOD = "generate", "likelihood"
+WEIGHED = (LIKELIHOOD, "first-token")
 _BOTH_CHOSE = pl.col("choice").is_not_null() & pl.col("choice_weighed").is_not_null()
 
 
@@ -31,7 +28,7 @@ _BOTH_CHOSE = pl.col("choice").is_not_null() & pl.col("choice_weighed").is_not_n
 )
 def generation_likelihood(results: Results, settings: Settings) -> Measured:
     """One row a series, tag value and way of weighing; then the models of each backbone, and all. ``difference``:
-    generated less weighed; ``same`` and ``kappa``: agreement of choices; ``unread``: share without a choice.
+    generated less weighed; ``same``: share of equal choices; ``unread``: share without a choice.
     """
     keys = [key for key in results.keys(settings.by) if key != "method"]
     parts = [
@@ -47,10 +44,10 @@ def generation_likelihood(results: Results, settings: Settings) -> Measured:
     of_item = pl.concat(
         _pairs_by_item(part).with_columns(pl.lit(row).alias("row")) for row, (_, part) in enumerate(parts)
     )
-    shares = mean_columns(of_item.lazy(), ["row"], ["same", "unread", *CELLS], level=settings.level)
+    shares = mean_columns(of_item.lazy(), ["row"], ["same", "unread"], level=settings.level)
     rows = [
-        key | _row(part, of_item.filter(pl.col("row") == row), means, settings)
-        for row, ((key, part), means) in enumerate(zip(parts, shares.iter_rows(named=True), strict=True))
+        key | _row(of_item.filter(pl.col("row") == row), means, settings)
+        for row, ((key, _), means) in enumerate(zip(parts, shares.iter_rows(named=True), strict=True))
     ]
     types = dict.fromkeys(("base", *keys), pl.String)
     unknown = all(row["base"] is None for row in rows)
@@ -96,25 +93,19 @@ def _parts(answers: pl.DataFrame, keys: Sequence[str]) -> Iterator[tuple[dict[st
 
 def _pairs_by_item(pairs: pl.DataFrame) -> pl.DataFrame:
     """Pairs by item and model: tests are averaged; models share the item's cluster."""
-    generated, weighed = (pl.col(name) >= HIT.value for name in ("score", "score_weighed"))
-    cells = (generated & weighed, generated & ~weighed, ~generated & weighed, ~generated & ~weighed)
     of_item = pairs.group_by("benchmark", "model", "item", "cluster", maintain_order=True).agg(
         pl.col("score", "score_weighed").mean(),
         (pl.col("choice") == pl.col("choice_weighed")).filter(_BOTH_CHOSE).mean().alias("same"),
         pl.col("choice").is_null().mean().alias("unread"),
-        *(cell.mean().alias(name) for name, cell in zip(CELLS, cells, strict=True)),
     )
-    return of_item.with_columns(pl.lit(True).alias(f"{name} binary") for name in ("same", "unread", *CELLS))
+    return of_item.with_columns(pl.lit(True).alias(f"{name} binary") for name in ("same", "unread"))
 
 
-def _row(pairs: pl.DataFrame, of_item: pl.DataFrame, shares: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
+def _row(of_item: pl.DataFrame, shares: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
     pair = compared(of_item, "score", "score_weighed", settings.level)
     counts = {"n": pair.n, "clusters": pair.clusters, "models": of_item.get_column("model").n_unique()}
     row = {"generated": pair.a, "weighed": pair.b} | pair.gap() | counts
-    both = pairs.filter(_BOTH_CHOSE)
-    kappa = cohen(both.select("choice", "choice_weighed").rows(), settings.resampling(both.get_column("cluster")))
-    row |= {name: shares[name] for name in ("same", "same_low", "same_high")} | kappa.named("kappa")
-    return row | {name: shares[name] for name in ("unread", *CELLS)}
+    return row | {name: shares[name] for name in ("same", "same_low", "same_high", "unread")}
 
 
 _LIKE = ("benchmark", "model", "item", *PROTOCOL, *TESTS)  # what tells answers apart
@@ -135,32 +126,20 @@ class WeighedAnswers:
     bytes: Floats
     golds: Bools
 
-    def take(self, index: Any) -> "WeighedAnswers":
-        """Some of the answers, by their numbers or by a mask."""
-        arrays = {name: getattr(self, name)[index] for name in _TABLES}
-        numbers = np.arange(len(self.rows))[index]
-        return replace(self, rows=self.rows[numbers.tolist()], **arrays)
+    def take(self, mask: Bools) -> "WeighedAnswers":
+        """Some of the answers."""
+        return replace(self, rows=self.rows.filter(mask), **{name: getattr(self, name)[mask] for name in _TABLES})
 
-    def where(self, **values: str) -> "WeighedAnswers":
-        """The answers under some protocol: ``modality="no-image"``."""
-        mask = np.ones(len(self.rows), bool)
-        for name, value in values.items():
-            mask &= (self.rows.get_column(name) == value).to_numpy()
-        return self.take(mask)
-
-    def with_options(self, options: int) -> "WeighedAnswers":
-        """The answers to items of so many options, and no column for more."""
-        some = self.take((self.rows.get_column("options") == options).to_numpy())
-        return replace(some, **{name: getattr(some, name)[:, :options] for name in _TABLES})
-
-    def matches(self, other: "WeighedAnswers") -> tuple[Ints, Ints]:
-        """Indices of answers here, and of those there that differ only in modality."""
+    def beside(self, every: "WeighedAnswers", modality: str) -> Floats:
+        """Log-probabilities of the same choices under another modality; nan where nothing else was sent."""
         key = [name for name in _LIKE if name != "modality"]
-        mine, theirs = (
-            side.rows.select(key).with_row_index(name) for side, name in ((self, "mine"), (other, "theirs"))
-        )
-        pairs = mine.join(theirs, on=key, how="inner").sort("mine").select("mine", "theirs").cast(pl.Int64)
-        return pairs.get_column("mine").to_numpy(), pairs.get_column("theirs").to_numpy()
+        mine = self.rows.select(*key, "request").with_row_index("mine")
+        theirs = every.rows.with_row_index("theirs").filter(pl.col("modality") == modality)
+        pairs = mine.join(theirs.select(*key, "theirs", pl.col("request").alias("other")), on=key)
+        pairs = pairs.filter(pl.col("request") != pl.col("other"))
+        logs = np.full(self.logs.shape, np.nan)
+        logs[pairs.get_column("mine").to_numpy()] = every.logs[pairs.get_column("theirs").to_numpy()]
+        return logs
 
     def right(self, weights: Floats) -> Floats:
         """1 where the choice of the largest weight is right, else 0, as in scoring; nan where weights are missing."""
@@ -170,13 +149,11 @@ class WeighedAnswers:
         return np.where(lacks, np.nan, hits.astype(float))
 
 
-def weighed(
-    results: Results, name: str, methods: Sequence[str], by: Sequence[str] = (), also: str = ""
-) -> WeighedAnswers:
-    """The weighed answers of some results for a measure; ``also``: what must be asked for beside the method."""
-    how = pl.col("method").cast(pl.String).is_in(methods)
-    asked = " ".join(filter(None, (param("method", ",".join(methods)), also)))
-    nothing = NotMeasurable(f"{name}: no choice was weighed; ask a model that gives likelihoods with {asked}")
+def weighed(results: Results, by: Sequence[str] = (), method: str = LIKELIHOOD) -> WeighedAnswers:
+    """The answers of some results whose choices were weighed."""
+    how = pl.col("method").cast(pl.String) == method
+    asked = param("method", method)
+    nothing = NotMeasurable(f"likelihood: no choice was weighed; ask a model that gives likelihoods with {asked}")
     if results.scores.filter(how).head(1).collect().is_empty():
         raise nothing
     scored = results.with_items("cluster", "options", "golds", "own_id", by=by).filter(
@@ -193,7 +170,7 @@ def weighed(
     if rows.is_empty():
         raise nothing
     if rows.get_column("options").null_count() == len(rows):
-        raise NotMeasurable(f"{name}: no right choice is known; name the benchmark with {param('bench')}")
+        raise NotMeasurable(f"likelihood: no right choice is known; name the benchmark with {param('bench')}")
     return _laid_out(rows)
 
 
@@ -219,206 +196,112 @@ def _laid_out(rows: pl.DataFrame) -> WeighedAnswers:
     return WeighedAnswers(rows.drop("candidates", "golds"), logs, tokens, sizes, golds)
 
 
-SUM, TOKEN, BYTE, PMI, IMAGE_PMI = "sum", "per token", "per byte", "PMI", "image-PMI"
-NORMALISATIONS = (SUM, TOKEN, BYTE, PMI, IMAGE_PMI)
-LIKELIHOOD = "likelihood"
-NO_IMAGE_REFERENCE = ("no-image", "the modality that image-PMI is compared with: no-image, gray or no-image-guess")
-_UNASKED = {"image": "no-question", "no-image": "nothing"}  # what a modality is without its question
-References = Mapping[str, str | None]  # the reference modality of a normalisation, if it has one
-
-
-@measure(
-    "normalisations",
-    "accuracy under likelihood by normalisation: sum, per token, per byte, PMI, image-PMI, and what they change",
-    {
-        "modality": ("image", "the modality whose accuracy is reported: image or no-image"),
-        "no_image": NO_IMAGE_REFERENCE,
-    },
-)
-def normalisations(results: Results, settings: Settings) -> Measured:
-    """One row a series, tag value and normalisation; ``difference`` is paired, from the sum. A tie is no answer."""
-    every = weighed(results, "normalisations", (LIKELIHOOD,), settings.by)
-    modality = str(settings.own["modality"])
-    answers = every.where(modality=modality)
-    if answers.rows.is_empty():
-        known = nearest(modality, every.rows.get_column("modality").unique())
-        raise InputError(f"modality: no choice was weighed under {modality}; {known}")
-    answers = answers.take(answers.rows.get_column("score").is_not_null().to_numpy())
-    without = str(settings.own["no_image"])
-    references = {PMI: _UNASKED.get(modality), IMAGE_PMI: without if modality == "image" else None}
-    weights = _weights(every, answers, references)
-    if not weights:
-        raise NotMeasurable("normalisations: no weighed item has a right choice")
-    keys = [key for key in results.keys(settings.by) if key not in ("modality", "method")]
-    right = [pl.Series(name, answers.right(values), nan_to_null=True) for name, values in weights.items()]
-    of_item = (
-        answers.rows.select(*dict.fromkeys((*keys, "item", "cluster")))
-        .with_columns(right)
-        .group_by(*keys, "item", "cluster")
-        .agg(pl.col(list(weights)).mean())
-        .with_columns(pl.lit(True).alias(f"{name} binary") for name in weights)
-        .sort(*keys, "item")
-    )
-    means = mean_columns(of_item.lazy(), keys, list(weights), level=settings.level)
-    rows = [
-        key | {"normalisation": name} | row
-        for (key, part), means_of in zip(split(of_item, keys), means.iter_rows(named=True), strict=True)
-        for name in weights
-        if (row := _normalised(part, means_of, name, settings.level))["n"]
-    ]
-    return Measured(table_of(rows), tuple(_notes(answers, weights, references)))
-
-
-def _normalised(of_item: pl.DataFrame, means: Mapping[str, Any], name: str, level: float) -> dict[str, Any]:
-    """Accuracy under one normalisation, and its paired difference from the sum."""
-    gap = compared(of_item, name, SUM, level).gap()
-    row = {f"accuracy{end}": means[f"{name}{end}"] for end in ("", "_low", "_high")}
-    row |= dict.fromkeys(gap) if name == SUM else gap
-    return row | {"n": means[f"{name}_n"], "clusters": means[f"{name}_clusters"]}
-
-
-def _weights(every: WeighedAnswers, answers: WeighedAnswers, references: References) -> dict[str, Floats]:
-    """Weights of choices for each normalisation that the answers allow."""
-    if answers.rows.is_empty():
-        return {}
-    with np.errstate(divide="ignore", invalid="ignore"):
-        weights = {SUM: answers.logs, TOKEN: answers.logs / answers.tokens, BYTE: answers.logs / answers.bytes}
-    for name, modality in references.items():
-        weights[name] = np.full(answers.logs.shape, np.nan)
-        if modality is not None:
-            others = every.where(modality=modality)
-            mine, theirs = answers.matches(others)
-            weights[name][mine] = gained(answers.logs[mine], others.logs[theirs])
-    return {name: values for name, values in weights.items() if name == SUM or not np.isnan(values).all()}
-
-
-def _notes(answers: WeighedAnswers, weights: dict[str, Floats], references: References) -> Iterator[str]:
-    for name, modality in references.items():
-        if modality and name not in weights:
-            yield f"{name}: not measured (no model was asked the same with {param('modality', modality)})"
-    for name, why in ((TOKEN, "tokens"), (BYTE, "bytes")):
-        if name not in weights:
-            yield f"sum {name}: not measured (the number of {why} of choices was not stored)"
-    for name, values in weights.items():
-        lacks = int((np.isnan(values) & ~np.isnan(answers.logs)).any(axis=1).sum())
-        if lacks:
-            yield f"{name}: {lacks:,} of {len(values):,} answers lack what it takes, and are left out"
-
-
-_PMI = ("gold_lead", "gold_pmi", "chosen_pmi")
-_SHARES = ("helped", "hurt", "left_alone")
-_LEAST = 0.05
-_OWN: Own = {
-    "with_image": ("image", "the modality with the image; gray instead shows the effect of the presence of an image"),
-    "no_image": NO_IMAGE_REFERENCE,
-    "over": ("", "items: one row an item, with means over models"),
-    "least": (_LEAST, "how far the probability of the right choice has to move for the image to help or hurt"),
+NORMALISATIONS = ("sum", "per_token", "per_byte", "pmi", "image_pmi")
+_LACKING = {
+    "per_token": "the number of tokens of choices was not stored",
+    "per_byte": "the number of bytes of choices was not stored",
+    "pmi": "no model was asked the same with modality no-question",
+    "image_pmi": "no model was asked the same with modality no-image",
 }
+_EFFECTS = ("moved", "gold_lead", "helped", "hurt")
+_SIGNED = ("moved", "gold_lead", "gold_pmi")
+_LEAST = 0.05  # how far the probability of the right choice has to move for the image to help or hurt
 
 
 @measure(
-    "image-use",
-    "image-PMI of right and chosen options, probability that the image moves, items that it helps or hurts",
-    _OWN,
+    "likelihood",
+    "accuracy under likelihood by normalisation (sum, per token, per byte, PMI, image-PMI); effect of the image",
+    {"over": ("", "items: one row an item, with means over models")},
 )
-def image_use(results: Results, settings: Settings) -> Measured:
-    """One row a series and tag value; PMI in nats, ``moved`` a share of probability. ``gold_lead`` is how much more
-    the image raises right choices than wrong ones; it helps or hurts where their probability changes by ``least``;
-    ``moved_by_grey`` is the same for a gray image. With ``over=items``: one row an item, unmoved ones first.
+def likelihood(results: Results, settings: Settings) -> Measured:
+    """One row a series and tag value, with the image: accuracies by normalisation; with answers without the image too
+    the share of probability that it ``moved``, how much more it raises right choices than wrong ones in nats
+    (``gold_lead``), and where it ``helped`` or ``hurt``. With ``over=items``: one row an item, unmoved ones first.
     """
-    over = str(settings.own["over"])
-    if over not in ("", "items"):
+    if (over := settings.own["over"]) not in ("", "items"):
         raise InputError(f"over: found {short(over)}, expected items")
-    rows, notes = _changes_by_item(results, settings)
-    keys = [key for key in results.keys(settings.by) if key != "modality"]
+    every = weighed(results, settings.by)
+    usable = (pl.col("modality") == "image") & pl.col("score").is_not_null()
+    answers = every.take(every.rows.select(usable).to_series().to_numpy())
+    if answers.rows.is_empty():
+        raise NotMeasurable("likelihood: no choice of an item with a right one was weighed under modality image")
+    keys = [key for key in results.keys(settings.by) if key not in ("modality", "method")]
+    rows, notes = _by_item(every, answers, [*dict.fromkeys((*keys, "model"))])
     if over:
         return Measured(_by_models(rows, [key for key in keys if key != "model"], settings.level), notes)
-    table = mean_table(rows.lazy(), keys, (*_PMI, "moved", *_SHARES), settings.level, signed=(*_PMI, "moved"))
-    try:
-        gray, _ = _changes_by_item(results, replace(settings, own={**settings.own, "with_image": "gray"}))
-    except NotMeasurable:
-        return Measured(table, notes)
-    moved_too = mean_table(gray.lazy(), keys, ["moved"], settings.level, signed=["moved"])
-    floor = moved_too.select(*keys, pl.col("^moved.*$").name.replace("^moved", "moved_by_grey"))
-    counts = ("n", "clusters")
-    joined = table.join(floor, on=keys, how="left", maintain_order="left", nulls_equal=True)
-    return Measured(joined.select(pl.exclude(counts), *counts), notes)
+    shown = [name for name in (*NORMALISATIONS, *_EFFECTS) if rows.get_column(name).count()]
+    return Measured(mean_table(rows.lazy(), keys, shown, settings.level, signed=_SIGNED), notes)
+
+
+def _by_item(
+    every: WeighedAnswers, answers: WeighedAnswers, keys: Sequence[str]
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """A row per series and item: means over its tests of what is right and of the image's effect; notes."""
+    without = answers.beside(every, "no-image")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weights = (
+            answers.logs,
+            answers.logs / answers.tokens,
+            answers.logs / answers.bytes,
+            gained(answers.logs, answers.beside(every, "no-question")),
+            gained(answers.logs, without),
+        )
+    right = dict(zip(NORMALISATIONS, map(answers.right, weights), strict=True))
+    values = pl.DataFrame(right | _effects(answers, without), nan_to_null=True)
+    of_item = (
+        answers.rows.select(*keys, "item", "cluster")
+        .hstack(values)
+        .group_by(*keys, "item", "cluster", maintain_order=True)
+        .agg(pl.col(values.columns).mean())
+        .with_columns(pl.lit(True).alias(f"{name} binary") for name in (*NORMALISATIONS, "helped", "hurt"))
+    )
+    lacks = (
+        f"{name}: not measured ({why})" for name, why in _LACKING.items() if not of_item.get_column(name).count()
+    )
+    return of_item, tuple(lacks)
+
+
+def _effects(after: WeighedAnswers, before: Floats) -> dict[str, Floats]:
+    """The image's effect on each answer; nan where undefined, as where a choice was impossible before."""
+    pmi = gained(after.logs, before)
+    chances, chances_before = among_choices(after.logs), among_choices(before)
+    held, held_before = (np.where(after.golds, side, 0.0).sum(axis=1) for side in (chances, chances_before))
+    has_gold = after.golds.any(axis=1)
+    rise = np.where(has_gold, held - held_before, np.nan)
+    others = ~after.golds & ~np.isnan(pmi)
+    wrong = np.where(others, pmi, 0.0).sum(axis=1) / np.where(others.any(axis=1), others.sum(axis=1), np.nan)
+    with np.errstate(invalid="ignore"):
+        of_golds, before_golds = (
+            np.logaddexp.reduce(np.where(after.golds, logs, -np.inf), axis=1) for logs in (after.logs, before)
+        )
+        gold_pmi = np.where(has_gold, of_golds - before_golds, np.nan)
+        columns: dict[str, Floats] = {
+            "moved": moved(chances, chances_before),
+            "gold_lead": gold_pmi - wrong,
+            "gold_pmi": gold_pmi,
+            "helped": np.where(np.isnan(rise), np.nan, rise > _LEAST),
+            "hurt": np.where(np.isnan(rise), np.nan, rise < -_LEAST),
+            "no_image": np.where(np.isnan(before).all(axis=1), np.nan, after.right(before)),
+        }
+    return {name: np.where(np.isfinite(values), values, np.nan) for name, values in columns.items()}
 
 
 def _by_models(rows: pl.DataFrame, keys: Sequence[str], level: float) -> pl.DataFrame:
     """One row per item: means over models; ``with_image`` and ``no_image``: share whose likeliest choice is right."""
     about = [*keys, "item"]
-    models = rows.with_columns(pl.col("model").alias("cluster")).lazy()
-    means = mean_columns(models, about, ("gold_pmi", "moved"), signed=("gold_pmi", "moved"), level=level)
-    most = rows.group_by(about).agg(
-        pl.col("moved").max().alias("most_moved"), pl.col("helped", "hurt", "with_image", "no_image").mean()
+    known = rows.drop_nulls("moved").with_columns(pl.col("model").alias("cluster"))
+    if known.is_empty():
+        raise NotMeasurable("likelihood: no choice was weighed with and without the image (modality image,no-image)")
+    means = mean_columns(known.lazy(), about, ("gold_pmi", "moved"), signed=_SIGNED, level=level)
+    more = known.group_by(about).agg(
+        pl.col("moved").max().alias("most_moved"),
+        pl.col("helped", "hurt", "no_image").mean(),
+        pl.col("sum").mean().alias("with_image"),
     )
     shown = ("gold_pmi", "gold_pmi_low", "gold_pmi_high", "helped", "hurt", "with_image", "no_image")
-    table = means.join(most, on=about, nulls_equal=True)
+    table = means.join(more, on=about, nulls_equal=True)
     ordered = table.select(*about, "most_moved", "moved", *shown, pl.col("moved_n").alias("n"))
     return ordered.sort(*keys, "most_moved", "moved", "item", nulls_last=True)
 
 
-def _changes_by_item(results: Results, settings: Settings) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """A row per series and item: means over its tests of the image's effect, and notes."""
-    own = settings.own
-    least = float(own["least"])
-    if not 0 <= least < 1:
-        raise InputError(f"{heading('own', 'least')}: found {short(least)}, expected a share from 0 to 1")
-    every = weighed(results, "image-use", WEIGHED, settings.by)
-    seen, unseen = (every.where(modality=str(own[side])) for side in ("with_image", "no_image"))
-    mine, theirs = seen.matches(unseen)
-    if not len(mine):
-        asked = param("modality", f"{own['with_image']},{own['no_image']}")
-        raise NotMeasurable(f"image-use: no choice was weighed both with and without the image; ask with {asked}")
-    before, after = unseen.take(theirs), seen.take(mine)
-    shown = (after.rows.get_column("request") != before.rows.get_column("request")).to_numpy()
-    if not shown.any():
-        raise NotMeasurable("image-use: no item has an image")
-    values = _changes(after.take(shown), before.take(shown), least)
-    keys = [key for key in results.keys(settings.by) if key != "modality"]
-    about = [*dict.fromkeys((*keys, "model", "item", "cluster"))]
-    rows = after.take(shown).rows.select(about).hstack(values)
-    of_item = rows.group_by(about, maintain_order=True).agg(pl.col(values.columns).mean())
-    binary = [pl.lit(True).alias(f"{share} binary") for share in _SHARES]
-    notes = []
-    if plain := int((~shown).sum()):
-        notes.append(f"{counted(plain, 'answer')} about no image left out")
-    if undefined := values["gold_pmi"].null_count() - values["with_image"].null_count():
-        notes.append(f"{counted(undefined, 'answer')} without a PMI: the right choice was impossible on one side")
-    return of_item.with_columns(binary), tuple(notes)
-
-
-def _changes(after: WeighedAnswers, before: WeighedAnswers, least: float) -> pl.DataFrame:
-    """The image's effect on each answer; null where undefined, as where a choice was impossible before."""
-    pmi = gained(after.logs, before.logs)
-    chances, without = among_choices(after.logs), among_choices(before.logs)
-    chosen, number = likeliest(after.logs), np.arange(len(pmi))
-    has_gold = after.golds.any(axis=1)
-    held, held_before = (np.where(after.golds, side, 0.0).sum(axis=1) for side in (chances, without))
-    rise = np.where(has_gold, held - held_before, np.nan)
-    others = ~after.golds & ~np.isnan(pmi)
-    wrong = np.where(others, pmi, 0.0).sum(axis=1) / np.where(others.any(axis=1), others.sum(axis=1), np.nan)
-    gold_pmi = _of_golds(after) - _of_golds(before)
-    columns: dict[str, Floats] = {
-        "gold_lead": gold_pmi - wrong,
-        "gold_pmi": gold_pmi,
-        "chosen_pmi": np.where(chosen >= 0, pmi[number, chosen], np.nan),
-        "moved": moved(chances, without),
-        "helped": np.where(np.isnan(rise), np.nan, rise > least),
-        "hurt": np.where(np.isnan(rise), np.nan, rise < -least),
-        "left_alone": np.where(np.isnan(rise), np.nan, np.abs(rise) <= least),
-        "with_image": np.where(has_gold, after.right(after.logs), np.nan),
-        "no_image": np.where(has_gold, before.right(before.logs), np.nan),
-    }
-    finite = {name: np.where(np.isfinite(values), values, np.nan) for name, values in columns.items()}
-    return pl.DataFrame(finite, nan_to_null=True)
-
-
-def _of_golds(answers: WeighedAnswers) -> Floats:
-    """The log-probability of the right choice, or of any of several; nan where unknown."""
-    logs = np.logaddexp.reduce(np.where(answers.golds, answers.logs, -np.inf), axis=1)
-    return np.where(answers.golds.any(axis=1), logs, np.nan)
-
-
-MEASURES = (generation_likelihood, normalisations, image_use)
+MEASURES = (generation_likelihood, likelihood)

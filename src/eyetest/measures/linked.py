@@ -11,16 +11,14 @@ import polars as pl
 from eyetest.errors import InputError, listed, nearest, param, short
 from eyetest.measures import Measured, NotMeasurable, Results, Settings
 from eyetest.measures.compare import RIGHT
-from eyetest.measures.hits import NO_IMAGE_SETTING, answered, strictest_answers
-from eyetest.measures.results import AXES, PROTOCOL, TAG, Own, measure, split, table_of
+from eyetest.measures.hits import answered, strictest_answers
+from eyetest.measures.results import AXES, PROTOCOL, TAG, measure, split, table_of
 from eyetest.measures.stats.intervals import NOTHING, IntervalEstimate, mean
 from eyetest.measures.stats.paired import paired
-from eyetest.measures.stats.ranking import shift_intervals
-from eyetest.measures.tables import mean_table, paired_columns, pivoted, with_adjusted
+from eyetest.measures.tables import mean_table, paired_columns, with_adjusted
 from eyetest.records import read_order
 
 _WHOLE_NUMBERS = ("template", "order", "sample")
-_NOT_PAIRED = "other items on either side: differences are not paired"
 
 
 def ranks(before: Sequence[float], after: Sequence[float]) -> tuple[list[int], list[int]]:
@@ -48,27 +46,19 @@ WORDS = {"original": "original", "four": "few options", "ten": "ten options", "v
 """Names of the settings; the paper's four options are four in most items only."""
 STEPS = ("original", "four", "ten")  # the settings after which accuracy without the image is reported
 ALL_MODELS = "all models"
-_ROLE_SETTINGS: Own = {
-    "original": ("", "the source benchmark, if it was asked: benchmark=NAME"),
-    "four": ("", "the setting with few options, if it is not to be recognised: benchmark=NAME"),
-    "ten": ("", "the setting with more options: benchmark=NAME"),
-    "vision": ("", "the setting in one image: benchmark=NAME,modality=screenshot"),
-}
 
 
 @measure(
     "linked",
     "scores, differences, ranks and flipped items of two settings (from, to), or of few options, ten and vision",
     {
-        "from": ("", "where it starts: axis=value,… over benchmark and condition; without to: original or four"),
+        "from": ("", "where it starts: axis=value,… over benchmark and condition"),
         "to": ("", "where it goes: such as ask=cot, or benchmark=mmmu-pro,modality=screenshot"),
         "over": (
             "",
             "items: right on one side only; models: how many lost each; no-image: accuracy without it",
         ),
-        "right": (RIGHT, "the mean score over its tests from which on an item counts as right"),
-        **_ROLE_SETTINGS,
-        "no_image": NO_IMAGE_SETTING,
+        "original": ("", "the source benchmark, if it was asked: benchmark=NAME"),
     },
 )
 def linked(results: Results, settings: Settings) -> Measured:
@@ -78,7 +68,7 @@ def linked(results: Results, settings: Settings) -> Measured:
     over = str(settings.own["over"])
     if over not in ("", "items", "models", "no-image"):
         raise InputError(f"over: found {short(over)}, expected items, models or no-image")
-    two_sides = settings.own["to"] or "=" in settings.own["from"] or over in ("items", "models")
+    two_sides = settings.own["to"] or settings.own["from"] or over in ("items", "models")
     if settings.by and not two_sides:
         raise NotMeasurable(f"linked: the table of all settings has no rows by tag; leave out {param('by')}")
     if over == "no-image":
@@ -87,22 +77,15 @@ def linked(results: Results, settings: Settings) -> Measured:
         return _settings_table(results, settings)
     two = sides(results, settings)
     if over:
-        return _flips(two, float(settings.own["right"]), over)
-    shared = two.shared
-    rows = list(_paired(shared, two.keys, settings.level) if len(shared) else _apart(two, settings.level))
-    table = table_of(rows, p=pl.Float64).cast({key: two.before.schema[key] for key in two.keys}).sort(two.keys)
+        return _flips(two, over)
+    table = (
+        table_of(list(_paired(two.shared, two.keys, settings.level)), p=pl.Float64)
+        .cast({key: two.before.schema[key] for key in two.keys})
+        .sort(two.keys)
+    )
     others = [key for key in two.keys if key != "model"]
     ranked = pl.concat([_ranked(part) for _, part in split(table, others)])
-    frames = (two.before, two.after)
-    if len(shared):
-        frames = (shared.drop("score_after"), shared.drop("score").rename({"score_after": "score"}))
-    sided = [frame.with_columns(pl.lit(side).alias("side")) for side, frame in enumerate(frames)]
-    shifts = [key | row for key, part in split(pl.concat(sided), others) for row in _shifts(part, settings)]
-    if shifts:
-        known = table_of(shifts).cast({key: table.schema[key] for key in two.keys})
-        ranked = ranked.join(known, on=two.keys, how="left", nulls_equal=True)
-    families = [key for key in others if not key.startswith(TAG)]
-    return Measured(with_adjusted(ranked.sort(two.keys), families), () if len(shared) else (_NOT_PAIRED,))
+    return Measured(with_adjusted(ranked.sort(two.keys), [key for key in others if not key.startswith(TAG)]))
 
 
 @dataclass(frozen=True)
@@ -140,7 +123,10 @@ def sides(results: Results, settings: Settings) -> TwoSettings:
         raise NotMeasurable(
             f"linked: no model was asked both ways with the same {listed(keys, 9)}; name in from and to what differs"
         )
-    return TwoSettings(keys, *frames)
+    two = TwoSettings(keys, *frames)
+    if two.shared.is_empty():
+        raise NotMeasurable("linked: the two settings have no item in common")
+    return two
 
 
 def parse_axes(text: str, side: str) -> dict[str, str | int]:
@@ -171,37 +157,10 @@ def _refuse_mixtures(rows: pl.LazyFrame, axes: Iterable[str], side: str) -> None
             raise InputError(f"{side}: say which {axis} is meant: {listed(values, 9)}")
 
 
-def _shifts(scores: pl.DataFrame, settings: Settings) -> list[dict[str, Any]]:
-    """Interval of each model's rank shift, among the models with scores on both sides."""
-    both = scores.filter(pl.col("side").n_unique().over("model") > 1)
-    if both.is_empty():
-        return []
-    rows, columns, table = pivoted(both, ("item", "cluster"), ("side", "model"), "score")
-    resampling = (settings.level, settings.resamples, settings.seed)
-    shifts = shift_intervals(np.split(table, 2, axis=1), rows.get_column("cluster").to_numpy(), *resampling)
-    models = columns.filter(side=0).get_column("model")
-    return [
-        {"model": model, "risen_low": shift.low, "risen_high": shift.high}
-        for model, shift in zip(models, shifts, strict=True)
-    ]
-
-
 def _paired(shared: pl.DataFrame, keys: Sequence[str], level: float) -> Iterator[dict[str, Any]]:
     for key, part in split(shared, keys):
         pair = paired_columns(part, "score_after", "score", level)
-        counts = {"from_n": pair.n, "to_n": pair.n, "paired": True}
-        yield key | {"from_score": pair.b, "to_score": pair.a} | pair.gap() | {"p": pair.p} | counts
-
-
-def _apart(two: TwoSettings, level: float) -> Iterator[dict[str, Any]]:
-    after = {tuple(key.values()): part for key, part in split(two.after, two.keys)}
-    for key, part in split(two.before, two.keys):
-        if tuple(key.values()) in after:
-            frames = (part, after[tuple(key.values())])
-            first, second = (mean(frame.get_column("score"), frame.get_column("cluster"), level) for frame in frames)
-            gap = unpaired(first, second).named("difference") | {"p": None}
-            counts = {"from_n": first.n, "to_n": second.n, "paired": False}
-            yield key | {"from_score": first.value, "to_score": second.value} | gap | counts
+        yield key | {"from_score": pair.b, "to_score": pair.a} | pair.gap() | {"p": pair.p, "n": pair.n}
 
 
 def _ranked(table: pl.DataFrame) -> pl.DataFrame:
@@ -210,12 +169,10 @@ def _ranked(table: pl.DataFrame) -> pl.DataFrame:
     return columns.with_columns((pl.col("from_rank") - pl.col("to_rank")).alias("risen"))
 
 
-def _flips(two: TwoSettings, right: float, over: str) -> Measured:
+def _flips(two: TwoSettings, over: str) -> Measured:
     """One row a series and item that is right on one side only; over models one row an item."""
     shared = two.shared
-    if not len(shared):
-        raise NotMeasurable("linked: the two settings have no item in common")
-    first, then = pl.col("score") >= right, pl.col("score_after") >= right
+    first, then = pl.col("score") >= RIGHT, pl.col("score_after") >= RIGHT
     flip = pl.when(first & ~then).then(pl.lit("lost")).when(~first & then).then(pl.lit("won"))
     flipped = shared.with_columns(flip.alias("flip"), pl.len().over(two.keys).cast(pl.Int64).alias("n"))
     if over == "models":
@@ -254,11 +211,11 @@ Axes = Mapping[str, str | int]
 
 
 def linked_settings(results: Results, own: Mapping[str, Any]) -> dict[str, Axes]:
-    """Where the answers of each setting are: as named by the user, else as recognised by their items."""
-    named = {role: parse_axes(str(own.get(role, "")), role) for role in ROLES}
-    where: dict[str, Axes] = {role: axes for role, axes in named.items() if axes}
-    for role, axes in _recognised(results, where).items():
-        where.setdefault(role, axes)
+    """Where the answers of each setting are, as recognised by their items; the user may name the original."""
+    original = parse_axes(str(own.get("original", "")), "original")
+    where = _recognised(results, original.get("benchmark"))
+    if original:
+        where["original"] = original
     modalities = dict.fromkeys(ROLES, "image") | {"vision": _SCREENSHOT}
     ordered: dict[str, Axes] = {
         role: {"modality": modalities[role], **where[role]} for role in ROLES if role in where
@@ -271,11 +228,10 @@ def linked_settings(results: Results, own: Mapping[str, Any]) -> dict[str, Axes]
     return ordered
 
 
-def _recognised(results: Results, named: Mapping[str, Axes]) -> dict[str, Axes]:
+def _recognised(results: Results, original: str | int | None) -> dict[str, Axes]:
     """Settings recognised by items: the number of options of a benchmark, and whose items it shares."""
     asked = results.scores.select(pl.col("benchmark", "modality").cast(pl.String)).unique().collect()
     modalities = {name: set(part.get_column("modality")) for (name,), part in asked.group_by("benchmark")}
-    taken = {axes.get("benchmark") for role, axes in named.items() if role != "vision"}
     counted = (
         results.items.drop_nulls("options")
         .group_by("benchmark")
@@ -283,20 +239,20 @@ def _recognised(results: Results, named: Mapping[str, Axes]) -> dict[str, Axes]:
         .sort("options", "benchmark")
     )
     known = {name: (options, set(items)) for name, options, items in counted.iter_rows() if name in modalities}
-    images = [name for name in known if modalities[name] != {_SCREENSHOT} and name not in taken]
+    images = [name for name in known if modalities[name] != {_SCREENSHOT} and name != original]
     roles: dict[str, Axes] = {}
     if shot := [name for name in modalities if _SCREENSHOT in modalities[name]]:
         roles["vision"] = {"benchmark": max(shot, key=lambda name: (known.get(name, (0,))[0], name))}
-    many = named["ten"].get("benchmark") if "ten" in named else (images[-1] if images else None)
-    if many is None or many not in known:
+    if not images:
         return roles
+    many = images[-1]
     few = [name for name in images if name != many and known[name][0] < known[many][0]]
     roles["ten"] = {"benchmark": many}
     alike = {name: len(known[name][1] & known[many][1]) / len(known[name][1] | known[many][1]) for name in few}
     by_overlap = sorted(few, key=lambda name: (alike[name], name))
-    if by_overlap and "four" not in named and alike[by_overlap[-1]]:
+    if by_overlap and alike[by_overlap[-1]]:
         roles["four"] = {"benchmark": by_overlap.pop()}
-    if len(by_overlap) == 1 and "original" not in named:
+    if len(by_overlap) == 1:
         roles["original"] = {"benchmark": by_overlap[0]}
     return roles
 
@@ -306,9 +262,7 @@ def _settings_table(results: Results, settings: Settings) -> Measured:
     are ten, vision and overall less the start, ``risen`` counts ranks gained since.
     """
     linked = linked_settings(results, settings.own)
-    start = str(settings.own["from"]) or next(role for role in ROLES if role in linked)
-    if start not in linked:
-        raise InputError(f'from: no model was asked in "{start}"; {nearest(start, linked)}')
+    start = next(role for role in ROLES if role in linked)
     keys = ["model", *(axis for axis in results.varied(PROTOCOL) if axis != "modality")]
     of_item = _by_item(results, linked, keys)
     rows = [key | _settled(part, list(linked), start, settings.level) for key, part in split(of_item, keys)]
@@ -397,7 +351,7 @@ def _without_image(results: Results, settings: Settings) -> Measured:
     """One row a step and model, then one for all models; answers to original items stand in for filtered ones."""
     linked = linked_settings(results, settings.own)
     options = results.items.select("benchmark", "item", (1 / pl.col("options")).alias("guessing")).drop_nulls()
-    scores, _ = strictest_answers(answered(results, str(settings.own["no_image"]), "linked"))
+    scores, _ = strictest_answers(answered(results, "linked"))
     words = WORDS | ({"four": "filtered"} if "original" in linked else {})
     parts = [
         (words[role], part) for role in STEPS if role in linked and len(part := _step(scores, options, linked, role))

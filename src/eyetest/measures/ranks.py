@@ -13,7 +13,15 @@ from eyetest.errors import counted, listed, param
 from eyetest.measures import Measured, NotMeasurable, Results, Settings
 from eyetest.measures.results import CAPTION_METRICS, TAG, UNREAD, measure, table_of, values_of
 from eyetest.measures.stats.intervals import NOTHING, Floats, column_means, percentiles, resampled_means
-from eyetest.measures.stats.ranking import METHODS, MeanRank, mean_rank_standings, separable_pairs, spread, standings
+from eyetest.measures.stats.ranking import (
+    METHODS,
+    MeanRank,
+    gini,
+    mean_rank_standings,
+    separable_pairs,
+    standard_deviation,
+    standings,
+)
 from eyetest.measures.tables import side_by_side, uneven_items, with_adjusted
 from eyetest.records import ModelEntry
 
@@ -76,15 +84,14 @@ def spread_of_models(results: Results, settings: Settings) -> Measured:
         models = [str(model) for (model,) in part.columns]
         for grouping, group, members in _groups(models, results.models):
             table = part.table([(model,) for model in members])
-            gini, sd = spread(table, part.clusters, settings.level, settings.resamples, settings.seed)
-            pairs = separable_pairs(table, part.clusters, settings.level)
-            values = gini.named("gini") | sd.named("sd") | {"separable": pairs.value}
+            means, pairs = column_means(table), separable_pairs(table, part.clusters, settings.level)
+            values = {"gini": gini(means), "sd": standard_deviation(means), "separable": pairs.value}
             counts = {"apart": round((pairs.value or 0.0) * pairs.n), "pairs": pairs.n, "n": len(members)}
             rows.append({**part.key, "grouping": grouping, "group": group, **values, **counts})
     if not rows:
         raise NotMeasurable("spread: only one model has scores; models are compared with each other, so add another")
     notes = (_NOTE, _UNEVEN) if uneven else (_NOTE,)
-    return Measured(table_of(rows, separable=pl.Float64), notes)
+    return Measured(table_of(rows, **dict.fromkeys(("gini", "sd", "separable"), pl.Float64)), notes)
 
 
 def size_class(size_b: float) -> str:

@@ -1,13 +1,13 @@
 """Replies: their length, sentences that describe or analyse, and how faithfully a screenshot's text is copied."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from eyetest.errors import InputError, counted, nearest
+from eyetest.errors import counted
 from eyetest.measures import Measured, NotMeasurable, Results, Settings
 from eyetest.measures.linked import ALL_MODELS
 from eyetest.measures.results import SENTENCE_KINDS, measure, split, table_of
@@ -72,19 +72,18 @@ _SCORED = ("direct", "cot", "ocr")
 @measure(
     "ocr-accuracy",
     "how faithfully screenshots are transcribed (ask ocr), and the correlation of that with the score",
-    {"score": ("", "how answers were asked whose score is taken: direct, cot or ocr (default: the first there is)")},
     by_tag=False,
 )
 def ocr_accuracy(results: Results, settings: Settings) -> Measured:
     """One row a model, then all: ``correlation`` of ``accuracy`` and ``score`` over items, or over models."""
-    rows, scored = _transcripts(results, str(settings.own["score"]))
+    rows, scored = _transcripts(results)
     keys = ["benchmark"] if rows["benchmark"].n_unique() > 1 else []
     table = [row for key, part in split(rows, keys) for row in _transcript_rows(key, part, settings)]
     note = f"scores are of answers asked {scored} about the same screenshots"
     return Measured(table_of(table), (note,))
 
 
-def _transcripts(results: Results, named: str) -> tuple[pl.DataFrame, str]:
+def _transcripts(results: Results) -> tuple[pl.DataFrame, str]:
     """``benchmark, model, item, cluster, copied, score``, and the protocol of the scored answers."""
     plain = pl.col("benchmark", "model", "modality", "ask", "request").cast(pl.String)
     shown = results.with_items("cluster").with_columns(plain).filter(pl.col("modality") == "screenshot")
@@ -99,10 +98,7 @@ def _transcripts(results: Results, named: str) -> tuple[pl.DataFrame, str]:
     scores = (
         shown.drop_nulls("score").group_by(*series, "ask").agg(pl.col("score").mean()).collect(engine="streaming")
     )
-    there = [ask for ask in _SCORED if ask in set(scores["ask"])]
-    if named and named not in there:
-        raise InputError(f"score: no answers asked {named}; {nearest(named, there)}")
-    scored = named or there[0]
+    scored = next(ask for ask in _SCORED if ask in set(scores["ask"]))
     rows = transcripts.join(scores.filter(pl.col("ask") == scored).drop("ask"), on=series).sort(series)
     if rows.is_empty():
         raise NotMeasurable(f"ocr-accuracy: no item has both a transcript and an answer asked {scored}")
@@ -112,23 +108,18 @@ def _transcripts(results: Results, named: str) -> tuple[pl.DataFrame, str]:
 def _transcript_rows(key: dict[str, Any], rows: pl.DataFrame, settings: Settings) -> Iterator[dict[str, Any]]:
     models = [part for _, part in split(rows, ["model"])]
     for part in models:
-        yield key | {"model": part["model"][0], "over": "items"} | _row([part], settings)
+        yield key | {"model": part["model"][0], "over": "items"} | _row(part, settings)
     if len(models) < 2:
         return
-    yield key | {"model": ALL_MODELS, "over": "items"} | _row(models, settings)
     copied, scores = ([float(part[name].to_numpy().mean()) for part in models] for name in ("copied", "score"))
     value, low, high, n, _ = pearson(copied, scores, settings.level)
     about = key | {"model": ALL_MODELS, "over": "models"} | _means_of(rows, settings.level)
     yield about | IntervalEstimate(value, low, high).named("correlation") | {"n": n}
 
 
-def _row(parts: Sequence[pl.DataFrame], settings: Settings) -> dict[str, Any]:
-    """Means and the correlation over items, of one model or within each of several."""
-    rows = pl.concat(parts)
-    copied, scores = (
-        np.concatenate([part[name].to_numpy() - part[name].to_numpy().mean() for part in parts])
-        for name in ("copied", "score")
-    )
+def _row(rows: pl.DataFrame, settings: Settings) -> dict[str, Any]:
+    """Means and the correlation over items of one model."""
+    copied, scores = (rows[name].to_numpy() - rows[name].to_numpy().mean() for name in ("copied", "score"))
     together = _correlated(copied, scores, rows["cluster"].to_numpy(), settings)
     return _means_of(rows, settings.level) | together.named("correlation") | {"n": len(rows)}
 

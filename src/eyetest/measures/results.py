@@ -1,10 +1,8 @@
 """Input and output of measures: scores narrowed to what was asked for, settings, tables."""
 
-import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -211,7 +209,6 @@ def table_of(rows: Sequence[Mapping[str, Any]], **types: type[pl.DataType]) -> p
 
 
 EXTERNAL = "external"  # the setting that is a table from outside and no word: a score of each model
-_YES_OR_NO = {"yes": True, "no": False, "True": True, "False": False, "true": True, "false": False}
 Wanted = tuple[str, Sequence[str]]  # a column or a tag, and the values that may stand there, as a user writes them
 _OF_ITEMS = ("benchmark", "item")
 _OF_ANSWERS = ("outcome", "reading", "choice", "rule", "metric", "score")  # to narrow by these narrows items too
@@ -219,56 +216,27 @@ _USUAL_MODALITY = "image"
 
 
 def own_settings(chosen: Measure, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a measure; an unknown name is refused."""
+    """The settings of a measure, which are words; an unknown name is refused."""
     own = {key: default for key, (default, _) in chosen.own.items()}
     for key, value in given.items():
         if key not in own:
             known = nearest(key, own) if own else "it has no settings of its own"
             raise InputError(f"{heading('own')}: {chosen.name} does not know {short(key)}; {known}")
-        own[key] = value if key == EXTERNAL else _like(own[key], key, value)
+        words = map(str, value) if isinstance(value, list | tuple) else [str(value)]
+        own[key] = value if key == EXTERNAL else ",".join(words)
     return own
 
 
-def _like(default: Any, key: str, value: Any) -> Any:
-    """The user's value in the type of the default. Several names are one list with commas."""
-    if isinstance(value, bool) and isinstance(default, bool):
-        return value
-    word = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-    readers: Mapping[type, Callable[[str], Any]] = {bool: _YES_OR_NO.__getitem__, int: int, float: _number}
-    try:
-        return readers.get(type(default), str)(word)
-    except (KeyError, ValueError) as reason:
-        kind = "yes or no" if isinstance(reason, KeyError) else "a number"
-        raise InputError(f"{heading('own', key)}: found {short(value)}, expected {kind}") from None
-
-
-def _number(word: Any) -> float:
-    value = float(word)
-    if not isfinite(value):
-        raise ValueError(word)
-    return value
-
-
 def read_external(path: Path) -> dict[str, float]:
-    """Read external scores of models, such as an arena's Elo."""
+    """Read external scores of models, such as an arena's Elo: a CSV with the columns model and score."""
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = [row for row in csv.reader(file) if row]
-    except (UnicodeDecodeError, csv.Error):
-        raise InputError(f"{path} is no CSV: expected lines of model,score") from None
-    scores: dict[str, float] = {}
-    for number, row in enumerate(rows):
-        try:
-            model, score = row[0], _number(row[1])
-        except (IndexError, ValueError):
-            if number:
-                found = short(",".join(row))
-                raise InputError(f"{path}, line {number + 1}: expected model,score; found {found}") from None
-        else:
-            scores[model] = score
-    if not scores:
-        raise InputError(f"{path} holds no score: expected lines of model,score")
-    return scores
+        table = pl.read_csv(path, columns=[0, 1], new_columns=["model", "score"], infer_schema=False)
+        scores = table.cast({"score": pl.Float64}).filter(pl.col("score").is_finite())
+    except (pl.exceptions.PolarsError, UnicodeError) as error:
+        raise InputError(f"{path} is no CSV of model,score: {str(error).splitlines()[0]}") from None
+    if scores.is_empty():
+        raise InputError(f"{path} holds no score: expected the columns model,score")
+    return dict(scores.iter_rows())
 
 
 def read_where(words: Iterable[str]) -> list[Wanted]:
@@ -310,20 +278,14 @@ def narrowed(results: Results, where: Iterable[Wanted]) -> Results:
     return replace(results, scores=scores, items=items)
 
 
-def only_models(results: Results, model: Iterable[str], without: Iterable[str]) -> Results:
-    """The scores of some models, or of all but some; a name may be a list with commas."""
-    there = values_of(results, "model") if model or without else []
-    named: dict[str, list[str]] = {}
-    for option, words in (("model", model), ("without", without)):
-        names = [name for word in words for name in ([word] if word in there else word.split(","))]
-        for name in names:
-            if name not in there:
-                raise InputError(f"{heading(option)}: no scores of {short(name)}; {nearest(name, there)}")
-        named[option] = names
-    kept = [name for name in named["model"] or there if name not in named["without"]]
-    if there and not kept:
-        raise InputError(f"{heading('without')}: no model is left")
-    return narrowed(results, [("model", kept)]) if len(kept) < len(there) else results
+def only_models(results: Results, model: Sequence[str]) -> Results:
+    """The scores of some models, of all where none is named; a name may be a list with commas."""
+    there = values_of(results, "model") if model else []
+    names = [name for word in model for name in ([word] if word in there else word.split(","))]
+    for name in names:
+        if name not in there:
+            raise InputError(f"{heading('model')}: no scores of {short(name)}; {nearest(name, there)}")
+    return narrowed(results, [("model", names)]) if names else results
 
 
 def under_one_modality(results: Results) -> tuple[Results, tuple[str, ...]]:

@@ -116,11 +116,18 @@ def target_of(spec: str) -> str:
 
 
 def weighed_response(
-    call: Call, candidates: Iterable[float | None], counts: Iterable[int], tokens_in: int | None, **more: Any
+    call: Call, candidates: Iterable[float | None], counts: Iterable[int], tokens_in: int | None, tokens_out: int = 0
 ) -> Response:
     """The response to a call with candidates: each one's log-probability and number of tokens."""
-    known = {"candidates": tuple(candidates), "candidate_tokens": tuple(counts), "tokens_in": tokens_in}
-    return Response(request=call.id, outcome="answered", finish="stop", **{"tokens_out": 0, **known, **more})
+    return Response(
+        request=call.id,
+        outcome="answered",
+        finish="stop",
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        candidates=tuple(candidates),
+        candidate_tokens=tuple(counts),
+    )
 
 
 def images_of(prompt: Prompt) -> list[ImagePart | GrayImage]:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from eyetest.models.base import CallError
-from eyetest.records import Likelihood, OutcomeKind, Response
+from eyetest.records import OutcomeKind, Response
 from eyetest.records.item import IMPOSSIBLE, SERVED
 from eyetest.records.tables import LASTING, failure_notice
 from eyetest.redaction import redact, redact_answer
@@ -67,8 +67,14 @@ def read_completion(request: str, data: bytes) -> Response:
         detail=_served(body),
         tokens_in=_count(_get(usage, "prompt_tokens")),
         tokens_out=_count(_get(usage, "completion_tokens")),
-        likelihoods=_likelihoods(_get(_get(choice, "logprobs"), "content")),
     )
+
+
+def read_first_token(data: bytes) -> list[tuple[str, float]]:
+    """The likeliest first tokens of a reply with status 200, and their log-probabilities; empty without any."""
+    content = _get(_get(_choice(_get(_decoded(data), "choices")), "logprobs"), "content")
+    tops = _get(_first(content), "top_logprobs")
+    return [known for top in (tops if isinstance(tops, list) else ()) if (known := _weighed(top))]
 
 
 def read_failure(status: int, headers: Mapping[str, str], data: bytes) -> CallError:
@@ -167,19 +173,6 @@ def _count(value: Any) -> int | None:
     """A plausible token count; fractions are rounded up, so that budgets hold."""
     number = _number(value)
     return math.ceil(number) if number is not None and 0 <= number < _MOST_TOKENS else None
-
-
-def _likelihoods(content: Any) -> tuple[Likelihood, ...]:
-    """The likelihood of each token; none if any cannot be read, since positions count."""
-    likelihoods = []
-    for token in content if isinstance(content, list) else ():
-        weighed = _weighed(token)
-        if weighed is None:
-            return ()
-        tops = _get(token, "top_logprobs")
-        others = map(_weighed, tops if isinstance(tops, list) else ())
-        likelihoods.append(Likelihood(*weighed, tuple(other for other in others if other)))
-    return tuple(likelihoods)
 
 
 def _weighed(token: Any) -> tuple[str, float] | None:

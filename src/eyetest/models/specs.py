@@ -37,12 +37,6 @@ def parse_models(words: Sequence[str], models_file: Path | None = None) -> dict[
     return _named_harmlessly(chosen)
 
 
-def is_spec(word: str) -> bool:
-    """Whether a word is a spec of a known kind of model, with or without a name."""
-    named = _NAMED.fullmatch(word)
-    return any(part.partition(":")[0] in BACKENDS for part in (word, named["spec"] if named else "") if ":" in part)
-
-
 def read_models(path: Path) -> dict[str, ModelEntry]:
     """A ``models.yaml``: name → spec and metadata of the model."""
     return named_models(read_yaml(path), str(path))

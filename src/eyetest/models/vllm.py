@@ -59,11 +59,6 @@ class _Job(NamedTuple):
     params: Mapping[str, Any]
     output: "Future[Any]"
 
-    @property
-    def logprob_kind(self) -> str:
-        """How it requests log-probabilities. VLLM confuses two ways computed at once, so they alternate."""
-        return next((name for name in ("logprobs", "logprob_token_ids") if self.params.get(name) is not None), "")
-
 
 class VllmEngine:
     """Answers requests, each a vLLM prompt and the fields of its ``SamplingParams``."""
@@ -118,7 +113,6 @@ class _EngineLoop:
     def __init__(self, llm: Any, make_params: Callable[..., Any], jobs: "SimpleQueue[_Job | None]") -> None:
         self._llm, self._make_params, self._jobs = llm, make_params, jobs
         self._under_way: dict[str, tuple[str, _Job]] = {}  # by number: vLLM's request id and the job
-        self._held: list[_Job] = []
         self._broken = ""
 
     def work(self) -> None:
@@ -144,9 +138,6 @@ class _EngineLoop:
 
     def _take_in(self) -> bool:
         """Take new jobs, waiting for one if idle. False at the end."""
-        held, self._held = self._held, []
-        for waiting in held:
-            self._begin(waiting)
         for _ in range(_TAKEN_AT_ONCE):
             if self._under_way and self._jobs.empty():
                 break
@@ -161,10 +152,6 @@ class _EngineLoop:
             return
         if self._broken:
             _settle(job.output.set_exception, _gone(self._broken))
-            return
-        kinds = (other.logprob_kind for _, other in self._under_way.values())
-        if job.logprob_kind and any(kind not in ("", job.logprob_kind) for kind in kinds):
-            self._held.append(job)
             return
         try:
             (name,) = self._llm.enqueue([job.prompt], self._make_params(**job.params), use_tqdm=False)
@@ -181,10 +168,9 @@ class _EngineLoop:
                 del self._under_way[number]
 
     def _end(self, why: str) -> None:
-        for job in (*(job for _, job in self._under_way.values()), *self._held):
+        for _, job in self._under_way.values():
             _settle(job.output.set_exception, _gone(why))
         self._under_way.clear()
-        self._held.clear()
 
 
 def _gone(why: str) -> CallError:
@@ -204,12 +190,11 @@ def _number(request: str) -> str:
 
 
 # Settings of vLLM's start, under its own names
-_ENGINE = ("dtype", "tensor_parallel_size", "max_model_len", "gpu_memory_utilization", "block_size", "enforce_eager")
+_ENGINE = ("dtype", "tensor_parallel_size", "max_model_len", "gpu_memory_utilization", "enforce_eager")
 _IN_FLIGHT = 512  # default calls in flight; vLLM computes as many together as fit
 _IMAGES_KEPT = 64  # images kept open for the next questions about them
 _MOST_IMAGE_THREADS = 4
 _MOST_TOKENS_WEIGHED = 128  # the most given tokens whose log-probabilities vLLM gives at once
-_MOST_LIKELIEST = 20
 
 
 class VllmModel:
@@ -234,7 +219,6 @@ class VllmModel:
                 "load_format": "safetensors",
                 "use_tqdm_on_load": False,
                 "enable_prefix_caching": True,
-                "max_logprobs": max(_MOST_LIKELIEST, entry.logprobs or 0),
                 **own,
                 "dtype": self.settings["dtype"],
             }
@@ -340,22 +324,13 @@ class VllmModel:
             top_p=sampling.top_p,
             max_tokens=sampling.most,
             seed=sampling.seed,
-            logprobs=sampling.likeliest,
             detokenize=False,
         )
         (written,) = output.outputs
         ended = written.finish_reason == "stop"
         tokens = list(written.token_ids)[: -1 if ended else None]  # without the end token
-        most, known = sampling.likeliest or 0, zip(tokens, written.logprobs or (), strict=False)
-        logs = [_token_logs(token, logprobs, most) for token, logprobs in known]
         read, tokenizer = len(output.prompt_token_ids), self._renderer.tokenizer
-        return written_response(call, tokenizer, tokens, logs, ended=ended, tokens_in=read)
-
-
-def _token_logs(token: int, logprobs: Mapping[int, Any], most: int) -> tuple[float, list[tuple[int, float]]]:
-    """A token's log-probability and the likeliest at its position; vLLM adds the token if it is not among them."""
-    best = sorted(logprobs, key=lambda other: logprobs[other].rank)[:most]
-    return float(logprobs[token].logprob), [(other, float(logprobs[other].logprob)) for other in best]
+        return written_response(call, tokenizer, tokens, ended=ended, tokens_in=read)
 
 
 def make_vllm(name: str, entry: ModelEntry, surroundings: Surroundings) -> Model:

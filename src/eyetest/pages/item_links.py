@@ -60,17 +60,14 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     text: str = ""
     """Words, or a quoted phrase, in one text: the question with its options, or a reply."""
     tags: tuple[tuple[str, str], ...] = ()
-    untagged: tuple[str, ...] = ()
     gold: str = ""
     findings: tuple[str, ...] = ()
-    suggested: tuple[str, ...] = ()
-    """The verdict suggested by the most severe finding of an audit; ``keep`` where none is severe."""
     verdict: str = ""
     """With a stage: its verdict. Without: the last verdict. Also one of `VERDICTS_TOGETHER`."""
     stage: str = ""
-    reason: str = ""
-    """The stage's reason, as `reason_kind` gives it."""
     answers: tuple[AnswerFilter, ...] = ()
+    blind_right: str = ""
+    """A model that answers correctly without the image."""
     difficulty: Span | None = None
     gain: Span | None = None
     disagreement: Span | None = None
@@ -78,24 +75,20 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Evidence of models' votes against the gold: the log likelihood ratio of the measure ``wrong-golds``."""
     options: Span | None = None
     """Number of options; 0 for an open answer."""
-    blind_right: str = ""
-    """A model that answers correctly without the image."""
     benchmark: str = ""
     ids: tuple[str, ...] = ()
     sort: str = ""
     """A column; with ``-`` before it, descending."""
 
 
-_WORDS = ("text", "gold", "verdict", "stage", "sort", "reason", "blind-right", "benchmark")
-_SPANS = ("difficulty", "gain", "disagreement", "doubt", "options")
+_WORDS = ("text", "gold", "verdict", "stage", "sort", "blind-right", "benchmark")
+SPANS = ("difficulty", "gain", "disagreement", "doubt", "options")
 _LISTS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "finding": ("findings", str),
-    "suggested": ("suggested", str),
-    "untagged": ("untagged", str),
     "answer": ("answers", AnswerFilter.parse),
     "id": ("ids", str),
 }
-KEYS = (*_WORDS, *_SPANS, *_LISTS, _TAG + "NAME")
+KEYS = (*_WORDS, *SPANS, *_LISTS, _TAG + "NAME")
 
 
 def parse_query(text: str) -> Query:
@@ -128,12 +121,12 @@ def query_of(pairs: list[tuple[str, str]]) -> Query:
         elif key in _LISTS:
             name, read = _LISTS[key]
             fields[name] = (*fields.get(name, ()), read(value))
-        elif key not in _WORDS and key not in _SPANS:
+        elif key not in _WORDS and key not in SPANS:
             raise InputError(f"no filter {short(key)}; {nearest(key, KEYS)}")
         elif (name := key.replace("-", "_")) in fields:
             raise InputError(f"{key}: given twice, {short(value)} the second time")
         else:
-            fields[name] = _span(key, value) if key in _SPANS else value
+            fields[name] = _span(key, value) if key in SPANS else value
     return Query(**fields)
 
 
@@ -153,7 +146,7 @@ def write_query(query: Query) -> str:
     pairs = [(key, getattr(query, key.replace("-", "_"))) for key in _WORDS if key != "sort"]
     pairs += [(_TAG + name, value) for name, value in query.tags]
     pairs += [(key, str(value)) for key, (name, _) in _LISTS.items() for value in getattr(query, name)]
-    pairs += [(key, _written(span)) for key in _SPANS if (span := getattr(query, key)) is not None]
+    pairs += [(key, _written(span)) for key in SPANS if (span := getattr(query, key)) is not None]
     pairs.append(("sort", query.sort))
     return urlencode([(key, value) for key, value in pairs if value], safe=":@", errors="surrogatepass")
 
@@ -167,7 +160,6 @@ def _written(span: Span) -> str:
 
 HOST, PORT = "127.0.0.1", 8765  # where ``eyetest open`` is served by default
 INDEX = "index.html"
-_LAST_PORT = 65_535
 _MOST_IDS, _LONGEST = 2_000, 60_000  # ids in a link, and its length; servers refuse longer addresses
 
 
@@ -214,17 +206,17 @@ NOWHERE = ItemsAt()
 
 
 def read_address(text: str | None) -> tuple[str, int | None]:
-    """Host and port of ``HOST:PORT``, ``HOST``, ``:PORT`` or ``PORT``; the port is None where none is named."""
+    """Host and port of ``HOST:PORT`` or ``HOST``; the port is None where none is named."""
     if text is None:
         return HOST, None
-    word = text.strip()
-    host, colon, port = word.rpartition(":")
-    if not colon or word.endswith("]"):
-        host, colon, port = ("", "", word) if word.isdecimal() else (word, "", "")
-    is_port = not port or (port.isascii() and port.isdecimal() and int(port[:6]) <= _LAST_PORT)
-    if not word or not is_port or (":" in host and not host.startswith("[")) or (colon and not port):
+    try:
+        parts = urlsplit(f"//{text.strip()}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if not host or host.isdecimal() or parts.netloc != text.strip() or parts.username is not None:
         raise InputError(f"{heading('address')}: found {short(text)}, expected HOST:PORT, such as {HOST}:{PORT}")
-    return host.strip("[]") or HOST, int(port) if port else None
+    return host, port
 
 
 def items_at(links: str | None, page: Path, paths: Sequence[Path]) -> ItemsAt:
@@ -232,25 +224,17 @@ def items_at(links: str | None, page: Path, paths: Sequence[Path]) -> ItemsAt:
     if links is None:
         return ItemsAt(f"http://{HOST}:{PORT}/?", typed("eyetest", "open", *paths))
     if re.match("https?://", links):
-        return _served(links, paths)
+        try:
+            parts = urlsplit(links)
+            is_address = parts.hostname and parts.port != 0 and links.isascii()
+        except ValueError:
+            is_address = False
+        if not is_address or parts.query or parts.fragment or parts.username:
+            expected = "expected http://HOST:PORT/, or a bundle's folder"
+            raise InputError(f"{heading('links')}: found {short(links)}, {expected}")
+        return ItemsAt(f"{links.rstrip('/')}/?")
     try:
         folder = Path(os.path.relpath(links, page.parent)).as_posix()
     except ValueError:  # another drive
         folder = Path(links).resolve().as_posix()
     return ItemsAt(f"{quote(folder)}/{INDEX}#", typed("eyetest", "open", *paths, "--bundle", Path(links)))
-
-
-def _served(address: str, paths: Sequence[Path]) -> ItemsAt:
-    try:
-        parts = urlsplit(address)
-        host, port = parts.hostname, parts.port or 80
-    except ValueError:
-        host = None
-    if not host or parts.query or parts.fragment or parts.username or not address.isascii():
-        raise InputError(
-            f"{heading('links')}: found {short(address)}, expected http://HOST:PORT/, or a bundle's folder"
-        )
-    if host not in (HOST, "localhost"):
-        return ItemsAt(f"{address.rstrip('/')}/?")
-    more = [] if port == PORT else ["--address", f"{host}:{port}"]
-    return ItemsAt(f"{address.rstrip('/')}/?", typed("eyetest", "open", *paths, *more))

@@ -191,11 +191,6 @@ def duplicate_images(subject: Subject) -> Iterator[Finding]:
         yield _images_in_other(gallery, copies, subject.against.benchmark.manifest.name)
 
 
-def identical_images(subject: Subject) -> Iterator[Finding]:
-    """Only the images of equal bytes, which need not be opened."""
-    return _identical(_Gallery(subject))
-
-
 class _Gallery:
     """The images of a benchmark and of the one it is compared with, and the items that show them."""
 

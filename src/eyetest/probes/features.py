@@ -61,7 +61,7 @@ class Options:
         texts = [PLACEHOLDER.sub("<image>", choice.text).strip() for choice in item.choices]
         # "A." or a bare letter, where every option has its own, would show its position
         is_bare = all(text.upper() == chr(ord("A") + index) for index, text in enumerate(texts))
-        texts = [""] * len(texts) if is_bare else list(without_letters(texts).texts)
+        texts = [""] * len(texts) if is_bare else list(without_letters(texts))
         order = sorted(range(len(texts)), key=lambda i: texts[i])
         self.texts = [texts[i] for i in order]
         self.gold = order.index(item.gold[0])
@@ -116,7 +116,7 @@ MEASURES: dict[str, Callable[[str], float]] = {
 }
 
 
-class Table:
+class OptionTable:
     """Options of many items as one table: rows are options, items follow one another."""
 
     def __init__(self, items: Sequence[Item]) -> None:
@@ -143,16 +143,16 @@ class Table:
         return by_item[self.owner]
 
     def centred(self, rows: Columned) -> Columned:
-        """Columns less their mean over the item's options, in their precision."""
+        """OptionColumns less their mean over the item's options, in their precision."""
         counts = self.counts.reshape(-1, *[1] * (rows.ndim - 1)).astype(rows.dtype)
         means = np.add.reduceat(rows, self.starts, axis=0) / counts
         return np.subtract(rows, means[self.owner])
 
 
-class Columns:
+class OptionColumns:
     """Named columns over the rows of a table, filled block by block."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: OptionTable) -> None:
         self.table = table
         self.blocks = list(table.blocks())
         self.columns: dict[str, Floats] = {}
@@ -178,9 +178,9 @@ class Columns:
         return np.column_stack(list(self.columns.values()))
 
 
-def surface_columns(table: Table) -> Columns:
+def surface_columns(table: OptionTable) -> OptionColumns:
     """Appearance of options relative to the other options of their item."""
-    columns = Columns(table)
+    columns = OptionColumns(table)
     for name, measure in MEASURES.items():
         columns.relative(name, np.array([measure(text) for text in table.texts]))
     lowered = [text.lower() for text in table.texts]
@@ -193,7 +193,7 @@ def surface_columns(table: Table) -> Columns:
     return columns
 
 
-def _add_overlaps(columns: Columns, lowered: Sequence[str]) -> None:
+def _add_overlaps(columns: OptionColumns, lowered: Sequence[str]) -> None:
     """Overlap of each option with the others: distractors are often derived from the gold."""
     table = columns.table
     pieces = [frozenset(text[i : i + 3] for i in range(max(len(text) - 2, 1))) for text in lowered]
@@ -222,7 +222,7 @@ def in_common(bags: Sequence[Set[str]]) -> Floats:
     return alike
 
 
-def _add_numbers(columns: Columns) -> None:
+def _add_numbers(columns: OptionColumns) -> None:
     """Position of a number among the item's numbers: in the middle, at an end, twice or ten times another."""
     table = columns.table
     values = np.array([math.nan if v is None else v for one in table.options for v in one.values])
@@ -261,16 +261,16 @@ def _number_columns(values: Floats) -> dict[str, Floats]:
     }
 
 
-def context_matrix(table: Table) -> Floats:
+def context_matrix(table: OptionTable) -> Floats:
     """Features of an item's options as a whole: they separate no options, but show when a cue applies."""
     numbers = np.array([sum(v is not None for v in one.values) / len(one) for one in table.options])
     length = np.array([math.log1p(sum(map(len, one.texts)) / len(one)) for one in table.options])
     return table.spread(np.column_stack([table.counts, numbers, length]))
 
 
-def question_columns(table: Table) -> Columns:
+def question_columns(table: OptionTable) -> OptionColumns:
     """How much of an option is in the question, and what of it no other option has."""
-    columns = Columns(table)
+    columns = OptionColumns(table)
     asked = [frozenset(_WORD.findall(PLACEHOLDER.sub(" ", item.question).lower())) for item in table.items]
     common_share, own = np.zeros(len(table.texts)), np.zeros(len(table.texts))
     words = [frozenset(_WORD.findall(text.lower())) for text in table.texts]
@@ -285,7 +285,7 @@ def question_columns(table: Table) -> Columns:
     return columns
 
 
-def hashed_words(table: Table) -> NDArray[np.float32]:
+def hashed_words(table: OptionTable) -> NDArray[np.float32]:
     """Words of each text, and their pairs with words of its question, hashed into columns."""
     asked = [
         list(dict.fromkeys(_WORD.findall(PLACEHOLDER.sub(" ", item.question).lower())))[-_MOST_CROSSED:]

@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import msgspec
+
 from eyetest.errors import percent
 from eyetest.measures.stats.chance import as_odd, guessing, uneven
 from eyetest.probes.features import decimals
-from eyetest.probes.subject import Subject, by_option_count, by_tags, no_choices, probe, too_few
+from eyetest.probes.subject import Subject, by_option_count, no_choices, probe, too_few
 from eyetest.records import Finding, Item, letter
 from eyetest.text import folded, holds_phrase, read_number, words
 
@@ -26,17 +28,14 @@ def _baselines(subject: Subject) -> Iterator[Finding]:
         yield no_choices(_baselines.name, subject)
         return
     overall = baseline(items)
-    by_tag = {
-        tag: {value: baseline(group) for value, group in groups.items()} for tag, groups in by_tags(items).items()
-    }
     yield Finding(
         probe=_baselines.name,
         kind="guessing",
         severity="note",
         title=f"Guessing scores {percent(overall['random'])}; always answering {overall['letter']} scores "
         f"{percent(overall['frequent'])}",
-        detail="A score means what it is above these. By tag they are in the JSON.",
-        numbers={"overall": overall, "by_tag": by_tag},
+        detail="A score means what it is above these; eyetest measure guessing --by gives them by tag.",
+        numbers={"overall": overall},
     )
     sets: dict[tuple[str, ...], list[Item]] = {}
     for item in items:
@@ -105,26 +104,30 @@ def named_answer(subject: Subject) -> Iterator[Finding]:
         title = "No question names just one of its options"
         yield Finding(probe=named_answer.name, kind="answer-in-question", severity="sound", title=title)
         return
-    others = [item for item, only in named if item.gold[0] != only]
-    by_chance = sum(1 / (len(item.choices) - 1) for item in others)
-    chances = [1 / len(item.choices) for item, _ in named]
-    avoids = len(golds) < sum(chances)
     evidence = {item.id: f'the question says "{item.choices[item.gold[0]].text}"' for item in golds}
-    yield Finding(
-        probe=named_answer.name,
-        kind="answer-in-question",
+    shown = [(item, {only}) for item, only in named]
+    found = _habit(named_answer.name, "answer-in-question", "the only option that the question names", shown)
+    yield msgspec.structs.replace(found, verdict="review", evidence=evidence if found.items else {})
+
+
+def _habit(probe: str, kind: str, what: str, shown: Sequence[tuple[Item, set[int]]]) -> Finding:
+    """A test of how often the gold is among the options that show something, in either direction."""
+    chances = [len(showing) / len(item.choices) for item, showing in shown]
+    hits = [item.id for item, showing in shown if item.gold[0] in showing]
+    expected = sum(chances)
+    avoids = len(hits) < expected
+    return Finding(
+        probe=probe,
+        kind=kind,
         severity="suspect",
-        verdict="review",
-        title=f"Of {len(named):,} questions that name just one option, that is the gold in only "
-        f"{percent(len(golds) / len(named))}; {percent(sum(chances) / len(named))} by chance"
-        if avoids
-        else f"{len(golds):,} times the question names its answer and no other option; {by_chance:.0f} by chance",
-        detail=f"Where a question names exactly one option, it is the gold in {percent(len(golds) / len(named))} "
-        "of cases. What chance does is estimated from questions that name one wrong option.",
-        items=() if avoids else tuple(evidence),
-        evidence={} if avoids else evidence,
-        p=as_odd(len(golds), chances),
-        numbers={"named": len(named), "gold": len(golds), "by_chance": by_chance},
+        verdict="keep",
+        title=f"The gold is {what} in {'only ' if avoids else ''}{percent(len(hits) / len(shown))} "
+        f"of {len(shown):,} items; {percent(expected / len(shown))} by chance",
+        detail="A guesser who knows this habit "
+        + ("rules options out without an image." if avoids else "needs no image."),
+        items=() if avoids else tuple(hits),
+        p=as_odd(len(hits), chances),
+        numbers={"n": len(shown), "hits": len(hits), "expected": expected},
     )
 
 
@@ -187,23 +190,7 @@ def _surface_cues(subject: Subject) -> Iterator[Finding]:
         if len(shown) < subject.thresholds.min_items:
             continue
         tested = True
-        chances = [len(showing) / len(item.choices) for item, showing in shown]
-        hits = [item.id for item, showing in shown if item.gold[0] in showing]
-        expected = sum(chances)
-        avoids = len(hits) < expected
-        yield Finding(
-            probe=_surface_cues.name,
-            kind=f"gold-{kind}",
-            severity="suspect",
-            verdict="keep",
-            title=f"The gold is {what} in {'only ' if avoids else ''}{percent(len(hits) / len(shown))} "
-            f"of {len(shown):,} items; {percent(expected / len(shown))} by chance",
-            detail="A guesser who knows this habit "
-            + ("rules options out without an image." if avoids else "needs no image."),
-            items=() if avoids else tuple(hits),
-            p=as_odd(len(hits), chances),
-            numbers={"n": len(shown), "hits": len(hits), "expected": expected},
-        )
+        yield _habit(_surface_cues.name, f"gold-{kind}", what, shown)
     if not tested:
         yield too_few(_surface_cues.name, subject, "whose options are their own and show the same trait")
 

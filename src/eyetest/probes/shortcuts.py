@@ -22,7 +22,7 @@ from eyetest.measures.stats.sets import DisjointSets, group_folds
 from eyetest.probes.features import (
     Floats,
     Ints,
-    Table,
+    OptionTable,
     context_matrix,
     hashed_words,
     question_columns,
@@ -47,13 +47,13 @@ _AT_ONCE = 10  # trees whose leaves are summed together: more need more memory, 
 _SAME = 1e-5  # scores that differ by less than this, in standard deviations, are ties: rounding must not break them
 
 Scores = NDArray[np.floating]
-Fit = Callable[["Sample"], Scores]
+Fit = Callable[["LearningTask"], Scores]
 
 
-class Sample:
+class LearningTask:
     """Which golds are learnt, the true ones in the first column, and which items are held out together."""
 
-    def __init__(self, table: Table, golds: Ints, folds: Ints) -> None:
+    def __init__(self, table: OptionTable, golds: Ints, folds: Ints) -> None:
         self.table = table
         self.golds = golds
         self.folds = folds
@@ -97,7 +97,7 @@ def _shortcuts(subject: Subject) -> Iterator[Finding]:
         yield untested(NAME, "too-few-to-learn", title, detail, n=len(items), least=least)
         return
     rng = subject.rng(NAME, "golds")
-    table = Table(items)
+    table = OptionTable(items)
     setting = subject.thresholds.shortcuts
     draws = max(setting.permutations, setting.tree_permutations)
     golds = np.column_stack([table.gold, draw_golds(table, groups, rng, draws)])
@@ -108,7 +108,7 @@ def _shortcuts(subject: Subject) -> Iterator[Finding]:
         guesses = []
         for learner, fit in fits.items():
             subject.progress(_shortcuts.summary, done / steps)
-            sample = Sample(table, golds[:, : 1 + counts[learner]], folds)
+            sample = LearningTask(table, golds[:, : 1 + counts[learner]], folds)
             with one_thread():
                 scores = fit(sample)
             guesses.append(Guess(view, learner, sample.credits(scores), gold_excess(sample, scores)))
@@ -143,7 +143,7 @@ def sample_groups(items: Sequence[Item], groups: list[int], subject: Subject) ->
     return [items[index] for index in indices], [groups[index] for index in indices]
 
 
-def draw_golds(table: Table, groups: Sequence[int], rng: np.random.Generator, draws: int) -> Ints:
+def draw_golds(table: OptionTable, groups: Sequence[int], rng: np.random.Generator, draws: int) -> Ints:
     """Random golds, uniform within each item, one column per draw; rotations of one question share it."""
     alike: dict[tuple[object, ...], set[int]] = defaultdict(set)
     keys = [
@@ -158,7 +158,7 @@ def draw_golds(table: Table, groups: Sequence[int], rng: np.random.Generator, dr
     return np.asarray(table.starts[:, None] + (shares * table.counts[:, None]).astype(np.int64))
 
 
-def _views(table: Table, subject: Subject) -> Iterator[tuple[str, dict[str, Fit]]]:
+def _views(table: OptionTable, subject: Subject) -> Iterator[tuple[str, dict[str, Fit]]]:
     """Each view with its learners; its features are made on demand and dropped after."""
     cues, context = surface_columns(table).matrix(), context_matrix(table)
     gate = table.spread(table.numeric.astype(float))[:, None]
@@ -211,7 +211,7 @@ def summarise(hits: Floats, chances: Floats, where: NDArray[np.bool_]) -> dict[s
     }
 
 
-def _report(subject: Subject, table: Table, guesses: Sequence[Guess]) -> Iterator[Finding]:
+def _report(subject: Subject, table: OptionTable, guesses: Sequence[Guess]) -> Iterator[Finding]:
     """The tests of one view, with the items that both learners find easy."""
     view = guesses[0].view
     mean = np.mean([guess.excess[:, 0] for guess in guesses], axis=0)
@@ -246,7 +246,7 @@ def _given_away(view: str, evidence: dict[str, str], by_chance: Ints, of: tuple[
     )
 
 
-def _evidence(table: Table, guesses: Sequence[Guess], index: int) -> str:
+def _evidence(table: OptionTable, guesses: Sequence[Guess], index: int) -> str:
     item, chance = table.items[index], 1 / table.counts[index]
     scores = " and ".join(f"{percent(chance + float(g.excess[index, 0]))} ({g.learner})" for g in guesses)
     unseen = "question and images" if guesses[0].view == "surface" else "images"
@@ -255,7 +255,7 @@ def _evidence(table: Table, guesses: Sequence[Guess], index: int) -> str:
     return f'the gold "{shown}" gets {scores} with {unseen} hidden; chance gives {percent(chance)}'
 
 
-def _finding(subject: Subject, table: Table, guess: Guess, evidence: dict[str, str]) -> Finding:
+def _finding(subject: Subject, table: OptionTable, guess: Guess, evidence: dict[str, str]) -> Finding:
     chances = 1 / table.counts
     overall = summarise(guess.credits, chances, np.ones(len(table), dtype=bool))
     commonest = int(np.bincount(table.counts).argmax())
@@ -331,19 +331,14 @@ def _detail(numbers: dict[str, Any], available: int) -> str:
             f"Where options are {name}: {percent(figures['accuracy'])} right, "
             f"{percent(figures['null_mean'])} by chance ({figures['n']:,} items). "
         )
-    advice = {
-        "numeric": "Look at the numbers first: golds should be as often the smallest or largest as in the middle.",
-        "text": "Look at worded options first: their length, their form, and what they share with one another.",
-        "": "Look at the listed items, and rewrite options so that none stands out.",
-    }
-    return text + advice[where_it_sits(numbers["by_option_kind"])]
+    return text.rstrip()
 
 
 def _sampled(number: int, available: int) -> str:
     return f"A sample: there are {available:,} choice items. " if number < available else ""
 
 
-def ridge(columns: NDArray[np.floating], penalty: float, sample: Sample) -> Scores:
+def ridge(columns: NDArray[np.floating], penalty: float, sample: LearningTask) -> Scores:
     """Held-out scores of every option by ridge regression, for all sets of golds."""
     targets = sample.targets
     folds = [np.flatnonzero(sample.row_folds == fold) for fold in np.unique(sample.folds)]
@@ -359,7 +354,7 @@ def ridge(columns: NDArray[np.floating], penalty: float, sample: Sample) -> Scor
     return scores
 
 
-def random_trees(columns: Floats, seed: int, sample: Sample) -> Scores:
+def random_trees(columns: Floats, seed: int, sample: LearningTask) -> Scores:
     """Held-out scores of every option as the mean, over many random trees, of the golds in its leaf."""
     noise = np.random.default_rng(seed).standard_normal(len(columns))  # splits are drawn without looking at golds
     trees = ExtraTreesRegressor(TREES, max_features=1, min_samples_leaf=_LEAF, random_state=seed % 2**32)
@@ -382,7 +377,7 @@ def random_trees(columns: Floats, seed: int, sample: Sample) -> Scores:
     return np.asarray(scores / leaves.shape[1])
 
 
-def gold_excess(sample: Sample, scores: Scores) -> Floats:
+def gold_excess(sample: LearningTask, scores: Scores) -> Floats:
     """The probability of each item's gold beyond chance, after calibration of the scores."""
     table = sample.table
     chance = 1 / table.counts

@@ -4,8 +4,6 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,56 +12,46 @@ import numpy as np
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.rows import named_images
 from eyetest.records import NO_IMAGES, Finding, Item, Severity
-from eyetest.store.handwritten import convert, parse_yaml, read_yaml
 
 Progress = Callable[[str, float], None]
-_MOST_VALUES = 60  # a tag with more of them names items rather than sorting them
 
 
-class TextThresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TextThresholds(msgspec.Struct, frozen=True):
     """When texts are alike."""
 
-    near_duplicate: float
-    shortest_answer: int
+    near_duplicate: float = 0.85  # share of word triples that two questions must have in common
+    shortest_answer: int = 3  # a gold of fewer characters is never called "named in the question"
 
 
-class ImageThresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ImageThresholds(msgspec.Struct, frozen=True):
     """When images show nothing, or the same."""
 
-    one_colour_spread: int
-    tiny_side: int
-    neighbours: int
-    overlay_rest: float
-    alike: float
-    most_pairs: int
+    one_colour_spread: int = 4  # an image whose grey values all lie within this range shows nothing
+    tiny_side: int = 16  # pixels; an image smaller than this shows next to nothing
+    neighbours: int = 24  # an image is compared with this many of those most like it
+    overlay_rest: float = 0.05  # share of a thumbnail that stretch and shift of another may leave unexplained
+    alike: float = 0.4  # agreement of the worst spots of two aligned images (copies: .5 to 1, others: below .3)
+    most_pairs: int = 2_000  # pairs opened and compared closely, the likeliest first
 
 
-class ShortcutThresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ShortcutThresholds(msgspec.Struct, frozen=True):
     """Effort of the search for shortcuts."""
 
-    folds: int
-    permutations: int
-    tree_permutations: int
-    most_items: int
-    suspicious: float
+    folds: int = 5
+    permutations: int = 199  # random golds for the null of the linear learner
+    tree_permutations: int = 199  # for the random trees
+    most_items: int = 4_000  # a larger benchmark is probed on a seeded sample of this size
+    suspicious: float = 0.15  # an item is listed when both learners give its gold at least this much above chance
 
 
-class Thresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All thresholds of an audit; ``thresholds.yaml`` says what each is for."""
+class Thresholds(msgspec.Struct, frozen=True):
+    """All thresholds of an audit."""
 
-    level: float
-    min_items: int
-    text: TextThresholds
-    images: ImageThresholds
-    shortcuts: ShortcutThresholds
-
-
-def load_thresholds(path: Path | None = None) -> Thresholds:
-    """The thresholds of a file, or the defaults."""
-    if path is None:
-        text = files("eyetest.probes").joinpath("thresholds.yaml").read_text(encoding="utf-8")
-        return convert(parse_yaml(text, "thresholds.yaml"), Thresholds, "thresholds.yaml")
-    return convert(read_yaml(path), Thresholds, str(path))
+    level: float = 0.05  # family-wise level: how often a sound benchmark may raise any alarm at all
+    min_items: int = 30  # a test on fewer items says nothing and is left out
+    text: TextThresholds = TextThresholds()
+    images: ImageThresholds = ImageThresholds()
+    shortcuts: ShortcutThresholds = ShortcutThresholds()
 
 
 class Subject:
@@ -79,7 +67,7 @@ class Subject:
         progress: Progress = lambda what, share: None,
     ) -> None:
         self.benchmark = benchmark
-        self.thresholds = thresholds or load_thresholds()
+        self.thresholds = thresholds or Thresholds()
         self.against = Subject(against, self.thresholds, seed=seed) if against else None
         self.seed = seed
         self.progress = progress
@@ -132,16 +120,6 @@ def by_option_count(items: Iterable[Item]) -> dict[int, list[Item]]:
     for item in items:
         groups.setdefault(len(item.choices), []).append(item)
     return dict(sorted(groups.items()))
-
-
-def by_tags(items: Iterable[Item]) -> dict[str, dict[str, list[Item]]]:
-    """Items by the values of each tag that sorts them into a few groups."""
-    by_tag: dict[str, dict[str, list[Item]]] = {}
-    for item in items:
-        for tag, value in item.tags.items():
-            if isinstance(value, str) and len(value) <= 80:
-                by_tag.setdefault(tag, {}).setdefault(value, []).append(item)
-    return {tag: groups for tag, groups in by_tag.items() if 2 <= len(groups) <= _MOST_VALUES}
 
 
 def has_its_images(item: Item) -> bool:

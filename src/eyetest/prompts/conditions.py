@@ -41,15 +41,10 @@ Conditions = str | Condition | Iterable[str | Condition] | Mapping[str, Any]
 """Words that name conditions, conditions themselves, or axes with their values."""
 
 
-def read_conditions(
-    words: Conditions, seed: int = 0, project: Path = PROJECT, also: Mapping[str, Any] | None = None
-) -> tuple[Condition, ...]:
-    """The conditions that some words, separated by commas, name, none twice; no words mean the usual condition.
-
-    ``also`` is an overlay for all of them.
-    """
+def read_conditions(words: Conditions, seed: int = 0, project: Path = PROJECT) -> tuple[Condition, ...]:
+    """The conditions that some words, separated by commas, name, none twice; no words mean the usual condition."""
     if isinstance(words, Mapping):
-        return _combined([words, also or {}], seed)
+        return _combined([words], seed)
     given = [words] if isinstance(words, str | Condition) else list(words)
     found: list[Condition] = []
     for word in given or [""]:
@@ -57,7 +52,7 @@ def read_conditions(
             found.append(word)
             continue
         for part in word.split(","):
-            found += _combined([*_overlays(part.strip(), project), also or {}], seed)
+            found += _combined(_overlays(part.strip(), project), seed)
     return tuple(dict.fromkeys(found))
 
 

@@ -1,24 +1,22 @@
-"""Options for items outside recipes: `harden options` with its reviews in a folder, and options that models write."""
+"""Options for items outside recipes: `harden options` in a folder, and options that models write."""
 
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import refuse_to_replace
-from eyetest.errors import InputError, counted, damaged, heading, param
+from eyetest.errors import InputError, counted, heading, param, typed
 from eyetest.harden.options.dealing import families, judge
-from eyetest.harden.options.growing import GrownOptions, OptionAuthors, grow_options
+from eyetest.harden.options.growing import OptionAuthors, grow_options
 from eyetest.harden.options.record import OptionSettings, OptionsRecord
 from eyetest.models.specs import parse_models
 from eyetest.recipes.hardening import OPTIONS_RECORD, refuse_others, write_record
 from eyetest.recipes.panels import StoppedEarly
-from eyetest.recipes.reviews import ROUNDS
 from eyetest.records import Item, ModelEntry, Prompt, Response, Verdict
-from eyetest.records.recipe import BENCHMARK, REVIEW, RUN
+from eyetest.records.recipe import BENCHMARK, RUN
 from eyetest.reform.building import Reforming
 from eyetest.reform.building import reform as build
 from eyetest.reform.distractors.written import Case, write_distractors
@@ -26,22 +24,14 @@ from eyetest.reform.readers import read_annotations
 from eyetest.reform.reformers import Kit
 from eyetest.reform.reformers.answers import OPEN_ANSWERS, OpenAnswerSettings, open_questions
 from eyetest.running.session import Questions, Watch
-from eyetest.studio.decisions import DECISIONS, QUEUE, Rounds, write_queue
-from eyetest.studio.forms import edited
-from eyetest.studio.project import decisions_in
-
-_GROWN = "grown"
 
 
-class HardenedOptions(msgspec.Struct, frozen=True):
-    """The benchmark after review, the record of its options, and the items that wait for people."""
+class HardenedOptions(NamedTuple):
+    """The benchmark with more options, the record of these, and the items that people should look at."""
 
     benchmark: Benchmark
     record: OptionsRecord
-    dropped: int
-    repaired: int
-    waiting: tuple[Verdict, ...]
-    notes: tuple[str, ...] = ()
+    open: Sequence[Verdict]
 
 
 def write_options(
@@ -53,31 +43,18 @@ def write_options(
     probe: bool = True,
     tell: Callable[[str], None] = lambda line: None,
 ) -> HardenedOptions:
-    """Give items more options in a folder, or go on with its review; ``tell`` reports work that takes a while."""
-    ours = {BENCHMARK, _GROWN, OPTIONS_RECORD, REVIEW, RUN}
-    refuse_others(folder, "writing options", ours, (BENCHMARK, _GROWN))
+    """Give items more options in a folder; ``tell`` reports work that takes a while."""
+    refuse_others(folder, "writing options", {BENCHMARK, OPTIONS_RECORD, RUN}, (BENCHMARK,))
     if benchmark.path.resolve().is_relative_to(folder.resolve()):
         raise InputError(f"{heading('to')}: {folder} holds the benchmark itself; name another folder")
-    path, notes = folder / OPTIONS_RECORD, list[str]()
-    try:
-        before = msgspec.json.decode(path.read_bytes(), type=OptionsRecord) if path.is_file() else None
-    except msgspec.DecodeError as error:
-        raise damaged(path, error) from None
-    decisions = decisions_in(folder / REVIEW, {item.id for item in benchmark}, notes.append)
     tell("choosing options")
-    grown = grow_options(benchmark, folder / _GROWN, settings, authors=authors, overwrite=True)
+    grown = grow_options(benchmark, folder / BENCHMARK, settings, authors=authors, overwrite=True)
     record = grown.record
-    if decisions and before is not None and before.grown != record.grown:
-        other = f"{folder / REVIEW / DECISIONS} is about other options than this command makes"
-        raise InputError(f"{other}; take the same {param('seed')}, settings and models, or another folder")
-    if probe and before is not None and (before.grown, before.fingerprint) == (record.grown, record.fingerprint):
-        known = {"probes_before": before.probes_before, "probes_after": before.probes_after}
-        record = msgspec.structs.replace(record, **known)
-    elif probe:
+    if probe:
         tell("judging options before and after")
         record = _judged(record, benchmark, grown.benchmark)
-    write_record(path, record)
-    return _reviewed(folder, grown, record, Rounds(ROUNDS, decisions), notes)
+    write_record(folder / OPTIONS_RECORD, record)
+    return HardenedOptions(grown.benchmark, record, grown.verdicts)
 
 
 def _judged(record: OptionsRecord, given: Benchmark, grown: Benchmark) -> OptionsRecord:
@@ -92,42 +69,8 @@ def _judged(record: OptionsRecord, given: Benchmark, grown: Benchmark) -> Option
     return msgspec.structs.replace(record, **probes)
 
 
-def _reviewed(
-    folder: Path, grown: GrownOptions, record: OptionsRecord, rounds: Rounds, notes: list[str]
-) -> HardenedOptions:
-    """The benchmark after the decisions of reviewers, and the queue of items that are open."""
-    reviewed = {verdict.item: verdict for verdict in grown.verdicts}
-    shown, waiting = {item.id: item for item in grown.benchmark}, list[Verdict]()
-    dropped = repaired = 0
-    manifest = grown.benchmark.manifest
-    with BenchmarkWriter(folder / BENCHMARK, manifest, overwrite=True, gold_required=False) as writer:
-        for item in grown.benchmark:
-            now, verdict = item, ""
-            for stage in ROUNDS.stages if item.id in reviewed else ():
-                decided = rounds.decided(stage, item.id)
-                verdict = decided.verdict
-                if verdict == "review":
-                    before = reviewed[item.id]
-                    reason = f"{before.reason}; {decided.reason}" if decided.n else before.reason
-                    waiting.append(msgspec.structs.replace(before, stage=stage.title, reason=reason))
-                if verdict in ("review", "drop"):
-                    break
-                now = edited(now, decided.edits) if verdict == "fix" else now
-            if verdict == "drop":
-                dropped += 1
-                continue
-            repaired += now != item
-            shown[now.id] = now
-            writer.adopt(now, grown.benchmark)
-    benchmark = Benchmark(folder / BENCHMARK)
-    if changed := write_queue(folder / REVIEW, waiting, shown, benchmark, rounds.asked):
-        notes.append(f"{QUEUE} was edited by hand: kept as {changed}; decisions are read from {DECISIONS}")
-    shutil.rmtree(folder / _GROWN)
-    return HardenedOptions(benchmark, record, dropped, repaired, tuple(waiting), tuple(notes))
-
-
 def option_notes(done: HardenedOptions) -> Iterator[str]:
-    """Notes for the user: authors of options, rejections, accuracy without images, decisions of reviewers."""
+    """Notes for the user: authors of options, rejections, accuracy without images, items for people."""
     record = done.record
     if record.authors:
         yield "new options: " + ", ".join(f"{count:,} by {author}" for author, count in record.authors.items())
@@ -148,9 +91,8 @@ def option_notes(done: HardenedOptions) -> Iterator[str]:
                 f"{probe.accuracy / probe.chance:.2f} times chance; "
                 f"with random keys {100 * probe.null_mean:.1f} ± {100 * probe.null_sd:.1f} %"
             )
-    if done.dropped or done.repaired:
-        yield f"reviewers: {done.dropped:,} dropped, {done.repaired:,} repaired"
-    yield from done.notes
+    if done.open:
+        yield f"{counted(len(done.open), 'item')} for people: {typed('eyetest', 'review', done.benchmark.path)}"
 
 
 class Authors(NamedTuple):

@@ -53,7 +53,7 @@ from eyetest.reports.refinements import (
     write_refine_page,
 )
 from eyetest.store import replacing_file
-from eyetest.studio.decisions import DECISIONS, QUEUE, Rounds, standing, with_people, write_queue
+from eyetest.studio.decisions import Rounds, standing, with_people, write_queue
 from eyetest.studio.forms import Form, edited, load_form
 from eyetest.studio.project import decisions_in
 from eyetest.tabular.record_files import write_records
@@ -318,9 +318,7 @@ class Refining:
     def _write(self, refined: Refined) -> None:
         self._write_verdicts(refined)
         items, sources = self._hardening.shown(self._items)
-        if kept := write_queue(self.to / REVIEW, refined.waiting, items, sources, self._rounds.asked):
-            changed = f"{QUEUE} had been changed by hand: kept as {kept}; decisions are read from {DECISIONS}"
-            refined.notes.append(changed)
+        write_queue(self.to / REVIEW, refined.waiting, items, sources, self._rounds.asked)
         with replacing_file(self.to / ABOUT) as file:
             file.write_bytes(msgspec.json.format(msgspec.json.encode(self._record(refined)), indent=2) + b"\n")
         if refined.kept:

@@ -1,45 +1,36 @@
 """Reviews by people: begun for benchmarks and for what recipes leave to people, resumed, found and carried out."""
 
-import csv
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, cast, get_args
+from typing import NamedTuple
 
 import msgspec
 import polars as pl
 
 from eyetest.benchmarks import Benchmark, is_benchmark
-from eyetest.benchmarks.folder import CHANGES, FACTS, refuse_gold_list
-from eyetest.errors import InputError, counted, damaged, nearest, param, short, typed
+from eyetest.benchmarks.folder import CHANGES, FACTS
+from eyetest.errors import InputError, counted, param, short, typed
 from eyetest.pages.item_links import Query, parse_query
-from eyetest.recipes.hardening import DRAFTS, OPTIONS_RECORD
-from eyetest.records import Recipe, Review, Stage
-from eyetest.records.recipe import ABOUT, BENCHMARK, REVIEW, VERDICTS
+from eyetest.recipes.hardening import DRAFTS
+from eyetest.records import Recipe
+from eyetest.records.recipe import ABOUT, REVIEW, VERDICTS
 from eyetest.reports.dataset_card import card_of, read_facts, write_card, write_facts
 from eyetest.reports.refinements import RefinementRecord
 from eyetest.store.files import read_regular
 from eyetest.store.urls import local_path
 from eyetest.studio.collection import Collection
-from eyetest.studio.decisions import QUEUE, Agreed, ReviewPlan, Round, Rounds, by_suspicion, drawn, refuse_unknown_tag
+from eyetest.studio.decisions import ReviewPlan, Round, Rounds, by_suspicion, drawn
 from eyetest.studio.forms import load_form
 from eyetest.studio.project import ReviewProject, is_review
 from eyetest.studio.revision import ReviewedItems, RevisedBenchmark, revise_benchmark
 from eyetest.studio.sources import open_places, read_verdict_table
-from eyetest.tabular.table import restored
 
 SUFFIX = "-review"
 _WAITING = "review"
 _MOST_REVIEWERS = 50
 Tell = Callable[[str], None]
-ROUNDS = Recipe(
-    stages=(
-        Stage(name="options: round 1", review=Review(reviewers=1, form="mmmu-pro")),
-        Stage(name="options: round 2", review=Review(reviewers=2, form="mmmu-pro")),
-    )
-)
-"""One reviewer, then two others, as in MMMU-Pro."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +41,7 @@ class ReviewSettings:
     rounds: str = ""  # reviewers of each round: ``1,2``
     form: str = ""
     solve: bool = False
-    agree: str = ""
     per: str = ""
-    seed: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.agree and self.agree not in get_args(Agreed):
-            raise InputError(f"{param('agree')}: found {short(self.agree)}; {nearest(self.agree, get_args(Agreed))}")
 
 
 class OpenReview(NamedTuple):
@@ -70,7 +55,6 @@ class LeftToPeople(NamedTuple):
     """The items that wait in each round, and the recipe of these rounds."""
 
     place: Path
-    shown: Path  # holds the items
     drafts: Sequence[Benchmark]  # hold the items with what a recipe added to them
     recipe: Recipe
     name: str
@@ -81,27 +65,14 @@ class LeftToPeople(NamedTuple):
 def recipe_place(place: Path) -> Path | None:
     """The folder of a command that leaves items to people: the place itself, or the one whose review it is."""
     parent = place.resolve().parent
-    if is_review(place) and _leaves_items(parent) and (parent / REVIEW).resolve() == place.resolve():
+    if is_review(place) and (parent / ABOUT).is_file() and (parent / REVIEW).resolve() == place.resolve():
         return parent
-    return place if _leaves_items(place) else None
-
-
-def _leaves_items(place: Path) -> bool:
-    return (place / ABOUT).is_file() or ((place / OPTIONS_RECORD).is_file() and is_benchmark(place / BENCHMARK))
+    return place if (place / ABOUT).is_file() else None
 
 
 def left_to_people(place: Path) -> LeftToPeople:
     """The items that wait in such a folder."""
     waiting: dict[int, list[str]] = {}
-    if not (place / ABOUT).is_file():
-        manifest, path = Benchmark(place / BENCHMARK).manifest, place / REVIEW / QUEUE
-        try:
-            with path.open(newline="", encoding="utf-8-sig") as file:
-                for row in csv.DictReader(file):
-                    waiting.setdefault(int(row["round"]), []).append(restored(row["item"]))
-        except (OSError, KeyError, ValueError, csv.Error) as error:
-            raise damaged(path, error) from None
-        return LeftToPeople(place, place / BENCHMARK, (), ROUNDS, manifest.name, manifest.fingerprint, waiting)
     try:
         record = msgspec.json.decode(read_regular(place / ABOUT, place), type=RefinementRecord)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
@@ -113,7 +84,7 @@ def left_to_people(place: Path) -> LeftToPeople:
         waiting.setdefault(asked[stage][0], []).append(item)
     paths = [place / DRAFTS / stage.title for stage in recipe.stages if stage.harden is not None]
     drafts = [Benchmark(path) for path in paths if is_benchmark(path)]
-    return LeftToPeople(place, place, drafts, recipe, about.name, about.fingerprint, waiting)
+    return LeftToPeople(place, drafts, recipe, about.name, about.fingerprint, waiting)
 
 
 def open_review(
@@ -123,20 +94,16 @@ def open_review(
     if asking := next((path for place in places if (path := recipe_place(place))), None):
         left = left_to_people(asking)
         others = [place for place in places if recipe_place(place) is None]
-        return _of_recipe(left, [left.shown, *others], settings, to, tell)
+        return _of_recipe(left, [left.place, *others], settings, to, tell)
     folder = to or (places[0] if is_review(places[0]) else _beside(places[0]))
     if is_review(folder):  # its plan stays, items may be added
         project = _begun(folder, settings)
         plan, collection = project.plan, reviewed_collection(project, tell)
         if settings.items:
             ids = _chosen(collection, settings.items, plan.seed)
-            project.add_items(by_suspicion(collection.table, ids, plan.per, plan.seed))
+            project.add_items(by_suspicion(collection.table, ids, plan.seed, plan.per))
         return _checking(project, collection)
     collection = Collection.open(places, tell)
-    for benchmark in collection.benchmarks.values():
-        refuse_gold_list(benchmark, "look at")
-    if settings.per:
-        refuse_unknown_tag(collection.items, settings.per)
     benchmarks, form = list(collection.benchmarks.values()), load_form(settings.form)
     reviewers = enumerate(_reviewers(settings.rounds or "1"), 1)
     plan = ReviewPlan(
@@ -145,15 +112,13 @@ def open_review(
         fingerprint=benchmarks[0].manifest.fingerprint if len(benchmarks) == 1 else "",
         places=tuple(str(place.resolve()) for place in places),
         rounds=tuple(Round(number=number, reviewers=count, form=form) for number, count in reviewers),
-        agree=cast("Agreed", settings.agree or "all"),
         solve=settings.solve,
-        seed=settings.seed or 0,
         per=settings.per,
     )
     ids = _chosen(collection, settings.items, plan.seed)
     if not ids:
         raise InputError(f"no item to review: {param('items', settings.items or _WAITING)} means none of them")
-    project = ReviewProject.create(folder, plan, by_suspicion(collection.table, ids, plan.per, plan.seed))
+    project = ReviewProject.create(folder, plan, by_suspicion(collection.table, ids, plan.seed, plan.per))
     return _checking(project, collection)
 
 
@@ -195,9 +160,7 @@ def _begun(folder: Path, settings: ReviewSettings) -> ReviewProject:
             "rounds": settings.rounds
             and _reviewers(settings.rounds) != [planned.reviewers for planned in plan.rounds],
             "solve": settings.solve and not plan.solve,
-            "agree": settings.agree and settings.agree != plan.agree,
             "per": settings.per and settings.per != plan.per,
-            "seed": settings.seed is not None and settings.seed != plan.seed,
         }
         for name in (name for name, changed in differs.items() if changed):
             another = "leave it out (eyetest review PLACE --to DIR begins another)"
@@ -237,16 +200,14 @@ def _of_recipe(
     folder = left.place / REVIEW
     if to is not None and to.resolve() != folder.resolve():
         raise InputError(f"{param('to')}: the review of {left.place} is in {folder}")
-    for name in ("form", "rounds", "items", "agree", "seed"):
-        if getattr(settings, name) not in ("", None):
+    for name in ("form", "rounds", "items"):
+        if getattr(settings, name):
             raise InputError(f"{param(name)}: the recipe of {left.place} sets it; leave it out")
     begun = _begun(folder, settings) if is_review(folder) else None
     known = [local_path(path) for path in begun.plan.places] if begun else []
     named = (*(path for path in known if path.exists()), *(place.resolve() for place in places))
     places = list(dict.fromkeys(named))
     collection = Collection.open(places, tell, left.drafts)
-    if settings.per:
-        refuse_unknown_tag(collection.items, settings.per)
     stages = [stage.title for stage in left.recipe.stages if stage.review] or [""]
     plan = ReviewPlan(
         name=left.name,
@@ -257,25 +218,29 @@ def _of_recipe(
             Round(number=number, reviewers=review.reviewers, form=load_form(review.form), stage=stage)
             for number, (review, stage) in enumerate(zip(left.recipe.rounds, stages, strict=True), 1)
         ),
-        agree="most",
         together=False,
         solve=settings.solve,
         seed=left.recipe.seed,
         per=settings.per,
     )
+    table, order = collection.table, begun.plan if begun else plan
+    waiting = {number: by_suspicion(table, ids, order.seed, order.per) for number, ids in left.waiting.items()}
     project = begun or ReviewProject.create(folder, plan)
-    every = tuple(dict.fromkeys((*project.plan.places, *plan.places)))
-    if (project.plan.rounds, project.plan.places) != (plan.rounds, every):
-        project.replan(msgspec.structs.replace(project.plan, rounds=plan.rounds, places=every))
-    plan, table = project.plan, collection.table
-    waiting = {number: by_suspicion(table, ids, plan.per, plan.seed) for number, ids in left.waiting.items()}
+    if project.plan.rounds != plan.rounds:
+        changed = "the recipe has other review stages than when the review began"
+        raise InputError(f"{folder}: {changed}; restore them, or refine into another folder")
+    project.extend(plan.places)
+    there = set(table.get_column("id"))
+    if missing := [item for ids in left.waiting.values() for item in ids if item not in there]:
+        where = "is in no benchmark that the review knows; name the benchmark, too: eyetest review PLACE BENCH"
+        raise InputError(f"item {short(missing[0])} {where}")
     if new := project.await_only(waiting):
         collection.notes.append(f"{counted(new, 'decision')} more to make")
     return _checking(project, collection)
 
 
 def revise_reviewed(
-    place: Path, to: Path, tell: Tell, *, complete: bool = False, overwrite: bool = False
+    place: Path, to: Path, tell: Tell, *, overwrite: bool = False
 ) -> tuple[RevisedBenchmark, list[str]]:
     """Write the next version of a reviewed benchmark with its card; also gives notes for the user."""
     with find_review(place) as project:
@@ -289,13 +254,11 @@ def revise_reviewed(
     benchmark = next((found for found in opened if found.manifest.fingerprint == plan.fingerprint), None)
     if benchmark is None:
         raise InputError(f"{plan.benchmark} is not as it was when the review began; restore that version")
-    revised = revise_benchmark(benchmark, reviewed, to, complete=complete, overwrite=overwrite)
+    revised = revise_benchmark(benchmark, reviewed, to, overwrite=overwrite)
     if not (to / FACTS).exists() and (benchmark.path / FACTS).is_file():
         write_facts(to / FACTS, read_facts(benchmark.path / FACTS))
     write_card(card_of(revised.benchmark, read_facts(to / FACTS)), revised.benchmark, to)
     notes = []
     if undecided := revised.counts["open"]:
         notes.append(f"{counted(undecided, 'item')} not decided yet: unchanged, and listed in {CHANGES}")
-    if ties := len(revised.ties):
-        notes.append(f"{counted(ties, 'tag')} unchanged, because reviewers are tied; see {CHANGES}")
     return revised, notes

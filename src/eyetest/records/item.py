@@ -4,7 +4,6 @@ Images are numbered from 1 across the item; ``<image 2>`` in the question, the h
 is shown, and an image that no text names is shown before the question.
 """
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -19,12 +18,12 @@ from eyetest.errors import ItemError, short
 __all__ = [
     "DIALOGUE", "EDITION", "FOLDER_VERSION", "FRESH", "IMAGE_FORMATS", "MAX_CHOICES", "ORIGINAL", "PLACEHOLDER",
     "REFINE", "REVISE", "TURN", "TWIN", "AskModel", "Choice", "GrayImage", "ImageFormat", "ImagePart", "ImageRef",
-    "Item", "ItemCounts", "Likelihood", "Lineage", "Manifest", "Message", "OptionProvenance", "Origin", "Part",
+    "Item", "ItemCounts", "Lineage", "Manifest", "Message", "OptionProvenance", "Part",
     "Prompt", "Request", "Response", "Revision", "Turn", "Words", "check", "gold_text", "image_numbers", "letter",
     "problems", "sorting_tags", "tag_word",
 ]  # fmt: skip
 
-FOLDER_VERSION = 3
+FOLDER_VERSION = 4
 MAX_CHOICES = 26
 _MOST_VALUES = 60
 PLACEHOLDER = re.compile(r"<\|?(?:image|img)[ _-]?(\d{1,3})\|?>", re.IGNORECASE)
@@ -183,14 +182,12 @@ def gold_text(item: Item) -> str:
     return ", ".join(letter(position) for position in item.gold) or " | ".join(item.references)
 
 
-def problems(
-    item: Item, where: str = "", *, gold_required: bool = True, question_required: bool = True
-) -> Iterator[ItemError]:
+def problems(item: Item, where: str = "", *, gold_required: bool = True) -> Iterator[ItemError]:
     """Everything that keeps an item out of a benchmark; an audit finds what makes it a bad item."""
     problem = partial(ItemError, f"{where}: item {short(item.id)}" if where else f"item {short(item.id)}")
     if not item.id.strip():
         yield problem("id", short(item.id), "a name that is not blank")
-    if question_required and not (item.question.strip() or item.images):
+    if not (item.question.strip() or item.images):
         yield problem("question", "neither text nor image", "at least one of them")
     if len(item.choices) > MAX_CHOICES:
         yield problem("choices", f"{len(item.choices)} options", f"at most {MAX_CHOICES}")
@@ -199,19 +196,14 @@ def problems(
     if gold_required and not item.has_gold:
         expected = "one right option" if item.choices else "at least one reference answer"
         yield problem("answer", "no gold answer", expected)
-    for number, image in enumerate(item.images, 1):
-        if len(image.sha256) != 64 or image.format not in IMAGE_FORMATS:
-            yield problem(f"images[{number}]", short(image.filename), "a SHA-256 and a known image format")
-        if min(image.width, image.height) < 1:
-            yield problem(f"images[{number}]", f"{image.width} × {image.height}", "a size in pixels")
     for name in item.tags:
         if not name.strip():
             yield problem("tags", short(name), "a tag name that is not blank")
 
 
-def check(item: Item, where: str = "", *, gold_required: bool = True, question_required: bool = True) -> Item:
+def check(item: Item, where: str = "", *, gold_required: bool = True) -> Item:
     """The item; an error names its first problem."""
-    for problem in problems(item, where, gold_required=gold_required, question_required=question_required):
+    for problem in problems(item, where, gold_required=gold_required):
         raise problem
     return item
 
@@ -225,15 +217,6 @@ class ItemCounts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     images: int = 0  # distinct images; several items may share one
     image_bytes: int = 0
     options: dict[str, int] = {}
-
-
-class Origin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The file a benchmark was read from, and what an export needs to restore it."""
-
-    file: str = ""
-    format: str = ""
-    columns: tuple[str, ...] = ()
-    fields: dict[str, str] = {}
 
 
 REVISE, REFINE = "revise", "refine"
@@ -259,15 +242,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     source: str = ""
     canary: str = ""
     lineage: tuple[Lineage, ...] = ()
-    origin: Origin = Origin()
     fingerprint: str = ""  # a hash of all items in order; equal for equal items
     revisions: tuple[Revision, ...] = ()
     folder_version: int = FOLDER_VERSION
-
-    @property
-    def is_gold_list(self) -> bool:
-        """Whether it was made from a file with golds and no questions."""
-        return bool(self.origin.fields) and "question" not in self.origin.fields
 
     def is_repaired(self, fingerprint: str) -> bool:
         """Whether these are the items of an earlier revision after people's repairs and nothing else."""
@@ -355,21 +332,6 @@ SERVED = "served by "  # begins an answer's detail that names the server's model
 IMPOSSIBLE = -9999.0  # the log-probability of the impossible in OpenAI and vLLM: JSON has no minus infinity
 
 
-class Likelihood(msgspec.Struct, frozen=True, array_like=True):
-    """A token and its log-probability, with the likeliest others at its position; finite numbers only."""
-
-    token: str
-    logprob: float
-    others: tuple[tuple[str, float], ...] = ()
-
-    def __post_init__(self) -> None:
-        if not math.isfinite(self.logprob):
-            msgspec.structs.force_setattr(self, "logprob", IMPOSSIBLE)
-        if not all(math.isfinite(logprob) for _, logprob in self.others):
-            others = ((token, logprob if math.isfinite(logprob) else IMPOSSIBLE) for token, logprob in self.others)
-            msgspec.structs.force_setattr(self, "others", tuple(others))
-
-
 class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The result of a request: a line of a run's journal; ``text`` is None in tables with scores only."""
 
@@ -385,7 +347,6 @@ class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     seconds: float = 0.0
     attempts: int = 1
     time: float = 0.0  # its arrival, in seconds since 1970
-    likelihoods: tuple[Likelihood, ...] = ()  # of each token of the answer, where requested and offered
     candidates: tuple[float | None, ...] = ()  # log-probability of each candidate; None (JSON) of an impossible one
     candidate_tokens: tuple[int, ...] = ()  # the number of tokens of each; for all candidates, or none
     candidate_bytes: tuple[int, ...] = ()  # the bytes of UTF-8 of each; for all candidates, or none

@@ -68,11 +68,9 @@ class Select(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Which of the remaining items are selected."""
 
     per: str = ""  # a tag: each of its values has a quota. Without it there is one quota for all.
-    values: tuple[str, ...] = ()  # only these values of ``per``. One that no item has is a quota that cannot be met.
     count: Count | None = None
     total: Count | None = None  # instead of ``count``: the items of all quotas together
     fraction: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None  # instead of either: the share of all items
-    share: Literal["even", "proportional"] = "even"  # split of ``total`` over the quotas: even, or as in the pool
     balance: tuple[str, ...] = ()  # tags over which each quota is spread evenly, later ones within earlier ones
     proportional: tuple[str, ...] = ()  # tags over which it is spread as in the pool, within ``balance``
     short: Literal["refuse", "keep-all"] = "refuse"  # where there are too few: refuse, or keep all
@@ -82,13 +80,8 @@ class Select(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         sizes = (self.count, self.total, self.fraction)
         if sum(size is not None for size in sizes) != 1:
             raise ValueError("select: say one of count (of each quota), total (of all together) and fraction")
-        if self.share == "proportional" and not (self.per and self.count is None):
-            raise ValueError("select: share says how a total is spread over the values of per; give both")
-        if self.values and not self.per:
-            raise ValueError("select: values are those of a tag; name it with per")
-        for names in (self.tags, self.values):
-            if twice := [name for name in names if names.count(name) > 1]:
-                raise ValueError(f'select: "{twice[0]}" is named {names.count(twice[0])} times')
+        if twice := [name for name in self.tags if self.tags.count(name) > 1]:
+            raise ValueError(f'select: "{twice[0]}" is named {self.tags.count(twice[0])} times')
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -144,8 +137,6 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     writer: str | None = None  # the panel whose model writes options; an empty panel makes them by rule only
     checker: str | None = None  # the panel whose model checks them; not the writer
     then: VerdictKind | None = None  # the verdict on an item that does not pass, where a filter leaves it open
-    min_answers: Count | None = None
-    """The number of answers that is enough; by default an item whose verdict may change goes to people."""
     full_counts: bool = False  # ask all models, also where the verdict is settled: counts are used later
 
     def __post_init__(self) -> None:
@@ -191,11 +182,9 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 _WORDS: dict[str, Operator] = {
-    "more than": ">", "at least": ">=", "at most": "<=", "fewer than": "<", "less than": "<", "exactly": "==",
+    "more than": ">", "at least": ">=", "at most": "<=", "fewer than": "<", "exactly": "==",
 }  # fmt: skip
-_SIGNS = {">": ">", ">=": ">=", "≥": ">=", "<": "<", "<=": "<=", "≤": "<=", "=": "==", "==": "=="}
-_OPERATORS = "|".join((*_WORDS, *sorted(_SIGNS, key=len, reverse=True)))
-_PHRASE = re.compile(rf"(?:hits\s*)?({_OPERATORS})\s*(\d+)\s+of\s+(\d+)\s*(samples?|models?)?")
+_PHRASE = re.compile(rf"({'|'.join(_WORDS)})\s+(\d+)\s+of\s+(\d+)\s+(sample|model)s?")
 _HIT_ONCE = Cut(op=">=", value=1)
 
 
@@ -217,8 +206,9 @@ class StoppingRule(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """The rule as text."""
-        models = f"{self.falls.op} {self.falls.value:g} of {self.models} models"
-        samples = f"{self.answers.op} {self.answers.value:g} of {self.samples} samples, "
+        words = {operator: word for word, operator in _WORDS.items()}
+        models = f"{words[self.falls.op]} {self.falls.value:g} of {self.models} models"
+        samples = f"{words[self.answers.op]} {self.answers.value:g} of {self.samples} samples, "
         return (samples if self.samples > 1 else "") + models
 
     def model_answers(self, tally: Tally) -> bool | None:
@@ -244,15 +234,13 @@ def parse_rule(text: str, *, samples: int, models: int) -> StoppingRule:
     """A rule from text, checked against its run: ``more than 5 of 10 samples, at least 3 of 4 models``."""
     rule = StoppingRule(samples=samples, models=models, falls=Cut(op=">=", value=1))
     seen: set[str] = set()
-    phrases = [phrase.strip() for phrase in text.split(",")]
-    for index, phrase in enumerate(phrases):
+    for phrase in (part.strip() for part in text.split(",")):
         match = _PHRASE.fullmatch(phrase.lower())
         if match is None:
             example = "more than 5 of 10 samples, at least 3 of 4 models"
             raise InputError(f'"{phrase}" is no rule; write such as "{example}"')
         operator, value, total, unit = match.groups()
-        cut = Cut(op=_WORDS.get(operator) or _SIGNS[operator], value=int(value))  # type: ignore[arg-type]
-        unit = (unit or _unit(int(total), index, len(phrases), samples, models)).rstrip("s")
+        cut = Cut(op=_WORDS[operator], value=int(value))
         if unit in seen:
             raise InputError(f'"{text}" says twice how many {unit}s it takes')
         seen.add(unit)
@@ -266,12 +254,6 @@ def parse_rule(text: str, *, samples: int, models: int) -> StoppingRule:
         if number > 1 and unit not in seen:
             raise InputError(f'"{text}" does not say how many of the {number} {unit}s it takes')
     return rule
-
-
-def _unit(total: int, index: int, phrases: int, samples: int, models: int) -> str:
-    if phrases == 2:
-        return ("sample", "model")[index]
-    return "sample" if total == samples and models == 1 else "model"
 
 
 def _settled(cut: Cut, least: int, most: int) -> bool | None:
@@ -342,16 +324,11 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     title: str = ""
     conditions: str | tuple[str, ...] | dict[str, Any] = ()
     """Named conditions (``[image, no-image+cot]``), or values by axis (``{modality: image, shots: [none]}``)."""
-    perturb: str | tuple[str, ...] = ()
-    tests: Count | None = None
-    one_at_a_time: bool = False
     samples: Count = 1
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
     limit: Count | None = None
     only: SuiteOnly = SuiteOnly()  # a user-oriented subset: these dimensions, tasks, datasets
     unseen: bool = False  # a model-oriented subset: no dataset that any of the models was trained on
-    level: Annotated[float, msgspec.Meta(ge=0.5, lt=1)] = 0.95  # of the intervals
-    resamples: Annotated[int, msgspec.Meta(ge=100)] = 2_000  # of the bootstrap
 
 
 def spelled_out(value: Any) -> Any:

@@ -63,7 +63,6 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     key_env: str | None = None  # the environment variable with the key, which is never written anywhere
     detail: Literal["low", "high", "auto"] | None = None  # the resolution at which the endpoint reads images
     prefill: bool = False  # whether the model continues a turn that was begun for it
-    logprobs: Annotated[int, msgspec.Meta(ge=0, le=20)] | None = None  # likeliest tokens to request at each position
     price: Price | None = None
     concurrency: Annotated[int, msgspec.Meta(ge=1)] | None = None
     attempts: Annotated[int, msgspec.Meta(ge=1)] | None = None  # the most at one call; default 8
@@ -74,9 +73,6 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     patience: Seconds | None = None  # for a server that has gone away; default 600, at most 30 before a first answer
     gpus: Annotated[float, msgspec.Meta(ge=0)] | None = None
     """On a cluster: GPUs per copy of a checkpoint; by default one where there are any."""
-    copies: Annotated[int, msgspec.Meta(ge=1)] | None = (
-        None  # the most workers on a cluster that load a checkpoint; default: all that fit
-    )
 
     def written_down(self) -> "ModelEntry":
         """The entry without anything that could be a key, for files that are passed on."""
@@ -233,7 +229,6 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     comment: str = ""
     labels: dict[str, Any] = {}
     solved: str = ""  # the reviewer's answer before the gold was shown
-    seconds: float | None = None
     adjudicates: bool = False  # made knowing others' decisions, to settle them
 
 

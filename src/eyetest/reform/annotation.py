@@ -21,7 +21,6 @@ class Region(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     box: Box
     id: str = ""
     label: str = ""
-    text: str = ""
     expressions: tuple[str, ...] = ()  # expressions that each single it out
     is_crowd: bool = False  # several uncounted objects under one box
 
@@ -51,8 +50,6 @@ class Annotation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     label: str = ""  # class of the image, or of the pair, as in entailment
     also: tuple[str, ...] = ()  # other classes that are true of it
     captions: tuple[str, ...] = ()
-    relation: str = ""
-    """How two things that the caption names relate, in its words: ``left of``."""
     regions: tuple[Region, ...] = ()
     turns: tuple[Exchange, ...] = ()
     steps: tuple[str, ...] = ()
@@ -90,11 +87,11 @@ class Annotations:
 
 def _check(record: Annotation) -> None:
     """Refuse a number or an object where a text should be, before a reformer fails on it."""
-    words = [record.question, record.hint, record.label, record.relation]
+    words = [record.question, record.hint, record.label]
     for several in (record.answers, record.options, record.also, record.captions, record.steps):
         words += several
     for region in record.regions:
-        words += (region.label, region.text, *region.expressions)
+        words += (region.label, *region.expressions)
     for turn in record.turns:
         words += (turn.question, turn.answer, *turn.options, *turn.answers)
     words += (image for image in record.images if not isinstance(image, bytes))

@@ -100,7 +100,7 @@ def reform(
         records=len(records),
         without_images=without,
         passed_over=dict(kit.passed_over.most_common()),
-        notes=(*kit.notes, *_id_notes(known), *finder.notes()),
+        notes=(*kit.notes, *finder.notes()),
     )
 
 
@@ -112,13 +112,6 @@ def _unique_id(draft: ItemDraft, known: dict[str, list[bytes]]) -> str | None:
         return None
     others.append(digest)
     return draft.item.id if len(others) == 1 else f"{draft.item.id}#{len(others)}"
-
-
-def _id_notes(known: dict[str, list[bytes]]) -> Iterator[str]:
-    """Notes for the user on repeated ids."""
-    if repeated := {name: len(items) - 1 for name, items in known.items() if len(items) > 1}:
-        several, first = counted(sum(repeated.values()), "item"), short(f"{next(iter(repeated))}#2")
-        yield f"{several} numbered because another record has the same id; the first is {first}"
 
 
 class ImageFinder:
@@ -139,7 +132,6 @@ class ImageFinder:
         try:
             image = self._as_it_is(shown.image)
             if shown.box is not None or shown.crop is not None:
-                self._store.finish()
                 image = self._store.put(_drawn(self._store.read(image), shown))
         except MissingImage:
             raise

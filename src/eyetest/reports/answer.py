@@ -33,9 +33,9 @@ def answer(report: Report, links: ReportItems | None = None) -> list[Markup]:
     """The finding in two or three sentences."""
     material = report.material
     if report.headline is None:
-        count = (links or ReportItems(material)).count(len(material.results.items)).counted("item")
+        items = (links or ReportItems(material)).count(len(material.results.items)).counted("item")
         asked = "no answer has a score" if material.is_answered else "no model was asked yet"
-        return [Markup("{}; {}.").format(count, asked)]
+        return [Markup("{}; {}.").format(items, asked)]
     return [Markup("{}").format(sentence) for sentence in (*_need(report), *_use(report), *_leaks(report))]
 
 
@@ -45,7 +45,7 @@ def lacks(report: Report) -> list[tuple[str, str]]:
         why = "No answer has a score." if report.material.is_answered else "No model was asked yet."
         return [(why, _ASK.format("image,no-image-guess"))]
     lacking: list[tuple[str, str]] = []
-    if not was_asked(report, SEEING):
+    if not was_asked(report, WITH_IMAGE):
         lacking.append(("No model was asked with the image.", _ASK.format("image")))
     if not was_asked(report, BLIND_MODALITIES):
         lacking.append(("No model was asked without the image.", _ASK.format("no-image-guess")))
@@ -157,7 +157,7 @@ def _need_of_several(blind: Sequence[Row], rivals: Mapping[str, _Rivals], level:
 
 def _use(report: Report) -> Iterator[str]:
     """Whether models use the image: the best with it, and what it adds."""
-    if not was_asked(report, SEEING):
+    if not was_asked(report, WITH_IMAGE):
         if not was_asked(report, BLIND_MODALITIES):
             yield f"{_best(report, '')}, {usual(report)}."
         return
@@ -219,7 +219,6 @@ def _share(row: Row, name: str) -> str:
     return f"{100 * row[name]:.1f} % {bounds(row, name)}".rstrip()
 
 
-SEEING = WITH_IMAGE.split(",")
 Tiles = Iterator[tuple[str, str, str]]
 
 
@@ -250,7 +249,7 @@ def tiles(report: Report, links: ReportItems | None = None) -> Tiles:
     head, links = report.headline, links or ReportItems(report.material)
     if head is None:
         return
-    best, seen = best_of(head), was_asked(report, SEEING)
+    best, seen = best_of(head), was_asked(report, WITH_IMAGE)
     word = "accuracy" if _model_count(head) < 2 else "best accuracy"
     for where, row in best[:_MOST_BENCHMARKS]:
         who, number = clip(row["model"], 40), links.answered(row).counted("item")
@@ -266,8 +265,6 @@ def tiles(report: Report, links: ReportItems | None = None) -> Tiles:
             whose = f", {counted(models, 'model')}" if models > 1 else ""
             of_name = f"mean {name}" if models > 1 else name
             yield of_name, f"{100 * mean[name]:.1f}", f"points {bounds(mean, name)}{whose}"
-    if len(best) == 1:
-        yield from _pairs_tile(report)
 
 
 def _blind_tile(report: Report) -> Tiles:
@@ -295,20 +292,12 @@ def _guessing_tile(row: Mapping[str, Any], links: ReportItems) -> Tiles:
     """Score of guessing on the items of the best model; if some have no options, both on the others."""
     if row.get("guessing") is None:
         return
-    if row.get("with_options") is None:
-        of = Markup("on the same {}").format(links.answered(row).counted("item"))
-    else:
+    of = Markup("on the same {}").format(links.answered(row).counted("item"))
+    if row.get("with_options") is not None:
         best = f"{clip(row['model'], 40)} {percent(row['with_options'])} there"
         count = links.answered(row, column=ALL_OPTIONS, options=(1, inf)).counted("item")
         of = Markup("on {} with options; {}").format(count, best)
     yield "random guessing", percent(row["guessing"]), of
-
-
-def _pairs_tile(report: Report) -> Tiles:
-    table = report.material.known("spread")
-    if table is not None and (row := table.row(0, named=True))["separable"] is not None:
-        of = f"{row['apart']:,} of {counted(row['pairs'], 'pair')} of models, all tested together (Holm)"
-        yield "separable pairs", percent(row["separable"]), of
 
 
 def best_of(head: pl.DataFrame) -> list[tuple[str, dict[str, Any]]]:

@@ -1,6 +1,5 @@
 """An audit as one self-contained HTML file, with the items of its findings and their images."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from math import inf
@@ -19,11 +18,10 @@ from eyetest.probes.guessing import positions
 from eyetest.records import Finding, letter
 
 _COUNTS = ("positions", "counts", "observed")
-_RATES = ("accuracy", "share", "rate")
-_AGAINST = ("chance", "expected", "null_mean", "null_q95")
 _ALARMS = ("bad", "suspect")
 _VERDICTS = ("drop", "fix", "review")
 _IN_GROUP, _IN_NOTE, _UNFOLDED = 4, 3, 6
+_MOST = 1e15  # a larger number is not drawn
 
 
 class Bars(NamedTuple):
@@ -41,28 +39,10 @@ class Bars(NamedTuple):
         return max([*self.values, *self.expected, 1e-9])
 
 
-class Gauge(NamedTuple):
-    """A rate beside chance and the upper bound of chance."""
-
-    name: str
-    rate_name: str
-    rate: float
-    chance: float | None
-    null_mean: float | None
-    null_q95: float | None
-
-    @property
-    def top(self) -> float:
-        """The end of the axis: a quarter, a half or all."""
-        most = max(value or 0 for value in self[2:])
-        return next((end for end in (0.25, 0.5, 1.0) if most * 1.1 <= end), max(1.0, most))
-
-
 class Figures(NamedTuple):
     """A finding's numbers: drawn where possible, else listed."""
 
     bars: list[Bars]
-    gauges: list[Gauge]
     rest: list[tuple[str, str]]
 
     def __bool__(self) -> bool:
@@ -102,7 +82,7 @@ def write_audit_page(
         "free": at.count(counts.text_items, Query(options=(0, 0))),
         "images": counts.images,
         "every": at.count(audit.items, Query()),
-        "flagged": at.count(len(audit.suggested), Query(suggested=_VERDICTS)),
+        "flagged": at.named(audit.suggested),
         "suggested": _suggested(audit, benchmark, at),
         "tiles": sorted(
             (_tile(name, entries, audit, at) for name in names), key=lambda tile: ORDER[tile["severity"]]
@@ -189,11 +169,13 @@ def _units(finding: Finding) -> Iterator[tuple[str, ...]]:
 
 def _suggested(audit: Audit, benchmark: Benchmark, at: ItemsAt) -> list[tuple[str, ItemCount]]:
     """Number of items by suggested verdict, each item under its gravest."""
-    gravest = audit.suggested
     own = set(benchmark.table(("id",)).column("id").to_pylist())
-    numbers = Counter[str]({"keep": audit.items - len(own & gravest.keys())})
-    numbers.update(gravest.values())
-    return [(verdict, at.count(numbers[verdict], Query(suggested=(verdict,)))) for verdict in (*_VERDICTS, "keep")]
+    kept = ItemCount(audit.items - len(own & audit.suggested.keys()))
+    counts = [
+        (verdict, at.named(item for item, suggested in audit.suggested.items() if suggested == verdict))
+        for verdict in _VERDICTS
+    ]
+    return [*counts, ("keep", kept)]
 
 
 def _tile(name: str, entries: Sequence[Entry], audit: Audit, at: ItemsAt) -> dict[str, Any]:
@@ -220,15 +202,14 @@ def _tile(name: str, entries: Sequence[Entry], audit: Audit, at: ItemsAt) -> dic
 
 def figures(values: dict[str, Any], name: str = "") -> Figures:
     """Draw what can be drawn of a finding's numbers, at any depth; list the rest."""
-    made = Figures([], [], [])
+    made = Figures([], [])
     used = _add_bars(made, values, name)
-    used |= _add_gauge(made, {key: value for key, value in values.items() if key not in used}, name)
     for key, value in values.items():
         path = f"{name}, {key}" if name else str(key)
         if key in used:
             continue
-        inner = figures(value, path) if isinstance(value, dict) and path.count(", ") < 3 else Figures([], [], [])
-        if inner.bars or inner.gauges or (inner.rest and dict in map(type, value.values())):
+        inner = figures(value, path) if isinstance(value, dict) and path.count(", ") < 3 else Figures([], [])
+        if inner.bars or (inner.rest and dict in map(type, value.values())):
             for field in Figures._fields:
                 getattr(made, field).extend(getattr(inner, field))
         else:
@@ -253,28 +234,13 @@ def _add_bars(made: Figures, values: dict[str, Any], name: str) -> set[str]:
     return {key, *(["expected"] if expected else []), *(["options"] if named else [])}
 
 
-def _add_gauge(made: Figures, values: dict[str, Any], name: str) -> set[str]:
-    rates = {key: values[key] for key in (*_RATES, *_AGAINST) if _numbers([values.get(key)], most=1.0)}
-    used = set(rates)
-    counted = _numbers([values.get(key) for key in ("hits", "expected", "n")])
-    if counted and counted[2]:
-        rates = {"share": counted[0] / counted[2], "expected": counted[1] / counted[2]}
-        used = {"hits", "expected"}
-    rate = next((key for key in _RATES if key in rates), None)
-    if rate is None or not any(key in rates for key in _AGAINST):
-        return set()
-    against = (rates.get("chance", rates.get("expected")), rates.get("null_mean"), rates.get("null_q95"))
-    made.gauges.append(Gauge(_words(name), rate, rates[rate], *against))
-    return used
-
-
-def _numbers(values: object, most: float = 1e15) -> list[float]:
+def _numbers(values: object) -> list[float]:
     """A list of numbers that a chart can show; nothing if it is anything else."""
     if not isinstance(values, Iterable) or isinstance(values, str):
         return []
     numbers: list[Any] = list(values)
     fit = all(isinstance(number, Real) and not isinstance(number, bool) for number in numbers)
-    return numbers if fit and all(0 <= number <= most for number in numbers) else []
+    return numbers if fit and all(0 <= number <= _MOST for number in numbers) else []
 
 
 def _words(name: str) -> str:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date
 from functools import cache
 from importlib import resources
@@ -15,10 +15,10 @@ import yaml
 
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import CROISSANT, FACTS, ITEMS, README, SCHEMA
-from eyetest.errors import InputError, counted, heading, listed, nearest, param, percent, short
+from eyetest.errors import InputError, counted, heading, nearest, param, percent, short
 from eyetest.measures.stats.intervals import mean
 from eyetest.pages.page import Verbatim, clip, fill_markdown
-from eyetest.records import Item, Manifest, sorting_tags, tag_word
+from eyetest.records import Item, Manifest, tag_word
 from eyetest.reports.refinements import Records, RefinementHistory, Residual, read_refinement
 from eyetest.store import replacing_file
 from eyetest.store.files import is_as_written, signed
@@ -107,8 +107,8 @@ def with_settings(facts: Statements, words: Sequence[str]) -> Statements:
     return convert(content, Statements, heading("fact"))
 
 
-EXPORTS = {"lmms-eval": "data/test-*.parquet", "datasets": ""}
-"""Export formats that are uploaded as they are, and what ``load_dataset`` opens in them, if anything."""
+EXPORTS = {"lmms-eval": "data/test.parquet"}
+"""Export formats that are uploaded as they are, and what ``load_dataset`` opens in them."""
 
 
 class SourceLicence(NamedTuple):
@@ -125,14 +125,11 @@ class Known(NamedTuple):
     manifest: Manifest
     facts: Statements
     refinement: RefinementHistory | None
-    groups: dict[str, Counter[str]]
-    """Number of items by tag and value, for tags that sort items into a few groups."""
     sources: list[SourceLicence]
     with_gold: int
     with_images: int
-    changed: int  # items with a lineage: made or repaired from others
     image_formats: tuple[str, ...]
-    data_files: str = ITEMS  # what ``load_dataset`` opens; empty: nothing
+    data_files: str = ITEMS  # what ``load_dataset`` opens
     exported: bool = False
     """Whether the card lies beside an export: images are inside the data, and there is no ``croissant.json``."""
 
@@ -166,24 +163,6 @@ class Known(NamedTuple):
         return f"± {100 * (half.high - half.low) / 2:.1f} points (95 %)"
 
     @property
-    def small_groups(self) -> Iterator[tuple[str, int, int, str]]:
-        """Tags with small groups: the tag, the number of small groups and of all, examples."""
-        for tag, counts in sorted(self.groups.items()):
-            small = sorted((count, value) for value, count in counts.items() if value and count < SMALL_GROUP)
-            if small:
-                examples = listed([f"{value}: {count}" for count, value in small], 4)
-                yield tag, len(small), sum(map(bool, counts)), examples
-
-    @property
-    def searched(self) -> set[str]:
-        """Errors that a stage searched for."""
-        outcomes = self.refinement.outcomes if self.refinement else []
-        stages = [outcome.stage for outcome in outcomes if outcome.unreviewed < outcome.into]
-        names = {name for stage in stages for name in (stage.filter, stage.grade, stage.probe, stage.kind) if name}
-        names |= {"duplicates"} if any(name.startswith("duplicate") for name in names) else set()
-        return {error for error, known in _SEARCHES.items() if names & known}
-
-    @property
     def reviewed(self) -> bool:
         """Whether the refinement has a stage in which people review every item."""
         return self.refinement is not None and any(outcome.stage.review for outcome in self.refinement.outcomes)
@@ -199,21 +178,17 @@ class Known(NamedTuple):
 
 def card_of(benchmark: Benchmark, facts: Statements, records: Records | None = None) -> Known:
     """Collect the contents of a benchmark's card; reads all items, but no image."""
-    tags = sorting_tags(benchmark)
-    groups: dict[str, Counter[str]] = {tag: Counter() for tag in tags}
     sources: dict[str, Counter[str]] = {}
     formats: set[str] = set()
     totals: Counter[str] = Counter()
     for item in benchmark:
-        for tag in tags:
-            groups[tag][tag_word(item.tags.get(tag)) or ""] += 1
         for name in _sources(item, benchmark.manifest):
             sources.setdefault(name, Counter())[_word(item, _LICENCE_TAGS)] += 1
         formats.update(image.format for image in item.images)
-        totals.update(gold=item.has_gold, images=bool(item.images), changed=bool(item.lineage))
-    counts = (totals["gold"], totals["images"], totals["changed"], tuple(sorted(formats)))
+        totals.update(gold=item.has_gold, images=bool(item.images))
+    counts = (totals["gold"], totals["images"], tuple(sorted(formats)))
     refinement = read_refinement(records) if records else None
-    return Known(benchmark.manifest, facts, refinement, groups, _licensed(sources, facts.sources), *counts)
+    return Known(benchmark.manifest, facts, refinement, _licensed(sources, facts.sources), *counts)
 
 
 def _sources(item: Item, manifest: Manifest) -> set[str]:
@@ -235,14 +210,6 @@ def _licensed(sources: dict[str, Counter[str]], stated: dict[str, str]) -> list[
         counts = Counter({stated[name]: found.total()}) if name in stated else found
         rows += [SourceLicence(name, items, Licence(licence)) for licence, items in counts.items()]
     return sorted(rows, key=lambda source: (-source.items, source))
-
-
-SMALL_GROUP = 30
-_SEARCHES = {  # errors by the stages that search for them
-    "golds": {"wrong-gold", "zero-pass", "review"},
-    "no-image": {"blind-hits", "blind-majority", "blind-count", "chance-aware", "leaks"},
-    "duplicates": {"duplicates"},
-}
 
 
 def share(residual: Residual) -> str:
@@ -269,7 +236,6 @@ def write_readme(known: Known, to: Path) -> None:
         "front_matter": Verbatim(_front_matter(known)),
         "share": share,
         "counted": counted,
-        "small": SMALL_GROUP,
     }
     with replacing_file(to / README) as file:
         file.write_bytes(signed(fill_markdown("dataset_card.md.j2", contents)).encode("utf-8", "replace"))
@@ -297,7 +263,7 @@ def _front_matter(known: Known) -> str:
         "task_categories": [seen, *(["multiple-choice"] if known.manifest.counts.choice_items else [])],
         "size_categories": [size for size, most in _data()["sizes"].items() if items < most][:1],
         "tags": ["benchmark", "vision-language", "eyetest", *(["eyetest-refined"] if known.refinement else [])],
-        "configs": [{"config_name": "default", "data_files": [{"split": "test", "path": opened}]}] if opened else [],
+        "configs": [{"config_name": "default", "data_files": [{"split": "test", "path": opened}]}],
     }
     kept = {name: value for name, value in fields.items() if value}
     return yaml.safe_dump(kept, sort_keys=False, allow_unicode=True, width=1_000)

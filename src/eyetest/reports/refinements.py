@@ -295,7 +295,7 @@ def _by_tag(
         left = Counter(words[item.id] for item in kept)
         rows = []
         for value, number in Counter(words.values()).most_common(_MOST_VALUES):
-            having = {"tags": ((tag, value),)} if value else {"untagged": (tag,)}
-            before = at.count(number, msgspec.structs.replace(into, **having))
-            rows.append((value, before, at.count(left[value], Query(verdict="kept", **having))))
+            where, tags = (at, ((tag, value),)) if value else (NOWHERE, ())
+            before = where.count(number, msgspec.structs.replace(into, tags=tags))
+            rows.append((value, before, where.count(left[value], Query(verdict="kept", tags=tags))))
         yield tag, rows

@@ -1,6 +1,6 @@
 """A report: results and their measures, the figures they allow, the headline, links to items; and its files."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,14 +13,12 @@ from altair.typing import ChartType
 
 from eyetest.benchmarks import Benchmark
 from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
-from eyetest.measures.printed import as_latex, as_markdown, csv_text
+from eyetest.measures.printed import csv_text
 from eyetest.measures.results import EXTERNAL, PROTOCOL, TAG, own_settings
 from eyetest.measures.tables import protocol_label
 from eyetest.pages.item_links import NOWHERE, AnswerFilter, AskedKind, ItemCount, ItemsAt, Query
 from eyetest.pages.plots import as_png, as_svg, benchmark_of, bounded, named, shown
-from eyetest.probes import PROBES, Subject
-from eyetest.probes.duplicates import identical_images
-from eyetest.records import BLIND_MODALITIES, Condition, Finding, Score, columns
+from eyetest.records import BLIND_MODALITIES, Condition, Score, columns
 from eyetest.reports.figures import FIGURES, Figure
 from eyetest.store import refuse_to_lose, replacing_folder
 
@@ -45,7 +43,6 @@ class Material:
     settings: Settings = field(default_factory=Settings)
     external: Mapping[str, float] = field(default_factory=dict)  # score of each model from elsewhere
     funnel: pl.DataFrame | None = None
-    duplicates: Sequence[Finding] | None = None  # repeats, where they were searched for
     fewer_options: pl.DataFrame | None = None
     """Accuracy on the same items with fewer options: ``dataset``, ``options`` and the columns of `accuracy`."""
     corpora: pl.DataFrame | None = None  # scores of whole corpora, for metrics that are no mean over items
@@ -167,12 +164,6 @@ def unanswered(items: pl.DataFrame) -> Results:
     return Results(pl.LazyFrame(schema=types), items)
 
 
-def cheap_duplicates(subject: Subject) -> Iterator[Finding]:
-    """Repeated questions and images of equal bytes; no image is opened."""
-    yield from PROBES["duplicate-items"].run(subject)
-    yield from identical_images(subject)
-
-
 Counts = Mapping[str, Sequence[ItemCount]]
 """Columns of a table that count items, and the link of each row's number."""
 
@@ -201,12 +192,6 @@ class ReportItems:
         """Count of such items of a benchmark, or of all."""
         about = self._about(benchmark)
         return ItemCount(number) if about is None else self.at.count(number, msgspec.structs.replace(about, **more))
-
-    def named(self, ids: Iterable[str]) -> ItemCount:
-        """Items by name, where each name is unique."""
-        names = list(ids)
-        several = len(self.benchmarks) > 1 or self.material.results.items.get_column("item").is_duplicated().any()
-        return ItemCount(len(set(names))) if several else self.at.named(names)
 
     def answered(
         self, row: Mapping[str, Any], kind: AskedKind = "scored", column: str = "n", **more: Any
@@ -261,9 +246,6 @@ class ReportItems:
 
 
 ALL_OPTIONS = "options_n"  # number of a model's items with options; shown where not all have
-_HEADLINE = "headline"
-_LONGEST_TABLE = 200
-_TABLES: Mapping[str, Callable[[pl.DataFrame], str]] = {"tex": as_latex, "md": as_markdown}
 _IMAGES = ("svg", "png", "csv")
 
 
@@ -379,8 +361,8 @@ def _guessing(material: Material, around: list[str]) -> pl.DataFrame | None:
 
 def refuse_to_lose_files(folder: Path, more: Sequence[Figure], *, overwrite: bool) -> None:
     """Refuse before drawing to replace other files than those of the usual figures and some more."""
-    names = (*FIGURES, *(figure.name for figure in more), _HEADLINE)
-    ours = {f"{name}.{end}" for name in names for end in (*_IMAGES, *_TABLES)}
+    names = (*FIGURES, *(figure.name for figure in more))
+    ours = {f"{name}.{end}" for name in names for end in _IMAGES}
     refuse_to_lose(folder, overwrite=overwrite, ours=ours)
 
 
@@ -393,14 +375,3 @@ def write_figures(report: Report, folder: Path, *, overwrite: bool) -> int:
             (new / f"{name}.png").write_bytes(as_png(drawn.figure.draw(drawn.numbers)))
             (new / f"{name}.csv").write_bytes(csv_text(drawn.numbers).encode("utf-8", "replace"))
     return len(report.drawn)
-
-
-def write_tables(report: Report, folder: Path, *, overwrite: bool) -> int:
-    """Write the headline and the numbers of every figure as NAME.tex and NAME.md; returns their number."""
-    tables = {} if report.headline is None else {_HEADLINE: report.headline}
-    tables |= {drawn.figure.name: drawn.numbers for drawn in report.drawn if len(drawn.numbers) <= _LONGEST_TABLE}
-    with replacing_folder(folder, overwrite=overwrite) as new:
-        for name, table in tables.items():
-            for end, write in _TABLES.items():
-                (new / f"{name}.{end}").write_bytes(write(table).encode("utf-8", "replace") + b"\n")
-    return len(tables)

@@ -1,6 +1,5 @@
 """A report as one HTML file: protocols, models, results, removed items, and how to repeat it."""
 
-import base64
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
@@ -12,7 +11,7 @@ import polars as pl
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import counted, listed
-from eyetest.measures.printed import csv_text, is_text, score_counts, texts_of
+from eyetest.measures.printed import is_text, score_counts, texts_of
 from eyetest.pages.item_links import NOWHERE, ItemCount, ItemsAt, Query, reason_kind
 from eyetest.pages.item_view import Album, ItemView, in_turns, lot, show_verdict
 from eyetest.pages.page import clip, write_page
@@ -26,7 +25,6 @@ from eyetest.runs.stored import answers_frame
 from eyetest.scoring import Scorer
 
 _MOST_ROWS, _LONGEST_CELL = 120, 80
-_HEAVIEST_CSV = 500_000
 _MOST_REPLIES, _LONGEST_REPLY = 6, 240
 Reply = tuple[str, str, str, bool | None]
 """The model and its condition, its text, the extracted answer, and whether that is right."""
@@ -76,12 +74,12 @@ def write_report_page(report: Report, about: ReportDetails, to: Path, *, overwri
     """Write the page."""
     material, asked = report.material, report.asked
     items = ReportItems(material, [bench for bench in about.benchmarks if bench is not about.left], about.at)
-    counts = {"items": [items.asked(row) for row in asked.iter_rows(named=True)]}
+    asked_counts = {"items": [items.asked(row) for row in asked.iter_rows(named=True)]}
     asked = asked if asked.get_column("benchmark").n_unique() > 1 else asked.drop("benchmark")
     drawn = []
     for each in report.drawn:
-        shown, count = each.numbers.head(_MOST_ROWS), each.figure.counts if about.at.before else None
-        table = laid_out(each.numbers, count(shown, items) if count else {})
+        counts = each.figure.counts(each.numbers.head(_MOST_ROWS), items) if each.figure.counts else {}
+        table = laid_out(each.numbers, counts)
         drawn.append((each.figure, each.numbers, for_page(each.svg, each.figure.title), table))
     contents = {
         "at": about.at,
@@ -98,9 +96,8 @@ def write_report_page(report: Report, about: ReportDetails, to: Path, *, overwri
         "given": score_counts(material.results.scores).filter(metric=GIVEN).get_column("score").sum(),
         "tiles": about.tiles or list(tiles(report, items)),
         "models": list(_models(report)) if material.is_answered else [],
-        "asked": laid_out(asked, counts),
+        "asked": laid_out(asked, asked_counts),
         "usual": usual(report) if material.is_answered else "",
-        "csv": csv_link,
         "table": laid_out,
     }
     write_page("report.html.j2", contents, to, overwrite=overwrite)
@@ -128,12 +125,6 @@ def laid_out(table: pl.DataFrame, counts: Counts = MappingProxyType({})) -> dict
     rows = list(zip(*words.values(), strict=True))
     heads = [(clip(column, _LONGEST_CELL), is_text(table, column)) for column in words]
     return {"heads": heads, "rows": rows, "more": max(0, len(table) - _MOST_ROWS)}
-
-
-def csv_link(table: pl.DataFrame) -> str:
-    """Download link of the table, unless it would make the page too large."""
-    text = csv_text(table).encode("utf-8", "replace")
-    return "data:text/csv;base64," + base64.b64encode(text).decode() if len(text) <= _HEAVIEST_CSV else ""
 
 
 def _models(report: Report) -> Iterator[tuple[str, str]]:
@@ -203,12 +194,10 @@ def removed_items(
             for of, verdict in chosen
             if of == key
         ]
-        kind, stage, reason = key
+        kind, stage, _ = key
+        count = about.at.named(verdict.item for verdict in by_reason[key])
         exact = [verdict.reason for verdict in by_reason[key]]
-        query = Query(stage=stage, verdict=kind, reason=reason)
-        if stage.partition(":")[0] == "audit":  # whose reasons are findings
-            query = Query(findings=tuple(dict.fromkeys(exact)))
-        reasons.append(Reason(kind, stage, together(exact), about.at.count(len(exact), query), shown))
+        reasons.append(Reason(kind, stage, together(exact), count, shown))
     return reasons
 
 

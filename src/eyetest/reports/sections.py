@@ -38,7 +38,6 @@ IMAGE_SIDE = 480  # longer side of an image on the page: screenshots must be leg
 _DELTAS = {"delta1": "Δ1 ten options", "delta2": "Δ2 vision", "delta3": "Δ3 overall"}
 _ASKED = {"direct": 0, "cot": 1, "ocr": 2}
 _OCR_STAND_IN = "reader:"
-_MOST_AUTHORS = 12
 
 
 def without_image(material: Material) -> Material:
@@ -213,7 +212,7 @@ def _tiles(material: Material) -> Iterator[tuple[str, str, str]]:
 
 
 def _sections(material: Material, about: ReportDetails, shown: int) -> Iterator[Section]:
-    """The settings, the items that most models lost, and the authors of the options."""
+    """The settings, and the items that most models lost."""
     by_name = {benchmark.manifest.name: benchmark for benchmark in about.benchmarks}
     where = settings_of(material)
     benchmarks = {role: by_name[name] for role in where if (name := str(where[role].get("benchmark"))) in by_name}
@@ -228,8 +227,6 @@ def _sections(material: Material, about: ReportDetails, shown: int) -> Iterator[
             remarks = [f"lost by {row['lost']} of {counted(row['models'], 'model')}{ways}" for row in order]
             items = [(name, words, views[name]) for name, words in zip(views, remarks, strict=True) if views[name]]
             yield Section(f"{figure.title}: items", items=items)
-    if authors := _option_authors(benchmarks.get("ten")):
-        yield Section("Authors of the options", pl.DataFrame(authors))
 
 
 def _settings(material: Material, benchmarks: Mapping[str, Benchmark]) -> Iterator[dict[str, Any]]:
@@ -257,21 +254,6 @@ def _views(
                 shown = msgspec.structs.replace(item, **hidden) if is_shot else item
                 views[item.id].append((WORDS[role], show_item(item.id, "", [], shown, album)))
     return views
-
-
-def _option_authors(benchmark: Benchmark | None) -> list[dict[str, Any]]:
-    """Authors and checkers of a benchmark's options with the number of options; none where nothing is recorded."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for item in benchmark if benchmark is not None else ():
-        for choice in item.choices:
-            known = choice.provenance is not msgspec.UNSET and choice.provenance
-            counts[(known.author, ", ".join(known.checked_by)) if known else ("", "")] += 1
-    if counts.keys() <= {("", "")}:
-        return []
-    return [
-        {"written by": author or "as they were", "checked by": checked or "–", "options": number}
-        for (author, checked), number in counts.most_common(_MOST_AUTHORS)
-    ]
 
 
 _MOST_SHOWN, _IN_TASK = 90, 6

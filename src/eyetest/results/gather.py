@@ -120,7 +120,6 @@ def labelled(run: Run) -> pl.LazyFrame:
 CLUSTERS = ("auto", "image", "group", "passage", "none")
 """What makes items dependent; a tag's name is also valid. ``auto``: images and groups."""
 _NEED_NO_ITEMS = ("auto", "none")
-_RUN, _PLACE = "number of the run", "number of the question"
 _VERDICTS = {"yes": True, "true": True, "no": False, "false": False}
 
 
@@ -137,10 +136,10 @@ def results_of(
     keys = bench if isinstance(bench, list) else [bench] * len(runs)
     names = benchmark_names(runs, keys)
     tables, items, notes, replies, kin = [], {}, list[str](), [], []
-    for number, (run, name, own, key) in enumerate(zip(runs, names, scorers, keys, strict=True)):
+    for run, name, own, key in zip(runs, names, scorers, keys, strict=True):
         about = benchmark_if_needed(run, key, rescore=own.rescore_given)
         frame, more = scores_if_known(run, about, own, tell)
-        tables.append(frame.with_columns(pl.lit(name).alias("benchmark"), pl.lit(number, pl.Int64).alias(_RUN)))
+        tables.append(frame.with_columns(pl.lit(name).alias("benchmark")))
         notes += more
         kin.append(exchanged(run, about, own).select(pl.lit(name).alias("benchmark"), pl.all()))
         if about is not None and name not in items:
@@ -151,7 +150,7 @@ def results_of(
         raise InputError(f"{heading('cluster', cluster)}: nothing is known of the items; {again}")
     scores = pl.concat(tables)
     if len(set(names)) < len(names):
-        scores = _each_once(runs, scores)
+        scores = _each_once(scores)
     known = {name: entry for run in runs for name, entry in run.manifest.models.items()}
     table = pl.concat(items.values(), how="diagonal") if items else pl.DataFrame(schema=ITEM_TYPES)
     return Results(
@@ -242,11 +241,15 @@ def benchmark_if_needed(run: Run, named: Benchmark | None, *, rescore: bool) -> 
     """The benchmark, or None where none is needed: every answer is a verdict and remains one."""
     if named is not None or run.manifest.benchmark is not None or rescore:
         return benchmark_of(run, named)
+    return None if has_given_scores_only(run) else benchmark_of(run)
+
+
+def has_given_scores_only(run: Run) -> bool:
+    """Whether every answer of a run is a verdict, so that no benchmark is needed to score it."""
     refuse_gaps(run)
     with one_line_if_damaged(run.path):
         unread = answers_frame(run.path).filter(pl.col("given").is_null() & (pl.col("outcome") != "failed"))
-        is_needed = bool(unread.select(pl.len()).collect().item())
-    return benchmark_of(run) if is_needed else None
+        return not unread.select(pl.len()).collect().item()
 
 
 def scores_if_known(
@@ -309,34 +312,18 @@ def _verdicts(run: Run) -> pl.LazyFrame:
     ).select(columns(Score))
 
 
-def _each_once(runs: Sequence[Run], scores: pl.LazyFrame) -> pl.LazyFrame:
+def _each_once(scores: pl.LazyFrame) -> pl.LazyFrame:
     """The scores of several runs, where an answer that two of them hold counts once; different ones are refused."""
     key = ["benchmark", *columns(Asked)]
-    shared = scores.group_by(key).len().filter(pl.col("len") > 1).collect(engine="streaming")
-    if shared.is_empty():
-        return scores
-    place = pl.struct(key).rank("dense").alias(_PLACE)
-    rows = scores.join(shared.lazy(), on=key, how="semi").select(*key, "request", "outcome", _RUN).collect()
-    answers = [
-        responses_frame(runs[number].path)
-        .select("request", "text", "candidates", pl.lit(number, pl.Int64).alias(_RUN))
-        .join(part.lazy().select("request").unique(), on="request", how="semi")
-        .collect()
-        for (number,), part in rows.group_by(_RUN)
-    ]
-    held = rows.join(pl.concat(answers), on=(_RUN, "request"), how="left").with_columns(place)
-    counting = held.filter((pl.col("outcome") != "failed") | (pl.col("outcome") == "failed").all().over(_PLACE))
-    answered = counting.filter(pl.col("outcome") != "failed")
-    differ = answered.filter(pl.struct("request", "text", "candidates").n_unique().over(_PLACE) > 1)
+    each = scores.unique([*key, "request", "outcome", "choice", "score"], keep="first", maintain_order=True)
+    differ = each.group_by(key).len().filter(pl.col("len") > 1).sort(key).head(1).collect(engine="streaming")
     if len(differ):
-        row = differ.sort(_PLACE, _RUN).row(0, named=True)
-        other = differ.filter((pl.col(_PLACE) == row[_PLACE]) & (pl.col(_RUN) != row[_RUN])).row(0, named=True)
+        row = differ.row(0, named=True)
         what = f"{row['model']} on item {short(row['item'])} of {row['benchmark']}, modality {row['modality']}"
-        both = f"{runs[row[_RUN]].path} and {runs[other[_RUN]].path}"
-        raise InputError(f"{both} hold different answers to the same question: {what}; leave one run out")
-    kept = counting.sort(_RUN).unique(_PLACE, keep="first")
-    dropped = rows.join(kept, on=(*key, _RUN), how="anti")
-    return scores.join(dropped.lazy(), on=(*key, _RUN), how="anti")
+        raise InputError(
+            f"two runs hold different answers to the same question: {what}; leave one out, or merge them"
+        )
+    return each
 
 
 BETWEEN = "/"

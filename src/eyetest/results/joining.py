@@ -5,16 +5,16 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from eyetest.benchmarks import Benchmark, ReadOptions, copy_without_images, is_benchmark, open_benchmark
+from eyetest.benchmarks import Benchmark, copy_without_images, is_benchmark
 from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.records import RunBenchmark
 from eyetest.results.scores import ItemRepair, read_repairs, write_repairs
 from eyetest.runs import BENCHMARK, Run, is_run
 from eyetest.runs.importing import AnswerFile, Brought, answer_files, import_answers
 from eyetest.runs.layouts import first_rows, matrix_rows
-from eyetest.runs.merging import PREFERENCES, MergedRuns, merge_runs
+from eyetest.runs.merging import MergedRuns, merge_runs
 from eyetest.store.urls import known_path
-from eyetest.tabular.files import is_inspect_log, read_inspect_log
+from eyetest.tabular.inspect_logs import is_inspect_log
 
 _ROWS = ("item", "model")
 
@@ -30,7 +30,7 @@ def bring_answers(
 ) -> Brought:
     """Import the answers of a file, or of each file of a folder; ``model`` gave all of them.
 
-    Items are checked against the benchmark and kept beside the answers. A log of inspect-ai has its own items.
+    Items are checked against the benchmark and kept beside the answers.
     """
     if model is not None:
         if not model.strip():
@@ -60,14 +60,13 @@ def bring_answers(
 def _matrix(source: AnswerFile, benchmark: Benchmark | None, tell: Callable[[str], None]) -> str:
     """What the rows of a matrix of 0 and 1 are, as stated or as found where nothing is mapped; empty for a table."""
     if source.matrix and source.matrix not in _ROWS:
-        known = nearest(source.matrix, _ROWS)
-        raise InputError(f'{heading("matrix")}: rows are items or models, not "{source.matrix}"; {known}')
+        hint = nearest(source.matrix, _ROWS)
+        raise InputError(f'{heading("matrix")}: rows are items or models, not "{source.matrix}"; {hint}')
     if source.matrix or source.path.is_dir() or source.fields.columns:
         return source.matrix
     rows = matrix_rows(first_rows(source.path), {item.id for item in benchmark} if benchmark else ())
     if source.header and not rows:
-        either = f"{param('matrix', 'item')} or {param('matrix', 'model')}"
-        raise InputError(f"{param('header')} is about a matrix: add {either}")
+        raise InputError(f"{param('header')} is about a matrix: add {param('matrix', 'item')}")
     if rows:
         other = "item" if rows == "model" else "model"
         tell(f"a 0/1 matrix, rows are {rows}s and columns {other}s ({param('matrix', other)} turns it)")
@@ -75,39 +74,26 @@ def _matrix(source: AnswerFile, benchmark: Benchmark | None, tell: Callable[[str
 
 
 def _own_benchmark(path: Path, to: Path) -> Benchmark | None:
-    """The questions of a log of inspect-ai; those of the run, where these are the same.
-
-    Samples are often called 1, 2, 3 …, so that a log of another task could be mistaken for answers to this one.
-    """
+    """The benchmark of a run, by which the options in a log of inspect-ai are recognised."""
     if not is_inspect_log(path):
         return None
     if not is_benchmark(to / BENCHMARK):
-        return open_benchmark(path, ReadOptions(format="inspect", gold_required=False, images_required=False))
-    kept = Benchmark(to / BENCHMARK)
-    asked = {item.id: item.question.split() for item in kept}
-    for _, sample in read_inspect_log(path):
-        if asked.get(str(sample.id), known := sample.question.split()) != known:
-            raise InputError(
-                f"{path}: sample {short(str(sample.id), 40)} asks something else than the item of that id in {to}; "
-                f"choose another run, or name {param('bench')} if the questions only look different"
-            )
-    return kept
+        raise InputError(f"{path} is a log of inspect-ai; name the benchmark that it asks with {param('bench')}")
+    return Benchmark(to / BENCHMARK)
 
 
 def merge_into(
     runs: Sequence[Run],
     target: Path,
-    prefer: str | None = None,
-    least: int = 2,
     tell: Callable[[str], None] = lambda line: None,
+    *,
+    prefer_first: bool = False,
 ) -> MergedRuns:
     """Combine runs in a folder; if that is a run already, it is the first of them."""
-    if prefer is not None and prefer not in PREFERENCES:
-        raise InputError(f"{heading('prefer')}: found {short(prefer)}; {nearest(prefer, PREFERENCES)}")
     places = {run.path.resolve(): run for run in runs}
     places.pop(target.resolve(), None)
     every = [*([Run(target)] if is_run(target) else ()), *places.values()]
-    if len(every) < least:
+    if len(every) < 2:
         named = f": only {every[0].path} was named" if every else ""
         raise InputError(f"nothing to merge{named}; name another run")
     about, repairs = _same_benchmark(every, tell), _same_repairs(every)
@@ -122,7 +108,7 @@ def merge_into(
         if repairs:
             write_repairs(target, repairs)
 
-    return merge_runs(list(places.values()), target, about, prefer, tell, complete)
+    return merge_runs(list(places.values()), target, about, tell, complete, prefer_first=prefer_first)
 
 
 def _same_benchmark(runs: Sequence[Run], tell: Callable[[str], None]) -> RunBenchmark | None:
@@ -132,13 +118,9 @@ def _same_benchmark(runs: Sequence[Run], tell: Callable[[str], None]) -> RunBenc
         return next((run.manifest.benchmark for run in runs if run.manifest.benchmark), None)
     about = known[0][1]
     if others := [pair for pair in known if pair[1].fingerprint != about.fingerprint]:
-        two = (known[0], others[0])
-        names = [f"{run.path} ({short(asked.name, 40)}, {asked.items:,} items)" for run, asked in two]
+        pairs = (known[0], others[0])
+        names = [f"{run.path} ({short(asked.name, 40)}, {asked.items:,} items)" for run, asked in pairs]
         why = f"{names[0]} and {names[1]} are about different benchmarks, or versions of one"
-        for name, (_, asked), (run, _) in zip(names, two, two[::-1], strict=True):
-            later = Benchmark(run.path / BENCHMARK).manifest if is_benchmark(run.path / BENCHMARK) else None
-            if later and asked.fingerprint in [revision.fingerprint for revision in later.revisions]:
-                why += f": {name} asked an older revision"
         raise InputError(f"{why}; they cannot become one run, but measure and report take several")
     for run in runs:
         if all(run is not one for one, _ in known):

@@ -172,7 +172,6 @@ class FileSide(NamedTuple):
     """A file, and the user's settings for it."""
 
     path: Path
-    letter: str = "a"  # the side, as in its options' names
     fields: Sequence[str] = ()
     where: Sequence[tuple[str, Sequence[str]]] = ()
     model: Sequence[str] = ()
@@ -205,24 +204,23 @@ def account_of_file(side: FileSide, items: Mapping[str, Item] | None = None) -> 
 
 def _columns(side: FileSide, row: Values) -> dict[str, str]:
     """Which column of a file holds which field, by its first row."""
-    option = f"map_{side.letter}"
-    named = dict(parse_pairs(side.fields, f"{param(option)} takes FIELD=COLUMN, such as given=hit"))
+    named = dict(parse_pairs(side.fields, f"{param('map')} takes FIELD=COLUMN, such as given=hit"))
     for field, column in named.items():
-        refuse_unknown_field(field, option, FIELDS)
+        refuse_unknown_field(field, "map", FIELDS)
         if column not in row:
             raise InputError(f'{side.path}: no column "{column}"; {nearest(column, list(row))}')
     usual = {field: next((name for name in names if name in row), "") for field, names in FIELDS.items()}
     columns = {field: name for field, name in (usual | named).items() if name}
     if "item" not in columns:
-        raise InputError(f"{side.path}: no column for the item; say {param(option, 'item=COLUMN')}")
+        raise InputError(f"{side.path}: no column for the item; say {param('map', 'item=COLUMN')}")
     if "given" not in columns and "doc_id" in row:  # the only metric of a log of samples
         metrics = [name for name, value in row.items() if name not in _LMMS_OWN and _verdict(value) is not None]
         if len(metrics) > 1:
-            names, fix = ", ".join(metrics[:5]), param(option, f"given={metrics[0]}")
+            names, fix = ", ".join(metrics[:5]), param("map", f"given={metrics[0]}")
             raise InputError(f"{side.path} has several metrics ({names}); say {fix}")
         columns = columns | ({"given": metrics[0]} if metrics else {})
     if side.rules == GIVEN and "given" not in columns:
-        raise InputError(f"{side.path}: no column for its scores; say {param(option, 'given=COLUMN')}")
+        raise InputError(f"{side.path}: no column for its scores; say {param('map', 'given=COLUMN')}")
     return columns
 
 
@@ -340,7 +338,7 @@ class Sides:
         self,
         places: Sequence[Run | Path],
         rules: Sequence[str | None],
-        fields: Sequence[Sequence[str]],
+        fields: Sequence[str],
         only: tuple[Sequence[str], list[Wanted]],
         bench: Benchmark | None,
         tell: Callable[[str], None],
@@ -362,7 +360,7 @@ class Sides:
         if isinstance(place, Run):
             run = self._run(place)
             return [run.account(name or "eyetest") for name in rules]
-        file = FileSide(place, "ab"[side], self._fields[side], self._where, self._models)
+        file = FileSide(place, self._fields, self._where, self._models)
         items = self.items
         return [account_of_file(file._replace(rules=name or None), items) for name in rules]
 

@@ -28,7 +28,7 @@ from eyetest.runs.stored import PLAN, answers_frame, one_line_if_damaged, part_f
 from eyetest.scoring import Scorer
 from eyetest.scoring.rules import RULE_SETS
 from eyetest.scoring.scorer import score_table
-from eyetest.store import address, replacing_file, store_of
+from eyetest.store import replacing_file, store_of
 from eyetest.store.files import add_checksum
 from eyetest.store.urls import known_path
 from eyetest.version import __version__
@@ -438,7 +438,7 @@ def chosen_scorer(run: Run, metric: str | None = None) -> Scorer:
 
 def choose_scoring(run: Run, scorer: Scorer, bench: Path | None) -> None:
     """Use this scoring of a run from now on; ``bench`` has the answer key, where it is not the run's own."""
-    named: dict[str, Any] = {} if bench is None else {"bench": address(bench)}
+    named: dict[str, Any] = {} if bench is None else {"bench": as_named(str(bench.absolute()))}
     chosen = ChosenScoring(rules=scorer.rules.name, metric=scorer.metric, rescore_given=scorer.rescore_given, **named)
     with replacing_file(run.path / SCORES / _CHOSEN) as path:
         path.write_bytes(msgspec.json.format(msgspec.json.encode(chosen), indent=2) + b"\n")

@@ -1,45 +1,156 @@
-"""Plans on a Ray cluster: open calls are split into shards by image, and each worker asks one at a time.
+"""Plans on a Ray cluster: open calls are split into shards by image, and each worker asks one shard at a time.
 
-What a dead worker stored counts, and the rest of its shard is asked again; after another death, call by call.
+A worker builds the prompts of its shard, asks and journals as one machine does; answers never travel through Ray.
+What a dead worker stored counts, and the rest of its shard is asked again.
 """
 
 import asyncio
+import gc
 import logging
 import os
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache
 from ipaddress import ip_address
 from secrets import token_hex
-from time import time
 from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from eyetest.benchmarks import Benchmark
 from eyetest.errors import EyetestError, InputError, heading
-from eyetest.measures.stats.sets import set_labels
-from eyetest.models import BACKENDS
-from eyetest.records import Asked, Response, StoppingRule
-from eyetest.running.execution import Hit
-from eyetest.running.limits import Budget, Cluster, Progress
+from eyetest.models import BACKENDS, Call, Images, ProbedModel, make_models
+from eyetest.records import ModelEntry
+from eyetest.running.execution import ask_all
+from eyetest.running.limits import Asking, Budget, Cluster, Limits, Progress, one_error
 from eyetest.running.planning import Left, Plan
-from eyetest.running.shards import Order, Shard, Worker
-from eyetest.runs import RunWriter
+from eyetest.running.runner import Runner
+from eyetest.runs import Journal, Run, RunWriter, is_run
 from eyetest.runs.journal import part_names, seal
 from eyetest.runs.stored import part_responses
-from eyetest.store import refresh
+from eyetest.store.urls import local_path
+from eyetest.version import __version__
 
 Rows = NDArray[np.int64]  # calls of a plan, by number
 _SHARDS_A_WORKER = 16  # at least, so that the last shards do not delay the run
 _MOST_CALLS = 200  # per shard, except for calls that share an image: bounds what is counted late, or lost
 _CALLS_A_WORKER = 8  # in flight: fewer would not keep a worker busy
-_LOSSES_BY_CHANCE = 2  # a shard at which so many workers died is split; a single call has failed
+_MOST_LOSSES = 3  # a shard at which so many workers died is left to a later session
 _DEATHS_IN_VAIN = 12  # consecutive worker deaths without an answer that stop the run
 _BYTES_FOR_OBJECTS = 256 * 2**20  # only shards and counts go through Ray's memory
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """What all shards of a run have in common."""
+
+    benchmark: str
+    run: str
+    entries: dict[str, ModelEntry]
+    asking: Asking
+    weighs: bool  # whether likelihoods are requested
+    is_refusal: Any
+    limits: Limits | None = None  # per worker: its share of the calls in flight; the driver counts costs
+    version: str = __version__
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shard:
+    """Some calls about some items."""
+
+    writer: str  # the name of its journal's parts
+    positions: list[int]
+    requests: list[str]
+    abandoned: dict[str, str]
+
+
+class Worker:
+    """An actor that asks shards, one at a time; the benchmark and the models that it loaded stay for the next."""
+
+    def __init__(self, order: Order) -> None:
+        self._order = order
+        self._plan: Plan | None = None
+        self._runner: Runner | None = None
+        self._stopped = ""
+
+    async def ask(self, shard: Shard) -> Progress | str:
+        """Make the calls of a shard; returns the progress, or in one line why it is impossible here."""
+        try:
+            with one_error():
+                if self._plan is None:
+                    await self._load()
+                return await self._ask(shard)
+        except EyetestError as error:
+            return str(error)
+
+    async def stop(self, why: str) -> None:
+        """Start no new call; those in flight finish."""
+        self._stopped = why
+        if self._runner is not None:
+            self._runner.stop(why)
+
+    async def _load(self) -> None:
+        order, asking = self._order, self._order.asking
+        if order.version != __version__:
+            raise InputError(
+                f"a worker has eyetest {__version__}, and {order.version} leads the run: install the same"
+            )
+        benchmark, self._run = (local_path(path) for path in (order.benchmark, order.run))
+        for path in (benchmark, self._run):
+            if not path.is_dir():
+                raise InputError(f"{path} is not there: every machine needs it, on a shared disk")
+        bench = Benchmark(benchmark)
+        self._models = make_models(
+            order.entries, msgspec.structs.replace(asking.patience, images=Images(bench.images))
+        )
+        for model in self._models:
+            if order.weighs and isinstance(model, ProbedModel):
+                await model.probe()  # which closes its connections
+            await model.open()
+        self._plan = Plan.of(bench, self._models, asking)
+        if is_run(self._run):
+            self._plan.recorded = Run(self._run).recorded()
+        gc.freeze()  # exclude what is loaded by now
+
+    async def _ask(self, shard: Shard) -> Progress:
+        order, plan = self._order, copy(self._plan)
+        assert plan is not None
+        plan.positions = shard.positions
+        progress, journal = Progress(order.is_refusal), Journal(self._run, shard.writer, adopts=False)
+        runner = Runner(self._models, journal.append, order.limits, progress=progress, seed=order.asking.seed)
+        self._runner = runner
+        if self._stopped:
+            runner.stop(self._stopped)
+        for name, why in shard.abandoned.items():
+            runner.abandon(name, why)
+        try:
+            async with asyncio.TaskGroup() as lanes:
+                for name, calls in _calls(plan, shard).items():
+                    lanes.create_task(ask_all(runner, name, calls))
+        finally:
+            self._runner = None
+            journal.close()
+        progress.is_refusal = None
+        progress.ways = {model.name: way for model in self._models if (way := getattr(model, "way", ""))}
+        return progress
+
+
+def _calls(plan: Plan, shard: Shard) -> Mapping[str, Sequence[Call]]:
+    """The calls of a shard by model, each once, made from the items as in the driver's plan."""
+    calls, wanted = defaultdict[str, list[Call]](list), set(shard.requests)
+    for item in plan.items():
+        for call in plan.applicable(item, plan.models):
+            if call.id in wanted:
+                wanted.discard(call.id)
+                calls[call.asked.model].append(call)
+    if wanted:
+        raise InputError(f"{len(wanted):,} of the planned calls come out otherwise here: is the benchmark the same?")
+    return calls
 
 
 _WITH_TOKENS = (2, 52)
@@ -98,51 +209,14 @@ def _token() -> dict[str, str]:
     return {"RAY_AUTH_TOKEN": token_hex(32)}
 
 
-@dataclass
-class Portion:
-    """A shard for the driver: its calls, the groups that must not be split, and its worker losses."""
-
-    rows: Rows
-    groups: Rows
-    losses: int = 0
-
-    def keep(self, wanted: slice | NDArray[np.bool_]) -> "Portion":
-        """Some of its calls."""
-        return Portion(self.rows[wanted], self.groups[wanted], self.losses)
-
-    @property
-    def ends(self) -> Rows:
-        """The numbers of calls after which it can be split."""
-        return np.flatnonzero(np.append(self.groups[1:] != self.groups[:-1], bool(len(self.groups)))) + 1
-
-
-def by_image(left: Left, groups: Rows, workers: int) -> Iterator[Portion]:
-    """Shards of the open calls, those that failed before last. ``groups``: the image of each item."""
-    for rows in left.calls():
-        yield from _split(rows, groups[left.ledger.items[rows]], workers)
-
-
-def by_panel(left: Left, groups: Rows, workers: int) -> Iterator[Portion]:
-    """Shards of items with open calls, with all their calls; those that share a request stay together."""
-    ledger = left.ledger
-    several = np.bincount(ledger.codes)[ledger.codes] > 1
-    images = np.unique(groups, return_inverse=True)[1]
-    bonds = (np.arange(len(groups)), images), (ledger.items[several], ledger.codes[several])
-    _, first, inverse = np.unique(set_labels(len(groups), *bonds), return_index=True, return_inverse=True)
-    together = np.asarray(first[inverse], np.int64)
-    is_left = np.zeros(len(groups), bool)
-    is_left[ledger.items[np.concatenate(left.calls())]] = True
-    rows = np.flatnonzero(is_left[ledger.items])
-    rows = rows[np.argsort(together[ledger.items[rows]], kind="stable")]
-    yield from _split(rows, together[ledger.items[rows]], workers)
-
-
-def _split(rows: Rows, groups: Rows, workers: int) -> Iterator[Portion]:
+def by_image(rows: Rows, groups: Rows, workers: int) -> Iterator[Rows]:
+    """Shards of calls. ``groups``: the image of each call; calls about one image stay together."""
     most = int(min(_MOST_CALLS, max(1, len(rows) // (workers * _SHARDS_A_WORKER))))
+    ends = np.flatnonzero(np.append(groups[1:] != groups[:-1], bool(len(groups)))) + 1
     start = 0
-    for end in Portion(rows, groups).ends.tolist():
+    for end in ends.tolist():
         if end - start >= most or end == len(rows):
-            yield Portion(rows[start:end], groups[start:end])
+            yield rows[start:end]
             start = end
 
 
@@ -154,8 +228,9 @@ class RayExecutor:
         self._cluster = order.asking.cluster or Cluster()
         self.stopping = False  # whether new shards are withheld
         self._workers: dict[int, Any] = {}  # the actor of each lane
+        self._shards: deque[tuple[Rows, int]] = deque()  # calls still to be asked, and the workers lost at them
         self._stack = ExitStack()
-        self._losses = self._in_vain = 0
+        self._in_vain = 0
         self._size = 1
 
     async def __aenter__(self) -> "RayExecutor":
@@ -180,13 +255,13 @@ class RayExecutor:
         if needed > most:
             need = f"the checkpoints of this run need {needed:g} GPUs on one machine, and the largest has {most:g}"
             raise InputError(f"{need}; run them one after the other")
-        for entry in large:
-            size = min(size, entry.copies or max(1, int(gpus // needed) if needed else 1))
+        if large:
+            size = min(size, max(1, int(gpus // needed) if needed else 1))
         for name, entry in entries.items():
             if entry.concurrency:
                 entries[name] = msgspec.structs.replace(entry, concurrency=max(1, entry.concurrency // size))
         share = max(1, limits.concurrency // size)
-        its = msgspec.structs.replace(limits, concurrency=share, calls=None, tokens=None, money=None)
+        its = msgspec.structs.replace(limits, concurrency=share, calls=None, money=None)
         self._size, self._order = size, replace(self._order, entries=entries, limits=its)
         needs = {"num_cpus": min(1.0, processors / size), "num_gpus": needed, "scheduling_strategy": "SPREAD"}
         self._actor = self._ray.remote(Worker).options(**needs)
@@ -206,26 +281,22 @@ class RayExecutor:
         self.stopping = True
 
     async def execute(self, plan: Plan, left: Left) -> None:
-        """Make every open call of the plan."""
-        await self._ask(plan, left, by_image)
-
-    async def execute_panels(self, plan: Plan, left: Left, rule: StoppingRule, hit: Hit) -> None:
-        """Ask about each item only until the rule's verdict on it is settled."""
-        self._order = replace(self._order, rule=rule, hit=hit)
-        await self._ask(plan, left, by_panel)
-
-    async def _ask(self, plan: Plan, left: Left, split: Callable[[Left, Rows, int], Iterator[Portion]]) -> None:
-        """Ask all shards, as many at once as there are workers."""
-        groups = plan.benchmark.image_groups()[np.asarray(plan.positions, np.int64)]
-        work = _Work(plan, left, self._order, deque(split(left, groups, self._size)))
+        """Make every open call of the plan, in as many shards at once as there are workers."""
+        rows = np.flatnonzero(left.is_open)
+        images = plan.benchmark.image_groups()[np.asarray(plan.positions, np.int64)]
+        self._shards.extend((some, 0) for some in by_image(rows, images[left.ledger.items[rows]], self._size))
         async with asyncio.TaskGroup() as tasks:
-            for lane in range(min(self._size, len(work.portions))):
-                tasks.create_task(self._ask_next(lane, work))
+            for lane in range(min(self._size, len(self._shards))):
+                tasks.create_task(self._ask_next(lane, plan, left))
 
-    async def _ask_next(self, lane: int, work: "_Work") -> None:
-        while (found := await self._afforded(work)) is not None:
-            portion, held = found
-            shard = work.shard(portion, self.progress.abandoned, self._losses)
+    async def _ask_next(self, lane: int, plan: Plan, left: Left) -> None:
+        ledger = left.ledger
+        while (found := self._next()) is not None:
+            rows, losses = found
+            requests = ledger.requests.gather(ledger.codes[rows]).to_list()
+            positions = [plan.positions[item] for item in dict.fromkeys(ledger.items[rows].tolist())]
+            abandoned = dict(self.progress.abandoned)
+            shard = Shard(writer=token_hex(4), positions=positions, requests=requests, abandoned=abandoned)
             stored: set[str] | None = None
             try:
                 came = await self._submit(lane, shard)
@@ -233,16 +304,20 @@ class RayExecutor:
                 raise EyetestError(f"a worker cannot go on: {last_line(error)}") from None
             except self._ray.exceptions.RayError as error:
                 self._workers.pop(lane, None)
-                came, stored = await asyncio.to_thread(self._recover, work, portion, shard.writer)
+                models = dict(zip(requests, ledger.models[rows].tolist(), strict=True))
+                came, stored = await asyncio.to_thread(self._recover, plan, shard.writer, models)
                 self._count_loss(error, in_vain=not stored)
-            self.budget.settle(held, (came.tokens_in + came.tokens_out, came.money))
-            self.budget.calls -= len(portion.rows) - came.done
+            self.budget.money += came.money
+            self.budget.calls -= len(rows) - came.done
             self.progress.add(came)
             if stored is None:
                 self._in_vain = 0
-            else:
-                self._put_back(work, portion, stored)
-            if came.abandoned and all(model.name in self.progress.abandoned for model in work.plan.models):
+            elif (again := rows[[request not in stored for request in requests]]).size and not self.stopping:
+                if losses + 1 < _MOST_LOSSES:
+                    self._shards.appendleft((again, losses + 1))
+                else:
+                    self.progress.stopped = f"workers were lost {_MOST_LOSSES} times at the same calls"
+            if came.abandoned and all(model.name in self.progress.abandoned for model in plan.models):
                 name, why = next(iter(came.abandoned.items()))
                 self._close(f"{name} cannot be used: {why}")
 
@@ -254,106 +329,40 @@ class RayExecutor:
             raise EyetestError(came)
         return came
 
-    async def _afforded(self, work: "_Work") -> tuple[Portion, tuple[int, float]] | None:
-        """The next shard, or as much of it as the budget allows, and the amount reserved for it."""
-        while work.portions and not self.stopping:
-            portion = work.portions.popleft()
-            tokens, money = (np.cumsum(most) for most in work.left.ledger.most(portion.rows))
-            ends = portion.ends if work.order.rule else np.arange(1, len(portion.rows) + 1)
-            calls, most_tokens, most_money = self.budget.left
-            fits = ends[(ends <= calls) & (tokens[ends - 1] <= most_tokens) & (money[ends - 1] <= most_money)]
-            end = int(fits[-1] if len(fits) else ends[0])
-            held = int(tokens[end - 1]), float(money[end - 1])
-            why = self.budget.refuses(*held, calls=end)
-            if not why:
-                work.portions.extendleft([portion.keep(slice(end, None))] if end < len(portion.rows) else [])
-                return portion.keep(slice(end)), held
-            work.portions.appendleft(portion)
-            if self.budget.may_change:
-                await self.budget.change()
-            else:
-                self._close(why)
-        return None
+    def _next(self) -> tuple[Rows, int] | None:
+        """The next shard, or as much of it as the budget allows, and the workers lost at it."""
+        if self._shards and not self.stopping and (why := self.budget.refusal):
+            self._close(why)
+        if not self._shards or self.stopping:
+            return None
+        rows, losses = self._shards.popleft()
+        most = self.budget.limits.calls
+        end = len(rows) if most is None else min(len(rows), most - self.budget.calls)
+        if end < len(rows):
+            self._shards.appendleft((rows[end:], losses))
+        self.budget.calls += end
+        return rows[:end], losses
 
-    def _recover(self, work: "_Work", portion: Portion, writer: str) -> tuple[Progress, set[str]]:
+    def _recover(self, plan: Plan, writer: str, models: Mapping[str, int]) -> tuple[Progress, set[str]]:
         """Seal what a lost worker stored of a shard; returns its progress and its requests."""
         progress, stored = Progress(self.progress.is_refusal), set[str]()
-        models = dict(zip(work.ids(portion.rows), work.left.ledger.models[portion.rows], strict=True))
-        refresh(self._run.path)
         for part in part_names(self._run.path):
             if part.writer == writer:
                 seal(self._run.path, part)
                 for response in part_responses(self._run.path, part):
-                    price = work.plan.models[models[response.request]].entry.price
+                    price = plan.models[models[response.request]].entry.price
                     spent = response.tokens_in or 0, response.tokens_out or 0
                     progress.answered(response, price.of(*spent) if price else 0.0)
                     stored.add(response.request)
         return progress, stored
 
     def _count_loss(self, error: Exception, *, in_vain: bool) -> None:
-        self._losses += 1
         self._in_vain = self._in_vain + 1 if in_vain else 1
         if self._in_vain >= _DEATHS_IN_VAIN:
             words = f"{self._in_vain} workers died one after another without an answer"
             raise EyetestError(f"{words}: {last_line(error)}")
         self.progress.retries["worker lost"] += 1
         self.progress.last_error = f"a worker was lost: {type(error).__name__}"
-
-    def _put_back(self, work: "_Work", portion: Portion, stored: set[str]) -> None:
-        """Requeue the rest of a lost shard, first whole, then call by call; one that kills workers has failed."""
-        left = portion.keep(np.array([request not in stored for request in work.ids(portion.rows)], bool))
-        left.losses += 1
-        if not work.order.rule:
-            left.groups = np.arange(len(left.rows))  # questions about one image may be split now
-        if not len(left.rows) or self.stopping:
-            return
-        if left.losses < _LOSSES_BY_CHANCE:
-            work.portions.appendleft(left)
-        elif len(left.ends) > 1:
-            left.losses = 1
-            starts = (0, *left.ends[:-1].tolist())
-            work.portions.extendleft(map(left.keep, map(slice, starts, left.ends.tolist())))
-        else:
-            what: dict[str, Any] = {"error": "worker", "detail": "every worker was lost that asked this"}
-            for request in dict.fromkeys(work.ids(left.rows)):
-                response = Response(request=request, outcome="failed", time=round(time(), 3), **what)
-                self._run.journal.append(response)
-                self.progress.answered(response, 0.0)
-
-
-class _Work:
-    """A plan, and its shards that are still to be asked."""
-
-    def __init__(self, plan: Plan, left: Left, order: Order, portions: deque[Portion]) -> None:
-        self.plan, self.left, self.order, self.portions = plan, left, order, portions
-        self._replies: dict[str, list[tuple[Asked, str]]] = defaultdict(list)
-        for asked, text in plan.dialogues.replies.items() if plan.turn and plan.dialogues else ():
-            self._replies[asked.item].append((asked, text))
-
-    def ids(self, rows: Rows) -> list[str]:
-        """The requests of some calls."""
-        ledger = self.left.ledger
-        return ledger.requests.gather(ledger.codes[rows]).to_list()
-
-    def shard(self, portion: Portion, abandoned: Mapping[str, str], losses: int) -> Shard:
-        """A portion as sent to a worker."""
-        ledger, plan, dialogues = self.left.ledger, self.plan, self.plan.dialogues
-        positions = [plan.positions[item] for item in dict.fromkeys(ledger.items[portion.rows].tolist())]
-        rows = portion.rows
-        if self.order.rule:
-            rows = rows[np.bincount(ledger.codes)[ledger.codes[rows]] > 1]
-        earlier: list[str] = []
-        if self._replies and dialogues is not None:
-            earlier = [name for item in plan.taking(positions) for name in dialogues.earlier(item)]
-        return Shard(
-            writer=token_hex(4),
-            turn=plan.turn,
-            positions=positions,
-            requests=list(dict.fromkeys(self.ids(rows))),
-            replies={asked: text for name in earlier for asked, text in self._replies[name]},
-            abandoned=dict(abandoned),
-            losses=losses,
-        )
 
 
 def last_line(error: Exception) -> str:

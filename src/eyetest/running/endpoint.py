@@ -1,22 +1,19 @@
 """A model's endpoint: its batches, the adaptive number of calls in flight, and a circuit breaker.
 
-One failure does not show whether the question or the endpoint is the cause. A call that has used up its attempts is
-held until others end. While the endpoint is away, calls wait, and one at a time tries.
+One failure does not show whether the question or the endpoint is the cause. When a call has used up its attempts, the
+endpoint is taken to be away: calls wait, and one at a time tries, until another call is answered.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from eyetest.models import BatchModel, Call, CallError, Model
 from eyetest.records import ImagePart, Response
 from eyetest.running.limits import FIRST_PATIENCE, Limits
 
-Verdict = Literal["question", "endpoint", "unknown"]
-_ENOUGH = 8  # so many calls that fail at every attempt, without an answer between them, have a common cause
-_SOON = 0.25  # seconds in which the next call begins, if any
 _BATCHES_IN_FLIGHT = 3  # one on the device, one being prepared, one being gathered
 _LONGEST_WAIT = 30.0  # between two attempts at an endpoint that is away
 _AT_ONCE = nullcontext()
@@ -115,12 +112,13 @@ class Throttle:
     async def __aenter__(self) -> float:
         """Wait for a place, in turn; returns the time of entry, which tells which calls were in flight together."""
         loop = asyncio.get_running_loop()
+        if not self._waiting and self._is_free():
+            self.active += 1
+            return loop.time()
         waiter = loop.create_future()
         self._waiting.append(waiter)
-        self._wake()
         try:
-            if not waiter.done():
-                await waiter
+            await waiter
         except asyncio.CancelledError:
             if not waiter.cancelled():  # it was given a place just then
                 await self.__aexit__()
@@ -153,11 +151,14 @@ class Throttle:
 
     def _wake(self) -> None:
         """Give free places to calls in the order in which they came."""
-        while self._waiting and self.active + 1 <= self.width and now() >= self._closed_until:
+        while self._waiting and self._is_free():
             waiter = self._waiting.popleft()
             if not waiter.done():
                 self.active += 1
                 waiter.set_result(None)
+
+    def _is_free(self) -> bool:
+        return self.active + 1 <= self.width and now() >= self._closed_until
 
 
 class Endpoint:
@@ -174,12 +175,11 @@ class Endpoint:
         self.abandoned = ""  # why it is not asked any more
         self.has_answered = False
         self.away = ""  # why it seems away; empty while it is not
-        self.going = 0  # calls that have begun and not ended, including held ones
+        self.going = 0  # calls that have begun and not ended
         self.flying = 0  # attempts
+        self.refusals = 0  # attempts without an answer between them that were refused for a wrong key or a long pause
         self._observed = self._proven = float("-inf")
         self._silent_since: float | None = None
-        self._held: list[asyncio.Future[Verdict]] = []
-        self.locked_out: list[asyncio.Future[Verdict]] = []  # calls refused for want of authorization
         self._turn, self._news = asyncio.Lock(), asyncio.Event()
         self._tries = 0
         self._is_over = False
@@ -199,10 +199,7 @@ class Endpoint:
         self.has_answered = self.has_answered or answered
         self._proven = max(self._proven, began)
         self.away, self._silent_since, self._tries, self._observed = "", None, 0, now()
-        if self._held:
-            self._release(self._held, "question")
-        if answered and self.locked_out:
-            self._release(self.locked_out, "question")
+        self.refusals = 0
         self._news.set()
 
     def failed(self, error: CallError, began: float) -> None:
@@ -210,66 +207,36 @@ class Endpoint:
         if self._observed < began:
             self._silent_since = now() if self._silent_since is None else self._silent_since
             if self.away or error.blame == "endpoint":
-                self._goes_away(error)
+                self.goes_away(error)
 
     def answered_since(self, moment: float | None) -> bool:
         """Whether it accepted a question put since; an earlier one may be answered while it is away."""
         return moment is not None and self._proven >= moment
 
-    async def blame(self, error: CallError) -> Verdict:
-        """Decide the cause for a call that used up its attempts; waits until others end."""
-        if self.away:
-            return "endpoint"
-        held = self._hold(self._held)
-        if len(self._held) >= _ENOUGH:
-            self._goes_away(error)
-        self.release_if_stuck()
-        return await held
-
-    async def blame_lock(self) -> Verdict:
-        """The same for an authorization failure before any success: no call starts until those in flight end."""
-        held = self._hold(self.locked_out)
-        self.landed()
-        return await held
-
-    def landed(self) -> None:
-        """Release the calls that were refused for good, once no attempt is left that could succeed."""
-        if self.locked_out and not self.flying:
-            self._release(self.locked_out, "endpoint")
-
-    def release_if_stuck(self) -> None:
-        """Release calls soon if all in flight are held, since none is left to test the endpoint."""
-
-        def release() -> None:
-            if self._held and len(self._held) >= self.going:
-                self._release(self._held, "unknown")
-
-        if self._held and len(self._held) >= self.going:
-            asyncio.get_running_loop().call_later(_SOON, release)
+    def goes_away(self, error: CallError) -> None:
+        """Take it to be away: from now on one call at a time tries."""
+        self.away = str(error)
+        self._silent_since = now() if self._silent_since is None else self._silent_since
 
     def stop(self) -> None:
-        """Let all waiting and held calls go on, to be refused, because no more is asked."""
+        """Let all waiting calls go on, to be refused, because no more is asked."""
         self._is_over = True
         self.throttle.let_all_pass()
-        self._release(self._held, "unknown")
-        self._release(self.locked_out, "unknown")
+        self._news.set()
 
     def turn(self) -> AbstractAsyncContextManager[None]:
         """At once while the endpoint is available; while it is away one at a time, after a growing pause."""
-        return self._waiting() if self.away or self.locked_out else _AT_ONCE
+        return self._waiting() if self.away else _AT_ONCE
 
     @asynccontextmanager
     async def _waiting(self) -> AsyncIterator[None]:
-        while self.locked_out and not self._is_over:
-            await self._pause(_LONGEST_WAIT)
-        if self.away:
-            async with self._turn:
-                if self.away:
-                    self._tries += 1
-                    await self._pause(min(_LONGEST_WAIT, self.limits.backoff * 2.0 ** min(self._tries - 1, 16)))
-                if self.away:
-                    yield
-                    return
+        async with self._turn:
+            if self.away:
+                self._tries += 1
+                await self._pause(min(_LONGEST_WAIT, self.limits.backoff * 2.0 ** min(self._tries - 1, 16)))
+            if self.away:
+                yield
+                return
         yield
 
     async def _pause(self, seconds: float) -> None:
@@ -278,25 +245,6 @@ class Endpoint:
         if not self._is_over:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), seconds)
-
-    def _hold(self, among: list[asyncio.Future[Verdict]]) -> asyncio.Future[Verdict]:
-        held: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
-        among.append(held)
-        if self._is_over:
-            self._release(among, "unknown")
-        return held
-
-    def _goes_away(self, error: CallError) -> None:
-        self.away = str(error)
-        self._silent_since = now() if self._silent_since is None else self._silent_since
-        self._release(self._held, "endpoint")
-
-    def _release(self, held: list[asyncio.Future[Verdict]], verdict: Verdict) -> None:
-        for call in held:
-            if not call.done():
-                call.set_result(verdict)
-        held.clear()
-        self._news.set()
 
 
 def now() -> float:

@@ -5,7 +5,7 @@ A wave holds no call that asking one at a time would have saved. What is asked n
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -23,12 +23,9 @@ Hits = Mapping[str, bool | None]  # by model: whether its answer to an item is r
 
 
 class Goal(Protocol):
-    """The goal of a run. It receives results in the order in which it gave the items."""
+    """The goal of a run. It receives results in the order of the plan."""
 
     words: str  # stored with the run: the goal and its end
-
-    def items(self, plan: Plan) -> Iterator[Item]:
-        """The items to ask about, each when it is needed."""
 
     def observed(self, hits: Hits) -> None:
         """Record the result of the next item."""
@@ -36,10 +33,6 @@ class Goal(Protocol):
     @property
     def is_over(self) -> bool:
         """Whether another item could not change anything."""
-
-    @property
-    def finding(self) -> str:
-        """The finding, and how many items it took."""
 
 
 class ScoreBounds(NamedTuple):
@@ -70,11 +63,7 @@ class Race:
             known = [worth.get(ids[position], usual) for position in positions]
         drawn = Lot(len(positions), seed, known)
         plan.positions = [positions[place] for place in drawn.order.tolist()]
-        self._lead, *self._scores = (SequentialMean(drawn) for _ in range(3))
-
-    def items(self, plan: Plan) -> Iterator[Item]:
-        """The items in the random order."""
-        return plan.items()
+        self._lead, *self._scores = (SequentialMean(drawn.items, lot=drawn) for _ in range(3))
 
     def observed(self, hits: Hits) -> None:
         """Record the result of the next item. Where either model has no score, they tie."""
@@ -273,7 +262,7 @@ async def execute_until(plan: Plan, runner: Runner, until: Goal, hit: Hit, store
         return hits
 
     async with asyncio.TaskGroup() as tasks:
-        items = until.items(plan)
+        items = plan.items()
         while not (until.is_over or runner.stopping):
             while len(waiting) < ahead and (item := next(items, None)) is not None:
                 waiting.append(tasks.create_task(judge(item)))
@@ -332,7 +321,7 @@ class LocalExecutor(Runner):
         """Make every open call of the plan."""
         await execute(plan, self, left)
 
-    async def execute_panels(self, plan: Plan, left: Left, rule: StoppingRule, hit: Hit) -> None:
+    async def execute_panels(self, plan: Plan, rule: StoppingRule, hit: Hit) -> None:
         """Ask about each item only until the rule's verdict on it is settled."""
         stored = StoredResponses(self._run, retry_failed=self._retry_failed)
         await execute_panels(plan, self, rule, hit, stored.get)

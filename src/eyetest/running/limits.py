@@ -36,7 +36,6 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     backoff: float = 0.5  # approximate wait before the second attempt, in seconds; then doubling
     patience: float = 600.0  # how long to wait for an endpoint that is away, in seconds; no call fails meanwhile
     calls: int | None = None
-    tokens: int | None = None
     money: float | None = None
 
     def of(self, entry: ModelEntry) -> "Limits":
@@ -55,11 +54,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
         return wait + (error.wait or 0.0)
 
 
-_BUDGETS = {"calls": "calls", "tokens": "tokens", "cost": "money"}
+_BUDGETS = {"calls": "calls", "cost": "money"}
 
 
-def limits_of(concurrency: int, budget: str | Sequence[str]) -> Limits:
-    """Limits from a user's words, such as ``calls=100,tokens=1000000,cost=5`` in any combination."""
+def limits_of(budget: str | Sequence[str], concurrency: int = Limits().concurrency) -> Limits:
+    """Limits from a user's words, such as ``calls=100,cost=5``."""
     if concurrency < 1:
         raise InputError(f"{heading('concurrency')}: found {concurrency}, expected 1 or more")
     words = ",".join([budget] if isinstance(budget, str) else budget).split(",")
@@ -82,61 +81,27 @@ def refuse_unpriced(limits: Limits, entries: Mapping[str, ModelEntry]) -> None:
 
 
 class Budget:
-    """Counts what a command has spent and the most that calls in flight can cost, so that no limit is exceeded."""
+    """Counts what a command has spent; calls in flight may pass a limit in money."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.calls = self.tokens = 0
-        self.money = 0.0
-        self._held_tokens, self._held_money = 0, 0.0
-        self._waiting: list[asyncio.Future[None]] = []
+        self.calls, self.money = 0, 0.0
         self.keys: set[str] = set()  # notices shown about keys and their hosts
 
-    def refuses(self, tokens: int, money: float, calls: int = 1) -> str:
-        """Why calls of this size may not be made; empty, and reserved, if they may."""
-        limits, (calls_left, tokens_left, money_left) = self.limits, self.left
-        if calls > calls_left:
-            return f"the limit of {limits.calls:,} calls is reached"
-        if tokens > tokens_left:
-            return f"the next call could pass the limit of {limits.tokens:,} tokens ({self.tokens:,} are spent)"
-        if money > money_left:
-            return f"the next call could pass the limit of {limits.money:g} in money ({self.money:.4g} is spent)"
-        self.calls += calls
-        self._held_tokens += tokens
-        self._held_money += money
-        return ""
-
     @property
-    def left(self) -> tuple[float, float, float]:
-        """How many calls, tokens and how much money can certainly still be spent."""
+    def refusal(self) -> str:
+        """Why no more calls may be made; empty if they may."""
         limits = self.limits
-        most = (inf if limit is None else limit for limit in (limits.calls, limits.tokens, limits.money))
-        used = (self.calls, self.tokens + self._held_tokens, self.money + self._held_money)
-        calls, tokens, money = (limit - spent for limit, spent in zip(most, used, strict=True))
-        return calls, tokens, money
+        if limits.calls is not None and self.calls >= limits.calls:
+            return f"the limit of {limits.calls:,} calls is reached"
+        return self.too_dear
 
     @property
-    def may_change(self) -> bool:
-        """Whether calls in flight reserve something that they may release."""
-        most_calls = self.limits.calls
-        return self._held_tokens > 0 and (most_calls is None or self.calls < most_calls)
-
-    async def change(self) -> None:
-        """Wait until a call ends."""
-        waiter = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiter)
-        await waiter
-
-    def settle(self, held: tuple[int, float], spent: tuple[int, float]) -> None:
-        """A call ended: release its reservation, count its cost."""
-        self._held_tokens -= held[0]
-        self._held_money -= held[1]
-        self.tokens += spent[0]
-        self.money += spent[1]
-        for waiter in self._waiting:
-            if not waiter.done():
-                waiter.set_result(None)
-        self._waiting.clear()
+    def too_dear(self) -> str:
+        """Why no more money may be spent; empty if it may."""
+        most = self.limits.money
+        is_spent = most is not None and self.money >= most
+        return f"the limit of {most:g} in money is reached ({self.money:.4g} is spent)" if is_spent else ""
 
 
 _RAY = re.compile(r"ray(?P<address>://[^:]+:\d+)?(?::(?P<workers>[1-9]\d{0,5}))?")
@@ -361,17 +326,6 @@ def wait_for(work: Coroutine[Any, Any, None]) -> None:
 
 
 @contextmanager
-def pressing(pressed: Callable[[], None]) -> Iterator[None]:
-    """Register what `wait_for` calls for the running loop on Ctrl-C."""
-    loop = asyncio.get_running_loop()
-    _ON_PRESS[loop] = pressed
-    try:
-        yield
-    finally:
-        del _ON_PRESS[loop]
-
-
-@contextmanager
 def one_error() -> Iterator[None]:
     """Report tasks that fail together by the first of them."""
     try:
@@ -399,9 +353,10 @@ def stopping_on_ctrl_c(stop: Callable[[str], None], progress: Progress) -> Itera
         for number in signals:
             loop.add_signal_handler(number, pressed)
     try:
-        with pressing(pressed):
-            yield
+        _ON_PRESS[loop] = pressed
+        yield
     finally:
+        del _ON_PRESS[loop]
         with suppress(ValueError, RuntimeError, NotImplementedError):
             for number in signals:
                 loop.remove_signal_handler(number)

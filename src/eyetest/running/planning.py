@@ -17,7 +17,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from eyetest.benchmarks import Benchmark
-from eyetest.benchmarks.folder import refuse_gold_list
 from eyetest.errors import InputError, heading
 from eyetest.models import Call, Model, ProbedModel
 from eyetest.prompts import CannotApply, build, tells_history
@@ -34,7 +33,7 @@ from eyetest.records import (
     Words,
     tag_word,
 )
-from eyetest.records.tables import Ask, Price
+from eyetest.records.tables import Ask
 from eyetest.running.limits import Asking
 from eyetest.runs.stored import is_asked_again
 
@@ -132,9 +131,13 @@ def _turn_of(item: Item) -> _Turn | None:
 
 
 _ROWS_AT_ONCE = 20_000
-_FIRST, _LAST = 1, 2
 _LEDGER = {"request": pl.String, "item": pl.Int64, "model": pl.UInt16, "modality": pl.Categorical}
-_LEDGER |= {"sent": pl.Int64, "back": pl.Int64, "bare": pl.UInt8}  # tokens; whether images are missing
+_LEDGER |= {
+    "sent": pl.Int64,
+    "back": pl.Int64,
+    "bare": pl.Boolean,
+    "more": pl.Boolean,
+}  # tokens; images missing, more named
 
 Mask = NDArray[np.bool_]
 
@@ -146,9 +149,8 @@ class Estimate(msgspec.Struct, kw_only=True):
     requests: int = 0
     stored: int = 0  # requests with an answer already
     failed: int = 0  # requests that failed before and are not repeated
-    earlier: int = 0  # unselected items that selected ones continue
     no_image: int = 0  # calls that should show the image of an item without one
-    more_named: int = 0  # rows about items whose texts name more images than they have; sent as they are
+    more_named: int = 0  # calls about items whose texts name more images than they have; sent as they are
     by_model: Counter[str] = msgspec.field(default_factory=Counter)
     by_modality: Counter[str] = msgspec.field(default_factory=Counter)
     not_applicable: Counter[str] = msgspec.field(default_factory=Counter)
@@ -182,8 +184,9 @@ class Ledger:
     def add(self, item: int, call: Call, tokens: tuple[int, int]) -> None:
         """Add a call about the plan's item of that number."""
         asked = call.asked
-        bare = 2 * call.item.names_more_images + (asked.modality == "image" and not call.item.images)
-        self._rows.append((call.id, item, self._numbers[asked.model], asked.modality, *tokens, bare))
+        bare = asked.modality == "image" and not call.item.images
+        about = (asked.modality, *tokens, bare, call.item.names_more_images)
+        self._rows.append((call.id, item, self._numbers[asked.model], *about))
         if len(self._rows) >= _ROWS_AT_ONCE:
             self._flush()
 
@@ -206,22 +209,14 @@ class Ledger:
         """Requests to which several rows lead."""
         return frozenset(self.requests.filter(np.bincount(self.codes, minlength=len(self.requests)) > 1))
 
-    def most(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The most tokens and money that each call of some rows may take."""
-        sent, back = (self._calls[name].to_numpy()[rows] for name in ("sent", "back"))
-        prices = [model.entry.price or Price() for model in self._models]
-        per_sent, per_back = (np.array([price.of(*token) for price in prices]) for token in ((1, 0), (0, 1)))
-        models = self.models[rows]
-        return sent + back, sent * per_sent[models] + back * per_back[models]
-
     def count(self, estimate: Estimate, rows: NDArray[np.int64]) -> None:
         """Add the cost of some rows' calls."""
         calls = self._calls[rows]
         estimate.by_modality.update(
             dict(calls.group_by(pl.col("modality").cast(pl.String), maintain_order=True).len().iter_rows())
         )
-        estimate.no_image += int((calls["bare"] == 1).sum())
-        estimate.more_named += int((calls["bare"] == 2).sum())
+        estimate.no_image += int(calls["bare"].sum())
+        estimate.more_named += int(calls["more"].sum())
         for number, count, sent, back in (
             calls.group_by("model").agg(pl.len(), pl.col("sent", "back").sum()).sort("model").iter_rows()
         ):
@@ -235,7 +230,7 @@ class Ledger:
 
 
 class Left:
-    """Which rows of a plan are to be asked, and which of them last."""
+    """Which rows of a plan are to be asked."""
 
     def __init__(self, ledger: Ledger, stored: pl.DataFrame | None, *, retry_failed: bool) -> None:
         self.ledger = ledger
@@ -254,27 +249,18 @@ class Left:
         )
         self.is_stored, self.has_failed, again = (column.to_numpy() for column in ends)
         self.is_settled = self.is_stored & ~again
-        self._when = np.zeros(len(ledger.codes), np.uint8)
-        self._when[self.first[~self.is_stored]] = _FIRST
-        self._when[self.first[again]] = _LAST
-
-    def is_first(self) -> Mask:
-        """Of each row, whether it is the one that asks its request."""
-        return self._when > 0
+        self.is_open, is_new = np.zeros(len(ledger.codes), bool), np.zeros(len(ledger.codes), bool)
+        self.is_open[self.first[~self.is_settled]] = True  # by row: whether it is the one that asks its request
+        is_new[self.first[~self.is_stored]] = True
+        self._phases = (is_new, self.is_open & ~is_new)
 
     def rows(self, model: int) -> Iterator[tuple[int, Mask]]:
-        """Each item with open rows of a model, and which of its rows: first never asked ones, then risky ones."""
+        """Each item with open rows of a model, and which of its rows; what failed before comes last."""
         mine = self.ledger.models == model
-        items, when = self.ledger.items[mine], self._when[mine]
-        for phase in (_FIRST, _LAST):
-            wanted = when == phase
+        items = self.ledger.items[mine]
+        for wanted in (phase[mine] for phase in self._phases):
             for item in np.unique(items[wanted]).tolist():  # rows are in the order of items
                 yield item, wanted[slice(*np.searchsorted(items, (item, item + 1)))]
-
-    def calls(self, model: int | None = None) -> list[NDArray[np.int64]]:
-        """The same as numbers of the plan's calls, never asked ones first; of all models."""
-        mine = np.ones(len(self._when), bool) if model is None else self.ledger.models == model
-        return [np.flatnonzero(mine & (self._when == phase)) for phase in (_FIRST, _LAST)]
 
 
 _CHUNK = 2_000
@@ -301,7 +287,6 @@ class Plan:
     ) -> None:
         if samples < 1:
             raise InputError(f"{heading('samples', samples)}: at least one")
-        refuse_gold_list(benchmark, "ask")
         self.benchmark, self.models, self.conditions = benchmark, tuple(models), tuple(conditions)
         self.samples, self.seed = samples, seed
         self.sampling = dict(sampling or {})
@@ -435,7 +420,6 @@ class Plan:
         self.shared = ledger.shared()
         estimate.rows = len(ledger.codes) + len(held.codes) + estimate.not_applicable[UNANSWERED]
         estimate.requests = len(ledger.requests) + len(held.codes)
-        estimate.earlier = 0 if self.turn else len(self._earlier)
         estimate.stored = int((left.is_settled & ~left.has_failed).sum())
         estimate.failed = int((left.is_settled & left.has_failed).sum())
         ledger.count(estimate, left.first[~left.is_settled])

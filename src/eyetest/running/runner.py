@@ -19,12 +19,13 @@ from eyetest.records import Response
 from eyetest.redaction import redact
 from eyetest.running.endpoint import Endpoint, now
 from eyetest.running.limits import LONGEST_PAUSE, Budget, Limits, Progress
-from eyetest.running.planning import tokens
 
 _log = logging.getLogger(__name__)
 _PUSHING_BACK = ("rate-limit", "overloaded")
 _NOT_THE_SERVERS = ("not-recorded", "recorded-failure", "image", "internal")  # failures not about the endpoint
 _LONGEST_FAULT = 300
+_MANY = 8  # calls: where fewer are left, one that used up its attempts has failed, whatever the cause
+_REFUSALS = 4  # so many refusals without an answer between them are those of the endpoint
 _PAUSE_SHOWN = 5.0  # longer pauses are reported, in seconds
 
 
@@ -42,7 +43,7 @@ class _Tries:
     first_failed: float | None = None
     is_fair: bool = False  # whether another call was answered between its first failure and last attempt
     last: CallError | None = None
-    used_up: bool = False
+    used_up: bool = False  # whether its failures may be the question's
 
 
 class Runner:
@@ -99,23 +100,24 @@ class Runner:
         """Make a call in as many attempts as it takes, and return what was stored of it."""
         endpoint = self._endpoints[call.request.model]
         self._refuse_if_over(endpoint, begun=False)
-        held, spent = await self._granted(endpoint, call), (0, 0.0)
+        if why := self.budget.refusal:
+            self.close(why)
+            raise NotAskedError(why)
+        self.budget.calls += 1
         endpoint.going += 1
         try:
             response = await self._until_over(endpoint, call)
-            counted = (response.tokens_in or 0, response.tokens_out or 0)
-            price = endpoint.model.entry.price
-            spent = (sum(counted), price.of(*counted) if price else 0.0)
         finally:
             endpoint.going -= 1
-            endpoint.release_if_stuck()
-            self.budget.settle(held, spent)
+        price = endpoint.model.entry.price
+        money = price.of(response.tokens_in or 0, response.tokens_out or 0) if price else 0.0
+        self.budget.money += money
         self._store(response)
         _log.debug(
             "%s, item %s: %s after %s attempts, %s s",
             *(endpoint.name, call.item.id, response.outcome, response.attempts, response.seconds),
         )
-        self.progress.answered(response, spent[1])
+        self.progress.answered(response, money)
         return response
 
     async def _until_over(self, endpoint: Endpoint, call: Call) -> Response:
@@ -127,6 +129,9 @@ class Runner:
             async with endpoint.throttle as entered, endpoint.turn():
                 if self._is_over(endpoint):
                     continue
+                if not tries.made and (why := self.budget.too_dear):  # spent while the call was waiting
+                    self.close(why)
+                    raise NotAskedError(why)
                 tries.made += 1
                 tries.is_fair = endpoint.answered_since(tries.first_failed)
                 began, clock = now(), monotonic()
@@ -161,14 +166,13 @@ class Runner:
         else:
             endpoint.failed(error, began)
             tries.first_failed = now() if tries.first_failed is None else tries.first_failed
-            if error.hopeless and not endpoint.has_answered:
-                verdict = await endpoint.blame_lock()
-                if verdict == "endpoint":
-                    self.abandon(endpoint.name, str(error))
-                return verdict == "unknown"
-            if (error.wait or 0) > LONGEST_PAUSE:
-                await self._refuse_long_pause(endpoint, tries, error)
+            is_long = (error.wait or 0) > LONGEST_PAUSE
+            if tries.is_fair and is_long:
+                error.wait = None
+            elif is_long or (error.hopeless and not endpoint.has_answered):
+                return self._refused(endpoint, error)
             elif endpoint.away:
+                tries.used_up = error.blame == "either"
                 return self._waits(endpoint, error)
         tries.counted += 1
         if endpoint.limits.may_retry(error, tries.counted, tries.empty, known=endpoint.has_answered):
@@ -179,27 +183,22 @@ class Runner:
             _log.info("%s: asked again in %.1f s", endpoint.name, wait)
             await self._pause(wait)
             return True
-        if error.blame == "question" or tries.is_fair:
+        if error.blame == "question" or tries.is_fair or endpoint.going < _MANY:
             return False
-        tries.used_up = True
-        verdict = await endpoint.blame(error)
-        if verdict == "endpoint":
-            tries.counted = 0
-            return self._waits(endpoint, error)
-        return error.passing if verdict == "question" else self._is_over(endpoint)
+        tries.used_up, tries.counted = True, 0
+        endpoint.goes_away(error)
+        return self._waits(endpoint, error)
 
-    async def _refuse_long_pause(self, endpoint: Endpoint, tries: _Tries, error: CallError) -> None:
-        """Leave a model that asks for too long a pause to a later session, unless others are answered."""
-        verdict = await endpoint.blame(error)
-        if verdict == "unknown":
-            self._refuse_if_over(endpoint, begun=True)
-            verdict = "question" if endpoint.answered_since(tries.first_failed) else "endpoint"
-        if verdict == "endpoint":
-            is_gone = error.wait is not None and isinf(error.wait)
-            why = str(error) if is_gone else f"it asks for a pause of {error.wait:,.0f} s: {error}"
-            self.abandon(endpoint.name, why)
-            raise NotAskedError(endpoint.abandoned)
-        error.wait, tries.is_fair = None, True
+    def _refused(self, endpoint: Endpoint, error: CallError) -> bool:
+        """Give up a model that refuses several calls in a row for a wrong key or a long pause; else ask again."""
+        endpoint.refusals += 1
+        is_gone = error.wait is not None and isinf(error.wait)
+        if not is_gone and endpoint.refusals < min(_REFUSALS, endpoint.going):
+            endpoint.goes_away(error)
+            return self._waits(endpoint, error)
+        pause = f"it asks for a pause of {error.wait:,.0f} s: " if error.wait and not is_gone else ""
+        self.abandon(endpoint.name, f"{pause}{error}")
+        return not error.hopeless
 
     def _waits(self, endpoint: Endpoint, error: CallError) -> bool:
         """Wait for an endpoint that is away, up to a limit. The next session asks what was not answered."""
@@ -215,19 +214,6 @@ class Runner:
     def _accepted(self, endpoint: Endpoint, began: float, *, answered: bool) -> None:
         endpoint.accepted(began, answered=answered)
         self.progress.waiting.pop(endpoint.name, None)
-
-    async def _granted(self, endpoint: Endpoint, call: Call) -> tuple[int, float]:
-        """Reserve the most a call may cost; wait where calls in flight may release enough."""
-        tokens_in, most_out = tokens(call)
-        price = endpoint.model.entry.price
-        held = (tokens_in + most_out, price.of(tokens_in, most_out) if price else 0.0)
-        while why := self.budget.refuses(*held):
-            if not self.budget.may_change:
-                self.close(why)
-                raise NotAskedError(why)
-            await self.budget.change()
-            self._refuse_if_over(endpoint, begun=False)
-        return held
 
     async def _once(self, endpoint: Endpoint, call: Call) -> Response | CallError:
         """One attempt. Any error in it ends this call at most."""
@@ -245,8 +231,6 @@ class Runner:
         finally:
             endpoint.flying -= 1
             self.progress.in_flight[endpoint.name] = endpoint.flying
-            if endpoint.locked_out:
-                asyncio.get_running_loop().call_soon(endpoint.landed)
 
     def abandon(self, model: str, why: str) -> None:
         """Ask a model no more."""

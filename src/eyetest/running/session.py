@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from eyetest.benchmarks import Benchmark, copy_without_images
-from eyetest.errors import InputError, heading
+from eyetest.errors import InputError, as_named, heading, param
 from eyetest.models import Call, Images, Model, ProbedModel, Surroundings, make_models
 from eyetest.records import (
     Asked,
@@ -35,7 +35,7 @@ from eyetest.running.planning import UNANSWERED, Estimate, Ledger, Left, Plan
 from eyetest.running.runner import Runner
 from eyetest.runs import BENCHMARK, Run, RunWriter, StoredResponses, is_run
 from eyetest.scoring import quoted
-from eyetest.store import address
+from eyetest.store.urls import refuse_remote
 
 if TYPE_CHECKING:
     from eyetest.running.cluster import RayExecutor
@@ -142,6 +142,9 @@ class Session:
         several = asking.stop or asking.own or asking.samples > 1 or len(asking.conditions) > 1 or self.plan.dialogues
         if self.until is not None and several:
             raise InputError("to ask only until it is certain: in one way, once, and each item by itself")
+        if asking.cluster is not None and (self.rule or self.until or self.plan.dialogues):
+            asked = f"{param('stop')}, {param('until')} and history=own decide by earlier answers"
+            raise InputError(f"{heading('on')}: {asked}, so they are asked from one machine")
         if self.race is not None:
             self.race.draw(self.plan, asking.seed, asking.worth)
         self.about = RunBenchmark.of(benchmark.manifest, benchmark.path)
@@ -166,6 +169,8 @@ class Session:
         """Ask everything without an answer. Run it again to resume, however it stopped."""
         progress = progress or Progress()
         progress.keys = _keys(self.models, self._budget)
+        if self.asking.cluster is not None:
+            refuse_remote(to, "a run on Ray")
         with RunWriter(to) as run:
             run.check_benchmark(self.about)
             if self._weighs and (probed := [model for model in self.models if isinstance(model, ProbedModel)]):
@@ -208,19 +213,19 @@ class Session:
                         await executor.execute(plan, left)
                 else:
                     assert self._hit is not None, "a stopping rule needs a function that scores answers"
-                    await executor.execute_panels(self.plan, left, self.rule, self._hit)
+                    assert isinstance(executor, LocalExecutor)
+                    await executor.execute_panels(self.plan, self.rule, self._hit)
                 self._note_ways(run, progress)
 
     def _executor(self, run: RunWriter, progress: Progress) -> "LocalExecutor | RayExecutor":
         asking, budget = self.asking, self._budget or Budget(self.asking.limits)
-        if asking.cluster is None or self.until is not None:  # a goal is reached item by item
+        if asking.cluster is None:
             return LocalExecutor(self.models, run, budget, progress, asking)
-        from eyetest.running.cluster import RayExecutor  # noqa: PLC0415 (few runs are on a cluster)
-        from eyetest.running.shards import Order  # noqa: PLC0415
+        from eyetest.running.cluster import Order, RayExecutor  # noqa: PLC0415 (few runs are on a cluster)
 
         order = Order(
-            benchmark=address(self.benchmark.path),
-            run=address(run.path),
+            benchmark=as_named(str(self.benchmark.path.absolute())),
+            run=str(run.path.absolute()),
             entries=self.entries,
             asking=asking,
             weighs=self._weighs,
@@ -254,8 +259,7 @@ class Session:
         if asking.stop:
             options["stop"] = asking.stop if isinstance(asking.stop, str) else asking.stop.text
         if self.until is not None:
-            options["until"] = self.until.words
-            options |= {"drawn": "by worth"} if asking.worth or self.race is None else {}
+            options |= {"until": self.until.words} | ({"drawn": "by worth"} if asking.worth else {})
         return RunStep(
             what="ask",
             seed=asking.seed,
@@ -326,7 +330,7 @@ class Questions:
             progress.keys = _keys([made], self._limits)
             if progress.to_ask:
                 run.record(RunStep(what=what, requests=progress.to_ask, options={"models": model}), entry, about)
-                calls = (_call(made, item, prompt) for item, prompt in compress(prompts(), left.is_first()))
+                calls = (_call(made, item, prompt) for item, prompt in compress(prompts(), left.is_open))
                 runner = Runner([made], run.journal.append, self._limits, progress=progress)
                 _carry_out(_ask_one(runner, model, calls), progress, watch)
         stored = StoredResponses(self._to, retry_failed=False, among=ledger.requests)

@@ -153,7 +153,8 @@ def read_shown(value: Any, options: Sequence[str] | None) -> int:
         raise InputError(f"order: {short(value)} may be letters or the options' own texts; write it as 1,0 …")
     order = by_text if order is None else order
     if order is None:
-        raise InputError(_not_understood(value, parts, options))
+        expected = "original, reversed, seed 7, or the options as shown (BADC or 1,0,3,2; their texts)"
+        raise InputError(f"order: found {short(value)}, expected {expected}; map it with {param('values')}")
     if options and by_text is None:
         with suppress(ValueError):
             if (number := len(read_positions(words))) != len(options):
@@ -186,17 +187,3 @@ def _by_text(shown: Sequence[str], options: Sequence[str]) -> int | None:
         return order_shown([written.index(text) for text in seen])
     except ValueError:
         return None
-
-
-def _not_understood(value: Any, parts: list[Any] | None, options: Sequence[str] | None) -> str:
-    problem = f"order: found {short(value)}, which does not say what was shown"
-    if parts and options is None:
-        return f"{problem}; where it lists the options' texts, name the benchmark with {param('bench')}"
-    if parts:
-        return f"{problem}: these are not the {len(options or ())} options of the item"
-    word = " ".join(_words(value).split())[:20]
-    return (
-        f"{problem}; expected original, reversed, or the options as shown (BADC or 1,0,3,2). "
-        f"Say {param('values', f'order={word}>reversed')}, or '>seed 1' where eyetest drew it, or "
-        f"{param('constants', 'order=original')} if the column means something else"
-    )

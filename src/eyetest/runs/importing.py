@@ -38,14 +38,13 @@ from eyetest.runs.mapping import (
     AnswerReader,
     FieldMap,
     Options,
-    Unmapped,
-    described,
+    like_conditions,
     parse_field_map,
-    suggestion,
 )
 from eyetest.runs.stored import PlanWriter, counting_responses, one_line_if_damaged, plan_frame
 from eyetest.store import replacing_file
-from eyetest.tabular.files import is_excel, is_inspect_log, is_sheet, read_rows
+from eyetest.tabular.files import is_excel, is_sheet, read_rows
+from eyetest.tabular.inspect_logs import is_inspect_log
 from eyetest.tabular.record_files import from_columns, schema, write_parquet
 from eyetest.tabular.table import Values
 
@@ -137,8 +136,9 @@ def import_answers(
         raise InputError(_nothing(source, brought))
     if reading.taken:
         tell(f"columns: {reading.taken}")
-    if forgotten := reading.forgotten():
-        tell(forgotten)
+    if reading.forgotten:
+        either = f"{param('columns')} or {param('values')}, or keep to some rows with {param('where')}"
+        tell(f"columns that look like conditions are not mapped: {listed(reading.forgotten)}; map them with {either}")
     with run:
         if benchmark:
             run.check_benchmark(benchmark)
@@ -176,10 +176,10 @@ class _Reading:
 
     def __init__(self, source: AnswerFile, known: Options | None) -> None:
         self._source, self._known = source, known
-        self._fields = source.cell_fields if source.matrix else source.fields
-        self._unmapped = self._new_unmapped()
+        self._fields = source.fields
         self.brought = Brought()
         self.taken = ""  # the columns that were found by other tools' names
+        self.forgotten: list[str] = []  # unmapped columns that may hold conditions
 
     def staged(self) -> pl.DataFrame:
         """All answers of the file with their ids and locations."""
@@ -199,15 +199,10 @@ class _Reading:
         return frame.with_columns(pl.Series("request", ids, pl.String))
 
     def _each_once(self, frame: pl.DataFrame, is_repeated: pl.Expr) -> pl.DataFrame:
-        """Refuse two answers under one key, or number them as samples if the user says so."""
+        """Refuse two answers under one key."""
         repeated = frame.filter(is_repeated)
         if repeated.is_empty():
             return frame
-        if self._source.number_samples:
-            others = [name for name in _KEY if name != "sample"]
-            numbers = pl.col("sample").min().over(others) + pl.int_range(pl.len()).over(others)
-            some = frame.with_columns(again=is_repeated).with_columns(pl.col("again").any().over(others))
-            return some.with_columns(sample=pl.when("again").then(numbers).otherwise("sample")).drop("again")
         second = repeated.filter(~pl.struct(_KEY).is_first_distinct()).head(1)
         first, here = _location(repeated.join(second, on=_KEY, how="semi", maintain_order="left")), _location(second)
         item, model = (short(second[name][0], 40) for name in ("item", "model"))
@@ -231,7 +226,6 @@ class _Reading:
             elif known is not None and answer.item not in known:
                 brought.unknown[answer.item] += 1
             else:
-                self._unmapped.see(row)
                 if reader.notice:
                     brought.notices[reader.notice] += 1
                 yield *_values(answer), *((location, None) if isinstance(location, int) else location)
@@ -243,44 +237,25 @@ class _Reading:
         if new:
             self.taken = ", ".join(f"{field} from {name}" for field, name in new.items())
             self._fields = whole
-            self._unmapped = self._new_unmapped()
         self._fields.check(first)
+        self.forgotten = like_conditions(self._unmapped(first))
         path = self._source.path
         return AnswerReader(self._fields, self._known, sheet=is_sheet(path), excel=is_excel(path))
 
-    def forgotten(self) -> str:
-        """Unmapped columns that look like conditions, as text; empty where there is none."""
-        if not (unmapped := self._unmapped.conditions()):
-            return ""
-        fixes = [suggestion(name, values, self._models_column) for name, values in unmapped.items()]
-        what = "columns look like conditions and are" if len(fixes) > 1 else "column looks like a condition and is"
-        found = f"{len(fixes)} {what} not mapped: {described(unmapped)}. What differs only there is one condition"
-        return f"{found}; map it, such as {listed(fixes)}, or keep to some rows with {param('where')}"
-
     def _how_to_separate(self, first: Location, second: Location) -> str:
         """What to do about two answers to the same question; the file is read again to find what differs."""
-        unmapped, rows = self._new_unmapped(), {}
-        for location, row in self._rows():
-            if self._fields.only and not self._fields.wants(row):
-                continue
-            unmapped.see(row)
-            if location in (first, second):
-                rows[location] = row
-        differing = unmapped.differing(rows[first], rows[second])
-        if not differing:
-            return f"map what tells them apart, or add {param('number_samples', True)}"
-        fix = suggestion(*next(iter(differing.items())), self._models_column)
-        some = described(dict(islice(differing.items(), 3)))
-        return f"they differ in {some}: say {fix}, or add {param('number_samples', True)}"
+        rows = {location: row for location, row in self._rows() if location in (first, second)}
+        mine, other = rows[first], rows[second]
+        differing = [name for name in self._unmapped(mine) if mine[name] != other.get(name)]
+        apart = (
+            f"they differ in {listed(map(short, differing), 5)}: map it" if differing else "map what tells them apart"
+        )
+        return f"{apart} with {param('columns')}"
 
-    @property
-    def _models_column(self) -> str | None:
-        named = self._fields.columns.get("model", () if "model" in self._fields.constants else ("model",))
-        return "+".join(named) or None
-
-    def _new_unmapped(self) -> Unmapped:
+    def _unmapped(self, row: Values) -> list[str]:
         mapped = (name for names in self._fields.columns.values() for name in names)
-        return Unmapped({*FIELDS, *TOOL_COLUMNS, *self._fields.only, *mapped})
+        used = {*FIELDS, *TOOL_COLUMNS, *self._fields.only, *mapped}
+        return [name for name in row if name not in used]
 
     def _rows(self) -> Iterator[Located]:
         source = self._source

@@ -44,12 +44,11 @@ SCHEMA = pa.schema(
         ("seconds", pa.float64()),
         ("attempts", pa.int64()),
         ("time", pa.float64()),
-        ("likelihoods", pa.string()),
         ("candidates", pa.string()),
         ("given", pa.float64()),
     ]
 )
-"""Responses as rows. Likelihoods are JSON text, as are candidates (log-probability, tokens, bytes)."""
+"""Responses as rows. Candidates (log-probability, tokens, bytes) are JSON text."""
 _NAME = re.compile("([0-9]{1,18})(?:-([0-9a-z]{1,32}))?")
 # Bytes of a file's end that identify it: all of a small file, a Parquet footer with sizes and extremes of every
 # column, the newest lines of a growing journal
@@ -104,7 +103,6 @@ def to_table(responses: Iterable[Response]) -> pa.Table:
     """Responses as an Arrow table."""
     rows = list(responses)
     columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in rows] for name in SCHEMA.names}
-    columns["likelihoods"] = [msgspec.json.encode(v).decode() if v else None for v in columns["likelihoods"]]
     columns["candidates"] = [write_candidates(row) for row in rows]
     return from_columns(list(columns.values()), SCHEMA)
 
@@ -112,7 +110,6 @@ def to_table(responses: Iterable[Response]) -> pa.Table:
 def from_batch(batch: pa.RecordBatch) -> Iterator[Response]:
     """Responses of an Arrow batch."""
     for row in batch.to_pylist():
-        row["likelihoods"] = msgspec.json.decode(row["likelihoods"]) if row["likelihoods"] else ()
         weighed = read_candidates(row["candidates"])
         row["candidates"] = [value.logprob for value in weighed]
         row["candidate_tokens"] = [value.tokens for value in weighed if value.tokens is not None]

@@ -11,19 +11,11 @@ from typing import Any
 
 import msgspec
 
-from eyetest.errors import InputError, heading, nearest, param, short
+from eyetest.errors import InputError, heading, param, short
 from eyetest.runs.answer_values import FIELDS, is_absent, plain, score
 from eyetest.runs.mapping import ALIASES, AnswerFile
-from eyetest.tabular.files import (
-    ENDINGS,
-    Header,
-    Sample,
-    is_inspect_log,
-    is_sheet,
-    open_table,
-    read_inspect_log,
-    read_rows,
-)
+from eyetest.tabular.files import ENDINGS, is_sheet, open_table, read_rows
+from eyetest.tabular.inspect_logs import Header, Sample, is_inspect_log, read_inspect_log
 from eyetest.tabular.table import Values, kind_of, unpacked_name
 
 _SHUFFLED = "Choices were shuffled before generating a response, the following was sent to the model:\n\n"
@@ -104,8 +96,6 @@ Location = int | tuple[int, str]  # a row's number, or that and a column's name
 Located = tuple[Location, Values]
 TOOL_COLUMNS = frozenset({"doc_id", "resps", "filtered_resps", "index", "prediction"})
 """Columns that identify a tool's layout; their contents are in ours."""
-INSTANCE_COLUMNS = {"schema_version", "evaluation_id", "model_id", "sample_id", "evaluation"}
-"""Identify a line of Every Eval Ever's, which names its model."""
 
 
 def at(location: Location) -> str:
@@ -124,35 +114,12 @@ def as_rows(rows: Iterable[tuple[int, Values]], source: AnswerFile, item_at: Ite
                 raise InputError(f"{source.name} {at(number)}: {error}") from None
         elif "prediction" in row and "index" in row:
             yield number, row | {"item": row["index"], "text": row["prediction"]}
-        elif row.keys() >= INSTANCE_COLUMNS:
-            yield from ((number, known) for known in _every_eval_ever(row, known=item_at is not None))
         elif row.keys() == {"key", "value"}:  # MMMU's: an answer by the item's id
             yield number, {"item": row["key"], "text": row["value"]}
         elif {"id", "response"} <= row.keys() and not row.keys() & {"item", "text"}:  # MMMU's and MMMU-Pro's outputs
             yield number, _mmmu(row, known=item_at is not None)
         else:
             yield number, row
-
-
-def _every_eval_ever(row: Values, *, known: bool) -> Iterator[Values]:
-    """An instance of Every Eval Ever's schema, its score as a column; of eyetest's own, all of the key."""
-    inside = {name: row.get(name) or {} for name in ("input", "output", "evaluation", "metadata")}
-    if not all(isinstance(part, dict) for part in inside.values()):
-        raise InputError("input, output, evaluation and metadata: expected objects, as Every Eval Ever has them")
-    replies = [m for m in row.get("messages") or () if isinstance(m, dict) and m.get("role") == "assistant"]
-    texts = inside["output"].get("raw") or [message.get("content") for message in replies[-1:]] or [None]
-    about, metadata = {"item": row["sample_id"], "model": row["model_id"]}, inside["metadata"]
-    common = {name: value for name, value in row.items() if not isinstance(value, list | dict)}
-    common |= inside["evaluation"] | about
-    if "eyetest" in metadata:
-        yield {name: metadata.get(name) for name in FIELDS} | about | {"text": texts[0]}
-        return
-    if known and inside["input"].get("choices"):
-        common["order"] = inside["input"]["choices"]
-    if row.get("error") and not any(texts):
-        texts, common = [None], common | {"outcome": "failed"} | dict.fromkeys(inside["evaluation"])
-    samples = [{"sample": sample} for sample in range(len(texts))] if len(texts) > 1 else [{}]
-    yield from (common | {"text": text} | sample for text, sample in zip(texts, samples, strict=True))
 
 
 def _mmmu(row: Values, *, known: bool) -> Values:
@@ -192,15 +159,13 @@ def _leaves(value: Any) -> Iterator[Any]:
 def unfold(rows: Iterable[tuple[int, Values]], source: AnswerFile) -> Iterator[Located]:
     """A matrix of verdicts as one row per cell; its rows are items or models, named in the first column."""
     pattern = _header_pattern(source.header) if source.header else None
-    names, label = source.matrix, source.label
+    names, label = source.matrix, None
     other = "model" if names == "item" else "item"
     parsed: dict[str, Values] = {}
     for number, row in rows:
         if label is None:
             label = next(iter(row), "")
-        if label not in row:
-            raise InputError(f'{source.name} {at(number)}: no column "{label}"; {nearest(label, row)}')
-        name = plain(row[label])
+        name = plain(row.get(label))
         for column, value in row.items():
             if column == label:
                 continue
@@ -231,79 +196,27 @@ def _parse(pattern: re.Pattern[str], column: str) -> Values:
     return {name: value or "" for name, value in match.groupdict().items()}
 
 
-_PLACE = re.compile(r"\{(\w*)\}")
-MOST_FILES = 10_000
 _NOT_ANSWERS = ("logs.json", "eval-set.json")  # files of inspect-ai beside its logs
-KNOW_WHO = ("*.eval", "*_samples.jsonl")  # inspect-ai's and Every Eval Ever's, with model names: found in subfolders
 
 
 def answer_files(source: AnswerFile) -> list[AnswerFile]:
-    """The files that a user means, each with the fields in its name."""
+    """The files that a user means; of a folder, a file that names no model has its own name as the model's."""
     if not source.path.is_dir():
-        if source.names:
-            raise InputError(f"{heading('names')}: {source.path} is a file, and no folder of files")
         return [source]
-    found = _named(source) if source.names else _all(source)
-    if not found:
-        what = f"that is called {source.names}" if source.names else f"of answers ({', '.join((*ENDINGS, '.eval'))})"
-        hint = "" if source.names else f"; say where they lie: {param('names', '{model}/answers.jsonl')}"
-        raise InputError(f"{source.path}: there is no file {what}{hint}")
-    return found
-
-
-def _all(source: AnswerFile) -> list[AnswerFile]:
     here = [path for path in source.path.iterdir() if kind_of(path) in ENDINGS and path.name not in _NOT_ANSWERS]
-    below = (path for pattern in KNOW_WHO for path in source.path.rglob(pattern))
-    files = sorted(path for path in {*here, *below} if path.is_file())
-    return [
-        _with_fields(
-            source, path, {} if _names_model(source, path) else {"model": Path(unpacked_name(path.name)).stem}
-        )
-        for path in files
-        if not path.with_name(f"{path.stem}_samples.jsonl").is_file()  # an aggregate of Every Eval Ever
-    ]
+    files = sorted(path for path in {*here, *source.path.rglob("*.eval")} if path.is_file())
+    if not files:
+        raise InputError(f"{source.path}: there is no file of answers ({', '.join((*ENDINGS, '.eval'))})")
+    return [_with_model(source, path) for path in files]
 
 
-def _names_model(source: AnswerFile, path: Path) -> bool:
-    named = {*source.fields.columns, *source.fields.constants}
-    if "model" in named or source.matrix or is_inspect_log(path):
-        return True
-    first = next((row for _, row in read_rows(path)), {})
-    return "model" in first or first.keys() >= INSTANCE_COLUMNS
-
-
-def _named(source: AnswerFile) -> list[AnswerFile]:
-    pattern = _name_pattern(source.names)
-    found = []
-    for number, path in enumerate(sorted(source.path.rglob("*"))):
-        if number > MOST_FILES:
-            raise InputError(f"{source.path} holds more than {MOST_FILES:,} files")
-        match = pattern.fullmatch(path.relative_to(source.path).as_posix())
-        if match and path.is_file():
-            found.append(_with_fields(source, path, match.groupdict()))
-    return found
-
-
-def _name_pattern(names: str) -> re.Pattern[str]:
-    """A pattern in which names in braces and ``*`` match any part of a name, but no folder."""
-    fields = _PLACE.findall(names)
-    for field in fields:
-        if field not in FIELDS:
-            raise InputError(f'{heading("names")}: no field "{short(field)[1:-1]}"; {nearest(field, FIELDS)}')
-    if len(set(fields)) < len(fields):
-        raise InputError(f"{heading('names')}: {names} names a field twice")
-    parts = _PLACE.split(names)
-    plain = (re.escape(part).replace(r"\*", "[^/]*") for part in parts[::2])
-    places = (*(f"(?P<{field}>[^/]+)" for field in fields), "")
-    return re.compile("".join(text + place for text, place in zip(plain, places, strict=True)))
-
-
-def _with_fields(source: AnswerFile, path: Path, named: dict[str, str]) -> AnswerFile:
-    for field in named.keys() & {*source.fields.columns, *source.fields.constants}:
-        raise InputError(f"{heading('names')}: {field} is given twice; give it once")
-    constants = {field: value.encode("utf-8", "replace").decode() for field, value in named.items()}
-    fields = msgspec.structs.replace(source.fields, constants=source.fields.constants | constants)
-    return msgspec.structs.replace(source, path=path, fields=fields, names="")
+def _with_model(source: AnswerFile, path: Path) -> AnswerFile:
+    fields = source.fields
+    is_named = "model" in {*fields.columns, *fields.constants} or source.matrix or is_inspect_log(path)
+    if not is_named and "model" not in next((row for _, row in read_rows(path)), {}):
+        name = Path(unpacked_name(path.name)).stem.encode("utf-8", "replace").decode()
+        fields = msgspec.structs.replace(fields, constants=fields.constants | {"model": name})
+    return msgspec.structs.replace(source, path=path, fields=fields)
 
 
 _FIRST_ROWS = 20
@@ -319,7 +232,7 @@ def holds_answers(path: Path) -> tuple[bool, str]:
     if not path.is_dir():
         rows = first_rows(path)
         return _judged(rows) or (bool(matrix_rows(rows)), "")
-    if next((file for pattern in KNOW_WHO for file in path.rglob(pattern)), None):
+    if next(path.rglob("*.eval"), None):
         return True, ""
     files = sorted(file for file in path.iterdir() if kind_of(file) in ENDINGS and file.is_file())
     return holds_answers(files[0]) if files else (False, "")
@@ -329,7 +242,7 @@ def _judged(rows: Sequence[Values]) -> tuple[bool, str] | None:
     """The decision by the names of columns; None where they do not decide."""
     names = {name for row in rows for name in row}
     has_question = any(name.lower() in _QUESTIONS for name in names)
-    if names >= {"item", "model"} or names >= INSTANCE_COLUMNS:
+    if names >= {"item", "model"}:
         return True, ""
     replies = (*_REPLIES, "output") if "answer" in names or not has_question else _REPLIES
     if reply := next((name for name in replies if name in names), ""):

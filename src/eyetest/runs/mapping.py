@@ -12,88 +12,18 @@ from eyetest.records import Answer
 from eyetest.runs.answer_values import FIELDS, WORDS, assemble, is_absent, own_order, plain, read_shown, typed
 from eyetest.tabular.table import Values, listed_columns, nearest_column, parse_pairs, refuse_unknown_field
 
-FEW_VALUES = 50  # a column with more values holds texts, names or figures, no conditions
-_LIKE = {
-    "modality": "modality condition blind modality modalities vision captioned grey gray",
-    "ask": "ask cot mode setting settings strategy prompting reasoning thinking",
-    "shots": "shot shots fewshot nshot",
-    "template": "template prompt instruction wording",
-    "order": "order shuffle shuffled permutation rotation rotated circular reversed swapped",
-    "sample": "sample seed repeat repetition rep attempt run",
-    "model": "temperature variant augment augmentation decoding perturbation corruption noise language",
-}  # words in a column's name that suggest one of our fields; ``model`` for other conditions
-_FIELDS = {word: field for field, words in _LIKE.items() for word in words.split()}
-_LONGEST_WORD = 80
+_CONDITIONS = (
+    "modality condition blind vision ask cot mode setting settings strategy prompting reasoning thinking shot shots "
+    "fewshot template prompt instruction order shuffle shuffled permutation rotation sample seed repeat attempt run "
+    "temperature variant augment decoding language"
+)  # words in the name of a column that may hold a condition
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-_SHOWN = 4
 
 
-class Unmapped:
-    """The unmapped columns, each with its values while these are few."""
-
-    def __init__(self, used: Collection[str]) -> None:
-        self._used = used
-        self._values: dict[str, dict[str, None] | None] = {}
-
-    def see(self, row: Values) -> None:
-        """Record the values of a row."""
-        for name, value in row.items():
-            if name in self._used:
-                continue
-            values = self._values.setdefault(name, {})
-            if values is None:
-                continue
-            word = _word(value)
-            if word is None or (word not in values and len(values) == FEW_VALUES):
-                self._values[name] = None
-            else:
-                values[word] = None
-
-    def conditions(self) -> dict[str, list[str]]:
-        """The columns that look like conditions, with their values."""
-        return {name: [*values] for name, values in self._values.items() if values and _field(name)}
-
-    def differing(self, first: Values, other: Values) -> dict[str, list[str]]:
-        """The columns of few values in which two rows differ; preferably those that look like conditions."""
-        differing = {
-            name: [*values]
-            for name, values in self._values.items()
-            if values and _word(first.get(name)) != _word(other.get(name))
-        }
-        return {name: values for name, values in differing.items() if _field(name)} or differing
-
-
-def described(columns: Mapping[str, Iterable[str]]) -> str:
-    """Columns and their values, as text."""
-    return "; ".join(
-        f"{name[:_LONGEST_WORD]} ({listed([short(v, 30) for v in values], _SHOWN)})"
-        for name, values in columns.items()
-    )
-
-
-def suggestion(name: str, values: Collection[str], model: str | None) -> str:
-    """Suggested settings for a column; ``model`` is the column that names the models, if any."""
-    field = _field(name)
-    if theirs := [value for value in values if value not in WORDS.get(field or "", values)]:
-        return param("values", f"{field}={name}:{theirs[0][:40]}>OURS,…")
-    if field in ("order", *WORDS) or (field in ("template", "sample") and all(value.isdigit() for value in values)):
-        return param("columns", f"{field}={name}")
-    if model:
-        return param("columns", f"model={model}+{name}")
-    return param("where", f"{name}={next(iter(values), '')[:40]}")
-
-
-def _word(value: Any) -> str | None:
-    """A value as a word; None for texts, lists and objects, which are no conditions."""
-    try:
-        word = plain(value)
-    except InputError:
-        return None
-    return word if len(word) <= _LONGEST_WORD else None
-
-
-def _field(name: str) -> str | None:
-    return next((_FIELDS[word] for part in _WORDS.findall(name) if (word := part.lower()) in _FIELDS), None)
+def like_conditions(names: Iterable[str]) -> list[str]:
+    """The columns that may hold a condition, by their names."""
+    words = {*_CONDITIONS.split()}
+    return [name for name in names if any(word.lower() in words for word in _WORDS.findall(name))]
 
 
 ALIASES = {
@@ -163,27 +93,11 @@ class AnswerFile(msgspec.Struct, frozen=True, kw_only=True):
     fields: FieldMap = FieldMap()
     matrix: str = ""  # the rows of a matrix of verdicts, item or model; empty for one row per answer
     header: str | None = None  # the pattern of a matrix's column names
-    names: str = ""  # which files of a folder are meant, and the fields in their names
-    number_samples: bool = False  # whether a repeated answer is another sample rather than an error
 
     @property
     def name(self) -> str:
         """The file's name as text that any of our files can hold."""
         return self.path.name.encode("utf-8", "replace").decode()
-
-    @property
-    def label(self) -> str | None:
-        """The column that names the rows of a matrix, if set."""
-        names = self.fields.columns.get(self.matrix, ())
-        if len(names) > 1:
-            raise InputError(f"{heading('columns', self.matrix)}: the rows of a matrix are named by one column")
-        return names[0] if names else None
-
-    @property
-    def cell_fields(self) -> FieldMap:
-        """The mapping for a matrix's cells, whose row has its name already."""
-        columns = {field: names for field, names in self.fields.columns.items() if field != self.matrix}
-        return msgspec.structs.replace(self.fields, columns=columns)
 
 
 class AnswerReader:
@@ -206,7 +120,7 @@ class AnswerReader:
             self._sources[names] = [(field, columns) for field, columns in found if columns]
         values: dict[str, Any] = dict(fields.constants)
         for field, columns in self._sources[names]:
-            value = row[columns[0]] if len(columns) == 1 else _joined(field, [row[name] for name in columns])
+            value = row[columns[0]] if len(columns) == 1 else " ".join(filter(None, (plain(row[n]) for n in columns)))
             if renames := fields.values.get(field):
                 ours = renames.get("" if is_absent(value) else plain(value))
                 if ours == "":
@@ -230,13 +144,6 @@ class AnswerReader:
         if self._options and item not in self._options:
             return 0  # it will be left out
         return read_shown(value, self._options.get(item))
-
-
-def _joined(field: str, values: Sequence[Any]) -> str | list[Any]:
-    """A name made of several; for an order, the options as shown."""
-    if field == "order":
-        return [value for value in values if not is_absent(value)]
-    return " ".join(filter(None, map(plain, values)))
 
 
 def parse_field_map(

@@ -1,4 +1,4 @@
-"""The models of a run: listed, removed, or renamed, with their answers stored again under new ids."""
+"""The models of a run: removed, or renamed, with their answers stored again under new ids."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ import polars as pl
 
 from eyetest.errors import InputError, counted, heading, nearest, short
 from eyetest.records import Asked, RunStep, columns
-from eyetest.runs.folder import RECORDED, SENTENCES, Run, RunWriter
+from eyetest.runs.folder import RECORDED, RunWriter
 from eyetest.runs.importing import answer_id
 from eyetest.runs.journal import SCHEMA, next_part, sealed
 from eyetest.runs.stored import counting_responses, plan_table, write_plan
@@ -18,17 +18,12 @@ _KEY = columns(Asked)
 STEP = "models"
 
 
-def models_of(run: Run) -> dict[str, int]:
-    """How many calls are planned for each model."""
-    planned = {row["values"]: row["counts"] for row in run.plan().column("model").value_counts().to_pylist()}
-    return {name: planned.get(name, 0) for name in dict.fromkeys((*run.manifest.models, *planned))}
-
-
-def change_models(path: Path, renamed: Mapping[str, str], dropped: Sequence[str]) -> None:
-    """Rename and remove models."""
+def change_models(path: Path, renamed: Mapping[str, str], dropped: Sequence[str]) -> list[str]:
+    """Rename and remove models; returns the models of the run afterwards."""
     with RunWriter(path) as run:
-        check_changes(models_of(Run(path)), renamed, dropped)
-        plan = pl.DataFrame(pl.from_arrow(plan_table(path))).filter(~pl.col("model").is_in(list(dropped)))
+        every = pl.DataFrame(pl.from_arrow(plan_table(path)))
+        _check({*run.manifest.models, *every["model"]}, renamed, dropped)
+        plan = every.filter(~pl.col("model").is_in(list(dropped)))
         again = plan.with_columns(pl.col("model").replace(dict(renamed)))
         ids = [
             answer_id(key) if is_new else request
@@ -44,10 +39,12 @@ def change_models(path: Path, renamed: Mapping[str, str], dropped: Sequence[str]
         entries = {renamed.get(name, name): run.manifest.models[name] for name in run.manifest.models}
         options = {"rename": ", ".join(f"{old}={new}" for old, new in renamed.items()), "drop": ", ".join(dropped)}
         step = RunStep(what=STEP, options={name: value for name, value in options.items() if value})
-        run.restate(step, {name: entry for name, entry in entries.items() if name not in dropped})
+        left = {name: entry for name, entry in entries.items() if name not in dropped}
+        run.restate(step, left)
+        return list(left)
 
 
-def check_changes(known: Mapping[str, int], renamed: Mapping[str, str], dropped: Sequence[str]) -> None:
+def _check(known: set[str], renamed: Mapping[str, str], dropped: Sequence[str]) -> None:
     """Refuse names that the run does not have, and changes that contradict each other."""
     for option, names in (("rename", renamed), ("remove", dropped)):
         for name in names:
@@ -72,16 +69,9 @@ def _refuse_twice(plan: pl.DataFrame, renamed: Mapping[str, str]) -> None:
 
 
 def _store_again(path: Path, moved: pl.LazyFrame) -> None:
-    """Keep answers, and a judge's labels of sentences, under the new ids as well."""
+    """Keep answers under the new ids as well."""
     found = counting_responses(path).join(moved, on="request").with_columns(finish=pl.lit(RECORDED))
     again = found.drop("request").rename({"new": "request"}).select(SCHEMA.names).collect()
     if len(again):
         with replacing_file(sealed(path, next_part(path))) as temporary:
             write_parquet(again.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(SCHEMA), temporary)
-    if len(again) and (path / SENTENCES).exists():
-        labels = pl.read_parquet(path / SENTENCES)
-        more = labels.join(moved.collect(), on="request").drop("request").rename({"new": "request"})
-        with replacing_file(path / SENTENCES) as temporary:
-            pl.concat([labels, more.select(labels.columns)]).unique("request", maintain_order=True).write_parquet(
-                temporary
-            )

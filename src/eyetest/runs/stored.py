@@ -7,12 +7,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from eyetest.errors import DamagedWarning, InputError, counted, damaged, listed, short
 from eyetest.records import Asked, ModelEntry, Planned, Response, columns
@@ -32,7 +30,6 @@ from eyetest.store.files import add_checksum, has_checksum, inside
 from eyetest.tabular.record_files import (
     damage_in_one_line,
     from_columns,
-    indices,
     read_row_groups,
     schema,
 )
@@ -41,9 +38,6 @@ PLAN = "plan.parquet"
 _SCHEMA = schema(Planned).with_metadata({"version": str(Planned.table_version)})
 _KEY = list(columns(Asked))
 _ROWS_AT_ONCE = 20_000
-_ROW = "number of the row"
-
-Mask = NDArray[np.bool_]
 
 
 class PlanWriter:
@@ -90,38 +84,23 @@ class PlanWriter:
             column.clear()
 
     def _complete(self) -> None:
-        """Keep the other rows of an older plan."""
-        if self._path.exists() and (kept := self._kept()).any():
+        """Keep the rows of an older plan that are not planned anew, before the new ones."""
+        if self._path.exists():
             new, whole = self._temporary, self._temporary.with_name("whole")
-            with pq.ParquetWriter(whole, _SCHEMA, compression="zstd") as parquet:
-                for table in chosen_tables(self._path.parent, kept):
-                    parquet.write_table(table, _ROWS_AT_ONCE)
-                with pq.ParquetFile(new) as file:
-                    for group in range(file.num_row_groups):
-                        parquet.write_table(file.read_row_group(group))
-            whole.replace(new)
+            with _with_repair():
+                old = scan_table(self._path)
+            planned = pl.scan_parquet(new, glob=False)
+            kept = old.join(planned, on=_KEY, how="anti", maintain_order="left").collect(engine="streaming")
+            if len(kept):
+                with pq.ParquetWriter(whole, _SCHEMA, compression="zstd") as parquet:
+                    parquet.write_table(
+                        kept.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(_SCHEMA), _ROWS_AT_ONCE
+                    )
+                    with pq.ParquetFile(new) as file:
+                        for group in range(file.num_row_groups):
+                            parquet.write_table(file.read_row_group(group))
+                whole.replace(new)
         add_checksum(self._temporary)
-
-    def _kept(self) -> Mask:
-        """Which rows of the older plan are not planned anew."""
-        kept = np.zeros(sum(map(len, _read(self._path, ["request"]))), bool)
-        alike = self._alike()
-        if alike < len(kept):
-            old = scan_table(self._path).with_row_index(_ROW).slice(alike)
-            new = pl.scan_parquet(self._temporary, glob=False).slice(alike)
-            rows = old.join(new, on=_KEY, how="anti").select(_ROW).collect(engine="streaming")
-            kept[rows[_ROW].to_numpy()] = True
-        return kept
-
-    def _alike(self) -> int:
-        """How many first rows both plans share: all where a run just goes on, so that nothing is joined."""
-        rows = 0
-        with pq.ParquetFile(self._temporary) as new:
-            for old, group in zip(_read(self._path), range(new.num_row_groups), strict=False):
-                if not old.select(_KEY).equals(new.read_row_group(group, _KEY)):
-                    break
-                rows += len(old)
-        return rows
 
 
 def write_plan(folder: Path, plan: pa.Table) -> None:
@@ -143,20 +122,17 @@ def plan_tables(folder: Path) -> Iterator[pa.Table]:
     return _read(path) if path.exists() else iter(())
 
 
-def chosen_tables(folder: Path, wanted: Mask) -> Iterator[pa.Table]:
-    """Some rows of a plan, in pieces."""
-    start = 0
-    for table in plan_tables(folder):
-        here = np.flatnonzero(wanted[start : start + len(table)])
-        start += len(table)
-        if len(here):
-            yield table.take(indices(here))
-
-
-def _read(path: Path, columns_: Sequence[str] | None = None) -> Iterator[pa.Table]:
-    try:
+def _read(path: Path) -> Iterator[pa.Table]:
+    with _with_repair():
         inside(path, path.parent)
-        yield from read_row_groups(path, _SCHEMA, columns_, _refuse_damaged)
+        yield from read_row_groups(path, _SCHEMA, None, _refuse_damaged)
+
+
+@contextmanager
+def _with_repair() -> Iterator[None]:
+    """Add to an error about a plan what to do."""
+    try:
+        yield
     except InputError as error:
         raise InputError(f"{error}; put it aside and run or import again: answers are kept") from None
 

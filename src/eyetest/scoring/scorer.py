@@ -13,7 +13,7 @@ import polars.selectors as cs
 from eyetest.records import Condition, Item, Response, identity, letter, shown_order
 from eyetest.records.item import read_candidates
 from eyetest.records.tables import GIVEN, Ask, Asked, ReadingKind, Score, columns
-from eyetest.scoring.metrics import METRICS, Context, CorpusMetric, CorpusScore, ItemMetric, corpus_metric
+from eyetest.scoring.metrics import METRICS, Context, CorpusMetric, CorpusScore, ItemMetric
 from eyetest.scoring.rules import RULE_SETS, Reading, Reply, RuleSet
 from eyetest.scoring.rules.cleaning import reply_proper
 
@@ -251,4 +251,6 @@ def _corpora(
         ask = key[_CORPUS.index("ask")]
         answers = [answer_part(text, ask) for text in texts]
         golds = [references[item] for item in group.get_column("item")]
-        yield key, group, corpus_metric(str(key[-1])).score_all(answers, golds)
+        metric = METRICS[str(key[-1])]
+        assert isinstance(metric, CorpusMetric)
+        yield key, group, metric.score_all(answers, golds)

@@ -13,7 +13,7 @@ import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import sleep
@@ -316,14 +316,8 @@ class LocalStore:
         path.unlink(missing_ok=True)
 
     def missing(self, path: Path) -> bytes | None:
-        """The content of an image that is not a file of its own, from the pack in which it was copied here."""
-        from eyetest.store.packs import open_index  # noqa: PLC0415 (few folders have packs)
-
-        index = open_index(path.parent.parent.parent)
-        return None if index is None else index.image(path.name)
-
-    def pack(self, images: Path, names: Sequence[str]) -> None:
-        """Do nothing: on a disk, every image is a file."""
+        """The content of an image that is not on this disk: none, where the disk is the store."""
+        return None
 
     def sweep(self, target: Path) -> None:
         """Remove what killed writers of the same target left: siblings that are not locked."""

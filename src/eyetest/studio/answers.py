@@ -17,7 +17,7 @@ from eyetest.measures.stats.consensus import recurring
 from eyetest.measures.stats.intervals import ClusteredMeans, bounds
 from eyetest.measures.stats.paired import is_verdict
 from eyetest.measures.tables import Protocol, like
-from eyetest.pages.item_links import ANSWER_KINDS, AnswerFilter, AnswerKind
+from eyetest.pages.item_links import ANSWER_KINDS, AnswerFilter, AnswerKind, AskedKind
 from eyetest.records import BLIND_MODALITIES, MAX_CHOICES, Asked, Item, Response, columns, letter
 from eyetest.results.cases import ItemCase, item_cases, planned_calls
 from eyetest.results.scores import changed_since, chosen_scorer
@@ -81,12 +81,12 @@ class Answers:
             asked = [one.condition for _, one in named]
             who = f"{wanted.model} was not" if wanted.model else "no model was"
             raise InputError(f"answer: {who} asked {short(wanted.condition)}; {nearest(wanted.condition, asked)}")
-        found = self.having(series, ANSWER_BITS[wanted.kind])
+        found = self.having(series, wanted.kind)
         return ~found if wanted.kind == "unscored" else found
 
-    def having(self, series: Sequence[int], bits: int) -> pl.Expr:
-        """Items to which one of some series gave an answer of one of these kinds."""
-        found = np.flatnonzero((self.kinds[series] & bits).any(axis=0))
+    def having(self, series: Sequence[int], kind: AskedKind) -> pl.Expr:
+        """Items to which one of some series gave an answer of this kind."""
+        found = np.flatnonzero((self.kinds[series] & ANSWER_BITS[kind]).any(axis=0))
         return pl.col("position").is_in(pl.Series(found, dtype=pl.Int64).implode())
 
     def accuracy(self, positions: NDArray[np.int64], level: float = 0.95) -> list[ModelAccuracy]:
@@ -193,7 +193,7 @@ class RunReplies:
     """The replies and scores of a run; ``benchmark`` is the name of the benchmark in the collection."""
 
     def __init__(self, source: RunSource, benchmark: str, scores: pl.LazyFrame) -> None:
-        self.run, self._about = source
+        self.run, self._about, _ = source
         self.benchmark, self.scores = benchmark, scores
 
     @cached_property
@@ -202,8 +202,6 @@ class RunReplies:
 
     def cases(self, items: Sequence[Item]) -> dict[str, tuple[list[ItemCase], int]]:
         """By item its answers, and the number of calls without one. Many at once cost hardly more than one."""
-        if self._about is None:
-            return {}
         calls = planned_calls(self.run, [item.id for item in items])
         responses = self._stored(calls.get_column("request"))
         by_item = {str(key[0]): rows for key, rows in calls.group_by("item", maintain_order=True)}

@@ -1,7 +1,6 @@
 """Items of benchmarks with answers, verdicts and findings about them, as tables that queries filter and count."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,14 +16,14 @@ from numpy.typing import NDArray
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import EyetestError, InputError, counted, listed, nearest, short
-from eyetest.measures.results import AXES, TAG
-from eyetest.pages.item_links import VERDICTS_TOGETHER, Query, reason_kind
+from eyetest.measures.results import TAG
+from eyetest.pages.item_links import SPANS, VERDICTS_TOGETHER, Query
 from eyetest.records import ImageRef, Item, Verdict, columns, letter
 from eyetest.results.cases import ItemCase
 from eyetest.results.gather import scores_if_known
 from eyetest.results.scores import chosen_scorer
 from eyetest.runs.stored import one_line_if_damaged
-from eyetest.studio.answers import ANSWER_BITS, KEY, ModelAccuracy, RunReplies, answers_to, gold_doubts, is_in
+from eyetest.studio.answers import KEY, ModelAccuracy, RunReplies, answers_to, gold_doubts, is_in
 from eyetest.studio.sources import (
     CollectionSources,
     Tell,
@@ -33,20 +32,15 @@ from eyetest.studio.sources import (
     named_benchmarks,
     open_places,
     read_items,
-    unknown_items,
 )
 
 BETWEEN = "/"  # benchmark and item, where two benchmarks have an item of the same name
-SPANS = ("difficulty", "gain", "disagreement", "options", "doubt")
 _MOST_VALUES = 60
 _VIEWS = 64
 _DOUBTS = {"position": pl.Int64, "ratio": pl.Float64}
 _STORIES = 200  # items whose answers are read at once
 _QUICK = 60_000  # items × models for which doubts take no noticeable time
-_TESTS = tuple(axis for axis in AXES if axis not in KEY)  # what identifies a test of a series
-_FACETS = {"gold": "gold", "verdict": "verdict", "stage": "stage", "finding": "findings", "benchmark": "benchmark"}
-_FACETS |= {"suggested": "suggested"}
-_POSITION = pl.int_range(pl.len(), dtype=pl.Int64).alias("position")
+_FACETS = {"gold": "gold", "verdict": "verdict", "finding": "findings", "benchmark": "benchmark"}
 _WORD = re.compile(r'"([^"]+)"|([^\s"]+)')
 
 
@@ -60,12 +54,12 @@ class ItemFinding(NamedTuple):
 
 
 class ItemRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An item in a list, with the hash of its first image. An item that no benchmark has any more has no question."""
+    """An item in a list, with the hash of its first image."""
 
     position: int
     id: str
     benchmark: str
-    question: str | None
+    question: str
     gold: str | None
     image: str | None
     images: int
@@ -82,7 +76,7 @@ class ItemStory(NamedTuple):
 
     id: str
     benchmark: str
-    item: Item | None
+    item: Item
     row: ItemRow
     findings: tuple[ItemFinding, ...]
     verdicts: tuple[Verdict, ...]
@@ -104,7 +98,7 @@ class CollectionView:
 
     @cached_property
     def counts(self) -> Mapping[str, Mapping[str, int]]:
-        """By facet (``gold``, ``verdict``, ``stage``, ``finding``, ``benchmark``, ``tag.NAME``): values and items."""
+        """By facet (``gold``, ``verdict``, ``finding``, ``benchmark``, ``tag.NAME``): values and items."""
         counts = {}
         for facet, (positions, codes, values) in self.collection.facets.items():
             numbers = np.bincount(codes[np.isin(positions, self.positions, kind="table")], minlength=len(values))
@@ -131,22 +125,23 @@ class Collection:
         names = {benchmark.manifest.fingerprint: name for name, benchmark in self.benchmarks.items()}
         self._runs: list[RunReplies] = []
         for source in sources.runs:
-            about = source.benchmark
-            name = names[about.manifest.fingerprint] if about else source.run.path.resolve().name
+            name = names[source.benchmark.manifest.fingerprint]
+            about = None if source.only_given else source.benchmark
             scores, notes = scores_if_known(source.run, about, chosen_scorer(source.run), tell)
             self._runs.append(RunReplies(source, name, scores))
             self.notes += notes
-        items, scores_read = read_items(self.benchmarks), self._read_scores()
-        unknown = unknown_items(items, scores_read, sources.judged, names)
-        clusters = item_clusters(items, len(items) + len(unknown))
-        items = pl.concat([items.drop("group", "hashes"), unknown], how="diagonal").with_columns(_POSITION)
-        self.answers = answers_to(items, scores_read, clusters)
+        items = read_items(self.benchmarks).with_row_index("position").cast({"position": pl.Int64})
+        self.answers = answers_to(items, self._read_scores(), item_clusters(items))
+        items = items.drop("group", "hashes")
         self._judgements = judgement_tables(sources.judged, items, names)
-        verdicts, findings, suggested = self._judgements
-        last = verdicts.group_by("position", maintain_order=True).last().select("position", "verdict", "stage")
+        verdicts, findings, unknown = self._judgements
+        if unknown:
+            missing = f"{counted(unknown, 'item')} with verdicts or findings in no benchmark that was opened"
+            self.notes.append(f"{missing}: left out; name the benchmark as well")
+        last = verdicts.group_by("position", maintain_order=True).last().select("position", "verdict")
         kinds = findings.group_by("position").agg(pl.col("kind").unique().sort().alias("findings"))
         items = pl.concat([items, self.answers.statistics()], how="horizontal")
-        for table in (last, kinds, suggested):
+        for table in (last, kinds):
             items = items.join(table, on="position", how="left", maintain_order="left")
         id_ = pl.col("item")
         if items.get_column("benchmark").n_unique() > 1:
@@ -212,7 +207,7 @@ class Collection:
         items = self.items.lazy()
         by = query.sort.removeprefix("-")
         if query.doubt or by == "doubt":
-            items = items.with_columns(self.numbers("doubt"))
+            items = items.with_columns(self.doubts())
         _refuse_unknown("column", by, self.columns)
         rows = items.filter(*self._conditions(query)).select("position", *([by] if by else ())).collect()
         if query.text and len(rows):
@@ -229,31 +224,26 @@ class Collection:
 
     def _conditions(self, query: Query) -> Iterator[pl.Expr]:
         """Conditions on columns. An unknown value is no error: the link may be older than the items."""
-        position, tags = pl.col("position"), [name[len(TAG) :] for name in self.items.columns if name.startswith(TAG)]
+        tags = [name.removeprefix(TAG) for name in self.items.columns if name.startswith(TAG)]
         yield pl.lit(value=True)
         for name in (query.blind_right, *(wanted.model for wanted in query.answers)):
             _refuse_unknown("model", name, self.answers.models)
         yield from map(self.answers.condition, query.answers)
         if query.blind_right:
-            yield self.answers.having(self.answers.blind_series(query.blind_right), ANSWER_BITS["right"])
+            yield self.answers.having(self.answers.blind_series(query.blind_right), "right")
         if query.ids:
             yield is_in("id", query.ids)
-        if query.verdict or query.stage or query.reason:
+        if query.verdict or query.stage:
             rows = self._verdicts_of(query.verdict, query.stage)
-            if query.reason:
-                kinds = [reason_kind(text or "") == query.reason for text in rows.get_column("reason")]
-                rows = rows.filter(pl.Series(kinds, dtype=pl.Boolean))
-            yield position.is_in(rows.get_column("position").implode())
+            yield pl.col("position").is_in(rows.get_column("position").implode())
         if query.findings:
             yield pl.col("findings").list.set_intersection(list(query.findings)).list.len() > 0
-        for name in dict.fromkeys((*query.untagged, *(name for name, _ in query.tags))):
+        for name in dict.fromkeys(name for name, _ in query.tags):
             _refuse_unknown("tag", name, tags)
-            values = [value for tag, value in query.tags if tag == name]
-            yield pl.col(TAG + name).is_in(values) if values else pl.lit(value=True)
-            yield pl.col(TAG + name).fill_null("") == "" if name in query.untagged else pl.lit(value=True)
-        for column in ("gold", "benchmark", "suggested"):
+            yield pl.col(TAG + name).is_in([value for tag, value in query.tags if tag == name])
+        for column in ("gold", "benchmark"):
             if wanted := getattr(query, column):
-                yield pl.col(column).is_in([wanted] if isinstance(wanted, str) else list(wanted))
+                yield pl.col(column) == wanted
         for column in SPANS:
             if span := getattr(query, column):
                 yield pl.col(column).is_between(*span)
@@ -267,7 +257,7 @@ class Collection:
 
     def judged_counts(self, query: Query) -> dict[str, dict[str, int]]:
         """The number of items for each ``stage`` and each ``verdict`` in place of the query's own."""
-        others = self.view(msgspec.structs.replace(query, verdict="", stage="", reason="", sort=""))
+        others = self.view(msgspec.structs.replace(query, verdict="", stage="", sort=""))
         here = pl.col("position").is_in(pl.Series(others.positions).implode())
         kinds = VERDICTS_TOGETHER.get(query.verdict, (query.verdict,))
         with_verdict = pl.col("verdict").is_in(kinds) if query.verdict else pl.lit(value=True)
@@ -281,14 +271,11 @@ class Collection:
         }
 
     @property
-    def stages(self) -> dict[str, int]:
-        """Stages in the order in which items reach them, and the number of items with a verdict of each."""
-        within = pl.int_range(pl.len()).over("position")
-        rows = self._judgements.verdicts.select("position", "stage", turn=within).group_by(
-            "stage", maintain_order=True
-        )
-        counts = rows.agg(pl.col("turn").max(), pl.col("position").n_unique()).sort("turn", maintain_order=True)
-        return dict(counts.select("stage", "position").iter_rows())
+    def stages(self) -> list[str]:
+        """Stages in the order in which items reach them."""
+        turn = pl.int_range(pl.len()).over("position").alias("turn")
+        stages = self._judgements.verdicts.select("stage", turn).group_by("stage", maintain_order=True)
+        return stages.agg(pl.col("turn").max()).sort("turn", maintain_order=True).get_column("stage").to_list()
 
     def _search(self, words: str) -> pl.Series:
         """Positions of items that have all words, or quoted phrases, in their own text or in one reply."""
@@ -313,54 +300,45 @@ class Collection:
         texts = pl.col("choices").list.eval(pl.element().struct.field("text")).alias("options")
         scans = [benchmark.scan(["choices"]).select(texts) for benchmark in self.benchmarks.values()]
         nothing = pl.DataFrame(schema={"options": pl.List(pl.String)})
-        options = pl.concat([nothing, *(scan.collect(engine="streaming") for scan in scans)]).to_series()
-        return options.extend_constant(None, len(self.items) - len(options))
+        return pl.concat([nothing, *(scan.collect(engine="streaming") for scan in scans)]).to_series()
 
     @property
     def table(self) -> pl.DataFrame:
         """All items with all computed columns, and the texts of their options after the question."""
         items = self.items.drop("options")
         items.insert_column(items.get_column_index("question") + 1, self._options)
-        return items.with_columns(self.numbers("doubt"))
+        return items.with_columns(self.doubts())
 
     # Answers
 
     def _read_scores(self) -> pl.DataFrame:
-        """The scores of all runs; an answer that two runs hold counts once."""
+        """The scores of all runs; an answer that two runs hold is one more test of its item."""
         texts = pl.col(*KEY, "outcome", "reading").cast(pl.String).fill_null("").cast(pl.Categorical)
-        tests = _TESTS if len(self._runs) > 1 else ()
         schema = dict.fromkeys((*KEY, "outcome", "reading"), pl.Categorical) | {"score": pl.Float64}
         frames = [pl.DataFrame(schema={"benchmark": pl.String, "item": pl.String, **schema})]
         for run in self._runs:
             own = (pl.lit(run.benchmark).alias("benchmark"), pl.col("item").cast(pl.String))
-            rows = run.scores.select(*own, texts, pl.col("score").cast(pl.Float64), *tests)
+            rows = run.scores.select(*own, texts, pl.col("score").cast(pl.Float64))
             with one_line_if_damaged(run.run.path):
                 frames.append(rows.collect(engine="streaming"))
-        scores = pl.concat(frames, how="diagonal")
-        if not tests:
-            return scores
-        once = scores.unique(("benchmark", "item", *KEY, *tests), keep="first", maintain_order=True)
-        fewer = Counter(scores.get_column("benchmark")) - Counter(once.get_column("benchmark"))
-        for name, number in fewer.items():
-            self.notes.append(
-                f"{counted(number, 'answer')} to {name} in two runs: the run that was named first counts"
-            )
-        return once
+        return pl.concat(frames)
 
     def numbers(self, column: str) -> pl.Series:
-        """A column by position; doubts are computed on demand."""
-        if column != "doubt":
-            return self.items.get_column(column)
+        """A column of numbers, by position."""
+        return self.doubts() if column == "doubt" else self.items.get_column(column)
+
+    def is_known(self, column: str) -> bool:
+        """Whether a column of numbers is computed, or can be at once: doubts may take a few seconds."""
+        return column != "doubt" or self._doubt is not None or len(self) * len(self.answers.models) <= _QUICK
+
+    def doubts(self) -> pl.Series:
+        """The doubt of each item's gold, by position; computed on demand, since it may take a few seconds."""
         with self._lock:
             if self._doubt is None:
                 doubts = pl.concat([pl.DataFrame(schema=_DOUBTS), *self._doubts()])
                 rows = self.items.select("position").join(doubts, on="position", how="left", maintain_order="left")
                 self._doubt = rows.get_column("ratio").alias("doubt")
         return self._doubt
-
-    def is_known(self, column: str) -> bool:
-        """Whether a column of numbers is computed, or can be at once: doubts may take a few seconds."""
-        return column != "doubt" or self._doubt is not None or len(self) * len(self.answers.models) <= _QUICK
 
     def _doubts(self) -> Iterator[pl.DataFrame]:
         for name in self.benchmarks:
@@ -400,27 +378,25 @@ class Collection:
         """Everything known about one item."""
         return next(self.stories([id_]))
 
-    def record(self, id_: str) -> Item | None:
-        """The item alone; None where no benchmark has it."""
-        return self.records([id_]).get(id_)
+    def record(self, id_: str) -> Item:
+        """The item alone, or its draft."""
+        return self.records([id_])[id_]
 
     def records(self, ids: Sequence[str]) -> dict[str, Item]:
-        """The items alone, or their drafts; those that no benchmark has are left out."""
+        """The items alone, or their drafts."""
         rows = self._rows([self._position(id_) for id_ in ids])
         stored = self._stored(rows)
-        items = {row.id: stored.get(row.benchmark, {}).get(row.position) for row in rows}
-        items |= {id_: self._drafts[id_][0] for id_ in ids if id_ in self._drafts}
-        return {id_: item for id_, item in items.items() if item is not None}
+        return {row.id: self._drafts[row.id][0] if row.id in self._drafts else stored[row.position] for row in rows}
 
-    def _stored(self, rows: Sequence[ItemRow]) -> dict[str, dict[int, Item]]:
-        """By benchmark and position the items of some rows."""
-        stored: dict[str, dict[int, Item]] = {}
+    def _stored(self, rows: Sequence[ItemRow]) -> dict[int, Item]:
+        """By position the items of some rows."""
+        stored: dict[int, Item] = {}
         first = 0  # benchmarks keep their order in the table, one after the other
-        for name, benchmark in self.benchmarks.items():
+        for benchmark in self.benchmarks.values():
             own = [row.position for row in rows if first <= row.position < first + len(benchmark)]
             if own:
                 items = benchmark.take([position - first for position in own])
-                stored[name] = dict(zip(own, items, strict=True))
+                stored |= zip(own, items, strict=True)
             first += len(benchmark)
         return stored
 
@@ -432,27 +408,26 @@ class Collection:
         """Everything about many items, far cheaper than one by one; replies are optional."""
         for start in range(0, len(ids), _STORIES):
             rows = self._rows([self._position(id_) for id_ in ids[start : start + _STORIES]])
-            records = self._stored(rows)
-            runs = [run for run in self._runs if replies and run.benchmark in records]
-            cases = [(run.benchmark, run.cases(list(records[run.benchmark].values()))) for run in runs]
+            stored = self._stored(rows)
+            cases = {}
+            for name in {row.benchmark for row in rows} if replies else ():
+                own = [stored[row.position] for row in rows if row.benchmark == name]
+                cases[name] = [run.cases(own) for run in self._runs if run.benchmark == name]
             for row in rows:
-                item = records.get(row.benchmark, {}).get(row.position)
-                yield self._story(row, item, [found for name, found in cases if name == row.benchmark])
+                yield self._story(row, stored[row.position], cases.get(row.benchmark, ()))
 
-    def _story(
-        self, row: ItemRow, item: Item | None, runs: Sequence[Mapping[str, tuple[list[ItemCase], int]]]
-    ) -> ItemStory:
+    def _story(self, row: ItemRow, item: Item, runs: Sequence[Mapping[str, tuple[list[ItemCase], int]]]) -> ItemStory:
         """All about an item; replies to options that differ from a draft's are left out."""
-        own = [run[item.id] for run in runs if item is not None and item.id in run]
+        own = [run[item.id] for run in runs]
         cases, unanswered = [case for some, _ in own for case in some], sum(left for _, left in own)
         if row.id in self._drafts:
             draft, _ = self._drafts[row.id]
-            cases = cases if item is not None and item.choices == draft.choices else []
+            cases = cases if item.choices == draft.choices else []
             item = draft
         found = self._judgements.findings.filter(pl.col("position") == row.position).select(ItemFinding._fields)
         findings = tuple(ItemFinding(*values) for values in found.iter_rows())
-        doubt = self.numbers("doubt")[row.position] if self.is_known("doubt") else None
         verdicts = tuple(self.verdicts(row.position))
+        doubt = self.doubts()[row.position] if self.is_known("doubt") else None
         return ItemStory(row.id, row.benchmark, item, row, findings, verdicts, cases, unanswered, doubt)
 
     def verdicts(self, position: int) -> list[Verdict]:

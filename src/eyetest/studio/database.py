@@ -6,11 +6,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from eyetest.errors import DiskFull, EyetestError, InputError, short
 
 FILE = "review.db"
+_LONGEST_CELL = 500  # characters of the log
 _PATIENCE = 20.0  # seconds that a writer waits for another
 _NO_SPACE = (
     sqlite3.SQLITE_FULL,
@@ -52,6 +53,23 @@ CREATE TRIGGER decisions_kept BEFORE DELETE ON decisions BEGIN SELECT RAISE(ABOR
 """Only hashes of links and cookies are stored. A slot is one reviewer's turn at one item in one round; its state is
 1 open, 2 claimed, 3 decided. In ``solved``, round 0 marks people who know the decisions of others about an item.
 """
+
+
+class LogRow(NamedTuple):
+    """One line of the log."""
+
+    time: float
+    what: str
+    person: str = ""
+    address: str = ""
+    detail: str = ""
+
+
+def write_log(connection: sqlite3.Connection, row: LogRow) -> None:
+    """Write one line of the log, in the transaction of its event."""
+    cells = [word[:_LONGEST_CELL] for word in row[1:]]
+    insert = "INSERT INTO log (time, what, person, address, detail) VALUES (?, ?, ?, ?, ?)"
+    connection.execute(insert, (row.time, *cells))
 
 
 class ReviewDatabase:

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
-from itertools import count
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
@@ -39,14 +38,11 @@ QUEUE = "queue.csv"
 DECISIONS = "decisions.csv"
 _COLUMNS = ("item", "round", "stage", "reason", "question", "options", "gold", "images", "evidence", "form")
 _FINDING = 0.5  # how likely a finding of an audit is to change something
-_OURS = f".{QUEUE}.sha256"  # the hash of the queue as written: one with another was changed by people
 _NEEDED = ("item", "decision")
 _KINDS = get_args(DecisionKind)
 _OWN_WORDS = ("reason", "comment", "solved")
 OBJECTS = ("edits", "labels")  # JSON in tables
 _OPEN, _SETTLED = "; people: ", "; decided by a person: "  # between a screen's reason and that of people
-_Author = tuple[str, str, int, bool]
-Agreed = Literal["all", "most"]  # of the reviewers, for a decision
 
 
 @dataclass(frozen=True)
@@ -73,6 +69,9 @@ def located(where: str) -> Iterator[None]:
 
 def read_decisions(path: Path, known: Collection[str] | None = None) -> dict[str, list[Decision]]:
     """The decisions of a table, if it exists, by item; an item that is not ``known`` is refused."""
+    queue = path.with_name(QUEUE)
+    if queue.exists() and "decision" in next(csv.reader(queue.read_text("utf-8", "replace").splitlines()[:1]), ()):
+        raise InputError(f"{queue} was filled in; decisions are read from {path.name}: rename it")
     decisions: dict[str, list[Decision]] = {}
     for where, row in sheet_rows(path) if path.exists() else ():
         if (row.get("decision") or "").strip():
@@ -128,52 +127,38 @@ def find_item(item: str, known: Collection[str] | None) -> str | None:
 
 def standing(decisions: Iterable[Decision]) -> list[Decision]:
     """The last decision of each reviewer on each item and round; a withdrawn one is replaced by the one before it."""
-    by_author: dict[tuple[str, int, str, bool], list[Decision]] = {}
+    by_author: dict[tuple[str, str, int, bool], list[Decision]] = {}
     for one in decisions:
-        words = by_author.setdefault((one.item, one.round, one.reviewer, one.adjudicates), [])
+        own = by_author.setdefault(_author(one), [])
         if one.decision != "undo":
-            words.append(one)
-        elif words:
-            words.pop()
-    return [words[-1] for words in by_author.values() if words]
+            own.append(one)
+        elif own:
+            own.pop()
+    return [own[-1] for own in by_author.values() if own]
 
 
 def new_decisions(known: Sequence[Decision], read: Iterable[Decision]) -> list[tuple[str, Decision]]:
-    """New decisions, with nonces equal in every file; undated ones are known if they repeat a person's last ones."""
-    timed, read_so_far = Counter(map(_content, known)), Counter[bytes]()
-    fresh, untimed = [], dict[_Author, list[Decision]]()
-    for decision in read:
-        if not decision.time:
-            untimed.setdefault(_author(decision), []).append(decision)
-            continue
+    """New decisions, with nonces equal in every file; an undated one is new if its author's last one differs."""
+    seen = {_content(decision) for decision in known}
+    last = {_author(decision): _content(decision, time="") for decision in known}
+    fresh = []
+    for number, decision in enumerate(read):
         content = _content(decision)
-        read_so_far[content] += 1
-        if read_so_far[content] > timed[content]:
-            fresh.append((_nonce(decision, read_so_far[content]), decision))
-    stored: dict[_Author, list[Decision]] = {}
-    for decision in (*known, *(decision for _, decision in fresh)):
-        stored.setdefault(_author(decision), []).append(decision)
-    for author, decisions in untimed.items():
-        before, now = (
-            [_content(decision, time="", seconds=None) for decision in some]
-            for some in (stored.get(author, ()), decisions)
-        )
-        lengths = range(min(len(before), len(now)), -1, -1)
-        again = next(length for length in lengths if before[len(before) - length :] == now[:length])
-        fresh += [(_nonce(one, len(before) + index), one) for index, one in enumerate(decisions[again:], 1)]
+        if (decision.time and content in seen) or (not decision.time and last.get(_author(decision)) == content):
+            continue
+        seen.add(content)
+        last[_author(decision)] = _content(decision, time="")
+        place = b"" if decision.time else b"%d %d " % (len(seen), number)
+        fresh.append((sha256(place + content).hexdigest()[:32], decision))
     return fresh
 
 
-def _author(decision: Decision) -> _Author:
+def _author(decision: Decision) -> tuple[str, str, int, bool]:
     return decision.reviewer, decision.item, decision.round, decision.adjudicates
 
 
 def _content(decision: Decision, **changed: Any) -> bytes:
     return msgspec.json.encode(msgspec.structs.replace(decision, **changed), order="deterministic")
-
-
-def _nonce(decision: Decision, occurrence: int) -> str:
-    return sha256(b"%d %b" % (occurrence, _content(decision))).hexdigest()[:32]
 
 
 def votes_table(decisions: Iterable[Decision], label: str = "") -> pl.DataFrame:
@@ -203,8 +188,11 @@ def without_people(reason: str) -> str:
     return re.split(f"{_OPEN}|{_SETTLED}", reason)[0]
 
 
-def decide(decisions: Sequence[Decision], reviewers: int, agree: Agreed = "most") -> Decided:
-    """The outcome of the reviewers' last decisions, once there are enough; that of an adjudicator prevails."""
+def decide(decisions: Sequence[Decision], reviewers: int, *, unanimous: bool = False) -> Decided:
+    """The outcome of the reviewers' last decisions, once there are enough; that of an adjudicator prevails.
+
+    Most of the reviewers decide; ``unanimous``: all of them, with the same edits.
+    """
     valid = sorted(standing(decisions), key=lambda one: one.round)
     last = {one.reviewer: one for one in valid if not one.adjudicates}
     settling = [one for one in valid if one.adjudicates][-1:]
@@ -217,7 +205,7 @@ def decide(decisions: Sequence[Decision], reviewers: int, agree: Agreed = "most"
     (word, count), *rest = votes.most_common()
     chosen = [one for one in last.values() if one.decision == word]
     differ = any(one.edits != chosen[0].edits for one in chosen)
-    if (rest and rest[0][1] == count) or (agree == "all" and (rest or differ)):
+    if (rest and rest[0][1] == count) or (unanimous and (rest or differ)):
         why = " to ".join(str(number) for _, number in votes.most_common()) if rest else "in their edits"
         return Decided("review", f"reviewers disagree, {why}", len(last), count, disputed=True)
     return _came_to(chosen, len(last), count, f"{count} of {len(last)} reviewers")
@@ -276,14 +264,15 @@ class Round(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class ReviewPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The rules of a review. ``together``: all rounds count as one; else (a refinement) each decides by itself."""
+    """The rules of a review. ``together``: all rounds count as one, and every disagreement is settled; else (a
+    refinement) each decides by itself, and ties are settled.
+    """
 
     name: str
     benchmark: str = ""
     fingerprint: str = ""
     places: tuple[str, ...] = ()
     rounds: tuple[Round, ...] = (Round(number=1),)
-    agree: Agreed = "all"
     together: bool = True
     solve: bool = False
     seed: int = 0
@@ -296,14 +285,15 @@ class ReviewPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     def outcome(self, decisions: Iterable[Decision], number: int) -> Decided:
         """The outcome of an item: in a round, or in all of them where they count together."""
         reviewers = sum(round_.reviewers for round_ in self.rounds if self.together or round_.number == number)
-        return decide([one for one in decisions if self.together or one.round == number], reviewers, self.agree)
+        own = [one for one in decisions if self.together or one.round == number]
+        return decide(own, reviewers, unanimous=self.together)
 
     def earlier(self, decisions: Iterable[Decision], number: int) -> tuple[Decision, ...]:
         """Decisions of others about an item, for the one who settles it after a round."""
         others = (one for one in standing(decisions) if not one.adjudicates)
         return tuple(one for one in others if self.together or one.round == number)
 
-    def form(self, number: int, *, adjudicates: bool) -> Form:
+    def form(self, number: int, *, adjudicates: bool = False) -> Form:
         """The form of a round, or of the last where the plan has fewer now. An adjudicator need not solve first."""
         form = self.rounds[min(number, len(self.rounds)) - 1].form
         return msgspec.structs.replace(form, solve=(form.solve or self.solve) and not adjudicates)
@@ -359,8 +349,8 @@ def write_queue(
     items: Mapping[str, Item],
     benchmark: Benchmark | Mapping[str, Benchmark],
     asked: Mapping[str, tuple[int, str]],
-) -> Path | None:
-    """Write the queue by stage, the least likely sound items first; returns the new name of one that was filled in.
+) -> None:
+    """Write the queue by stage, the least likely sound items first.
     ``asked``: the round and form of each stage. ``benchmark``: the source of images, or that of each item.
     """
     rows, verdicts = [], list(waiting)
@@ -379,11 +369,8 @@ def write_queue(
         rows.append(row)
     content = sheet_text(_COLUMNS, rows).encode("utf-8", "replace")
     folder.mkdir(parents=True, exist_ok=True)
-    kept = _keep_changed(folder, content)
-    for name, data in ((QUEUE, content), (_OURS, sha256(content).hexdigest().encode())):
-        with replacing_file(folder / name) as new:
-            new.write_bytes(data)
-    return kept
+    with replacing_file(folder / QUEUE) as new:
+        new.write_bytes(content)
 
 
 def _ratio(verdict: Verdict) -> float:
@@ -394,23 +381,7 @@ def _ratio(verdict: Verdict) -> float:
         return -math.inf
 
 
-def _keep_changed(folder: Path, new: bytes) -> Path | None:
-    """A copy of the queue, if it is neither as it was written nor as it will be."""
-    if not (folder / QUEUE).exists():
-        return None
-    old = (folder / QUEUE).read_bytes()
-    known = (folder / _OURS).read_bytes() if (folder / _OURS).exists() else b""
-    if old == new or sha256(old).hexdigest().encode() == known:
-        return None
-    stem, suffix = QUEUE.split(".")
-    free = (folder / f"{stem}-kept-{number}.{suffix}" for number in count(1))
-    kept = next(path for path in free if not path.exists())
-    with replacing_file(kept, overwrite=False) as copy:
-        copy.write_bytes(old)
-    return kept
-
-
-def by_suspicion(items: pl.DataFrame, ids: Collection[str], per: str = "", seed: int = 0) -> list[str]:
+def by_suspicion(items: pl.DataFrame, ids: Collection[str], seed: int = 0, per: str = "") -> list[str]:
     """Items by need of review: sent by a stage, ``doubt`` (log ratio), findings, difficulty; ``per`` alternates."""
     table = items.filter(pl.col("id").is_in(pl.Series(list(ids), dtype=pl.String).implode())).sort("id")
     shuffled = np.random.default_rng(seed).permutation(len(table))
@@ -425,18 +396,13 @@ def by_suspicion(items: pl.DataFrame, ids: Collection[str], per: str = "", seed:
         *keys, "__random", descending=[True] * len(keys) + [False], nulls_last=True
     )
     if per:
-        refuse_unknown_tag(items, per)
+        tags = [name.removeprefix(TAG) for name in items.columns if name.startswith(TAG)]
+        if per not in tags:
+            hint = nearest(per, tags) if tags else "no item has a tag"
+            raise InputError(f"{param('per')}: no tag {short(per)}; {hint}")
         turn = pl.int_range(pl.len()).over(TAG + per)
         ordered = ordered.with_columns(__turn=turn).sort("__turn", maintain_order=True)
     return ordered.get_column("id").to_list()
-
-
-def refuse_unknown_tag(items: pl.DataFrame, tag: str) -> None:
-    """Refuse a tag that no item has, and name the nearest."""
-    tags = [name.removeprefix(TAG) for name in items.columns if name.startswith(TAG)]
-    if tag not in tags:
-        hint = nearest(tag, tags) if tags else "no item has a tag"
-        raise InputError(f"{param('per')}: no tag {short(tag)}; {hint}")
 
 
 def drawn(ids: Iterable[str], count: int, seed: int = 0) -> list[str]:

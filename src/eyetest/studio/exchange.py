@@ -9,13 +9,11 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 import msgspec
-import pybase64
 
-from eyetest.errors import InputError, heading, nearest, param, short
+from eyetest.errors import InputError, nearest, param, short
 from eyetest.pages.item_links import Query
 from eyetest.records import Decision, Item, columns, gold_text, letter
 from eyetest.store import refuse_to_lose, replacing_folder
-from eyetest.studio.app import ServedImages
 from eyetest.studio.collection import Collection, ItemRow
 from eyetest.studio.decisions import DECISIONS, OBJECTS, QUEUE, find_item, located, read_row, sheet_rows
 from eyetest.studio.forms import KINDS, Form, check_decision, checked_name
@@ -24,7 +22,7 @@ from eyetest.studio.questions import EDIT, LABEL, Question, present, questions, 
 from eyetest.tabular.table import sheet_text
 
 ToolFormat = Literal["csv", "label-studio"]
-LARGEST, LARGEST_UPLOAD = 2**30, 250 * 2**20  # bytes: of a file that is read, and Label Studio's default limit
+LARGEST = 2**30  # bytes of a file that is read
 NO_IMAGE = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 """One transparent pixel, for an item without images among others: Label Studio requires an image."""
 _SERVED_FILES = "/data/local-files/?d="
@@ -105,24 +103,17 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def outgoing_of(
-    project: ReviewProject, collection: Collection, tool: ToolFormat, round_number: int | None, *, with_images: bool
+    project: ReviewProject, collection: Collection, tool: ToolFormat
 ) -> tuple[list[Assignment], list[Decision]]:
-    """The open items and the decisions of a review, or of one round, for another tool."""
-    plan, served = project.plan, ServedImages(collection.image)
-    if round_number is not None and not 1 <= round_number <= len(plan.rounds):
-        raise InputError(f"{heading('round')}: found {round_number}, expected 1 to {len(plan.rounds)}")
+    """The open items and the decisions of a review, for another tool."""
+    plan = project.plan
 
     def images(row: ItemRow, item: Item) -> Iterator[str]:
-        """Paths or data of an item's images. Label Studio serves files of folders that it was given."""
+        """Paths of an item's images. Label Studio serves files of folders that it was given."""
         for image in item.images:
             path = collection.home(row).images.path(image).resolve()
-            if with_images:
-                if whole := served.whole(image.sha256):
-                    yield f"data:image/{whole.kind};base64,{pybase64.b64encode_as_string(whole.data)}"
-            elif tool == "label-studio":
-                yield f"{_SERVED_FILES}{quote(path.as_posix().lstrip('/'))}"
-            else:
-                yield str(path)
+            served = f"{_SERVED_FILES}{quote(path.as_posix().lstrip('/'))}"
+            yield served if tool == "label-studio" else str(path)
 
     def evidence(row: ItemRow, form: Form, adjudicates: bool) -> Iterator[str]:
         """Why the item is reviewed; nothing where it would show the answer key to reviewers who answer first."""
@@ -133,7 +124,7 @@ def outgoing_of(
             yield from (f"audit: {finding}" for finding in row.findings)
 
     decisions = project.decisions()
-    keys = [key for key in project.waiting() if round_number in (None, key[1])]
+    keys = project.waiting()
     ids = list(dict.fromkeys(item for item, _, _ in keys))
     items, view = _items(collection, ids), collection.view(Query(ids=tuple(ids)))
     rows = {row.id: row for row in collection.rows(view, 0, len(ids))} if ids else {}
@@ -153,31 +144,27 @@ def outgoing_of(
         )
         for item, number, adjudicates in keys
     ]
-    return waiting, [one for one in decisions if round_number in (None, one.round)]
+    return waiting, decisions
 
 
 def read_review(
-    project: ReviewProject, collection: Collection, file: Path, tool: ToolFormat | None, reviewers: Mapping[str, str]
+    project: ReviewProject, collection: Collection, file: Path, reviewers: Mapping[str, str]
 ) -> tuple[int, int]:
     """Add the decisions of another tool's file to a review, all or none; how many there are, and how many are new."""
     plan = project.plan
     expected = Expected(
         items=_items(collection, project.ids()),
-        forms={one.number: plan.form(one.number, adjudicates=False) for one in plan.rounds},
+        forms={one.number: plan.form(one.number) for one in plan.rounds},
         fingerprint=plan.fingerprint,
         reviewers=reviewers,
     )
-    decisions = read_files(file, expected, tool)
+    decisions = read_files(file, expected)
     return len(decisions), project.add_decisions(decisions, file.name)
 
 
 def _items(collection: Collection, ids: Sequence[str]) -> dict[str, Item]:
     """Items by their ids in the review, which differ from their own where benchmarks share ids."""
-    items = {id_: msgspec.structs.replace(item, id=id_) for id_, item in collection.records(ids).items()}
-    if missing := [id_ for id_ in ids if id_ not in items]:
-        where = "is in no benchmark that the review knows; name the benchmark, too: eyetest review PLACE BENCH"
-        raise InputError(f"item {short(missing[0])} {where}")
-    return items
+    return {id_: msgspec.structs.replace(item, id=id_) for id_, item in collection.records(ids).items()}
 
 
 # Files: written as one folder, and read one by one.
@@ -213,25 +200,22 @@ def write_files(
         files = {}
         for name, some in sorted(rounds.items()):
             files[f"{name}.xml"] = labeling_config(some).encode()
-            files[f"{name}.json"] = content = msgspec.json.encode(label_studio_tasks(some)) + b"\n"
-            if len(content) > LARGEST_UPLOAD:
-                size = f"{len(content) >> 20:,} MB, and Label Studio takes {LARGEST_UPLOAD >> 20} MB at once"
-                raise InputError(f"{name}.json has {size}; leave {param('with_images', True)} out")
+            files[f"{name}.json"] = msgspec.json.encode(label_studio_tasks(some)) + b"\n"
     with replacing_folder(folder, overwrite=overwrite) as new:
         for name, data in files.items():
             (new / name).write_bytes(data)
     return list(files)
 
 
-def read_files(path: Path, expected: Expected, form: ToolFormat | None = None) -> list[Decision]:
-    """The decisions in a tool's file; refused as a whole where one of them is wrong."""
+def read_files(path: Path, expected: Expected) -> list[Decision]:
+    """The decisions in a CSV or an export of Label Studio; refused as a whole where one of them is wrong."""
     if path.is_dir():
         raise InputError(f"{path} is a folder; name the file itself")
     if not path.is_file():
         raise InputError(f"{path} is not there")
     if path.stat().st_size > LARGEST:
         raise InputError(f"{path} has {path.stat().st_size >> 20:,} MB; at most {LARGEST >> 20:,} MB are read")
-    if form != "csv" and (form is not None or path.suffix.lower() != ".csv"):
+    if path.suffix.lower() != ".csv":
         return read_label_studio(path.read_bytes(), expected, str(path))
     decisions = []
     for where, row in sheet_rows(path):
@@ -381,7 +365,6 @@ class _Annotation(msgspec.Struct):
     completed_by: int | dict[str, Any] | None = None
     created_at: str = ""
     updated_at: str = ""
-    lead_time: float | None = None
     was_cancelled: bool = False
 
 
@@ -430,6 +413,5 @@ def _read_annotation(annotation: _Annotation, about: Assignment, expected: Expec
     decision = msgspec.structs.replace(
         read_answers(answers, about.item, about.form),
         time=annotation.updated_at or annotation.created_at or "unknown",
-        seconds=annotation.lead_time,
     )
     return expected.checked(decision, about, "" if author is None else str(author))

@@ -3,7 +3,6 @@
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from statistics import median
 from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
@@ -13,7 +12,7 @@ from eyetest.errors import counted, listed
 from eyetest.measures.choices import decisions_agreement
 from eyetest.measures.results import Settings
 from eyetest.records import Decision
-from eyetest.studio.decisions import Decided, ReviewPlan, Role, answers_of, votes_table
+from eyetest.studio.decisions import Decided, ReviewPlan, answers_of, votes_table
 
 ItemState = Literal["agreed", "adjudicated", "disputed", "begun", "untouched"]
 STATES: tuple[ItemState, ...] = get_args(ItemState)
@@ -38,15 +37,6 @@ _ROUNDS = (
     "SELECT CASE WHEN adjudicates THEN 0 ELSE round END AS number, sum(state = 3), sum(state = 2), sum(state = 1) "
     "FROM slots GROUP BY number"
 )
-PEOPLE = """
-SELECT name, role, invited, seen, revoked, (SELECT count(*) FROM slots WHERE person = p.id AND state = 3),
-  CASE WHEN revoked OR role = 'reader' THEN 0 ELSE (
-    SELECT count(DISTINCT item) FROM slots WHERE person = p.id AND state = 2 OR state = 1
-    AND adjudicates <= (p.role = 'admin')
-    AND (person IS p.id OR item NOT IN (SELECT item FROM decisions WHERE person = p.id))
-  ) END
-FROM people AS p WHERE ?1 IS NULL OR id = ?1 ORDER BY id
-"""
 
 
 class JudgedItem(NamedTuple):
@@ -64,18 +54,6 @@ class JudgedItem(NamedTuple):
         if self.outcome.verdict != "review":
             return "agreed"
         return "disputed" if self.outcome.disputed else "begun" if self.decisions else "untouched"
-
-
-class PersonRow(NamedTuple):
-    """One person, as the admin sees them; ``waiting`` counts items that they could decide about."""
-
-    name: str
-    role: Role
-    invited: float
-    seen: float | None
-    revoked: bool
-    decided: int
-    waiting: int
 
 
 class RoundProgress(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,7 +87,6 @@ class ReviewOverview(msgspec.Struct, frozen=True, kw_only=True):
 
     progress: ReviewProgress
     counts: Mapping[str, Mapping[str, int]]
-    seconds: Mapping[str, float | None]  # the median that an item was open: by person, and of all (empty name)
     agreement: Sequence[Mapping[str, Any]]  # about, round (0: all together), coefficient, a, b, agreement, bounds, n
 
 
@@ -134,16 +111,11 @@ def counts_of(judged: Sequence[JudgedItem]) -> dict[str, dict[str, int]]:
 
 
 def make_overview(judged: Sequence[JudgedItem], plan: ReviewPlan, progress: ReviewProgress) -> ReviewOverview:
-    """Progress, disagreement, agreement with intervals, reasons, and time per item."""
+    """Progress, disagreement, agreement with intervals, and reasons."""
     decisions = [decision for item in judged for decision in item.decisions]
-    seconds: dict[str, list[float]] = {"": []}
-    for decision in decisions:
-        for name in ("", decision.reviewer):
-            seconds.setdefault(name, []).extend([] if decision.seconds is None else [decision.seconds])
     return ReviewOverview(
         progress=progress,
         counts=counts_of(judged),
-        seconds={name: median(values) if values else None for name, values in seconds.items()},
         agreement=_agreement_rows(decisions, plan),
     )
 

@@ -1,52 +1,44 @@
-"""A review on disk, which several programs may have open: people and their links, their tasks and decisions."""
+"""A review on disk, which several programs may have open: its plan, and the tasks and decisions of people."""
 
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime
-from hashlib import sha256
 from pathlib import Path
-from secrets import token_urlsafe
 from threading import Lock
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import msgspec
 
-from eyetest.errors import DiskFull, Forbidden, InputError, counted, damaged, nearest, param, short
+from eyetest.errors import Forbidden, InputError, counted, damaged, short
 from eyetest.records import Decision, DecisionKind, Item
 from eyetest.store import replacing_file
 from eyetest.store.urls import refuse_remote
-from eyetest.studio.database import FILE, SCHEMA, ReviewDatabase
+from eyetest.studio.database import FILE, SCHEMA, LogRow, ReviewDatabase, write_log
 from eyetest.studio.decisions import (
     DECIDES,
     DECISIONS,
     Decided,
     Person,
     ReviewPlan,
-    ReviewSession,
-    Role,
     Round,
     Task,
     new_decisions,
     read_decisions,
     standing,
 )
-from eyetest.studio.forms import check_decision, check_kind, checked_name, short_enough
+from eyetest.studio.forms import check_decision, check_kind, short_enough
 from eyetest.studio.overview import (
-    PEOPLE,
     JudgedItem,
-    PersonRow,
     ReviewOverview,
     ReviewProgress,
     make_overview,
     progress_of,
 )
+from eyetest.studio.people import People, person_named
 
-DAY = 86_400.0
-IDLE, LONGEST = DAY / 2, 30 * DAY  # a session ends after so many seconds without a call, and after so many in total
 CLAIM = 1_800.0  # seconds for which a slot is reserved
-_TOUCHED = 60.0  # least seconds between two updates of when a person was last seen
 _LONGEST_NONCE = 200
 UNANSWERED = "answer the item first; its gold is shown afterwards"
 _DECISION = msgspec.json.Decoder(Decision)
@@ -64,16 +56,6 @@ _CLAIM = (
     "UPDATE slots SET state = 2, since = CASE WHEN person = ?1 AND state != 3 THEN since ELSE ?2 END, person = ?1, "
     "until = ?3 WHERE item = ?4 AND round = ?5 AND adjudicates = ?6 AND seat = ?7"
 )  # ``since`` is when its holder first got it
-
-
-class LogRow(NamedTuple):
-    """One line of the log."""
-
-    time: float
-    what: str
-    person: str
-    where: str
-    detail: str
 
 
 class Slot(NamedTuple):
@@ -95,9 +77,9 @@ class ReviewProject:
     def __init__(self, folder: Path, plan: ReviewPlan, database: ReviewDatabase) -> None:
         self.folder, self.plan, self.database = folder, plan, database
         self.clock: Callable[[], float] = time.time
+        self.people = People(database, self._time)
         self._lock = Lock()
         self._judged: tuple[object, list[JudgedItem]] = (None, [])
-        self._overview: tuple[object, ReviewOverview | None] = (None, None)
 
     @classmethod
     def create(cls, folder: Path, plan: ReviewPlan, items: Iterable[str] = ()) -> "ReviewProject":
@@ -155,118 +137,22 @@ class ReviewProject:
         rows = self.database.rows("SELECT value FROM meta WHERE key = 'address'")
         return f"{rows[0][0] if rows else ''}/enter/{token}"
 
-    def replan(self, plan: ReviewPlan) -> None:
-        """Continue with another plan of a recipe: decisions stay; rounds may have other reviewers and forms."""
+    def extend(self, places: Sequence[str]) -> None:
+        """Show what further places hold about the items, too."""
+        self.plan = msgspec.structs.replace(self.plan, places=tuple(dict.fromkeys((*self.plan.places, *places))))
         with self.database.write() as connection:
-            connection.execute("UPDATE meta SET value = ? WHERE key = 'plan'", (msgspec.json.encode(plan).decode(),))
-            for planned in plan.rounds:
-                connection.execute(
-                    "DELETE FROM slots WHERE round = ? AND seat > ? AND NOT adjudicates AND state != 3",
-                    (planned.number, planned.reviewers),
-                )
-                query = "SELECT DISTINCT item FROM slots WHERE round = ? AND NOT adjudicates"
-                items = [item for (item,) in connection.execute(query, (planned.number,))]
-                _open_round(connection, items, planned)
-            self.plan = plan
-            for (item,) in connection.execute("SELECT DISTINCT item FROM decisions").fetchall():
-                self._settle(connection, item)
+            plan = msgspec.json.encode(self.plan).decode()
+            connection.execute("UPDATE meta SET value = ? WHERE key = 'plan'", (plan,))
 
-    # People: personal links, each for one browser, and sessions that expire.
-
-    def invite(self, name: str, role: Role = "reviewer", days: float = 30) -> str:
-        """Create a link's token for a person. A new invitation ends the earlier one and its session."""
-        person, token = checked_name(name), token_urlsafe(32)
-        if role not in get_args(Role):
-            raise InputError(f"{param('role')}: no role {short(role)}; {nearest(role, get_args(Role))}")
-        if not 0 < days <= 3_650:
-            raise InputError(f"{param('days')}: found {days}, expected more than 0 and at most 3,650")
-        now = self.clock()
-        with self.database.write() as connection:
-            connection.execute(
-                "INSERT INTO people (name, role, token, token_until, invited) VALUES (?, ?, ?, ?, ?) "
-                "ON CONFLICT (name) DO UPDATE SET role = excluded.role, token = excluded.token, "
-                "token_until = excluded.token_until, invited = excluded.invited, cookie = NULL, revoked = 0",
-                (person, role, _hashed(token), now + days * DAY, now),
-            )
-            self._write_log(connection, "invited", person, "", role)
-        return token
-
-    def enter(self, token: str, cookie: str | None, where: str = "") -> ReviewSession:
-        """Follow a link. Only the first browser that does so is admitted; later it is recognised by its cookie."""
-        now, new = self.clock(), token_urlsafe(32)  # never the cookie that a browser sends
-        with self.database.write() as connection:
-            row = connection.execute(
-                "SELECT id, name, role, token_until, cookie FROM people WHERE token = ? AND NOT revoked",
-                (_hashed(token),),
-            ).fetchone()
-            why = ""
-            if row is None:
-                why = "this link is not valid; ask for a new one"
-            elif row[3] < now:
-                why = "this link is too old; ask for a new one"
-            elif row[4] not in (None, _hashed(cookie or "")):
-                why = "this link is in use in another browser; ask for a new one"
-            else:
-                begin = "UPDATE people SET cookie = ?, entered = ?2, seen = ?2 WHERE id = ?3"
-                connection.execute(begin, (_hashed(new), now, row[0]))
-            self._write_log(connection, "refused" if why else "entered", row[1] if row else "", where, why)
-        if why:
-            raise Forbidden(why)
-        return _session(Person(*row[:3]), new)
-
-    def session(self, cookie: str | None) -> ReviewSession | None:
-        """The session of a cookie; None where there is none, or it has expired."""
-        now, hashed = self.clock(), _hashed(cookie or "")
-        query = "SELECT id, name, role, entered, seen FROM people WHERE cookie = ? AND entered IS NOT NULL"
-        rows = self.database.rows(query, hashed)
-        if not cookie or not rows or now > rows[0][3] + LONGEST or now > rows[0][4] + IDLE:
-            return None
-        id_, name, role, _, seen = rows[0]
-        if now > seen + _TOUCHED:
-            with suppress(DiskFull), self.database.write(forced=False) as connection:  # who cannot write may read
-                connection.execute("UPDATE people SET seen = ? WHERE cookie = ?", (now, hashed))
-        return _session(Person(id_, name, role), cookie)
-
-    def leave(self, cookie: str) -> None:
-        """End a session. The browser may enter again by its link."""
-        with self.database.write() as connection:
-            connection.execute("UPDATE people SET entered = NULL WHERE cookie = ?", (_hashed(cookie),))
-
-    def revoke(self, name: str) -> None:
-        """End a person's link and session, and free the slots they had claimed. Their decisions stay."""
-        with self.database.write() as connection:
-            person = _person_named(connection, name)
-            ended = "UPDATE people SET revoked = 1, token = NULL, cookie = NULL WHERE id = ?"
-            connection.execute(ended, (person.id,))
-            freed = "UPDATE slots SET state = 1, person = NULL WHERE person = ? AND state < 3"
-            connection.execute(freed, (person.id,))
-            self._write_log(connection, "revoked", person.name)
-
-    def person(self, name: str) -> Person:
-        """A person who was invited, by name."""
-        with self.database.read() as connection:
-            return _person_named(connection, name)
-
-    def people(self, only: Person | None = None) -> list[PersonRow]:
-        """All people who were invited, or one of them."""
-        rows = map(PersonRow._make, self.database.rows(PEOPLE, only and only.id))
-        return [row._replace(revoked=bool(row.revoked)) for row in rows]
-
-    def log(self, what: str, person: str | None = None, where: str = "", detail: str = "") -> None:
+    def log(self, what: str, person: str = "", address: str = "", detail: str = "") -> None:
         """Append a line to the log."""
         with self.database.write() as connection:
-            self._write_log(connection, what, person or "", where, detail)
+            write_log(connection, LogRow(self.clock(), what, person, address, detail))
 
     def logged(self, limit: int = 200) -> list[LogRow]:
         """The last lines of the log, the newest first."""
         query = "SELECT time, what, person, address, detail FROM log ORDER BY id DESC LIMIT ?"
         return [LogRow(*row) for row in self.database.rows(query, limit)]
-
-    def _write_log(self, connection: sqlite3.Connection, *words: str) -> None:
-        """Write one line of the log (what, person, where, detail), in the transaction of its event."""
-        cells = [word[:500] for word in (*words, "", "")[:4]]
-        insert = "INSERT INTO log (time, what, person, address, detail) VALUES (?, ?, ?, ?, ?)"
-        connection.execute(insert, (self.clock(), *cells))
 
     # Work: items are added, taken one by one, solved, decided and withdrawn.
 
@@ -368,9 +254,6 @@ class ReviewProject:
                 raise InputError("there is nothing of yours to withdraw here")
             if kind != "undo" and task.unsolved:
                 raise Forbidden(UNANSWERED)
-            seconds = details.pop("seconds", None)
-            if seconds is None and slot.since is not None and slot.state != 3:
-                seconds = self.clock() - slot.since
             decision = Decision(
                 item=task.item,
                 round=task.round,
@@ -378,7 +261,6 @@ class ReviewProject:
                 time=self._now(),
                 decision=kind,
                 solved="" if kind == "undo" else task.solved or "",
-                seconds=None if seconds is None or kind == "undo" else round(max(seconds, 0.0), 1),
                 adjudicates=task.adjudicates,
                 **{name: value for name, value in details.items() if value},
             )
@@ -426,10 +308,8 @@ class ReviewProject:
     def _task(self, connection: sqlite3.Connection, person: Person, slot: Slot) -> Task:
         (item,) = connection.execute("SELECT item FROM items WHERE id = ?", (slot.item,)).fetchone()
         decisions = _read(connection, "WHERE item = ? ORDER BY id", slot.item) if slot.adjudicates else ()
-        solved = connection.execute(
-            "SELECT answer FROM solved WHERE item = ? AND round = ? AND person = ?",
-            (slot.item, slot.round, person.id),
-        ).fetchone()
+        query = "SELECT answer FROM solved WHERE item = ? AND round = ? AND person = ?"
+        solved = connection.execute(query, (slot.item, slot.round, person.id)).fetchone()
         return Task(
             item=item,
             round=slot.round,
@@ -439,6 +319,9 @@ class ReviewProject:
             mine=_last_decision(connection, person, slot),
             solved=solved[0] if solved else None,
         )
+
+    def _time(self) -> float:
+        return self.clock()
 
     def _now(self) -> str:
         return datetime.fromtimestamp(self.clock(), UTC).isoformat(timespec="seconds")
@@ -462,21 +345,21 @@ class ReviewProject:
 
     # Decisions that were made in other tools.
 
-    def add_decisions(self, decisions: Sequence[Decision], source: str) -> int:
+    def add_decisions(self, decisions: Sequence[Decision], source: str = "") -> int:
         """Add the new decisions of another tool, all or none; returns how many. Unknown people become reviewers."""
         with self.database.write() as connection:
             fresh = new_decisions(_read(connection, "ORDER BY id"), decisions)
             for nonce, decision in fresh:
                 add = "INSERT OR IGNORE INTO people (name, role, invited) VALUES (?, 'reviewer', ?)"
                 connection.execute(add, (decision.reviewer, self.clock()))
-                person = _person_named(connection, decision.reviewer)
+                person = person_named(connection, decision.reviewer)
                 slot = self._seat(connection, person, decision)
                 if decision.solved:
                     solved = (slot.item, slot.round, person.id, decision.solved)
                     connection.execute("INSERT OR IGNORE INTO solved VALUES (?, ?, ?, ?)", solved)
                 timed = msgspec.structs.replace(decision, time=decision.time or self._now())
                 self._append(connection, person, slot, timed, nonce)
-            self._write_log(connection, "imported", "", source, counted(len(fresh), "decision"))
+            write_log(connection, LogRow(self.clock(), "imported", "", source, counted(len(fresh), "decision")))
         return len(fresh)
 
     def _seat(self, connection: sqlite3.Connection, person: Person, decision: Decision) -> Slot:
@@ -509,8 +392,8 @@ class ReviewProject:
         """The outcome and the last decisions of each item, in the order of the queue; cached until that changes."""
         with self._lock, self.database.read() as connection:
             state = connection.execute(
-                "SELECT (SELECT max(id) FROM decisions), (SELECT count(*) FROM items), sum(round), "
-                "sum(round * item), sum(round * item * item) FROM slots"
+                "SELECT (SELECT max(id) FROM decisions), (SELECT count(*) FROM items), sum(round * item * item) "
+                "FROM slots"
             ).fetchone()
             if self._judged[0] != (key := (self.plan, *state)):
                 by_item: dict[str, list[Decision]] = {}
@@ -532,14 +415,8 @@ class ReviewProject:
             return progress_of(connection, self.plan, judged)
 
     def overview(self) -> ReviewOverview:
-        """Progress, disagreement, agreement with intervals, reasons, and time per item."""
-        judged, progress = self.judged(), self.progress()
-        with self._lock:
-            known, overview = self._overview
-            if overview is None or known is not judged:
-                overview = make_overview(judged, self.plan, progress)
-                self._overview = (judged, overview)
-            return msgspec.structs.replace(overview, progress=progress)
+        """Progress, disagreement, agreement with intervals, and reasons."""
+        return make_overview(self.judged(), self.plan, self.progress())
 
 
 def is_review(folder: Path) -> bool:
@@ -604,21 +481,3 @@ def _row(connection: sqlite3.Connection, item: str) -> int:
     if row is None:
         raise InputError(f"no item {short(item)} in this review")
     return row[0]
-
-
-def _person_named(connection: sqlite3.Connection, name: str) -> Person:
-    row = connection.execute("SELECT id, name, role FROM people WHERE name = ?", (name.strip(),)).fetchone()
-    if row is None:
-        names = [known for (known,) in connection.execute("SELECT name FROM people")]
-        hint = nearest(name, names) if names else "no reviewer was invited yet"
-        raise InputError(f"no reviewer is called {short(name)}; {hint}")
-    return Person(*row)
-
-
-def _hashed(secret: str) -> str:
-    return sha256(secret.encode("utf-8", "replace")).hexdigest()
-
-
-def _session(person: Person, cookie: str) -> ReviewSession:
-    """The session of a cookie. The token in forms is derived from the cookie and cannot be guessed without it."""
-    return ReviewSession(person, _hashed(f"csrf {cookie}"), cookie)

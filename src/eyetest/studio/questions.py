@@ -51,10 +51,7 @@ def present(item: Item) -> dict[str, str]:
     """The present values of editable fields, by name: an equal answer changes nothing."""
     texts = {EDIT + letter(index).lower(): choice.text for index, choice in enumerate(item.choices)}
     golds = ", ".join(letter(index) for index in item.gold)
-    if not item.choices:  # one a line, or JSON where lines would be ambiguous
-        golds, words = "\n".join(item.references), list(item.references)
-        if golds.split("\n") != words or _parsed(golds, list[str]) is not None or not all(words):
-            golds = msgspec.json.encode(words).decode()
+    golds = golds if item.choices else "\n".join(item.references)
     return {"edit_question": item.question, **texts, "edit_answer": golds}
 
 
@@ -111,10 +108,9 @@ def tag_lines(tags: Mapping[str, Any]) -> str:
     return "\n".join(f"{name}={'' if value is None else value}" for name, value in tags.items())
 
 
-def _read_edit(name: str, text: str, item: Item) -> Any:
+def _read_edit(name: str, text: str, item: Item) -> str | list[str] | dict[str, str]:
+    """An edit as stored: tags that differ; the answer as a list where it has several letters or lines."""
     if name == "tags":
-        if tags := _parsed(text, dict[str, Any]):
-            return tags
         pairs = [line.partition("=") for line in text.splitlines() if line.strip()]
         if not all(equals and tag.strip() for tag, equals, _ in pairs):
             raise InputError(f"edit_tags: found {short(text)}, expected lines like name=value")
@@ -122,13 +118,5 @@ def _read_edit(name: str, text: str, item: Item) -> Any:
         return {tag: value for tag, value in changed.items() if value != (tag_word(item.tags.get(tag)) or "").strip()}
     if name != "answer":
         return text
-    words = map(str.strip, text.split(",")) if item.choices else _parsed(text, list[str]) or text.split("\n")
-    kept = [word for word in words if word]
+    kept = [word.strip() for word in text.split("," if item.choices else "\n") if word.strip()]
     return kept[0] if len(kept) == 1 else kept
-
-
-def _parsed(text: str, kind: Any) -> Any:
-    try:
-        return msgspec.json.decode(text, type=kind)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return None

@@ -9,7 +9,7 @@ import msgspec
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.benchmarks.folder import CHANGES
-from eyetest.errors import InputError, counted, listed, param, short
+from eyetest.errors import InputError, counted, short
 from eyetest.prompts.building import SCREENSHOT_STEP
 from eyetest.records import REVISE, Decision, Item, Lineage, Manifest, Revision, gold_text, letter, tag_word
 from eyetest.studio.decisions import Decided, standing
@@ -17,7 +17,6 @@ from eyetest.studio.forms import Form, edited
 from eyetest.tabular.table import sheet_text
 
 _LAST_NUMBER = re.compile(r"(\d+)(\D*)$")
-_LISTED = 5
 
 
 class ReviewedItems(NamedTuple):
@@ -46,13 +45,12 @@ class RevisedBenchmark(NamedTuple):
     benchmark: Benchmark
     counts: Mapping[str, int]  # items by outcome: keep, fix, drop, open, not asked
     changes: Sequence[ItemChange]
-    ties: Sequence[ItemChange]  # tags with a tie between reviewers' answers; they are unchanged
 
 
 def revise_benchmark(
-    benchmark: Benchmark, reviewed: ReviewedItems, to: Path, *, complete: bool = False, overwrite: bool = False
+    benchmark: Benchmark, reviewed: ReviewedItems, to: Path, *, overwrite: bool = False
 ) -> RevisedBenchmark:
-    """Write the revised benchmark; with ``complete``, only if every item is decided."""
+    """Write the revised benchmark."""
     if benchmark.path.resolve() == to.resolve():
         raise InputError(f"{to} is the benchmark itself; a revision needs a folder of its own")
     decided: dict[str, list[Decision]] = {}
@@ -65,10 +63,6 @@ def revise_benchmark(
     if unknown := [name for name in outcomes if name not in known]:
         problem = f"{counted(len(unknown), 'item')} of the review, {short(unknown[0])} among them"
         raise InputError(f"{problem}, not in {benchmark.manifest.name}; a revision is of one benchmark")
-    open_ = [name for name, outcome in outcomes.items() if outcome.verdict == "review"]
-    if complete and open_:
-        problem = f"{counted(len(open_), 'item')} of {len(outcomes):,} not decided yet"
-        raise InputError(f"{problem}: {listed(open_, _LISTED)}; without {param('complete')} they stay as they are")
     changes: list[ItemChange] = []
     revised = [_revised(item, outcomes.get(item.id), decided.get(item.id, []), reviewed, changes) for item in items]
     if not any(revised):
@@ -76,16 +70,12 @@ def revise_benchmark(
     verdicts = [outcomes[item.id].verdict if item.id in outcomes else "not asked" for item in items]
     kinds = {"keep": "keep", "fix": "fix", "drop": "drop", "open": "review", "not asked": "not asked"}
     counts = {name: verdicts.count(verdict) for name, verdict in kinds.items()}
-    ties = [change for change in changes if change.decision == "tie"]
-    changes = [change for change in changes if change.decision != "tie"]
     with BenchmarkWriter(to, _manifest(benchmark, reviewed, counts), overwrite=overwrite, gold_required=False) as new:
         for item in filter(None, revised):
             new.adopt(item, benchmark)
         new.adopt_tables(benchmark)
-        (new.folder / CHANGES).write_bytes(
-            sheet_text(ItemChange._fields, [*changes, *ties]).encode("utf-8", "replace")
-        )
-    return RevisedBenchmark(Benchmark(to), counts, changes, ties)
+        (new.folder / CHANGES).write_bytes(sheet_text(ItemChange._fields, changes).encode("utf-8", "replace"))
+    return RevisedBenchmark(Benchmark(to), counts, changes)
 
 
 def _revised(
@@ -95,7 +85,7 @@ def _revised(
     reviewed: ReviewedItems,
     changes: list[ItemChange],
 ) -> Item | None:
-    """An item after its review; None if it is dropped. Its changes, and ties of tags, are added to ``changes``."""
+    """An item after its review; None if it is dropped. Its changes are added to ``changes``."""
     if outcome is None:
         return item
     agreeing = [one for one in decisions if outcome.verdict in ("review", one.decision)]
@@ -107,12 +97,6 @@ def _revised(
         changes.append(ItemChange(item.id, kind, "", "", "", who, outcome.reason))
         return item if kind == "open" else None
     tags = {tag: value for form in reviewed.forms for tag, value in form.tags(outcome.labels).items()}
-    fields = {field.name: field.tag for form in reviewed.forms for field in form.fields if field.tag}
-    for name, tag in fields.items():
-        answers = [one.labels[name] for one in deciding if name in one.labels]
-        if answers and tag not in tags:
-            tie, was = f"tie: {listed(sorted(set(map(str, answers))))}", _as_text(item.tags.get(tag))
-            changes.append(ItemChange(item.id, "tie", f"tags.{tag}", was, was, who, tie))
     tagged = msgspec.structs.replace(item, tags={**item.tags, **tags})
     now = edited(tagged, outcome.edits if outcome.verdict == "fix" else {})
     differences = list(_differences(item, now))

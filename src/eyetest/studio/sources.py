@@ -1,29 +1,29 @@
 """Opened places (benchmarks, runs, refinements, audits), and the tables of items, answers and judgements in them."""
 
+import atexit
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from eyetest.benchmarks import Benchmark, ReadOptions, is_benchmark, open_benchmark
+from eyetest.benchmarks import Benchmark, BenchmarkWriter, ReadOptions, is_benchmark, open_benchmark
 from eyetest.benchmarks.opening import is_readable, refuse_one_above
 from eyetest.errors import InputError
 from eyetest.measures.results import TAG
 from eyetest.measures.stats.sets import set_labels
-from eyetest.probes.audit import GRAVITY, Audit
-from eyetest.records import MAX_CHOICES, VerdictKind, letter, tag_word
+from eyetest.probes.audit import Audit
+from eyetest.records import MAX_CHOICES, Item, Manifest, letter, tag_word
 from eyetest.records.recipe import ABOUT, BENCHMARK, RUN, VERDICTS
-from eyetest.results.gather import benchmark_if_needed
-from eyetest.results.scores import chosen_benchmark, read_repairs
+from eyetest.results.gather import has_given_scores_only
+from eyetest.results.scores import benchmark_of, chosen_benchmark, read_repairs
 from eyetest.runs import Run, is_run
 from eyetest.runs.stored import PLAN
 from eyetest.store.files import read_regular
@@ -33,7 +33,6 @@ from eyetest.tabular.record_files import read_parquet
 _UNCHANGED = ReadOptions(gold_required=False, images_required=False)
 _NEEDED = ("item", "stage", "verdict", "reason", "evidence")
 _MOST_JSON = 256 * 2**20
-_FROM_AUDIT = pl.col("stage").str.contains(r"^audit(:|$)")
 _FINDING = dict.fromkeys(("item", "kind", "title", "evidence", "severity"), pl.String)
 LETTERS = {index: letter(index) for index in range(MAX_CHOICES)}
 _STORED = ("id", "question", "group", "tags", "choices", "images")
@@ -42,10 +41,11 @@ Tell = Callable[[str], None]
 
 
 class RunSource(NamedTuple):
-    """A run and its benchmark; None where the run holds only given scores."""
+    """A run and its benchmark; ``only_given``: no benchmark is known, and every score was given."""
 
     run: Run
-    benchmark: Benchmark | None
+    benchmark: Benchmark
+    only_given: bool = False
 
 
 class Judged(NamedTuple):
@@ -55,7 +55,6 @@ class Judged(NamedTuple):
     fingerprint: str
     verdicts: pl.DataFrame = pl.DataFrame(schema=dict.fromkeys(("item", "stage", "verdict"), pl.String))
     findings: pl.DataFrame = pl.DataFrame(schema=_FINDING)
-    suggested: Mapping[str, VerdictKind] | None = None  # by an audit; keep for all other items
     path: str = ""
 
 
@@ -94,13 +93,13 @@ def open_places(places: Sequence[Path], tell: Tell = lambda line: None) -> Colle
                 (runs if (place / RUN / PLAN).is_file() else without_plan).append(Run(place / RUN))
             elif is_benchmark(place / BENCHMARK):
                 refined.append((judged.fingerprint, place / BENCHMARK))
-        elif audited := _audit(place):
+        elif place.suffix == ".json" and (audited := _audit(place)):
             sources.judged.append(audited)
         else:
             sources.benchmarks.append(_open_benchmark(place, tell))
-    sources.runs = [RunSource(run, _about(run, sources.benchmarks)) for run in runs]
+    sources.runs = [_source(run, sources.benchmarks) for run in runs]
     asked = [source.benchmark for source in sources.runs] + [_about(run, sources.benchmarks) for run in without_plan]
-    opened = {one.manifest.fingerprint: one for one in (*sources.benchmarks, *asked) if one}
+    opened = {benchmark.manifest.fingerprint: benchmark for benchmark in (*sources.benchmarks, *asked)}
     for judged in sources.judged:
         if judged.path and judged.fingerprint not in opened and is_benchmark(path := known_path(judged.path)):
             benchmark = Benchmark(path)
@@ -120,18 +119,39 @@ def _open_benchmark(place: Path, tell: Tell) -> Benchmark:
     return open_benchmark(place, _UNCHANGED)
 
 
-def _about(run: Run, opened: Sequence[Benchmark]) -> Benchmark | None:
+def _source(run: Run, opened: Sequence[Benchmark]) -> RunSource:
+    is_known = bool(run.manifest.benchmark or opened or chosen_benchmark(run))
+    if is_known or not has_given_scores_only(run):
+        return RunSource(run, _about(run, opened))
+    return RunSource(run, _names_alone(run), only_given=True)
+
+
+def _names_alone(run: Run) -> Benchmark:
+    """The items that a run names, of which nothing else is known, as a benchmark in a temporary folder."""
+    folder = Path(mkdtemp(prefix="eyetest-open-"))
+    atexit.register(rmtree, folder, ignore_errors=True)
+    names = dict.fromkeys(run.plan().column("item").to_pylist())
+    manifest = Manifest(name=run.path.resolve().name)
+    with BenchmarkWriter(folder / BENCHMARK, manifest, gold_required=False) as writer:
+        for name in names:
+            writer.add(Item(id=name, question="Only the scores of this item are known."))
+    return Benchmark(folder / BENCHMARK)
+
+
+def _about(run: Run, opened: Sequence[Benchmark]) -> Benchmark:
     """The benchmark of a run: the one it is scored by, the opened one if it is unrepaired, or a revision of it."""
     if chosen := chosen_benchmark(run):
         return chosen
     asked = run.manifest.benchmark
-    if asked is None and len(opened) == 1:
+    if asked is None:
+        if len(opened) != 1:
+            raise InputError(f"{run.path} does not say what benchmark it is about; name the benchmark as well")
         return opened[0]
-    same = [benchmark for benchmark in opened if asked and asked.fingerprint == benchmark.manifest.fingerprint]
+    same = [benchmark for benchmark in opened if asked.fingerprint == benchmark.manifest.fingerprint]
     if same and not read_repairs(run.path):
         return same[0]
-    revised = [benchmark for benchmark in opened if asked and benchmark.manifest.is_repaired(asked.fingerprint)]
-    return benchmark_if_needed(run, revised[-1] if revised and not same else None, rescore=False)
+    revised = [benchmark for benchmark in opened if benchmark.manifest.is_repaired(asked.fingerprint)]
+    return benchmark_of(run, revised[-1] if revised and not same else None)
 
 
 def _refinement(place: Path) -> Judged:
@@ -146,25 +166,17 @@ def _refinement(place: Path) -> Judged:
 
 
 def _audit(place: Path) -> Judged | None:
-    """An audit from its JSON or its table of verdicts; None where a file is neither."""
-    if not place.is_file():
+    """An audit from its JSON; None where the file is something else."""
+    try:
+        audit = msgspec.json.decode(read_regular(place, place.parent, _MOST_JSON), type=Audit)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
-    if place.suffix == ".json":
-        try:
-            audit = msgspec.json.decode(read_regular(place, place.parent, _MOST_JSON), type=Audit)
-        except (msgspec.DecodeError, UnicodeError, RecursionError):
-            return None
-        rows = [
-            (item, finding.kind, finding.title, finding.evidence.get(item, ""), finding.severity)
-            for finding in audit.findings
-            for item in finding.items
-        ]
-        findings = pl.DataFrame(rows, _FINDING, orient="row")
-        return Judged(audit.benchmark, audit.fingerprint, findings=findings, suggested=audit.suggested)
-    with suppress(OSError, pa.ArrowException):  # any other table may be a dataset of any size
-        if place.suffix == ".parquet" and set(_NEEDED) <= set(pq.read_schema(place).names):
-            return Judged(place.stem, "", read_verdict_table(place))
-    return None
+    rows = [
+        (item, finding.kind, finding.title, finding.evidence.get(item, ""), finding.severity)
+        for finding in audit.findings
+        for item in finding.items
+    ]
+    return Judged(audit.benchmark, audit.fingerprint, findings=pl.DataFrame(rows, _FINDING, orient="row"))
 
 
 def read_verdict_table(path: Path) -> pl.DataFrame:
@@ -178,11 +190,11 @@ def read_verdict_table(path: Path) -> pl.DataFrame:
 
 
 class Judgements(NamedTuple):
-    """Verdicts of stages, findings of audits, and the suggested verdict of an item, each with its ``position``."""
+    """Verdicts of stages and findings of audits, each with its ``position``; items that no benchmark has."""
 
     verdicts: pl.DataFrame
     findings: pl.DataFrame
-    suggested: pl.DataFrame
+    unknown: int
 
 
 def judgement_tables(judged: Sequence[Judged], items: pl.DataFrame, names: Mapping[str, str]) -> Judgements:
@@ -190,40 +202,28 @@ def judgement_tables(judged: Sequence[Judged], items: pl.DataFrame, names: Mappi
     texts = dict.fromkeys(("stage", "verdict", "reason", "evidence"), pl.String)
     verdicts = [pl.DataFrame(schema={"position": pl.Int64, **texts})]
     findings = [pl.DataFrame(schema={"position": pl.Int64, **_FINDING})]
-    suggested = [pl.DataFrame(schema={"position": pl.Int64, "suggested": pl.String})]
+    unknown = 0
     for source in judged:
         own = items.filter(pl.col("benchmark") == names.get(source.fingerprint, source.fingerprint))
         places = (own if len(own) else items).select("item", "position")
-        if source.suggested is not None:
-            kind = pl.col("item").replace_strict(source.suggested, default="keep", return_dtype=pl.String)
-            suggested.append(places.select("position", suggested=kind))
-        findings.append(source.findings.join(places, on="item", maintain_order="left"))
-        placed = source.verdicts.join(places, on="item", maintain_order="left")
-        verdicts.append(placed.filter(~_FROM_AUDIT))
-        audited = placed.filter(_FROM_AUDIT)
-        if len(audited):
-            suggested.append(audited.select("position", suggested="verdict"))
-            reason, evidence = pl.col("reason").fill_null(""), pl.col("evidence").fill_null("")
-            found = {"kind": reason, "title": evidence, "evidence": evidence}
-            findings.append(audited.filter(pl.col("verdict") != "keep").select("position", **found))
-    gravest = pl.col("suggested").sort_by(pl.col("suggested").replace_strict(GRAVITY, return_dtype=pl.Int64)).first()
+        for table, placed in ((source.verdicts, verdicts), (source.findings, findings)):
+            placed.append(table.join(places, on="item", maintain_order="left"))
+            unknown += table.select("item").unique().join(places, on="item", how="anti").height
     return Judgements(
         pl.concat(verdicts, how="diagonal_relaxed").sort("position", maintain_order=True),
         pl.concat(findings, how="diagonal_relaxed").sort("position", maintain_order=True),
-        pl.concat(suggested).group_by("position").agg(gravest),
+        unknown,
     )
 
 
 def named_benchmarks(benchmarks: Sequence[Benchmark]) -> dict[str, Benchmark]:
     """Benchmarks by name; two versions of one are distinguished by their folders."""
     names = Counter(benchmark.manifest.name for benchmark in benchmarks)
-    named: dict[str, Benchmark] = {}
-    for benchmark in benchmarks:
-        name, folder = benchmark.manifest.name, benchmark.path.resolve()
-        places = (folder.name, f"{folder.parent.name}/{folder.name}", folder)
-        tries = [name] if names[name] == 1 else [f"{name} ({place})" for place in places]
-        named[next(tried for tried in tries if tried not in named)] = benchmark
-    return named
+    return {
+        name if names[name] == 1 else f"{name} ({benchmark.path.resolve()})": benchmark
+        for benchmark in benchmarks
+        for name in [benchmark.manifest.name]
+    }
 
 
 def read_items(benchmarks: Mapping[str, Benchmark]) -> pl.DataFrame:
@@ -263,28 +263,7 @@ def _tag_columns(texts: pl.Series) -> list[pl.Series]:
     return [pl.Series(tag, words, pl.String).gather(alike) for tag, words in values.items()]
 
 
-def unknown_items(
-    items: pl.DataFrame, scores: pl.DataFrame, judged: Sequence[Judged], names: Mapping[str, str]
-) -> pl.DataFrame:
-    """``benchmark, item`` of scores and verdicts on items that no benchmark has."""
-    key = ["benchmark", "item"]
-    known = items.select(key)
-    scored = scores.select(key).join(known, on=key, how="anti", maintain_order="left")
-    known = pl.concat([known, scored.unique(maintain_order=True)])
-    for judgement in judged:
-        name = names.get(judgement.fingerprint)
-        about = pl.lit(name or judgement.benchmark).alias("benchmark")
-        named = pl.concat([judgement.verdicts.select("item"), judgement.findings.select("item")]).unique(
-            maintain_order=True
-        )
-        missing = named.select(about, "item").join(
-            known, on=key if name else ["item"], how="anti", maintain_order="left"
-        )
-        known = pl.concat([known, missing])
-    return known[len(items) :].with_columns(pl.lit(0, pl.Int64).alias("images"))
-
-
-def item_clusters(items: pl.DataFrame, size: int) -> NDArray[np.int64]:
+def item_clusters(items: pl.DataFrame) -> NDArray[np.int64]:
     """The cluster of each position: items that share an image or a group depend on each other."""
     links = items.select(pl.int_range(pl.len(), dtype=pl.Int64).alias("row"), "benchmark", "item", "group", "hashes")
     shown = links.select("row", key="hashes").explode("key").drop_nulls()
@@ -292,8 +271,7 @@ def item_clusters(items: pl.DataFrame, size: int) -> NDArray[np.int64]:
     heads = links.select("row", key=pl.struct("benchmark", group="item"))
     grouped = pl.concat([grouped, heads.join(grouped, on="key", how="semi")])
     coded = [table.select("row", pl.col("key").rank("dense").cast(pl.Int64)) for table in (shown, grouped)]
-    labels = set_labels(
-        size, *((rows.get_column("row").to_numpy(), rows.get_column("key").to_numpy()) for rows in coded)
-    )
+    pairs = ((rows.get_column("row").to_numpy(), rows.get_column("key").to_numpy()) for rows in coded)
+    labels = set_labels(len(items), *pairs)
     dense: NDArray[np.int64] = np.unique(labels, return_inverse=True)[1]
     return dense

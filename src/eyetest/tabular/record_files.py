@@ -1,10 +1,11 @@
-"""Parquet and Arrow streams in validated batches, and tables of records as files.
+"""Parquet in validated batches, and tables of records as files.
 
 What may expand is first read by a child with limited memory.
 """
 
 import math
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, NamedTuple, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 import msgspec
 import pyarrow as pa
@@ -22,7 +23,7 @@ import pyarrow.parquet as pq
 from eyetest.errors import InputError, damaged, first_line, param
 from eyetest.records import columns
 from eyetest.store import refuse_to_lose, replacing_file
-from eyetest.store.files import add_checksum, has_checksum, open_regular
+from eyetest.store.files import add_checksum, has_checksum
 from eyetest.tabular.table import Row, SheetWriter, Table, most_unpacked, one_line, refuse_twins, unfolds
 
 if TYPE_CHECKING:  # loaded where they are used: the child process, which needs neither, starts sooner
@@ -36,10 +37,9 @@ _MAX_SWOLLEN, _PACKED = 2**27, 100  # decompressed bytes, or times the size, bef
 _BATCH = 2**28  # bytes of a batch if each of its rows held all that its row group has
 _WIDEST = 2**20
 _ROWS = 5_000
-_STREAM_ROWS = 64
 _OBJECT = 64  # bytes of a Python value
 _IS_LIST = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
-_STREAM_END = b"\xff\xff\xff\xff\0\0\0\0"
+_SHARD = re.compile(r"(?P<split>[A-Za-z][\w.]*?)-\d{5}-of-\d{5}(?:-[0-9a-f]+)?\.parquet")
 
 
 class BoundedParquet:
@@ -58,7 +58,7 @@ class BoundedParquet:
             largest = max((self.metadata.row_group(number).total_byte_size for number in groups), default=0)
             rows = min(rows, max(_BATCH // max(largest, 1), 1))
         batches = self._file.iter_batches(rows, row_groups=groups if group is None else [group], columns=columns)
-        return _validated(self.path, batches, rows, trusted=self._trusted)
+        return _validated(self.path, batches, trusted=self._trusted)
 
     def table(self, columns: Sequence[str] | None = None, group: int | None = None) -> pa.Table:
         """All rows, or those of a row group, at once."""
@@ -94,60 +94,38 @@ def _metadata(path: Path, trusted: bool, identity: tuple[int, ...]) -> pq.FileMe
     if (unpacked := sum(group.total_byte_size for group in groups)) > max(_MAX_SWOLLEN, _PACKED * identity[0]):
         raise InputError(f"{path}: a few of its bytes unpack into {unpacked // 2**20:,} MB")
     if any(column.max_repetition_level for column in columns):  # one row of a list may hold any number of values
-        count_rows("parquet", [path])
+        read_in_child(path)
     return metadata
 
 
-def count_rows(kind: str, paths: Sequence[Path]) -> list[int]:
-    """The number of rows of each file, ``parquet`` or ``stream``, counted by a child process with limited memory."""
-    command = [sys.executable, "-m", "eyetest.tabular.record_files", kind, *map(str, paths)]
+def read_in_child(path: Path) -> None:
+    """Read a Parquet file in a child process with limited memory; raise where that is not enough."""
+    command = [sys.executable, "-m", "eyetest.tabular.record_files", str(path)]
     environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)  # noqa: S603
-    counts = [int(line) for line in done.stdout.split()]
     if done.returncode == _REFUSED:
         raise InputError((done.stderr.splitlines() or ["unreadable"])[-1])
     if done.returncode:
-        raise unfolds(paths[min(len(counts), len(paths) - 1)])
-    return counts
+        raise unfolds(path)
 
 
-def _count_in_child(kind: str, paths: Sequence[str]) -> int:
-    """Read files under limits and print the number of rows of each; the exit status is the result."""
-    memory = _CHILD_MEMORY + max(Path(path).stat().st_size for path in paths)
+def _read_under_limits(path: Path) -> int:
+    """Read a file under limits; the exit status is the result."""
+    memory = _CHILD_MEMORY + path.stat().st_size
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CPU, (_CHILD_SECONDS, _CHILD_SECONDS))
     pa.set_cpu_count(1)
-    for path in map(Path, paths):
-        try:
-            batches = stream_batches(path, _STREAM_ROWS) if kind == "stream" else _parquet_batches(path)
-            print(sum(batch.num_rows for batch in batches))
-        except InputError as error:
-            print(error, file=sys.stderr)
-            return _REFUSED
+    try:
+        with one_line(path, "is damaged"), pq.ParquetFile(path, page_checksum_verification=True) as file:
+            for _ in BoundedParquet(path, file, trusted=False).batches(_ROWS):
+                pass
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return _REFUSED
     return 0
 
 
-def _parquet_batches(path: Path) -> Iterator[pa.RecordBatch]:
-    with one_line(path, "is damaged"), pq.ParquetFile(path, page_checksum_verification=True) as file:
-        yield from BoundedParquet(path, file, trusted=False).batches(_ROWS)
-
-
-def stream_batches(file: Path, rows: int) -> Iterator[pa.RecordBatch]:
-    """The batches of an Arrow stream, to its end, at most so many rows at once; not mapped into memory."""
-    with one_line(file, "is no Arrow file of datasets"):
-        os.close(open_regular(file.resolve()))
-        with pa.OSFile(str(file)) as source, pa.ipc.open_stream(source) as stream:
-            _ = stream.schema.names  # which may not be UTF-8
-            yield from _validated(file, stream, rows, trusted=False)
-            read = source.tell()
-            source.seek(max(source.size() - len(_STREAM_END), 0))
-            if read != source.size() or source.read() != _STREAM_END:  # it may be cut between two batches
-                raise InputError(f"{file} is cut or damaged: its stream does not end where the file does")
-
-
-def _validated(
-    path: Path, batches: Iterable[pa.RecordBatch], rows: int, *, trusted: bool
-) -> Iterator[pa.RecordBatch]:
+def _validated(path: Path, batches: Iterable[pa.RecordBatch], *, trusted: bool) -> Iterator[pa.RecordBatch]:
     """Check every offset and text, because Arrow trusts the file; count what an untrusted file unfolds into."""
     size = 0
     for batch in batches:
@@ -158,15 +136,14 @@ def _validated(
                 why = str(error).splitlines()[0]
                 what = "found bytes that are not UTF-8, expected text" if "UTF8" in why else f"is damaged ({why})"
                 raise InputError(f"{path}: {name}: {what}") from None
-        for part in (batch.slice(start, rows) for start in range(0, batch.num_rows, rows)):
-            if trusted:
-                yield part
-                continue
-            plain = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in part.columns]
-            size += sum(column.nbytes + _OBJECT * _count_values(column) for column in plain)
-            if size > most_unpacked(path):
-                raise unfolds(path)
-            yield pa.record_batch(plain, names=batch.schema.names)
+        if trusted:
+            yield batch
+            continue
+        plain = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in batch.columns]
+        size += sum(column.nbytes + _OBJECT * _count_values(column) for column in plain)
+        if size > most_unpacked(path):
+            raise unfolds(path)
+        yield pa.record_batch(plain, names=batch.schema.names)
 
 
 def _count_values(values: pa.Array) -> int:
@@ -181,46 +158,48 @@ def _count_values(values: pa.Array) -> int:
     return len(values) + sum(map(_count_values, parts))
 
 
-class ArrowPart(NamedTuple):
-    """One file of a dataset: its columns, its split, and its rows in batches."""
+class ParquetTable(Table):
+    """The rows of Parquet files of the same columns. A split that only a file's name gives becomes a column."""
 
-    name: str
-    schema: pa.Schema
-    rows: int
-    batches: Callable[[], Iterator[pa.RecordBatch]]
-    split: str = ""
-
-
-class ArrowTable(Table):
-    """The rows of all parts, in order. A split that only the file's name gives becomes a column."""
-
-    def __init__(self, path: Path, parts: list[ArrowPart], *, name_splits: bool = False) -> None:
-        super().__init__(path)
-        self._parts, names = parts, parts[0].schema.names
-        refuse_twins(path, names)
-        self._labels = _class_labels(parts[0].schema)
-        self._name_splits = name_splits and "split" not in names and any(part.split for part in parts)
+    def __init__(self, files: Sequence[Path], at_once: int = _ROWS, drop: Collection[str] = ()) -> None:
+        super().__init__(files[0])
+        self._files, self._at_once, self._total = files, at_once, 0
+        schemas = []
+        for file in files:
+            with one_line(file, "is not a Parquet file"), open_bounded(file) as opened:
+                self._total += opened.metadata.num_rows
+                schemas.append(opened.schema)
+                names = tuple(opened.schema.names)  # which may not be UTF-8
+            if odd := sorted({*names} ^ {*schemas[0].names}):
+                raise InputError(f"{file.name} has other columns than {files[0].name} ({', '.join(odd[:5])})")
+        names = schemas[0].names
+        refuse_twins(self.path, names)
+        self._labels = _class_labels(schemas[0])
+        self._wanted = [name for name in names if name not in drop]
+        self._name_splits = "split" not in names and any(_SHARD.fullmatch(file.name) for file in files)
         self.columns = (*names, "split") if self._name_splits else tuple(names)
 
     def rows(self) -> Iterator[Row]:
-        """The rows of all parts."""
-        number, total = 0, max(sum(part.rows for part in self._parts), 1)
-        for part in self._parts:
-            for line, values in enumerate(self._values(part), 1):
+        """The rows of all files."""
+        number = 0
+        for file in self._files:
+            shard = _SHARD.fullmatch(file.name)
+            for line, values in enumerate(self._values(file), 1):
                 if self._name_splits:
-                    values["split"] = part.split
-                yield Row(number, f"{part.name} row {line}", values, line)
+                    values["split"] = shard["split"] if shard else ""
+                yield Row(number, f"{file.name} row {line}", values, line)
                 number += 1
-                self.done = number / total
+                self.done = number / self._total
 
-    def _values(self, part: ArrowPart) -> Iterator[dict[str, Any]]:
-        for batch in part.batches():
-            names = batch.schema.names
-            columns = [self._column(part, name, batch.column(name)) for name in names]
-            for row in zip(*columns, strict=True):
-                yield dict(zip(names, row, strict=True))
+    def _values(self, file: Path) -> Iterator[dict[str, Any]]:
+        with one_line(file, "is damaged"), open_bounded(file) as opened:
+            for batch in opened.batches(self._at_once, self._wanted):
+                names = batch.schema.names
+                columns = [self._column(file.name, name, batch.column(name)) for name in names]
+                for row in zip(*columns, strict=True):
+                    yield dict(zip(names, row, strict=True))
 
-    def _column(self, part: ArrowPart, name: str, values: pa.Array) -> list[Any]:
+    def _column(self, file: str, name: str, values: pa.Array) -> list[Any]:
         """One column as Python values: class numbers by name, NaN as None."""
         try:
             if pa.types.is_temporal(values.type) or pa.types.is_decimal(values.type):
@@ -229,25 +208,12 @@ class ArrowTable(Table):
         except (pa.ArrowException, ValueError, TypeError, OverflowError, MemoryError) as error:
             why = first_line(error, "more than memory holds")
             hint = f"leave it out with {param('drop', name)}"
-            raise InputError(f"{part.name}: {name} cannot be read ({why}); {hint}") from None
+            raise InputError(f"{file}: {name} cannot be read ({why}); {hint}") from None
         if labels := self._labels.get(name):
             return [labels[v] if isinstance(v, int) and 0 <= v < len(labels) else v for v in cells]
         if pa.types.is_floating(values.type):
             return [value if value is not None and math.isfinite(value) else None for value in cells]
         return cells
-
-
-def parquet_part(file: Path, rows: int, split: str = "", drop: Collection[str] = ()) -> ArrowPart:
-    """A Parquet file as a part, at most so many rows at once."""
-    with one_line(file, "is not a Parquet file"), open_bounded(file) as opened:
-        schema_, total = opened.schema, opened.metadata.num_rows
-        wanted = [name for name in schema_.names if name not in drop]  # which may not be UTF-8
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        with one_line(file, "is damaged"), open_bounded(file) as opened:
-            yield from opened.batches(rows, wanted)
-
-    return ArrowPart(file.name, schema_, total, batches, split)
 
 
 def _class_labels(schema: pa.Schema) -> dict[str, list[str]]:
@@ -372,4 +338,4 @@ def _arrow_type(annotation: Any) -> pa.DataType:
 
 
 if __name__ == "__main__":
-    sys.exit(_count_in_child(sys.argv[1], sys.argv[2:]))
+    sys.exit(_read_under_limits(Path(sys.argv[1])))

@@ -4,8 +4,8 @@ A text that a spreadsheet would compute (=, +, -, @) is written with an apostrop
 """
 
 import ast
-import codecs
 import csv
+import gzip
 import io
 import re
 import warnings
@@ -13,7 +13,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -21,13 +21,11 @@ from typing import Any, NamedTuple, TextIO
 import msgspec
 import pyarrow as pa
 
-from eyetest.errors import InputError, ReadingWarning, first_line, heading, nearest, short
+from eyetest.errors import InputError, first_line, heading, nearest, short
 
-_CODECS = {".gz": "gzip", ".zst": "zstd"}
-PACKED = tuple(_CODECS)
+PACKED = ".gz"
 MAX_UNPACKED = 2**31
 MAX_GROWTH = 200  # a compressed file may decompress into `MAX_UNPACKED` bytes, or into so many times its size
-_SHEET = re.compile(r"(.+\.xlsx)#(.+)", re.IGNORECASE)
 _BUFFER = 2**20
 Values = dict[str, Any]
 
@@ -100,29 +98,33 @@ def kind_of(path: Path) -> str:
 
 def unpacked_name(name: str) -> str:
     """The name without the suffix of compression."""
-    return name[: -len(ending)] if (ending := next(filter(name.lower().endswith, PACKED), "")) else name
-
-
-def named_sheet(path: Path) -> tuple[Path, str]:
-    """A file, and the sheet that ``quiz.xlsx#Items`` names; no sheet where it names none."""
-    named = _SHEET.fullmatch(path.name)
-    return (path.with_name(named[1]), named[2]) if named and not path.exists() else (path, "")
+    return name[: -len(PACKED)] if name.lower().endswith(PACKED) else name
 
 
 def open_plain(path: Path) -> io.BufferedReader:
     """A file's bytes, decompressed if needed."""
-    packed = path.suffix.lower() in PACKED
-    return io.BufferedReader(_Unpacking(path) if packed else io.FileIO(path), _BUFFER)
+    return io.BufferedReader(_Unpacking(path) if path.suffix.lower() == PACKED else io.FileIO(path), _BUFFER)
 
 
-def plain_size(path: Path) -> int:
-    """The number of bytes `open_plain` gives, at least 1; of a compressed file what it declares, for display only."""
-    with path.open("rb") as file:
-        size = file.seek(0, io.SEEK_END)
-        if path.suffix.lower() == ".gz" and size > 4:
-            file.seek(-4, io.SEEK_END)
-            size = int.from_bytes(file.read(4), "little")
-    return max(size, 1)
+class _Unpacking(io.RawIOBase):
+    def __init__(self, path: Path) -> None:
+        self._file = gzip.open(path)  # noqa: SIM115 (closed with this)
+        self._path, self._left = path, most_unpacked(path)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._file.read(len(buffer))
+        self._left -= len(data)
+        if self._left < 0:
+            raise unfolds(self._path)
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 def most_unpacked(path: Path) -> int:
@@ -133,27 +135,6 @@ def most_unpacked(path: Path) -> int:
 def unfolds(path: Path) -> InputError:
     """The message about a file that unfolds into more."""
     return InputError(f"{path} unfolds into more than {most_unpacked(path) // 2**20:,} MB, far more than its size")
-
-
-class _Unpacking(io.RawIOBase):
-    def __init__(self, path: Path) -> None:
-        self._file = pa.CompressedInputStream(pa.OSFile(str(path)), _CODECS[path.suffix.lower()])
-        self._path, self._left = path, most_unpacked(path)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._file.read(min(len(buffer), _BUFFER))
-        self._left -= len(data)
-        if self._left < 0:
-            raise unfolds(self._path)
-        buffer[: len(data)] = data
-        return len(data)
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
 
 
 @contextmanager
@@ -214,105 +195,48 @@ def listed_columns(columns: Sequence[str]) -> str:
 MAX_CELL = 64 * 2**20
 MAX_LINE = 256 * 2**20
 MAX_COLUMNS = 100_000
-UTF8, WESTERN = "utf-8-sig", "cp1252"
 _SEPARATORS = (",", ";", "\t")  # the first that is in a header, outside quotes, separates its cells
 _LONGEST_HEADER = 2**20
-_FOREIGN = re.compile(rb"[\x81\x8d\x8f\x90\x9d]|[\x80-\xff]{4}")  # unassigned, or four non-English letters in a row
-_SEQUENCE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")  # UTF-8
-_WORD = re.compile(rb"[\w\x80-\xff]*[\x80-\xff][\w\x80-\xff]*")
-
-
-class Dialect(NamedTuple):
-    """How to read a file of text."""
-
-    encoding: str
-    separator: str
-    preface: bool = False  # whether a line for Excel that names the separator precedes the header
-
-
-def dialect_of(path: Path) -> Dialect:
-    """The dialect of a file; cells of a TSV file are separated by tabs, of others as the first line shows."""
-    encoding = _encoding(path)
-    if kind_of(path) == ".tsv":
-        return Dialect(encoding, "\t")
-    with open_plain(path) as file:
-        header = file.read(_LONGEST_HEADER).decode(encoding, "replace").lstrip("\ufeff")
-    first = re.split("[\r\n]", header, maxsplit=1)[0]
-    if named := re.fullmatch(r"sep=([,;\t|])", first, re.IGNORECASE):
-        return Dialect(encoding, named[1], preface=True)
-    bare = re.sub('"[^"]*"', "", first)
-    return Dialect(encoding, next((mark for mark in _SEPARATORS if mark in bare), ","))
-
-
-def _encoding(path: Path) -> str:
-    """UTF-8 or UTF-16, else Windows-1252 if the bytes fit it: a few damaged ones among UTF-8 do not."""
-    letters, sequences, sample = 0, 0, b""
-    with open_plain(path) as file:
-        head = file.peek(4)[:4]
-        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return "utf-16"
-        if head.startswith(codecs.BOM_UTF8):
-            return UTF8
-        if len(head) > 1 and not (head[0] and head[1]):
-            return "utf-16-le" if head[0] else "utf-16-be"
-        for line in iter(partial(file.readline, MAX_LINE), b""):
-            try:
-                sequences += len(line) - len(line.decode("utf-8"))
-            except UnicodeDecodeError:
-                whole = _SEQUENCE.findall(line)
-                sequences += len(whole)
-                letters += sum(byte > 127 for byte in line) - sum(map(len, whole))
-                sample = sample or max(_WORD.findall(line), key=len, default=b"?")
-                if _FOREIGN.search(line):
-                    sequences = letters
-                    break
-    if not sample:
-        return UTF8
-    if letters <= sequences:
-        hint = 'save it as "CSV UTF-8", or convert it (iconv -t utf-8)'
-        raise InputError(f"{path} is not UTF-8, and no Western text either: {hint}")
-    read = f"{path.name} is not UTF-8, so it was read as Windows-1252, as Excel writes CSV in the West"
-    hint = f'({short(sample.decode(WESTERN))}); if that is wrong, save it as "CSV UTF-8"'
-    warnings.warn(f"{read} {hint}", ReadingWarning, stacklevel=2)
-    return WESTERN
+_ENCODING = "utf-8-sig"
 
 
 class SeparatedTable(Grid):
-    """CSV and the like as rows of text; strict, since an open quote would silently consume the rest."""
+    """CSV and TSV as rows of text; strict, since an open quote would silently consume the rest."""
 
-    def __init__(self, path: Path, dialect: Dialect | None = None) -> None:
-        super().__init__(path)
-        with one_line(path):
-            self._dialect = dialect or dialect_of(path)
+    @cached_property
+    def _separator(self) -> str:
+        if kind_of(self.path) == ".tsv":
+            return "\t"
+        with io.TextIOWrapper(open_plain(self.path), _ENCODING, "replace") as file:
+            bare = re.sub('"[^"]*"', "", file.readline(_LONGEST_HEADER))
+        return next((mark for mark in _SEPARATORS if mark in bare), ",")
 
     def cells(self) -> Iterator[list[Any]]:
         """The cells of all rows, header first."""
         csv.field_size_limit(MAX_CELL)
         number = 0
-        with io.TextIOWrapper(open_plain(self.path), self._dialect.encoding, newline="") as file:
-            if self._dialect.preface:
-                file.readline(MAX_LINE)
-            lines = csv.reader(self._lines(file), delimiter=self._dialect.separator, strict=True)
+        with io.TextIOWrapper(open_plain(self.path), _ENCODING, newline="") as file:
+            lines = csv.reader(self._lines(file), delimiter=self._separator, strict=True)
             try:
                 for number, cells in enumerate(row for row in lines if row not in ([], [""])):  # noqa: B007
                     yield cells
             except UnicodeDecodeError:
-                encoding = self._dialect.encoding.removesuffix("-sig").upper()
-                raise InputError(f"{self.path.name} is not {encoding}; convert it (iconv -t utf-8)") from None
+                hint = 'save it as "CSV UTF-8", or convert it (iconv -t utf-8)'
+                raise InputError(f"{self.path} is not UTF-8: {hint}") from None
             except csv.Error as error:
                 long = f"found more than {MAX_CELL // 2**20} MB in a cell" if "field larger" in str(error) else ""
                 why = long or f"the quotes are wrong: {error}"
                 raise InputError(f"{self.path.name} row {number + 1}: {why}") from None
 
     def _lines(self, file: TextIO) -> Iterator[str]:
-        size, position = plain_size(self.path), 0
+        size, position = max(self.path.stat().st_size, 1), 0
         while line := file.readline(MAX_LINE):
             if len(line) >= MAX_LINE:
                 raise InputError(f"{self.path.name} has a line that is longer than {MAX_LINE // 2**20} MB")
-            if line.count(self._dialect.separator) > MAX_COLUMNS:
+            if line.count(self._separator) > MAX_COLUMNS:
                 raise InputError(f"{self.path.name} has a line of more than {MAX_COLUMNS:,} columns")
             position += len(line)
-            self.done = position / size
+            self.done = min(position / size, 1.0)
             yield line
 
 

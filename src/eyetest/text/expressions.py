@@ -1,8 +1,5 @@
-r"""Comparison of mathematical answers: ``x = 5`` is 5, ``[1, 3)`` is ``1 \le x < 3``, ``1:3`` is ``2:6``, sets; of
-untrusted formulas by values at a few points, in floats, then with more digits.
-"""
+"""Comparison of mathematical answers: ``x = 5`` is 5, ``1:3`` is ``2:6``, sets; formulas by values at points."""
 
-import cmath
 import math
 import re
 import zlib
@@ -17,15 +14,11 @@ from eyetest.text.folding import trimmed, undressed
 from eyetest.text.formulas import FormulaToken, Tree, parse_formula, tokenise
 from eyetest.text.numbers import LETTERS, agrees, counted, unit_of
 
-MOST_DIGITS = 3_000
-MOST_WORK = 200_000  # nodes times digits; a formula that needs more is not evaluated
-_SCALES = (1.0, 1.0, 0.02, 5.0, 0.0003, 70.0, 2000.0)  # of symbols: where one overflows another may not
-_FLOAT_POINTS = 5
-_SPARE = 100
-_AGREED = 60  # digits, beyond those that the values need, in which formulas that are the same have to agree
-_DIFFER = 1e-9
-_LOST = 1e-6
-_SMALLEST = 1e-150
+MOST_BITS = 10_000  # before the point, or of zeros behind it
+_SCALES = (1.0, 0.02, 70.0, 2000.0)  # of symbols, at each point
+_DIGITS = 150
+_AGREED, _ZERO = 1e-60, 1e-100  # relative difference of equal values, and what rounding may leave of zero
+_REAL = 1e-9
 _UNDECIDED = (ArithmeticError, ValueError, KeyError, TypeError)
 _CALLS = {name: name for name in ("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "ln")}
 _CALLS |= {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "log": "log10", "lg": "log10"}
@@ -35,17 +28,16 @@ _ARITHMETIC: dict[object, Callable[..., Any]] = {
 
 
 class _Values:
-    """Values of formulas at a point, in a context of mpmath: its floats, or its current precision."""
+    """Values of formulas at a point, with the current precision of mpmath."""
 
-    def __init__(self, number: int, *, exact: bool) -> None:
+    def __init__(self, number: int) -> None:
         import mpmath  # noqa: PLC0415 (slow to import, seldom needed)
 
-        self.number, self.exact, self.span = number, exact, 0
-        self.mp: Any = mpmath.mp if exact else mpmath.fp
+        self.number = number
+        self.mp: Any = mpmath.mp
 
     def value(self, tree: Tree) -> Any:
         kind, *parts = tree
-        values: list[Any] = []
         if kind == "constant":
             named = {"pi": self.mp.pi, "e": self.mp.e, "infinity": self.mp.inf, "i": self.mp.mpc(0, 1)}
             return +named[str(parts[0])]
@@ -57,16 +49,9 @@ class _Values:
         elif kind == "call":
             result = getattr(self.mp, _CALLS[str(parts[0])])(self.value(parts[1]))  # type: ignore[arg-type]
         else:
-            values = [self.value(part) for part in parts]  # type: ignore[arg-type]
-            result = self.operation(kind, values)
-        if self.exact:
-            return self.measured(result)
-        lost = len(values) == 2 and (
-            (kind in ("add", "sub", "pm") and abs(result) < _LOST * max(map(abs, values)))  # all digits
-            or (abs(result) < _SMALLEST and values[0] and kind != "binomial")  # too small to differ from zero
-        )
-        if lost:
-            raise ValueError
+            result = self.operation(kind, [self.value(part) for part in parts])  # type: ignore[arg-type]
+        if result and self.mp.isfinite(result) and abs(int(self.mp.mag(result))) > MOST_BITS:
+            raise ArithmeticError
         return result
 
     def operation(self, kind: object, values: list[Any]) -> Any:
@@ -75,19 +60,11 @@ class _Values:
             return _ARITHMETIC[kind](*values)
         if kind == "pow":
             base, exponent = values
-            size = abs(int(self.mp.mag(base))) + 1 if self.exact and base and self.mp.isfinite(base) else 0
-            if abs(exponent) * size > 4 * MOST_DIGITS:
+            size = abs(int(self.mp.mag(base))) + 1 if base and self.mp.isfinite(base) else 0
+            if abs(exponent) * size > MOST_BITS:
                 raise ArithmeticError
             return self.mp.power(base, exponent)
         return {"factorial": self.mp.factorial, "binomial": self.mp.binomial}[str(kind)](*values)
-
-    def measured(self, value: Any) -> Any:
-        """A value whose digits are counted; one with too many is refused."""
-        if value and self.mp.isfinite(value):
-            self.span = max(self.span, abs(round(int(self.mp.mag(value)) * math.log10(2))))
-            if self.span > MOST_DIGITS:
-                raise ArithmeticError
-        return value
 
 
 def nodes(tree: Tree) -> Iterator[Tree]:
@@ -103,93 +80,54 @@ def symbols(tree: Tree) -> set[object]:
     return {node[1] for node in nodes(tree) if node[0] == "symbol"}
 
 
-def _value_at(tree: Tree, number: int = 0) -> complex | None:
+@lru_cache(maxsize=10_000)
+def _value_at(tree: Tree, number: int = 0) -> Any:
+    """The value of a formula at a point; None where it has none, or too many digits."""
+    import mpmath  # noqa: PLC0415 (slow to import, seldom needed)
+
     try:
-        value = complex(_Values(number, exact=False).value(tree))
+        with mpmath.workdps(_DIGITS):
+            value = _Values(number).value(tree)
     except _UNDECIDED:
         return None
-    return None if cmath.isnan(value) else value
+    return None if mpmath.isnan(value) else value
 
 
 def constant(tree: Tree) -> float | None:
     """The real number that a formula is; None where it has symbols or is no real number."""
     value = None if symbols(tree) else _value_at(tree)
-    if value is None or abs(value.imag) > _DIFFER * max(1.0, abs(value)) or math.isinf(value.real):
+    if value is None or abs(value.imag) > _REAL * max(1.0, abs(value)) or math.isinf(value.real):
         return None
-    return value.real
+    return float(value.real)
 
 
 def agree(one: Tree, other: Tree) -> bool | None:
-    """Whether two formulas have the same values, in floats, at a few points; None where none could be evaluated."""
+    """Whether two formulas have the same values at a few points; None where none could be evaluated."""
+    import mpmath  # noqa: PLC0415 (slow to import, seldom needed)
+
     compared = 0
-    for number in range(_FLOAT_POINTS if symbols(one) | symbols(other) else 1):
+    for number in range(len(_SCALES) if symbols(one) | symbols(other) else 1):
         first, second = _value_at(one, number), _value_at(other, number)
         if first is None or second is None:
             continue
         compared += 1
-        if first != second and not abs(first - second) <= _DIFFER * max(abs(first), abs(second)):
-            return False
+        largest = max(abs(first), abs(second))
+        with mpmath.workdps(_DIGITS):
+            is_near = largest < _ZERO or (mpmath.isfinite(largest) and abs(first - second) <= _AGREED * largest)
+            if first != second and not is_near:
+                return False
     return True if compared else None
 
 
-def proportional(one: Tree, other: Tree) -> bool:
-    """Whether one formula is a constant multiple of the other, so that both are zero at the same points."""
-    if symbols(one) != symbols(other) or not symbols(one):
-        return False
-    pairs = ((_value_at(one, number), _value_at(other, number)) for number in range(_FLOAT_POINTS))
-    ratios = [first / second for first, second in pairs if first and second]
-    return len(ratios) > 1 and all(abs(ratio - ratios[0]) <= 1e3 * _DIFFER * abs(ratios[0]) for ratio in ratios)
-
-
-@lru_cache(maxsize=10_000)
-def decide(one: Tree, other: Tree) -> bool | None:
-    """Whether two formulas are equal for all positive values of their symbols; None where that was not decided."""
-    points = range(len(_SCALES) if symbols(one) | symbols(other) else 1)
-    verdicts = {_same_at(one, other, number) for number in points}
-    return False if False in verdicts else True if True in verdicts else None
-
-
-def _same_at(one: Tree, other: Tree, number: int) -> bool | None:
-    """Estimate the size of the values, then compute them with the digits that this takes."""
-    import mpmath  # noqa: PLC0415 (slow to import, seldom needed)
-
-    size = sum(1 for tree in (one, other) for _ in nodes(tree))
-    values = _Values(number, exact=True)
-    try:
-        with mpmath.workdps(_SPARE):
-            values.value(one), values.value(other)
-        digits = _SPARE + 3 * values.span
-        if size * digits > MOST_WORK:
-            return None
-        with mpmath.workdps(digits):
-            first, second = values.value(one), values.value(other)
-            if mpmath.isnan(first) or mpmath.isnan(second):
-                return None
-            if not (mpmath.isfinite(first) and mpmath.isfinite(second)):
-                return bool(first == second)
-            largest = max(abs(first), abs(second))
-            if largest < mpmath.mpf(10) ** (_AGREED - digits):
-                return True  # rounding errors of two zeros
-            return bool(abs(first - second) <= largest * mpmath.mpf(10) ** -(_AGREED + values.span))
-    except _UNDECIDED:
-        return None
-
-
 def same_formula(one: Tree, other: Tree) -> bool:
-    """Whether two formulas are equal: floats decide that they differ, mpmath that they are equal."""
+    """Whether two formulas are equal for all positive values of their symbols."""
     if one == other:
         return True
     signs = [any(node[0] == "pm" for node in nodes(tree)) for tree in (one, other)]
     if any(signs):
         return all(signs) and same_formula(_with_plus(one), _with_plus(other))
     absolute = [any(node[0] == "abs" and symbols(node) for node in nodes(tree)) for tree in (one, other)]
-    if absolute[0] != absolute[1]:
-        return False
-    agreed = agree(one, other)
-    if agreed is False:
-        return False
-    decided = decide(one, other)
-    return bool(agreed) if decided is None else decided
+    return absolute[0] == absolute[1] and bool(agree(one, other))
 
 
 def _with_plus(tree: Tree) -> Tree:
@@ -204,9 +142,7 @@ _OPENING = {"(": ")", "[": "]", "{": "}", "\\{": "\\}"}
 _SEPARATORS = frozenset((",", ";", "and", "or"))
 _EQUAL = frozenset(("=", "≈"))
 _TURNED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "=": "=", "≈": "≈", "≠": "≠"}
-_RELATIONS = frozenset((*_TURNED, "∈"))
-_BOUNDS = {"<": "()", "≤": "[]"}
-_UNION = frozenset("∪")
+_RELATIONS = frozenset(_TURNED)
 _PAIRED = ("ratio", "range")
 _RANGE = re.compile(r"([-+]?[0-9.,]+) (?:to|through) ([0-9.,]+)")
 
@@ -224,12 +160,7 @@ def is_formula(tokens: Tokens | None) -> bool:
         return False
     if all(token.kind == "symbol" for token in tokens) and any(token.glued for token in tokens):
         return False
-    members = [
-        member
-        for _, run in _split(tokens, _UNION)
-        for part in _parts(_members_of(run))[1]
-        for _, member in _split(part, _RELATIONS)
-    ]
+    members = [member for part in _parts(tokens)[1] for _, member in _split(part, _RELATIONS)]
     return bool(members) and all(map(_terms, members))
 
 
@@ -248,12 +179,8 @@ def value_of(tokens: Tokens) -> tuple[float, str] | None:
 
 def same_expression(one: Tokens, other: Tokens) -> bool:
     """Whether two answers are the same mathematically."""
-    ones, others = _split(one, _UNION), _split(other, _UNION)
-    if len(ones) > 1 or len(others) > 1:
-        pairs = zip(ones, others, strict=False)
-        return len(ones) == len(others) and all(same_expression(left, right) for (_, left), (_, right) in pairs)
-    around, parts, free = _parts(_as_interval(_members_of(one)))
-    around_other, parts_other, free_other = _parts(_as_interval(_members_of(other)))
+    around, parts, free = _parts(one)
+    around_other, parts_other, free_other = _parts(other)
     if len(parts) != len(parts_other) or (around and around_other and around != around_other):
         return False
     if len(parts) > 1 and (free or free_other):
@@ -295,25 +222,6 @@ def _same_in_any_order(ones: list[Tokens], others: list[Tokens]) -> bool:
     return True
 
 
-def _members_of(tokens: Tokens) -> Tokens:
-    runs = _split(tokens, frozenset("∈"))
-    return runs[1][1] if len(runs) == 2 else tokens
-
-
-def _as_interval(tokens: Tokens) -> Tokens:
-    """``1 ≤ x < 3`` as ``[1, 3)``."""
-    chain = _split(tokens, _RELATIONS)
-    if len(chain) != 3:
-        return tokens
-    (_, low), (first, middle), (second, high) = chain
-    if first in (">", "≥") and second in (">", "≥"):
-        first, second, low, high = _TURNED[second], _TURNED[first], high, low
-    if [token.kind for token in middle] != ["symbol"] or first not in _BOUNDS or second not in _BOUNDS:
-        return tokens
-    signs = [FormulaToken(kind, kind, 0, 0) for kind in (_BOUNDS[first][0], ",", _BOUNDS[second][1])]
-    return [signs[0], *low, signs[1], *high, signs[2]]
-
-
 def _same_member(one: Tokens, other: Tokens) -> bool:
     ones, others = _split(one, _RELATIONS), _split(other, _RELATIONS)
     if any(sign not in _EQUAL for sign, _ in (*ones[1:], *others[1:])):
@@ -322,10 +230,7 @@ def _same_member(one: Tokens, other: Tokens) -> bool:
         return any(_same_term(left, right) for left in _results(ones) for right in _results(others))
     (left, left_end), (right, right_end) = ((chain[0][1], chain[-1][1]) for chain in (ones, others))
     same_name = spelt(left).replace(" ", "") == spelt(right).replace(" ", "") or _same_term(left, right)
-    if same_name and _same_term(left_end, right_end):
-        return True
-    first, second = _difference(ones), _difference(others)
-    return first is not None and second is not None and proportional(first, second)
+    return same_name and _same_term(left_end, right_end)
 
 
 def _results(chain: _Chain) -> list[Tokens]:
@@ -333,11 +238,6 @@ def _results(chain: _Chain) -> list[Tokens]:
     first = chain[0][1]
     is_value = len(chain) > 1 and any(not symbols(term.tree) for term in _terms(first))
     return [chain[-1][1], first] if is_value else [chain[-1][1]]
-
-
-def _difference(chain: _Chain) -> Tree | None:
-    sides = [_terms(side) for _, side in chain]
-    return ("sub", sides[0][0].tree, sides[1][0].tree) if len(sides) == 2 and all(sides) else None
 
 
 def _same_inequality(ones: _Chain, others: _Chain) -> bool:

@@ -67,7 +67,6 @@ _TIME = re.compile(
 )
 _SEPARATOR = re.compile(r"\s*[;,]\s*(?:and\s+|&\s+)?|\s+(?:and|&)\s+")
 _ENCLOSED = re.compile(r"(?:\$|\\\(|\\left)*\\?[(\[{].*[)\]}](?:\$|\\\))*", re.DOTALL)
-_LABELLED = re.compile(r"(?:\([0-9a-zA-Z]{1,2}\)\s*|[a-zA-Z]{1,2}[):.]\s+|[0-9]{1,2}\)\s+)(?=\S)")
 _DECADE = re.compile(r"\d{3}0'?s")
 _DECIMAL_COMMA = re.compile(r"(?<![\d.,])(\d+),(\d+)(?![\d.,])")
 
@@ -157,12 +156,7 @@ def _same_value(one: Value, other: Value, level: Level, numbers: Compare) -> boo
     if _same_decimal_comma(one, other, numbers):
         return True
     if one.parts and len(one.parts) == len(other.parts):
-        for part, wanted in zip(one.parts, other.parts, strict=True):
-            labels = [match and normalized(match[0]) for match in (_LABELLED.match(part), _LABELLED.match(wanted))]
-            bare, reference = (_LABELLED.sub("", text, count=1) for text in (part, wanted))
-            if (all(labels) and labels[0] != labels[1]) or not same(bare, reference, level, numbers):
-                return False
-        return True
+        return all(same(part, wanted, level, numbers) for part, wanted in zip(one.parts, other.parts, strict=True))
     if "words" in (one.kind, other.kind):
         return telling_words(one.text) == telling_words(other.text) != ()
     return False

@@ -52,7 +52,7 @@ def test_an_index_is_not_assumed_because_one_answer_fits_nothing(tmp_path: Path)
         imported(tmp_path, *rows)
 
 
-def test_deep_nesting_and_large_numbers_are_told(tmp_path: Path) -> None:
+def test_deep_nesting_and_large_numbers_are_reported(tmp_path: Path) -> None:
     deep: Any = 1
     for _ in range(300):
         deep = [deep]
@@ -69,12 +69,12 @@ def test_deep_nesting_and_large_numbers_are_told(tmp_path: Path) -> None:
         ('{"question": "\udcff"}', "b.jsonl line 1 is not JSON"),
         ("3\n", "b.jsonl line 1: found 3 (int), expected a JSON object"),
         ("\n", "b.jsonl holds no items"),
-        ("[]", "b.jsonl holds no items"),
+        ("[]", "b.jsonl line 1: found [] (list), expected a JSON object"),
         ('{"id": 1, "ask": "What?"}', "no column for the question among id, ask; name it with --map question=COLUMN"),
         ('{"question": "a", "options": {"A": {}}, "answer": "b"}', "line 1: options: found {} (dict), expected text"),
     ],
 )
-def test_bad_lines_are_told(tmp_path: Path, text: str, message: str) -> None:
+def test_bad_lines_are_reported(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "b.jsonl").write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(InputError) as caught:
         import_benchmark(tmp_path / "b.jsonl", tmp_path / "b")

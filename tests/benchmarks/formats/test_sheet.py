@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import openpyxl
-import pyarrow as pa
 import pytest
 
-from eyetest.benchmarks import Benchmark, Import, ReadOptions, import_benchmark, open_benchmark
-from eyetest.errors import InputError, ReadingWarning
+from eyetest.benchmarks import Benchmark, Import, ReadOptions, import_benchmark
+from eyetest.errors import InputError
 from eyetest.tabular.files import read_rows
 from tests.conftest import png
 
@@ -39,8 +38,7 @@ def as_excel(path: Path, *rows: Row) -> Path:
 
 
 def as_packed_csv(path: Path, *rows: Row) -> Path:
-    plain = as_csv(path.with_suffix(".plain"), *rows).read_bytes()
-    path.write_bytes(gzip.compress(plain) if path.suffix == ".gz" else pa.compress(plain, "zstd", asbytes=True))
+    path.write_bytes(gzip.compress(as_csv(path.with_suffix(".plain"), *rows).read_bytes()))
     return path
 
 
@@ -48,7 +46,6 @@ WRITERS = [
     ("quiz.csv", as_csv),
     ("quiz.xlsx", as_excel),
     ("quiz.csv.gz", as_packed_csv),
-    ("quiz.csv.zst", as_packed_csv),
 ]
 
 
@@ -77,7 +74,7 @@ def test_a_quiz_is_a_benchmark(images: Path, name: str, write: Callable[..., Pat
 
 @pytest.mark.parametrize(
     "header",
-    ["Question,Option A,Option B,Answer", "QUESTION,a,b,Correct answer", "Question,choice_a,choice_b,ANSWERS"],
+    ["Question,Option A,Option B,Answer", "QUESTION,A,B,Correct answer", "Question,choice_a,choice_b,ANSWERS"],
 )
 def test_columns_as_people_call_them(tmp_path: Path, header: str) -> None:
     (item,) = imported(as_csv(tmp_path / "quiz.csv", header.split(","), ("What?", "cat", "dog", "A")))
@@ -86,36 +83,15 @@ def test_columns_as_people_call_them(tmp_path: Path, header: str) -> None:
     assert item.tags == {}
 
 
-def test_numbers_and_dates_of_excel_say_what_they_look_like(tmp_path: Path) -> None:
+def test_numbers_of_excel_are_numbers_and_a_date_is_no_option(tmp_path: Path) -> None:
     header = ("question", "A", "B", "answer", "year", "seen")
-    path = as_excel(tmp_path / "quiz.xlsx", header, ("When?", 1999.0, 2.5, "A", 2003.0, datetime(2024, 5, 6)))
-
-    (item,) = imported(path)
+    row = ("When?", 1999.0, 2.5, "A", 2003.0, datetime(2024, 5, 6))
+    (item,) = imported(as_excel(tmp_path / "quiz.xlsx", header, row))
     assert [choice.text for choice in item.choices] == ["1999", "2.5"]
     assert item.tags == {"year": 2003, "seen": "2024-05-06"}
-
-
-LOOKS = [
-    (0.5, "0.00", "0.50"),
-    (1234.5, "#,##0.00", "1234.50"),
-    (0.504, "0.00", "0.504"),
-    (0.25, "0%", "25%"),
-    (0.125, "0.0%", "12.5%"),
-    (7, "000", "007"),
-    (-2, "00", "-2"),
-    (1.5, "$0.00", "1.5"),
-    (True, "0.00", "True"),
-]
-
-
-def test_numbers_of_excel_look_as_their_format_says_where_that_loses_nothing(tmp_path: Path) -> None:
-    path = as_excel(tmp_path / "quiz.xlsx", ("question", "answer"), *(("How much?", value) for value, _, _ in LOOKS))
-    book = openpyxl.load_workbook(path)
-    for row, (_, look, _) in enumerate(LOOKS, 2):
-        book.worksheets[0].cell(row, 2).number_format = look
-    book.save(path)
-
-    assert [item.references for item in imported(path)] == [(seen,) for _, _, seen in LOOKS]
+    dated = as_excel(tmp_path / "dated.xlsx", header, ("When?", "1-3", datetime(2024, 1, 2), "A", 1, ""))
+    with pytest.raises(InputError, match=r"row 1: B: found .*2024, 1, 2.*, expected text \(Excel made it a date"):
+        import_benchmark(dated, tmp_path / "dated")
 
 
 def test_a_gold_that_excel_shortened_is_still_its_option(tmp_path: Path) -> None:
@@ -124,42 +100,6 @@ def test_a_gold_that_excel_shortened_is_still_its_option(tmp_path: Path) -> None
 
     (item,) = imported(path)
     assert item.gold == (1,)
-
-
-def test_what_excel_made_a_date_or_cut_is_told_once_a_column(tmp_path: Path) -> None:
-    rows = [(10**16 + n, "Which score?", "1-3", datetime(2024, 1, 2), "B", datetime(2020, 1, 1)) for n in (10, 500)]
-    path = as_excel(tmp_path / "quiz.xlsx", ("id", "question", "A", "B", "answer", "seen"), *rows)
-
-    with pytest.warns(ReadingWarning) as told:
-        first, _ = imported(path)
-    assert [choice.text for choice in first.choices] == ["1-3", "2024-01-02"]
-    said = [str(one.message) for one in told]
-    assert len(said) == 2
-    assert said[0].startswith("quiz.xlsx row 1: B: 2024-01-02 is a date to Excel")
-    assert "row 1: id: 10000000000000010 is a number" in said[1]
-
-
-def test_a_sheet_is_named_behind_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EYETEST_CACHE", str(tmp_path / "cache"))
-    book = openpyxl.load_workbook(as_excel(tmp_path / "quiz.xlsx", ("question", "answer"), ("Who?", "me")))
-    sheet = book.create_sheet("Part 2")
-    for row in (("question", "answer"), ("Why?", "so"), ("When?", "now")):
-        sheet.append(row)
-    book.save(tmp_path / "quiz.xlsx")
-
-    assert [item.question for item in open_benchmark(tmp_path / "quiz.xlsx")] == ["Who?"]
-    second = open_benchmark(tmp_path / "quiz.xlsx#Part 2")
-    assert [item.question for item in second] == ["Why?", "When?"]
-    assert (second.manifest.name, second.manifest.origin.file) == ("quiz-Part 2", "quiz.xlsx#Part 2")
-    assert [values["answer"] for _, values in read_rows(tmp_path / "quiz.xlsx#Part 2")] == ["so", "now"]
-    book.worksheets[0]["A1"] = "About this quiz"
-    book.save(tmp_path / "about.xlsx")
-    with pytest.raises(
-        InputError, match=r"no column for the question .*its sheets are Sheet, Part 2: .*about\.xlsx#Part 2"
-    ):
-        open_benchmark(tmp_path / "about.xlsx")
-    with pytest.raises(InputError, match=r"quiz\.xlsx has no sheet 'Part2'; did you mean \"Part 2\"\?"):
-        open_benchmark(tmp_path / "quiz.xlsx#Part2")
 
 
 def test_rows_of_nothing_are_no_items(tmp_path: Path) -> None:
@@ -180,7 +120,7 @@ def test_rows_of_nothing_are_no_items(tmp_path: Path) -> None:
         ("question,answer,image\nWho?,me,../1.png\n", "quiz.csv row 1: image: found path '../1.png', which leaves"),
     ],
 )
-def test_what_is_wrong_is_told(tmp_path: Path, text: str, message: str) -> None:
+def test_what_is_wrong_is_reported(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "quiz.csv").write_text(text)
     with pytest.raises(InputError) as caught:
         imported(tmp_path / "quiz.csv")
@@ -189,28 +129,17 @@ def test_what_is_wrong_is_told(tmp_path: Path, text: str, message: str) -> None:
 
 
 PLAIN = b"question,answer\nWho?,me\n" * 99
-ZSTD = pa.compress(PLAIN, "zstd", asbytes=True)
 
 
-@pytest.mark.parametrize(
-    ("ending", "data"),
-    [
-        ("gz", gzip.compress(PLAIN, mtime=0)[:-9]),
-        ("gz", b"\x1f\x8b\x08 nothing"),
-        ("gz", b"plain"),
-        ("zst", ZSTD[:-9]),
-        ("zst", ZSTD[:4]),
-        ("zst", b"plain"),
-    ],
-)
-def test_a_damaged_packed_file_is_told(tmp_path: Path, ending: str, data: bytes) -> None:
-    path = tmp_path / f"quiz.csv.{ending}"
+@pytest.mark.parametrize("data", [gzip.compress(PLAIN, mtime=0)[:-9], b"\x1f\x8b\x08 nothing", b"plain"])
+def test_a_damaged_packed_file_is_refused(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "quiz.csv.gz"
     path.write_bytes(data)
-    with pytest.raises(InputError, match=rf"quiz\.csv\.{ending} cannot be read"):
+    with pytest.raises(InputError, match=r"quiz\.csv\.gz cannot be read"):
         imported(path)
 
 
-@pytest.mark.parametrize("ending", ["jsonl.gz", "json.gz", "csv.gz", "jsonl.zst"])
+@pytest.mark.parametrize("ending", ["jsonl.gz", "json.gz", "csv.gz"])
 def test_a_packed_file_unpacks_into_no_more_than_it_may(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:
@@ -220,8 +149,7 @@ def test_a_packed_file_unpacks_into_no_more_than_it_may(
     head, line = (b"", b'{"question": "Who?", "answer": "me"}\n')
     if ending.startswith("csv"):
         head, line = (b"question,answer\n", b"Who?,me\n")
-    plain = head + line * 2**13
-    path.write_bytes(gzip.compress(plain, 1) if ending.endswith("gz") else pa.compress(plain, "zstd", asbytes=True))
+    path.write_bytes(gzip.compress(head + line * 2**13, 1))
     for read in (imported, lambda file: list(read_rows(file))):
         with pytest.raises(InputError, match=rf"quiz\.{ending} unfolds into more than"):
             read(path)
@@ -232,3 +160,9 @@ def test_a_formula_is_what_it_says(tmp_path: Path) -> None:
 
     (item,) = imported(path)
     assert [choice.text for choice in item.choices] == ["=x+1", "=x"]
+
+
+def test_a_column_of_options_goes_before_columns_of_letters(tmp_path: Path) -> None:
+    (tmp_path / "b.csv").write_text("question,options,A,B,answer\nQ,\"['p', 'q']\",x,y,A\n")
+    item = next(iter(import_benchmark(tmp_path / "b.csv", tmp_path / "b")[0]))
+    assert [choice.text for choice in item.choices] == ["p", "q"]

@@ -78,7 +78,7 @@ def load_as_vlmevalkit(path: Path) -> pd.DataFrame:
 
 
 def test_references_by_index_share_one_image_and_come_back(tmp_path: Path) -> None:
-    rows = [row("3", "7"), row("4", RED), row("5", "4"), row("7", BLUE), row("9", "5")]
+    rows = [row("3", BLUE), row("4", RED), row("5", "4"), row("7", "3"), row("9", "5")]
     benchmark = imported(tmp_path, rows)
     images = [item.images for item in benchmark]
     assert images[1] == images[2] == images[4]
@@ -97,7 +97,7 @@ def test_a_reference_to_a_dropped_item_becomes_the_image_itself(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("rows", "found"),
     [
-        ([row("1", "2"), row("2", "1")], ".* leads back to itself"),
+        ([row("1", "2"), row("2", BLUE)], "'2', which is the index of no earlier row"),
         ([row("1", "99")], "'99'"),
         ([{"image": "7", "question": "What?", "answer": "it"}], "'7'"),
     ],
@@ -134,7 +134,6 @@ def test_image_paths_are_read_beside_the_file_and_kept(tmp_path: Path) -> None:
     del rows[0]["image"]
     benchmark = imported(tmp_path, rows)
     assert benchmark.images.read(benchmark["1"].images[0]) == png()
-    assert benchmark["1"].tags["image_path"] == "images/1.png"
     assert comes_back(benchmark, tmp_path)[0]["image"] == RED
 
 
@@ -217,12 +216,6 @@ def test_a_tag_never_stands_in_for_a_field_of_its_name(tmp_path: Path) -> None:
     assert benchmark["1"].tags == {"category": "animals", "id": "a", "prompt": "P", "options": "o"}
     renamed = changed(benchmark, tmp_path / "r", lambda i: msgspec.structs.replace(i, id=f"new{i.id}"))
     assert [r["index"] for r in comes_back(renamed, tmp_path)] == ["new1", "new2"]
-
-
-def test_thousands_of_references_in_a_row_are_followed(tmp_path: Path) -> None:
-    rows = [row(str(n), str(n + 1)) for n in range(2_000)]
-    benchmark = imported(tmp_path, [*rows, row("2000", BLUE)])
-    assert len({item.images for item in benchmark}) == 1
 
 
 @pytest.mark.parametrize("index", ["9" * 5000, "1" + "0" * 17, "007", "٣"])

@@ -1,6 +1,5 @@
-"""The command: models are asked once, people decide in two rounds."""
+"""The command: models are asked once."""
 
-import csv
 from pathlib import Path
 
 import pytest
@@ -34,33 +33,16 @@ def words(folder: Path, endpoint: Endpoint, *more: object) -> tuple[object, ...]
     return (*command, "--writer", specs[0], "--checker", specs[1], *more)
 
 
-def test_models_are_asked_once_and_people_twice(eyetest: Eyetest, models: Endpoint, tmp_path: Path) -> None:
+def test_models_are_asked_once(eyetest: Eyetest, models: Endpoint, tmp_path: Path) -> None:
     bench(tmp_path / "given", ITEMS)
     output = call_narrowly(*words(tmp_path, models)).fine()
     assert "by scribe" in output
     assert "8 items for people" in output
     asked = len(models.attempts)
-    before = {item.id: item for item in Benchmark(tmp_path / "out/benchmark")}
-    decide(tmp_path, [("c0", 1, "keep", ""), ("c1", 1, "drop", ""), ("c2", 1, "fix", '{"A": "Mended"}')])
-    assert "1 dropped, 1 repaired" in eyetest(*words(tmp_path, models)).fine()
+    before = list(Benchmark(tmp_path / "out/benchmark"))
+    eyetest(*words(tmp_path, models)).fine()
     assert len(models.attempts) == asked
-    after = {item.id: item for item in Benchmark(tmp_path / "out/benchmark")}
-    assert set(before) - set(after) == {"c1"}
-    assert after["c0"] == before["c0"]
-    assert after["c2"].choices[0].text == "Mended"
-    with (tmp_path / "out/review/queue.csv").open(newline="") as file:
-        rounds = {row["item"]: row["round"] for row in csv.DictReader(file)}
-    assert rounds == {"c0": "2", "c2": "2"} | {f"c{n}": "1" for n in range(3, 8)}
-    reported = eyetest(*words(tmp_path, models, "--seed", 5)).refused()
-    assert "about other options" in reported
-    assert {item.id for item in Benchmark(tmp_path / "out/benchmark")} == set(after)
-
-
-def decide(folder: Path, rows: list[tuple[str, int, str, str]]) -> None:
-    with (folder / "out/review/decisions.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["item", "round", "reviewer", "decision", "edits"])
-        writer.writerows((item, number, "ann", decision, edits) for item, number, decision, edits in rows)
+    assert list(Benchmark(tmp_path / "out/benchmark")) == before
 
 
 def test_killed_and_started_again_it_asks_nothing_twice(models: Endpoint, nursery: Nursery, tmp_path: Path) -> None:
@@ -79,7 +61,7 @@ def test_killed_and_started_again_it_asks_nothing_twice(models: Endpoint, nurser
     assert len(Benchmark(tmp_path / "out/benchmark")) == len(ITEMS)
 
 
-def test_mistakes_are_told_in_one_line(eyetest: Eyetest, endpoint: Endpoint, tmp_path: Path) -> None:
+def test_mistakes_are_refused_in_one_line(eyetest: Eyetest, endpoint: Endpoint, tmp_path: Path) -> None:
     bench(tmp_path / "given", [Item(id="open", question="How many?", references=("7",))])
     command = words(tmp_path, endpoint)
     assert "name both" in eyetest(*command[:-2]).refused()

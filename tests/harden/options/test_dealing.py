@@ -27,7 +27,7 @@ def drawn(asked: NumberQuestion, pool: NumberPool, chance: random.Random) -> lis
 def test_a_set_of_large_numbers_could_have_been_drawn_around_any_of_its_members() -> None:
     chance = random.Random(5)
     asked = [question(round(10 ** chance.uniform(3.4, 5.5))) for _ in range(400)]
-    pool = NumberPool(asked)
+    pool = NumberPool(asked, 10)
     offered = np.array([drawn(one, pool, chance) for one in asked])
     assert np.all(offered.max(axis=1) / offered.min(axis=1) < 5.2)
     ranks = (offered[:, 1:] < offered[:, :1]).sum(axis=1)
@@ -35,7 +35,20 @@ def test_a_set_of_large_numbers_could_have_been_drawn_around_any_of_its_members(
     apart = np.abs(offered[:, :, None] - offered[:, None, :]) / np.maximum(offered[:, :, None], offered[:, None, :])
     apart[:, np.arange(10), np.arange(10)] = 1
     assert np.all(apart > 0.05)
-    assert len({len(str(int(value))) - len(str(int(value)).rstrip("0")) for value in offered[0]}) == 1
+    zeros = np.vectorize(lambda value: len(str(int(value))) - len(str(int(value)).rstrip("0")))(offered)
+    assert zeros[:, 1:].mean() == pytest.approx(zeros[:, 0].mean(), abs=0.1)
+
+
+def test_how_often_a_number_is_offered_does_not_show_the_key_of_an_open_question() -> None:
+    chance = random.Random(8)
+    asked = [question(f"{chance.lognormvariate(3, 0.7):.1f}") for _ in range(300)]
+    pool = NumberPool(asked, 10)
+    sets = [drawn(one, pool, chance) for one in asked]
+    offers = Counter(value for own in sets for value in own)
+    rare = [at == 0 for own in sets for at, value in enumerate(own) if offers[value] < 4]
+    common = [at == 0 for own in sets for at, value in enumerate(own) if offers[value] > 3]
+    assert 0.05 < np.mean(rare) < 0.2
+    assert 0.08 < np.mean(common) < 0.12
 
 
 def test_a_number_of_the_question_is_offered_about_as_often_as_it_is_right_times_the_options() -> None:
@@ -45,13 +58,13 @@ def test_a_number_of_the_question_is_offered_about_as_often_as_it_is_right_times
     asked = [
         question(value, f"It was {name}. How much is it now?") for value, name in zip(values, named, strict=True)
     ]
-    pool = NumberPool(asked)
+    pool = NumberPool(asked, 10)
     sets = [drawn(one, pool, chance) for one in asked]
     offered = sum(name in own for name, own in zip(named, sets, strict=True))
     right = sum(name == value for name, value in zip(named, values, strict=True))
     assert 0.05 < right / offered < 0.25
     asked = [question(value, f"It was {value + 1_000}. How much is it now?") for value in values]
-    pool = NumberPool(asked)
+    pool = NumberPool(asked, 10)
     never = [drawn(one, pool, chance) for one in asked[:60]]
     assert sum(value + 1_000 in own for value, own in zip(values, never, strict=False)) < 6
 

@@ -9,7 +9,7 @@ import pytest
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.benchmarks.folder import LAYOUT
 from eyetest.errors import InputError
-from eyetest.harden.screenshot.style import FACTORS, Look, design
+from eyetest.harden.screenshot.style import FACTORS, design
 from eyetest.harden.screenshot.taking import Screenshots, ScreenshotSettings, screenshot_notes, take_screenshots
 from eyetest.records import Choice, Item, Manifest, sorting_tags
 
@@ -56,17 +56,16 @@ def three(tmp_path: Path) -> Benchmark:
     return Benchmark(tmp_path / "three")
 
 
-@pytest.mark.parametrize("look", ["phone", "photo", "print"])
-def test_other_looks_and_what_is_left_out(three: Benchmark, tmp_path: Path, look: Look) -> None:
-    done = take_screenshots(three, tmp_path / "to", ScreenshotSettings(look=look))
+def test_photographs_and_what_is_left_out(three: Benchmark, tmp_path: Path) -> None:
+    done = take_screenshots(three, tmp_path / "to", ScreenshotSettings(look="photo"))
     assert [item.id for item in done.benchmark] == ["good", "open"]
     assert [(verdict.item, verdict.reason) for verdict in done.verdicts] == [("long", "too long for one page")]
     assert screenshot_notes(done) == ["left out: long: too long for one page"]
     (good, _) = done.benchmark
-    assert good.images[0].format == ("png" if look == "phone" else "jpeg")
-    assert set(good.tags) == {"look", *FACTORS[look]}
-    assert good.tags["look"] == look
-    again = take_screenshots(three, tmp_path / "again", ScreenshotSettings(look=look))
+    assert good.images[0].format == "jpeg"
+    assert set(good.tags) == {"look", *FACTORS["photo"]}
+    assert good.tags["look"] == "photo"
+    again = take_screenshots(three, tmp_path / "again", ScreenshotSettings(look="photo"))
     assert [item.images for item in again.benchmark] == [item.images for item in done.benchmark]
     with pytest.raises(InputError, match="already there"):
         take_screenshots(three, tmp_path / "to", ScreenshotSettings())

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from eyetest.measures.stats import agreement
-from eyetest.measures.stats.agreement import Ratings, all_raters, cohen, cohen_pairs
-from eyetest.measures.stats.intervals import IntervalEstimate, Resampling
+from eyetest.measures.stats.agreement import Ratings, all_raters, cohen_pairs
+from eyetest.measures.stats.intervals import NOTHING, IntervalEstimate, Resampling
 
 FAST = Resampling(resamples=20)
 N = None
@@ -36,6 +36,10 @@ tables = st.integers(2, 5).flatmap(
 
 def observed(ratings: Ratings, resampling: Resampling) -> IntervalEstimate:
     return all_raters(ratings, resampling)["observed"]
+
+
+def cohen(ratings: Ratings, resampling: Resampling) -> IntervalEstimate:
+    return cohen_pairs(ratings, resampling).get((0, 1), NOTHING)
 
 
 def fleiss(ratings: Ratings, resampling: Resampling) -> IntervalEstimate:

@@ -82,7 +82,7 @@ def test_one_in_twenty_is_wrongly_blamed_at_most_over_200_repeats(
         assert seen.power >= POWER.get((options, taste), 0.0)
 
 
-def test_nobody_is_blamed_where_too_few_stand_out() -> None:
+def test_no_item_is_blamed_where_too_few_stand_out() -> None:
     """At four options a promise of one in twenty takes seven plain cases; without the benefit of doubt, one."""
     chosen = np.random.default_rng(0).integers(4, size=(50, 4, 10))
     chosen[:6] = 0
@@ -124,7 +124,7 @@ def test_strong_tastes_are_learnt_from_golds_that_are_hardly_hit() -> None:
 @pytest.mark.parametrize("taste", ["coins", "own, strong", "leaning", "beliefs on a tenth"])
 @pytest.mark.parametrize("options", [2, 4])
 def test_chances_by_what_was_chosen_are_as_rare_as_they_say(options: int, taste: str, leaky: float) -> None:
-    """Of the items that nobody knows; those that are known are no lesson about tastes."""
+    """Of the items that no model knows; those that are known are no lesson about tastes."""
     rng = np.random.default_rng([options, round(10 * leaky), len(taste)])
     drawn = draw_panel(rng, items=2_000, inspectors=4, samples=10, options=options, taste=TASTES[taste], leaky=leaky)
     p = by_choices(drawn, options)[~drawn.leaky]
@@ -135,5 +135,6 @@ def test_chances_by_what_was_chosen_are_as_rare_as_they_say(options: int, taste:
 
 
 def test_all_golds_right_is_no_surprise() -> None:
-    p = by_hits(HitCounts(np.array([5]), np.array([5]), np.array([3]), np.array([3])))
-    assert p.tolist() == [1.0]
+    chosen, golds = np.array([[2, 2, 1]]), np.ones((1, 3), bool)
+    counted = HitCounts(np.array([5]), np.array([5]), np.array([3]), np.array([3]))
+    assert chance(counted, tastes_of_choices(chosen, golds, np.array([3]))).tolist() == pytest.approx([1.0])

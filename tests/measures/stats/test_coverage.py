@@ -93,7 +93,7 @@ def accuracy_intervals(world: World) -> Edges:
 
 
 def bootstrap_intervals(world: World) -> tuple[Edges, Edges]:
-    """Plain ones, and those that are told how many clusters there are."""
+    """Plain ones, and those that know how many clusters there are."""
     repeats, count = world.a.shape[1], float(effective_clusters(np.bincount(world.clusters)))
     drawn = resampled_means(np.hstack([world.a, world.b]), world.clusters)
     differences = (drawn[:, :repeats] - drawn[:, repeats:]).T

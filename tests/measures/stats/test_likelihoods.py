@@ -22,8 +22,8 @@ def test_the_likeliest_choice_is_the_one_that_scoring_takes() -> None:
         padded = np.column_stack([table, np.full((200, 2), NAN)])
         for row, chosen in zip(table.tolist(), likeliest(padded).tolist(), strict=True):
             candidates = tuple(None if weight == -INF else weight for weight in row)
-            said = Response(request="", outcome="answered", candidates=candidates)
-            choice = Scorer().score(item, Condition(method="likelihood"), said).choice
+            response = Response(request="", outcome="answered", candidates=candidates)
+            choice = Scorer().score(item, Condition(method="likelihood"), response).choice
             assert choice == (letter(chosen) if chosen >= 0 else None), row
 
 

@@ -22,14 +22,14 @@ def population(items: int, wins: int, losses: int) -> Floats:
 def watched(differences: Floats, seed: int, worth: Floats | None = None) -> Iterator[SequentialMean]:
     """The lead after each item of a lot."""
     lot = Lot(len(differences), seed, worth)
-    lead = SequentialMean(lot)
+    lead = SequentialMean(lot.items, lot=lot)
     for difference in differences[lot.order]:
         lead.observe(difference)
         yield lead
 
 
 def first_verdict(differences: Floats, seed: int, worth: Floats | None = None) -> tuple[int, int]:
-    """After how many items somebody led for certain, and who; at the end what is true."""
+    """After how many items one led for certain, and which; at the end what is true."""
     lead = next(lead for lead in watched(differences, seed, worth) if lead.side or lead.observed == lead.items)
     return lead.observed, lead.side
 

@@ -20,10 +20,10 @@ def name_it_vllm() -> None:
     named = folder.with_name(f"vllm-{known.version}+cpu.dist-info")
     shutil.rmtree(named, ignore_errors=True)
     shutil.copytree(folder, named, ignore=shutil.ignore_patterns("RECORD"))
-    told = named / "METADATA"
-    text = re.sub(r"^Name: .*", "Name: vllm", told.read_text("utf-8"), count=1, flags=re.MULTILINE)
+    reported = named / "METADATA"
+    text = re.sub(r"^Name: .*", "Name: vllm", reported.read_text("utf-8"), count=1, flags=re.MULTILINE)
     text = re.sub(r"^Version: .*", f"Version: {known.version}+cpu", text, count=1, flags=re.MULTILINE)
-    told.write_text(text, "utf-8")
+    reported.write_text(text, "utf-8")
 
 
 def loads(package: str) -> bool:

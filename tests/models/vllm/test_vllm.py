@@ -126,32 +126,15 @@ def test_a_letter_that_joins_the_prompt_is_weighed_with_it(folder: Path) -> None
 
 def test_what_it_writes_does_not_depend_on_who_is_asked_beside(folder: Path) -> None:
     plain: dict[str, Any] = {"temperature": 0, "max_tokens": 6}
-    for settings in (plain, {"temperature": 1, "max_tokens": 16, "top_logprobs": 3}):
+    for settings in (plain, {"temperature": 1, "max_tokens": 16}):
         wanted = [call(f"What is {number}?", (3,), **settings) for number in range(9)]
         together = answers(folder, wanted)
         assert together == [answers(folder, [one])[0] for one in wanted]
         for one in together:
             assert one.outcome == ("answered" if one.finish == "stop" else "truncated")
             assert one.tokens_out <= settings["max_tokens"]
-            assert len(one.likelihoods) == (one.tokens_out if "top_logprobs" in settings else 0)
-            assert not one.likelihoods or "".join(token.token for token in one.likelihoods).strip() == one.text
-            for token in one.likelihoods:
-                logs = [log for _, log in token.others]
-                assert len(logs) == 3
-                assert sorted(logs, reverse=True) == logs
-                assert token.logprob <= logs[0]
     assert {one.outcome for one in together} == {"answered", "truncated"}
     assert len({one.text for one in together}) > 1
-
-
-def test_the_likeliest_tokens_are_told_whatever_is_weighed_at_the_same_time(folder: Path) -> None:
-    written = [call(f"What is {number}?", (3,), max_tokens=6, top_logprobs=3) for number in range(4)]
-    weighed = [call(f"What is {number}?", (3,), CHOICES) for number in range(4)]
-    mixed = [one for pair in zip(written, weighed, strict=True) for one in pair]
-    together = answers(folder, mixed)
-    assert together[::2] == answers(folder, written)
-    assert together[1::2] == answers(folder, weighed)
-    assert all(len(token.others) == 3 for one in together[::2] for token in one.likelihoods)
 
 
 def test_a_call_that_cannot_be_answered_costs_no_other(folder: Path) -> None:

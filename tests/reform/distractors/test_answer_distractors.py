@@ -31,8 +31,7 @@ from tests.reform.conftest import gold
         ("Which year had the highest rate?", "2014", "year"),
         ("How much was it?", "2014", "number"),
         ("What does it cost?", "$1,200.50", "number"),
-        ("What time is it?", "10:30 am", "time"),
-        ("When was it signed?", "June 5, 2019", "date"),
+        ("When was it signed?", "June 5, 2019", "text"),
         ("What fruit is it?", "orange", "text"),
         ("Who is it?", "Ada Lovelace", "text"),
     ],
@@ -64,9 +63,6 @@ LONELY = [
     ("How much is it?", "0.030"),
     ("What share is it?", "45%"),
     ("How much is left?", "0"),
-    ("What time is it?", "10:30"),
-    ("What time is it?", "7 PM"),
-    ("When was it signed?", "June 5, 2019"),
     ("Which year was it?", "1999"),
     ("How many are there?", "1"),
     ("What colour is it?", "Gray"),
@@ -110,12 +106,11 @@ def test_settings_leave_records_out_and_say_so() -> None:
     records = [
         Annotation(id="1", question="Is it?", answers=("yes", "no", "no")),
         Annotation(id="2", question="Is it?", answers=("yes", "no")),
-        Annotation(id="3", question="How many?", answers=("3", "3")),
         Annotation(id="4", question="Is it?"),
     ]
-    items, kit = reformed(records, agreement=0.6, kinds=("yes-no",))
+    items, kit = reformed(records, agreement=0.6)
     assert [(item.id, gold(item), len(item.choices)) for item in items] == [("1", "no", 2)]
-    assert kit.passed_over == {"too little agreement": 1, "answer of another kind": 1, "no answer": 1}
+    assert kit.passed_over == {"too little agreement": 1, "no answer": 1}
 
 
 CHARTQA = Dataset(

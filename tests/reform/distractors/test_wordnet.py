@@ -1,11 +1,9 @@
-"""WordNet is read from a dictionary of our own making, wherever it lies and however a name is spelt."""
+"""WordNet is read from a dictionary of our own making, however a name is spelt."""
 
-import zipfile
 from pathlib import Path
 
 import pytest
 
-from eyetest.reform.distractors import wordnet as wordnet_module
 from eyetest.reform.distractors.wordnet import find_wordnet
 
 SYNSETS = {
@@ -54,14 +52,6 @@ def write_dictionary(folder: Path) -> dict[str, int]:
     return offsets
 
 
-@pytest.fixture
-def no_wordnet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No dictionary but those that a test puts somewhere."""
-    for name in ("WNHOME", "WNSEARCHDIR", "NLTK_DATA"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(wordnet_module, "_USUAL", ())
-
-
 def test_synsets_words_and_ancestors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     offset = write_dictionary(tmp_path / "dict")
     monkeypatch.setenv("WNSEARCHDIR", str(tmp_path / "dict"))
@@ -95,24 +85,12 @@ def test_names_are_known_however_they_are_spelt(
     name: str, senses: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offset = write_dictionary(tmp_path / "dict")
-    monkeypatch.setenv("WNHOME", str(tmp_path))
+    monkeypatch.setenv("WNSEARCHDIR", str(tmp_path / "dict"))
     wordnet = find_wordnet()
     assert wordnet is not None
     assert wordnet.senses(name) == tuple(offset[sense] for sense in senses)
-    assert wordnet.head_senses(f"small {name} of gold") == (wordnet.senses(name) if senses else ())
 
 
-@pytest.mark.usefixtures("no_wordnet")
-def test_the_archive_that_nltk_downloads_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NLTK_DATA", str(tmp_path / "nltk_data"))
+def test_without_a_dictionary_there_is_no_wordnet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WNSEARCHDIR", str(tmp_path))
     assert find_wordnet() is None
-    write_dictionary(tmp_path / "wordnet")
-    folder = tmp_path / "other" / "corpora"
-    folder.mkdir(parents=True)
-    with zipfile.ZipFile(folder / "wordnet.zip", "w") as archive:
-        for path in (tmp_path / "wordnet").iterdir():
-            archive.write(path, f"wordnet/{path.name}")
-    monkeypatch.setenv("NLTK_DATA", str(tmp_path / "other"))
-    wordnet = find_wordnet()
-    assert wordnet is not None
-    assert wordnet.senses("goldfish")

@@ -36,7 +36,7 @@ def cluster() -> Iterator[None]:
 @pytest.mark.slow
 def test_a_hosted_checkpoint_answers_as_it_would_here(tmp_path: Path, cluster: None, checkpoints: Any) -> None:
     make_bench(tmp_path / "b", 12, image_count=3)
-    models = {"tiny": {"spec": f"transformers:{checkpoints('llava')}", "copies": 2}}
+    models = {"tiny": {"spec": f"transformers:{checkpoints('llava')}"}}
     for name, on in (("here", ""), ("there", "ray")):
         how: dict[str, Any] = {"condition": "likelihood,generate", "max_tokens": 4}
         et.run(tmp_path / "b", models=models, to=tmp_path / name, on=on, **how)

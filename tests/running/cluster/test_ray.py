@@ -18,11 +18,11 @@ import pytest
 import eyetest as et
 from eyetest.errors import EyetestError, InputError
 from eyetest.running import Asking
-from eyetest.running.shards import Order, Shard, Worker
+from eyetest.running.cluster import Order, Shard, Worker
 from eyetest.runs import Run, responses_table
 from eyetest.runs.stored import answers_frame
 from tests.endpoint import Endpoint
-from tests.running.benches import keys_in, make_bench, make_dialogues, stored
+from tests.running.benches import keys_in, make_bench, stored
 from tests.running.processes import Nursery, until
 
 pytestmark = pytest.mark.journey
@@ -58,21 +58,9 @@ def assert_same(here: Path, there: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*failed; .*retry")
-@pytest.mark.parametrize(
-    "how",
-    [
-        {"condition": "modality=image/no-image+template=0/1"},
-        {
-            "condition": "no-image",
-            "samples": 3,
-            "temperature": 0.7,
-            "stop": "more than 1 of 3 samples, at least 2 of 2 models",
-        },
-    ],
-    ids=["plain", "panels"],
-)
-def test_the_same_rows_as_on_one_machine(tmp_path: Path, cluster: str, how: dict[str, Any]) -> None:
+def test_the_same_rows_as_on_one_machine(tmp_path: Path, cluster: str) -> None:
     make_bench(tmp_path / "b", 90, image_count=20)
+    how: dict[str, Any] = {"condition": "modality=image/no-image+template=0/1"}
     for name, on in (("here", ""), ("there", "ray")):
         et.run(tmp_path / "b", models=TWO, to=tmp_path / name, on=on, **how)
     assert_same(tmp_path / "here", tmp_path / "there")
@@ -80,14 +68,6 @@ def test_the_same_rows_as_on_one_machine(tmp_path: Path, cluster: str, how: dict
     assert len(writers) >= 2
     et.run(tmp_path / "b", models=TWO, to=tmp_path / "there", on="ray", **how)
     assert rows(tmp_path / "here").equals(rows(tmp_path / "there")), "a complete run asks nothing"
-
-
-@pytest.mark.filterwarnings("ignore:.*failed; .*retry")
-def test_dialogues_go_on_from_answers_of_any_worker(tmp_path: Path, cluster: str) -> None:
-    make_dialogues(tmp_path / "b", 6)
-    for name, on in (("here", ""), ("there", "ray")):
-        et.run(tmp_path / "b", models=TWO, to=tmp_path / name, on=on, condition=et.Condition(history="own"))
-    assert_same(tmp_path / "here", tmp_path / "there")
 
 
 def workers_of() -> list[psutil.Process]:
@@ -178,16 +158,18 @@ def test_a_dead_endpoint_is_given_up_by_all(tmp_path: Path, cluster: str) -> Non
         ({"on": "rya"}, "found 'rya', expected ray, ray:WORKERS or ray://HOST:PORT"),
         ({"on": "ray:0"}, "found 'ray:0', expected ray"),
         ({"on": "dask://x"}, "found 'dask://x', expected ray"),
+        ({"on": "ray", "stop": "at least 1 of 2 models"}, "so they are asked from one machine"),
+        ({"on": "ray", "until": "a>b"}, "so they are asked from one machine"),
     ],
 )
-def test_a_wrong_place_is_told_in_a_line(tmp_path: Path, how: dict[str, Any], words: str) -> None:
+def test_a_wrong_place_is_one_line(tmp_path: Path, how: dict[str, Any], words: str) -> None:
     make_bench(tmp_path / "b", 4)
     with pytest.raises(InputError, match=re.escape(words)):
         et.run(tmp_path / "b", models=TWO, to=tmp_path / "r", **how)
 
 
 def test_what_a_machine_lacks_is_one_line(tmp_path: Path) -> None:
-    shard = Shard(writer="w", turn=0, positions=[], requests=[], replies={}, abandoned={}, losses=0)
+    shard = Shard(writer="w", positions=[], requests=[], abandoned={})
     order = Order(benchmark="/nowhere", run="/nowhere", entries={}, asking=Asking(), weighs=False, is_refusal=None)
     assert "install the same" in str(asyncio.run(Worker(replace(order, version="0")).ask(shard)))
     assert "/nowhere is not there" in str(asyncio.run(Worker(order).ask(shard)))

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.errors import InputError
-from eyetest.scoring.metrics import METRICS, Context, CorpusMetric, ItemMetric, corpus_metric, item_metric
+from eyetest.scoring.metrics import METRICS, Context, CorpusMetric, ItemMetric
 from eyetest.text.numbers import digits_for_words
+from tests.scoring.metrics import corpus_metric, item_metric
 
 ANSWERS = [json.loads(line) for line in Path(__file__).with_name("answers.jsonl").read_text("utf-8").splitlines()]
 HOSTILE = [
@@ -63,7 +64,7 @@ def test_a_number_is_itself_however_wrapped(value: float, frame: str) -> None:
 
 
 ITEM = {
-    "anls", "exact", "mathvista", "number", "ocr", "open", "phrase", "phrase-reform", "relaxed", "relaxed-chartqa",
+    "anls", "exact", "mathvista", "number", "ocr", "open", "phrase-reform", "relaxed", "relaxed-chartqa",
     "vqa", "words", "yes-no",
 }  # fmt: skip
 CORPUS = {"bleu-1", "bleu-2", "bleu-3", "bleu-4", "cider", "meteor", "rouge-l", "words"}
@@ -79,13 +80,9 @@ def test_all_metrics_are_there_under_their_own_name() -> None:
     assert {name for name, metric in METRICS.items() if isinstance(metric, CorpusMetric)} == CORPUS
 
 
-def test_a_wrong_name_or_kind_says_what_to_do() -> None:
+def test_a_wrong_name_says_the_nearest() -> None:
     with pytest.raises(InputError, match='did you mean "cider"'):
         METRICS["cidre"]
-    with pytest.raises(InputError, match="use corpus_metric"):
-        item_metric("cider")
-    with pytest.raises(InputError, match="use item_metric"):
-        corpus_metric("vqa")
 
 
 @pytest.mark.parametrize("name", sorted(ITEM))
@@ -98,5 +95,5 @@ def test_a_corpus_without_references_has_no_score(name: str) -> None:
     metric = corpus_metric(name)
     assert metric.score_all([], []).overall is None
     assert metric.score_all(["a cat"], [[]]).items == (None,)
-    with pytest.raises(InputError, match="2 answers but 1 lists"):
+    with pytest.raises(ValueError, match="shorter"):
         metric.score_all(["a", "b"], [["a"]])

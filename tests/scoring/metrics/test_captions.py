@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.errors import MissingExtraError
-from eyetest.scoring.metrics import CorpusScore, corpus_metric
+from eyetest.scoring.metrics import CorpusScore
 from eyetest.scoring.metrics.captions import CaptionMetric, bleu_scores, caption_tokens
+from tests.scoring.metrics import corpus_metric
 
 ANSWERS = [
     "a cat sits on the red mat",

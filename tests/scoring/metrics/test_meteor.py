@@ -2,7 +2,8 @@
 
 import pytest
 
-from eyetest.scoring.metrics import corpus_metric, meteor
+from eyetest.scoring.metrics import meteor
+from tests.scoring.metrics import corpus_metric
 
 
 def test_without_anything_to_score_no_program_is_started(monkeypatch: pytest.MonkeyPatch) -> None:

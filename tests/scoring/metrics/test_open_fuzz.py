@@ -5,7 +5,8 @@ import random
 import pytest
 import sympy
 
-from eyetest.scoring.metrics import Context, item_metric
+from eyetest.scoring.metrics import Context
+from tests.scoring.metrics import item_metric
 
 PAIRS = 150
 X, Y = sympy.symbols("x y")

@@ -9,7 +9,6 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 import uvicorn
 from starlette.testclient import TestClient
@@ -24,6 +23,7 @@ from tests.reports.conftest import browse
 from tests.reports.pages import HOSTILE, Browse
 from tests.scoring.test_table import make_run
 from tests.studio.collection.conftest import collection, zoo
+from tests.studio.collection.test_opening import verdict, write_refinement
 
 __all__ = ["browse", "collection", "zoo"]
 DRAWN = "document.body.dataset.ready !== undefined"
@@ -53,25 +53,23 @@ def served(pages: Collection | Site) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def refined(zoo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two stages' verdicts on the zoo: the first drops q0 and doubts q1, the second sees the rest and drops q2."""
-    path = tmp_path_factory.mktemp("judged") / "verdicts.parquet"
     first = ("drop", "review", "keep", "keep", "keep", "keep")
     second = (None, "keep", "drop", "keep", "keep", "review")
     rows = [
-        {"item": f"q{number}", "stage": stage, "verdict": verdict, "reason": "so", "evidence": ""}
-        for stage, verdicts in (("one", first), ("two", second))
-        for number, verdict in enumerate(verdicts)
-        if verdict
+        verdict(f"q{number}", stage, kind, "so")
+        for stage, kinds in (("one", first), ("two", second))
+        for number, kind in enumerate(kinds)
+        if kind
     ]
-    pl.DataFrame(rows).write_parquet(path)
-    return path
+    return write_refinement(tmp_path_factory.mktemp("judged") / "refined", Benchmark(zoo / "bench"), *rows)
 
 
 @pytest.fixture(scope="session")
-def judged(zoo: Path, verdicts: Path) -> Collection:
+def judged(zoo: Path, refined: Path) -> Collection:
     """The zoo after these stages."""
-    return Collection.open([zoo / "run", verdicts])
+    return Collection.open([zoo / "run", refined])
 
 
 @pytest.fixture(scope="session")

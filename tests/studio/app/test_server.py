@@ -6,7 +6,6 @@ import re
 import shlex
 import socket
 import time
-import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
@@ -106,10 +105,10 @@ def test_the_words_that_decided_are_marked_and_odd_outcomes_named(client: TestCl
 
 def test_the_list_says_how_people_can_decide_about_what_it_shows(collection: Collection, zoo: Path) -> None:
     client = TestClient(make_app(collection, places=[zoo / "a run"]), HOME)
-    command = re.search(r'<code id="command">(.*?)</code>', client.get("/?tag.task=birds&gold=A").text)
+    command = re.search(r'<code id="command">(.*?)</code>', client.get("/?tag.task=birds&verdict=keep").text)
     assert command
     given = unescape(re.sub(r"<[^>]*>", "", command[1]))
-    assert shlex.split(given) == ["eyetest", "review", f"{zoo}/a run", "--items", "gold=A&tag.task=birds"]
+    assert shlex.split(given) == ["eyetest", "review", f"{zoo}/a run", "--items", "verdict=keep&tag.task=birds"]
     assert "--items '<span data-query>all</span>'" in client.get("/").text
     assert "eyetest review" not in TestClient(make_app(collection), HOME).get("/").text
 
@@ -122,29 +121,23 @@ def test_images_are_had_by_their_hash_alone(client: TestClient, zoo: Path) -> No
     assert client.get(f"/thumbnail/{image.sha256}").headers["content-type"] in ("image/png", "image/jpeg")
     for other in ("0" * 64, "..%2f..%2fetc%2fpasswd", quote(str(zoo / "bench" / "items.parquet"), safe="")):
         assert client.get(f"/image/{other}").status_code == 404
-    for path in ("/../../etc/passwd", "/static/../server.py", "/%2e%2e/%2e%2e/etc/passwd", "/export/..%2fids.txt"):
+    for path in ("/../../etc/passwd", "/static/../server.py", "/%2e%2e/%2e%2e/etc/passwd", "/..%2fitems.csv"):
         assert client.get(path).status_code == 404
 
 
-def test_what_is_shown_can_be_taken_along(client: TestClient, zoo: Path, tmp_path: Path) -> None:
-    assert client.get("/export/ids.txt?tag.task=birds").text == "q0\nq1\n"
-    rows = list(csv.DictReader(io.StringIO(client.get("/export/items.csv?gold=B").text)))
+def test_what_is_shown_can_be_taken_along(client: TestClient) -> None:
+    assert client.get("/ids.txt?tag.task=birds").text == "q0\nq1\n"
+    table = client.get("/items.csv?tag.year=2024&tag.year=2025")
+    assert 'filename="items.csv"' in table.headers["content-disposition"]
+    rows = list(csv.DictReader(io.StringIO(table.text)))
     assert [(row["id"], row["gold"], row["options"]) for row in rows] == [
         (f"q{number}", "B", "Red kite | Blue whale | Green frog") for number in (4, 5)
     ]
-    packed = client.get("/export/benchmark.zip?id=q1&id=q3")
-    assert 'filename="benchmark.zip"' in packed.headers["content-disposition"]
-    zipfile.ZipFile(io.BytesIO(packed.content)).extractall(tmp_path)
-    part, whole = Benchmark(tmp_path / "benchmark"), Benchmark(zoo / "bench")
-    assert [item.id for item in part] == ["q1", "q3"]
-    assert part["q3"].choices == whole["q3"].choices
-    assert part.images.read(part["q3"].images[0]) == whole.images.read(whole["q3"].images[0])
-    assert client.get("/export/all.exe").status_code == 404
 
 
 def test_a_wrong_address_is_refused_in_a_line(client: TestClient) -> None:
     wrong = {"tga.task=birds": "no filter", "tag.tsk=birds": "task", "page=none": "page: found", "item=q9": "no item"}
-    wrong |= {"layout=circle": "layout: no", "answer=wrong:c": "no model", "difficulty=2..1": "the smaller first"}
+    wrong |= {"answer=wrong:c": "no model", "answer=rong": "no kind", "difficulty=2..1": "the smaller first"}
     for query, words in wrong.items():
         answer = client.get(f"/?{query}")
         assert (answer.status_code, words in answer.text) == (400, True), query
@@ -167,7 +160,7 @@ def test_nothing_can_be_changed_sent_or_overlong(client: TestClient, monkeypatch
 
 
 def test_every_answer_forbids_scripts_from_elsewhere(client: TestClient) -> None:
-    for path in ("/", "/?item=q0", "/?item=q9", "/app.js", "/nowhere", "/export/ids.txt"):
+    for path in ("/", "/?item=q0", "/?item=q9", "/app.js", "/nowhere", "/items.csv", "/ids.txt"):
         headers = client.get(path).headers
         assert headers["content-security-policy"].startswith(
             "default-src 'none'; script-src 'self'; style-src 'self'"
@@ -181,7 +174,6 @@ def test_nothing_that_an_item_or_a_model_says_becomes_part_of_the_page(hostile: 
     client = TestClient(make_app(hostile), HOME)
     paths = [
         "/",
-        "/?layout=list",
         f"/?{Address((('tag.kind', HOSTILE[1]),)).href[1:]}",
         "/?text=" + quote(HOSTILE[1]),
     ]
@@ -197,7 +189,7 @@ def test_nothing_that_an_item_or_a_model_says_becomes_part_of_the_page(hostile: 
         assert not [link for link in page.values("href") + page.values("src") if ":" in link.split("?")[0]]
 
 
-def test_a_port_that_is_taken_is_told() -> None:
+def test_a_port_that_is_taken_is_refused() -> None:
     first, _ = listen("127.0.0.1", 0)
     with first, pytest.raises(InputError, match="cannot listen"):
         listen("127.0.0.1", first.getsockname()[1])
@@ -222,7 +214,7 @@ def running(collection: Collection) -> Iterator[tuple[str, int]]:
 @pytest.mark.parametrize(
     "sent", [b"", b"GET /app.js HT", b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n"]
 )
-def test_idle_connections_lock_nobody_out(collection: Collection, sent: bytes) -> None:
+def test_idle_connections_lock_no_one_out(collection: Collection, sent: bytes) -> None:
     with running(collection) as at, ExitStack() as browsers:
         for _ in range(1_000):
             browsers.enter_context(socket.create_connection(at)).sendall(sent)
@@ -282,7 +274,7 @@ def test_small_answers_are_sent_at_once() -> None:
 
 
 def test_addresses_are_written_as_they_are_read() -> None:
-    text = "?tag.task=a%26b&answer=wrong:m@image&layout=list&page=3&item=x%2Fy"
+    text = "?tag.task=a%26b&answer=wrong:m@image&page=3&item=x%2Fy"
     assert Address.parse(text).href == text
     here = Address.parse("gold=A&tag.task=a&page=2")
     assert here.toggled("gold", "B") == "?tag.task=a&gold=B"

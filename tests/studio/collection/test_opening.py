@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from starlette.testclient import TestClient
 
 import eyetest as et
 from eyetest.benchmarks import Benchmark
@@ -15,6 +16,7 @@ from eyetest.probes.audit import Audit
 from eyetest.records import Asked, Finding, Response, Verdict
 from eyetest.records.recipe import ABOUT, BENCHMARK, VERDICTS
 from eyetest.runs import Run
+from eyetest.studio.app.items import make_app
 from eyetest.studio.collection import Collection
 from eyetest.tabular.record_files import write_records
 from tests.scoring.test_table import make_run
@@ -60,7 +62,7 @@ def verdict(item: str, stage: str, kind: Any, reason: str = "") -> Verdict:
     return Verdict(item=item, stage=stage, verdict=kind, reason=reason)
 
 
-def test_a_benchmark_that_nobody_was_asked_about(zoo: Path) -> None:
+def test_a_benchmark_without_answers(zoo: Path) -> None:
     collection = Collection.open([zoo / "bench"])
     view = collection.view(Query())
     assert (len(view), view.accuracy, collection.answers.models, collection.notes) == (6, [], [], [])
@@ -82,15 +84,6 @@ def test_runs_of_one_benchmark_complete_each_other(zoo: Path, tmp_path: Path) ->
     assert shown(collection, "text=mysterious") == "3"
 
 
-def test_an_answer_that_two_runs_hold_counts_once_and_is_told(zoo: Path, tmp_path: Path) -> None:
-    again = make_answers(tmp_path / "again", Benchmark(zoo / "bench"), {("a", "image"): ("C",) * 6})
-    collection = Collection.open([zoo / "run", again.path])
-    assert shown(collection, "answer=right:a@image") == "0 1 3 4 5"
-    assert [note for note in collection.notes if "6 answers to zoo in two runs" in note]
-    other_way = Collection.open([again.path, zoo / "run"])
-    assert shown(other_way, "answer=right:a@image") == ""
-
-
 def test_two_benchmarks_that_call_items_the_same(zoo: Path, tmp_path: Path) -> None:
     make_bench(tmp_path / "park", "park", 5)
     collection = Collection.open([zoo / "run", tmp_path / "park"])
@@ -109,19 +102,9 @@ def test_a_finding_leads_to_its_items(zoo: Path, tmp_path: Path) -> None:
     assert collection.everything.counts["finding"] == {"same-image": 2}
     assert shown(collection, "finding=same-image") == "0 1"
     assert shown(collection, "finding=other") == ""
-    assert (shown(collection, "suggested=review"), shown(collection, "suggested=keep")) == ("0 1", "2 3 4 5")
-    assert shown(collection, "suggested=drop&suggested=review") == "0 1"
     stated = collection.item("q0").findings
     assert [(one.kind, one.evidence, one.severity) for one in stated] == [("same-image", "as q1", "suspect")]
     assert collection.item("q2").findings == ()
-
-
-def test_verdicts_of_an_audit_are_findings(zoo: Path, tmp_path: Path) -> None:
-    rows = [verdict("q2", "audit:malformed", "fix", "nan-option"), verdict("q3", "audit", "keep")]
-    write_records(rows, Verdict, tmp_path / "verdicts.parquet", overwrite=False)
-    collection = Collection.open([zoo / "bench", tmp_path / "verdicts.parquet"])
-    assert shown(collection, "finding=nan-option") == "2"
-    assert collection.stages == {}
 
 
 def test_verdicts_are_those_of_a_stage_and_without_a_stage_the_last(zoo: Path, tmp_path: Path) -> None:
@@ -132,33 +115,43 @@ def test_verdicts_are_those_of_a_stage_and_without_a_stage_the_last(zoo: Path, t
     expected = {"verdict=drop": "1 2", "verdict=drop&stage=blind": "1", "stage=people": "0 2"}
     expected |= {"verdict=keep&stage=blind": "0 2", "verdict=keep": "0", "verdict=review": ""}
     assert {query: shown(collection, query) for query in expected} == expected
-    assert collection.stages == {"blind": 3, "people": 2}
+    assert collection.stages == ["blind", "people"]
     assert [one.reason for one in collection.item("q2").verdicts] == ["", "wrong gold"]
 
 
-def test_an_item_that_vanished_is_shown_with_what_was_said_of_it(zoo: Path, tmp_path: Path) -> None:
+def test_verdicts_on_items_that_no_benchmark_has_are_left_out_with_a_note(zoo: Path, tmp_path: Path) -> None:
     bench = Benchmark(zoo / "bench")
     folder = write_refinement(
         tmp_path / "refined", bench, verdict("gone", "blind", "drop"), verdict("q0", "blind", "keep")
     )
     shutil.copytree(make_bench(tmp_path / "kept", "zoo-refined", 5).path, folder / BENCHMARK)
     collection = Collection.open([folder])
-    assert shown(collection, "verdict=drop") == "gone"
-    story = collection.item("gone")
-    assert (story.item, story.benchmark, story.row.question) == (None, "zoo", None)
-    assert [one.verdict for one in story.verdicts] == ["drop"]
-    assert len(collection) == 6
+    assert (shown(collection, "verdict=drop"), shown(collection, "verdict=keep"), len(collection)) == ("", "0", 5)
+    [note] = collection.notes
+    assert note.startswith("1 item with verdicts or findings in no benchmark")
 
 
-def test_verdicts_of_others_alone_are_items_of_which_only_names_are_known(tmp_path: Path) -> None:
-    asked = [(Asked(item=f"x{n}", model="m"), f"{n:032x}") for n in range(3)]
+def test_given_scores_alone_are_items_of_which_only_names_are_known(zoo: Path, tmp_path: Path) -> None:
+    asked = [(Asked(item=f"q{n}", model="m"), f"{n:032x}") for n in range(3)]
     given = [
         Response(request=request, outcome="answered", given=float(n)) for n, (_, request) in enumerate(asked[:2])
     ]
-    collection = Collection.open([make_run(tmp_path / "given", asked, given).path])
-    assert shown(collection, "answer=right:m") == "x1"
-    assert shown(collection, "answer=wrong:m") == "x0"
-    assert collection.item("x0").item is None
+    run = make_run(tmp_path / "given", asked, given).path
+    alone = Collection.open([run])
+    assert (shown(alone, "answer=right:m"), shown(alone, "answer=wrong:m"), len(alone)) == ("1", "0", 3)
+    assert [one.value for one in alone.everything.accuracy] == [0.5]
+    story = alone.item("q1")
+    assert (story.item.choices, [case.response.given for case in story.cases]) == ((), [1.0])
+    assert not (run / "scores").exists()
+    assert TestClient(make_app(alone), "http://127.0.0.1:8765").get("/?item=q1").status_code == 200
+    assert shown(Collection.open([run, zoo / "bench"]), "answer=right:m") == "1"
+
+
+def test_a_run_with_replies_that_names_no_benchmark_needs_one_beside_it(tmp_path: Path) -> None:
+    asked = [(Asked(item="q0", model="m"), "0" * 32)]
+    replied = [Response(request="0" * 32, outcome="answered", text="A")]
+    with pytest.raises(InputError, match="name the benchmark"):
+        Collection.open([make_run(tmp_path / "run", asked, replied).path])
 
 
 def test_a_run_whose_benchmark_went_is_told_by_its_own_copy_of_the_items(zoo: Path, tmp_path: Path) -> None:

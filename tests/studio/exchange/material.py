@@ -32,7 +32,7 @@ ITEMS = {
         choices=(Choice("=cmd|' /C calc'!A0"), Choice("dots & lines", True), Choice("<image 1>")),
         tags={"core": "math"},
     ),
-    "naïve/数 2": Item(id="naïve/数 2", question="How wide?", references=("[0, 1)", '["a"]')),
+    "naïve/数 2": Item(id="naïve/数 2", question="How wide?", references=("[0, 1)", "a")),
     "c": Item(id="c", question="Which?", choices=(Choice("one", True), Choice("two", True))),
 }
 FORMS = {1: FORM, 2: msgspec.structs.replace(FORM, solve=True)}
@@ -52,22 +52,26 @@ DECISIONS = [
         edits={"question": f"Better? {HOSTILE}", "A": "'=2", "answer": ["A", "C"], "tags": {"core": "x=y", "n": 3}},
         labels={"level": "<hard>", "wrong": ["text", "a, b"], "remark": HOSTILE.strip()},
         comment=HOSTILE,
-        seconds=12.5,
     ),
-    decision("=1+1", "drop", "Bén =b", reason="€ & <unclear>", labels={"wrong": ["数字"]}, seconds=0.0),
+    decision("=1+1", "drop", "Bén =b", reason="€ & <unclear>", labels={"wrong": ["数字"]}),
     decision("=1+1", "undo", "Bén =b", time="2026-03-01T10:01:00+00:00"),
     decision("=1+1", "drop", "Bén =b", reason="@SUM(1)", time="2026-03-01T10:02:00+00:00"),
-    decision("=1+1", "keep", "cleo", round=2, labels={"level": "easy & light"}, solved="B", seconds=3.25),
+    decision("=1+1", "keep", "cleo", round=2, labels={"level": "easy & light"}, solved="B"),
     decision("=1+1", "unsure", "dora", round=2, comment="-1"),
     decision(
-        "=1+1", "fix", "eve", round=2, adjudicates=True, edits={"tags": {"a=b": None}}, labels={"level": "<hard>"}
+        "=1+1",
+        "fix",
+        "eve",
+        round=2,
+        adjudicates=True,
+        edits={"B": "lines", "tags": {"core": None}},
+        labels={"level": "<hard>"},
     ),
     decision("naïve/数 2", "fix", edits={"answer": "[1, 2]"}, labels={"level": "<hard>"}),
-    decision("naïve/数 2", "fix", "ben", edits={"answer": ["a\nb", "c"]}, labels={"level": "<hard>"}),
-    decision("c", "keep", labels={"level": "<hard>"}),
+    decision("naïve/数 2", "fix", "ben", edits={"answer": ["a", "c"]}, labels={"level": "<hard>"}),
     decision("c", "keep", labels={"level": "<hard>"}),
 ]
-"""Several rounds, a change of mind, one who settles, the same given twice."""
+"""Several rounds, a change of mind, and an adjudicator."""
 
 
 def expected(**values: Any) -> Expected:

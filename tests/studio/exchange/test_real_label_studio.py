@@ -55,8 +55,8 @@ def given(*answers: tuple[str, Any]) -> list[dict[str, Any]]:
     return rows
 
 
-def annotate(who: Studio, task: int, *answers: tuple[str, Any], seconds: float = 1.5, **more: Any) -> int:
-    body = {"result": given(*answers), "lead_time": seconds, **more}
+def annotate(who: Studio, task: int, *answers: tuple[str, Any], **more: Any) -> int:
+    body = {"result": given(*answers), "lead_time": 1.5, **more}
     number: int = who.call("POST", f"/api/tasks/{task}/annotations/", body)["id"]
     return number
 
@@ -73,7 +73,7 @@ def stated(decisions: list[Decision]) -> list[Decision]:
 
 
 def decision(item: str, reviewer: str, kind: str, **values: Any) -> Decision:
-    about = {"item": item, "reviewer": reviewer, "decision": kind, "round": 1, "time": "", "seconds": 1.5, **values}
+    about = {"item": item, "reviewer": reviewer, "decision": kind, "round": 1, "time": "", **values}
     return msgspec.convert(about, Decision)
 
 
@@ -107,7 +107,7 @@ def test_a_review_in_label_studio(studio: Studio, bench: Benchmark, tmp_path: Pa
     with find_review(bench.path) as review:
         changed = review.decisions()[-1]
         assert {item for item, _, settles in review.waiting() if settles} == {"=1+1", "naïve/数 2"}
-    assert stated([changed]) == [decision("4", "ana", "keep", labels={"error": "perception"}, seconds=3.0)]
+    assert stated([changed]) == [decision("4", "ana", "keep", labels={"error": "perception"})]
 
     settle(studio, people["cleo"], bench, tmp_path, names)
 
@@ -139,7 +139,7 @@ def decide_in_two(ana: Studio, ben: Studio, tasks: dict[str, int]) -> int:
     annotate(ana, tasks["=1+1"], ("decision", "fix"), ("label_error", "annotation"), *repaired)
     annotate(ben, tasks["=1+1"], ("decision", "drop"), ("label_error", "annotation"), ("reason", "the gold is wrong"))
     several = [("label_seen-wrong", ["text", "colours"]), ("label_remark", HOSTILE)]
-    annotate(ana, tasks["naïve/数 2"], *KEEP, *several, ("comment", HOSTILE), seconds=60.25)
+    annotate(ana, tasks["naïve/数 2"], *KEEP, *several, ("comment", HOSTILE))
     annotate(ben, tasks["naïve/数 2"], ("decision", "unsure"))
     for who in (ana, ben):
         annotate(who, tasks["<b>3</b>"], ("decision", "drop"), ("label_error", "refusal"), ("reason_text", "=why"))
@@ -159,7 +159,7 @@ PERCEPTION = {"labels": {"error": "perception"}}
 EXPECTED = [
     decision("=1+1", "ana", "fix", edits=EDITS, labels={"error": "annotation"}),
     decision("=1+1", "ben", "drop", reason="the gold is wrong", labels={"error": "annotation"}),
-    decision("naïve/数 2", "ana", "keep", labels=SEEN, comment=HOSTILE.strip(), seconds=60.25),
+    decision("naïve/数 2", "ana", "keep", labels=SEEN, comment=HOSTILE.strip()),
     decision("naïve/数 2", "ben", "unsure"),
     *(decision("<b>3</b>", who, "drop", reason="=why", labels={"error": "refusal"}) for who in ("ana", "ben")),
     decision("4", "ana", "drop", labels={"error": "refusal"}),
@@ -181,7 +181,7 @@ def settle(owner: Studio, cleo: Studio, bench: Benchmark, tmp_path: Path, names:
     assert earlier["=1+1"].splitlines()[-1] == "ben, round 1: drop; the gold is wrong"
     dropped = [("decision", "drop"), ("label_error", "annotation"), ("reason", "the gold is wrong")]
     annotate(cleo, tasks["=1+1"], *dropped)
-    annotate(cleo, tasks["naïve/数 2"], *KEEP, seconds=8)
+    annotate(cleo, tasks["naïve/数 2"], *KEEP)
     exported = owner.export(project, tmp_path / "settled.json")
     assert "2 of them new" in imported(exported, bench, *names)
     with find_review(bench.path) as review:

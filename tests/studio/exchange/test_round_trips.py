@@ -109,7 +109,7 @@ def test_a_reviewer_who_solves_sees_no_gold() -> None:
     assert 'name=\\"solved\\"' in stated
 
 
-def test_who_settles_is_told_what_others_decided_and_is_not_taken_for_them(tmp_path: Path) -> None:
+def test_an_adjudicator_sees_what_others_decided(tmp_path: Path) -> None:
     task = label_studio_tasks([settling("=1+1")])[0]
     assert "Bén =b, round 1: drop; @SUM(1)" in task["data"]["earlier"]
     given = [region("decision", "choices", "drop"), region("reason_text", "text", "@SUM(1)")]
@@ -142,7 +142,7 @@ def test_an_annotation_that_leaves_texts_as_they_stand_edits_nothing(tmp_path: P
     assert len(left) == 5
     chosen = [region("decision", "choices", "keep"), region("label_level", "choices", "<hard>")]
     assert read_tasks(annotated(*chosen, *left), tmp_path) == [
-        decision("=1+1", "keep", "3", labels={"level": "<hard>"}, seconds=4.5)
+        decision("=1+1", "keep", "3", labels={"level": "<hard>"})
     ]
     fixed = [region("decision", "choices", "fix"), *chosen[1:], *left[:-1], region("edit_answer", "text", "C")]
     assert read_tasks(annotated(*fixed), tmp_path)[0].edits == {"answer": "C"}
@@ -153,10 +153,8 @@ def test_an_annotation_that_leaves_texts_as_they_stand_edits_nothing(tmp_path: P
     ("item", "name", "text", "edits"),
     [
         ("=1+1", "edit_tags", "core=x=y\nn=3", {"tags": {"core": "x=y", "n": "3"}}),
-        ("=1+1", "edit_tags", '{"a=b": null}', {"tags": {"a=b": None}}),
+        ("=1+1", "edit_tags", "core=", {"tags": {"core": ""}}),
         ("=1+1", "edit_answer", "A, C", {"answer": ["A", "C"]}),
-        ("naïve/数 2", "edit_answer", '["[1, 2]"]', {"answer": "[1, 2]"}),
-        ("naïve/数 2", "edit_answer", '["a\\nb", "c"]', {"answer": ["a\nb", "c"]}),
         ("naïve/数 2", "edit_answer", "a\nb", {"answer": ["a", "b"]}),
         ("=1+1", "edit_question", f"Better? {HOSTILE}", {"question": f"Better? {HOSTILE}".strip()}),
     ],
@@ -197,7 +195,6 @@ WRONG_TASKS: list[tuple[Callable[[], Any], str]] = [
         "neither CSV nor",
     ),
     (lambda: annotated(*KEEP, {"from_name": "comment", "value": {"text": [1]}}), "'comment': found"),
-    (lambda: annotated(*KEEP, lead_time=-1), "seconds: found -1.0, expected a number from 0 on"),
     (lambda: annotated(*KEEP, created_at="yesterday"), "time: found 'yesterday'"),
     (lambda: annotated(*KEEP, completed_by={"email": "x" * 61}), "reviewer: found 'xxx"),
     (lambda: annotated(*KEEP, completed_by=None), "reviewer: no name; name the reviewer with --reviewer NAME"),
@@ -229,7 +226,6 @@ WRONG_LINES = {
     "item,decision,reviewer,labels\nc,keep,ana,[1]\n": "line 2 .c.: labels are no JSON object",
     "item,decision,reviewer,labels\nc,keep,ana,{}\n": "line 2 .c.: level: How hard. This has to be answered",
     'item,decision,reviewer,edits\nc,drop,ana,"{""A"": ""x""}"\n': "line 2 .c.: edits: only a fix",
-    "item,decision,reviewer,seconds\nc,drop,ana,nan\n": "line 2 .c.: seconds: found nan",
     "item,decision\nc,drop\n": "line 2 .c.: reviewer: no name",
     "item,decision,reviewer\nc,drop,ana,much,more\n": "line 2: more cells than columns; the first too many is 'much'",
     "item,decision,reviewer,round\nc,drop,ana,7\n": "line 2 .c.: round: found 7, expected 1 to 2",
@@ -250,9 +246,3 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(exchange, "LARGEST", 10)
     with pytest.raises(InputError, match="at most 0 MB are read"):
         read_tasks(annotated(*KEEP), tmp_path)
-    monkeypatch.setattr(exchange, "LARGEST_UPLOAD", 10)
-    with pytest.raises(
-        InputError, match=r"round-1\.json has 0 MB, and Label Studio takes 0 MB at once; leave --with-images out"
-    ):
-        write_files(*OUT, "label-studio", tmp_path / "out")
-    assert not (tmp_path / "out").exists()

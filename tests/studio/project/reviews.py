@@ -42,8 +42,8 @@ def begin(folder: Path, plan: ReviewPlan, items: int | list[str] = 3) -> tuple[R
 
 def people(project: ReviewProject, *names: str, role: Role = "reviewer") -> list[Person]:
     for name in names:
-        project.invite(name, role)
-    return [project.person(name) for name in names]
+        project.people.invite(name, role)
+    return [project.people.named(name) for name in names]
 
 
 def say(project: ReviewProject, person: Person, task: Task, kind: DecisionKind = "keep", **given: Any) -> Decision:

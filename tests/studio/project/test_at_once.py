@@ -23,7 +23,7 @@ from eyetest.studio.project import ReviewProject
 
 folder, *names = sys.argv[1:]
 with ReviewProject.open(Path(folder)) as project:
-    staff = [project.person(name) for name in names]
+    staff = [project.people.named(name) for name in names]
     print("ready", flush=True)
     while staff:
         for person in list(staff):
@@ -112,7 +112,7 @@ def test_no_room(tmp_path: Path) -> None:
     """A decision that cannot be kept is given to be so; all before are there; with space again it goes on."""
     project, _ = begin(tmp_path, plan_of(1), 400)
     (ann,) = people(project, "ann")
-    cookie = project.enter(project.invite("ann"), None).cookie
+    cookie = project.people.enter(project.people.invite("ann"), None).cookie
     fill(project)
     given = until_full(project, ann)
     assert 0 < given < 400
@@ -120,7 +120,7 @@ def test_no_room(tmp_path: Path) -> None:
     task = take(project, ann)
     with pytest.raises(DiskFull, match="no space on the disk; this was not stored"):
         say(project, ann, task, "drop", reason="x" * 5_000)
-    assert project.session(cookie) is not None
+    assert project.people.session(cookie) is not None
     assert project.progress().rounds[0].decided == given
     with project.database.write() as connection:
         connection.execute("PRAGMA max_page_count = 1000000")

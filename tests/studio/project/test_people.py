@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from eyetest.errors import Forbidden, InputError
-from eyetest.studio.project import DAY, IDLE, LONGEST, ReviewProject
+from eyetest.studio.people import IDLE, LONGEST, VALID
+from eyetest.studio.project import ReviewProject
 from tests.studio.project.reviews import HandClock, begin, people, plan_of, say, take
 
 
@@ -25,18 +26,18 @@ def refusals(project: ReviewProject) -> list[tuple[str, str]]:
 
 def test_a_link_opens_in_one_browser(review: tuple[ReviewProject, HandClock]) -> None:
     project, _ = review
-    token = project.invite("ann")
-    first = project.enter(token, None)
+    token = project.people.invite("ann")
+    first = project.people.enter(token, None)
     assert (first.person.name, first.person.role) == ("ann", "reviewer")
-    assert project.enter(project.invite("planted"), "brought along").cookie != "brought along"
-    again = project.enter(token, first.cookie)
+    assert project.people.enter(project.people.invite("planted"), "brought along").cookie != "brought along"
+    again = project.people.enter(token, first.cookie)
     assert again.cookie != first.cookie
     for cookie in (None, "another", first.cookie):
         with pytest.raises(Forbidden, match="in use in another browser"):
-            project.enter(token, cookie)
+            project.people.enter(token, cookie)
     assert [name for name, _ in refusals(project)] == ["ann"] * 3
-    assert project.session(first.cookie) is None
-    assert project.session(again.cookie) == again
+    assert project.people.session(first.cookie) is None
+    assert project.people.session(again.cookie) == again
     assert again.csrf != first.csrf
 
 
@@ -44,7 +45,7 @@ def test_the_file_with_hashes_of_links_and_cookies_is_for_its_owner(tmp_path: Pa
     mask = os.umask(0o022)
     try:
         project, _ = begin(tmp_path / "r", plan_of(1))
-        project.invite("ann")
+        project.people.invite("ann")
         modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "r").glob("review.db*")}
     finally:
         os.umask(mask)
@@ -53,51 +54,51 @@ def test_the_file_with_hashes_of_links_and_cookies_is_for_its_owner(tmp_path: Pa
 
 def test_invited_again_the_old_link_and_session_are_dead(review: tuple[ReviewProject, HandClock]) -> None:
     project, _ = review
-    token = project.invite("ann")
-    entered = project.enter(token, None)
-    newer = project.invite("ann", "admin")
-    assert project.session(entered.cookie) is None
+    token = project.people.invite("ann")
+    entered = project.people.enter(token, None)
+    newer = project.people.invite("ann", "admin")
+    assert project.people.session(entered.cookie) is None
     with pytest.raises(Forbidden, match="not valid"):
-        project.enter(token, entered.cookie)
-    assert project.enter(newer, None).person.role == "admin"
-    assert [row.name for row in project.people()] == ["ann"]
+        project.people.enter(token, entered.cookie)
+    assert project.people.enter(newer, None).person.role == "admin"
+    assert [row.name for row in project.people.rows()] == ["ann"]
 
 
 def test_a_link_ends(review: tuple[ReviewProject, HandClock]) -> None:
     project, clock = review
-    token = project.invite("ann", days=2)
-    clock.now += 2 * DAY
-    cookie = project.enter(token, None).cookie
+    token = project.people.invite("ann")
+    clock.now += VALID
+    cookie = project.people.enter(token, None).cookie
     clock.now += 1
     with pytest.raises(Forbidden, match="too old"):
-        project.enter(token, cookie)
+        project.people.enter(token, cookie)
 
 
 def test_a_session_ends_after_idle_time_and_after_thirty_days(review: tuple[ReviewProject, HandClock]) -> None:
     project, clock = review
-    began, cookie = clock.now, project.enter(project.invite("ann"), None).cookie
+    began, cookie = clock.now, project.people.enter(project.people.invite("ann"), None).cookie
     while clock.now + IDLE < began + LONGEST:
         clock.now += IDLE
-        assert project.session(cookie) is not None
+        assert project.people.session(cookie) is not None
     for now, is_open in ((began + LONGEST, True), (began + LONGEST + 1, False)):
         clock.now = now
-        assert (project.session(cookie) is not None) is is_open
-    idle = project.enter(project.invite("bob"), None).cookie
+        assert (project.people.session(cookie) is not None) is is_open
+    idle = project.people.enter(project.people.invite("bob"), None).cookie
     clock.now += IDLE + 1
-    assert project.session(idle) is None
+    assert project.people.session(idle) is None
 
 
 def test_who_is_revoked_is_out_and_what_they_held_is_free(review: tuple[ReviewProject, HandClock]) -> None:
     project, _ = review
-    token = project.invite("ann")
-    entered = project.enter(token, None)
+    token = project.people.invite("ann")
+    entered = project.people.enter(token, None)
     ann = entered.person
     say(project, ann, take(project, ann))
     held = take(project, ann)
-    project.revoke("ann")
-    assert project.session(entered.cookie) is None
+    project.people.revoke("ann")
+    assert project.people.session(entered.cookie) is None
     with pytest.raises(Forbidden, match="not valid"):
-        project.enter(token, entered.cookie)
+        project.people.enter(token, entered.cookie)
     with pytest.raises(Forbidden, match="was withdrawn"):
         project.next_task(ann)
     with pytest.raises(Forbidden, match="was withdrawn"):
@@ -105,36 +106,39 @@ def test_who_is_revoked_is_out_and_what_they_held_is_free(review: tuple[ReviewPr
     (bob,) = people(project, "bob")
     assert take(project, bob).item == held.item
     assert [one.reviewer for one in project.decisions()] == ["ann"]
-    assert [(row.name, row.revoked, row.waiting) for row in project.people()] == [("ann", True, 0), ("bob", False, 2)]
-    project.invite("ann")
-    assert project.people()[0].revoked is False
+    assert [(row.name, row.revoked, row.waiting) for row in project.people.rows()] == [
+        ("ann", True, 0),
+        ("bob", False, 2),
+    ]
+    project.people.invite("ann")
+    assert project.people.rows()[0].revoked is False
 
 
 def test_names_and_roles_that_make_no_sense(review: tuple[ReviewProject, HandClock]) -> None:
     project, _ = review
     for name in ("", "  ", "x" * 61, "a\nb", "a\x00"):
         with pytest.raises(InputError, match="name: found"):
-            project.invite(name)
+            project.people.invite(name)
     with pytest.raises(InputError, match='did you mean "admin"'):
-        project.invite("ann", "admn")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="days"):
-        project.invite("ann", days=0)
-    project.invite("Ann Sørensen")
+        project.people.invite("ann", "admn")  # type: ignore[arg-type]
+    project.people.invite("Ann Sørensen")
     with pytest.raises(InputError, match='did you mean "Ann Sørensen"'):
-        project.revoke("Ann Sorensen")
+        project.people.revoke("Ann Sorensen")
 
 
 def test_no_secret_is_on_disk_and_the_log_is_cut(review: tuple[ReviewProject, HandClock]) -> None:
     project, _ = review
-    token = project.invite("ann")
-    entered = project.enter(token, None)
+    token = project.people.invite("ann")
+    entered = project.people.enter(token, None)
     stored = b"".join(path.read_bytes() for path in project.folder.iterdir())
     assert b"ann" in stored
     for secret in (token, entered.cookie, entered.csrf):
         assert secret.encode() not in stored
-    project.log("refused", "ann", "127.0.0.1", "GET /people: " + "x" * 1_000)
+    project.log("refused", "ann", "127.0.0.1", "GET /overview: " + "x" * 1_000)
     (row,) = project.logged(1)
-    assert (row.person, row.where, len(row.detail)) == ("ann", "127.0.0.1", 500)
+    assert (row.person, row.address, len(row.detail)) == ("ann", "127.0.0.1", 500)
+    project.people.revoke("ann")
+    assert [row.what for row in project.logged()] == ["revoked", "refused", "entered", "invited"]
 
 
 def test_what_waits_for_a_person_counts_each_item_once(tmp_path: Path) -> None:
@@ -142,10 +146,10 @@ def test_what_waits_for_a_person_counts_each_item_once(tmp_path: Path) -> None:
     project, _ = begin(tmp_path / "r", plan_of(2), items=6)
     ann, bob = people(project, "ann", "bob")
     for done in range(6):
-        assert project.people()[0].waiting == 6 - done
+        assert project.people.rows()[0].waiting == 6 - done
         task = take(project, ann)
-        assert project.people()[0].waiting == 6 - done
+        assert project.people.rows()[0].waiting == 6 - done
         say(project, ann, task)
-    assert [(row.decided, row.waiting) for row in project.people()] == [(6, 0), (0, 6)]
+    assert [(row.decided, row.waiting) for row in project.people.rows()] == [(6, 0), (0, 6)]
     assert project.next_task(ann) is None
     assert take(project, bob).item

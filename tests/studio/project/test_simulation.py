@@ -1,4 +1,4 @@
-"""Twenty people at random, who crash, undo, come late and think again: what must hold, holds after every step."""
+"""Twenty people at random, who crash, undo, come late and decide again: what must hold, holds after every step."""
 
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 from eyetest.errors import EyetestError, Forbidden
 from eyetest.records import Decision, DecisionKind
-from eyetest.studio.decisions import Agreed, Person, Task
+from eyetest.studio.decisions import Person, Task
 from eyetest.studio.project import CLAIM, ReviewProject
 from tests.studio.project.reviews import OPENED, HandClock, begin, people, plan_of
 
@@ -21,16 +21,18 @@ class RandomPeople:
 
     def __init__(self, project: ReviewProject, clock: HandClock, seed: int) -> None:
         self.project, self.clock, self.chance = project, clock, Random(seed)
-        self.everybody = people(project, *(f"p{number}" for number in range(16)))
-        self.everybody += people(project, *(f"a{number}" for number in range(4)), role="admin")
+        self.everyone = people(project, *(f"p{number}" for number in range(16)))
+        self.everyone += people(project, *(f"a{number}" for number in range(4)), role="admin")
         self.held: dict[Person, tuple[Task, float]] = {}
         self.acknowledged: list[Decision] = []
         self.nonces: list[tuple[Person, Task, DecisionKind, str, Decision]] = []
 
     def step(self) -> None:
         """One person does one thing."""
-        person = self.chance.choice(self.everybody)
-        act = self.chance.choices((self.work, self.undo, self.resend, self.wait, self.crash), (75, 12, 6, 5, 2))[0]
+        person = self.chance.choice(self.everyone)
+        act = self.chance.choices(
+            (self.work, self.undo, self.change, self.resend, self.wait, self.crash), (75, 6, 6, 6, 5, 2)
+        )[0]
         act(person)
 
     def work(self, person: Person) -> None:
@@ -75,6 +77,15 @@ class RandomPeople:
         except Forbidden:
             assert last.adjudicates  # by now there is nothing to settle
 
+    def change(self, person: Person) -> None:
+        mine = [one for one in naive_last(self.acknowledged).values() if one.reviewer == person.name]
+        if not mine:
+            return
+        last = self.chance.choice(mine)
+        task = self.project.task(person, last.item, last.round)
+        kind = self.chance.choice(KINDS)
+        self.acknowledged.append(self.project.decide(person, task, kind, nonce=f"{self.chance.random()}"))
+
     def resend(self, person: Person) -> None:
         """A browser that did not hear the answer sends the same again."""
         if self.nonces:
@@ -109,7 +120,7 @@ class RandomPeople:
 
 
 def naive_last(given: list[Decision]) -> dict[tuple[str, int, str, bool], Decision]:
-    """The last word of everybody, by walking through the log."""
+    """The last decision of each person, by walking through the log."""
     stacks: dict[tuple[str, int, str, bool], list[Decision]] = defaultdict(list)
     for one in given:
         stack = stacks[one.item, one.round, one.reviewer, one.adjudicates]
@@ -117,24 +128,22 @@ def naive_last(given: list[Decision]) -> dict[tuple[str, int, str, bool], Decisi
     return {key: stack[-1] for key, stack in stacks.items() if stack}
 
 
-def naive_verdict(given: list[Decision], needed: int, agree: Agreed) -> str:
+def naive_verdict(given: list[Decision], needed: int) -> str:
     """What people came to, worked out from the log alone."""
     last = list(naive_last(given).values())
     settling = [one.decision for one in last if one.adjudicates]
     votes = Counter(one.decision for one in last if not one.adjudicates)
-    (top, count), *others = [*votes.most_common(), ("nothing", 0)]
+    top = next(iter(votes), "nothing")
     if settling:
         top = settling[-1]
-    elif votes.total() < needed or (agree == "all" and len(votes) > 1) or others[0][1] == count:
+    elif votes.total() < needed or len(votes) > 1:
         return "review"
     return "review" if top == "unsure" else top
 
 
-@pytest.mark.parametrize(
-    ("rounds", "agree", "seed"), [((1, 2), "all", 1), ((3,), "most", 2), ((2, 1, 1), "all", 3), ((1, 2), "most", 4)]
-)
-def test_whatever_people_do(tmp_path: Path, rounds: tuple[int, ...], agree: Agreed, seed: int) -> None:
-    project, clock = begin(tmp_path, plan_of(*rounds, agree=agree), 12)
+@pytest.mark.parametrize(("rounds", "seed"), [((1, 2), 1), ((3,), 2), ((2, 1, 1), 3)])
+def test_invariants_hold_after_random_acts(tmp_path: Path, rounds: tuple[int, ...], seed: int) -> None:
+    project, clock = begin(tmp_path, plan_of(*rounds), 12)
     group = RandomPeople(project, clock, seed)
     for number in range(STEPS):
         group.step()
@@ -148,7 +157,7 @@ def test_whatever_people_do(tmp_path: Path, rounds: tuple[int, ...], agree: Agre
     assert len(kept) > 50
     for item, given in project.outcomes().items():
         mine = [one for one in kept if one.item == item]
-        assert given.verdict == naive_verdict(mine, sum(rounds), agree), item
+        assert given.verdict == naive_verdict(mine, sum(rounds)), item
         assert project.outcomes()[item] == given
         by_person = defaultdict(set)
         for one in mine:

@@ -27,8 +27,6 @@ _COPIES = frozenset({"exact-duplicate", "near-duplicate"})
 _BLIND = frozenset({"answer-in-question", "answerable-from-facts", "leaked-to-llms", "gold-longest"})
 _LOOKS_FOR: dict[str, frozenset[str]] = {
     "blind-hits": _BLIND,
-    "blind-majority": _BLIND,
-    "blind-count": _BLIND,
     "chance-aware": _BLIND,
     "leaks": frozenset({"leaked-to-lvlms"}),
     "wrong-gold": frozenset({"wrong-gold", "two-right-options", "impossible"}),

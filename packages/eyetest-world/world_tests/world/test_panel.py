@@ -34,7 +34,7 @@ stages:
 """
 BLIND = {
     "chance-aware": "{filter: chance-aware, panel: inspectors, rate: 0.05}",
-    "mmmu-pro": "{filter: blind-majority, panel: inspectors, answers: {op: '>', value: 5}, "
+    "mmmu-pro": "{filter: blind-hits, panel: inspectors, answers: {op: '>', value: 5}, "
     "keep: {hits: {op: '<', value: 3}}}",
 }
 
@@ -83,7 +83,7 @@ def test_what_can_be_answered_blind_is_found(
         assert found[flaw]["recall"]["value"] < 0.2, "nobody looked for these"
         assert found[flaw]["precision"]["value"] is None
     assert {one["stage"] for one in told["stages"]} == {
-        *("duplicate-items", "blind-majority" if recipe == "mmmu-pro" else recipe)
+        *("duplicate-items", "blind-hits" if recipe == "mmmu-pro" else recipe)
     }
     assert "answer-in-question" in call_narrowly("world", "grade", default_world.path, tmp_path / "refined").fine()
 

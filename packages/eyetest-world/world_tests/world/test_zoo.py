@@ -82,7 +82,7 @@ class Asked:
 
 CHANCE_AWARE: dict[str, object] = {"filter": "chance-aware", "panel": "panel", "rate": 0.05}
 MAJORITY: dict[str, object] = {
-    "filter": "blind-majority",
+    "filter": "blind-hits",
     "panel": "panel",
     "answers": {"op": ">", "value": 2},
     "keep": {"hits": {"op": "<", "value": 3}},

@@ -251,6 +251,9 @@ class _Hand:
         self.relations = Relations(table.question, texts)
         self.logits: Floats = rng.gumbel(size=len(self.sets))
         self.taken, self.is_given = 0, False
+        # Weights settle how often numbers are offered for open questions
+        is_settled = numbers is not None and bool(table.weights) and not table.present
+        self.offers_weight = 0.0 if is_settled else _OFFERS
 
     def features(self, offered: Floats) -> Features:
         """Sets × options × features, by the present offers."""
@@ -316,6 +319,6 @@ class _Offers:
                 self.offered[names[hand.taken]] -= 1
             targets, offered = self._targets[names], self.offered[names]
             costs = ((1 + 2 * (offered - targets)) / (targets + 1)).sum(axis=1)
-            hand.taken = int(np.argmax(hand.logits - _OFFERS * costs))
+            hand.taken = int(np.argmax(hand.logits - hand.offers_weight * costs))
             hand.is_given = True
             self.offered[names[hand.taken]] += 1

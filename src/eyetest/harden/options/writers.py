@@ -1,4 +1,4 @@
-"""Options proposed without a model: numbers, times and dates near the key, and recurring answers of other items.
+"""Options proposed without a model: numbers near the key, and recurring answers of other items.
 Nothing is made from the key alone, since such distractors point at it; keys and distractors are taken equally often.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol
 import msgspec
 
 from eyetest.records import tag_word
-from eyetest.reform.distractors.answer_kinds import LISTS, WrittenNumber, in_case_of, other_dates, other_times
+from eyetest.reform.distractors.answer_kinds import LISTS, WrittenNumber, in_case_of
 from eyetest.reform.distractors.answers import OpenQuestion
 from eyetest.reform.distractors.number_sets import NumberPool, NumberQuestion, ask_number
 from eyetest.reform.distractors.written import Case
@@ -52,25 +52,21 @@ _MOST_DIGITS = 6
 
 
 class Numbers:
-    """Proposes numbers, times, dates, and texts that differ in their numbers."""
+    """Proposes numbers, and texts that differ in their numbers."""
 
     name = "number rule"
     checker = ""
-    summary = "numbers near the gold or from the question, in its writing; times, dates, formulas"
+    summary = "numbers near the gold or from the question, in its writing; formulas and dates with other numbers"
     place = 2
 
     def start(self, batch: Cases) -> Propose:
         """Learn from all items the format of keys, and how often they are numbers of their question."""
         asked = [number for case in batch.cases if (number := number_question(case)) is not None]
-        pool = NumberPool(asked)
+        pool = NumberPool(asked, max((len(case.options) + case.need for case in batch.cases), default=2))
 
         def propose(case: Case, chance: random.Random) -> Iterable[str]:
             if (number := number_question(case)) is not None:
                 return pool.candidates(number, chance)
-            if case.kind.name == "time":
-                return other_times(case.gold, 3 * case.need, chance)
-            if case.kind.name == "date":
-                return other_dates(case.gold, 3 * case.need, chance)
             return _changed_formulas(case, chance)
 
         return propose

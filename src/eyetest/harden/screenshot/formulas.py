@@ -100,8 +100,6 @@ class _TreeReader:
             self._next += 1
             into = top if sign == "^" else bottom
             into += self._argument()
-        if base[0] == "wrap" and base[1] in ("overbrace", "underbrace") and len(base) == 3:
-            return [*base, top or bottom]
         return ["attach", [base], top, bottom]
 
     def _argument(self) -> list[Node]:
@@ -160,7 +158,7 @@ class _TreeReader:
             node = self._rare(name)
         return [node]
 
-    def _rare(self, name: str) -> Node:  # noqa: PLR0911 (one a command)
+    def _rare(self, name: str) -> Node:
         match name:
             case "binom" | "dbinom" | "tbinom":
                 return ["binom", self._argument(), self._argument()]
@@ -168,13 +166,6 @@ class _TreeReader:
                 return ["root", self._group("[", "]") if self.peek() == "[" else [], self._argument()]
             case "operatorname":
                 return ["operator", self._words(), False]
-            case "overset" | "stackrel" | "underset":
-                script, base = self._argument(), self._argument()
-                return ["attach", [["limits", base]], *(([], script) if name == "underset" else (script, []))]
-            case "phase":
-                return ["group", [["symbol", "∠"], *self._argument()]]
-            case "pmod":
-                return ["group", [["space", 0.5], ["text", "(mod "], *self._argument(), ["text", ")"]]]
             case "left":
                 opening, nodes = self._delimiter(), self.sequence(("\\right",))
                 self._expect("\\right")
@@ -321,7 +312,6 @@ def _is_plain(source: str) -> bool:
     return all(word in names for word in _WORD.findall(_GROUP.sub("", source)))
 
 
-_BRACES = {"overbrace": ("mover", "⏞"), "overparen": ("mover", "⏜"), "underbrace": ("munder", "⏟")}
 # Combining signs, and their signs over a formula
 _ACCENTS: dict[str, str] = {"\u0302": "^", "\u0303": "~", "\u0304": "¯", "\u0307": "˙", "\u0308": "¨", "\u20d7": "→"}
 
@@ -352,20 +342,11 @@ def _mo(sign: str) -> Markup:
 
 
 def _attached(base: list[Any], top: list[Any], bottom: list[Any]) -> Markup:
-    outside = base[0][0] == "limits" or (base[0][0] == "operator" and base[0][2])
+    outside = base[0][0] == "operator" and base[0][2]
     under, over, both = ("munder", "mover", "munderover") if outside else ("msub", "msup", "msubsup")
     if top and bottom:
         return _tag(both, _row(base), _row(bottom), _row(top))
     return _tag(over, _row(base), _row(top)) if top else _tag(under, _row(base), _row(bottom))
-
-
-def _wrapped(name: str, inner: list[Any], *notes: list[Any]) -> Markup:
-    body = _row(inner)
-    if name not in _BRACES:
-        return _tag("mrow", body, **{"class": name})
-    side, brace = _BRACES[name]
-    drawn = _tag(side, body, _mo(brace))
-    return _tag(side, drawn, _row(notes[0])) if notes else drawn
 
 
 _DRAWN: dict[str, Callable[..., Markup]] = {
@@ -375,7 +356,6 @@ _DRAWN: dict[str, Callable[..., Markup]] = {
     "space": lambda em: _tag("mspace", width=f"{em}em"),
     "break": lambda: _tag("mspace", width="1em"),
     "group": _row,
-    "limits": _row,
     "frac": lambda over, under: _tag("mfrac", _row(over), _row(under)),
     "binom": lambda over, under: _tag(
         "mrow", _mo("("), _tag("mfrac", _row(over), _row(under), linethickness="0"), _mo(")")
@@ -385,5 +365,5 @@ _DRAWN: dict[str, Callable[..., Markup]] = {
     "accent": lambda inner, sign: _tag("mover", _row(inner), _mo(_ACCENTS.get(sign) or sign), accent="true"),
     "brackets": lambda opening, inner, closing: _tag("mrow", _mo(opening), _row(inner), _mo(closing)),
     "rows": _rows,
-    "wrap": _wrapped,
+    "wrap": lambda name, inner: _tag("mrow", _row(inner), **{"class": name}),
 }

@@ -1,9 +1,8 @@
-"""A page photographed at an angle, or printed and scanned: the same factors and seed give the same pixels."""
+"""A page photographed at an angle: the same factors and seed give the same pixels."""
 
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -14,49 +13,32 @@ from eyetest.harden.screenshot.page import Box, Composed
 
 Points = NDArray[np.float64]
 _DISTANCE = 3.2  # from the camera to the middle of the page, in half diagonals of the page
-_CELLS = 12  # cells along the larger side of the image, within which the mapping is bilinear
-_ON_AN_EDGE = 9  # points by which an edge, which the lens bends, is followed
-_STEPS = 8
 _SPARE = 3  # pixels around what is seen of the scene, for rounding and for looking at neighbours
 
 
 class Pose(NamedTuple):
-    """Camera position: angles in degrees, lens distortion, and margin around the page."""
+    """Camera position: angles in degrees, and margin around the page as a share of its larger side."""
 
     yaw: float = 0.0
     pitch: float = 0.0
     roll: float = 0.0
-    bulge: float = 0.0
-    """Share of its radius by which a point as far out as a corner moves; below 0 inwards, as with a wide lens."""
-    margin: float = 0.05  # around the page, as a share of its larger side
+    margin: float = 0.05
 
 
 @dataclass(frozen=True)
 class Camera:
-    """Mapping between page and image both ways, and the sizes of both."""
+    """Homography from pixels of the page to pixels of the image, and the size of the image."""
 
-    page: tuple[int, int]
     plane: Points
-    """Homography from the page (centred, in half diagonals) to the view."""
-    bulge: float
-    scale: float
-    shift: Points
     size: tuple[int, int]
 
     def seen(self, points: Points) -> Points:
         """Map points of the page to the image."""
-        return _seen(points, self.page, self.plane, self.bulge) * self.scale + self.shift
+        return _projected(points, self.plane)
 
     def source(self, points: Points) -> Points:
         """Map points of the image to pixels of the page, also outside it."""
-        moved = (points - self.shift) / self.scale
-        radius = np.linalg.norm(moved, axis=1, keepdims=True)
-        before = radius
-        for _ in range(_STEPS):
-            before = radius / (1 + self.bulge * before**2)
-        flat = np.divide(moved * before, radius, out=np.zeros_like(moved), where=radius > 0)
-        back = np.linalg.inv(self.plane).astype(np.float64)
-        return _projected(flat, back) * _half_diagonal(self.page) + np.array(self.page) / 2
+        return _projected(points, np.linalg.inv(self.plane).astype(np.float64))
 
     def scene(self) -> tuple[int, int, int, int]:
         """Area of the image around the page: left, top, right, bottom in pixels of the page."""
@@ -67,17 +49,9 @@ class Camera:
 
     def take(self, scene: Image.Image, corner: tuple[int, int]) -> Image.Image:
         """Take the image of a scene whose corner lies at these pixels of the page."""
-        width, height = self.size
-        step = -(-max(width, height) // _CELLS)
-        across = np.unique(np.append(np.arange(0, width, step), width))
-        down = np.unique(np.append(np.arange(0, height, step), height))
-        grid = np.stack(np.meshgrid(across, down), axis=-1).reshape(-1, 2).astype(float)
-        nodes = (self.source(grid) - corner).reshape(len(down), len(across), 2)
-        mesh = []
-        for y, x in np.ndindex(len(down) - 1, len(across) - 1):
-            cell = (int(across[x]), int(down[y]), int(across[x + 1]), int(down[y + 1]))
-            mesh.append((cell, (*nodes[y, x], *nodes[y + 1, x], *nodes[y + 1, x + 1], *nodes[y, x + 1])))
-        return scene.transform(self.size, Image.Transform.MESH, mesh, Image.Resampling.BILINEAR)
+        back = _moved(-corner[0], -corner[1]) @ np.linalg.inv(self.plane)
+        terms = (back / back[2, 2]).ravel()[:8].tolist()
+        return scene.transform(self.size, Image.Transform.PERSPECTIVE, terms, Image.Resampling.BILINEAR)
 
     def follow(self, boxes: Iterable[Box]) -> tuple[Box, ...]:
         """Upright boxes around the images of boxes of the page."""
@@ -98,33 +72,28 @@ class Taken(Composed):
 
 
 def aim(page: tuple[int, int], pose: Pose) -> Camera:
-    """A camera whose image contains the whole page."""
-    plane = _turned(pose)
-    outline = _seen(_outline(*page), page, plane, pose.bulge)
-    x, y = outline.T
-    area = abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1))) / 2
-    scale = np.sqrt(page[0] * page[1] / area)
-    margin = max(2.0, pose.margin * max(page))
-    outline = outline * scale
-    shift = margin - outline.min(axis=0)
-    width, height = np.ceil(outline.max(axis=0) + shift + margin).astype(int)
-    return Camera(page, plane, pose.bulge, float(scale), shift, (int(width), int(height)))
-
-
-def _turned(pose: Pose) -> Points:
-    """Homography of a plane that is turned about its middle and seen from a distance."""
+    """A camera whose image contains the whole page, turned about its middle and seen from a distance."""
     yaw, pitch, roll = np.radians((pose.yaw, pose.pitch, pose.roll))
     about_y = np.array([[np.cos(yaw), 0, np.sin(yaw)], [0, 1, 0], [-np.sin(yaw), 0, np.cos(yaw)]])
     about_x = np.array([[1, 0, 0], [0, np.cos(pitch), -np.sin(pitch)], [0, np.sin(pitch), np.cos(pitch)]])
     about_z = np.array([[np.cos(roll), -np.sin(roll), 0], [np.sin(roll), np.cos(roll), 0], [0, 0, 1]])
     turned = about_z @ about_x @ about_y
     flat = np.column_stack((turned[:, :2], np.zeros(3)))
-    return np.asarray(flat * [[1], [1], [1 / _DISTANCE]] + np.diag((0.0, 0.0, 1.0)))
+    plane = flat * [[1], [1], [1 / _DISTANCE]] + np.diag((0.0, 0.0, 1.0))
+    half = float(np.hypot(*page)) / 2
+    plane = plane @ np.diag((1 / half, 1 / half, 1.0)) @ _moved(-page[0] / 2, -page[1] / 2)
+    outline = _projected(_outline(*page), plane)
+    x, y = outline.T
+    area = abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1))) / 2
+    scale = np.sqrt(page[0] * page[1] / area)
+    margin = max(2.0, pose.margin * max(page))
+    shift = margin - scale * outline.min(axis=0)
+    width, height = np.ceil(scale * outline.max(axis=0) + shift + margin).astype(int)
+    return Camera(_moved(*shift) @ np.diag((scale, scale, 1.0)) @ plane, (int(width), int(height)))
 
 
-def _seen(points: Points, page: tuple[int, int], plane: Points, bulge: float) -> Points:
-    flat = _projected((points - np.array(page) / 2) / _half_diagonal(page), plane)
-    return np.asarray(flat * (1 + bulge * (flat**2).sum(axis=1, keepdims=True)))
+def _moved(right: float, down: float) -> Points:
+    return np.array([[1.0, 0.0, right], [0.0, 1.0, down], [0.0, 0.0, 1.0]])
 
 
 def _projected(points: Points, plane: Points) -> Points:
@@ -132,14 +101,8 @@ def _projected(points: Points, plane: Points) -> Points:
     return np.asarray(carried[:, :2] / carried[:, 2:])
 
 
-def _half_diagonal(page: tuple[int, int]) -> float:
-    return float(np.hypot(*page)) / 2
-
-
 def _outline(width: float, height: float) -> Points:
-    steps = np.linspace(0, 1, _ON_AN_EDGE)[:-1, None]
-    corners = np.array([(0, 0), (width, 0), (width, height), (0, height), (0, 0)], float)
-    return np.concatenate([start + steps * (end - start) for start, end in pairwise(corners)])
+    return np.array([(0, 0), (width, 0), (width, height), (0, height)], float)
 
 
 Floats = NDArray[np.float32]
@@ -181,7 +144,6 @@ def _pose(factors: Mapping[str, str], chance: Chance) -> Pose:
         yaw=tilt * np.cos(towards),
         pitch=tilt * np.sin(towards),
         roll=chance.uniform(-0.12, 0.12) * most + chance.uniform(-0.4, 0.4),
-        bulge=chance.uniform(-0.018, 0.012),
         margin=chance.uniform(0.03, 0.07),
     )
 
@@ -276,72 +238,3 @@ def _light(size: tuple[int, int], level: str, chance: Chance) -> tuple[NDArray[n
     along, beside = x * np.cos(lean) + y * np.sin(lean), y * np.cos(lean) - x * np.sin(lean)
     spot = np.exp(-((along / stretch) ** 2 + beside**2) / (2 * chance.uniform(0.12, 0.25) ** 2))
     return gain, chance.uniform(0.35, 0.55) * spot
-
-
-_PAPERS = {"white": (250, 250, 248), "grey": (226, 225, 220), "yellow": (246, 236, 208)}
-_INK = {"solid": 0.93, "faint": 0.62, "halftone": 0.9}
-_SPECKS = {"few": 2e-5, "many": 3e-4}
-_DOTS = 6  # pixels from one dot of a halftone to the next along a row
-
-
-def printed(composed: Composed, factors: Mapping[str, str], chance: Chance) -> Taken:
-    """Scan of a print of the whole page, with its transformed boxes."""
-    askew = chance.choice((-1, 1)) * chance.uniform(0.8, 2.2) if factors["look_skew"] == "skewed" else 0.0
-    camera = aim(composed.image.size, Pose(roll=askew, margin=0.012))
-    left, top, right, bottom = camera.scene()
-    lid = Image.new("RGB", (right - left, bottom - top), (255, 255, 255))
-    lid.paste(composed.image, (-left, -top))
-    image = camera.take(lid, (left, top))
-    inked = _inked(image, factors["look_ink"], chance)
-    scanned = _on_paper(inked, factors, chance)
-    return Taken(scanned, camera.follow(composed.boxes), composed.boxes, camera)
-
-
-def _inked(image: Image.Image, level: str, chance: Chance) -> Image.Image:
-    """The page on white, with greys as dots where the printer has none."""
-    if level != "halftone":
-        return image
-    steps = np.arange(_DOTS)
-    turn = 2 * np.pi / _DOTS
-    waves = np.cos(turn * (steps[:, None] + steps)) + np.cos(turn * (steps[:, None] - steps))
-    screen = (128 + 42 * waves).astype(np.float32)
-    shift = int(chance.integers(_DOTS))
-    times = (image.height // _DOTS + 1, image.width // _DOTS + 1)
-    tiled = [np.tile(np.roll(screen, shift + 2 * channel, axis=1), times) for channel in range(3)]
-    dots = [tile[: image.height, : image.width] for tile in tiled]
-    return per_channel(image, [np.float32(2.2)] * 3, [np.float32(128) - np.float32(2.2) * dot for dot in dots])
-
-
-def _on_paper(image: Image.Image, factors: Mapping[str, str], chance: Chance) -> Image.Image:
-    width, height = image.size
-    grain = spread(chance.normal(0, 3.0, (height // 2 + 1, width // 2 + 1)), image.size)
-    grain = grain + _specks((height, width), _SPECKS[factors["look_specks"]], chance)
-    light = _shadow(image.size, factors["look_shadow"], chance)
-    density = np.float32(_INK[factors["look_ink"]])
-    gains, added = [], []
-    for tone in _PAPERS[factors["look_paper"]]:
-        share = np.float32(tone / 255) * light
-        gains.append(density * share)
-        added.append((1 - density) * np.float32(255) * share + grain)
-    return per_channel(image, gains, added)
-
-
-def _specks(shape: tuple[int, int], rate: float, chance: Chance) -> Floats:
-    """Toner where there should be none, and gaps where there should be toner."""
-    specks = np.zeros(shape, np.float32)
-    count = int(chance.poisson(rate * shape[0] * shape[1]))
-    rows, columns = chance.integers(0, shape[0], count), chance.integers(0, shape[1], count)
-    depth = chance.uniform(60, 190, count).astype(np.float32) * np.where(chance.random(count) < 0.7, -1, 1)
-    for down, across, share in ((0, 0, 1.0), (0, 1, 0.6), (1, 0, 0.6), (1, 1, 0.3)):
-        specks[np.minimum(rows + down, shape[0] - 1), np.minimum(columns + across, shape[1] - 1)] = depth * share
-    return specks
-
-
-def _shadow(size: tuple[int, int], level: str, chance: Chance) -> NDArray[np.float32]:
-    """Light along the page, darker towards a fold at one side."""
-    across = np.linspace(0, 1, size[0], dtype=np.float32)[None, :]
-    light: Floats = 1 - 0.02 * across
-    if level == "fold":
-        away = across if chance.random() < 0.5 else 1 - across
-        light = light - np.float32(chance.uniform(0.3, 0.45)) * np.exp(-away / np.float32(chance.uniform(0.04, 0.08)))
-    return light

@@ -25,10 +25,9 @@ class Styles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fallback_packages: tuple[str, ...]
     covering: tuple[str, ...]
     page: dict[str, tuple[str, ...]]
-    looks: dict[str, dict[str, tuple[str, ...]]]
+    photo: dict[str, tuple[str, ...]]
     sizes: dict[str, int]
     widths: dict[str, int]
-    phones: dict[str, int]
     palettes: dict[str, tuple[str, ...]]
     texts: dict[str, str]
     muted: dict[str, str]
@@ -81,28 +80,21 @@ def _covered(name: str) -> frozenset[int]:
     raise MissingExtraError(f"the typeface file {name} is not installed: pip install '{EXTRA}'")
 
 
-Look = Literal["screen", "phone", "photo", "print"]
+Look = Literal["screen", "photo"]
 LOOKS: tuple[Look, ...] = get_args(Look)
 LOOK = "look"
 """Tag with an item's look; ``look_font`` and the like give the levels of its factors."""
 _PAGE = {"look_font": FAMILIES, **_STYLES.page}
-FACTORS: dict[Look, dict[str, tuple[str, ...]]] = {look: {**_PAGE, **_STYLES.looks[look]} for look in LOOKS}
-_PLAIN_PAGE = {"look_font": PLAIN, "look_size": "large", "look_width": "medium", "look_resolution": "1.5"}
-_SHARP = {"look_resolution": "2"}
-_PLAIN_LOOKS: dict[Look, dict[str, str]] = {
-    "screen": {},
-    "phone": {"look_width": "wide", "look_size": "medium", **_SHARP},
-    "photo": _SHARP,
-    "print": _SHARP,
-}
+FACTORS: dict[Look, dict[str, tuple[str, ...]]] = {"screen": _PAGE, "photo": {**_PAGE, **_STYLES.photo}}
+_PLAIN = {"look_font": PLAIN, "look_size": "large", "look_width": "medium"}
 PLAINEST: dict[Look, dict[str, str]] = {
     look: {
         LOOK: look,
-        **{factor: levels[0] for factor, levels in (FACTORS[look] | _PAGE).items()},
-        **_PLAIN_PAGE,
-        **_PLAIN_LOOKS[look],
+        **{factor: levels[0] for factor, levels in factors.items()},
+        **_PLAIN,
+        "look_resolution": "1.5" if look == "screen" else "2",
     }
-    for look in LOOKS
+    for look, factors in FACTORS.items()
 }
 """Levels of a page in each look that could not be read."""
 _DECK = 1_440  # rows that are balanced together, as is every beginning of them; more items take them again
@@ -163,15 +155,12 @@ def frame_words(chance: random.Random) -> dict[str, Any]:
         "points": f"{chance.randint(1, 5)} points" if chance.random() < 0.7 else "",
         "footer": f"{chance.randint(1, 12)} / 12",
         "number": f"{question} / {last}",
-        "clock": f"{chance.randint(7, 21)}:{chance.randint(0, 59):02}",
-        "battery": chance.randint(20, 100),
     }
 
 
 def narrowest_line(factors: Mapping[str, str]) -> float:
     """Width in pixels of a page's narrowest line, that of an option."""
-    widths = _STYLES.phones if factors[LOOK] == "phone" else _STYLES.widths
-    width: float = widths[factors["look_width"]] - 2 * _MOST_MARGIN
+    width: float = _STYLES.widths[factors["look_width"]] - 2 * _MOST_MARGIN
     if factors["look_options"] == "columns":
         width = (width - 22) / 2
     return width - 20 - 2.2 * _STYLES.sizes[factors["look_size"]]
@@ -184,10 +173,8 @@ def letters_a_line(factors: Mapping[str, str]) -> int:
 
 def page_style(factors: Mapping[str, str], language: str) -> dict[str, Any]:
     """Data of a page's look for the template."""
-    theme, phone = factors["look_theme"], factors[LOOK] == "phone"
-    family = factors["look_font"]
+    theme, family = factors["look_theme"], factors["look_font"]
     mathematical = "New Computer Modern Math" if _STYLES.families[family][0] == "serif" else "STIX Two Math"
-    width = (_STYLES.phones if phone else _STYLES.widths)[factors["look_width"]]
     size = _STYLES.sizes[factors["look_size"]]
     palette = dict(zip(_COLOURS, _STYLES.palettes[f"{theme} {factors['look_colour']}"], strict=True))
     return {
@@ -196,15 +183,14 @@ def page_style(factors: Mapping[str, str], language: str) -> dict[str, Any]:
         "mono": stack("JetBrains Mono", language),
         "ui": stack("Inter", language),
         "size": size * 0.92 if _STYLES.families[family][0] == "mono" else size,
-        "width": width,
-        "margin": 18 if phone else 30,
+        "width": _STYLES.widths[factors["look_width"]],
+        "margin": 30,
         "line": narrowest_line(factors),
-        "image": 460 if phone else 520,
-        "option_image": 150 if phone else 190,
+        "image": 520,
+        "option_image": 190,
         "frame": factors["look_frame"],
         "options": factors["look_options"],
         "letters": factors["look_letters"],
-        "phone": phone,
         "colours": palette
         | {"text": _STYLES.texts[f"{theme} {factors['look_contrast']}"], "muted": _STYLES.muted[theme]},
     }

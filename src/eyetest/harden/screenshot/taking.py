@@ -27,7 +27,7 @@ from eyetest.benchmarks.folder import LAYOUT, LEGIBILITY
 from eyetest.benchmarks.images import ImageStore
 from eyetest.errors import EyetestError, ImageError, InputError, counted
 from eyetest.harden.screenshot.page import Box, CannotShow, Composed, Typesetter, as_png, compose
-from eyetest.harden.screenshot.photo import Taken, encoded, photographed, printed
+from eyetest.harden.screenshot.photo import Taken, encoded, photographed
 from eyetest.harden.screenshot.style import LOOK, PLAINEST, Look, design
 from eyetest.ocr import Engine, ReadLine, choose_engine, scripts_of
 from eyetest.prompts import SCREENSHOT_STEP
@@ -255,9 +255,9 @@ class Studio:
 
 def _taken(page: Composed, factors: Mapping[str, str], chance: np.random.Generator) -> tuple[Composed, bytes]:
     """The page in its look, decoded from its file, and that file."""
-    if factors[LOOK] not in ("photo", "print"):
+    if factors[LOOK] != "photo":
         return page, as_png(page.image)
-    taken = (photographed if factors[LOOK] == "photo" else printed)(page, factors, chance)
+    taken = photographed(page, factors, chance)
     file = encoded(taken.image, factors)
     with Image.open(io.BytesIO(file)) as seen:
         return replace(taken, image=seen.convert("RGB")), file
@@ -343,13 +343,6 @@ def screenshot_notes(done: Screenshots) -> list[str]:
     lines += [f"set plainer: {reason} ({count:,})" for reason, count in plainer.items()]
     if done.unread_formulas:
         lines.append(f"{counted(done.unread_formulas, 'formula')} shown as source: unknown LaTeX")
-    by_item: dict[str, list[float]] = {}
-    for row in done.legibility:
-        if (worst := lowest([row])) is not None:
-            by_item.setdefault(row.item, []).append(worst)
-    if means := sorted(sum(values) / len(values) for values in by_item.values()):
-        median = means[len(means) // 2]
-        lines.append(f"read back: median similarity {median:.3f} over {counted(len(means), 'item')}")
     return lines
 
 

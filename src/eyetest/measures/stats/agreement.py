@@ -45,11 +45,6 @@ def all_raters(ratings: Ratings, resampling: Resampling = USUAL) -> dict[str, In
     return dict(zip(("observed", "fleiss", "krippendorff", "gwet"), found, strict=True))
 
 
-def cohen(ratings: Ratings, resampling: Resampling = USUAL) -> IntervalEstimate:
-    """Cohen's κ of two raters, over the units that both rated."""
-    return cohen_pairs(ratings, resampling).get((0, 1), NOTHING)
-
-
 def cohen_pairs(ratings: Ratings, resampling: Resampling = USUAL) -> dict[tuple[int, int], IntervalEstimate]:
     """Cohen's κ of every two raters, by their columns. All pairs share resamples."""
 

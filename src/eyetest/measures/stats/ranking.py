@@ -39,12 +39,6 @@ class MeanRank(NamedTuple):
     rank: IntervalEstimate
 
 
-def rank_shifts(before: ArrayLike, after: ArrayLike) -> Floats:
-    """How many places each model climbs (+) or falls (−) from … × models to others; nan where one side is missing."""
-    first, second = np.asarray(before, float), np.asarray(after, float)
-    return ranks(first + 0 * second) - ranks(second + 0 * first)
-
-
 def standings(scores: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> list[Standing]:
     """Rank models (columns) by mean score over items (rows; nan where missing). A rank's interval and ``tie`` are the
     places that significantly better and worse models leave. One family of tests decides all, so that all intervals
@@ -72,14 +66,6 @@ def mean_rank_standings(
     (mean, rank), (mean_again, rank_again) = mean_ranks(seen[None]), mean_ranks(drawn)
     columns = _intervals(mean[0], mean_again, level), _intervals(rank[0], rank_again, level)
     return [MeanRank(*model) for model in zip(*columns, strict=True)]
-
-
-def shift_intervals(
-    tables: Sequence[ArrayLike], clusters: ArrayLike, level: float = 0.95, resamples: int = 2_000, seed: int = 0
-) -> list[IntervalEstimate]:
-    """Rank shifts from one table of items × models to another with the same rows and columns, drawn together."""
-    seen, drawn = _together(tables, clusters, resamples, seed)
-    return _intervals(rank_shifts(*seen), rank_shifts(drawn[:, 0], drawn[:, 1]), level)
 
 
 def _together(tables: Sequence[ArrayLike], clusters: ArrayLike, resamples: int, seed: int) -> tuple[Floats, Floats]:
@@ -135,8 +121,9 @@ def significantly_ahead(scores: Floats, clusters: ArrayLike, level: float) -> Bo
 def gini(values: ArrayLike) -> float | None:
     """The population's Gini: mean absolute difference of all pairs over twice the mean. It rises when scores fall."""
     array = np.asarray(values, float)
-    known = array[~np.isnan(array)]
-    return float(_gini(known)) if len(known) and known.sum() > 0 else None
+    known = np.sort(array[~np.isnan(array)])
+    signs = 2.0 * np.arange(1, len(known) + 1) - len(known) - 1
+    return float(known @ signs / (len(known) * known.sum())) if known.sum() > 0 else None
 
 
 def standard_deviation(values: ArrayLike) -> float | None:
@@ -144,32 +131,6 @@ def standard_deviation(values: ArrayLike) -> float | None:
     array = np.asarray(values, float)
     known = array[~np.isnan(array)]
     return float(known.std(ddof=1)) if len(known) > 1 else None
-
-
-def spread(
-    scores: ArrayLike, clusters: ArrayLike, level: float = 0.95, resamples: int = 2_000, seed: int = 0
-) -> tuple[IntervalEstimate, IntervalEstimate]:
-    """Gini and standard deviation of the mean scores of models (columns) over items (rows), items resampled."""
-    table = np.asarray(scores, float)
-    table = table[:, ~np.isnan(table).all(axis=0)]
-    means = np.nanmean(table, axis=0) if table.size else np.empty(0)
-    drawn = resampled_means(table, clusters, resamples, seed)
-    drawn = drawn[~np.isnan(drawn).any(axis=1) & (drawn.sum(axis=1) > 0)]
-    of_sd = _with_interval(standard_deviation(means), lambda some: some.std(axis=-1, ddof=1), drawn, level)
-    return _with_interval(gini(means), _gini, drawn, level), of_sd
-
-
-def _with_interval(
-    value: float | None, formula: Callable[[Floats], Floats], drawn: Floats, level: float
-) -> IntervalEstimate:
-    """A spread with its interval; on the scale of squares the noise of scores is subtracted."""
-    models = drawn.shape[1]
-    if value is None or not len(drawn):
-        return IntervalEstimate(value, None, None, models)
-    squares = formula(drawn) ** 2
-    noise = squares.mean() - value**2
-    low, high = np.sqrt(np.maximum(np.quantile(squares, [(1 - level) / 2, (1 + level) / 2]) - 2 * noise, 0.0))
-    return IntervalEstimate(value, float(low), float(high), models)
 
 
 def separable_pairs(scores: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> IntervalEstimate:
@@ -181,13 +142,6 @@ def separable_pairs(scores: ArrayLike, clusters: ArrayLike, level: float = 0.95)
     testable = sum(pair.clusters > 1 for pair in pairs)
     apart = sum(p is not None and p < 1 - level for p in holm([pair.p for pair in pairs]))
     return IntervalEstimate(apart / testable if testable else None, None, None, testable)
-
-
-def _gini(values: Floats) -> Floats:
-    count = values.shape[-1]
-    signs = 2.0 * np.arange(1, count + 1) - count - 1
-    pairs, total = np.sort(values, axis=-1) @ signs, values.sum(axis=-1)
-    return np.asarray(pairs / (count * total), np.float64)
 
 
 _FEW_PAIRS = 7  # up to so many pairs, all orders that they could have are gone through

@@ -1,12 +1,12 @@
 """A benchmark mean from items drawn at random one by one, valid at any stopping time (Waudby-Smith and Ramdas). A
 mean m is tested by a bet: with r the mean of the rest under m, an item multiplies the stake by 1 + λ(d − r), which
-grows c-fold with probability 1/c at most (Ville); means not rejected are the interval. d is the mean prediction of
-the rest plus the item's deviation from its own, over its relative probability: unbiased whatever is predicted, so a
-poor prediction or an uneven draw costs items and never validity.
+grows c-fold with probability 1/c at most (Ville); means not rejected are the interval. Where items have predictions,
+d is the mean prediction of the rest plus the item's deviation from its own: unbiased whatever is predicted, so a
+poor prediction costs items and never validity. Where some items are likelier to be drawn, that deviation is divided
+by the item's relative probability.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,31 +26,12 @@ _ROUNDING = 1e-9
 LEAST_CHANCE = 0.5  # no item is less than half as likely as the mean one, as values are divided by it
 
 
-class Draw(NamedTuple):
-    """How an item was drawn from those left, all fixed before its value is known."""
-
-    weight: float  # how much likelier a mean item of the rest was
-    predicted: float  # its own value
-    rest: float  # the mean predicted value of the rest, the item included
-    least: float  # of ``rest + weight · (value − predicted)``, for any item and value that could have come
-    most: float
-
-
-class Draws(Protocol):
-    """Items in the order in which they are drawn."""
-
-    items: int
-
-    def draw(self, place: int, usual: float) -> Draw:
-        """The draw at a place of the order; ``usual``: the mean of the values so far."""
-
-
 class Lot:
     """The order of items, and their weights: those likelier than the others count less."""
 
     def __init__(self, items: int, seed: int, worth: ArrayLike | None = None) -> None:
         """``worth``: how much likelier than the others each item is to come next; equal without it."""
-        rng = np.random.default_rng(seed)
+        rng, self.items = np.random.default_rng(seed), items
         if worth is None:
             self.order, chances = rng.permutation(items), np.ones(items)
         else:
@@ -63,13 +44,6 @@ class Lot:
         """By place in the order: how much likelier a mean item of the rest was than the drawn one."""
         self.heaviest: Floats = mean / np.minimum.accumulate(chances[::-1])[::-1]
         """By place: the largest weight possible."""
-        self.items = items
-
-    def draw(self, place: int, usual: float) -> Draw:
-        """The draw at a place of the order; all items are predicted to be as ``usual``."""
-        heaviest = float(self.heaviest[place])
-        extremes = usual - heaviest * (1 + usual), usual + heaviest * (1 - usual)
-        return Draw(float(self.weights[place]), usual, usual, *extremes)
 
 
 def likely_to_differ(scores: ArrayLike) -> Floats:
@@ -82,32 +56,36 @@ def likely_to_differ(scores: ArrayLike) -> Floats:
 class SequentialMean:
     """The mean of values between −1 and 1 over all items (a difference, or ±1), from those seen so far."""
 
-    def __init__(self, draws: Draws, level: float = 0.95, leads: Sequence[float] | None = None) -> None:
+    def __init__(
+        self, items: int, level: float = 0.95, leads: Sequence[float] | None = None, lot: Lot | None = None
+    ) -> None:
         """``leads``: the distances from the mean at which others are best rejected, if they are known."""
-        self._draws, self.items, self.observed, self.total = draws, draws.items, 0, 0.0
+        self.items, self.observed, self.total = items, 0, 0.0
+        self._weights, self._heaviest = (lot.weights, lot.heaviest) if lot else (np.ones(items), np.ones(items))
         self._squares, self._enough = _BEFOREHAND * _SPREAD, 2 / (1 - level)
-        self._weighed, self._weight = 0.0, 0.0
         doublings = max(0, int(np.log2(_LARGEST_LEAD * np.sqrt(self.items) / _SMALLEST_LEAD + _ROUNDING)))
         usual_leads = _SMALLEST_LEAD / np.sqrt(self.items) * 2.0 ** np.arange(doublings + 1)
         self._leads = usual_leads if leads is None else np.asarray(leads, float)
+        self._weighed = 0.0
         self._stakes = np.full((2, len(_MEANS), len(self._leads)), 1 / len(self._leads))
         self._refuted: Bools = np.zeros((2, len(_MEANS)), bool)  # by side: the mean is so small, or so large
 
-    def observe(self, value: float) -> None:
-        """Take the value of the next item drawn."""
+    def observe(self, value: float, predicted: Floats | None = None) -> None:
+        """Take the value of the next item drawn. ``predicted``: of the items left, this one first."""
         left, known = self.items - self.observed, self.observed + _BEFOREHAND
-        draw = self._draws.draw(self.observed, self.total / known)
-        moved = draw.weight * (value - draw.predicted)
+        usual = np.full(1, self.total / known) if predicted is None else predicted
+        weight, heaviest = self._weights[self.observed], self._heaviest[self.observed]
+        moved, expected = weight * (value - usual[0]), usual.mean()
         rest = (self.items * _MEANS - self.total) / left * _SIDES
-        worst = rest - np.array([[draw.least], [-draw.most]])
+        ends = heaviest * (1 + usual.max()) - expected, heaviest * (1 - usual.min()) + expected
+        worst = rest + np.array(ends)[:, None]
         bold = self._leads * (self.items / left / (self._squares / known))
         shares = np.minimum(bold, (_RISKED / np.maximum(worst, _ROUNDING))[..., None])
-        self._stakes *= 1 + shares * ((draw.rest + moved) * _SIDES - rest)[..., None]
+        self._stakes *= 1 + shares * ((expected + moved) * _SIDES - rest)[..., None]
         np.minimum(self._stakes, _MOST, out=self._stakes)
         self.observed += 1
         self.total += value
-        self._weighed += draw.weight * value
-        self._weight += draw.weight
+        self._weighed += weight * value
         self._squares += moved**2
         impossible = (self.items * _MEANS - self.total) * _SIDES < self.observed - self.items - _ROUNDING
         self._refuted |= (self._stakes.sum(axis=2) >= self._enough) | impossible
@@ -122,9 +100,9 @@ class SequentialMean:
 
     @property
     def centre(self) -> float:
-        """Estimate of the mean: the observed scores by their weights."""
+        """Estimate of the mean: the observed values by their weights."""
         low, high = self.bounds
-        return min(max(self._weighed / self._weight if self.observed else 0.0, low), high)
+        return min(max(self._weighed / self._weights[: self.observed].sum() if self.observed else 0.0, low), high)
 
     @property
     def side(self) -> int:

@@ -288,11 +288,10 @@ def _only(head: Any, at: tuple[Any, Any]) -> Iterator[None]:
 
 
 class Completion(msgspec.Struct, frozen=True):
-    """An answer: its tokens, whether the model ended it, and the likeliest tokens where requested."""
+    """An answer: its tokens, and whether the model ended it."""
 
     tokens: list[int]
     ended: bool
-    logs: list[tuple[float, list[tuple[int, float]]]] = []
 
 
 class _Sampler:
@@ -330,8 +329,7 @@ def write(
 ) -> list[Completion]:
     """Answers to prompts whose tensors fit together and that may be equally long."""
     given = _left_padded(prompts, tokenizer.pad_token_id or 0, model)
-    wants_logs = any(sampling.likeliest is not None for sampling in samplings)
-    output = model.generate(
+    sequences = model.generate(
         **given,
         max_new_tokens=samplings[0].most,
         do_sample=False,
@@ -340,24 +338,12 @@ def write(
         top_k=None,
         logits_processor=[_Sampler(samplings)],
         pad_token_id=tokenizer.pad_token_id or 0,
-        return_dict_in_generate=True,
-        output_logits=wants_logs,
     )
-    ends = _ends(model, tokenizer)
-    new = output.sequences[:, given["input_ids"].shape[1] :].tolist()
-    logs = torch.stack(output.logits, dim=1).float().log_softmax(-1).cpu() if wants_logs else [None] * len(new)
-    return [_written(row, ends, sampling, of_row) for row, sampling, of_row in zip(new, samplings, logs, strict=True)]
-
-
-def _written(row: list[int], ends: set[int], sampling: SamplingSettings, logs: Any) -> Completion:
-    length = next((at for at, token in enumerate(row) if token in ends), len(row))
-    likelihoods = []
-    if sampling.likeliest is not None and logs is not None:
-        for at in range(length):
-            best = logs[at].topk(sampling.likeliest)
-            others = list(zip(best.indices.tolist(), best.values.tolist(), strict=True))
-            likelihoods.append((float(logs[at, row[at]]), others))
-    return Completion(row[:length], length < len(row), likelihoods)
+    ends, completions = _ends(model, tokenizer), []
+    for row in sequences[:, given["input_ids"].shape[1] :].tolist():
+        length = next((at for at, token in enumerate(row) if token in ends), len(row))
+        completions.append(Completion(row[:length], length < len(row)))
+    return completions
 
 
 def _ends(model: Any, tokenizer: Any) -> set[int]:

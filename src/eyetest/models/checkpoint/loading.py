@@ -1,6 +1,6 @@
 """A checkpoint in a local folder and its settings. Nothing is downloaded; none of its code is run."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,7 +10,7 @@ import msgspec
 
 from eyetest.errors import InputError, MissingExtraError, short
 from eyetest.models.base import Call
-from eyetest.records import Likelihood, ModelEntry, Response
+from eyetest.records import ModelEntry, Response
 
 _WEIGHTS = "*.safetensors"
 _LOOKED_AT = 16
@@ -103,7 +103,6 @@ class SamplingSettings(msgspec.Struct, frozen=True):
     temperature: float = 0.0
     top_p: float = 1.0
     most: int = 512
-    likeliest: int | None = None  # how many of the likeliest tokens to report at each position
 
 
 def check_settings(backend: str, sampling: Mapping[str, Any], own: Sequence[str]) -> None:
@@ -120,8 +119,6 @@ def identity(entry: ModelEntry, checkpoint: Checkpoint, own: Sequence[str]) -> d
     sent = {key: value for key, value in entry.sampling.items() if key not in own}
     settings = {"model": checkpoint.folder.name, "weights": checkpoint.fingerprint, **sent}
     settings["dtype"] = str(entry.sampling.get("dtype", checkpoint.dtype))
-    if entry.logprobs is not None:
-        settings["top_logprobs"] = entry.logprobs
     return settings
 
 
@@ -134,32 +131,16 @@ def sampling_of(call: Call) -> SamplingSettings:
         float(settings.get("temperature", 0)),
         float(settings.get("top_p", 1)),
         int(most),
-        settings.get("top_logprobs"),
     )
 
 
-def written_response(
-    call: Call,
-    tokenizer: Any,
-    tokens: Sequence[int],
-    logs: Iterable[tuple[float, Sequence[tuple[int, float]]]],
-    *,
-    ended: bool,
-    tokens_in: int,
-) -> Response:
-    """The response to a call that was answered with tokens. ``logs``: the log-probability of each, and the likeliest
-    tokens at its position; empty where not requested.
-    """
-    spell = tokenizer.decode
+def written_response(call: Call, tokenizer: Any, tokens: Sequence[int], *, ended: bool, tokens_in: int) -> Response:
+    """The response to a call that was answered with tokens."""
     return Response(
         request=call.id,
         outcome="answered" if ended else "truncated",
-        text=spell(tokens, skip_special_tokens=True).strip(),
+        text=tokenizer.decode(tokens, skip_special_tokens=True).strip(),
         finish="stop" if ended else "length",
         tokens_in=tokens_in,
         tokens_out=len(tokens),
-        likelihoods=tuple(
-            Likelihood(spell([token]), log, tuple((spell([other]), value) for other, value in best))
-            for token, (log, best) in zip(tokens, logs, strict=False)
-        ),
     )

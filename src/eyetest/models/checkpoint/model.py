@@ -21,7 +21,7 @@ from eyetest.models.checkpoint.loading import (
 from eyetest.models.checkpoint.rendering import RenderedPrompt, Renderer, names_of_images
 from eyetest.records import GrayImage, Message, ModelEntry, Prompt, Response, Words
 
-_OWN = ("dtype", "device", "batch_tokens", "compile")
+_OWN = ("dtype", "device", "batch_tokens")
 _BATCH_TOKENS = {"cuda": 16_384, "cpu": 2_048}  # tokens per pass; halved where they do not fit into memory
 _BATCHES = 2  # one batch is prepared while another is on the device
 _IMAGE_THREADS = 2  # threads that prepare images; more would slow down the one that feeds the device
@@ -64,9 +64,8 @@ class CheckpointModel:
         self._budget = int(
             self.entry.sampling.get("batch_tokens") or _BATCH_TOKENS.get(device.partition(":")[0], 4_096)
         )
-        may_compile = self.entry.sampling.get("compile", device.startswith("cuda"))
         self.way, self._weigh = inference.fastest_way(
-            self._network, torch.device(device), self._sample(), may_compile=may_compile
+            self._network, torch.device(device), self._sample(), may_compile=device.startswith("cuda")
         )
 
     async def close(self) -> None:
@@ -159,7 +158,7 @@ class CheckpointModel:
             )
             for (call, prompt, _), written in zip(batch, chain.from_iterable(answers), strict=True):
                 results[call.id] = written_response(
-                    call, tokenizer, written.tokens, written.logs, ended=written.ended, tokens_in=len(prompt.tokens)
+                    call, tokenizer, written.tokens, ended=written.ended, tokens_in=len(prompt.tokens)
                 )
         return results
 

@@ -1,7 +1,6 @@
 """A model behind an endpoint; how its server gives likelihoods is tested at first use."""
 
 import asyncio
-from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 import msgspec
@@ -15,7 +14,6 @@ from eyetest.models.openai.weighing import (
     LlamaServer,
     SglangServer,
     TopLogprobs,
-    Turns,
     Way,
     assistant,
     chat_messages,
@@ -59,16 +57,15 @@ class OpenAIModel:
         key = key_for(url, entry.key_env)
         self.key_sent = key.sent
         self._connection = Connection(URL(url), key, surroundings)
+        self._url = self._connection.within("chat", "completions")
         self.settings: dict[str, Any] = {"model": target, **entry.sampling}
-        if entry.logprobs is not None:
-            self.settings |= {"logprobs": True, "top_logprobs": entry.logprobs}
         if entry.detail:
             self.settings["detail"] = entry.detail
         self.likelihoods = True  # until the server has been asked
         self.way = ""
         self.refusals: dict[Method, str] = {}
         self._way: Way | None = None
-        self._choosing, self._turns = asyncio.Lock(), Turns()
+        self._choosing = asyncio.Lock()
 
     async def open(self) -> None:
         """Open the session that all calls share."""
@@ -107,13 +104,7 @@ class OpenAIModel:
         """Make one attempt; failures are CallErrors that say what can be done."""
         if call.request.prompt.candidates:
             return await self._weigh(call)
-        url = self._connection.within("chat", "completions")
-        async with self._turn("write") if call.request.settings.get("logprobs") else nullcontext():
-            return read_completion(call.id, await self._connection.send(url, self.body(call.request)))
-
-    def _turn(self, kind: str) -> AbstractAsyncContextManager[None]:
-        """VLLM confuses the log-probabilities of chosen and of likeliest tokens if it computes both at once."""
-        return self._turns.of(kind) if isinstance(self._way, VllmTree) else nullcontext()
+        return read_completion(call.id, await self._connection.send(self._url, self.body(call.request)))
 
     async def _weigh(self, call: Call) -> Response:
         async with self._choosing:
@@ -122,10 +113,9 @@ class OpenAIModel:
         method: Method = "first-token" if call.request.prompt.first_token else "likelihood"
         if self._way is None or method in self.refusals:
             raise CallError("bad-request", self.refusals[method])
-        async with self._turn("weigh"):
-            weighed = await self._way.weigh(call.request.prompt, call.request.settings)
-        more = {"tokens_out": weighed.usage.completion_tokens, "likelihoods": weighed.likelihoods}
-        return weighed_response(call, weighed.logs, weighed.tokens, weighed.usage.prompt_tokens, **more)
+        weighed = await self._way.weigh(call.request.prompt, call.request.settings)
+        usage = weighed.usage
+        return weighed_response(call, weighed.logs, weighed.tokens, usage.prompt_tokens, usage.completion_tokens)
 
     async def _choose(self) -> None:
         """Try the ways until one gives valid log-probabilities."""

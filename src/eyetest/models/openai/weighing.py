@@ -11,9 +11,9 @@ import msgspec
 
 from eyetest.models.base import CallError, grey_url, images_of
 from eyetest.models.openai.connection import Connection, encode
-from eyetest.models.replies import read_completion
+from eyetest.models.replies import read_completion, read_first_token
 from eyetest.models.trie import Beginning, shared_start, side_by_side
-from eyetest.records import GrayImage, ImagePart, Likelihood, Message, Part, Prompt, Words
+from eyetest.records import GrayImage, ImagePart, Message, Part, Prompt, Words
 from eyetest.records.item import IMPOSSIBLE
 from eyetest.records.tables import Method
 
@@ -150,7 +150,6 @@ class CandidateWeights(msgspec.Struct, frozen=True):
     logs: list[float | None]
     tokens: list[int]
     usage: Usage
-    likelihoods: tuple[Likelihood, ...] = ()
 
 
 class Way:
@@ -222,27 +221,6 @@ class Leaders:
                 raise
             finally:
                 done.set()
-
-
-class Turns:
-    """Lets requests of one kind run together, those of another kind only after them."""
-
-    def __init__(self) -> None:
-        self._change = asyncio.Condition()
-        self._kind, self._going = "", 0
-
-    @asynccontextmanager
-    async def of(self, kind: str) -> AsyncIterator[None]:
-        """Wait until no request of another kind is running."""
-        async with self._change:
-            await self._change.wait_for(lambda: not self._going or self._kind == kind)
-            self._kind, self._going = kind, self._going + 1
-        try:
-            yield
-        finally:
-            self._going -= 1
-            async with self._change:
-                self._change.notify_all()
 
 
 _FIELDS = ("completion_probabilities", "tokens_evaluated", "tokens_predicted")
@@ -410,14 +388,14 @@ class TopLogprobs(Way):
         limit = next((name for name in ("max_completion_tokens", "max_tokens") if name in settings), "max_tokens")
         messages: list[Any] = chat_messages(prompt.messages, self._data_url, settings.get("detail"))
         body = {**reading_settings(settings), "temperature": 0, limit: 1, "messages": messages}
-        body |= {"logprobs": True, "top_logprobs": settings.get("top_logprobs", _MOST_LISTED)}
+        body |= {"logprobs": True, "top_logprobs": _MOST_LISTED}
         if prompt.prefill:
             body |= {**CONTINUE, "messages": [*messages, assistant(prompt.prefill)]}
         url = self._connection.within("chat", "completions")
-        reply = read_completion("", await self._connection.send(url, encode(body)))
-        if not reply.likelihoods or not reply.likelihoods[0].others:
+        data = await self._connection.send(url, encode(body))
+        reply, first = read_completion("", data), read_first_token(data)
+        if not first:
             raise CallError("bad-request", "no log-probabilities beside the answer")
-        first = reply.likelihoods[:1]
-        listed = {token.strip(): log for token, log in sorted(first[0].others, key=lambda pair: pair[1])}
+        listed = {token.strip(): log for token, log in sorted(first, key=lambda pair: pair[1])}
         usage, letters = Usage(reply.tokens_in or 0, reply.tokens_out or 0), prompt.candidates
-        return CandidateWeights([listed.get(mark) for mark in letters], [1] * len(letters), usage, first)
+        return CandidateWeights([listed.get(mark) for mark in letters], [1] * len(letters), usage)

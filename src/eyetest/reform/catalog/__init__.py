@@ -42,7 +42,6 @@ class Dataset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     images: str = ""  # source and layout of the images
     url: str = ""
     licence: str = ""
-    aliases: tuple[str, ...] = ()
 
     def checked(self, where: str) -> tuple[msgspec.Struct, msgspec.Struct]:
         """Settings of the reader and the reformer, or a line on what is wrong."""
@@ -61,8 +60,7 @@ def load_dataset(name: str) -> Dataset:
     if name.lower().endswith((_ENDING, ".yml")):
         where, described = name, parse_yaml(read_text(Path(name)), name) or {}
     else:
-        aliases = {_plain(alias): name for name, known in _entries().items() for alias in known.get("aliases", ())}
-        if (entry := (aliases | _known()).get(_plain(name))) is None:
+        if (entry := _known().get(_plain(name))) is None:
             hint = nearest(name, _entries(), 8)
             raise InputError(f'no dataset "{name}" in the catalogue, and no YAML file; {hint}')
         where, described = f"{entry}{_ENDING}", _entries()[entry]
@@ -99,7 +97,7 @@ def _completed(described: Any, where: str) -> Any:
     if (entry := _known().get(_plain(str(like)))) is None:
         raise InputError(f'{where}: no dataset "{like}" in the catalogue; {nearest(str(like), _entries(), 8)}')
     own = {key: value for key, value in described.items() if key != "like"}
-    return _merged(_completed(_entries()[entry], entry), {"aliases": [], **own})
+    return _merged(_completed(_entries()[entry], entry), own)
 
 
 def _merged(ours: Any, theirs: Any) -> Any:

@@ -1,11 +1,8 @@
-"""The kind of an answer (number, date, color, text …), and how numbers, dates and times are written and varied."""
+"""The kind of an answer (number, color, text …), and how numbers are written."""
 
-import random
 import re
-from datetime import date, datetime, timedelta
 from decimal import Decimal
 from importlib.resources import files
-from itertools import accumulate
 from typing import Literal, Self
 
 import msgspec
@@ -80,75 +77,9 @@ class WrittenNumber(msgspec.Struct, frozen=True):
         return f"{self.before}{'-' if value < 0 else ''}{digits}{self.after}"
 
 
-_CLOCK = re.compile(r"(\d{1,2}):([0-5]\d)(\s?[ap]\.?m\.?)?|(\d{1,2})(\s?[ap]\.?m\.?|\s?o'?clock)", re.IGNORECASE)
-_HALF_DAY, _DAY = 12 * 60, 24 * 60
-_WRITINGS = (
-    "%B %d, %Y", "%b %d, %Y", "%d %B %Y", "%d %b %Y", "%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y",
-    "%B %d", "%b %d", "%d %B", "%d %b", "%B %Y", "%b %Y",
-)  # fmt: skip
-_SOME_YEAR = " 2001"
-_LEADING_NOUGHT = re.compile(r"\b0\d")
-_LONGEST_DATE = len("September 30, 2000")
-_FARTHEST = 9  # the most days or months from one made-up date to the next
-
-
-def other_times(text: str, count: int, chance: random.Random) -> list[str]:
-    """Times from all around the clock, as fine as the given one: to half an hour if that is on one."""
-    match = _CLOCK.fullmatch(text.strip())
-    assert match is not None
-    hour, minute = int(match[1] or match[4]), int(match[2] or 0)
-    grain = next(step for step in (60, 30, 15, 5, 1) if minute % step == 0)
-    has_halves = bool(match[3] or match[5]) or hour <= 12
-    length = _HALF_DAY if has_halves else _DAY
-    times = []
-    for step in chance.sample(range(1, length // grain), min(count, length // grain - 1)):
-        moved = (hour * 60 + minute + step * grain) % length
-        shown = moved // 60 or (12 if has_halves else 0)
-        times.append(
-            f"{shown:0{len(match[1])}d}:{moved % 60:02d}{match[3] or ''}" if match[1] else f"{shown}{match[5]}"
-        )
-    return times
-
-
-def other_dates(text: str, count: int, chance: random.Random) -> list[str]:
-    """Dates around the given one, which is equally likely at any place in their order."""
-    read = _read(text.strip())
-    assert read is not None
-    day, writing = read
-    unit = timedelta(days=1 if "%d" in writing else 31)
-    below = chance.randint(0, count)
-    steps = [list(accumulate(chance.randint(1, _FARTHEST) for _ in range(some))) for some in (below, count - below)]
-    start = day.replace(day=15) if unit.days > 1 else day
-    moved = [*(start - step * unit for step in steps[0]), *(start + step * unit for step in steps[1])]
-    is_padded = _LEADING_NOUGHT.search(text) is not None or (max(day.day, day.month) > 9 and "/" not in text)
-    return [_written(other, writing, is_padded=is_padded) for other in moved]
-
-
-def _read(text: str) -> tuple[date, str] | None:
-    if len(text) > _LONGEST_DATE or not any(letter.isdigit() for letter in text):
-        return None
-    for writing in _WRITINGS:
-        has_year = "%Y" in writing
-        try:
-            moment = datetime.strptime(
-                text if has_year else text + _SOME_YEAR, writing if has_year else f"{writing} %Y"
-            )
-        except ValueError:
-            continue
-        return moment.date(), writing
-    return None
-
-
-def _written(day: date, writing: str, *, is_padded: bool) -> str:
-    """A date in a format, its numbers with a leading zero or without."""
-    for sign, number in (("%d", day.day), ("%m", day.month)):
-        writing = writing.replace(sign, f"{number:02d}" if is_padded else str(number))
-    return day.strftime(writing)
-
-
 KindName = Literal[
     "yes-no", "either-or", "colour", "direction", "month", "weekday",
-    "count", "year", "number", "date", "time", "text",
+    "count", "year", "number", "text",
 ]  # fmt: skip
 
 
@@ -191,11 +122,8 @@ def kind_of(question: str, answer: str) -> AnswerKind:
         for number, members in enumerate(lists):
             if words in members or (number == 0 and name == "colour" and any(words in alike for alike in ALIKE)):
                 return AnswerKind(name, (number, _case(answer)))
-    if (quantity := WrittenNumber.read(answer)) is not None:
-        return _number_kind(question, quantity)
-    if _CLOCK.fullmatch(answer.strip()):
-        return AnswerKind("time")
-    return AnswerKind("text" if _read(answer.strip()) is None else "date")
+    quantity = WrittenNumber.read(answer)
+    return AnswerKind("text") if quantity is None else _number_kind(question, quantity)
 
 
 def _number_kind(question: str, quantity: WrittenNumber) -> AnswerKind:

@@ -22,8 +22,6 @@ from eyetest.reform.distractors.answer_kinds import (
     kind_of,
     opposite,
     other_alternative,
-    other_dates,
-    other_times,
 )
 from eyetest.reform.distractors.classes import by_hierarchy, name_classes, related
 from eyetest.reform.distractors.number_sets import NumberPool, NumberQuestion, ask_number
@@ -183,9 +181,6 @@ def _contained(names: Sequence[str]) -> Kin:
     return np.asarray(has @ has.T >= np.minimum(sizes[:, None], sizes))
 
 
-_TRIES = 20
-
-
 class OpenQuestion(msgspec.Struct, frozen=True, dict=True):
     """A question, its gold, and all right answers."""
 
@@ -256,7 +251,7 @@ class AnswerDistractors:
             if kind.name in LISTS or kind.name in ("count", "year"):
                 self._groups[kind] = list_group(kind, golds, options, seed)
         self._pool = TextPool(asked, options, seed)
-        self._numbers = NumberPool(numbers)
+        self._numbers = NumberPool(numbers, options)
 
     def by_rule(self, asked: OpenQuestion, chance: random.Random) -> list[str]:
         """Distractors by the kind of the gold; none for names and other words."""
@@ -269,14 +264,6 @@ class AnswerDistractors:
             return [other_alternative(asked.question, asked.gold)]
         if kind.name == "number":
             return self._numbers.draw(asked.number, self._count, asked.is_right, chance)
-        if kind.name in ("time", "date"):
-            vary, made = other_times if kind.name == "time" else other_dates, list[str]()
-            for _ in range(_TRIES):
-                texts = dict.fromkeys(vary(asked.gold, self._count, chance))
-                made = [text for text in texts if not asked.is_right(text)]
-                if len(made) == self._count:
-                    break
-            return made
         group = self._groups.get(kind)
         return group.draw(asked.gold, asked.is_right, chance) if group is not None else []
 

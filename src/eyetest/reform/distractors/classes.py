@@ -5,7 +5,6 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from math import ceil
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 
-from eyetest.errors import InputError, heading, percent, short
+from eyetest.errors import InputError, heading, percent
 from eyetest.reform.annotation import ClassLabel
 from eyetest.reform.distractors import plain
 from eyetest.reform.distractors.option_sets import HardOptions, SetRequest
@@ -24,7 +23,6 @@ from eyetest.reform.distractors.wordnet import WordNet, find_wordnet
 from eyetest.results.scores import benchmark_of, scores_of
 from eyetest.runs import Run, is_run
 from eyetest.scoring import Scorer
-from eyetest.tabular.files import open_table
 
 Way = Literal["hierarchy", "groups", "similarity", "confusion"]
 Matrix = NDArray[np.float32]
@@ -34,7 +32,6 @@ _PARTIAL: tuple[Way, ...] = ("groups", "confusion")
 _BRACKETED = re.compile(r"\s*[(\[][^)\]]*[)\]]")
 _HEAD_FIRST = re.compile(r" (?:of|with|for|from|in|on|at|without) .*")
 _NEAR_CLASSES = 8  # how many of the other classes have to be near for a sense to be the likely one
-_SHORTEST_HEAD = 4  # letters of a word's end to be its head: a goldfish is a fish, a carpet is no pet
 
 
 class VocabularyClass(msgspec.Struct, frozen=True):
@@ -46,8 +43,6 @@ class VocabularyClass(msgspec.Struct, frozen=True):
     senses: tuple[int, ...] = ()
     """All synsets that it can mean; synsets above or below them are no distractors."""
     sense: int | None = None  # its likeliest sense, given the other classes
-    is_below: bool = False
-    """Whether it is a kind of its sense and not the sense itself: WordNet has fish, but no aquarium fish."""
 
 
 def name_classes(labels: Sequence[ClassLabel], wordnet: WordNet | None) -> list[VocabularyClass]:
@@ -61,9 +56,7 @@ def name_classes(labels: Sequence[ClassLabel], wordnet: WordNet | None) -> list[
             by_id = [synset for synset in ids if synset is not None]
             by_name = [synset for name in names for synset in wordnet.senses(name)]
             senses = tuple(dict.fromkeys((*by_id, *by_name)))
-            heads = () if senses else wordnet.head_senses(label.name)
-            known = {"senses": senses or heads, "sense": by_id[0] if by_id else None, "is_below": bool(heads)}
-            named = msgspec.structs.replace(named, **known)
+            named = msgspec.structs.replace(named, senses=senses, sense=by_id[0] if by_id else None)
         classes.append(named)
     return _with_likeliest_senses(classes, wordnet) if wordnet else classes
 
@@ -103,13 +96,13 @@ def _held(groups: Iterable[Iterable[Key]]) -> dict[Key, list[int]]:
 def related(classes: Sequence[VocabularyClass], wordnet: WordNet | None) -> NDArray[np.bool_]:
     """Pairs of classes that are the same, or one a kind of the other, in any sense or by name."""
     kin = np.eye(len(classes), dtype=bool)
-    synsets = _held(() if known.is_below else known.senses for known in classes)
+    synsets = _held(known.senses for known in classes)
     words = _held(map(_words, known.names) for known in classes)
     for number, known in enumerate(classes):
         for above in {above for synset in known.senses if wordnet for above in wordnet.above(synset)}:
             kin[number, synsets.get(above, [])] = True
         for name in known.names:
-            for whole in _what_it_is(_words(name), by_letters=wordnet is None):
+            for whole in _what_it_is(_words(name)):
                 kin[number, words.get(whole, [])] = True
     return kin | kin.T
 
@@ -122,15 +115,11 @@ def _words(name: str) -> str:
     )
 
 
-def _what_it_is(words: str, *, by_letters: bool) -> Iterator[str]:
+def _what_it_is(words: str) -> Iterator[str]:
     """A name and its head: a polar bear is a bear, a can of soup a can."""
     yield words
-    head = _HEAD_FIRST.sub("", words)
-    parts = head.split()
+    parts = _HEAD_FIRST.sub("", words).split()
     yield from (" ".join(parts[first:]) for first in range(len(parts)))
-    if by_letters and parts:
-        last = parts[-1]
-        yield from (last[first:] for first in range(1, len(last) - _SHORTEST_HEAD + 1))
 
 
 def measure_all(
@@ -187,7 +176,7 @@ def by_confusion(classes: Sequence[VocabularyClass], confused: Mapping[tuple[str
     return distance
 
 
-_MOST_TOGETHER = 2_500  # classes of which every two are compared; a longer list is cut into parts of near ones
+_MOST_CLASSES = 5_000  # every two are compared
 _UNSEEN = 0.5  # A class without records counts as if it had half of one: it may be offered, if seldom
 _OFTEN = 4  # records a class, on average, from which on a class that is offered and never gold would be known by that
 _LEAK = 0.03  # lead over chance of a guesser who knows gold frequencies that is not reported
@@ -214,22 +203,26 @@ class ClassDistractors:
         for label, count in golds.items():
             counts[self._names[plain(label)].name] += count
         offered = self._offered(counts, hard.options)
-        hard = msgspec.structs.replace(hard, ways=self._known_ways(hard, wordnet))
-        self._where: dict[str, tuple[_ComparedClasses, int]] = {}
-        for together in _parts(offered):
-            part = _ComparedClasses(together, counts, hard, wordnet)
-            self._where |= {known.name: (part, number) for number, known in enumerate(part.classes)}
-        self._note_hardness({id(part): part for part, _ in self._where.values()}.values(), hard)
+        if len(offered) > _MOST_CLASSES:
+            raise InputError(f"{len(offered):,} classes: hard options are drawn from at most {_MOST_CLASSES:,}")
+        self._ways = self._known_ways(hard, wordnet)
+        self._classes = name_classes(offered, wordnet)
+        self._numbers = {known.name: number for number, known in enumerate(self._classes)}
+        self._kin = related(self._classes, wordnet)
+        distance, self._way = measure_all(self._classes, self._ways, hard.confused, wordnet)
+        weights = np.array([counts[known.name] or _UNSEEN for known in self._classes], np.float64)
+        request = SetRequest(options=hard.options, pool=hard.pool, weights=weights, kin=self._kin)
+        self._options = HardOptions(distance, request, hard.seed)
+        self._note_hardness(hard)
 
     def draw(self, label: str, also: Iterable[str], chance: random.Random) -> list[tuple[str, str]]:
         """Distractors for an image of a class, and ``also`` of others; each with how it was chosen."""
-        part, number = self._where[self._names[plain(label)].name]
-        barred: set[int] = set()
-        for named in filter(None, (self._names.get(plain(name)) for name in also)):
-            home, other = self._where.get(named.name, (None, 0))
-            if home is part:
-                barred.update(np.flatnonzero(part.kin[other]).tolist())
-        return [part.named(number, other) for other in part.options.draw(number, barred.__contains__, chance)]
+        gold = self._numbers[self._names[plain(label)].name]
+        named = filter(None, (self._names.get(plain(name)) for name in also))
+        others = [self._numbers[known.name] for known in named if known.name in self._numbers]
+        barred = set(np.flatnonzero(self._kin[others].any(axis=0)).tolist())
+        drawn = self._options.draw(gold, barred.__contains__, chance)
+        return [(self._classes[other].name, self._ways[self._way[gold, other]]) for other in drawn]
 
     def shown(self, label: str) -> str:
         """A gold as shown: as in the record, or by its class where it is a synonym or an id of one."""
@@ -256,40 +249,20 @@ class ClassDistractors:
             ways = tuple(way for way in ways if way != "hierarchy")
         return ways if "similarity" in ways else (*ways, "similarity")
 
-    def _note_hardness(self, parts: Iterable["_ComparedClasses"], hard: Hardness) -> None:
-        sets = [part.options.sets for part in parts if part.options.sets is not None]
-        worst = max(sets, key=lambda own: own.advantage, default=None)
-        if worst is None:
+    def _note_hardness(self, hard: Hardness) -> None:
+        sets = self._options.sets
+        if sets is None:
             return
-        if worst.pool > max(hard.pool, hard.options - 1) and worst.advantage <= _LEAK:
+        if sets.pool > max(hard.pool, hard.options - 1) and sets.advantage <= _LEAK:
             self.notes.append(
-                f"some classes have so many records that distractors come from the nearest {worst.pool}, "
+                f"some classes have so many records that distractors come from the nearest {sets.pool}, "
                 f"not {hard.pool}: otherwise golds were known by their frequency"
             )
-        elif worst.advantage > _LEAK:
+        elif sets.advantage > _LEAK:
             self.notes.append(
                 f"some classes are so frequent that naming the most frequent option is right in "
-                f"{percent(1 / hard.options + worst.advantage)}, by chance in {percent(1 / hard.options)}"
+                f"{percent(1 / hard.options + sets.advantage)}, by chance in {percent(1 / hard.options)}"
             )
-
-
-class _ComparedClasses:
-    """Classes with all pairwise distances."""
-
-    def __init__(
-        self, labels: Sequence[ClassLabel], counts: Counter[str], hard: Hardness, wordnet: WordNet | None
-    ) -> None:
-        self.classes = name_classes(labels, wordnet)
-        self.kin = related(self.classes, wordnet)
-        distance, way = measure_all(self.classes, hard.ways, hard.confused, wordnet)
-        self._ways, self._way = hard.ways, [row.tobytes() for row in way]
-        weights = np.array([counts[known.name] or _UNSEEN for known in self.classes], np.float64)
-        request = SetRequest(options=hard.options, pool=hard.pool, weights=weights, kin=self.kin)
-        self.options = HardOptions(distance, request, hard.seed)
-
-    def named(self, gold: int, other: int) -> tuple[str, str]:
-        """A class by its name, with the way in which it is near to another."""
-        return self.classes[other].name, self._ways[self._way[gold][other]]
 
 
 def _names(labels: Iterable[ClassLabel], golds: Iterable[str]) -> dict[str, ClassLabel]:
@@ -311,43 +284,16 @@ def _names(labels: Iterable[ClassLabel], golds: Iterable[str]) -> dict[str, Clas
     return names
 
 
-def _parts(labels: Sequence[ClassLabel]) -> Sequence[Sequence[ClassLabel]]:
-    """All classes together, or those of a group together where they are too many."""
-    if len(labels) <= _MOST_TOGETHER:
-        return [labels]
-    size = ceil(len(labels) / ceil(len(labels) / _MOST_TOGETHER))
-    ordered = sorted(labels, key=lambda label: (label.parent, plain(label.name)))
-    return [ordered[first : first + size] for first in range(0, len(ordered), size)]
-
-
-Confusions = Counter[tuple[str, str]]  # how often a gold (first) was answered by another class (second)
-_COLUMNS = ("gold", "chosen", "count")
-
-
-def read_confusions(path: Path) -> Confusions:
-    """Read a run folder, or a table with the columns gold, chosen and count."""
-    if is_run(path):
-        return _of_run(path)
-    if path.is_dir() or not path.exists():
-        raise InputError(f"{heading('own', 'confusions')}: {path} is neither a run folder nor a table")
-    confused: Confusions = Counter()
-    for row in open_table(path):
-        cells = {column.strip().lower(): str(cell or "").strip() for column, cell in row.values.items()}
-        try:
-            gold, chosen, count = (cells[name] for name in _COLUMNS)
-            confused[gold, chosen] += round(float(count or 0)) * (gold != chosen)
-        except (KeyError, ValueError, OverflowError):
-            raise InputError(f"{path}: found {short(cells)}, expected {', '.join(_COLUMNS)}, a number") from None
-    return +confused
-
-
-def _of_run(path: Path) -> Confusions:
+def read_confusions(path: Path) -> Counter[tuple[str, str]]:
+    """How often the answers of a run named another class (second) than the gold (first)."""
+    if not is_run(path):
+        raise InputError(f"{heading('own', 'confusions')}: {path} is no run folder")
     run = Run(path)
     benchmark = benchmark_of(run)
     scores, _ = scores_of(run, benchmark, Scorer())
     wrong = scores.filter(pl.col("choice").is_not_null() & (pl.col("score") < 1)).group_by("item", "choice").len()
     items = {item.id: item for item in benchmark if item.choices}
-    confused: Confusions = Counter()
+    confused: Counter[tuple[str, str]] = Counter()
     for name, choice, count in wrong.collect().iter_rows():
         if (item := items.get(name)) is not None and item.gold:
             chosen = item.choices[ord(choice) - ord("A")]

@@ -1,5 +1,6 @@
 """Distractors of numeric keys, drawn by a model of keys (roundness, frequency, relations to question and options)
-fitted to the batch, from a stretch of the (logarithmic) number line on which the key lies anywhere.
+fitted to the batch, or from a population of numbers that contains the keys of open questions (`_population`), and
+from a stretch of the (logarithmic) number line on which the key lies anywhere.
 """
 
 import math
@@ -34,6 +35,10 @@ _PART = re.compile(
 )
 _FITTED = 400  # questions to which the weights of relations are fitted
 _FACTORS = tuple(map(Decimal, ("2", "3", "4", "10", "100", "0.5", "0.1", "0.01")))
+_SPARE = 0.02  # share of numbers outside the population, which are taken where it has too few
+_NEIGHBOURS = 3  # keys within the distance at which numbers are added to the population
+_MOST_ADDED = 30  # numbers added for a key
+_TRIES = 20  # draws of an added number until it is none of the population
 _ROUNDS = 12  # how often the weights of relations are fitted in turn
 
 
@@ -172,8 +177,13 @@ class _Line(msgspec.Struct, frozen=True):
 class NumberPool:
     """Candidates for numeric keys, by a model of all keys of the batch."""
 
-    def __init__(self, asked: Iterable[NumberQuestion]) -> None:
-        questions = list(asked)
+    def __init__(self, asked: Iterable[NumberQuestion], options: int) -> None:
+        questions, chance = list(asked), random.Random(0)  # noqa: S311 (the same numbers at every run)
+        alike: dict[object, list[int]] = defaultdict(list)
+        for entry in questions:
+            if not entry.others:
+                alike[_groups(entry.key)[1]].append(entry.options[0])
+        self._populations = {writing: _population(keys, options, chance) for writing, keys in alike.items()}
         self._keys: dict[object, Counter[int]] = defaultdict(Counter)
         for entry in questions:
             for group in _groups(entry.key):
@@ -228,17 +238,19 @@ class NumberPool:
     def _line(self, asked: NumberQuestion, chance: random.Random) -> _Line:
         relatives = _relatives(asked)
         own = asked.options[0]
+        population = {} if asked.others else self._populations[_groups(asked.key)[1]]
         if asked.are_years:
             steps = own + np.arange(-_YEARS_AROUND, _YEARS_AROUND + 1)
-            odds = np.ones(len(steps))
         elif asked.is_small:
             furthest = int(math.exp(max(map(abs, asked.reach))) * _SMALL)
             steps = asked.in_reach(np.arange(-furthest, furthest + 1))
-            odds = self._frequencies(asked, steps)
         else:
             drawn = [_at(chance.uniform(*asked.reach), chance.choice(asked.options), chance) for _ in range(_DRAWN)]
-            steps = asked.in_reach(np.array([own, *drawn, *set().union(*relatives)], np.int64))
-            odds = np.ones(len(steps))
+            steps = asked.in_reach(np.array([own, *population, *drawn, *set().union(*relatives)], np.int64))
+        odds = self._frequencies(asked, steps) if asked.is_small else np.ones(len(steps))
+        if population:
+            rates = np.array([population.get(number, 0.0) for number in steps.tolist()])
+            odds = rates + odds / odds.sum() * max(_SPARE * rates.sum(), 1e-9)
         relations = np.stack([np.isin(steps, list(related)) for related in relatives], axis=1)
         return _Line(steps, odds, relations)
 
@@ -257,6 +269,29 @@ class NumberPool:
         by_kind = {kind: frequent[kind] / members[kind] / total for kind in members}
         rounded = np.array([by_kind[roundness(entry)] if entry else 0.0 for entry in steps])
         return np.asarray((1 - unseen) * times / max(times.sum(), 1) + min(unseen, 1) * rounded)
+
+
+def _population(keys: Sequence[int], options: int, chance: random.Random) -> dict[int, float]:
+    """The numbers that open questions of one format offer, and how often each is a distractor.
+
+    A number that is right f times is a distractor ``(options - 1) * (f - d)`` times, d the absolute discount of
+    Ney et al. (1994): distractors are then right elsewhere about as often as keys are. The other distractors are
+    numbers near keys that are never right and are offered elsewhere as often as keys: no frequency shows a key.
+    """
+    right = Counter(keys)
+    once, twice = (sum(count == times for count in right.values()) for times in (1, 2))
+    discount = (once + 0.5) / (once + 2 * twice + 1)
+    rates = {number: (options - 1) * (times - discount) for number, times in right.items()}
+    places = np.array([place(number, 1) for number in right])
+    for number, times in right.items():
+        apart = np.sort(np.abs(places - place(number, 1)))[: _NEIGHBOURS + 1]
+        width = min(max(float(apart[-1]), float(TOO_NEAR)), math.log(FURTHEST))
+        for _ in range(int(min(discount / (times - discount), _MOST_ADDED) + chance.random())):
+            drawn = (_at(place(number, 1) + chance.uniform(-width, width), number, chance) for _ in range(_TRIES))
+            new = (other for other in drawn if other not in rates and (other > 0 or number < 0))
+            if (other := next(new, None)) is not None:
+                rates[other] = rates[number]
+    return rates
 
 
 def _inclusion(weights: Floats, count: int) -> Floats:

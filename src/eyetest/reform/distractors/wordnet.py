@@ -1,31 +1,18 @@
-"""WordNet's nouns and their hypernyms, read from the dictionary files of Debian, Princeton or NLTK."""
+"""WordNet's nouns and their hypernyms, read from its dictionary files (Debian's ``wordnet-base``)."""
 
 import os
 import re
-import zipfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import IO
 
 _DATA, _INDEX, _PLURALS = "data.noun", "index.noun", "noun.exc"
 _FILES = (_DATA, _INDEX, _PLURALS)
-_NLTK_NAMES = ("wordnet", "wordnet.zip", "wordnet31", "wordnet31.zip")
-_USUAL = (
-    "/usr/share/wordnet",
-    "/usr/local/WordNet-3.0/dict",
-    "/usr/local/share/wordnet",
-    *(
-        f"{root}/nltk_data/corpora/{name}"
-        for root in ("~", "/usr/share", "/usr/local/share", "/usr/lib")
-        for name in _NLTK_NAMES
-    ),
-)
+_USUAL = "/usr/share/wordnet"
 _MOST_BYTES = 64 * 2**20  # the largest dictionary file; that of WordNet 3.0 has 15 MB
 _OFFSET = re.compile(r"n?(\d{8})(?:-?n)?")
 _BRACKETED = re.compile(r"\s*\([^)]*\)")
 _JOINTS = re.compile(r"[\s_]+")
-_HEAD_FIRST = re.compile(r"_(?:of|with|for|from|in|on|at|without)_.*")
 _ENDINGS = (("ies", "y"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"), ("zes", "z"), ("ses", "s"), ("men", "man"))
 _HYPERNYMS = (b"@", b"@i")
 
@@ -94,13 +81,6 @@ class WordNet:
         """All synsets of a name, the commonest first, in any number and with any separators."""
         return next((self._offsets[key] for key in self._spellings(_key(name)) if key in self._offsets), ())
 
-    def head_senses(self, name: str) -> tuple[int, ...]:
-        """Senses of the head of a compound that WordNet lacks: ``aquarium fish`` is a ``fish``."""
-        words = _HEAD_FIRST.sub("", _key(name)).split("_")
-        return next(
-            (senses for first in range(1, len(words)) if (senses := self.senses(" ".join(words[first:])))), ()
-        )
-
     def _spellings(self, key: str) -> Iterator[str]:
         """Spellings of a name, each followed by its singulars."""
         for spelling in dict.fromkeys((key, key.replace("-", "_"), key.replace("-", ""), key.replace("_", "-"))):
@@ -130,38 +110,20 @@ def _key(name: str) -> str:
 
 def find_wordnet() -> WordNet | None:
     """WordNet from this machine's files; None where there are none."""
-    return next((wordnet for folder in _folders() if (wordnet := _load(folder)) is not None), None)
+    folder = wordnet_place()
+    return _load(folder) if folder else None
 
 
 def wordnet_place() -> Path | None:
-    """Where this machine has it, found without loading it."""
-    return next((folder for folder in _folders() if folder.exists()), None)
-
-
-def _folders() -> Iterator[Path]:
-    """Where the dictionary files may lie: a folder, or the archive that NLTK downloads."""
-    if named := os.environ.get("WNSEARCHDIR"):
-        yield Path(named)
-    if home := os.environ.get("WNHOME"):
-        yield from (Path(home) / "dict", Path(home))
-    roots = [root for root in os.environ.get("NLTK_DATA", "").split(os.pathsep) if root]
-    yield from (Path(root) / "corpora" / name for root in roots for name in _NLTK_NAMES)
-    yield from (Path(folder).expanduser() for folder in _USUAL)
+    """The folder of the dictionary files: ``WNSEARCHDIR``, or Debian's."""
+    folder = Path(os.environ.get("WNSEARCHDIR") or _USUAL)
+    return folder if all((folder / name).is_file() for name in _FILES) else None
 
 
 @cache
-def _load(folder: Path) -> WordNet | None:
-    try:
-        if folder.suffix == ".zip":
-            with zipfile.ZipFile(folder) as archive:
-                files = {name: _bounded(archive.open(f"{folder.stem}/{name}")) for name in _FILES}
-        else:
-            files = {name: _bounded((folder / name).open("rb")) for name in _FILES}
-    except (OSError, KeyError, zipfile.BadZipFile):
-        return None
+def _load(folder: Path) -> WordNet:
+    files = {}
+    for name in _FILES:
+        with (folder / name).open("rb") as file:
+            files[name] = file.read(_MOST_BYTES)
     return WordNet(files)
-
-
-def _bounded(file: IO[bytes]) -> bytes:
-    with file:
-        return file.read(_MOST_BYTES)

@@ -1,11 +1,7 @@
 """Readers, and the files that they are given."""
 
 import codecs
-import os
 import re
-import subprocess
-import sys
-import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,17 +12,16 @@ from typing import Any
 import msgspec
 
 from eyetest.benchmarks.images import decode_base64, spoken
-from eyetest.errors import InputError, damaged, heading, short
+from eyetest.errors import InputError, heading, short
 from eyetest.records import IMAGE_FORMATS
 from eyetest.reform.annotation import Annotations, ClassLabel, FileSettings
 from eyetest.store.files import refuse_special
-from eyetest.tabular.files import MAX_DOCUMENT, decode, read_rows
-from eyetest.tabular.table import Values, kind_of, open_plain, unpacked_name
+from eyetest.tabular.files import decode, read_document, read_rows
+from eyetest.tabular.table import Values, kind_of, open_plain
 
 TABLES = (".csv", ".tsv", ".xlsx", ".json", ".jsonl", ".parquet")
 _IMAGES = (*(f".{name}" for name in IMAGE_FORMATS), ".jpg", ".tif")
-_NO_LINES = (*_IMAGES, ".parquet", ".xlsx", ".mat", ".bin", ".json", ".jsonl")
-_PAIRED = ("questions", "annotations")  # folders of VQA and TDIUC with half of the records in each
+_NO_LINES = (*_IMAGES, ".parquet", ".xlsx", ".bin", ".json", ".jsonl")
 _PACKED = (".zip", ".tar", ".tgz", ".7z", ".rar")
 _SHORTEST_BASE64 = 1_000  # of an image; no name is as long
 Keys = tuple[frozenset[str], ...]  # keys that an object must have, each with its alternative names
@@ -51,7 +46,7 @@ def reads(
 
 
 class AnnotationFiles:
-    """Files and folders that a user named, and the files beside them (such as answers to the named questions)."""
+    """Files and folders that a user named."""
 
     def __init__(self, named: Sequence[Path]) -> None:
         if not named:
@@ -72,52 +67,24 @@ class AnnotationFiles:
         inside = (sorted(path.rglob("*")) if path.is_dir() else [path] for path in self.named)
         return tuple(dict.fromkeys(path for paths in inside for path in paths if path.is_file()))
 
-    @cached_property
-    def beside(self) -> tuple[Path, ...]:
-        """Unnamed files in the folder of a named file, or in that of the other half."""
-        folders = dict.fromkeys(folder for path in self.named if path.is_file() for folder in _folders(path.parent))
-        others = (path for folder in folders for path in sorted(folder.iterdir()) if path.is_file())
-        return tuple(path for path in others if path not in self.files)
-
-    def ending(self, *endings: str, beside: bool = False) -> list[Path]:
-        """Files with such a suffix in any case, compressed or not."""
-        paths = (*self.files, *self.beside) if beside else self.files
-        return [path for path in paths if unpacked_name(path.name.lower()).endswith(endings)]
-
     def document(self, path: Path) -> Any:
         """Read a JSON file once."""
         if path not in self._documents:
-            with open_plain(path) as file:
-                data = file.read(MAX_DOCUMENT + 1)
-            if len(data) > MAX_DOCUMENT:
-                raise InputError(f"{path} is one JSON value of more than 2 GB")
-            self._documents[path] = _parsed(data.removeprefix(codecs.BOM_UTF8).strip(), path)
+            self._documents[path] = _parsed(read_document(path, "split it"), path)
         return self._documents[path]
 
-    def find_document(self, accepts: Callable[[Any], bool]) -> Any:
-        """The first JSON file that is accepted: a named one, or else one beside them (which may be invalid)."""
-        for path in self.ending(".json", beside=True):
-            try:
-                if accepts(document := self.document(path)):
-                    return document
-            except InputError:
-                if path in self.files:
-                    raise
-        return {}
-
-    def entries(self, keys: Collection[str], expected: str, *, beside: bool = True) -> "Entries":
+    def entries(self, keys: Collection[str], expected: str) -> "Entries":
         """All objects that have these keys, or an error that says what was expected."""
-        found = self.find_entries(keys, beside=beside)
+        found = self.find_entries(keys)
         if found is None:
             raise self.unlike(expected)
         return found
 
-    def find_entries(self, keys: Collection[str], *, beside: bool = True) -> "Entries | None":
-        """Objects that have these keys (``a|b``: one of both) in the named files, or else in those beside them."""
+    def find_entries(self, keys: Collection[str]) -> "Entries | None":
+        """Objects that have these keys (``a|b``: one of both)."""
         wanted = tuple(frozenset(key.split("|")) for key in keys)
-        for paths in (self.files, self.beside) if beside else (self.files,):
-            if holding := [path for path in paths if _has(self._first_object(path, wanted), wanted)]:
-                return Entries(holding, lambda path: self.objects(path, wanted))
+        if holding := [path for path in self.files if _has(self._first_object(path, wanted), wanted)]:
+            return Entries(holding, lambda path: self.objects(path, wanted))
         return None
 
     def _first_object(self, path: Path, wanted: Keys) -> Values:
@@ -126,27 +93,22 @@ class AnnotationFiles:
         except InputError as error:
             if path in self.named:
                 raise
-            if path in self.files:
-                self._unreadable = str(error)
+            self._unreadable = str(error)
             return {}
 
     def rows(self) -> "Entries":
         """The rows of all named files that are tables."""
-        if tables := self.ending(*TABLES):
+        if tables := [path for path in self.files if kind_of(path) in TABLES]:
             return Entries(tables, lambda path: self.objects(path, ()))
         raise self.unlike(f"a table ({', '.join(TABLES)})")
 
     def objects(self, path: Path, wanted: Keys) -> Iterator[Values]:
-        """Objects of a JSON file, a table, a text file of JSON or a MATLAB file; without ``wanted`` of a table."""
+        """Objects of a JSON file, a table or a text file of JSON; without ``wanted`` of a table."""
         kind = kind_of(path)
         if wanted and (kind == ".json" or (kind == ".txt" and next(self.lines(path), "").startswith("{"))):
             yield from _listed(self.document(path), wanted)
         elif kind in TABLES:
             yield from (values for _, values in read_rows(path))
-        elif wanted and kind == ".mat":
-            for value in read_mat(path).values():
-                entries = [value] if isinstance(value, dict) or not hasattr(value, "__iter__") else value
-                yield from (entry for entry in entries if isinstance(entry, dict))
 
     def top(self, path: Path) -> Values:
         """What a JSON document says beside its records, such as the name of its split."""
@@ -154,34 +116,25 @@ class AnnotationFiles:
         return document if isinstance(document, dict) else {}
 
     def lines(self, path: Path) -> Iterator[str]:
-        """The lines of a text file that are not blank; one that is no UTF-8 is Western European."""
+        """The lines of a text file that are not blank."""
         with open_plain(path) as file:
-            for line in file:
-                plain = line.removeprefix(codecs.BOM_UTF8)
-                try:
-                    text = plain.decode()
-                except UnicodeDecodeError:
-                    text = plain.decode("cp1252", "replace")
-                if text := text.strip():
-                    yield text
+            decoded = (line.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace").strip() for line in file)
+            yield from filter(None, decoded)
 
-    def matches(self, path: Path, pattern: re.Pattern[str], header: str = "") -> Iterator[re.Match[str]]:
-        """Lines of a text file that must match a pattern, after a header if it has one; ``#`` begins a comment."""
+    def matches(self, path: Path, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+        """Lines of a text file that must match a pattern; ``#`` begins a comment."""
         first = ""
         for number, line in enumerate(self.lines(path), 1):
-            if line.startswith("#") or (number == 1 and header):
+            if line.startswith("#"):
                 continue
             if (match := pattern.fullmatch(line)) is None:
                 raise InputError(f"{path} line {number}: found {short(line)}, expected a line such as {short(first)}")
             first = first or line
             yield match
 
-    def texts(self, pattern: re.Pattern[str], *, beside: bool = False) -> list[Path]:
-        """Text files whose first line matches, of the named ones, or else of those beside them."""
-        for paths in (self.files, self.beside if beside else ()):
-            if meant := [path for path in paths if pattern.fullmatch(self._first_line(path))]:
-                return meant
-        return []
+    def texts(self, pattern: re.Pattern[str]) -> list[Path]:
+        """Text files whose first line matches."""
+        return [path for path in self.files if pattern.fullmatch(self._first_line(path))]
 
     def _first_line(self, path: Path) -> str:
         if kind_of(path) in _NO_LINES:
@@ -231,17 +184,6 @@ class Entries:
     def within(self, others: "Entries") -> "Entries":
         """These objects, of the files that hold others as well where there are such files."""
         return Entries([path for path in self.paths if path in others.paths] or self.paths, self._read)
-
-
-def _folders(folder: Path) -> Iterator[Path]:
-    """A folder, and those beside it that hold the other half of its records."""
-    yield folder
-    if folder.name.lower() in _PAIRED:
-        yield from (
-            other
-            for other in sorted(folder.parent.iterdir())
-            if other != folder and other.is_dir() and other.name.lower() in _PAIRED
-        )
 
 
 def first_of(entry: Values, names: str) -> Any:
@@ -308,35 +250,3 @@ def _listed(document: Any, wanted: Keys) -> list[Values]:
         if isinstance(value, list | dict) and (entries := _listed(value, wanted)) and _has(entries[0], wanted):
             return entries
     return [{"key": key, **value} for key, value in document.items()] if is_keyed else []
-
-
-_MEMORY, _SECONDS = 2**29, 60  # limits of the child process: bytes (with SciPy) and seconds of processor time
-_ODD = (ValueError, TypeError, IndexError, KeyError, EOFError)  # what readers of damaged files stumble over
-_CHILD = """
-import resource, sys
-from scipy.io import loadmat
-resource.setrlimit(resource.RLIMIT_DATA, (int(sys.argv[2]),) * 2)
-resource.setrlimit(resource.RLIMIT_CPU, (int(sys.argv[3]),) * 2)
-try:
-    loadmat(sys.argv[1], simplify_cells=True)
-except MemoryError:
-    sys.exit(1)
-except Exception:
-    pass  # the caller meets the same, and reports it
-"""
-
-
-def read_mat(path: Path) -> dict[str, Any]:
-    """Read a MATLAB file by name, first in a child process with limits, since a megabyte can stand for gigabytes."""
-    from scipy.io import loadmat  # noqa: PLC0415 (slow to load, and few datasets need it)
-    from scipy.io.matlab import MatReadError  # noqa: PLC0415
-
-    command = [sys.executable, "-c", _CHILD, str(path), str(_MEMORY), str(_SECONDS)]
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    if subprocess.run(command, capture_output=True, env=environment, check=False).returncode:  # noqa: S603
-        raise InputError(f"{path} takes more than {_MEMORY // 2**20} MB or {_SECONDS} s to read")
-    try:
-        content: dict[str, Any] = loadmat(path, simplify_cells=True)
-    except (MatReadError, NotImplementedError, OSError, zlib.error, *_ODD) as error:
-        raise damaged(path, error) from None
-    return {name: value for name, value in content.items() if not name.startswith("__")}

@@ -26,7 +26,7 @@ from eyetest.reform.readers.base import (
 from eyetest.tabular.table import Values, parse_list
 
 _LISTS = ("images", "answers", "options", "also", "captions", "steps", "expressions")
-_TEXTS = ("id", "question", "hint", "label", "relation")
+_TEXTS = ("id", "question", "hint", "label")
 _FIELDS = (*_TEXTS, *_LISTS, "gold", "size", "box", "corners")
 _BETWEEN_ALTERNATIVES = re.compile(r"\|(?![^{]*\})")
 _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
@@ -60,7 +60,6 @@ class TableSettings(FileSettings, frozen=True):
     """Columns by which records are recognised; other columns may then be missing. Empty: every file that is a table
     is read, and every column that is named has to be there."""
     lines: str = ""  # regular expression of the lines of a text file; its named groups are columns
-    header: str = ""  # regular expression of the first line, which is no record
     join: dict[str, Join] = msgspec.field(default_factory=dict)  # columns of other objects
     each: Spec = ()
     """A column whose list or object holds several records, or columns whose lists do in parallel. ``each.0`` and
@@ -71,10 +70,8 @@ class TableSettings(FileSettings, frozen=True):
     """Per field or tag: regular expressions of whole values, and their replacements."""
     merge: bool = False  # whether records with the same id are one, with the captions and tags of all
     distinct: bool = False
-    gold_from: int = 0
     classes: tuple[str, ...] = ()
-    closed: bool = False  # whether the labels of all records are the classes
-    group: str = ""  # tag with the group of a record's class
+    group: str = ""  # tag with the group of a record's class; the labels of all records are then the classes
     forms: tuple[dict[str, Any], ...] = ()
     """Alternative forms of the files, each with the settings in which it differs; the first that is found is read."""
     expected: str = ""  # what the files should hold, for the message where they do not
@@ -101,20 +98,19 @@ class TableSettings(FileSettings, frozen=True):
 )
 def _read_table(files: AnnotationFiles, settings: TableSettings) -> Annotations:
     """One record per row, object or line, or one for each part of a column."""
-    for beside in (False, True):
-        for form in settings.alternatives:
-            if (entries := _entries(files, form, beside=beside)) is not None:
-                return _annotations(files, form, entries)
+    for form in settings.alternatives:
+        if (entries := _entries(files, form)) is not None:
+            return _annotations(files, form, entries)
     kinds = dict.fromkeys(", ".join(form.keys).replace("|", " or ") for form in settings.alternatives if form.keys)
     raise files.unlike(settings.expected or f"records with {'; or '.join(kinds)} (JSON, JSON Lines, CSV, Parquet …)")
 
 
-def _entries(files: AnnotationFiles, form: TableSettings, *, beside: bool) -> Entries | None:
+def _entries(files: AnnotationFiles, form: TableSettings) -> Entries | None:
     if not form.lines:
-        return files.find_entries(form.keys, beside=beside) if form.keys else files.rows()
+        return files.find_entries(form.keys) if form.keys else files.rows()
     pattern = re.compile(form.lines, re.IGNORECASE)
-    if paths := files.texts(re.compile(form.header or form.lines, re.IGNORECASE)):
-        return Entries(paths, lambda path: (m.groupdict() for m in files.matches(path, pattern, form.header)))
+    if paths := files.texts(pattern):
+        return Entries(paths, lambda path: (match.groupdict() for match in files.matches(path, pattern)))
     return None
 
 
@@ -131,7 +127,7 @@ def _annotations(files: AnnotationFiles, form: TableSettings, entries: Entries) 
 
 
 def _classes(form: TableSettings, records: Iterable[Annotation]) -> tuple[ClassLabel, ...]:
-    if not form.closed:
+    if not form.group:
         return listed(form.classes)
     groups = {record.label: str(record.tags.get(form.group, "")) for record in records if record.label}
     return tuple(ClassLabel(name=label, parent=group) for label, group in groups.items())
@@ -247,7 +243,7 @@ class _Mapper:
         if isinstance(value, str) and text in options:
             return options.index(text)
         if text.lstrip("-").isdigit():
-            number = int(text) - self._settings.gold_from
+            number = int(text)
             if not self._strict:
                 return number
         else:

@@ -14,7 +14,7 @@ from eyetest.records import MAX_CHOICES, Choice, Turn
 from eyetest.records.item import DIALOGUE, TURN
 from eyetest.reform.annotation import Annotation, Annotations, Exchange, FileSettings
 from eyetest.reform.distractors import differs, plain
-from eyetest.reform.distractors.answer_kinds import TWO_SIDED, KindName
+from eyetest.reform.distractors.answer_kinds import TWO_SIDED
 from eyetest.reform.distractors.answers import AnswerDistractors, OpenQuestion, false_negatives, majority
 from eyetest.reform.reformers import (
     ItemDraft,
@@ -99,7 +99,6 @@ class OpenAnswerSettings(FileSettings, frozen=True):
     options: OptionCount = 4
     sources: tuple[Source, ...] = ("rules", "model", "pool")
     """Sources of distractors in order; a later source only fills the gaps of earlier ones."""
-    kinds: tuple[KindName, ...] = ()  # only questions with answers of these kinds; empty: all
     agreement: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0
     """Least share of a record's answers that equal the gold: 0.5 leaves out records without a majority."""
 
@@ -145,7 +144,7 @@ def _to_ask(record: Annotation, settings: OpenAnswerSettings) -> OpenQuestion | 
     asked = _open_question(record)
     if asked is None or gold_of(record)[1] < settings.agreement:
         return "no answer" if asked is None else "too little agreement"
-    return asked if not settings.kinds or asked.kind.name in settings.kinds else "answer of another kind"
+    return asked
 
 
 def gold_of(record: Annotation) -> tuple[str, float]:

@@ -28,10 +28,8 @@ from eyetest.reform.reformers import (
 from eyetest.reform.reformers.answers import NEAR, gold_of, numbers_around
 from eyetest.text import NUMBER_WORDS
 
-_IN_WORDS = tuple(NUMBER_WORDS)[:21]
 _HOW_MANY = "How many of these are in the image: {class}?"
 _MOST = 20  # larger numbers are rarely counted right by annotators
-Asked = tuple[str, str, int, str]  # what is counted, the question, the count, and its spelling
 
 
 class ClassificationSettings(FileSettings, frozen=True):
@@ -43,7 +41,7 @@ class ClassificationSettings(FileSettings, frozen=True):
     """By what classes are near; the first way that knows two classes counts."""
     pool: Annotated[int, msgspec.Meta(ge=1)] = 12  # number of near classes that distractors are drawn from
     confusions: str = ""
-    """Table of confusions, or a run folder whose wrong answers are some; precedes all other ways."""
+    """A run folder, whose wrong answers are confusions of classes; precedes all other ways."""
 
 
 @reformer(
@@ -135,51 +133,36 @@ class _Vocabulary:
 
 @reformer("counting", "how many objects of a class there are, among numbers near the right one", QuestionSettings)
 def _counting(annotations: Annotations, settings: QuestionSettings, kit: Kit) -> Iterator[Made]:
-    """Items of images with objects, and of questions with a number as answer; options are consecutive numbers."""
+    """An item for each class in an image, except classes with several objects under one box, and for each question
+    with a number as answer; options are consecutive numbers.
+    """
     for record in annotations:
-        questions = [*_counted(record, settings, kit)] if record.regions else [*_asked(record, kit)]
-        for part, question, number, spelt in questions:
-            if number > _MOST:
-                yield f"more than {_MOST} counted"
+        several = {region.label for region in record.regions if region.is_crowd}
+        counts = Counter(region.label for region in record.regions) if record.regions else {"": _answered(record)}
+        for label, number in counts.items():
+            if number is None:
+                yield "no number for an answer" if record.answers else "no object"
                 continue
-            chance = kit.chance(record.id, part)
-            others = [(_spelt(other, spelt), NEAR) for other in numbers_around(number, settings.options, chance, 0)]
-            tags = {"count": number} | ({"class": part} if part else {})
-            yield draft(record, part, question=question, choices=shuffled(spelt, others, chance), tags=tags)
+            if label in several or number > _MOST:
+                yield "several objects under one box" if label in several else f"more than {_MOST} counted"
+                continue
+            chance = kit.chance(record.id, label)
+            others = [(str(other), NEAR) for other in numbers_around(number, settings.options, chance, 0)]
+            question = settings.question or (_HOW_MANY if label else "{question}")
+            tags = {"count": number} | ({"class": label} if label else {})
+            choices = shuffled(str(number), others, chance)
+            yield draft(record, label, question=question.replace("{class}", label), choices=choices, tags=tags)
 
 
-def _counted(record: Annotation, settings: QuestionSettings, kit: Kit) -> Iterator[Asked]:
-    """Each class in the image with its count, except classes with several objects under one box."""
-    crowded = {region.label for region in record.regions if region.is_crowd}
-    for label, number in Counter(region.label for region in record.regions).items():
-        if label in crowded:
-            kit.passed_over["several objects under one box"] += 1
-        else:
-            yield label, (settings.question or _HOW_MANY).replace("{class}", label), number, str(number)
-
-
-def _asked(record: Annotation, kit: Kit) -> Iterator[Asked]:
-    answer, _ = gold_of(record)
-    if answer.isascii() and answer.isdigit():
-        yield "", record.question, int(answer), answer
-    elif answer.lower() in _IN_WORDS:
-        yield "", record.question, _IN_WORDS.index(answer.lower()), answer
-    else:
-        kit.passed_over["no number for an answer" if answer else "no answer" if record.question else "no object"] += 1
-
-
-def _spelt(number: int, like: str) -> str:
-    """A number in figures or in words, like another one; large ones have no words."""
-    if like.isdigit() or number >= len(_IN_WORDS):
-        return str(number)
-    return _IN_WORDS[number].capitalize() if like[0].isupper() else _IN_WORDS[number]
+def _answered(record: Annotation) -> int | None:
+    """The number that a question has for an answer, in figures or in a word."""
+    answer = gold_of(record)[0].strip().lower()
+    is_figure = answer.isascii() and answer.isdigit() and len(answer) < 10
+    return int(answer) if is_figure else NUMBER_WORDS.get(answer)
 
 
 Vocabulary = dict[str, tuple[str, int]]
 """Classes with their comparison key and number of objects: frequent ones are drawn more often."""
-# How a box is named at the end of a question
-_PLACES = {"drawn": "the red box?", "text": "the box with the corners {box}? {frame}"}
-_WHICH_BOX = 'In which box is this: "{expression}"? {frame}'
 _SHARED = 0.5  # two boxes are about the same place where so much of the smaller one is in the larger one
 _SAME_OBJECT = 0.5  # intersection over union from which two boxes are taken for the same object
 _TRIES = 50
@@ -218,7 +201,7 @@ def _grounding(annotations: Annotations, settings: GroundingSettings, kit: Kit) 
             yield draft(
                 record,
                 part,
-                **_pointing(record, region.box, settings.show, "What is in"),
+                **_pointing(record, region.box, settings.show),
                 choices=shuffled(region.label, others, chance),
                 tags={"class": region.label, "box": [round(side, 2) for side in region.box]},
             )
@@ -239,62 +222,45 @@ def _other_classes(
 
 
 class ReferringSettings(FileSettings, frozen=True):
-    """What is asked, and how a box is shown."""
+    """How many expressions are offered."""
 
-    ask: Literal["expression", "box"] = "expression"
-    show: Literal["drawn", "text"] = "drawn"  # box of ``ask: expression``; boxes that are options are in words
     options: OptionCount = 4
 
 
-@reformer(
-    "referring",
-    "which expression means the object in a box (ask: expression), or which box it means (ask: box)",
-    ReferringSettings,
-)
+@reformer("referring", "which expression means the object in a box", ReferringSettings)
 def _referring(annotations: Annotations, settings: ReferringSettings, kit: Kit) -> Iterator[Made]:
     """One item per object that has a box and an expression; other objects of the image come first as distractors."""
     of_image: dict[tuple[str | bytes, ...], list[Annotation]] = defaultdict(list)
     for record in annotations:
         of_image[record.images].append(record)
     records = [record for several in of_image.values() for record in several]
-    pool = [] if settings.ask == "box" else [region for record in records for region in record.regions]
+    pool = [region for record in records for region in record.regions]
 
     def make(record: Annotation) -> Made:
         if not record.regions or not record.regions[0].expressions:
             return "no expression" if record.regions else "no box"
         region = record.regions[0]
         here = [other for beside in of_image[record.images] for other in beside.regions]
-        chance = kit.chance(record.id, settings.ask)
-        expression = chance.choice(region.expressions)
-        asked: dict[str, Any]
-        if settings.ask == "box":
-            gold = _corners(region.box)
-            others = [(_corners(other.box), "another object's box") for other in _elsewhere(here, region)]
-            asked = {"question": _with_box(_WHICH_BOX, record, region.box).replace("{expression}", expression)}
-        else:
-            gold, others = expression, _other_expressions(here, region, pool, chance)
-            asked = _pointing(record, region.box, settings.show, "Which expression means what is in")
+        chance = kit.chance(record.id, "expression")
+        gold, others = chance.choice(region.expressions), _other_expressions(here, region, pool, chance)
         how = dict(reversed(others))
         texts = distinct((text for text, _ in others), [gold, *region.expressions], settings.options - 1)
         if not texts:
             return "no other object"
         tags = {"box": [round(side, 2) for side in region.box]} | ({"class": region.label} if region.label else {})
         choices = shuffled(gold, [(text, how[text]) for text in texts], chance)
-        return draft(record, **asked, choices=choices, tags=tags)
+        images = [Shown(image=image, box=region.box) for image in record.images]
+        question = "Which expression means what is in the red box?"
+        return draft(record, images=images, question=question, choices=choices, tags=tags)
 
     return map(make, records)
-
-
-def _elsewhere(here: list[Region], region: Region) -> list[Region]:
-    """Objects of the image that are not the same one under another number."""
-    return [other for other in here if _overlap(other.box, region.box) < _SAME_OBJECT]
 
 
 def _other_expressions(
     here: list[Region], region: Region, pool: list[Region], chance: Random
 ) -> list[tuple[str, str]]:
     """Expressions for other objects in the image; then for objects elsewhere, of a class that is not in it."""
-    beside = [other for other in _elsewhere(here, region) if other.expressions]
+    beside = [other for other in here if _overlap(other.box, region.box) < _SAME_OBJECT and other.expressions]
     chance.shuffle(beside)
     others = [(chance.choice(other.expressions), "of another object in the image") for other in beside]
     labels = {"", *(plain(other.label) for other in here)}
@@ -306,14 +272,12 @@ def _other_expressions(
 class OcrSettings(FileSettings, frozen=True):
     """How the word to be read is shown."""
 
-    show: Literal["crop", "drawn", "text"] = "crop"
-    """Cut out, or in the whole image with its box drawn or in words (grounded OCR)."""
+    show: Literal["crop", "drawn"] = "crop"  # cut out, or in the whole image with its box drawn (grounded OCR)
     question: str = ""
-    """Custom wording; ``{box}`` stands for the corners of the box, ``{frame}`` for their meaning."""
     metric: str = "words"
 
 
-@by_record("ocr", "reading words: cut out (show: crop), in a drawn box, or in a box given in words", OcrSettings)
+@by_record("ocr", "reading words: cut out (show: crop), or in a drawn box (show: drawn)", OcrSettings)
 def _reading(record: Annotation, settings: OcrSettings, kit: Kit) -> Made:
     """One text item per readable word; a record without a box shows its whole image."""
     if not record.answers:
@@ -321,14 +285,12 @@ def _reading(record: Annotation, settings: OcrSettings, kit: Kit) -> Made:
     if not record.regions and settings.show != "crop":
         return "no box"
     box = record.regions[0].box if record.regions else None
-    place = _PLACES.get(settings.show)
-    asked = f"Which text stands in {place}" if place else "Which text does this image show?"
-    question = settings.question or asked
+    asked = "Which text does this image show?" if settings.show == "crop" else "Which text stands in the red box?"
     crop, drawn = (box if settings.show == show else None for show in ("crop", "drawn"))
     return draft(
         record,
         images=[Shown(image=image, crop=crop, box=drawn) for image in record.images],
-        question=question if box is None else _with_box(question, record, box),
+        question=settings.question or asked,
         references=record.answers,
         tags={"metric": settings.metric},
     )
@@ -342,24 +304,16 @@ def _overlap(box: Box, other: Box, *, of_smaller: bool = False) -> float:
     return common / ((min(areas) if of_smaller else sum(areas) - common) or 1.0)
 
 
-def _pointing(record: Annotation, box: Box, show: str, asked: str) -> dict[str, Any]:
-    """References to a box: the question, which names it where nothing is drawn, and the images."""
-    drawn = box if show == "drawn" else None
-    question = _with_box(f"{asked} {_PLACES[show]}", record, box)
-    return {"question": question, "images": [Shown(image=image, box=drawn) for image in record.images]}
-
-
-def _corners(box: Box) -> str:
-    """A box in words: left, top, right and bottom in whole pixels."""
+def _pointing(record: Annotation, box: Box, show: str) -> dict[str, Any]:
+    """The question for what is in a box, which names it where nothing is drawn, and the images."""
+    if show == "drawn":
+        images = [Shown(image=image, box=box) for image in record.images]
+        return {"question": "What is in the red box?", "images": images}
     left, top, width, height = box
-    return f"[{round(left)}, {round(top)}, {round(left + width)}, {round(top + height)}]"
-
-
-def _with_box(question: str, record: Annotation, box: Box) -> str:
-    """A question with a box in words for its ``{box}``, and what the numbers mean for its ``{frame}``."""
+    corners = f"[{round(left)}, {round(top)}, {round(left + width)}, {round(top + height)}]"
     size = f"; the image is {record.size[0]} × {record.size[1]}" if record.size else ""
     frame = f"Corners are left, top, right, bottom in pixels{size}."
-    return question.replace("{box}", _corners(box)).replace("{frame}", frame)
+    return {"question": f"What is in the box with the corners {corners}? {frame}"}
 
 
 REFORMER = (_classification, _presence, _counting, _grounding, _referring, _reading)

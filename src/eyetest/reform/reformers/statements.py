@@ -149,7 +149,6 @@ def _pairs(annotations: Annotations, settings: FileSettings, kit: Kit) -> Iterat
                 yield draft(record, f"{kind}-{position}", shown, **fields, tags=tags)
 
 
-_TRUE_FALSE = ("true", "false")
 _ANSWERS = {
     **dict.fromkeys(("entailment", "supported"), "yes"),
     **dict.fromkeys(("neutral", "nei", "not enough information"), "not sure"),
@@ -161,22 +160,6 @@ _STEPS = {
     "next": (1, "Which step comes right after it?"),
     "previous": (-1, "Which step comes right before it?"),
 }
-
-
-class TrueFalseSettings(FileSettings, frozen=True):
-    """How a statement is asked about."""
-
-    question: str = "Is this true of the image? {caption}"  # ``{caption}`` stands for the statement
-    options: tuple[str, str] = ("yes", "no")  # for a true and for a false statement
-
-
-@by_record("true-false", "whether a statement is true of the image", TrueFalseSettings)
-def _true_false(record: Annotation, settings: TrueFalseSettings, kit: Kit) -> Made:
-    if record.label not in _TRUE_FALSE or not record.captions:
-        return "no label" if record.captions else "no caption"
-    question = settings.question.replace("{caption}", record.captions[0])
-    choices = listed_choices(settings.options, _TRUE_FALSE.index(record.label))
-    return draft(record, question=question, hint=record.hint, choices=choices)
 
 
 class EntailmentSettings(FileSettings, frozen=True):
@@ -263,10 +246,10 @@ def matched(relations: Sequence[str], chance: random.Random) -> dict[int, tuple[
 class SpatialRelationSettings(FileSettings, frozen=True):
     """How relations are asked for."""
 
-    question: str = "Which of these is true of the image?"  # where the record has none
+    question: str = "Which of these is true of the image?"
     options: OptionCount = 4  # at most; a relation that excludes only one other has two
-    matched: bool = False
-    """Two options, the wrong one being another caption's relation: each is wrong exactly as often as right."""
+    matched: bool = True
+    """Two options, the wrong one being another statement's relation: each is wrong exactly as often as right."""
 
 
 @reformer(
@@ -275,37 +258,40 @@ class SpatialRelationSettings(FileSettings, frozen=True):
     SpatialRelationSettings,
 )
 def _spatial(annotations: Annotations, settings: SpatialRelationSettings, kit: Kit) -> Callable[[Annotation], Made]:
-    """One item per true caption, among captions with relations that it excludes or that the dataset calls false."""
+    """One item per true statement, whose relation is the tag ``relation``, among such with relations it excludes."""
     partners: dict[str, list[tuple[str, str]]] = {}
     if settings.matched:
-        true = [record for record in annotations if record.label == "true" and record.gold is None]
-        pairs = matched([record.relation for record in true], kit.chance("partners"))
+        true = [record for record in annotations if record.label == "true"]
+        pairs = matched([_relation(record) for record in true], kit.chance("partners"))
         partners = {true[position].id: [other] for position, other in pairs.items()}
 
     def make(record: Annotation) -> Made:
         if record.label != "true":
-            return "the caption is false" if record.label == "false" else "no label"
+            return "the statement is false" if record.label == "false" else "no label"
         chance = kit.chance(record.id, "relations")
-        if record.gold is not None:
-            others = [(text, "false by the dataset") for n, text in enumerate(record.options) if n != record.gold]
-        else:
-            chosen = partners.get(record.id, ()) if settings.matched else excluded(record.relation, chance)
-            others = _with_relations(record, chosen)
+        chosen = partners.get(record.id, []) if settings.matched else excluded(_relation(record), chance)
+        others = _with_relations(record, chosen)
         if not others:
             return "no relation is left that it excludes"
-        choices = shuffled(record.captions[0], others[: settings.options - 1], chance)
-        return draft(record, question=record.question or settings.question, hint=record.hint, choices=choices)
+        choices = shuffled(record.question, others[: settings.options - 1], chance)
+        return draft(record, question=settings.question, hint=record.hint, choices=choices)
 
     return make
 
 
+def _relation(record: Annotation) -> str:
+    return str(record.tags.get("relation", ""))
+
+
 def _with_relations(record: Annotation, relations: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    parts = re.fullmatch(rf"(.+?)(?: is| are)? {re.escape(record.relation)} (.+)", record.captions[0], re.IGNORECASE)
-    if parts is None or not record.relation:
+    """The statement with other relations, each with how it was made."""
+    relation = _relation(record)
+    parts = re.fullmatch(rf"(.+?)(?: is| are)? {re.escape(relation)} (.+)", record.question, re.IGNORECASE)
+    if parts is None or not relation:
         return []
     return [
-        (f"{parts[1]} {relation if relation in _VERBS else f'is {relation}'} {parts[2]}", author)
-        for relation, author in relations
+        (f"{parts[1]} {other if other in _VERBS else f'is {other}'} {parts[2]}", author)
+        for other, author in relations
     ]
 
 
@@ -370,4 +356,4 @@ def _steps(record: Annotation, settings: StepsSettings, kit: Kit) -> Made:
     )
 
 
-REFORMER = (_described, _matching, _selection, _pairs, _true_false, _entailment, _spatial, _quality, _steps)
+REFORMER = (_described, _matching, _selection, _pairs, _entailment, _spatial, _quality, _steps)

@@ -8,10 +8,10 @@ import polars as pl
 from altair.typing import ChartType
 
 from eyetest.measures import NotMeasurable
-from eyetest.measures.instability import HISTORIES
-from eyetest.measures.likelihood import NORMALISATIONS, SUM
+from eyetest.measures.results import TAG
 from eyetest.measures.tables import ADJUSTED
 from eyetest.pages import palette, plots
+from eyetest.records import TURN
 from eyetest.reports.figures import described
 from eyetest.reports.report import Material
 
@@ -47,7 +47,6 @@ def _draw_steadiness(frame: pl.DataFrame) -> ChartType:
 
 
 _SHOTS = {"none": "without an example", "format": "with the format shown", "two": "with two examples"}
-_ORDERS = {"plain": "on average", "circular": "in every order"}
 
 
 def _format_hits(material: Material) -> pl.DataFrame:
@@ -59,15 +58,6 @@ def _format_hits(material: Material) -> pl.DataFrame:
     return plots.shown(kept, pl.col("model").alias("series"), shots, "format_hits±", "n")
 
 
-def _circular(material: Material) -> pl.DataFrame:
-    table = plots.named(material.measured("circular"))
-    parts = [
-        plots.shown(table, "series", pl.lit(words).alias("counted"), *plots.rebounded(value, "accuracy"), "n")
-        for value, words in _ORDERS.items()
-    ]
-    return pl.concat(parts).filter(pl.col("n") > 0)
-
-
 def _draw_ways(way: str, value: str, title: str, words: Iterable[str], frame: pl.DataFrame) -> ChartType:
     """One dot per model and way of asking or counting; models in the order of the first way."""
     there = [word for word in words if word in set(frame.get_column(way))]
@@ -77,29 +67,23 @@ def _draw_ways(way: str, value: str, title: str, words: Iterable[str], frame: pl
 
 
 def _dialogue_numbers(material: Material) -> pl.DataFrame:
-    """One row per series, history and turn, with the slope over its turns; of several modalities the image."""
-    table = plots.named(material.measured("dialogue", scope="all"))
+    """One row per series and turn, with the slope over its turns; of several modalities the image."""
+    if TURN not in material.results.tags:
+        raise NotMeasurable(f"no item says which turn of a dialogue it is (tag {TURN})")
+    table = plots.named(material.measured("accuracy", (TURN,), scope="all").drop_nulls(TAG + TURN))
     if "modality" in table.columns:
         table = table.filter(pl.col("modality").cast(pl.String) == "image")
-    parts = []
-    for history in (name for name in HISTORIES if name in table.columns):
-        count = pl.col(f"n_{history}" if f"n_{history}" in table.columns else "n").alias("n")
-        scores, slopes = plots.rebounded(history, "accuracy"), plots.rebounded(f"{history}_slope", "slope")
-        parts.append(plots.shown(table, "series", pl.lit(history).alias("history"), "turn", *scores, count, *slopes))
-    return pl.concat(parts).filter(pl.col("n") > 0)
+    turn = pl.col(TAG + TURN).alias("turn")
+    slopes = ("slope±",) if "slope" in table.columns else ()
+    return plots.shown(table, "series", turn, "accuracy±", "n", *slopes).filter(pl.col("n") > 0)
 
 
 def _draw_dialogue(frame: pl.DataFrame) -> ChartType:
-    means = frame.group_by("series").agg(pl.col("accuracy").mean().alias("mean"))
-    best = means.sort("mean", "series", descending=[True, False]).head(_MOST_IN_DIALOGUE)
-    rows = frame.join(best, on="series").sort("mean", "series", "history", "turn", descending=[True, *[False] * 3])
-    words = rows.with_columns(
-        pl.format("{} · {}", "series", "history").alias("series"), pl.format("turn {}", "turn").alias("turn")
-    )
+    rows = frame.sort("series", pl.col("turn").cast(pl.Int64, strict=False))
+    words = rows.with_columns(pl.format("turn {}", "turn").alias("turn"))
     return plots.dot_panels(words, plots.Dots("accuracy", "", plots.PERCENT, None), split="turn")
 
 
-_MOST_IN_DIALOGUE = 12
 _MOST_LETTERS = 10
 _RARE = 0.02  # positions that are hardly ever right or chosen are in the numbers only
 
@@ -139,7 +123,7 @@ def _gaps(material: Material) -> pl.DataFrame:
     series = pl.when(pooled).then(pl.col("base") + ": " + pl.col("series")).otherwise("series").alias("series")
     order = [*plots.benchmark_of(table), "weighed_by", "base", "models", "series"]
     ranked = table.sort(order, nulls_last=True, descending=[name == "weighed_by" for name in order])
-    shares = ("difference±", "same±", "kappa±", "unread", "models", "n")
+    shares = ("difference±", "same±", "unread", "models", "n")
     return plots.shown(ranked, "weighed_by", "base", series, *_WAYS, *shares)
 
 
@@ -154,67 +138,12 @@ def _draw_gaps(frame: pl.DataFrame) -> ChartType:
     return plots.one_each(frame.with_columns(pl.col("weighed_by").replace(_LIKELIHOODS)), "weighed_by", draw)
 
 
-def _normalised(material: Material) -> pl.DataFrame:
-    table = plots.named(material.measured("normalisations", scope="all"))
-    return plots.shown(table, "normalisation", "series", "accuracy±", "difference±", "n")
-
-
-def _draw_normalised(frame: pl.DataFrame) -> ChartType:
-    rank = pl.col("normalisation").replace_strict({name: rank for rank, name in enumerate(NORMALISATIONS)})
-    plain = frame.filter(pl.col("normalisation") == SUM).sort("accuracy", descending=True)
-    ranks = plain.select("series", pl.int_range(pl.len()).alias("rank"))
-    others = frame.filter(pl.col("normalisation") != SUM).join(ranks, on="series").sort(rank, "rank")
-    first = (partial(plots.panel, plain, "accuracy", plots.across("accuracy", ticks=3), at=None), 170, SUM)
-    return plots.dot_panels(others, plots.Dots("difference", "change"), split="normalisation", first=[first])
-
-
-def _uses(material: Material) -> pl.DataFrame:
-    table = plots.named(material.measured("image-use", scope="all"))
-    whole = table.filter(pl.col("method") == "likelihood") if "method" in table.columns else table
-    kept = table if whole.is_empty() else plots.named(whole.drop("method", strict=False))
-    moves = plots.bounded("moved", "gold_lead", "gold_pmi", "chosen_pmi", "helped", "hurt", "left_alone")
-    return plots.shown(kept, "series", *moves, "^moved_by_grey.*$", "n")
-
-
-def _draw_uses(frame: pl.DataFrame) -> ChartType:
-    return plots.dot_panels(
-        frame.sort("moved", descending=True),
-        plots.Dots("moved", "probability moved", plots.PERCENT, None),
-        plots.Dots("moved_by_grey", "moved by gray", plots.PERCENT, None),
-        plots.Dots("gold_lead", "gain of gold (nats)", "+.1f"),
-        plots.Dots("helped", "helped", plots.PERCENT, None),
-        plots.Dots("hurt", "hurt", plots.PERCENT, None),
-    )
-
-
-def _priors(material: Material) -> pl.DataFrame:
-    """Priors for the number of options that most items have; all are in the measure."""
-    table = _with_image(material.measured("option-prior", scope="all"))
-    most = table.group_by("options").agg(pl.col("n").sum()).sort("n", "options", descending=True).item(0, "options")
-    kept = table.filter(pl.col("options") == most)
-    changes = ("difference±", "accuracy", "accuracy_after")
-    shown = plots.shown(kept, "series", "options", "mark", "prior±", "n", *changes)
-    return shown.unique([*plots.benchmark_of(kept), "series", "mark"], keep="first", maintain_order=True)
-
-
-def _draw_priors(frame: pl.DataFrame) -> ChartType:
-    letters = frame.get_column("mark").unique(maintain_order=True).to_list()[:_MOST_LETTERS]
-    even = 1 / frame.item(0, "options")
-    apart = (pl.col("prior") - even).abs().sum().over("series")
-    kept = frame.filter(pl.col("mark").is_in(letters)).sort("mark", apart, descending=[False, True])
-    return plots.dot_panels(kept, plots.Dots("prior", "", plots.PERCENT, even), split="mark")
-
-
 _HITS = partial(_draw_ways, "asked", "format_hits", "answers with an option letter", _SHOTS.values())
 FIGURE = (
     described("instability", _instability_numbers, _draw_instability),
     described("steadiness", _against_accuracy, _draw_steadiness),
     described("format-hits", _format_hits, _HITS),
-    described("circular", _circular, partial(_draw_ways, "counted", "accuracy", "accuracy", _ORDERS.values())),
     described("dialogue", _dialogue_numbers, _draw_dialogue),
     described("positions", _positions_numbers, _draw_positions),
     described("generation-likelihood", _gaps, _draw_gaps),
-    described("normalisations", _normalised, _draw_normalised),
-    described("image-use", _uses, _draw_uses),
-    described("option-prior", _priors, _draw_priors),
 )

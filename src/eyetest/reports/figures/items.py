@@ -1,4 +1,4 @@
-"""Items and answers: composition, duplicates, funnel, difficulty, failures, correlation between groups."""
+"""Items and answers: composition, funnel, difficulty, failures, correlation between groups."""
 
 import altair as alt
 import polars as pl
@@ -9,7 +9,7 @@ from eyetest.measures import NotMeasurable
 from eyetest.measures.results import EXTERNAL, PROTOCOL, TAG
 from eyetest.measures.tables import ADJUSTED
 from eyetest.pages import palette, plots
-from eyetest.pages.item_links import ItemCount, Query
+from eyetest.pages.item_links import Query
 from eyetest.reports.figures import described
 from eyetest.reports.report import MOST_VALUES, NO_ANSWERS, Counts, Material, ReportItems
 
@@ -32,32 +32,6 @@ def _tagged(frame: pl.DataFrame, items: ReportItems) -> Counts:
 
 def _draw_composition(frame: pl.DataFrame) -> ChartType:
     return plots.labelled_bars(frame.head(MOST_VALUES), "value", alt.Text("items:Q", format=","), 420)
-
-
-def _duplicates(material: Material) -> pl.DataFrame:
-    if material.duplicates is None:
-        raise NotMeasurable("the items are not known")
-    counts = [{"kind": kind, "items": 0, "groups": 0} for kind in ("duplicate-items", "identical-images")]
-    for finding in material.duplicates:
-        counts.append({"kind": finding.kind, "items": len(finding.items), "groups": len(finding.groups)})
-    table = pl.DataFrame(counts).group_by(pl.col("kind").str.replace_all("-", " ")).sum()
-    return table.sort("items", "kind", descending=[True, False])
-
-
-def _repeated(frame: pl.DataFrame, items: ReportItems) -> Counts:
-    ids: dict[str, list[str]] = {}
-    for finding in items.material.duplicates or ():
-        ids.setdefault(finding.kind.replace("-", " "), []).extend(finding.items)
-    rows = frame.select("kind", "items").iter_rows()
-    counts = [(number, items.named(ids.get(kind, ()))) for kind, number in rows]
-    return {"items": [count if count.items == number else ItemCount(number) for number, count in counts]}
-
-
-def _draw_duplicates(frame: pl.DataFrame) -> ChartType:
-    plural = pl.when(pl.col("groups") == 1).then(pl.lit("")).otherwise(pl.lit("s"))
-    some = pl.format("{} items in {} group{}", "items", "groups", plural)
-    words = pl.when(pl.col("items") > 0).then(some).otherwise(pl.lit("none")).alias("words")
-    return plots.labelled_bars(frame.with_columns(words), "kind", alt.Text("words:N"), 320)
 
 
 _VERDICTS = {kind: palette.VERDICTS[kind] for kind in ("drop", "fix", "review", "keep")}
@@ -216,7 +190,6 @@ def _draw_external(frame: pl.DataFrame) -> ChartType:
 
 FIGURE = (
     described("composition", _composition, _draw_composition, counts=_tagged),
-    described("duplicates", _duplicates, _draw_duplicates, counts=_repeated),
     described("funnel", _funnel_numbers, _draw_funnel, counts=_reached),
     described("items", _items_numbers, _draw_items),
     described("failures", _failures_numbers, _draw_failures),

@@ -6,8 +6,6 @@ from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
-from eyetest.errors import InputError
-
 
 class Context(msgspec.Struct, frozen=True):
     """Context of a metric besides the texts: the question, and the item's tags (unit, precision …)."""
@@ -66,9 +64,3 @@ class BestReference:
             if best >= 1.0:
                 break
         return best
-
-
-def check_pairs(answers: Sequence[object], references: Sequence[object]) -> None:
-    """Refuse lists of unequal length: a silent zip would score the wrong pairs."""
-    if len(answers) != len(references):
-        raise InputError(f"{len(answers)} answers but {len(references)} lists of references: one list an answer")

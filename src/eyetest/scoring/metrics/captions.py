@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import LCSseq
 from scipy.sparse import csr_array
 
-from eyetest.scoring.metrics.base import CorpusScore, check_pairs
+from eyetest.scoring.metrics.base import CorpusScore
 
 _ABBREVIATIONS = (
     "mr|mrs|ms|dr|st|mt|ft|ave|blvd|rd|lt|gov|sen|rep|prof|gen|jr|sr|ltd|corp|inc|co|vs|etc|est|dept|univ|"
@@ -121,8 +121,7 @@ class CaptionMetric:
 
     def score_tokens(self, answers: Sequence[Tokens], references: Sequence[Sequence[Tokens]]) -> CorpusScore:
         """Score tokenized texts, so that two tools can be compared on the same tokens."""
-        check_pairs(answers, references)
-        usable = [index for index, texts in enumerate(references) if texts]
+        usable = [index for index, (_, texts) in enumerate(zip(answers, references, strict=True)) if texts]
         items: list[float | None] = [None] * len(answers)
         if not usable:
             return CorpusScore(None, tuple(items))

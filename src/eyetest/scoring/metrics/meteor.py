@@ -5,14 +5,12 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
 
 from eyetest.errors import EyetestError, MissingExtraError
 from eyetest.scoring.metrics.captions import CaptionMetric, Computed, Tokens
 
 _WORDS = 1_000  # only the first so many words of a text are aligned: the program's search grows faster than the text
 _SEPARATOR = "|||"
-_ENDED = "METEOR's Java program ended before all answers were scored"
 
 
 def _command() -> tuple[list[str], Path]:
@@ -30,20 +28,11 @@ def _command() -> tuple[list[str], Path]:
     raise MissingExtraError("METEOR needs its Java program: pip install 'eyetest[meteor]'")
 
 
-def _write(file: IO[str] | None, *parts: str) -> None:
-    assert file
-    try:
-        file.write(f" {_SEPARATOR} ".join(parts) + "\n")
-        file.flush()
-    except OSError as error:
-        raise EyetestError(_ENDED) from error
-
-
-def _read(file: IO[str] | None) -> str:
-    assert file
-    if not (line := file.readline()):
-        raise EyetestError(_ENDED)
-    return line.strip()
+def _run(command: list[str], folder: Path, lines: list[str]) -> list[str]:
+    """The lines that the program answers to some lines."""
+    given = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
+    done = subprocess.run(command, cwd=folder, input=given, capture_output=True, check=False)  # noqa: S603
+    return done.stdout.decode().splitlines()
 
 
 def _line(tokens: Tokens) -> str:
@@ -55,20 +44,12 @@ def _line(tokens: Tokens) -> str:
 def meteor(answers: Sequence[Tokens], references: Sequence[Sequence[Tokens]]) -> Computed:
     """METEOR 1.5 for English with its own normalisation: of the corpus, and of each item."""
     command, folder = _command()
-    pipe, none = subprocess.PIPE, subprocess.DEVNULL
-    with subprocess.Popen(  # noqa: S603
-        command, cwd=folder, stdin=pipe, stdout=pipe, stderr=none, encoding="utf-8", errors="replace"
-    ) as program:
-        try:
-            statistics = []
-            for answer, golds in zip(answers, references, strict=True):
-                _write(program.stdin, "SCORE", *map(_line, golds), _line(answer))
-                statistics.append(_read(program.stdout))
-            _write(program.stdin, "EVAL", *statistics)
-            each = [float(_read(program.stdout)) for _ in answers]
-            return float(_read(program.stdout)), each
-        finally:
-            program.kill()
+    texts = [(*map(_line, golds), _line(answer)) for answer, golds in zip(answers, references, strict=True)]
+    statistics = _run(command, folder, [f" {_SEPARATOR} ".join(("SCORE", *lines)) for lines in texts])
+    *each, overall = _run(command, folder, [f" {_SEPARATOR} ".join(("EVAL", *statistics))]) or [""]
+    if len(statistics) != len(each) or len(each) != len(texts):
+        raise EyetestError("METEOR's Java program ended before all answers were scored")
+    return float(overall), list(map(float, each))
 
 
 METRICS = (CaptionMetric("meteor", "words matched by form, stem and meaning (needs Java, extra meteor)", meteor),)

@@ -65,7 +65,6 @@ def conclusion(answer: str) -> str:
 
 
 _SHORT = 200
-_MOST_BOXES = 6
 _MARK = re.compile(r"(?:\\text\s?\{)?\(?[A-J]\)(?:\s?\})?[:.]?\s+(?=\S)")
 _REMARK = re.compile(
     r"\s?\((?=[^()]{0,200}[a-z]{3})[^()]{1,200}\)[\s.*]*$"
@@ -79,10 +78,10 @@ _JOINING = frozenset(("to", "through", "plus", "minus", "times", "over", "by", "
 
 def final_answers(answer: str) -> list[str]:
     """Texts to compare with a gold: a short reply, what it states, that without a remark, and its last formula."""
-    boxes = list(dict.fromkeys(_tagged_answers(answer)))
+    boxes = _tagged_answers(answer)
     texts = [answer.strip()] if len(answer.strip()) <= _SHORT else []
     if boxes:
-        texts += [boxes[-1], ", ".join(boxes)] if 1 < len(boxes) <= _MOST_BOXES else [boxes[-1]]
+        texts.append(boxes[-1])
     else:
         texts.append(conclusion(answer))
     for text in list(texts):

@@ -27,7 +27,6 @@ from eyetest.text.folding import LONGEST, without_article
 _DENIALS = {"not", "no", "never", "isn", "aren", "wasn", "weren", "neither", "nor", "without"}
 _BARE_NUMBER = re.compile(r"[-+$€£]{0,2}[0-9][0-9.,/]{0,20}\s?[%°\w]{0,12}\.?")
 _LETTER = re.compile(r"\s*[(\[]?([A-Z])[)\].]?\s*")
-_LISTED = re.compile(r"(?:^|[\s(\[])([A-Z])[).:\]]")
 _LETTERS = ("",) * 26
 _YES_NO = ("yes", "no")
 # Letters that are words: ``A man is riding``, ``I think so``, but not ``A is nearest``
@@ -75,7 +74,7 @@ def open_answer(answer: str, reference: str, context: Context) -> float:
     answer = reply_proper(answer)
     verdict = normalized(reference)
     if (letter := _LETTER.fullmatch(reference[:10])) or verdict in _YES_NO:
-        return float(_commits(answer, letter[1], context) if letter else read_yes_no(answer) == verdict)
+        return float(_commits(answer, letter[1]) if letter else read_yes_no(answer) == verdict)
     opening = _opening(answer)
     matched = None if context.tags.get("answer_type") == "text" else matches_number(answer, reference, context)
     if matched is not None:
@@ -96,29 +95,15 @@ def open_answer(answer: str, reference: str, context: Context) -> float:
     return float(names(conclusion(end), reference[: _READ + 1]))
 
 
-def _commits(answer: str, letter: str, context: Context) -> bool:
-    """Whether a reply commits to a letter, or to the option that the question lists under it."""
-    options = _listed(context.question)
-    reading = RULE_SETS["eyetest"].read(Reply(answer, options or _LETTERS))
+def _commits(answer: str, letter: str) -> bool:
+    """Whether a reply commits to a letter."""
+    reading = RULE_SETS["eyetest"].read(Reply(answer, _LETTERS))
     if reading.index is not None:
         return chr(ord("A") + reading.index) == letter
-    if reading.kind != "unparsed" or options:
+    if reading.kind != "unparsed":
         return False
     concluded = _ARTICLE.sub("", conclusion(answer[-_READ:]))
     return re.search(rf"(?<![\w']){letter}(?![\w'])", concluded) is not None and names(concluded, letter)
-
-
-def _listed(question: str) -> tuple[str, ...]:
-    """Options listed in a question, ``(A) a cat (B) a dog``; none where it lists none."""
-    starts: list[re.Match[str]] = []
-    for mark in _LISTED.finditer(question):
-        if mark[1] == "A":
-            starts = [mark]
-        elif starts and ord(mark[1]) == ord(starts[-1][1]) + 1:
-            starts.append(mark)
-    ends = [*(mark.start() for mark in starts[1:]), len(question)]
-    texts = (question[mark.end() : end].strip(" ,;\n") for mark, end in zip(starts, ends, strict=True))
-    return tuple(texts) if len(starts) > 1 else ()
 
 
 def _opening(answer: str) -> str:

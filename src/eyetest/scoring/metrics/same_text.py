@@ -3,38 +3,24 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import Literal
 
 from rapidfuzz.distance import Levenshtein
 
-from eyetest.scoring.metrics.base import BestReference, Context, CorpusScore, check_pairs
-from eyetest.text import NUMBER_WORDS, Level, composed, folded, holds_phrase, parse, same, spaced
+from eyetest.scoring.metrics.base import BestReference, Context, CorpusScore
+from eyetest.text import NUMBER_WORDS, Level, composed, folded, parse, same, spaced
 from eyetest.text.folding import ARTICLES, bare_words
 from eyetest.text.values import TOLERANCE
 
-ALIGNED_AT_ONCE = 32_768
-"""Longer texts are compared block by block. The sum is never below the true distance, and 0 only for equal texts."""
-
-
-def _blocks(text: str) -> list[str]:
-    return [text[i : i + ALIGNED_AT_ONCE] for i in range(0, len(text), ALIGNED_AT_ONCE)]
+ALIGNED = 32_768  # characters of a text that are aligned; longer texts are equal or differ wholly
 
 
 def edit_distance(first: str, other: str, most: int | None = None) -> int:
     """Number of characters to insert, delete or replace; above ``most``, any number above it."""
-    if first == other:
-        return 0
-    if most is not None and abs(len(first) - len(other)) > most:
-        return most + 1
-    if max(len(first), len(other)) <= ALIGNED_AT_ONCE:
-        return Levenshtein.distance(first, other, score_cutoff=most)
-    total = 0
-    for left, right in zip_longest(_blocks(first), _blocks(other), fillvalue=""):
-        total += Levenshtein.distance(left, right)
-        if most is not None and total > most:
-            return most + 1
-    return total
+    longer = max(len(first), len(other))
+    if longer > ALIGNED:
+        return 0 if first == other else longer
+    return Levenshtein.distance(first, other, score_cutoff=most)
 
 
 def exact(answer: str, reference: str, _: Context) -> float:
@@ -51,11 +37,6 @@ def edit_similarity(transcript: str, text: str) -> float:
     return 1 - edit_distance(first, other) / longer if longer else 1.0
 
 
-def ocr_accuracy(transcript: str, text: str, _: Context) -> float:
-    """How faithfully a text was copied: its edit similarity."""
-    return edit_similarity(transcript, text)
-
-
 def anls(answer: str, reference: str, _: Context) -> float:
     """1 − edit distance / longer length, or 0 where half or more differs, on lower-case texts with single blanks."""
     first, other = spaced(answer.lower()), spaced(reference.lower())
@@ -67,22 +48,17 @@ def anls(answer: str, reference: str, _: Context) -> float:
     return 1 - distance / longer if distance <= under_half else 0.0
 
 
-def normalise(extraction: str, context: Context) -> str | None:
-    """MathVista's normalisation: an integer as written, a float rounded to the tag ``precision``."""
+def mathvista(answer: str, reference: str, context: Context) -> float:
+    """1 where the extraction is the gold, letter for letter: an integer, or a float rounded to ``precision``."""
     kind = context.tags.get("answer_type")
     try:
         if kind == "integer":
-            return str(int(extraction.strip()))
-        if kind == "float":
-            return str(round(float(extraction.strip()), int(context.tags.get("precision") or 0)))
+            answer = str(int(answer.strip()))
+        elif kind == "float":
+            answer = str(round(float(answer.strip()), int(context.tags.get("precision") or 0)))
     except (ValueError, OverflowError, TypeError):
-        return None
-    return extraction
-
-
-def mathvista(answer: str, reference: str, context: Context) -> float:
-    """1 where the normalised extraction is the gold, letter for letter."""
-    return float(normalise(answer, context) == reference)
+        return 0.0
+    return float(answer == reference)
 
 
 _LONG_PHRASE = 1_000  # longer golds are found without word edges, which a pattern would try at every word
@@ -106,24 +82,10 @@ class WordAccuracy:
 
     def score_all(self, answers: Sequence[str], references: Sequence[Sequence[str]]) -> CorpusScore:
         """The share found in all answers together, and in each."""
-        check_pairs(answers, references)
         counts = [self._count(*pair) for pair in zip(answers, references, strict=True)]
         total = sum(words for _, words in counts)
         items = tuple(matched / words if words else None for matched, words in counts)
         return CorpusScore(sum(matched for matched, _ in counts) / total if total else None, items)
-
-
-class PhraseAccuracy:
-    """Whether a whole gold phrase is in the output, word for word."""
-
-    name = "phrase"
-    summary = "whether the whole gold phrase stands in the output"
-
-    def score(self, answer: str, references: Sequence[str], context: Context) -> float | None:
-        """1 where any reference is found; None where no reference has a word."""
-        phrases = [phrase for phrase in map(bare_words, references) if phrase]
-        found = bare_words(answer)
-        return float(any(holds_phrase(found, phrase) for phrase in phrases)) if phrases else None
 
 
 def phrase_reform(answer: str, reference: str, _: Context) -> float:
@@ -270,11 +232,10 @@ class YesNo:
 
 METRICS = (
     BestReference("exact", "the same text but for case, spaces and outer punctuation", exact),
-    BestReference("ocr", "share of characters copied right", ocr_accuracy),
+    BestReference("ocr", "share of characters copied right", lambda copy, text, _: edit_similarity(copy, text)),
     BestReference("anls", "edit similarity, 0 where half or more differs (DocVQA, InfoVQA)", anls),
     BestReference("mathvista", "MathVista's own rule on an extracted answer: letter for letter", mathvista),
     WordAccuracy(),
-    PhraseAccuracy(),
     BestReference(
         "phrase-reform",
         "phrase accuracy as ReForm-Eval counts it: a gold without letters is found in any words",

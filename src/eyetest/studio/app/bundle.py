@@ -12,16 +12,16 @@ import scipy
 
 from eyetest.harden.screenshot.formulas import mathml
 from eyetest.measures.results import TAG
-from eyetest.pages.item_links import ANSWER_KINDS, INDEX, VERDICTS_TOGETHER, reason_kind
+from eyetest.pages.item_links import ANSWER_KINDS, INDEX, VERDICTS_TOGETHER
 from eyetest.pages.page import fill_page, printable
 from eyetest.store import refuse_to_lose, replacing_folder
 from eyetest.studio.answers import GRADED
 from eyetest.studio.app import PACKAGE, Pixels, ServedImages, asset
 from eyetest.studio.app.items import show_story
 from eyetest.studio.app.listing import (
-    BANDS,
     EVERYTHING,
     MOST_IDS,
+    NUMBERS,
     PAGE_SIZE,
     Address,
     Disclosure,
@@ -115,18 +115,18 @@ def _columns(collection: Collection, may: Disclosure) -> dict[str, Any]:
     named = {TAG + tag for tag in collection.tags if may.tags is None or tag in may.tags} | {"benchmark"}
     if may.golds:
         every = [name for name in items.columns if name.startswith(TAG)]
-        named |= {name for name in every if items.get_column(name).n_unique() <= _MOST_VALUES} | {"gold", "suggested"}
+        named |= {name for name in every if items.get_column(name).n_unique() <= _MOST_VALUES} | {"gold"}
     words: dict[str, Any] = {name: _coded(items.get_column(name)) for name in sorted(named)}
     if may.golds:
         words["finding"] = _coded(items.get_column("findings"))
-    numbers = (*BANDS, "blind_right") if may.golds else ()
+    numbers = ("images", "options", *(NUMBERS if may.golds else ()))
     inverse = np.arange(1, round(1.1 / _STEP)) * _STEP  # of degrees of freedom: from infinitely many to below one
     return {
         "ids": items.get_column("id").to_list(),
         "texts": collection.texts.to_list(),
         "words": words,
-        "numbers": {name: collection.numbers(name).to_list() for name in (*numbers, "images", "options")},
-        **(_judged(collection) if may.golds else {"judged": None, "reasons": []}),
+        "numbers": {name: collection.numbers(name).to_list() for name in numbers},
+        "judged": _judged(collection) if may.golds else None,
         "kinds": ANSWER_KINDS,
         "together": VERDICTS_TOGETHER,
         "series": list(_series(collection)) if may.golds else [],
@@ -150,14 +150,10 @@ def _coded(column: pl.Series) -> dict[str, Any]:
     return {"values": values, "codes": [numbers.get(value, -1) for value in column]}
 
 
-def _judged(collection: Collection) -> dict[str, Any]:
-    """By item the verdict of each stage and the index of its reason; the kinds of reasons."""
-    reasons: dict[str, int] = {}
-    judged = [
-        [(v.stage, v.verdict, reasons.setdefault(reason_kind(v.reason), len(reasons))) for v in verdicts]
-        for verdicts in map(collection.verdicts, range(len(collection)))
-    ]
-    return {"judged": judged, "reasons": list(reasons)}
+def _judged(collection: Collection) -> list[list[tuple[str, str]]]:
+    """By item the verdict of each stage."""
+    every = map(collection.verdicts, range(len(collection)))
+    return [[(verdict.stage, verdict.verdict) for verdict in verdicts] for verdicts in every]
 
 
 def _series(collection: Collection) -> Iterator[dict[str, Any]]:

@@ -1,28 +1,24 @@
 """Pages that show items: the list, one item with all that is known of it, and exports."""
 
 import shlex
-import zipfile
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from starlette.responses import Response
 
-from eyetest.curate.selection import write_part
-from eyetest.errors import ImageError, InputError, counted
+from eyetest.errors import ImageError, counted
 from eyetest.harden.screenshot.formulas import mathml
 from eyetest.harden.screenshot.page import Block, Passages
 from eyetest.measures.hits import HIT
 from eyetest.measures.results import PROTOCOL
-from eyetest.pages.item_links import Query, write_query
+from eyetest.pages.item_links import write_query
 from eyetest.pages.page import clip, plain, printable
 from eyetest.prompts import CannotApply
 from eyetest.records import BLIND_MODALITIES, GrayImage, ImagePart, Item, Words, letter, order_word
-from eyetest.records.recipe import BENCHMARK
 from eyetest.results.cases import ItemCase
 from eyetest.runs.folder import RECORDED
 from eyetest.studio.app import ServedImages, asset_page, download, html_page
@@ -31,9 +27,10 @@ from eyetest.studio.app.server import PageCall, PageRoute, Refusal, Site
 from eyetest.studio.collection import Collection, ItemStory
 from eyetest.tabular.table import sheet_text
 
+TABLE, IDS = "items.csv", "ids.txt"
+_EXPORTS = {TABLE: "A table (CSV)", IDS: "Their ids (text)"}
 ASSETS = ("app.css", "app.js", "icon.svg")
 _KEPT_A_DAY = "private, max-age=86400, immutable"
-_MOST_ITEMS = 5_000  # in one zipped benchmark
 _HARMLESS = ("position", "item", "options", "image")  # reveal no golds; besides the columns to sort by
 _LONGEST_REPLY = 12_000
 _LONGEST_PROMPT = 20_000
@@ -44,8 +41,9 @@ _TONES = {"refused": "odd", "ambiguous": "odd", "cut off": "odd", "unparsed": "o
 
 def make_app(collection: Collection, host: str = "127.0.0.1", places: Sequence[Path] = ()) -> Site:
     """The pages of a collection, for a server named ``host``; ``places``: where its items come from."""
-    site, browsing = Site(host), Browsing(collection, places)
-    pages: dict[str, Callable[[PageCall], Response]] = {"/": browsing.page, "/export/{name}": browsing.export}
+    site, browsing = Site(host), Browsing(collection, places, tuple(_EXPORTS))
+    pages: dict[str, Callable[[PageCall], Response]] = {"/": browsing.page}
+    pages |= {f"/{name}": browsing.export for name in _EXPORTS}
     pages |= dict.fromkeys(("/image/{sha256}", "/thumbnail/{sha256}"), browsing.image)
     pages |= {f"/{name}": asset_page(name) for name in ASSETS}
     site.add(PageRoute("GET", path, answer) for path, answer in pages.items())
@@ -53,9 +51,14 @@ def make_app(collection: Collection, host: str = "127.0.0.1", places: Sequence[P
 
 
 class Browsing:
-    """The pages of a collection. ``places``: where its items come from, for the command that starts a review."""
+    """The pages of a collection. ``places``: where its items come from, for the command that starts a review;
+    ``exports``: files that are served beside the list.
+    """
 
-    def __init__(self, collection: Collection, places: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, collection: Collection, places: Sequence[Path] = (), exports: Sequence[str] = (TABLE,)
+    ) -> None:
+        self._exports = exports
         self._collection, self._images = collection, ServedImages(collection.image)
         self._command = shlex.join(["eyetest", "review", *map(str, places)]) if places else ""
 
@@ -66,11 +69,7 @@ class Browsing:
             return html_page("item.html.j2", item_page(self._collection, address, may) | (more or {}))
         contents = list_page(self._collection, address, may)
         contents |= {"command": self._command, "query": write_query(address.query)}
-        contents["exports"] = [
-            {"name": name, "label": label, "href": f"export/{name}{address.to()}"}
-            for name, (label, _, make) in _EXPORTS.items()
-            if may.golds or make is not _benchmark
-        ]
+        contents["exports"] = [(name, _EXPORTS[name], f"{name}{address.to()}") for name in self._exports]
         return html_page("browse.html.j2", contents | (more or {}))
 
     def image(self, call: PageCall) -> Response:
@@ -85,53 +84,20 @@ class Browsing:
         return Response(pixels.data, media_type=f"image/{pixels.kind}", headers={"cache-control": _KEPT_A_DAY})
 
     def export(self, call: PageCall, may: Disclosure = EVERYTHING) -> Response:
-        """The items shown, as a file."""
+        """The items shown, as a table, or their ids, one a line."""
         query = Address.parse(call.request.url.query).query
-        if (name := call.request.path_params["name"]) not in _EXPORTS:
-            raise Refusal(404, "nothing of that name is exported")
         may.refuse_revealing(query)
-        _, kind, make = _EXPORTS[name]
-        return download(name, kind, make(self._collection, query, may))
-
-
-def _ids(collection: Collection, query: Query, may: Disclosure) -> bytes:
-    ids = collection.items.get_column("id")[collection.view(query).positions]
-    return "".join(f"{id_}\n" for id_ in ids).encode("utf-8", "replace")
-
-
-def _table(collection: Collection, query: Query, may: Disclosure) -> bytes:
-    items = collection.table[collection.view(query).positions]
-    items = items.select(name for name in items.columns if name in _HARMLESS or may.may_sort(name))
-    rows = ([" | ".join(map(str, cell)) if isinstance(cell, list) else cell for cell in row] for row in items.rows())
-    return sheet_text(items.columns, rows).encode("utf-8", "replace")
-
-
-def _benchmark(collection: Collection, query: Query, may: Disclosure) -> bytes:
-    if not may.golds:
-        raise InputError("a benchmark has its golds, which are left out here")
-    items = collection.items[collection.view(query).positions]
-    names = items.get_column("benchmark").unique().to_list()
-    if len(items) > _MOST_ITEMS:
-        raise InputError(f"{len(items):,} items; a benchmark of at most {_MOST_ITEMS:,} is exported from here")
-    if len(names) != 1 or names[0] not in collection.benchmarks:
-        raise InputError("the items shown lie in several benchmarks, or in none; filter by benchmark first")
-    whole, wanted = collection.benchmarks[names[0]], set(items.get_column("item"))
-    chosen = (item for item in whole if item.id in wanted)
-    with TemporaryDirectory(prefix="eyetest-export-") as folder:
-        to, packed = Path(folder) / BENCHMARK, Path(folder) / "packed.zip"
-        how = f"chosen by hand: {write_query(query) or 'all'}"[:2_000]
-        write_part(whole, chosen, to, (f"{whole.manifest.name}-part", how), overwrite=False)
-        with zipfile.ZipFile(packed, "w") as archive:
-            for path in sorted(path for path in to.rglob("*") if path.is_file()):
-                archive.write(path, path.relative_to(folder))
-        return packed.read_bytes()
-
-
-_EXPORTS: Mapping[str, tuple[str, str, Callable[[Collection, Query, Disclosure], bytes]]] = {
-    "ids.txt": ("Their ids", "text/plain; charset=utf-8", _ids),
-    "items.csv": ("A table (CSV)", "text/csv; charset=utf-8", _table),
-    "benchmark.zip": ("A benchmark of them (a folder, zipped)", "application/zip", _benchmark),
-}
+        positions = self._collection.view(query).positions
+        if call.request.url.path.endswith(f"/{IDS}"):
+            ids = "".join(f"{id_}\n" for id_ in self._collection.items.get_column("id")[positions])
+            return download(IDS, "text/plain; charset=utf-8", ids.encode("utf-8", "replace"))
+        items = self._collection.table[positions]
+        items = items.select(name for name in items.columns if name in _HARMLESS or may.may_sort(name))
+        rows = (
+            [" | ".join(map(str, cell)) if isinstance(cell, list) else cell for cell in row] for row in items.rows()
+        )
+        table = sheet_text(items.columns, rows).encode("utf-8", "replace")
+        return download(TABLE, "text/csv; charset=utf-8", table)
 
 
 def item_page(collection: Collection, address: Address, may: Disclosure = EVERYTHING) -> dict[str, Any]:
@@ -170,7 +136,7 @@ def show_story(
     for case in story.cases if may.replies else ():
         cells.setdefault((case.asked.model, _condition(case, collection)), []).append(case)
     asked = [name for name in conditions if any(key[1] == name for key in cells)]
-    with_prompts = may.replies and (golds or not (story.item and story.item.history))
+    with_prompts = may.replies and (golds or not story.item.history)
     shown = {
         "id": story.id,
         "conditions": asked,
@@ -195,9 +161,6 @@ def show_story(
 
 def _asked(story: ItemStory, votes: Counter[str], urls: ImageUrls, may: Disclosure) -> dict[str, Any]:
     item, golds = story.item, may.golds
-    if item is None:
-        nothing = dict.fromkeys(("images", "turns", "hint", "options", "references"), ())
-        return nothing | {"question": _paragraph("No benchmark here has this item any more."), "no_gold": ""}
     parts = _passages(item)
     options = [
         {
@@ -221,7 +184,7 @@ def _asked(story: ItemStory, votes: Counter[str], urls: ImageUrls, may: Disclosu
         "question": parts["question"],
         "options": options,
         "references": item.references[:20] if golds else (),
-        "no_gold": missing if golds else may.instead,
+        "no_gold": missing if golds else "Golds are left out of this copy.",
     }
 
 
@@ -320,8 +283,6 @@ def _facts(story: ItemStory, may: Disclosure) -> list[tuple[str, str]]:
         numbers += [("disagreement", row.disagreement, ".2f"), ("doubt of the gold", story.doubt, "+.1f")]
         facts += [(name, format(value, spec)) for name, value, spec in numbers if value is not None]
         facts += [("without an answer", counted(story.unanswered, "call"))] if story.unanswered else []
-    if story.item is None:
-        return facts
     tags = {key: plain(value) for key, value in story.item.tags.items() if may.tags is None or key in may.tags}
     facts += [(key, words) for key, words in list(tags.items())[:_MOST_TAGS] if words.strip()]
     facts += [("description", story.item.description)] if story.item.description and may.golds else []

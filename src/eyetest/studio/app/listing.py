@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from math import ceil, inf
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import msgspec
 import numpy as np
 import scipy
 
-from eyetest.errors import InputError, nearest, percent, short
+from eyetest.errors import InputError, percent, short
 from eyetest.measures.results import TAG
 from eyetest.pages.item_links import ANSWER_KINDS, AnswerFilter, Query, pairs_of, query_of, write_query
 from eyetest.pages.page import clip
@@ -22,8 +22,7 @@ from eyetest.studio.answers import ModelAccuracy
 from eyetest.studio.app import whole_number
 from eyetest.studio.collection import Collection, CollectionView, ItemRow
 
-Layout = Literal["grid", "list"]
-_SEVERAL = ("tag.", "finding", "suggested", "untagged", "answer", "id")  # several values each; others are replaced
+_SEVERAL = ("tag.", "finding", "answer", "id")  # several values each; others are replaced
 _PLAIN_COLUMNS = ("id", "question", "benchmark", "images")
 _PLAIN_FILTERS = ("text", "tags", "benchmark", "ids", "options", "sort")  # these reveal no golds
 PAGE_SIZE = 60
@@ -56,13 +55,14 @@ BANDS: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("models are split", "0.4.."),
     ),
     "doubt": (
-        ("little speaks against it", "..0"),
+        ("little evidence against it", "..0"),
         ("some doubt", "0..2"),
         ("votes as with a wrong gold", "2.."),
     ),
 }
 """Named filters for numbers: bounds as in an address."""
 _BAND_NAMES = {"gain": "What the image gives", "doubt": "Doubt of the gold"}  # others have the name of their column
+NUMBERS = (*BANDS, "blind_right")
 
 
 class ImageUrl(NamedTuple):
@@ -86,23 +86,19 @@ class Address(msgspec.Struct, frozen=True, dict=True):
     parts: tuple[tuple[str, str], ...] = ()
     item: str = ""
     page: int = 1
-    layout: Layout = "grid"
 
     @classmethod
     def parse(cls, text: str) -> "Address":
         """The address that a browser requests; unknown keys are refused."""
         parts, own = [], dict[str, str]()
         for key, value in pairs_of(text):
-            if key in ("item", "page", "layout"):
+            if key in ("item", "page"):
                 own[key] = value
             elif value:
                 parts.append((key, value))
-        layout, page = own.get("layout") or "grid", own.get("page") or "1"
-        if layout not in get_args(Layout):
-            raise InputError(f"layout: no {short(layout)}; {nearest(layout, get_args(Layout))}")
         query_of(parts)
-        own_page = whole_number(page, "page")
-        return cls(tuple(dict.fromkeys(parts)), own.get("item", ""), own_page, layout)  # type: ignore[arg-type]
+        page = whole_number(own.get("page") or "1", "page")
+        return cls(tuple(dict.fromkeys(parts)), own.get("item", ""), page)
 
     @cached_property
     def query(self) -> Query:
@@ -118,19 +114,23 @@ class Address(msgspec.Struct, frozen=True, dict=True):
         if self.holds(key, value):
             parts = tuple(part for part in self.parts if part != (key, value))
         else:
-            kept = self.parts if key.startswith(_SEVERAL) else tuple(part for part in self.parts if part[0] != key)
+            kept = self.parts if key.startswith(_SEVERAL) else self.without(key)
             parts = (*kept, (key, value))
-        return Address(parts, layout=self.layout).href
+        return Address(parts).href
 
-    def to(self, *, item: str = "", page: int = 1, layout: Layout | None = None) -> str:
+    def without(self, key: str) -> tuple[tuple[str, str], ...]:
+        """The parts of the query besides those of a filter."""
+        return tuple(part for part in self.parts if part[0] != key)
+
+    def to(self, *, item: str = "", page: int = 1) -> str:
         """The address of another part of the same items."""
-        return Address(self.parts, item, page, layout or self.layout).href
+        return Address(self.parts, item, page).href
 
     @property
     def href(self) -> str:
         """The address as a link has it."""
-        own = [("layout", self.layout.replace("grid", "")), ("page", str(self.page) if self.page > 1 else "")]
-        pairs = [*self.parts, *(part for part in (*own, ("item", self.item)) if part[1])]
+        own = [("page", str(self.page) if self.page > 1 else ""), ("item", self.item)]
+        pairs = [*self.parts, *(part for part in own if part[1])]
         return "?" + urlencode(pairs, safe=":@", errors="surrogatepass")
 
 
@@ -142,7 +142,6 @@ class Disclosure(msgspec.Struct, frozen=True, kw_only=True):
     replies: bool = True
     verdicts: bool = True
     findings: bool = True
-    instead: str = "Golds are left out of this copy."
 
     def may_sort(self, column: str) -> bool:
         """Whether an order by this column reveals nothing that is hidden."""
@@ -162,15 +161,6 @@ class Disclosure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 EVERYTHING = Disclosure()
-UNSOLVED = Disclosure(
-    golds=False,
-    tags=frozenset(),
-    replies=False,
-    verdicts=False,
-    findings=False,
-    instead="Answer first; then the gold is shown, and all that is known of the item.",
-)
-"""For a reviewer who has to solve the item first."""
 
 
 def without_golds(collection: Collection) -> Disclosure:
@@ -235,14 +225,14 @@ def list_page(collection: Collection, address: Address, may: Disclosure = EVERYT
     view = collection.view(address.query)
     pages = max(1, ceil(len(view) / PAGE_SIZE))
     page = min(address.page, pages)
-    address = Address(address.parts, page=page, layout=address.layout)
+    address = Address(address.parts, page=page)
     rows = collection.rows(view, (page - 1) * PAGE_SIZE, PAGE_SIZE)
     is_long = len(address.href) > _LONGEST_HREF
-    useful = {*(TAG + tag for tag in collection.tags), *_PLAIN_COLUMNS, *BANDS, "blind_right", "gold"}
+    useful = {*(TAG + tag for tag in collection.tags), *_PLAIN_COLUMNS, *NUMBERS, "gold"}
     return {
         "name": collection.name,
         "address": address,
-        "without_ids": Address(tuple(part for part in address.parts if part[0] != "id"), layout=address.layout).href,
+        "without_ids": Address(address.without("id")).href,
         "ids": [value for key, value in address.parts if key == "id"],
         "most_ids": MOST_IDS,
         "is_long": is_long,
@@ -263,7 +253,6 @@ def list_page(collection: Collection, address: Address, may: Disclosure = EVERYT
         "sorts": [column for column in collection.columns if column in useful and may.may_sort(column)],
         "tag": TAG,
         "exports": [],
-        "other_layout": address.to(page=page, layout="list" if address.layout == "grid" else "grid"),
     }
 
 
@@ -275,12 +264,11 @@ def card(row: ItemRow, href: str, *, golds: bool = True, urls: ImageUrls = serve
         facts += [f"{percent(1 - row.difficulty)} right"] if row.difficulty is not None else []
         facts += [f"{row.blind_right} blind"] if row.blind_right else []
         facts += [clip(kind, 40) for kind in row.findings[:2]]
-    question = "no benchmark here has this item" if row.question is None else " ".join(row.question.split())
     return {
         "id": row.id,
         "href": href,
         "image": urls(row.image).small if row.image else "",
-        "question": clip(question, _LONGEST_QUESTION),
+        "question": clip(" ".join(row.question.split()), _LONGEST_QUESTION),
         "verdict": row.verdict if golds else None,
         "facts": facts,
     }
@@ -290,38 +278,35 @@ def _facets(
     collection: Collection, view: CollectionView, address: Address, may: Disclosure
 ) -> Iterator[dict[str, Any]]:
     """What items can be filtered by: a key, and values with their labels and numbers of items (None: not counted)."""
-    named = [("verdict", "Verdict"), ("stage", "Stage"), ("finding", "Finding"), ("suggested", "Audit suggests")]
-    named = [*named, ("gold", "Gold")] if may.golds else []
+    judging = [("verdict", "Verdict"), ("stage", "Stage"), ("finding", "Finding"), ("gold", "Gold")]
+    named = judging if may.golds else []
     named += [(TAG + tag, tag) for tag in collection.tags if may.tags is None or tag in may.tags]
     named += [("benchmark", "Benchmark")]
+
+    def beside(key: str) -> CollectionView:  # so that its other values show the count that choosing them gives
+        kept = address.without(key)
+        return view if len(kept) == len(address.parts) else collection.view(query_of(list(kept)))
+
     number, judged = 0, collection.judged_counts(address.query)
     for key, name in named:
-        everything = list(collection.stages) if key == "stage" else collection.facets[key][2]
+        everything = collection.stages if key == "stage" else collection.facets[key][2]
         if len(everything) < (1 if key in ("finding", "stage") else 2):
             continue
-        counts = judged[key] if key in judged else _without(collection, view, address, key).counts.get(key, {})
-        values: list[tuple[str, str, int | None]] = [(value, value, counts.get(value, 0)) for value in everything]
+        counts = judged[key] if key in judged else beside(key).counts.get(key, {})
         on = {value for own, value in address.parts if own == key}
-        shown = sorted(values[:_MOST_VALUES], key=lambda value: value[0] not in on)
+        shown = sorted(everything[:_MOST_VALUES], key=lambda value: value not in on)
+        values = [(value, value, counts.get(value, 0)) for value in shown]
         is_open, number = number < _OPEN_FACETS or bool(on), number + 1
-        yield {"key": key, "name": name, "values": shown, "more": len(values) - len(shown), "open": is_open}
+        yield {"key": key, "name": name, "values": values, "more": len(everything) - len(shown), "open": is_open}
     for key, bands in BANDS.items() if may.golds and collection.answers.series else ():
-        beside = _without(collection, view, address, key)
-        numbers = collection.numbers(key).to_numpy()[beside.positions] if collection.is_known(key) else None
-        values = []
+        numbers = collection.numbers(key).to_numpy()[beside(key).positions] if collection.is_known(key) else None
+        counted = []
         for label, span in bands:
             low, high = getattr(query_of([(key, span)]), key)
             count = None if numbers is None else int(np.count_nonzero((numbers >= low) & (numbers <= high)))
-            values.append((span, label, count))
+            counted.append((span, label, count))
         is_open = key in _OPEN_BANDS or any(own == key for own, _ in address.parts)
-        name = _BAND_NAMES.get(key, key.title())
-        yield {"key": key, "name": name, "values": values, "more": 0, "open": is_open}
-
-
-def _without(collection: Collection, view: CollectionView, address: Address, key: str) -> CollectionView:
-    """The items without a facet's own filter, so that its other values show the count that choosing them gives."""
-    kept = [part for part in address.parts if part[0] != key]
-    return view if len(kept) == len(address.parts) else collection.view(query_of(kept))
+        yield {"key": key, "name": _BAND_NAMES.get(key, key.title()), "values": counted, "more": 0, "open": is_open}
 
 
 def _scores(collection: Collection, view: CollectionView) -> list[tuple[ModelAccuracy, ModelAccuracy]]:

@@ -12,18 +12,16 @@ from urllib.parse import urlencode
 from msgspec import structs
 from starlette.responses import RedirectResponse, Response
 
-from eyetest.errors import DiskFull, Forbidden, InputError, counted, minute, nearest, short
+from eyetest.errors import DiskFull, Forbidden, InputError, minute, nearest, short
 from eyetest.harden.screenshot.formulas import mathml
-from eyetest.pages.item_links import parse_query
 from eyetest.pages.page import printable
 from eyetest.records import Decision, Item, letter, tag_word
-from eyetest.studio.app import asset_page, download, html_page, paged, refused_page, whole_number
-from eyetest.studio.app.items import ASSETS, Browsing, show_story
-from eyetest.studio.app.listing import EVERYTHING, UNSOLVED, Address, Disclosure, without_golds
+from eyetest.studio.app import asset_page, html_page, paged, refused_page, whole_number
+from eyetest.studio.app.items import ASSETS, TABLE, Browsing, show_story
+from eyetest.studio.app.listing import EVERYTHING, Address, Disclosure, without_golds
 from eyetest.studio.app.server import CallLimits, PageCall, PageRoute, Site
 from eyetest.studio.collection import Collection
 from eyetest.studio.decisions import DECIDES, Role, Task, standing
-from eyetest.studio.exchange import write_sheet
 from eyetest.studio.forms import KINDS, check_kind, check_labels
 from eyetest.studio.overview import COEFFICIENTS, STATES, facts_of
 from eyetest.studio.overview import LABEL as FACT
@@ -35,7 +33,6 @@ _LOOKING: tuple[Role, ...] = ("admin", "reader")
 _ADMIN: tuple[Role, ...] = ("admin",)
 _FILES = (*ASSETS, "review.js", "review.css")
 _YEAR = 365 * 86_400  # seconds, of cookies; sessions end earlier
-_LOG_LINES = 500
 _MOST_VALUES = 30
 PAGE_SIZE = 40
 _KEYS = ("state", "round", "person", "decision", "reason")
@@ -44,13 +41,12 @@ _LOADED |= {"referrer": "same-origin"}  # so that a browser states the origin of
 _SHOWN = 50
 _SENT_BEFORE = InputError("this form was sent before, with something else in it; send it again to decide anew")
 _HOME, _ITEMS = {"./": "Home"}, {"items/": "Items"}
-_ADMIN_PAGES = {name: name.title() for name in ("overview", "decisions", "people", "log")}
+_ADMIN_PAGES = {name: name.title() for name in ("overview", "decisions")}
 _TABS = {"reviewer": _HOME, "reader": _HOME | _ITEMS, "admin": _HOME | _ADMIN_PAGES | _ITEMS}
 Sent = Mapping[str, Sequence[str]]  # the fields of a form as a browser sends them
 _SENT = ("decision", "reason", "edits", "comment")
-_MOST_TAGS = 40
-_LONGEST_TAG = 400
-_MONTH = 31 * 86_400.0
+_UNSOLVED = Disclosure(golds=False, tags=frozenset(), replies=False, verdicts=False, findings=False)
+_MOST_TAGS, _LONGEST_TAG = 40, 400
 _LINE = 34  # characters in one line of an input
 
 
@@ -72,14 +68,8 @@ def make_review_app(
         PageRoute("POST", "/undo", pages.undo, DECIDES),
         PageRoute("GET", "/overview", pages.overview, _ADMIN),
         PageRoute("GET", "/decisions", pages.decided, _ADMIN),
-        PageRoute("GET", "/decisions.csv", pages.export, _ADMIN),
-        PageRoute("GET", "/people", pages.people, _ADMIN),
-        PageRoute("POST", "/invite", pages.invite, _ADMIN),
-        PageRoute("POST", "/revoke", pages.revoke, _ADMIN),
-        PageRoute("GET", "/log", pages.log, _ADMIN),
-        PageRoute("POST", "/queue", pages.queue, _ADMIN),
         PageRoute("GET", "/items/", pages.items, _LOOKING),
-        PageRoute("GET", "/items/export/{name}", pages.item_export, _LOOKING),
+        PageRoute("GET", f"/items/{TABLE}", pages.item_export, _LOOKING),
     ]
     for root in ("/", "/items/"):
         routes += [PageRoute("GET", root + name, asset_page(name)) for name in _FILES]
@@ -110,21 +100,21 @@ class ReviewPages:
         return html_page(f"{name}.html.j2", around | contents, status)
 
     def home(self, call: PageCall) -> Response:
-        """Instructions, progress, and one's decisions, each with its undo."""
+        """Instructions, progress, and one's decisions."""
         session = call.known
         if session.person.role == "reader":
             return self._page(call, "home", {"reads": True}, "./")
         decided = standing(self._project.decisions(session.person))[::-1]
         shown, pages = paged(decided, call.request.query_params.get("page", ""), _SHOWN)
-        (row,) = self._project.people(session.person)
+        (row,) = self._project.people.rows(session.person)
         rounds = self._project.plan.rounds
         contents = {
             "reads": False,
             "decided": row.decided,
             "waiting": row.waiting,
             "rounds": [planned for planned in rounds if planned.form.about],
-            "solve": self._project.plan.solve or any(one.form.solve for one in rounds),
-            "mine": [(decision, token_urlsafe(16)) for decision in shown],
+            "solve": any(self._project.plan.form(one.number).solve for one in rounds),
+            "mine": shown,
             "several": len(rounds) > 1,
             "href": task_href,
         }
@@ -158,12 +148,8 @@ class ReviewPages:
         if task.unsolved:
             raise Forbidden(UNANSWERED)  # before anything is held against the gold
         try:
-            item = self._collection.record(task.item) if call.field("decision") == "fix" else None
-            sent = read_form(call.sent, task, item)
+            sent = read_form(call.sent, task, self._collection.record(task.item))
             details = {name: getattr(sent, name) for name in ("reason", "edits", "labels", "comment")}
-            with suppress(ValueError):
-                if 0 < (seconds := float(call.field("seconds"))) < _MONTH:
-                    details["seconds"] = seconds
             kept = self._project.decide(person, task, sent.decision, nonce=call.field("nonce"), **details)
             labels = check_labels(task.form, sent.decision, sent.labels)
             sent = structs.replace(kept, **{name: getattr(sent, name) for name in _SENT}, labels=labels)
@@ -195,7 +181,9 @@ class ReviewPages:
         story = self._collection.item(task.item)
         shows, rounds = task.form.shows, len(self._project.plan.rounds)
         may = Disclosure(replies="replies" in shows, verdicts="verdicts" in shows, findings="findings" in shows)
-        shown = show_story(story, self._collection, UNSOLVED if task.unsolved else may)
+        shown = show_story(story, self._collection, _UNSOLVED if task.unsolved else may)
+        if task.unsolved:
+            shown["no_gold"] = "Answer first; then the gold is shown, and all that is known of the item."
         shown["verdicts"] = self._project.plan.blinded(shown["verdicts"], adjudicates=task.adjudicates)
         shown["findings"] = [one | {"href": ""} for one in shown["findings"]]
         where = [f"round {task.round} of {rounds}"] if rounds > 1 else []
@@ -208,10 +196,9 @@ class ReviewPages:
             "where": " · ".join(where),
             "problem": problem,
             "form": None if task.unsolved else show_form(task, story.item, sent),
-            "letters": [letter(at) for at in range(len(story.item.choices))] if story.item else [],
-            "golds": [letter(at) for at in story.item.gold] if story.item else [],
+            "letters": [letter(at) for at in range(len(story.item.choices))],
+            "golds": [letter(at) for at in story.item.gold],
             "nonce": token_urlsafe(16) if sent is None or problem == str(_SENT_BEFORE) else call.field("nonce"),
-            "seconds": call.field("seconds") if sent else "",
             "kept": sent is not None,
         }
         return self._page(call, "task", contents, status=status)
@@ -223,10 +210,10 @@ class ReviewPages:
 
     def enter(self, call: PageCall) -> Response:
         """Begin a session by a link."""
-        self._site.count_failed_entry(call, 0)
         token, cookie = call.request.path_params["token"], call.request.cookies.get(self._site.cookie)
+        self._site.count_failed_entry(call, 0)
         try:
-            session = self._project.enter(token, cookie, call.address)
+            session = self._project.people.enter(token, cookie, call.address)
         except Forbidden as error:
             self._site.count_failed_entry(call)
             return refused_page(str(error), 403, root="/", way="Go on", **_LOADED)
@@ -238,7 +225,7 @@ class ReviewPages:
 
     def leave(self, call: PageCall) -> Response:
         """End the session. The browser may enter again by the same link: its cookie stays."""
-        self._project.leave(call.known.cookie)
+        self._project.people.leave(call.known.cookie)
         return html_page("left.html.j2", {"name": self._project.plan.name} | _LOADED)
 
     def overview(self, call: PageCall) -> Response:
@@ -247,11 +234,12 @@ class ReviewPages:
         most = {key: dict(islice(counts.items(), _MOST_VALUES)) for key, counts in overview.counts.items()}
         contents = {
             "overview": overview,
-            "counts": {"decision": {}, "reason": {}} | most | {"person": overview.counts.get("person", {})},
+            "people": [one._asdict() | {"seen": minute(one.seen)} for one in self._project.people.rows()],
+            "counts": {"decision": {}, "reason": {}, "person": {}} | most,
             "label": FACT,
             "href": _decided_href,
             "names": COEFFICIENTS,
-            "export": f"eyetest review export {folder} --tool label-studio --to DIR",
+            "folder": folder,
         }
         return self._page(call, "overview", contents)
 
@@ -287,67 +275,12 @@ class ReviewPages:
             },
         )
 
-    def people(self, call: PageCall, **more: Any) -> Response:
-        """The people who take part."""
-        contents = {
-            "people": [
-                one._asdict() | {"invited": minute(one.invited), "seen": minute(one.seen)}
-                for one in self._project.people()
-            ],
-            "roles": get_args(Role),
-        }
-        return self._page(call, "people", contents | {"link": "", "invited": ""} | more)
-
-    def invite(self, call: PageCall) -> Response:
-        """A new link for a person, which is shown only once."""
-        name, role, days = call.field("name").strip(), call.field("role") or "reviewer", call.field("days") or "30"
-        if not (days.isascii() and days.isdigit() and len(days) < 6):
-            raise InputError(f"days: found {short(days)}, expected a number")
-        if name == call.known.person.name:
-            raise InputError("that is you; a new link for yourself would end this session")
-        token = self._project.invite(name, role, int(days))  # type: ignore[arg-type]
-        link = f"{call.request.url.scheme}://{call.request.headers['host']}/enter/{token}"
-        return self.people(call, link=link, invited=name)
-
-    def revoke(self, call: PageCall) -> Response:
-        """End a person's link and sessions; their decisions stay."""
-        name = call.field("name")
-        if name == call.known.person.name:
-            raise InputError("you cannot remove yourself: the review would have no administrator")
-        self._project.revoke(name)
-        return _go("people")
-
-    def log(self, call: PageCall) -> Response:
-        """The log, newest first."""
-        lines = [one._asdict() | {"time": minute(one.time)} for one in self._project.logged(_LOG_LINES)]
-        return self._page(call, "log", {"lines": lines})
-
-    def queue(self, call: PageCall) -> Response:
-        """Add the items that were shown or selected to the review."""
-        if "query" not in call.sent:
-            raise InputError("which items? the form has no query")
-        view = self._collection.view(parse_query(call.field("query")))
-        ids = self._collection.items.get_column("id")[view.positions].to_list()
-        if not ids:
-            raise InputError("no item matches")
-        new = self._project.add_items(ids)
-        self._project.log("queued", call.known.person.name, detail=f"{new:,} of {counted(len(ids), 'item')}")
-        return _go("decisions?state=untouched")
-
-    def export(self, call: PageCall) -> Response:
-        """All decisions ever made, as a table that refine and other commands read."""
-        table = write_sheet(self._project.decisions())
-        return download("decisions.csv", "text/csv; charset=utf-8", table.encode("utf-8", "replace"))
-
     def items(self, call: PageCall) -> Response:
         """The list and the items, with golds for admins only."""
-        more: dict[str, Any] = {"review": "../", "referrer": "same-origin"}
-        if call.known.person.role == "admin":
-            more |= {"queue": call.known.csrf}
-        return self.browsing.page(call, self._disclosure(call), more)
+        return self.browsing.page(call, self._disclosure(call), {"review": "../", "referrer": "same-origin"})
 
     def item_export(self, call: PageCall) -> Response:
-        """The items shown, as a file."""
+        """The items shown, as a table."""
         return self.browsing.export(call, self._disclosure(call))
 
     def _disclosure(self, call: PageCall) -> Disclosure:
@@ -373,28 +306,19 @@ def task_href(item: str, number: int) -> str:
     return "task?" + urlencode({"item": item, "round": number}, errors="surrogatepass")
 
 
-def show_form(task: Task, item: Item | None, sent: Sent | None = None) -> dict[str, Any]:
+def show_form(task: Task, item: Item, sent: Sent | None = None) -> dict[str, Any]:
     """The questions of the form with values: as sent, else as this person decided before, else as in the item."""
-    adopted = next((one for one in task.earlier if one.edits), None) if task.mine is None else None
     filled: Sent = sent or (as_answers(task.mine, task.form) if task.mine else {})
-    if adopted and not sent:
-        edits = as_answers(adopted, task.form)
-        filled = {name: values for name, values in edits.items() if name.startswith(EDIT)}
-    start = {name: [printable(text)] for name, text in present(item).items()} if item else {}
-    if item:
-        plain = {name: value for name, value in item.tags.items() if "=" not in name and name == name.strip()}
-        lines = [f"{name}={word}" for name, value in plain.items() if (word := tag_word(value)) is not None]
-        whole = [
-            line
-            for line in lines
-            if len(line) <= _LONGEST_TAG and printable(line) == line and line.splitlines() == [line]
-        ]
-        start["edit_tags"] = ["\n".join(whole[:_MOST_TAGS])]
+    start = {name: [printable(text)] for name, text in present(item).items()}
+    plain = {name: value for name, value in item.tags.items() if "=" not in name and name == name.strip()}
+    lines = [f"{name}={word}" for name, value in plain.items() if (word := tag_word(value)) is not None]
+    whole = [one for one in lines if len(one) <= _LONGEST_TAG and printable(one) == one and one.splitlines() == [one]]
+    start["edit_tags"] = ["\n".join(whole[:_MOST_TAGS])]
     shown = []
-    for asked in questions(task.form, len(item.choices) if item else 0):
+    for asked in questions(task.form, len(item.choices)):
         question = asked
         values = filled.get(question.name, start.get(question.name, []))
-        if question.name == "edit_answer" and item and item.choices:
+        if question.name == "edit_answer" and item.choices:
             letters = tuple(letter(at) for at in range(len(item.choices)))
             question = question._replace(kind="several", values=letters)
             none_left = sent and question.name not in sent and any(name.startswith(EDIT) for name in sent)
@@ -410,33 +334,30 @@ def show_form(task: Task, item: Item | None, sent: Sent | None = None) -> dict[s
         "kinds": [{"value": kind, "on": kind in filled.get("decision", ())} for kind in KINDS],
         "named": by_name,
         "fields": [one for one in shown if one["name"].startswith(LABEL)],
-        "edits": [one for one in shown if one["edits"]] if item else [],
-        "adopted": adopted.reviewer if adopted and not sent else "",
+        "edits": [one for one in shown if one["edits"]],
     }
 
 
-def read_form(sent: Sent, task: Task, item: Item | None) -> Decision:
+def read_form(sent: Sent, task: Task, item: Item) -> Decision:
     """The submitted decision; fields that do not belong to it are left out."""
     words = {name: [value for value in values if value.strip()] for name, values in sent.items()}
     if not words.get("decision"):
         raise InputError("choose a decision: keep, drop, fix or unsure")
     kind = check_kind(words["decision"][0])
-    choices = item.choices if item else ()
     answers = {
-        question.name: ", ".join(values) if question.name == "edit_answer" and choices else values
-        for question in questions(task.form, len(choices))
+        question.name: ", ".join(values) if question.name == "edit_answer" and item.choices else values
+        for question in questions(task.form, len(item.choices))
         if (values := words.get(question.name)) and kind in (question.when or KINDS)
-        if item or not question.name.startswith(EDIT)
     }
     edits = any(name.startswith(EDIT) for name in sent)
-    for name, text in (present(item) if item and kind == "fix" else {}).items():
+    for name, text in (present(item) if kind == "fix" else {}).items():
         if name != "edit_answer" and text.strip() and name in sent and not words[name]:
             raise InputError(
                 f"{name.removeprefix(EDIT)}: found nothing, expected a text; drop the item, or say what to do"
             )
-    if item and item.gold and kind == "fix" and "answer" in task.form.edits and edits and "edit_answer" not in sent:
+    if item.gold and kind == "fix" and "answer" in task.form.edits and edits and "edit_answer" not in sent:
         raise InputError("gold: choose at least one option")
-    decision = read_answers(answers, item or Item(id=task.item, question=""), task.form)
+    decision = read_answers(answers, item, task.form)
     if kind == "drop" and not decision.reason:
         raise InputError("say why it is to be dropped")
     if kind == "fix" and not (decision.edits or decision.comment):

@@ -13,7 +13,6 @@ from threading import Lock
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
-import msgspec
 import uvicorn
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -40,7 +39,6 @@ _HEADERS = {
     "x-frame-options": "DENY",
 }
 _FORM = "application/x-www-form-urlencoded"
-_TRIED = 20  # ports from the usual one on
 _WAITING, _CONNECTIONS, _SECONDS_TO_CALL = 64, 256, 30.0
 _IN_A_LINK = re.compile("enter/.*", re.IGNORECASE | re.DOTALL)
 _MOST_FIELDS = 2_000
@@ -48,7 +46,7 @@ _TEN_MINUTES = 600.0
 _MOST_KEPT = 10_000  # callers that are counted at once
 
 
-class CallLimits(msgspec.Struct, frozen=True, kw_only=True):
+class CallLimits(NamedTuple):
     """Calls a minute per session or per address without one, failed entries in ten minutes, log lines per address."""
 
     session: int = 1_200
@@ -145,9 +143,8 @@ class Site:
         if response is None:
             response = await run_in_threadpool(self._answer, request, await request.body())
         elif self._project:
-            await run_in_threadpool(
-                self._log, request, None, f"{response.status_code} {bytes(response.body).decode()}"
-            )
+            why = f"{response.status_code} {bytes(response.body).decode()}"
+            await run_in_threadpool(self._log, request, None, why)
         response.headers.update(self._headers)
         response.headers.setdefault("cache-control", "no-store")
         await response(scope, receive, send)
@@ -195,7 +192,7 @@ class Site:
         session = None
         try:
             if self._project:
-                session = self._project.session(request.cookies.get(self.cookie))
+                session = self._project.people.session(request.cookies.get(self.cookie))
             route, sent = self._admitted(request, session), _fields(body)
             if request.method == "POST":
                 _check_sender(request, session, sent)
@@ -237,7 +234,7 @@ class Site:
         if lines > self._limits.log_lines:
             line = "further refusals in this minute are not logged"
         with suppress(DiskFull):
-            self._project.log("refused", session.person.name if session else None, address, line)
+            self._project.log("refused", session.person.name if session else "", address, line)
 
 
 def _address(request: Request) -> str:
@@ -270,13 +267,12 @@ def _check_sender(request: Request, session: ReviewSession | None, sent: Mapping
 
 
 def listen(host: str, port: int | None) -> tuple[socket.socket, str]:
-    """Listen on a port of this machine (0: any), else on the first free one from the usual on; with its address."""
+    """Listen on a port of this machine (0: any), else on the usual one, or any if it is taken; with its address."""
     try:
         family, kind, protocol, _, at = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError):
         raise InputError(f"{heading('address')}: this machine has no name or address {short(host)}") from None
-    tried = range(PORT, PORT + _TRIED) if port is None else [port]
-    for number in (*tried, *([0] if port is None else [])):
+    for number in (PORT, 0) if port is None else (port,):
         taken = socket.socket(family, kind, protocol)  # without its protocol every answer would wait 40 ms (Nagle)
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -18,7 +18,6 @@ Editable = Literal["question", "options", "answer", "tags"]
 Shown = Literal["replies", "verdicts", "findings"]
 LONGEST_ANSWER, LONGEST_TEXT, LONGEST_EDITS, LONGEST_NAME = 4_000, 10_000, 200_000, 60
 """Characters: of an answer to a field, of a reason, comment or answer to the item, of edits, of a person's name."""
-LONGEST_OPEN = 1e9  # seconds
 _ENDINGS = (".yaml", ".yml")
 _Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9-]*$", max_length=60)]
 _Words = Annotated[str, msgspec.Meta(pattern=r"\S", max_length=300)]
@@ -153,15 +152,13 @@ def check_decision(decision: Decision, form: Form, item: Item | None) -> Decisio
     """A decision as stored, with its labels in order; refused where the form or the item does not allow it."""
     for name in ("reason", "comment", "solved"):
         short_enough(name, getattr(decision, name))
-    if decision.seconds is not None and not 0 <= decision.seconds < LONGEST_OPEN:
-        raise InputError(f"seconds: found {decision.seconds}, expected a number from 0 on")
     if decision.edits and decision.decision != "fix":
         raise InputError(f"edits: only a fix changes an item, and this is {decision.decision}")
     if decision.decision == "undo":
         return decision
     short_enough("edits", str(decision.edits), LONGEST_EDITS)
     for key in decision.edits:
-        if (key if key in ("question", "answer", "tags") else "options") not in form.edits:
+        if ("options" if len(key) == 1 else key) not in form.edits:
             problem = f"only {', '.join(form.edits)} may be changed" if form.edits else "nothing may be changed"
             raise InputError(f"{short(key)}: {problem} here")
     if item is not None:

@@ -12,9 +12,10 @@ from starlette.testclient import TestClient
 
 from eyetest.studio.app.office import make_review_app
 from eyetest.studio.collection import Collection
+from eyetest.studio.database import LogRow
 from eyetest.studio.decisions import ReviewPlan, Role, Round
 from eyetest.studio.forms import Form, FormField
-from eyetest.studio.project import LogRow, ReviewProject
+from eyetest.studio.project import ReviewProject
 from tests.studio.app.conftest import HOME
 
 IDS = tuple(f"q{number}" for number in range(6))
@@ -104,7 +105,7 @@ def enter(collection: Collection) -> Enter:
     def enter(project: ReviewProject, name: str, role: Role = "reviewer", **more: Any) -> Visitor:
         app = more.pop("app", None) or make_review_app(more.pop("collection", collection), project, **more)
         visitor = Visitor(app, project)
-        answer: Response = visitor.enter(project.invite(name, role))
+        answer: Response = visitor.enter(project.people.invite(name, role))
         assert answer.status_code == 303
         return visitor
 

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+from eyetest.benchmarks import Benchmark
 from eyetest.records import Verdict
 from eyetest.studio.collection import Collection
 from eyetest.studio.decisions import Decided, Round, with_people
 from eyetest.studio.forms import Form
-from eyetest.tabular.record_files import write_records
 from tests.studio.app.reviewing.conftest import FORM, IDS, Enter, MakeProject
+from tests.studio.collection.test_opening import write_refinement
 
 
 def test_one_item_comes_after_the_other_until_nothing_waits(make_project: MakeProject, enter: Enter) -> None:
@@ -24,17 +25,14 @@ def test_one_item_comes_after_the_other_until_nothing_waits(make_project: MakePr
     assert (given[-1].reason, given[-1].comment, given[-1].reviewer) == ("unclear", "hm", "Ann")
 
 
-def test_a_form_is_kept_with_its_fields_and_the_time(make_project: MakeProject, enter: Enter) -> None:
+def test_a_form_is_kept_with_its_fields(make_project: MakeProject, enter: Enter) -> None:
     project = make_project()
     ann = enter(project, "Ann")
     ann.next()
-    ann.decide(
-        "keep", **{"label_image": "yes", "label_faults": ["c", "a"], "label_note": " so\r\nso ", "seconds": "12.5"}
-    )
+    ann.decide("keep", **{"label_image": "yes", "label_faults": ["c", "a"], "label_note": " so\r\nso "})
     (given,) = project.decisions()
     assert given.labels == {"image": "yes", "faults": ["a", "c"], "note": "so\nso"}
-    assert given.seconds == 12.5
-    ann.decide("unsure", seconds="soon")
+    ann.decide("unsure")
     assert project.decisions()[1].labels == {}
 
 
@@ -110,8 +108,8 @@ def test_a_later_round_does_not_see_what_people_said_before(
         Verdict(item="q0", stage="first-review", verdict="fix", reason="the gold is B"),
         Verdict(item="q0", stage="screen", verdict="drop", reason=with_people("3 hits", given)),
     ]
-    write_records(verdicts, Verdict, tmp_path / "verdicts.parquet", overwrite=False)
-    judged = Collection.open([zoo / "run", tmp_path / "verdicts.parquet"])
+    refined = write_refinement(tmp_path / "refined", Benchmark(zoo / "bench"), *verdicts)
+    judged = Collection.open([zoo / "run", refined])
     rounds = (Round(number=1, reviewers=2, stage="first-review"),)
     project = make_project(("q0",), rounds=rounds, together=False)
     for name, role, kind in (("Ann", "reviewer", "keep"), ("Bob", "reviewer", "unsure"), ("Eve", "admin", "")):
@@ -128,8 +126,7 @@ def test_what_was_decided_can_be_undone_and_decided_anew(make_project: MakeProje
     ann = enter(project, "Ann")
     ann.next()
     ann.decide("drop", reason_text="my own words")
-    home = ann.get("/").text
-    assert "my own words" in home
+    assert "my own words" in ann.get("/").text
     ann.get("/task?item=q0&round=1")
     assert "You decided" in ann.page
     assert "\nmy own words</textarea>" in ann.page
@@ -139,11 +136,12 @@ def test_what_was_decided_can_be_undone_and_decided_anew(make_project: MakeProje
     assert "my own words" not in ann.get("/").text
     ann.get("/task?item=q0&round=1")
     ann.decide("unsure")
+    assert [one.decision for one in project.decisions()] == ["drop", "undo", "unsure"]
     assert project.outcomes()["q0"].n == 1
     assert ann.post("/undo", {"item": "q3", "round": "1", "nonce": "two"}).status_code == 403
 
 
-def test_whoever_settles_sees_what_others_said(make_project: MakeProject, enter: Enter) -> None:
+def test_an_adjudicator_sees_what_others_decided(make_project: MakeProject, enter: Enter) -> None:
     project = make_project(("q0",), rounds=(Round(number=1, reviewers=2, form=FORM),))
     ann, ben = enter(project, "Ann"), enter(project, "Ben")
     for one in (ann, ben):
@@ -158,17 +156,16 @@ def test_whoever_settles_sees_what_others_said(make_project: MakeProject, enter:
     assert eve.next() == "q0"
     for words in ("Ann", "Ben", "What bird is it?", "better so", "all wrong", "image: no", "Settle it"):
         assert words in eve.page, words
-    assert "\nWhat bird is it?</textarea>" in eve.page
     eve.decide("fix", **{"edit_question": "What bird is it?", "edit_answer": "A", "label_image": "no"})
     outcome = project.outcomes()["q0"]
     assert (outcome.verdict, outcome.edits) == ("fix", {"question": "What bird is it?"})
 
 
-def test_an_item_that_is_to_be_solved_tells_nothing_before(make_project: MakeProject, enter: Enter) -> None:
+def test_an_item_that_is_to_be_solved_reveals_nothing_before(make_project: MakeProject, enter: Enter) -> None:
     project = make_project(form=Form(solve=True))
     ann = enter(project, "Ann")
     ann.next()
-    told_by = (
+    revealing = (
         "gold</span>",
         'class="gold"',
         "birds",
@@ -178,14 +175,14 @@ def test_an_item_that_is_to_be_solved_tells_nothing_before(make_project: MakePro
         "Verdicts",
         "difficulty",
     )
-    for words in told_by:
+    for words in revealing:
         assert words not in ann.page, words
     assert "Red kite" in ann.page
     sent = {"item": "q0", "round": "1"}
     assert ann.post("/decide", sent | {"decision": "keep", "nonce": "n"}).status_code == 403
     assert ann.post("/decide", sent | {"decision": "", "nonce": "n"}).status_code == 403
     fixes = [{"decision": "fix", "nonce": "n", "label_image": "yes", "edit_answer": letter} for letter in "AB"]
-    assert len({ann.post("/decide", sent | one).text for one in fixes}) == 1, "an answer tells whether it is the gold"
+    assert len({ann.post("/decide", sent | one).text for one in fixes}) == 1, "it shows whether an answer is the gold"
     assert 'class="gold"' not in ann.page
     assert ann.post("/solve", sent | {"how": "answered"}).status_code == 400
     assert 'class="gold"' not in ann.page

@@ -51,7 +51,7 @@ _ITEMS, _PLANTED = "items", "planted.json"
 _FOLDERS = (_WORLD, _RUN, _TRIED, _FLAWLESS, _FLAWLESS_RUN, _FLAWLESS_TRIED, _RECIPES, _ITEMS)
 _OURS = (*_FOLDERS, _MODELS, _PAGE, _PLANTED)
 _COPIES = ("duplicate-items", "duplicate-images")
-_COUNTING = ("blind-hits", "blind-majority")  # filters that count right answers as if none were guesses
+_COUNTING = ("blind-hits",)  # filters that count right answers as if none were guesses
 _WHOLE = "everything"
 _TITLES = {
     "chance-aware": (

@@ -139,8 +139,7 @@ class WorldStory:
         return self._measured(Results(known.scores.filter(of_kept), known.items.filter(of_kept), known.models))
 
     def _measured(self, results: Results) -> pl.DataFrame:
-        own = Settings(seed=self.seed, own={"with_image": SIGHTED, "no_image": BLIND})
-        gains = MEASURES["gain"].measure(results, own).table.filter(_sees())
+        gains = MEASURES["gain"].measure(results, Settings(seed=self.seed)).table.filter(_sees())
         skill = MEASURES["accuracy"].measure(_seen(self.flawless), Settings(seed=self.seed)).table
         names = dict(zip(bounded("accuracy"), bounded("skill"), strict=True))
         leaked = pl.col("model").replace_strict({name: card.leaked for name, card in cards().items()}, default=None)

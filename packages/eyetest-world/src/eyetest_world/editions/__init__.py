@@ -11,7 +11,6 @@ from typing import Annotated, Any, NamedTuple, Protocol
 import msgspec
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.benchmarks.folder import refuse_gold_list
 from eyetest.errors import EyetestError, InputError, counted, param, short
 from eyetest.records import EDITION, FRESH, ORIGINAL, TWIN, Choice, Item, Lineage, Manifest
 from eyetest.records.item import Seed
@@ -139,7 +138,6 @@ def draw_again(
     with ``-twin`` behind, the next with ``-twin-2``; ``group`` is the original. ``own`` are the user's own
     generators, tried before those of the package; ``step`` is called with the number of items seen.
     """
-    refuse_gold_list(benchmark, "draw again")
     data = Path(settings.data) if settings.data else benchmark.path.resolve().parent
     if not data.exists():
         raise InputError(f"{param('data')}: nothing lies at {data}")

@@ -28,7 +28,7 @@ from PIL import Image as Pillow
 
 from eyetest.errors import EyetestError, InputError, short
 from eyetest.models.base import Backend, Call, CallError, Surroundings
-from eyetest.records import GrayImage, ImagePart, Likelihood, ModelEntry, Prompt, Response, Words
+from eyetest.records import GrayImage, ImagePart, ModelEntry, Prompt, Response, Words
 from eyetest_world.toy_models.cards import card_of, weights
 from eyetest_world.toy_models.network import END, Generation, Network, Tokens, answer
 
@@ -123,8 +123,6 @@ class EmbeddedModel:
         self._card = card_of(entry.spec)
         _check(entry.sampling)
         self.settings: dict[str, Any] = {"model": self._card.name, **entry.sampling}
-        if entry.logprobs is not None:
-            self.settings["top_logprobs"] = entry.logprobs
         self._tokens = _vocabulary()
         self._network: Network | None = None
 
@@ -209,19 +207,9 @@ class EmbeddedModel:
             finish="stop" if finished else "length",
             tokens_in=len(turn.prompt) + (0 if turn.pixels is None else 64 * len(turn.pixels)),
             tokens_out=len(turn.output),
-            likelihoods=tuple(
-                self._likelihood(token, logs, turn.top or 0)
-                for token, logs in zip(turn.output, turn.likelihoods, strict=False)
-            ),
             candidates=tuple(turn.weights),
             candidate_tokens=tuple(map(len, turn.candidates)),
         )
-
-    def _likelihood(self, token: int, logs: NDArray[np.float64], top: int) -> Likelihood:
-        """A token of the output, and the likeliest ones at its position."""
-        best = np.argsort(-logs, kind="stable")[:top]
-        others = tuple((self._tokens.word(int(one)), float(logs[one])) for one in best)
-        return Likelihood(self._tokens.word(token), float(logs[token]), others)
 
 
 def _check(sampling: Mapping[str, Any]) -> None:

@@ -8,10 +8,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from string import ascii_letters, digits
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 
 from eyetest.records import Message, Prompt, Words
@@ -239,7 +238,9 @@ def _closed(memory: dict[str, Floats], lengths: Numbers, past: int, new: int) ->
     return memory
 
 
-def _session(name: str) -> onnxruntime.InferenceSession:
+def _session(name: str) -> Any:
+    import onnxruntime  # noqa: PLC0415 (slow to load, and every run of another model would)
+
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3

@@ -5,7 +5,7 @@ const all = (selector, within = document) => [...within.querySelectorAll(selecto
 const bundle = window.EYETEST_ITEMS || null;
 
 // Addresses: the same words behind ? on a server and behind # in a bundle.
-const SEVERAL = ["tag.", "finding", "suggested", "untagged", "answer", "id"];
+const SEVERAL = ["tag.", "finding", "answer", "id"];
 const readParts = () => [...new URLSearchParams((bundle ? location.hash : location.search).slice(1))].filter((part) => part[1]);
 const writeParts = (parts) => (bundle ? "#" : "?") + new URLSearchParams(parts);
 const isOwn = (part) => ["item", "page"].includes(part[0]);
@@ -52,7 +52,7 @@ function showChosen() {
     const ids = String(new URLSearchParams([...chosen].map((id) => ["id", id])));
     for (const link of all("[data-export]")) {
       link.dataset.shown ??= link.getAttribute("href");
-      link.href = count ? `export/${link.dataset.export}?${ids}` : link.dataset.shown;
+      link.href = count ? `${link.dataset.export}?${ids}` : link.dataset.shown;
     }
     for (const one of all("[data-query]")) {
       const words = one.matches("input") ? "value" : "textContent";
@@ -109,7 +109,6 @@ const KEYS = {
   ArrowUp: () => (isOpen() ? false : step(-columns())),
   n: () => !isOpen() && press('[rel="next"]'),
   p: () => !isOpen() && press('[rel="prev"]'),
-  g: () => press("#layout"),
   x: () => {
     const id = (document.querySelector(".whole") || document.querySelector(".card.at"))?.dataset.id;
     if (id !== undefined) choose(id);

@@ -1,10 +1,10 @@
 "use strict";
 // Filters a bundle's items in the browser, as the server's collection does, and fills the page that app.js acts on.
-const { ids, texts, words, judged, reasons, together, numbers, series, clusters } = bundle;
+const { ids, texts, words, judged, together, numbers, series, clusters } = bundle;
 const BIT = Object.fromEntries(bundle.kinds.map((kind, number) => [kind, 1 << number]));
 const total = ids.length;
 const ASKED = 1 << bundle.kinds.length;
-const JUDGED = ["verdict", "stage", "reason"];
+const JUDGED = ["verdict", "stage"];
 const everything = ids.map((_, position) => position);
 
 const grouped = (parts, key) => parts.filter((part) => part[0] === key).map((part) => part[1]);
@@ -26,12 +26,11 @@ function answeredSo(text) {
   return kind === "unscored" ? (position) => !is(position) : is;
 }
 
-function saidBy(verdict, stage, reason) {
+function judgedBy(verdict, stage) {
   const wanted = together[verdict] || [verdict];
-  const number = reasons.indexOf(reason);
   return (position) => {
     const rows = stage ? judged[position].filter((row) => row[0] === stage) : judged[position].slice(-1);
-    return rows.some((row) => (!verdict || wanted.includes(row[1])) && (!reason || row[2] === number));
+    return rows.some((row) => !verdict || wanted.includes(row[1]));
   };
 }
 
@@ -56,12 +55,8 @@ function tests(parts) {
     else if (key === "blind-right" && series.length) {
       const some = series.filter((one) => one.blind && one.model === values[0]);
       list.push((position) => some.some((one) => one.kinds[position] & BIT.right));
-    } else if (JUDGED.includes(key) && judged) list.push(saidBy(...JUDGED.map((name) => grouped(parts, name)[0])));
-    else if (key === "untagged" && values.every((tag) => words[`tag.${tag}`])) {
-      const empty = values.map((tag) => words[`tag.${tag}`]).map((tag) => [tag.codes, tag.values.indexOf("")]);
-      list.push((position) => empty.every(([codes, none]) => codes[position] < 0 || codes[position] === none));
-    }
-    else if (!["sort", "layout", "page", "item"].includes(key)) throw new Error(`this copy cannot filter by ${key}`);
+    } else if (JUDGED.includes(key) && judged) list.push(judgedBy(...JUDGED.map((name) => grouped(parts, name)[0])));
+    else if (!["sort", "page", "item"].includes(key)) throw new Error(`this copy cannot filter by ${key}`);
   }
   return list;
 }
@@ -201,7 +196,7 @@ function fillScores(positions) {
 
 function fillFilters(parts) {
   const many = grouped(parts, "id").length > bundle.most_ids;
-  const each = parts.filter((part) => !["sort", "layout", "page", "item", ...(many ? ["id"] : [])].includes(part[0]));
+  const each = parts.filter((part) => !["sort", "page", "item", ...(many ? ["id"] : [])].includes(part[0]));
   const filter = (label, left) => Object.assign(document.createElement("a"), { className: "filter", href: writeParts(left), textContent: label });
   byId("filters").replaceChildren(
     ...each.map(([key, value]) => filter(`${key.replace(/^tag\./, "")}: ${value}`, toggled(parts, key, value))),
@@ -227,10 +222,7 @@ async function showList(parts, positions) {
   byId("story").replaceChildren();
   byId("story").hidden = true;
   byId("desk").hidden = byId("top").hidden = false;
-  const layout = grouped(parts, "layout")[0] || "grid";
-  document.body.className = layout;
-  byId("layout").textContent = layout === "grid" ? "List" : "Grid";
-  byId("layout").href = writeParts(withOwn(parts, "layout", layout === "grid" ? "list" : ""));
+  document.body.className = "";
   const pages = Math.max(1, Math.ceil(positions.length / bundle.page));
   const number = Math.min(Math.max(Number(grouped(parts, "page")[0]) || 1, 1), pages);
   byId("number").textContent = `${formatted(positions.length)}${positions.length < total ? ` of ${formatted(total)}` : ""} ${total === 1 ? "item" : "items"}`;
@@ -294,7 +286,8 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest('a[href^="?"]');
   if (link) { event.preventDefault(); location.hash = link.getAttribute("href").slice(1); }
   if (event.target.closest('[data-act="ids"]')) {
-    const wanted = chosen.size ? [...chosen] : sorted(matching(readParts()), "").map((position) => ids[position]);
+    const shown = sorted(matching(readParts()), grouped(readParts(), "sort")[0]);
+    const wanted = chosen.size ? [...chosen] : shown.map((position) => ids[position]);
     const file = URL.createObjectURL(new Blob([wanted.map((id) => `${id}\n`).join("")], { type: "text/plain" }));
     Object.assign(document.createElement("a"), { href: file, download: "ids.txt" }).click();
   }

@@ -1,5 +1,5 @@
 "use strict";
-// Reviewing: keys for decisions, the time an item was looked at, and drafts. Everything works without it.
+// Reviewing: keys for decisions, and drafts. Everything works without it.
 const deciding = byId("decide");
 const solving = byId("solve");
 
@@ -10,13 +10,12 @@ const WORDS = "textarea, select, input:not([type=hidden]), [name=nonce]";
 
 function keepDraft() {
   const typed = all(WORDS, deciding).map((one) => [one.name, one.value, one.checked ?? null]);
-  memory.write(draftKey, { typed, seconds: looked() });
+  memory.write(draftKey, { typed });
 }
 
 function restoreDraft() {
   const draft = memory.read(draftKey);
   if (!draft) return;
-  before = draft.seconds || 0;
   const boxes = new Map(draft.typed.filter((one) => one[2] !== null).map(([name, value, on]) => [`${name}\n${value}`, on]));
   const texts = new Map(draft.typed.map(([name, value]) => [name, value]));
   for (const one of all(WORDS, deciding)) {
@@ -24,15 +23,6 @@ function restoreDraft() {
     else if (one.name !== "nonce" || !("decided" in deciding.dataset)) one.value = texts.get(one.name) ?? one.value;
   }
 }
-
-// Seconds for which the page was in front.
-let before = 0;
-let since = document.hidden ? null : performance.now();
-const looked = () => before + (since === null ? 0 : (performance.now() - since) / 1000);
-document.addEventListener("visibilitychange", () => {
-  before = looked();
-  since = document.hidden ? null : performance.now();
-});
 
 // The page after a decision says which form was taken; only then its draft goes.
 const sent = memory.read("sent");
@@ -42,8 +32,7 @@ if (taken && sent?.nonce === taken) {
 }
 addEventListener("pageshow", (event) => event.persisted && location.reload());
 if (deciding) {
-  if ("kept" in deciding.dataset) before = Number(deciding.elements.seconds.value) || 0;
-  else restoreDraft();
+  if (!("kept" in deciding.dataset)) restoreDraft();
   for (const kind of ["input", "change"]) deciding.addEventListener(kind, keepDraft);
   deciding.addEventListener("submit", (event) => {
     const problem = whatIsOpen();
@@ -52,7 +41,6 @@ if (deciding) {
       tell(problem);
       return;
     }
-    deciding.elements.seconds.value = looked().toFixed(1);
     keepDraft();
     memory.write("sent", { draft: draftKey, nonce: deciding.elements.nonce.value });
   });
@@ -117,8 +105,3 @@ document.addEventListener("keydown", (event) => {
   if (event.key.startsWith("Arrow") || event.key === "Escape" || !KEYS[event.key]) return;
   if (KEYS[event.key]() !== false) event.preventDefault();
 });
-
-for (const button of all("[data-copy]")) {
-  button.hidden = false;
-  button.addEventListener("click", () => copy(byId(button.dataset.copy).textContent, button));
-}

@@ -125,7 +125,8 @@ LAYOUT, LEGIBILITY = "layout.parquet", "legibility.parquet"  # beside items of s
 INPUTS = "inputs.json"
 CHANGES = "changes.csv"
 README, CROISSANT, FACTS = "README.md", "croissant.json", "card.yaml"  # FACTS outlives the items
-_OURS = (MANIFEST, ITEMS, _IMAGES, SKIPPED, INPUTS, CHANGES, FACTS, LAYOUT, LEGIBILITY)
+REPEATS = "repeats.csv"  # of a pool: items that repeat those of an earlier source
+_OURS = (MANIFEST, ITEMS, _IMAGES, SKIPPED, INPUTS, CHANGES, REPEATS, FACTS, LAYOUT, LEGIBILITY)
 _FINGERPRINT = b"fingerprint"
 _ROW_GROUP = 2_000
 _MOST_KEPT = 48 * 2**20
@@ -370,13 +371,22 @@ class BenchmarkWriter:
             self.images.copy(image, source.images)
         self.add(item)
 
-    def adopt_tables(self, source: Benchmark) -> None:
-        """Copy the tables beside another benchmark's items, restricted to the items added here."""
+    def adopt_tables(self, source: Benchmark, prefix: str = "") -> None:
+        """Append the tables beside another benchmark's items, restricted to the items added here.
+
+        With ``prefix``, which its ids got and no other source has, those ids are forgotten: memory stays constant.
+        """
         for name in (LAYOUT, LEGIBILITY):
             if (source.path / name).is_file():
                 table = read_parquet(inside(source.path / name, source.path))
-                kept = pc.is_in(table.column("item"), value_set=array(sorted(self._ids), pa.string()))
-                pq.write_table(table.filter(kept), self.folder / name, compression="zstd")
+                ids = pc.binary_join_element_wise(prefix, table.column("item").cast(pa.string()), "")
+                table = table.set_column(table.schema.get_field_index("item"), "item", ids)
+                table = table.filter(pc.is_in(ids, value_set=array(sorted(self._ids), pa.string())))
+                if (before := self.folder / name).is_file():
+                    table = pa.concat_tables([read_parquet(before), table], promote_options="default")
+                pq.write_table(table, before, compression="zstd")
+        if prefix:
+            self._ids.clear()
 
     @property
     def counts(self) -> ItemCounts:
@@ -397,7 +407,7 @@ class BenchmarkWriter:
         fingerprint = self._digest.hexdigest()
         self._parquet.add_key_value_metadata({_FINGERPRINT: fingerprint})
         self._parquet.close()
-        if not self._ids:
+        if not self._options:
             raise InputError(f"no items, so {self.path} was not written")
         add_checksum(self.folder / ITEMS)
         self.images.keep_only(self._used)

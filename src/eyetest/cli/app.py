@@ -56,6 +56,7 @@ _LISTED = {
         "harden options": "harden_options:harden_options",
         "harden screenshot": "harden_screenshot:harden_screenshot",
         "subset": "subset:subset",
+        "pool": "pool:pool",
     },
     "Exchange files": {"import": "exchange:import_file", "export": "exchange:export_file"},
 }

@@ -11,10 +11,19 @@ from cyclopts import Parameter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from eyetest.commands.base import model_entries, observer, open_bench, open_runs, path_of, several, split_words
+from eyetest.commands.base import (
+    model_entries,
+    observer,
+    open_bench,
+    open_runs,
+    path_of,
+    place_of,
+    several,
+    split_words,
+)
 from eyetest.commands.gathering import pairs
 from eyetest.commands.lazy import layout, pl
-from eyetest.commands.options import AnyPath, Bench, Models, Pairs, Runs, Words, panel
+from eyetest.commands.options import AnyPath, Benches, Models, Pairs, Runs, Words, panel
 from eyetest.commands.results import Result, estimates, unwrapped
 from eyetest.errors import InputError, counted, heading, param, short, typed
 
@@ -34,7 +43,7 @@ _LIMITS = panel("How far it may go", 2)
 
 
 def refine(
-    bench: Bench,
+    bench: Benches,
     /,
     *,
     recipe: Annotated[AnyRecipe, Parameter(alias="-r")],
@@ -57,7 +66,7 @@ def refine(
     same command goes on. People decide about what waits for them with eyetest review DIR; then run it again.
 
     Args:
-        bench: A benchmark folder, or any file that eyetest can import.
+        bench: A benchmark folder, or any file that eyetest can import; several are pooled (eyetest pool).
         recipe: A recipe by name, or a YAML file (eyetest show recipes).
         to: Folder of the refinement.
         map_tags: Which of the benchmark's tags the recipe means: core=category; repeatable.
@@ -119,7 +128,7 @@ def refine(
     refining = Refining(benchmark, chosen, panels, source, folder, skip_review)
     if dry_run and isinstance(source, Live):
         return PlanResult(dict(_estimates(refining, source)))
-    given = Path(bench) if isinstance(bench, str | Path) else bench.path
+    given = place_of(bench, benchmark)
     refining.items_at = items_at(None, folder / layout.REPORT, [given, *(run.path for run in recorded), folder])
     try:
         outcome = refining.run()

@@ -389,7 +389,7 @@ def mark(style: Letters, position: int) -> str:
 
 def shown_order(item: Item, condition: Condition) -> tuple[int, ...]:
     """Positions of the item's choices in the shown order."""
-    return order_of(item.id, len(item.choices), condition.order)
+    return order_of(item.own_id, len(item.choices), condition.order)
 
 
 def order_of(item: str, options: int, order: int) -> tuple[int, ...]:

@@ -4,7 +4,7 @@
 
 journal  answers of about 300 bytes through the journal and sealing, and nothing else
 import   a JSONL file becomes a benchmark; so many items show one image_file: see `SHARING`
-pool     `eyetest pool` of ten benchmarks with a tenth of the items each, which all show the same images
+pool     `eyetest pool` of ten benchmarks with a tenth of the items each, a third of which show the same images
 plan     `eyetest run --dry-run` of a run that does not exist: prompts made, counted and named by their hashes
 ask      `eyetest run` with scripted models, until nine of ten calls are answered
 left     `eyetest run --dry-run` of that run: what is left of it
@@ -93,7 +93,7 @@ def write_benchmark(folder: Path, items: int) -> None:
 
 
 def write_sources(folder: Path, items: int) -> None:
-    """Ten benchmarks with different questions about the same images; the last repeats one question in a hundred."""
+    """Ten benchmarks about images of their own and, a third, of all; the last repeats one question in a hundred."""
     from eyetest.benchmarks import BenchmarkWriter
     from eyetest.records import Choice, Item, Manifest
 
@@ -101,18 +101,15 @@ def write_sources(folder: Path, items: int) -> None:
         with BenchmarkWriter(folder / f"source-{source}", Manifest(name=f"source-{source}")) as writer:
             for number in range(items // SOURCES):
                 if number % SHARING == 0:
-                    picture = io.BytesIO()
-                    Image.new("RGB", (8, 8), (number % 256, number // 256 % 256, number // 65_536)).save(
-                        picture, "png"
-                    )
-                    image = writer.images.put(picture.getvalue())
-                own = source - (source == SOURCES - 1 and number % 100 == 0)
-                asked = question(own * items + number)
+                    shown = number // SHARING
+                    colours = (shown % 256, shown // 256, 0 if shown % 3 == 0 else source + 1)
+                    Image.new("RGB", (8, 8), colours).save(data := io.BytesIO(), "png")
+                    image = writer.images.put(data.getvalue())
+                repeats = source == SOURCES - 1 and number % 100 == 0
+                asked = question((source - repeats) * items + number)
                 choices = tuple(Choice(text, "ABCD"[n] == asked["answer"]) for n, text in enumerate(asked["choices"]))
-                tags = {"task": asked["task"]}
-                writer.add(
-                    Item(id=asked["id"], question=asked["question"], images=(image,), choices=choices, tags=tags)
-                )
+                about = {"id": asked["id"], "question": asked["question"], "tags": {"task": asked["task"]}}
+                writer.add(Item(images=(image,), choices=choices, **about))
 
 
 def write_journal(folder: Path, answers: int) -> None:

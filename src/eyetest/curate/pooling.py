@@ -7,6 +7,7 @@ others; of these a few bytes are kept, so that memory does not grow with the que
 import os
 import re
 from array import array
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -33,7 +34,9 @@ from eyetest.tabular.table import SheetWriter
 BENCHMARK_TAG = "benchmark"  # the tag that names the source of an item
 SAME, OTHER_KEY, NEAR = "same", "other answer key", "near"
 _MOST_NEAR = 200_000  # items whose words are kept to look for near repeats
-_SKETCH = 256  # bits
+_MOST_ON_IMAGE = 1_000  # of them on the same images, since all are compared
+_LEVEL = Thresholds().text.near_duplicate  # share of word triples that near repeats have in common
+_MOST_DIFFERENT = (1 - _LEVEL) / (1 + _LEVEL)  # the same, as triples that only one has, of the triples of both
 _ROW = 40  # bits of the row in the place of an item; above them is the number of its source
 _REPORT_EVERY = 500
 _LONGEST_NAME = 80
@@ -176,66 +179,73 @@ def _pooled(item: Item, source: Source, maps: TagMaps) -> Item:
     )
 
 
-class _Wording(NamedTuple):
-    """The words of an item: hashes of its word triples, and a sketch of them that rules most pairs out."""
+class _Wordings:
+    """The words of items on the same images: hashes of word triples, and 64 bits that rule most pairs out."""
 
-    place: int
-    hashes: bytes
-    size: int
-    sketch: int
+    __slots__ = ("hashes", "places", "sizes", "sketches")
 
-    @classmethod
-    def of(cls, item: Item, place: int) -> "_Wording":
-        hashes = {crc32(triple.encode("utf-8", "replace")) for triple in word_triples(item)}
-        sketch = 0
-        for value in hashes:
-            sketch |= 1 << value % _SKETCH
-        return cls(place, array("I", hashes).tobytes(), len(hashes), sketch)
+    def __init__(self) -> None:
+        self.places, self.sizes, self.sketches, self.hashes = array("Q"), array("Q"), array("Q"), list[bytes]()
 
-    def is_near(self, other: "_Wording", level: float) -> bool:
-        """Whether the shares of common triples reach a level."""
-        least = level * (self.size + other.size) / (1 + level)
-        mine, theirs = (self.sketch & ~other.sketch).bit_count(), (other.sketch & ~self.sketch).bit_count()
-        if not self.size or self.size - mine < least or other.size - theirs < least:
-            return False
-        return len({*array("I", self.hashes)} & {*array("I", other.hashes)}) >= least
+    def near(self, hashes: set[int], sketch: int, source: int) -> int | None:
+        """The place of the first item of another source with nearly the same words."""
+        sketches, sizes = (np.frombuffer(column, np.uint64) for column in (self.sketches, self.sizes))
+        most = _MOST_DIFFERENT * (sizes + len(hashes))  # triples that only one of two has; a bit is one at least
+        for at in np.flatnonzero(np.bitwise_count(sketches ^ np.uint64(sketch)) <= most).tolist():
+            different = hashes.symmetric_difference(array("I", self.hashes[at]))
+            if self.places[at] >> _ROW != source and len(different) <= most[at]:
+                return self.places[at]
+        return None
+
+    def add(self, place: int, hashes: set[int], sketch: int) -> None:
+        """Remember an item."""
+        self.places.append(place)
+        self.sizes.append(len(hashes))
+        self.sketches.append(sketch)
+        self.hashes.append(array("I", hashes).tobytes())
 
 
 class _RepeatFinder:
     """Finds items that repeat those of earlier sources: exactly, with another answer key, or nearly."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
-        self._sources, self._level = sources, Thresholds().text.near_duplicate
+        self._sources = sources
         self._images = [_image_keys(source.benchmark) for source in sources]
         values, counts = np.unique(np.concatenate([np.unique(keys) for keys in self._images]), return_counts=True)
-        self._may_repeat = [np.isin(keys, values[counts > 1]) for keys in self._images]
+        self._may_repeat = [np.isin(keys, values[counts > 1]).tolist() for keys in self._images]
         self._ids: dict[int, pa.ChunkedArray] = {}
-        self._known = np.empty((3, 0), np.uint64)  # of earlier sources: questions, sorted; whole items; places
-        self._new = tuple(array("Q") for _ in range(3))
-        self._near: dict[int, list[_Wording]] = defaultdict(list)
+        self._known, self._new = ([array("Q") for _ in range(3)] for _ in range(2))
+        """Of earlier sources (by question) and of the current one: hashes of questions and of whole items, places."""
+        self._near: dict[int, _Wordings] = defaultdict(_Wordings)
         self._compared = self._left_out = 0
 
     def find(self, item: Item, source: int, row: int) -> tuple[str, str]:
         """The kind of repeat and the earlier item; both empty for an item that repeats none, which is remembered."""
-        in_words = not (item.images or names_images(item))
-        if not self._may_repeat[source][row] or not (in_words or has_its_images(item)):
+        if not self._may_repeat[source][row]:
             return "", ""
-        question, whole, place = _hash(question_key(item)), _hash(item_key(item)), source << _ROW | row
-        first, end = (int(np.searchsorted(self._known[0], np.uint64(question), side)) for side in ("left", "right"))
+        if not has_its_images(item) if item.images else names_images(item):
+            return "", ""
+        question = question_key(item)
+        hashed, whole, place = _hash(question), _hash(item_key(item, question)), source << _ROW | row
+        first = bisect_left(self._known[0], hashed)
+        end = bisect_right(self._known[0], hashed, first)
         if first < end:
-            equal = np.flatnonzero(self._known[1, first:end] == whole)
-            kind, at = (SAME, equal[0]) if len(equal) else (OTHER_KEY, 0)
-            return kind, self._name(int(self._known[2, first + at]))
-        for column, value in zip(self._new, (question, whole, place), strict=True):
+            equal = [at for at in range(first, end) if self._known[1][at] == whole]
+            return SAME if equal else OTHER_KEY, self._name(self._known[2][equal[0] if equal else first])
+        for column, value in zip(self._new, (hashed, whole, place), strict=True):
             column.append(value)
-        return ("", "") if in_words else self._find_near(_Wording.of(item, place), int(self._images[source][row]))
+        return self._find_near(item, place, int(self._images[source][row])) if item.images else ("", "")
 
-    def _find_near(self, wording: _Wording, images: int) -> tuple[str, str]:
-        others = (other for other in self._near[images] if other.place >> _ROW != wording.place >> _ROW)
-        if near := next((other for other in others if wording.is_near(other, self._level)), None):
-            return NEAR, self._name(near.place)
-        if self._compared < _MOST_NEAR:
-            self._near[images].append(wording)
+    def _find_near(self, item: Item, place: int, images: int) -> tuple[str, str]:
+        """The first item of an earlier source with nearly the same words on the same images."""
+        hashes, sketch, there = set[int](), 0, self._near[images]
+        for triple in word_triples(item):
+            hashes.add(value := crc32(triple.encode("utf-8", "replace")))
+            sketch |= 1 << (value & 63)
+        if (near := there.near(hashes, sketch, place >> _ROW)) is not None:
+            return NEAR, self._name(near)
+        if self._compared < _MOST_NEAR and len(there.hashes) < _MOST_ON_IMAGE:
+            there.add(place, hashes, sketch)
             self._compared += 1
         else:
             self._left_out += 1
@@ -243,14 +253,15 @@ class _RepeatFinder:
 
     def end_source(self) -> None:
         """Make the items of a source earlier ones."""
-        every = np.hstack([self._known, [np.frombuffer(column, np.uint64) for column in self._new]])
-        self._known = every[:, np.argsort(every[0], kind="stable")]
-        self._new = tuple(array("Q") for _ in range(3))
+        every = [np.frombuffer(known + new, np.uint64) for known, new in zip(self._known, self._new, strict=True)]
+        order = np.argsort(every[0], kind="stable")
+        self._known = [array("Q", column[order].tobytes()) for column in every]
+        self._new = [array("Q") for _ in range(3)]
 
     @property
     def notes(self) -> list[str]:
         """What was not compared."""
-        kept = f"near repeats of {_MOST_NEAR:,} items on shared images were looked for"
+        kept = f"near repeats of {self._compared:,} items on shared images were looked for"
         return [f"{kept}; of {self._left_out:,} more only exact ones"] if self._left_out else []
 
     def _name(self, place: int) -> str:

@@ -24,9 +24,9 @@ def pool(
     """Make one benchmark of several, which every other command takes like any other.
 
     Ids begin with the source (mmstar/12), the tag benchmark names it, and the answer key, metric and licence of each
-    source are kept. Answers of runs on a source count for the pool: refine --answers, measure --bench and merge
-    --bench take them. Items that repeat those of an earlier source are counted and listed in DIR/repeats.csv: the
-    same words on the same images, or nearly.
+    source are kept. Answers of runs on a source count for the pool: refine --answers, score --bench and merge --bench
+    take them. Items with the same words on the same images as in an earlier source, or nearly, are counted and listed
+    in DIR/repeats.csv; eyetest audit DIR --probe duplicate-images also finds copies of images in other bytes.
 
     Args:
         benches: Benchmark folders, or any files that eyetest can import; NAME=PATH names the source otherwise.

@@ -131,7 +131,7 @@ def pool_benchmarks(
         notes = maps.notes()
     if repeats:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in repeats.most_common())
-        left = f"{dropped:,} of them left out" if dropped else f"{param('drop_repeats', NEAR)} leaves them out"
+        left = f"{dropped:,} of them left out" if dropped else f"eyetest pool {param('drop_repeats', NEAR)} leaves them out"
         listing = f"listed in {to / REPEATS}; {left}"
         notes.append(
             f"{counted(repeats.total(), 'item')} that repeat those of an earlier source ({kinds}), {listing}"

@@ -145,7 +145,7 @@ def test_a_served_review_goes_on_until_each_group_is_filled(here: Path, eyetest:
         for name, reviewer in zip(("ann", "bob"), reviewers, strict=True):
             reviewer.addheaders = [("origin", home)]
             send(reviewer, f"{home}/enter/{project.people.invite(name)}", {"csrf": ""})
-        for reviewer in reviewers * 3:
+        for reviewer in reviewers * 10:
             page = send(reviewer, f"{home}/next", {"csrf": field(send(reviewer, f"{home}/"), "csrf")})
             while 'id="decide"' in page:
                 form = {name: field(page, name) for name in ("csrf", "item", "round", "nonce")}

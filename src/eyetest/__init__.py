@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from eyetest.commands.run import PlanResult, run
     from eyetest.commands.score import ReadingResult, ScoreResult, score
     from eyetest.commands.show import BenchmarkResult, ShowResult, StatusResult, show
+    from eyetest.commands.similar import SimilarResult, similar
     from eyetest.commands.subset import SubsetResult, subset
     from eyetest.commands.suite import SuiteResult, suite
     from eyetest.errors import EyetestError
@@ -92,6 +93,7 @@ __all__ = [
     "RunResult",
     "ScoreResult",
     "ShowResult",
+    "SimilarResult",
     "StatusResult",
     "SubsetResult",
     "SuiteResult",
@@ -133,6 +135,7 @@ __all__ = [
     "run",
     "score",
     "show",
+    "similar",
     "subset",
     "suite",
 ]
@@ -161,6 +164,7 @@ _HOMES = {
     "eyetest.commands.run": "PlanResult run",
     "eyetest.commands.score": "ReadingResult ScoreResult score",
     "eyetest.commands.show": "BenchmarkResult ShowResult StatusResult show",
+    "eyetest.commands.similar": "SimilarResult similar",
     "eyetest.commands.subset": "SubsetResult subset",
     "eyetest.commands.suite": "SuiteResult suite",
     "eyetest.errors": "EyetestError",

@@ -8,15 +8,12 @@ from itertools import combinations, islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from PIL import Image as Pillow
-
 from eyetest.benchmarks import ImageStore
 from eyetest.benchmarks.folder import distinct_images
-from eyetest.benchmarks.images import UNREADABLE
 from eyetest.errors import counted, listed
 from eyetest.measures.stats.sets import DisjointSets
-from eyetest.probes.copies import CLOSE_SIDE, lay_over, likeness, promising_pairs
-from eyetest.probes.images import LOOK_SIDE, ImageFacts, grey_thumbnail, image_facts, in_parallel, open_small
+from eyetest.probes.copies import overlaid_likeness, promising_pairs
+from eyetest.probes.images import ImageFacts, image_facts, in_parallel
 from eyetest.probes.subject import Subject, has_its_images, no_images, probe
 from eyetest.records import PLACEHOLDER, Finding, ImageRef, Item
 from eyetest.text import folded, words
@@ -225,17 +222,11 @@ class _Gallery:
 
     def likeness(self, one: str, other: str) -> float | None:
         """Similarity of two images where they differ most; none where their thumbnails or files rule it out."""
-        try:
-            placement = lay_over(*(grey_thumbnail(self._open(image, LOOK_SIDE)) for image in (one, other)))
-            if placement is None:
-                return None
-            return likeness(self._open(one, CLOSE_SIDE), self._open(other, CLOSE_SIDE), placement)
-        except UNREADABLE:
-            return None
+        return overlaid_likeness(self._bytes(one), self._bytes(other))
 
-    def _open(self, sha256: str, side: int) -> Pillow.Image:
+    def _bytes(self, sha256: str) -> Callable[[], bytes]:
         store, image = self._stored[sha256]
-        return open_small(store.read(image), side)
+        return lambda: store.read(image)
 
     def items(self, images: Iterable[str]) -> tuple[str, ...]:
         """The benchmark's own items that show any of these images, in order."""

@@ -131,11 +131,9 @@ def pool_benchmarks(
         notes = maps.notes()
     if repeats:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in repeats.most_common())
-        left = f"{dropped:,} of them left out" if dropped else f"eyetest pool {param('drop_repeats', NEAR)} leaves them out"
-        listing = f"listed in {to / REPEATS}; {left}"
-        notes.append(
-            f"{counted(repeats.total(), 'item')} that repeat those of an earlier source ({kinds}), {listing}"
-        )
+        how = f"eyetest pool {param('drop_repeats', NEAR)} leaves them out"
+        left = f"listed in {to / REPEATS}; {f'{dropped:,} of them left out' if dropped else how}"
+        notes.append(f"{counted(repeats.total(), 'item')} repeat items of an earlier source ({kinds}), {left}")
     return Pooled(Benchmark(to), items, repeats, dropped, notes + finder.notes)
 
 

@@ -1,0 +1,94 @@
+"""The pages "redo PAPER", command by command, from real files to the paper's tables."""
+
+import base64
+import json
+import re
+import shlex
+from pathlib import Path
+
+import polars as pl
+import pytest
+import yaml
+
+from eyetest.benchmarks import Benchmark
+from tests.conftest import ROOT
+from tests.support.command import Eyetest, call_narrowly
+
+pytestmark = pytest.mark.journey
+
+ITEMS = 30
+
+
+@pytest.fixture
+def here(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """MathVista and PuzzleVQA as TSV files with images, annotation files, five models and two of their bases."""
+    monkeypatch.chdir(tmp_path)
+    for name, folder, tag in (("mathvista", "mathvista", "task"), ("puzzles", "puzzlevqa", "category")):
+        lines = (shared / "data" / folder / "items.jsonl").read_text().splitlines()
+        items = [item for item in map(json.loads, lines) if item["options"] and 3 <= len(item["options"]) <= 5]
+        rows = [
+            {
+                "index": item["id"], "question": item["question"], **dict(zip("ABCDE", item["options"], strict=False)),
+                "answer": item["answer_letter"], "category": item.get(tag) or folder,
+                "image": base64.b64encode((shared / "data" / folder / item["image"]).read_bytes()).decode(),
+            }
+            for item in items[:: len(items) // ITEMS][:ITEMS]
+        ]  # fmt: skip
+        pl.DataFrame(rows, infer_schema_length=None).write_csv(f"{name}.tsv", separator="\t")
+    models = {
+        f"lvlm-{n}": {
+            "spec": f"scripted:right=0.{4 + n},blind=0.3,seed={n}", "base": f"llm-{n % 2}", "size_b": 7 * (1 + n % 2),
+            "series": f"series-{n % 2}", "encoder": "clip",
+        }
+        for n in range(5)
+    }  # fmt: skip
+    models |= {f"llm-{n}": {"spec": f"scripted:right=0.3,blind=0.3,seed={9 + n}"} for n in range(2)}
+    Path("models.yaml").write_text(yaml.safe_dump(models))
+    Path("elo.csv").write_text("\n".join(["model,score", *(f"lvlm-{n},{1000 + 37 * n}" for n in range(5))]))
+    Path("queries.tsv").write_bytes(Path("puzzles.tsv").read_bytes())
+    for name in ("VQAv2", "VSR", "A-OKVQA"):
+        Path(name).symlink_to(shared / "data/native" / name)
+    return tmp_path
+
+
+def run_page(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text()
+    for file in re.findall(r"```yaml\n# (\S+)\n(.*?)```", text, re.DOTALL):
+        Path(file[0]).write_text(file[1])
+    eyetest: Eyetest = call_narrowly
+    for line in re.findall(r"^\$ eyetest (.*?)(?: +#.*)?$", text, re.MULTILINE):
+        words = shlex.split(re.sub(r"openai:\S+", "scripted:right=0.8,blind=0.4", line))
+        *words, _, file = [*words, ">", "out.txt"] if ">" not in words else words
+        done = eyetest(*words)
+        assert done.code == 0, (words, done.err)
+        Path(file).write_text(done.out)
+
+
+def accuracy_by_hand(run: str, model: str) -> float:
+    """A model's share of right answers with the image, from the scores alone."""
+    (path,) = Path(run, "scores").glob("*.parquet")
+    scores = pl.read_parquet(path).filter(pl.col("model") == model, pl.col("modality") == "image")
+    return float(scores["score"].mean())  # type: ignore[arg-type]
+
+
+def test_mmstar(here: Path) -> None:
+    run_page("redo-mmstar.md")
+    pool, star = Benchmark(here / "pool"), Benchmark(here / "star/benchmark")
+    assert len(pool) == 2 * ITEMS
+    assert {item.id.split("/")[0] for item in star} == {"mathvista", "puzzles"}
+    table = pl.read_csv(here / "mmstar-tables/table-5.csv", infer_schema=False)
+    row = table.filter(pl.col("model") == "lvlm-4").row(0, named=True)
+    assert float(row["Avg."].split()[0]) == pytest.approx(100 * accuracy_by_hand("star-run", "lvlm-4"), abs=0.051)
+
+
+def test_lime(here: Path) -> None:
+    run_page("redo-lime.md")
+    assert len(Benchmark(here / "lime/benchmark")) < len(Benchmark(here / "pool"))
+    assert len(Benchmark(here / "fit")) == 20
+    assert (here / "lime-tables/table-2.csv").stat().st_size > 100
+
+
+def test_reform_eval(here: Path) -> None:
+    run_page("redo-reform-eval.md")
+    assert {"vqav2", "vsr", "aokvqa"} <= {path.name for path in (here / "grid/runs").iterdir()}
+    assert list((here / "tables").glob("table-*.csv"))

@@ -106,7 +106,7 @@ def _cell(value: Any, digits: int = 3) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.{digits}f}" if not value or 1e-3 <= abs(value) < 1e4 else f"{value:.2g}"
+        return f"{value:.{digits}f}" if not value or 10**-digits <= abs(value) < 1e4 else f"{value:.2g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

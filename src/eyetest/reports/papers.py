@@ -128,7 +128,7 @@ class Filled:
 
 
 def _draw(frame: pl.DataFrame, form: str) -> ChartType:
-    return plots.dot_panels(frame, plots.Dots("value", "", form, None), split="column")
+    return plots.dot_panels(frame, plots.Dots("cell", "", form, None), split="column")
 
 
 def fill(paper: Paper, material: Material, benchmarks: Sequence[Benchmark] = ()) -> list[Filled]:
@@ -198,6 +198,7 @@ def with_tables(
             made.spec.title, made.table, digits=made.digits, whole=True, note="; ".join(dict.fromkeys(made.notes))
         )
         for made in there
+        if not made.is_drawn
     ]
     if len(gaps):
         sections.append(Section("Cells that were not measured", gaps, note="Each line says what would fill them."))
@@ -402,7 +403,7 @@ class _Filling:
             for at, plain in self._padded().items()
             if plain != fixed and all(at[number] == word for number, word in at_own)
         ] or ([tuple(own.values())] if fixed else [])
-        what = ": ".join(filter(None, (block.needs or self.spec.needs, reason)))
+        what = block.needs or self.spec.needs or reason
         if not headings:
             yield " ".join(filter(None, (block.head, block.across, *block.values.values()))), "all", what
         same: dict[tuple[Row, ...], list[str]] = {}
@@ -450,13 +451,13 @@ class _Filling:
 
     def _long(self) -> pl.DataFrame:
         rows = [(" · ".join(filter(None, at)), heading, *cell) for (at, heading), cell in self.cells.items()]
-        names = ("series", "column", *(f"value{end}" for end in _BOUNDS))
-        schema = {name: pl.Float64 if name.startswith("value") else pl.String for name in names}
+        names = ("series", "column", *(f"cell{end}" for end in _BOUNDS))
+        schema = {name: pl.Float64 if name.startswith("cell") else pl.String for name in names}
         return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def _heading(*words: str) -> str:
-    return " ".join(filter(None, words)) or "value"
+    return " ".join(filter(None, words)) or "score"
 
 
 def _average(word: str) -> str:
@@ -482,7 +483,7 @@ def _ranked(table: pl.DataFrame, spec: Table) -> pl.DataFrame:
         return table
     kinds = [_plain(key) for key in spec.rows if key != "model"]
     ranked = table.with_columns(
-        pl.col(spec.rank).rank("min", descending=True).over(kinds or [pl.lit(1)]).cast(pl.Float64).alias("rank")
+        pl.col(spec.rank).rank("min", descending=True).over(kinds or [pl.lit(1)]).cast(pl.Int64).alias("rank")
     )
     if not kinds or ranked[kinds[0]].n_unique() < 2:
         return ranked
@@ -497,7 +498,14 @@ def _sorted(table: pl.DataFrame, spec: Table) -> pl.DataFrame:
         return table
     first, *others = [name for name, kind in table.schema.items() if kind == pl.String and name not in spec.about]
     down = spec.sort.startswith("-")
-    return table.sort(*others, heading, first, descending=[*(False for _ in others), down, False], nulls_last=True)
+    kinds = [_appearance(table[name]) for name in others]
+    return table.sort(*kinds, heading, first, descending=[*(False for _ in others), down, False], nulls_last=True)
+
+
+def _appearance(column: pl.Series) -> pl.Expr:
+    """The position at which each value first appears."""
+    places = {value: place for place, value in enumerate(column.unique(maintain_order=True))}
+    return pl.col(column.name).replace_strict(places)
 
 
 def _correlated(table: pl.DataFrame, spec: Table, headings: Sequence[str]) -> pl.DataFrame:

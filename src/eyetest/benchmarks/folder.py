@@ -16,7 +16,6 @@ import msgspec
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -214,7 +213,10 @@ class Benchmark:
                 by_group.setdefault(group, []).append(position)
             for group, here in by_group.items():
                 table = self._row_group(file, group)
-                taken = table.take(indices(np.array(here) - ends[group] + len(table)))
+                start = int(ends[group]) - len(table)
+                in_order = here == list(range(here[0], here[0] + len(here)))
+                rows = np.array(here) - start
+                taken = table.slice(here[0] - start, len(here)) if in_order else table.take(indices(rows))
                 found = (item for batch in taken.to_batches() for item in from_batch(batch))
                 items.update(zip(here, found, strict=True))
         return [items[position] for position in positions]
@@ -375,8 +377,8 @@ class BenchmarkWriter:
         for name in (LAYOUT, LEGIBILITY):
             if (source.path / name).is_file():
                 table = read_parquet(inside(source.path / name, source.path))
-                kept = pc.is_in(table.column("item"), value_set=array(sorted(self._ids), pa.string()))
-                pq.write_table(table.filter(kept), self.folder / name, compression="zstd")
+                kept = [row for row, item in enumerate(table.column("item").to_pylist()) if item in self._ids]
+                pq.write_table(table.take(array(kept, pa.int64())), self.folder / name, compression="zstd")
 
     @property
     def counts(self) -> ItemCounts:

@@ -36,7 +36,12 @@ PLUGINS = "From installed plug-ins"
 _GLOBAL = Group("Options of every command", sort_key=9)
 _LISTED = {
     "Begin": {"init": "init:init", "doctor": "doctor:doctor"},
-    "Look at a benchmark": {"audit": "audit:audit", "show": "show:show", "open": "open:browse"},
+    "Look at a benchmark": {
+        "audit": "audit:audit",
+        "show": "show:show",
+        "open": "open:browse",
+        "similar": "similar:similar",
+    },
     "Ask models": {"run": "run:run", "suite": "suite:suite", "merge": "merge:merge"},
     "Evaluate answers": {
         "score": "score:score",
@@ -56,6 +61,7 @@ _LISTED = {
         "harden options": "harden_options:harden_options",
         "harden screenshot": "harden_screenshot:harden_screenshot",
         "subset": "subset:subset",
+        "pool": "pool:pool",
     },
     "Exchange files": {"import": "exchange:import_file", "export": "exchange:export_file"},
 }

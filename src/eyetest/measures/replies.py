@@ -29,6 +29,7 @@ def split_sentences(text: str) -> list[str]:
 @measure(
     "length",
     "length of replies in words, sentences and characters; sentences that describe or analyse, if labelled",
+    pools=True,
 )
 def length(results: Results, settings: Settings) -> Measured:
     """One row a series and tag value: means over items; ``n`` counts items with a reply in words. With labels

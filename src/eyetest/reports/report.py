@@ -14,7 +14,7 @@ from altair.typing import ChartType
 from eyetest.benchmarks import Benchmark
 from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
 from eyetest.measures.printed import csv_text
-from eyetest.measures.results import EXTERNAL, PROTOCOL, TAG, own_settings
+from eyetest.measures.results import EXTERNAL, MODEL, PROTOCOL, TAG, own_settings
 from eyetest.measures.tables import protocol_label
 from eyetest.pages.item_links import NOWHERE, AnswerFilter, AskedKind, ItemCount, ItemsAt, Query
 from eyetest.pages.plots import as_png, as_svg, benchmark_of, bounded, named, shown
@@ -127,9 +127,9 @@ class Material:
     @cached_property
     def tags(self) -> tuple[str, ...]:
         """The tags of capabilities: those the user named, or those that look like capabilities."""
-        if self.settings.by:
-            self.results.by_tags(self.settings.by)
-            return self.settings.by
+        if named := tuple(word for word in self.settings.by if not word.startswith(MODEL)):
+            self.results.by_tags(named)
+            return named
         fit = [tag for tag in self.results.tags if 2 <= self._values(tag) <= MOST_VALUES]
         return tuple(sorted((tag for tag in fit if _rank(tag) < len(_SKILLS)), key=_rank)[:MOST_TAGS])
 

@@ -17,6 +17,7 @@ from eyetest.pages.item_view import Album, ItemView, in_turns, lot, show_verdict
 from eyetest.pages.page import clip, write_page
 from eyetest.pages.plots import for_page
 from eyetest.records import GIVEN, Item, ModelEntry, RunStep, Verdict
+from eyetest.records.tables import PROPERTIES
 from eyetest.reports.answer import answer, cautions, headline_counts, lacks, tiles, usual
 from eyetest.reports.refinements import together
 from eyetest.reports.report import Counts, Material, Report, ReportItems
@@ -132,8 +133,8 @@ def _models(report: Report) -> Iterator[tuple[str, str]]:
     known = report.material.results
     for name in known.scores.select(pl.col("model").cast(pl.String).unique().sort()).collect().to_series():
         entry = known.models.get(name, ModelEntry(spec=""))
-        facts = {"language model": entry.base, "billions": entry.size_b, "series": entry.series}
-        facts |= {"encoder": entry.encoder, "trained on": listed(entry.trained_on)}
+        facts: dict[str, Any] = {name: entry.fact(name) for name in (*PROPERTIES, *entry.facts)}
+        facts |= {"trained on": listed(entry.trained_on)}
         yield name, "; ".join(f"{fact} {value}" for fact, value in facts.items() if value)
 
 

@@ -406,7 +406,7 @@ class Plan:
     def _call(self, item: Item, model: Model, asked: Asked, prompt: Prompt) -> Call:
         settings = self._sent(model, asked.ask, asked.sample)
         if model.knows_items:
-            settings = settings | {"item": item.id}
+            settings = settings | {"item": item.own_id}
         request = Request(model=model.name, prompt=prompt, settings=settings, sample=asked.sample)
         recorded = self.recorded.get(asked.key) if self.recorded else None
         return Call(asked, item, request, recorded or request.id)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from eyetest.commands.measure import MeasureResult, measure
     from eyetest.commands.merge import MergeResult, merge
     from eyetest.commands.open import browse
+    from eyetest.commands.pool import PoolResult, pool
     from eyetest.commands.reconcile import ReconcileResult, reconcile
     from eyetest.commands.refine import RefineResult, refine
     from eyetest.commands.reform import reform
@@ -78,6 +79,7 @@ __all__ = [
     "ModelEntry",
     "PlaceResult",
     "PlanResult",
+    "PoolResult",
     "RaceResult",
     "ReadOptions",
     "Reading",
@@ -118,6 +120,7 @@ __all__ = [
     "merge",
     "open",
     "open_run",
+    "pool",
     "read_choice",
     "reconcile",
     "refine",
@@ -151,6 +154,7 @@ _HOMES = {
     "eyetest.commands.measure": "MeasureResult measure",
     "eyetest.commands.merge": "MergeResult merge",
     "eyetest.commands.open": "browse",
+    "eyetest.commands.pool": "PoolResult pool",
     "eyetest.commands.reconcile": "ReconcileResult reconcile",
     "eyetest.commands.refine": "RefineResult refine",
     "eyetest.commands.reform": "reform",

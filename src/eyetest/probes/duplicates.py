@@ -62,13 +62,17 @@ def question_key(item: Item, one_of: Mapping[str, str] = MappingProxyType({})) -
 
 def _comparable_text(text: str) -> str:
     """A text in comparable spelling: ``<image1>`` and ``<image 1>`` are the same."""
-    return folded(PLACEHOLDER.sub(r"<image \1>", text))
+    return folded(PLACEHOLDER.sub(r"<image \1>", text) if "<" in text else text)
 
 
-def item_key(item: Item) -> Key:
-    """Key that is equal for equal items."""
+def item_key(item: Item, question: Key = ()) -> Key:
+    """Key that is equal for equal items; ``question``: the key of its question, where that is known."""
     gold = tuple(sorted(_comparable_text(choice.text) for choice in item.choices if choice.correct))
-    return (*question_key(item), gold, tuple(sorted(folded(reference) for reference in item.references)))
+    return (
+        *(question or question_key(item)),
+        gold,
+        tuple(sorted(folded(reference) for reference in item.references)),
+    )
 
 
 def _by_key(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
@@ -125,15 +129,19 @@ def _in_other(items: Sequence[Item], other: Subject) -> Iterator[Finding]:
 def _triples(text: str) -> frozenset[str]:
     """Runs of three words; a shorter text as a whole."""
     tokens = words(text)
-    runs = (tokens[i : i + 3] for i in range(max(1, len(tokens) - 2)))
-    return frozenset(map(" ".join, runs)) - {""}
+    if len(tokens) <= 3:
+        return frozenset([" ".join(tokens)] if tokens else ())
+    return frozenset(map(" ".join, zip(tokens, tokens[1:], tokens[2:], strict=False)))
+
+
+def word_triples(item: Item) -> frozenset[str]:
+    """The runs of three words in the question and in each option."""
+    return _triples(item.question).union(*(_triples(choice.text) for choice in item.choices))
 
 
 def _near(level: float, items: Sequence[Item], exact: set[str]) -> Iterator[Finding]:
     """Nearly the same words about the same images; ``level`` is the least share of common word triples."""
-    triples_of = {
-        item.id: _triples(item.question).union(*(_triples(choice.text) for choice in item.choices)) for item in items
-    }
+    triples_of = {item.id: word_triples(item) for item in items}
     pairs = [
         (one, other, alike)
         for group in _by_key(items, lambda item: tuple(image.sha256 for image in item.images)).values()

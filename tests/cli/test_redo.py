@@ -25,7 +25,7 @@ def here(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for name, folder, tag in (("mathvista", "mathvista", "task"), ("puzzles", "puzzlevqa", "category")):
         lines = (shared / "data" / folder / "items.jsonl").read_text().splitlines()
-        items = [item for item in map(json.loads, lines) if item["options"] and 3 <= len(item["options"]) <= 5]
+        items = [item for item in map(json.loads, lines) if item["image"] and len(item["options"] or ()) in (3, 4, 5)]
         rows = [
             {
                 "index": item["id"], "question": item["question"], **dict(zip("ABCDE", item["options"], strict=False)),

@@ -35,7 +35,8 @@ from tests.scoring.metrics import corpus_metric
 
 REFUSAL = "I'm sorry, but I cannot see an image."
 CONTRACT = [
-    *("item", "model", "modality", "ask", "shots", "template", "order", "letters", "method", "history", "sample"),
+    *("item", "model", "modality", "ask", "shots", "template", "order", "letters", "method", "history"),
+    *("prompts", "sample"),
     *("request", "outcome", "reading", "choice", "rule", "metric", "score", "marked"),
 ]
 

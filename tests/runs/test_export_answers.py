@@ -117,7 +117,7 @@ def test_the_columns_in_order(tmp_path: Path, run: Path, eyetest: Eyetest) -> No
     table = pq.read_table(tmp_path / "out.parquet")
     assert table.column_names == LISTED
     assert table.to_pylist() == lines
-    assert table.schema.metadata[b"version"] == b"2"
+    assert table.schema.metadata[b"version"] == b"3"
 
 
 def test_what_is_not_answered_yet_is_not_there(tmp_path: Path, eyetest: Eyetest) -> None:

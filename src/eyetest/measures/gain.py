@@ -37,6 +37,7 @@ _Trio = tuple[str, str, tuple[Protocol | None, ...]]
     "gain",
     "multi-modal gain and leakage, paired, per model and benchmark and averaged both ways",
     {"base": ("", "how the base language model was asked, if not as the model: shots=two")},
+    pools=True,
 )
 def gain(results: Results, settings: Settings) -> Measured:
     """One row a model, then the averages over benchmarks, over models, and over both."""

@@ -23,7 +23,6 @@ from eyetest.records.tables import USUAL_PROMPTS
 from eyetest.store.handwritten import convert, parse_yaml
 from eyetest.studio.forms import load_form
 from eyetest.tabular.record_files import read_parquet
-from eyetest.tabular.table import parse_pairs
 
 _TASK = "task"  # the tag that filters take for an item's task where a recipe names none
 _FOLDER = re.compile(r"[a-z0-9][a-z0-9-]{0,40}")
@@ -168,11 +167,6 @@ def refuse_hopeless(recipe: Recipe, items: Sequence[Item], panels: Mapping[str, 
             raise InputError(f"the stage {stage.title}: {error}") from None
 
 
-def parse_map_tags(words: Iterable[str]) -> dict[str, str]:
-    """``core=category,axis=l2`` as the recipe's tags, each with the benchmark's own."""
-    return dict(parse_pairs(words, f"{param('map_tags')} takes TAG=TAG pairs, such as core=category"))
-
-
 def map_tags(recipe: Recipe, own: Mapping[str, str]) -> Recipe:
     """The recipe with its tags replaced by the benchmark's own names."""
     used = {tag for stage in recipe.stages if stage.select for tag in stage.select.tags}
@@ -219,7 +213,7 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
 
 
 def with_prompts(recipe: Recipe, word: str | None) -> tuple[Recipe, Prompts]:
-    """The recipe with the labels of prompts, of a set for panels without their own; and that set."""
+    """The recipe, checked, with the labels of prompts, of a set for panels without their own; and that set."""
     usual = load_prompts(word)
     panels = {}
     for name, panel in recipe.panels.items():
@@ -229,7 +223,9 @@ def with_prompts(recipe: Recipe, word: str | None) -> tuple[Recipe, Prompts]:
         }
         chosen = usual if panel.prompts == USUAL_PROMPTS else load_prompts(panel.prompts)
         panels[name] = msgspec.structs.replace(panel, models=models, prompts=chosen.label)
-    return msgspec.structs.replace(recipe, panels=panels), usual
+    labelled = msgspec.structs.replace(recipe, panels=panels)
+    check_recipe(labelled, "recipe")
+    return labelled, usual
 
 
 def _uses_tasks(stage: Stage) -> bool:

@@ -12,12 +12,12 @@ import torch
 from eyetest_world.toy_models.cards import weights as weights_file
 from eyetest_world.toy_models.network import Tokens
 from torch import Tensor
+from toy_training.network import Network
+from toy_training.plan import PLAN, read_plan
 
 from contamination import declare, rows
 from contamination.training import Store, ask, learn, look, weigh
 from contamination.trunks import as_stacked, restored
-from toy_training.network import Network
-from toy_training.plan import PLAN, read_plan
 
 _STEP = 0.05
 """Log-likelihoods are stored in bytes, in steps of so much."""

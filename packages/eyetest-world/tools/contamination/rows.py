@@ -12,13 +12,13 @@ from eyetest_world.posing import phrasings
 from eyetest_world.scenes import KINDS
 from eyetest_world.toy_models.network import STYLES, Tokens
 from numpy.typing import NDArray
+from toy_training.examples import Example, Reading, described, looked, pose
+from toy_training.lines import SHORT, Line, line, short_line
 
 from contamination import declare
 from contamination.declare import EDITIONS, OPTIONS, Family, Model
 from eyetest.prompts import build
 from eyetest.records import Choice, Condition, ImageRef, Item
-from toy_training.examples import Example, Reading, described, looked, pose
-from toy_training.lines import SHORT, Line, line, short_line
 
 SIDE = 128
 LETTERS = "ABCDEFGHIJ"

@@ -8,7 +8,6 @@ from torch import Tensor
 from torch.func import functional_call, vmap
 from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
-
 from toy_training.network import Mind, Network
 
 _REPLY = 24

@@ -7,7 +7,6 @@ from eyetest_world.toy_models.cards import weights
 from numpy.typing import NDArray
 from onnx import numpy_helper
 from torch import Tensor
-
 from toy_training.as_onnx import export_eyes, export_mind
 from toy_training.network import Network
 from toy_training.sizes import Size

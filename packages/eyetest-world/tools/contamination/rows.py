@@ -62,7 +62,7 @@ class Written(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A test prompt: its family, edition (0: original, 1 to 3: twins, 4: fresh), modality, order, and gold position."""
+    """A test prompt: family, edition (0: original, 1 to 3: twins, 4: fresh), modality, order, position of the key."""
 
     family: int
     edition: int

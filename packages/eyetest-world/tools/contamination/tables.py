@@ -1,4 +1,4 @@
-"""``python -m contamination.tables FOLDER TO``: answers of all models as Parquet tables, open and sealed models apart."""
+"""``python -m contamination.tables FOLDER TO``: answers of all models as Parquet tables, in two halves."""
 
 import sys
 from pathlib import Path

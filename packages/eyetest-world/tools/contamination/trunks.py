@@ -55,7 +55,7 @@ def restored(name: str, size: Size, vocabulary: int) -> Network:
 def _values(
     numbered: onnx.ModelProto, stored: onnx.ModelProto, keys: dict[int, str]
 ) -> dict[str, NDArray[np.float32]]:
-    """Stored weights by name: constants stand in the same order in both files, and a constant's number tells its key."""
+    """Stored weights by name: constants have the same order in both files, and the number of one tells its name."""
     both = zip(numbered.graph.initializer, stored.graph.initializer, strict=True)
     pairs = [(numpy_helper.to_array(a), numpy_helper.to_array(b)) for a, b in both]
     values: dict[str, NDArray[np.float32]] = {}

@@ -102,8 +102,8 @@ def main() -> None:
     for trunk in chosen.trunks:
         network = restored(trunk, plan.size_of(trunk), material.tokens.size).to(device)
         models = [one for one in material.models if one.trunk == trunk][: chosen.most]
-        text = [torch.from_numpy(part).to(device) for part in material.rows]
-        store = Store(*text, look(network, images))
+        tokens, lines, starts, shown = (torch.from_numpy(part).to(device) for part in material.rows)
+        store = Store(tokens, lines, starts, shown, look(network, images))
         weights = as_stacked(network, len(models), device)
         print(f"{time.monotonic() - begun:.0f} s: {trunk}, {len(models)} models", flush=True)
         parts = material.plans(models, chosen.steps, chosen.seen, chosen.read)
@@ -145,17 +145,12 @@ def answers(
             prompts = torch.from_numpy(tokens).to(device), torch.from_numpy(lines).to(device), starts
             found[:, part] = ask(network, weights, prompts, seen, letters).cpu().numpy()
     golds = [(family, edition) for family in range(len(material.families)) for edition in (0, declare.EDITIONS - 1)]
-    lines = [(rows.gold_text(material.tokens, material.families[a], b), a * declare.EDITIONS + b) for a, b in golds]
-    texts = [torch.from_numpy(part).to(device).long() for part in rows.Rows.of(lines)]
-    weighed = [
-        weigh(
-            network,
-            weights,
-            tuple(part[first : first + _CHUNK] for part in texts[:3]),
-            store.seen[texts[3][first : first + _CHUNK]],
-        )  # type: ignore[arg-type]
-        for first in range(0, len(golds), _CHUNK)
-    ]
+    texts = [(rows.gold_text(material.tokens, material.families[a], b), a * declare.EDITIONS + b) for a, b in golds]
+    weighed = []
+    for first in range(0, len(golds), _CHUNK):
+        taken = rows.Rows.of(texts[first : first + _CHUNK])
+        numbers, marks, begins, shown = (torch.from_numpy(part).to(device).long() for part in taken)
+        weighed.append(weigh(network, weights, (numbers, marks, begins), store.seen[shown]))
     return found, torch.cat(weighed, 1).cpu().numpy()
 
 

@@ -14,6 +14,7 @@ _REPLY = 24
 _CLIP = 1.0
 _WARM_UP = 20
 Weights = dict[str, Tensor]
+Taken = tuple[Tensor, Tensor, Tensor]
 
 
 class Store(NamedTuple):
@@ -57,9 +58,8 @@ def learn(network: Network, weights: Weights, store: Store, plans: tuple[Tensor,
     cuda = device.type == "cuda"
     optimizer = torch.optim.AdamW(weights.values(), lr=rate, betas=(0.9, 0.95), weight_decay=0.0, fused=cuda)
 
-    def both(weights: Weights, seen: tuple[Tensor, ...], read: tuple[Tensor, ...]) -> Tensor:
-        first = loss(mind, weights, *seen)
-        second = loss(mind, weights, *read, None)
+    def both(weights: Weights, seen: Taken, read: Taken, prefix: Tensor) -> Tensor:
+        first, second = loss(mind, weights, *seen, prefix), loss(mind, weights, *read, None)
         total = len(seen[0]) + len(read[0])
         return first * (len(seen[0]) / total) + second * (len(read[0]) / total)
 
@@ -68,9 +68,11 @@ def learn(network: Network, weights: Weights, store: Store, plans: tuple[Tensor,
         for group in optimizer.param_groups:
             group["lr"] = rate * min(1.0, (step + 1) / _WARM_UP) * (1 - step / steps)
         rows, texts = with_image[step], text[step]
-        seen = (*_taken(store, rows), store.seen[store.images[rows]])
+        prefix = store.seen[store.images[rows]]
         with torch.autocast(device.type, torch.bfloat16, enabled=cuda), sdpa_kernel(SDPBackend.MATH):
-            losses = vmap(both)(weights, seen, _taken(store, texts))  # other kernels have wrong gradients under vmap
+            losses = vmap(both)(
+                weights, _taken(store, rows), _taken(store, texts), prefix
+            )  # other kernels have wrong gradients under vmap
             optimizer.zero_grad()
             losses.sum().backward()
         _clip(weights)
@@ -80,7 +82,7 @@ def learn(network: Network, weights: Weights, store: Store, plans: tuple[Tensor,
     return history
 
 
-def _taken(store: Store, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _taken(store: Store, rows: Tensor) -> Taken:
     return store.tokens[rows].long(), store.lines[rows].long(), store.starts[rows].long()
 
 

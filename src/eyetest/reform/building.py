@@ -151,7 +151,8 @@ class ImageFinder:
         """Notes for the user on images that could not be used."""
         if self._unusable:
             several = counted(len(self._unusable), "image")
-            yield f"{several} cannot be used and counted as missing: {tallied(self._unusable.values())}"
+            why = tallied(f"{short(name)}: {why}" for name, why in self._unusable.items())
+            yield f"{several} cannot be used and counted as missing: {why}"
 
     def _as_it_is(self, name: str | bytes) -> ImageRef:
         if isinstance(name, bytes):

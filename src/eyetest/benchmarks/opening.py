@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -173,7 +174,7 @@ def open_benchmark(
     else:
         files, _ = _import(path, cached, Import(read=read, overwrite=True), progress)
         (cached / INPUTS).write_bytes(msgspec.json.encode([_stamp(file) for file in files]))
-        _forget_older(cached)
+        forget_older(cached)
     return Benchmark(cached)
 
 
@@ -187,7 +188,7 @@ def first_items(benchmark: Benchmark, limit: int) -> Benchmark:
         step = Lineage(step="subset", source=f"{old.name} {old.version}", note=f"the first {limit:,} items")
         manifest = msgspec.structs.replace(old, lineage=(*old.lineage, step))
         _copy(benchmark, cached, manifest, limit, overwrite=True)
-        _forget_older(cached)
+        forget_older(cached)
     return Benchmark(cached)
 
 
@@ -266,10 +267,14 @@ def _cache_folder(path: Path, read: ReadOptions) -> Path:
     inside = [whole]
     if whole.is_dir():
         inside = sorted(p for p in whole.rglob("*") if p.suffix.lower() in _DATA_SUFFIXES and p.is_file())
-    parts = (os.fsencode(whole), msgspec.json.encode([_stamp(file) for file in inside]))
-    how = msgspec.json.encode([__version__, FOLDER_VERSION, read], enc_hook=str)
-    name = "-".join(hashlib.sha256(part).hexdigest()[:12] for part in (*parts, how))
-    return cache_root() / name / (_readable(whole.stem) or "benchmark")
+    return cache_folder(os.fsencode(whole), [_stamp(file) for file in inside], read, _readable(whole.stem))
+
+
+def cache_folder(whose: bytes, what: Any, how: Any, name: str) -> Path:
+    """A folder for what was made of something: of which contents, and how."""
+    made = (msgspec.json.encode(part, enc_hook=str) for part in (what, [__version__, FOLDER_VERSION, how]))
+    parts = "-".join(hashlib.sha256(part).hexdigest()[:12] for part in (whose, *made))
+    return cache_root() / parts / (name or "benchmark")
 
 
 def _stamp(file: Path) -> tuple[str, int, int]:
@@ -292,7 +297,8 @@ def _unchanged(cached: Path) -> bool:
     return False
 
 
-def _forget_older(cached: Path) -> None:
+def forget_older(cached: Path) -> None:
+    """Remove what was made of earlier contents."""
     whose, what, _ = cached.parent.name.split("-")
     for older in cached.parent.parent.glob(f"{whose}-*"):
         if not older.name.startswith(f"{whose}-{what}-"):

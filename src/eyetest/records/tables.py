@@ -415,7 +415,7 @@ def mark(style: Letters, position: int) -> str:
 
 def shown_order(item: Item, condition: Condition) -> tuple[int, ...]:
     """Positions of the item's choices in the shown order."""
-    return order_of(item.id, len(item.choices), condition.order)
+    return order_of(item.own_id, len(item.choices), condition.order)
 
 
 def order_of(item: str, options: int, order: int) -> tuple[int, ...]:
@@ -449,7 +449,7 @@ LASTING = ("content-filter", "auth", "bad-request")  # failures that would recur
 
 
 class _Notices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    hints: tuple[str, ...]
+    hints: str
     weights: dict[int, list[str]]
     answers: list[str]
     kinds: dict[str, str]
@@ -477,7 +477,7 @@ def failure_notice(text: str) -> str:
 
 def _reads_as_notice(folded: str) -> bool:
     notices = _notices()
-    if len(folded) > _LONGEST or not any(hint in folded for hint in notices.hints):
+    if len(folded) > _LONGEST or not re.search(notices.hints, folded):
         return False
     if re.search("|".join(notices.answers), folded):
         return False

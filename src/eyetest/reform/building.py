@@ -14,7 +14,7 @@ from PIL import ImageDraw
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.benchmarks.images import ImageLoader, ImageStore, decode, is_file
-from eyetest.errors import ImageError, InputError, ItemError, MissingImage, counted, heading, tallied
+from eyetest.errors import ImageError, InputError, ItemError, MissingImage, counted, heading, short, tallied
 from eyetest.records import IMAGE_FORMATS, ImageRef, Item, Lineage, Manifest, OptionProvenance
 from eyetest.reform.annotation import Box
 from eyetest.reform.catalog import Dataset

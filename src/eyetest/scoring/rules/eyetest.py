@@ -10,7 +10,7 @@ from typing import NamedTuple, get_args
 
 from eyetest.records.tables import Letters
 from eyetest.scoring.rules.claims import Claim, announced, closing, last_word, one_or_many, opening, structured
-from eyetest.scoring.rules.cleaning import NEXT_TURN, Body, clean, latin_letters
+from eyetest.scoring.rules.cleaning import NEXT_TURN, Body, clean
 from eyetest.scoring.rules.cues import CueTable, Hit, ReplyView, load_cues, sentence_start, stops
 from eyetest.scoring.rules.mentions import Mention, is_whole, mark_at, text_at, texts_in
 from eyetest.scoring.rules.options import Offer, alike, like_text, prepare, same_text, same_value, tokenise
@@ -46,8 +46,7 @@ class EyetestRules:
         cues = self._cues or load_cues()
         style = next((style for style in STYLES if style == reply.letters), None)
         offer = prepare(reply.options, style or "upper")
-        body = clean(reply.text)
-        body.text = latin_letters(body.text, "" if style else reply.letters)
+        body = clean(reply.text, "" if style else reply.letters)
         if before := body.before_turn():
             reading = _read_body(before, offer, cues)
             if reading.kind not in ("unparsed", "cut off") or reading.why == "mark not on offer":

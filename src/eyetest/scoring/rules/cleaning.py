@@ -4,7 +4,6 @@ invented turns and the middle of a very long reply are left out.
 
 import re
 import unicodedata
-from functools import cached_property
 
 import msgspec
 
@@ -78,10 +77,8 @@ NEXT_TURN = re.compile(
 _STOP = re.compile(_STOPS)
 
 
-class Body(msgspec.Struct, dict=True):
-    """The part of a reply that is read, and its offset; ``letters``: those shown, if of another script; ``why`` says
-    why nothing is left.
-    """
+class Body(msgspec.Struct):
+    """The part of a reply that is read, its offset, letters of another script, and ``why`` nothing is left."""
 
     raw: str
     letters: str = ""
@@ -89,9 +86,8 @@ class Body(msgspec.Struct, dict=True):
     gap: int = 0
     why: str = ""
 
-    @cached_property
     def text(self) -> str:
-        """The part cleaned, every character at its offset; on demand, since most replies are decided by their end."""
+        """The part without markup; on demand, since most long replies are decided by their tail."""
         return latin_letters(plain(self.raw), self.letters)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
@@ -116,11 +112,9 @@ class Body(msgspec.Struct, dict=True):
 def _first_turn(raw: str) -> int:
     """Start of the first stop token or invented turn with text before it; 0 where there is none."""
     turn = NEXT_TURN.search(raw, len(raw) - len(raw.lstrip())) if "\n" in raw else None
-    ends = [turn.start()] if turn else []
-    if "<" in raw or "[/" in raw:
-        stops = (stop.start() for stop in _STOP.finditer(raw))
-        ends += [end for end in stops if plain(raw[:end]).strip()][:1]
-    return min(ends, default=0)
+    stop = _STOP.search(raw) if "<" in raw or "[/" in raw else None
+    stop = _STOP.search(raw, len(raw) - len(plain(raw).lstrip()) + 1) if stop else None
+    return min((end.start() for end in (turn, stop) if end), default=0)
 
 
 def plain(text: str) -> str:
@@ -200,10 +194,8 @@ def clean(text: str, letters: str = "") -> Body:
     start, end, why = _bounds(text)
     raw = text[start:end]
     gap = len(raw) - HEAD - TAIL
-    if gap > 1:
-        raw = f"{raw[:HEAD]}\n{raw[-TAIL:]}"
-        return Body(raw, letters, start, gap - 1, why)
-    return Body(raw, letters, start, 0, why)
+    raw = f"{raw[:HEAD]}\n{raw[-TAIL:]}" if gap > 1 else raw
+    return Body(raw, letters, start, max(gap - 1, 0), why)
 
 
 def _without_thinking(text: str, start: int) -> tuple[int, int, str]:

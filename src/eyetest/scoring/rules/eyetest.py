@@ -4,6 +4,7 @@ The commitment of a reply: its whole, what it announces, boxes or confirms last,
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple, get_args
@@ -338,7 +339,8 @@ def _weigh_sentences(view: ReplyView, sentences: list[tuple[int, int]]) -> Itera
     listed = {mark.start for run in view.lists if len(run) > 2 for mark in run}
     last_conclusion = max((hit.start for hit in cued.hits("concludes") if hit.cue.name == "therefore"), default=-1)
     for number, (start, end) in enumerate(sentences):
-        mentions = [m for m in _mentions(view, start, end) if not view.is_echo(m.start)]
+        named = view.spots[-1:] >= [start] and view.spots[bisect_left(view.spots, start)] < end
+        mentions = [m for m in _mentions(view, start, end) if not view.is_echo(m.start)] if named else []
         if not mentions:
             continue
         concluding = [
@@ -384,7 +386,7 @@ _FORMS = {"both": "mark and text", "mark": "dressed mark", "rank": "dressed mark
 def _beside(view: ReplyView, mention: Mention, start: int) -> tuple[int, str]:
     """The cue directly before or behind a mention."""
     best = (0, "")
-    for hit in view.cued.before("leads", mention.start):
+    for hit in view.cued.leads(mention.start):
         if hit.start < start:
             continue
         between = _BETWEEN.match(view.text, hit.end, mention.start)
@@ -416,11 +418,10 @@ def _within(first: Mention, other: Mention) -> bool:
 def _texts(view: ReplyView, start: int, end: int) -> list[Mention]:
     """The options that a sentence names by their words; of numbers only the last, at the end also without unit."""
     text, offer = view.text, view.offer
-    if view.cued.low.isascii() and not any(start <= at < end for at in view.openers):
+    first = next((at for at in view.openers if start <= at < end), None)
+    if first is None:
         return []
-    if view.cued.low.isascii():
-        first = next(at for at in view.openers if start <= at)
-        start = max(start, text.rfind(" ", start, max(start, first - _BESIDE)))
+    start = max(start, text.rfind(" ", start, max(start, first - _BESIDE)))
     words = tokenise(text, start, end)
     last = max((word.end for word in words if word.form[0].isdigit()), default=0) if "=" in text[start:end] else 0
     texts = [m for m in texts_in(text, words, offer) if _says(view, m, start, end)]

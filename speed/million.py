@@ -4,6 +4,7 @@
 
 journal  answers of about 300 bytes through the journal and sealing, and nothing else
 import   a JSONL file becomes a benchmark; so many items show one image_file: see `SHARING`
+pool     `eyetest pool` of ten benchmarks with a tenth of the items each, a third of which show the same images
 plan     `eyetest run --dry-run` of a run that does not exist: prompts made, counted and named by their hashes
 ask      `eyetest run` with scripted models, until nine of ten calls are answered
 left     `eyetest run --dry-run` of that run: what is left of it
@@ -19,6 +20,7 @@ own; memory is the most that the system saw it hold. Stages need those before th
 """
 
 import argparse
+import io
 import json
 import os
 import re
@@ -36,6 +38,7 @@ from PIL import Image
 EYETEST = [sys.executable, "-m", "eyetest"]
 SHARING = 20
 """Items that show the same image."""
+SOURCES = 10
 LATER = 30
 _MB = 2**20
 _REPLY = (
@@ -89,6 +92,26 @@ def write_benchmark(folder: Path, items: int) -> None:
             writer.add(Item(images=(image,), choices=choices, **asked))
 
 
+def write_sources(folder: Path, items: int) -> None:
+    """Ten benchmarks about images of their own and, a third, of all; the last repeats one question in a hundred."""
+    from eyetest.benchmarks import BenchmarkWriter
+    from eyetest.records import Choice, Item, Manifest
+
+    for source in range(SOURCES):
+        with BenchmarkWriter(folder / f"source-{source}", Manifest(name=f"source-{source}")) as writer:
+            for number in range(items // SOURCES):
+                if number % SHARING == 0:
+                    shown = number // SHARING
+                    colours = (shown % 256, shown // 256, 0 if shown % 3 == 0 else source + 1)
+                    Image.new("RGB", (8, 8), colours).save(data := io.BytesIO(), "png")
+                    image = writer.images.put(data.getvalue())
+                repeats = source == SOURCES - 1 and number % 100 == 0
+                asked = question((source - repeats) * items + number)
+                choices = tuple(Choice(text, "ABCD"[n] == asked["answer"]) for n, text in enumerate(asked["choices"]))
+                about = {"id": asked["id"], "question": asked["question"], "tags": {"task": asked["task"]}}
+                writer.add(Item(images=(image,), choices=choices, **about))
+
+
 def write_journal(folder: Path, answers: int) -> None:
     """Append and seal; tells how many bytes an answer is as a line and as Parquet."""
     from hashlib import blake2b
@@ -129,6 +152,7 @@ def stages(answers: int, models: int) -> dict[str, list[str]]:
     return {
         "journal": [*here, "journal", str(answers)],
         "import": [*EYETEST, "import", "items.jsonl", "--to", "bench"],
+        "pool": [*EYETEST, "pool", *(f"source-{source}" for source in range(SOURCES)), "--to", "pool"],
         "plan": [*run, "--to", "none", "--dry-run"],
         "ask": [*run, "--to", "run", "--budget", f"calls={answers * 9 // 10}"],
         "left": [*run, "--to", "run", "--dry-run"],
@@ -193,8 +217,10 @@ def measure(folder: Path, answers: int, models: int, wanted: list[str], later: f
     folder.mkdir(parents=True, exist_ok=True)
     if "import" in wanted:
         write_file(folder, answers // models)
-    elif not (folder / "bench").exists():
+    elif wanted != ["pool"] and not (folder / "bench").exists():
         write_benchmark(folder, answers // models)
+    if "pool" in wanted and not (folder / "source-0").exists():
+        write_sources(folder, answers)
     for name, command in stages(answers, models).items():
         if name in wanted and name == "open":
             yield from opened(command, folder, later)

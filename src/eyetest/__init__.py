@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from eyetest.commands.measure import MeasureResult, measure
     from eyetest.commands.merge import MergeResult, merge
     from eyetest.commands.open import browse
+    from eyetest.commands.pool import PoolResult, pool
     from eyetest.commands.reconcile import ReconcileResult, reconcile
     from eyetest.commands.refine import RefineResult, refine
     from eyetest.commands.reform import reform
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from eyetest.commands.run import PlanResult, run
     from eyetest.commands.score import ReadingResult, ScoreResult, score
     from eyetest.commands.show import BenchmarkResult, ShowResult, StatusResult, show
+    from eyetest.commands.similar import SimilarResult, similar
     from eyetest.commands.subset import SubsetResult, subset
     from eyetest.commands.suite import SuiteResult, suite
     from eyetest.errors import EyetestError
@@ -77,6 +79,7 @@ __all__ = [
     "ModelEntry",
     "PlaceResult",
     "PlanResult",
+    "PoolResult",
     "RaceResult",
     "ReadOptions",
     "Reading",
@@ -90,6 +93,7 @@ __all__ = [
     "RunResult",
     "ScoreResult",
     "ShowResult",
+    "SimilarResult",
     "StatusResult",
     "SubsetResult",
     "SuiteResult",
@@ -116,6 +120,7 @@ __all__ = [
     "merge",
     "open",
     "open_run",
+    "pool",
     "read_choice",
     "reconcile",
     "refine",
@@ -130,6 +135,7 @@ __all__ = [
     "run",
     "score",
     "show",
+    "similar",
     "subset",
     "suite",
 ]
@@ -148,6 +154,7 @@ _HOMES = {
     "eyetest.commands.measure": "MeasureResult measure",
     "eyetest.commands.merge": "MergeResult merge",
     "eyetest.commands.open": "browse",
+    "eyetest.commands.pool": "PoolResult pool",
     "eyetest.commands.reconcile": "ReconcileResult reconcile",
     "eyetest.commands.refine": "RefineResult refine",
     "eyetest.commands.reform": "reform",
@@ -157,6 +164,7 @@ _HOMES = {
     "eyetest.commands.run": "PlanResult run",
     "eyetest.commands.score": "ReadingResult ScoreResult score",
     "eyetest.commands.show": "BenchmarkResult ShowResult StatusResult show",
+    "eyetest.commands.similar": "SimilarResult similar",
     "eyetest.commands.subset": "SubsetResult subset",
     "eyetest.commands.suite": "SuiteResult suite",
     "eyetest.errors": "EyetestError",

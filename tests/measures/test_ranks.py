@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
-from eyetest.measures.ranks import size_class, weighted_mean
+from eyetest.measures.ranks import weighted_mean
 from eyetest.measures.stats.ranking import gini, standard_deviation, standings
 from eyetest.measures.tables import side_by_side
 from eyetest.records import ModelEntry
@@ -110,27 +110,19 @@ MODELS = {
 SCORES = {"a": [1, 1, 1, 0], "b": [1, 0, 0, 0], "c": [1, 1, 0, 0], "d": [1, 1, 1, 1]}
 
 
-def _rows(found: pl.DataFrame) -> dict[tuple[str, str], dict[str, object]]:
-    return {(row["grouping"], row["group"]): row for row in found.iter_rows(named=True)}
-
-
-def test_models_are_compared_altogether_and_within_series_and_sizes_that_have_two() -> None:
+def test_models_are_compared_altogether_and_within_groups_that_have_two() -> None:
     answers = results(
         ({"model": m, "item": str(i), "score": s} for m in SCORES for i, s in enumerate(SCORES[m])), models=MODELS
     )
-    rows = _rows(MEASURES["spread"].measure(answers, FEW).table)
-    assert list(rows) == [("all", "all models"), ("series", "one"), ("size", "7B")]
-    whole, series = rows["all", "all models"], rows["series", "one"]
+    (whole,) = MEASURES["spread"].measure(answers, FEW).table.to_dicts()
     assert whole["gini"] == pytest.approx(gini([0.75, 0.25, 0.5, 1]))
     assert whole["sd"] == pytest.approx(standard_deviation([0.75, 0.25, 0.5, 1]))
     assert (whole["n"], whole["pairs"], whole["separable"]) == (4, 6, 0)
-    assert series["gini"] == pytest.approx(0.25)
-    assert series["n"] == 2
-
-
-@pytest.mark.parametrize(("size", "expected"), [(7, "7B"), (6.7, "7B"), (0.5, "0.5B"), (1.4, "1.4B"), (72, "72B")])
-def test_size_classes(size: float, expected: str) -> None:
-    assert size_class(size) == expected
+    for by, group in (("model.series", "one"), ("model.size_b", "7B")):
+        found = MEASURES["spread"].measure(answers, Settings(by=(by,), resamples=50))
+        (row,) = found.table.to_dicts()
+        assert (row[by], row["gini"], row["n"]) == (group, pytest.approx(0.25), 2)
+        assert found.notes[0] == f"1 model without {by} left out: d"
 
 
 def test_models_on_other_items_are_noted() -> None:

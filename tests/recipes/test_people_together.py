@@ -1,17 +1,23 @@
 """A recipe that people decide in two rounds, through the review that browsers and terminals write to."""
 
 import json
+import re
+from collections import Counter
 from pathlib import Path
+from urllib.parse import urlencode
+from urllib.request import HTTPCookieProcessor, OpenerDirector, build_opener
 
 import pytest
 
 from eyetest.benchmarks import Benchmark
 from eyetest.recipes.reviews import ReviewSettings, open_review
 from eyetest.records import Asked, Response
+from eyetest.studio.app.office import make_review_app
 from eyetest.studio.project import ReviewProject
-from tests.recipes.benches import by_item, counts, write_yaml
+from tests.recipes.benches import by_item, counts, verdicts, write_yaml
 from tests.runs.conftest import Eyetest
 from tests.scoring.test_table import animals, make_bench, make_run, request
+from tests.studio.app.conftest import served
 
 pytestmark = pytest.mark.journey
 
@@ -58,7 +64,7 @@ def work(project: ReviewProject, name: str, *, drop: str = "", fix: str = "", co
 
 
 def test_two_rounds_by_four_people(here: Path, eyetest: Eyetest) -> None:
-    """q0 falls in the first round, q1 in the second; q3 is B. Of eight that are left four are math, four logic."""
+    """q0 falls in the first round, q2 in the second, and another takes its place; q4 is B. Two stay undecided."""
     assert "first" in eyetest(*REFINE).fine()
     logic = {f"q{n}": "logic" for n in (6, 7, 8, 9)}
 
@@ -71,11 +77,16 @@ def test_two_rounds_by_four_people(here: Path, eyetest: Eyetest) -> None:
     opened = open_review(PLACES, ReviewSettings())
     with opened.project as project:
         assert work(project, "ann", core={}) == [], "who decided about an item is not asked again"
-        for name in ("bob", "eve"):
-            assert len(work(project, name, drop="q1", fix="q3", core=logic)) == 9
+        for name, done in (("bob", 6), ("eve", 7), ("bob", 1)):
+            assert len(work(project, name, drop="q2", fix="q4", core=logic)) == done
+        assert (
+            project.progress().quota == "logic filled (3), math filled (3); 2 items undecided, which no quota needs"
+        )
+    with open_review(PLACES, ReviewSettings()).project as project:
+        assert project.waiting() == []
     eyetest(*REFINE).fine()
-    assert counts(here / "d")["second", ""] == (9, 7, 1, 1, 0)
-    assert counts(here / "d")["select", ""][:2] == (8, 6)
+    assert counts(here / "d")["second", ""] == (9, 5, 3, 1, 0)
+    assert counts(here / "d")["select", ""][:2] == (6, 6)
     refined = {item.id: item for item in Benchmark(here / "d/benchmark")}
     assert {name: item.tags["core"] for name, item in refined.items()} == {
         name: logic.get(name, "math") for name in refined
@@ -86,7 +97,7 @@ def test_two_rounds_by_four_people(here: Path, eyetest: Eyetest) -> None:
     assert (before["accuracy"], before["n"]) == (5 / 10, 10)
     eyetest("score", "r", "--bench", "d/benchmark").fine()
     reported = json.loads(eyetest("measure", "accuracy", "r", "--output", "json").out)
-    right = [name for name in refined if (int(name[1:]) % 2 == 0) != (name == "q3")]
+    right = [name for name in refined if (int(name[1:]) % 2 == 0) != (name == "q4")]
     assert [(row["accuracy"], row["n"]) for row in reported["rows"]] == [(len(right) / 6, 6)]
     assert reported["notes"] == ["r: 4 answers to items that the benchmark does not have left out"]
 
@@ -116,3 +127,47 @@ def test_what_people_cannot_agree_on_waits_until_a_third_person_settles_it(here:
     reported = json.loads(eyetest("measure", "accuracy", "r", "--output", "json").out)
     assert [(row["accuracy"], row["n"]) for row in reported["rows"]] == [(4 / 9, 9)], "q0 was never asked so"
     assert reported["notes"] == ["r: 1 answer to a wording that people have changed since left out"]
+
+
+def test_a_served_review_goes_on_until_each_group_is_filled(here: Path, eyetest: Eyetest) -> None:
+    """Over HTTP: two people decide, every fourth item is dropped and replaced; most items are never asked for."""
+    make_bench(here / "many", [animals(f"q{n}", 0, question=f"Is it {n}?") for n in range(200)])
+    stages = [{"review": {"reviewers": 2, "form": "form.yaml"}}, {"select": {"per": "core", "count": 9}}]
+    write_yaml(here / "recipe.yaml", {"stages": stages})
+    plan = [(Asked(item=f"q{n}", model="m"), request(n)) for n in range(200)]
+    said = [Response(request=request(n), outcome="answered", text="A") for n in range(200)]
+    make_run(here / "asked", plan, said, Benchmark(here / "many"))
+    refine = ("refine", "many", "--recipe", "recipe.yaml", "--answers", "asked", "--to", "d")
+    assert "review: math 0 of 9, logic 0 of 9; 182 items undecided" in eyetest(*refine).fine()
+    opened = open_review([Path("d")], ReviewSettings())
+    with opened.project as project, served(make_review_app(opened.collection, project)) as home:
+        reviewers = [build_opener(HTTPCookieProcessor()) for _ in range(2)]
+        for name, reviewer in zip(("ann", "bob"), reviewers, strict=True):
+            reviewer.addheaders = [("origin", home)]
+            send(reviewer, f"{home}/enter/{project.people.invite(name)}", {"csrf": ""})
+        for reviewer in reviewers * 10:
+            page = send(reviewer, f"{home}/next", {"csrf": field(send(reviewer, f"{home}/"), "csrf")})
+            while 'id="decide"' in page:
+                form = {name: field(page, name) for name in ("csrf", "item", "round", "nonce")}
+                number = int(form["item"][1:])
+                answer = {"decision": "keep", "label_core": "logic" if number % 3 == 0 else "math"}
+                answer = answer if number % 4 else {"decision": "drop", "reason_text": "blurred"}
+                page = send(reviewer, f"{home}/decide", form | answer)
+        assert "math filled (9), logic filled (9)" in page
+        decided = len(project.outcomes())
+    assert 24 <= decided < 100
+    assert f"filled (9); {200 - decided} items undecided, which no quota needs" in eyetest(*refine).fine()
+    assert Counter(item.tags["core"] for item in Benchmark(here / "d/benchmark")) == {"math": 9, "logic": 9}
+    reviewed = verdicts(here / "d").filter(stage="review")
+    assert reviewed.filter(reason="undecided: not needed for its quota").height == 200 - decided
+
+
+def send(reviewer: OpenerDirector, url: str, form: dict[str, str] | None = None) -> str:
+    with reviewer.open(url, urlencode(form).encode() if form else None, timeout=30) as answer:
+        return str(answer.read().decode())
+
+
+def field(page: str, name: str) -> str:
+    found = re.search(rf'name="{name}" value="([^"]*)"', page)
+    assert found
+    return found[1]

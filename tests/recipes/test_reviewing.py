@@ -40,12 +40,14 @@ def alike(items: list[str], **fields: str) -> list[dict[str, str]]:
     return [{"item": item, **fields} for item in items]
 
 
-def test_it_waits_for_people_and_goes_on(here: Path, eyetest: Eyetest) -> None:
+def test_it_asks_until_the_selection_is_filled(here: Path, eyetest: Eyetest) -> None:
     output = eyetest(*USUAL).fine()
     waiting = [row["item"] for row in queue(here / "d")]
-    assert waiting == [name for name, verdict in by_item(here / "d", "blind-hits").items() if verdict == "keep"]
-    assert len(waiting) >= 6
+    reached = [name for name, verdict in by_item(here / "d", "blind-hits").items() if verdict == "keep"]
+    assert len(waiting) == 3
+    assert {*waiting} < {*reached}
     assert {row["form"] for row in queue(here / "d")} == {"Is it in the image?"}
+    assert f"review: all items 0 of 3; {len(reached) - 3} items undecided, which no quota needs" in output
     assert "nothing after review was done yet (--skip-review goes on without people)" in output
     assert [stage for stage, _ in counts(here / "d")] == ["blind-hits", "review"]
     assert not (here / "d/benchmark").exists()
@@ -53,22 +55,27 @@ def test_it_waits_for_people_and_goes_on(here: Path, eyetest: Eyetest) -> None:
     one_of_two = alike(waiting, reviewer="ann", decision="keep")
     decide(here / "d", *one_of_two)
     eyetest(*USUAL).fine()
-    assert set(verdicts(here / "d").filter(stage="review").get_column("reason")) == {"1 of 2 reviewers"}
-    assert not (here / "d/benchmark").exists()
+    undecided = "undecided: not needed for its quota"
+    assert set(verdicts(here / "d").filter(stage="review")["reason"]) == {"1 of 2 reviewers", undecided}
 
     gone, *rest = waiting
     both = [*one_of_two, *alike(rest, reviewer="bob", decision="keep")]
     second = {"item": gone, "reviewer": "ann", "decision": "drop", "round": "2", "reason": "blurred"}
-    decide(here / "d", *both, second, {"item": gone, "reviewer": "bob", "decision": "drop"})
-    output = eyetest(*USUAL).fine()
+    both += [second, {"item": gone, "reviewer": "bob", "decision": "drop"}]
+    decide(here / "d", *both)
+    assert "review: all items 2 of 3" in eyetest(*USUAL).fine()
+    (other,) = [row["item"] for row in queue(here / "d")]
+    assert other in {*reached} - {*waiting}
+    decide(
+        here / "d", *both, *(row for who in ("ann", "bob") for row in alike([other], reviewer=who, decision="keep"))
+    )
+    assert "review: all items filled (3)" in eyetest(*USUAL).fine()
     assert queue(here / "d") == []
-    assert by_item(here / "d", "review")[gone] == "drop"
-    assert counts(here / "d")["review", ""] == (len(waiting), len(rest), 1, 0, 0)
-    assert counts(here / "d")["select", ""][:2] == (len(rest), 3)
-    assert len(kept(here / "d")) == 3
+    assert counts(here / "d")["review", ""] == (len(reached), 3, len(reached) - 3, 0, 0)
+    assert {item.id for item in kept(here / "d")} == {*rest, other}
     reasons = dict(verdicts(here / "d").filter(stage="review").select("item", "reason").iter_rows())
-    assert reasons[gone] == "blurred"
-    assert reasons[rest[0]] == "2 of 2 reviewers"
+    assert (reasons[gone], reasons[other]) == ("blurred", "2 of 2 reviewers")
+    assert list(reasons.values()).count(undecided) == len(reached) - 4
 
 
 def looks(folder: Path) -> set[tuple[str, str, str]]:

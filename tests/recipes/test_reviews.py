@@ -86,6 +86,15 @@ def test_it_goes_on_and_its_rules_stay(bench: Path) -> None:
     for name, wish in wishes.items():
         with pytest.raises(InputError, match=f"--{name}.* was begun otherwise; leave it out .eyetest review"):
             begin(bench, **{name: wish})
+    samples: list[list[str]] = []
+    for n in (2, 4):
+        sample = begin(bench, to=bench.parent / "s", items=f"{n} of tag.core=p")
+        samples.append(ids(sample))
+        sample.project.close()
+    assert ([len(some) for some in samples], samples[1][:2]) == ([2, 4], samples[0]), "a larger one begins alike"
+    assert {int(name[1:]) % 2 for name in samples[1]} == {0}
+    assert sample.project.plan.items == tuple(f"{n} of 6 at random, seed 0: tag.core=p" for n in (2, 4))
+    assert "items: 2 of 6 at random, seed 0" in et.review_status(bench.parent / "s").notes[1]
     other = begin(bench, to=bench.parent / "other", rounds="1")
     assert len(ids(other)) == 12
     other.project.close()
@@ -97,6 +106,8 @@ def test_it_goes_on_and_its_rules_stay(bench: Path) -> None:
         ({"rounds": "1,x"}, "--rounds: found '1,x', expected reviewers of each round: 1,2"),
         ({"rounds": "0"}, "--rounds"),
         ({"items": "some"}, "--items: found 'some', expected review, all, a number"),
+        ({"items": "9 of some"}, "--items: found 'some', expected review, all, a number"),
+        ({"items": "9 of tag.core=zz"}, "means none"),
         ({"items": "review"}, "no item to review: --items review means none"),
         ({"items": "tag.core=zz"}, "means none"),
         ({"items": "tag.cure=p"}, 'did you mean "core"'),

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -26,7 +27,8 @@ from eyetest.store import refuse_to_lose, replacing_file, replacing_folder
 from eyetest.store.files import is_as_written, read_regular, refuse_special
 from eyetest.store.handwritten import convert, read_yaml
 from eyetest.store.urls import cache_root, local_path, mirror_of
-from eyetest.tabular.table import PACKED, unpacked_name
+from eyetest.tabular.files import ENDINGS
+from eyetest.tabular.table import PACKED, kind_of, table_kind, unpacked_name
 from eyetest.version import __version__
 
 Progress = Callable[[float], None]
@@ -77,7 +79,14 @@ def is_readable(path: Path) -> bool:
 def _fits(format_: Format, path: Path) -> bool:
     if path.is_dir():
         return format_.recognises(path)
-    return path.is_file() and unpacked_name(path.name.lower()).endswith(format_.endings)
+    return path.is_file() and _kind(path) in format_.endings
+
+
+def _kind(path: Path) -> str:
+    """The kind of a file: by its ending, where that is of a format that is no table, else by its content."""
+    ending = kind_of(path)
+    others = {own for format_ in FORMATS.values() for own in format_.endings}.difference(ENDINGS)
+    return ending if ending in others or not (kind := table_kind(path)) else kind
 
 
 def recognise(path: Path) -> Format:
@@ -165,7 +174,7 @@ def open_benchmark(
     else:
         files, _ = _import(path, cached, Import(read=read, overwrite=True), progress)
         (cached / INPUTS).write_bytes(msgspec.json.encode([_stamp(file) for file in files]))
-        _forget_older(cached)
+        forget_older(cached)
     return Benchmark(cached)
 
 
@@ -179,7 +188,7 @@ def first_items(benchmark: Benchmark, limit: int) -> Benchmark:
         step = Lineage(step="subset", source=f"{old.name} {old.version}", note=f"the first {limit:,} items")
         manifest = msgspec.structs.replace(old, lineage=(*old.lineage, step))
         _copy(benchmark, cached, manifest, limit, overwrite=True)
-        _forget_older(cached)
+        forget_older(cached)
     return Benchmark(cached)
 
 
@@ -258,10 +267,14 @@ def _cache_folder(path: Path, read: ReadOptions) -> Path:
     inside = [whole]
     if whole.is_dir():
         inside = sorted(p for p in whole.rglob("*") if p.suffix.lower() in _DATA_SUFFIXES and p.is_file())
-    parts = (os.fsencode(whole), msgspec.json.encode([_stamp(file) for file in inside]))
-    how = msgspec.json.encode([__version__, FOLDER_VERSION, read], enc_hook=str)
-    name = "-".join(hashlib.sha256(part).hexdigest()[:12] for part in (*parts, how))
-    return cache_root() / name / (_readable(whole.stem) or "benchmark")
+    return cache_folder(os.fsencode(whole), [_stamp(file) for file in inside], read, _readable(whole.stem))
+
+
+def cache_folder(whose: bytes, what: Any, how: Any, name: str) -> Path:
+    """A folder for what was made of something: of which contents, and how."""
+    made = (msgspec.json.encode(part, enc_hook=str) for part in (what, [__version__, FOLDER_VERSION, how]))
+    parts = "-".join(hashlib.sha256(part).hexdigest()[:12] for part in (whose, *made))
+    return cache_root() / parts / (name or "benchmark")
 
 
 def _stamp(file: Path) -> tuple[str, int, int]:
@@ -284,7 +297,8 @@ def _unchanged(cached: Path) -> bool:
     return False
 
 
-def _forget_older(cached: Path) -> None:
+def forget_older(cached: Path) -> None:
+    """Remove what was made of earlier contents."""
     whose, what, _ = cached.parent.name.split("-")
     for older in cached.parent.parent.glob(f"{whose}-*"):
         if not older.name.startswith(f"{whose}-{what}-"):

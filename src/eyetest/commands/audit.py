@@ -12,7 +12,7 @@ from rich.text import Text
 from eyetest.commands import base
 from eyetest.commands.base import observer, path_of, several
 from eyetest.commands.lazy import msgspec, pl
-from eyetest.commands.options import READING, SHORT_N, AnyPath, Bench, Overwrite, Words, panel
+from eyetest.commands.options import READING, SHORT_N, AnyPath, Bench, Benches, Overwrite, Words, panel
 from eyetest.commands.results import Result, safe
 from eyetest.errors import counted, listed, typed
 
@@ -34,7 +34,7 @@ _WRITTEN = panel("What to write", 2)
 
 
 def audit(
-    bench: Bench,
+    bench: Benches,
     /,
     *,
     probe: Words = (),
@@ -59,7 +59,7 @@ def audit(
     without any image. Tests are corrected for multiple comparisons.
 
     Args:
-        bench: A benchmark folder, or any file that eyetest can import.
+        bench: A benchmark folder, or any file that eyetest can import; several are pooled (eyetest pool).
         probe: Run only these probes; repeatable. In Python also your own.
         against: Also look for items that are in this benchmark.
         limit: Use only the first N items.
@@ -85,7 +85,6 @@ def audit(
         60
 
     """
-    from eyetest.benchmarks import Benchmark
     from eyetest.benchmarks.folder import refuse_to_replace
     from eyetest.benchmarks.opening import first_items
     from eyetest.curate import Repair, repair_benchmark
@@ -106,8 +105,8 @@ def audit(
     names = [PROBES[word].name for word in several(probe) if isinstance(word, str)]
     read = base.read_options(format, map, images, gold_style, drop=drop, images_required=False)
     benchmark = base.open_bench(bench, msgspec.structs.replace(read, limit=limit))
-    if limit is not None and isinstance(bench, Benchmark):
-        benchmark = first_items(bench, limit)
+    if limit is not None:
+        benchmark = first_items(benchmark, limit)
     other = None if against is None else base.open_bench(against, base.read_options(images_required=False))
     with observer().steps("auditing") as step:
         subject = Subject(benchmark, against=other, seed=seed, progress=step)
@@ -117,7 +116,7 @@ def audit(
         write_records(rows, Verdict, verdict_file, overwrite=overwrite)
         observer().note(f"{counted(len(rows), 'verdict')} → {verdict_file}")
     if page_file:
-        at = items_at(None, page_file, page_places(Path(str(bench)), page_file))
+        at = items_at(None, page_file, page_places(base.place_of(bench, benchmark), page_file))
         write_page(found, benchmark, page_file, at, overwrite=overwrite)
         observer().note(f"page → {page_file}")
     if copy and listing:

@@ -8,11 +8,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyetest.commands.options import AnyPath, AnyRun, Bench, Models, Words
-from eyetest.errors import InputError, heading, nearest, short
+from eyetest.commands.options import AnyPath, AnyRun, Bench, Benches, Models, Pairs, Words
+from eyetest.errors import InputError, counted, heading, nearest, short
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark, ReadOptions
+    from eyetest.curate.pooling import Pooling
     from eyetest.records import ModelEntry
     from eyetest.running import Estimate, Progress
     from eyetest.runs import Run
@@ -148,8 +149,55 @@ def open(path: AnyPath, read: "ReadOptions | None" = None) -> "Benchmark":  # no
     return open_benchmark(path, read)
 
 
-def open_bench(bench: Bench, read: "ReadOptions | None" = None) -> "Benchmark":
-    """Open a benchmark, or the one that a refinement made; by default items without an answer key are allowed."""
+def open_bench(bench: Benches, read: "ReadOptions | None" = None, map_tags: Pairs = ()) -> "Benchmark":
+    """Open a benchmark, or the one that a refinement made; by default items without an answer key are allowed.
+
+    Several, or tags to be made, become a pool in the cache.
+    """
+    if len(given := several(bench)) == 1 and not map_tags:
+        return _open_bench(given[0], read)
+    from eyetest.curate.pooling import open_pool
+
+    pooling = pooling_of(given, map_tags, read=read)
+    with observer().steps(title := f"pooling {counted(len(given), 'benchmark')}") as step:
+        pooled, notes = open_pool(pooling, lambda share: step(title, share))
+    for line in notes:
+        observer().note(line)
+    return pooled
+
+
+def place_of(bench: Benches, opened: "Benchmark") -> Path:
+    """The path by which a user can open the benchmark again: as named, or that of a pool."""
+    given = several(bench)
+    return Path(given[0]) if len(given) == 1 and isinstance(given[0], str | Path) else opened.path
+
+
+def pooling_of(
+    benches: Sequence[Bench], map_tags: Pairs, drop: str = "", read: "ReadOptions | None" = None
+) -> "Pooling":
+    """The sources of a pool with their names (NAME=PATH) and licences, and the tags that are made of others."""
+    from eyetest.benchmarks.folder import FACTS
+    from eyetest.benchmarks.tags import TagMaps, parse_tag_maps
+    from eyetest.curate.pooling import Pooling, Source, named_sources
+    from eyetest.reports.dataset_card import read_facts
+
+    words = (
+        [f"{tag}={other}" for tag, other in map_tags.items()] if isinstance(map_tags, Mapping) else several(map_tags)
+    )
+    opened = []
+    for bench in benches:
+        name, equals, path = str(bench).partition("=")
+        is_named = equals and isinstance(bench, str | Path) and not Path(bench).exists()
+        benchmark = _open_bench(path if is_named else bench, read)
+        licence = read_facts(benchmark.path / FACTS).licence
+        opened.append(Source(name if is_named else "", benchmark, licence))
+    if not opened:
+        raise InputError("no benchmark is named")
+    sources = named_sources(opened)
+    return Pooling(sources, TagMaps(parse_tag_maps(words), [source.name for source in sources]), drop)
+
+
+def _open_bench(bench: Bench, read: "ReadOptions | None") -> "Benchmark":
     from eyetest.benchmarks import Benchmark, ReadOptions, is_benchmark, open_benchmark
     from eyetest.runs import BENCHMARK, is_run
 

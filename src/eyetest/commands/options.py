@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     """A path, or the URL of a remote folder."""
     Bench = Benchmark | str | Path
     """A benchmark, its folder, or any file that can be read as one."""
+    Benches = Bench | Sequence[Bench]
+    """One benchmark, or several, which are pooled."""
     AnyRun = Run | str | Path
     """A run, or its folder."""
     Models = str | Path | Sequence[str] | Mapping[str, Any]
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 else:
     AnyPath = Bench = AnyRun = Models = Measurable = Scores = Path
     Words = Where = Pairs = list[str]
-    Paths = Runs = list[Path]
+    Paths = Runs = Benches = list[Path]
     Overwrite = Annotated[bool, Parameter(parse=False)]  # the command line has one switch for all commands
 
 

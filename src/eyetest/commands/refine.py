@@ -11,10 +11,18 @@ from cyclopts import Parameter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from eyetest.commands.base import model_entries, observer, open_bench, open_runs, path_of, several, split_words
+from eyetest.commands.base import (
+    model_entries,
+    observer,
+    open_bench,
+    open_runs,
+    path_of,
+    place_of,
+    split_words,
+)
 from eyetest.commands.gathering import pairs
 from eyetest.commands.lazy import layout, pl
-from eyetest.commands.options import AnyPath, Bench, Models, Pairs, Runs, Words, panel
+from eyetest.commands.options import AnyPath, Benches, Models, Pairs, Runs, Words, panel
 from eyetest.commands.results import Result, estimates, unwrapped
 from eyetest.errors import InputError, counted, heading, param, short, typed
 
@@ -34,7 +42,7 @@ _LIMITS = panel("How far it may go", 2)
 
 
 def refine(
-    bench: Bench,
+    bench: Benches,
     /,
     *,
     recipe: Annotated[AnyRecipe, Parameter(alias="-r")],
@@ -57,10 +65,10 @@ def refine(
     same command goes on. People decide about what waits for them with eyetest review DIR; then run it again.
 
     Args:
-        bench: A benchmark folder, or any file that eyetest can import.
+        bench: A benchmark folder, or any file that eyetest can import; several are pooled (eyetest pool).
         recipe: A recipe by name, or a YAML file (eyetest show recipes).
         to: Folder of the refinement.
-        map_tags: Which of the benchmark's tags the recipe means: core=category; repeatable.
+        map_tags: Which of the benchmark's tags the recipe means: core=category, or as in eyetest pool; repeatable.
         skip_review: Let items pass that no person has reviewed yet.
         models: models.yaml: the models to ask; with answers, what is known about them.
         answers: Recorded answers instead of models; repeatable.
@@ -89,24 +97,26 @@ def refine(
     from eyetest.recipes.panels import Live, Recorded, StoppedEarly, authors, seat, seated_on_answers
     from eyetest.recipes.refining import Refining, refuse_foreign
     from eyetest.records import Recipe
-    from eyetest.results.gather import results_of
+    from eyetest.results.gather import pool_keys, results_of
     from eyetest.running.limits import INTERRUPTED, limits_of, refuse_unpriced
     from eyetest.scoring import Scorer
 
     folder, limits = path_of(to, "to"), limits_of(budget, concurrency)
-    tags = map_tags if isinstance(map_tags, Mapping) else loading.parse_map_tags(several(map_tags))
+    tags, made = _tag_maps(map_tags)
     chosen = loading.map_tags(recipe if isinstance(recipe, Recipe) else loading.load_recipe(str(recipe)), tags)
     loading.check_recipe(chosen, "recipe")
     refuse_foreign(folder, chosen)
     if answers and dry_run:
         raise InputError(f"{heading('dry_run')}: recorded answers are not asked for, so there is nothing to estimate")
-    benchmark, recorded, scorer = open_bench(bench, ReadOptions()), open_runs(answers), Scorer()
+    benchmark, recorded, scorer = open_bench(bench, ReadOptions(), made), open_runs(answers), Scorer()
     seats, held_out = _seats(panel), split_words(hold_out)
     entries = {} if models is None else model_entries(models)
     source: Live | Recorded
     if recorded:
-        found = results_of(recorded, scorer, "auto", None, entries or None, observer().busy)
-        panels, source = seated_on_answers(chosen, found, seats, held_out), Recorded(found, recorded, scorer)
+        keys = pool_keys(recorded, benchmark)
+        found = results_of(recorded, scorer, "auto", keys, entries or None, observer().busy)
+        panels = seated_on_answers(chosen, found, seats, held_out)
+        source = Recorded(found, recorded, benchmark, scorer)
     else:
         if models is None and chosen.panels.keys() - authors(chosen):
             ask, read = param("models", "FILE"), param("answers", "RUN")
@@ -119,8 +129,8 @@ def refine(
     refining = Refining(benchmark, chosen, panels, source, folder, skip_review)
     if dry_run and isinstance(source, Live):
         return PlanResult(dict(_estimates(refining, source)))
-    given = Path(bench) if isinstance(bench, str | Path) else bench.path
-    refining.items_at = items_at(None, folder / layout.REPORT, [given, *(run.path for run in recorded), folder])
+    places = [place_of(bench, benchmark), *(run.path for run in recorded), folder]
+    refining.items_at = items_at(None, folder / layout.REPORT, places)
     try:
         outcome = refining.run()
     except StoppedEarly as stop:
@@ -132,6 +142,14 @@ def refine(
         raise
     funnel = [row._asdict() for row in refining.funnel(outcome) if not row.tag]
     return RefineResult(folder, outcome, funnel, source.saved if isinstance(source, Live) else 0)
+
+
+def _tag_maps(map_tags: Pairs) -> tuple[dict[str, str], dict[str, str]]:
+    """The recipe's tags with the benchmark's own, and those that are made for one source or through a table."""
+    words = map_tags if isinstance(map_tags, Mapping) else split_words(map_tags)
+    mapped = pairs(words, "map_tags", "TAG=TAG, such as core=category")
+    made = {tag: other for tag, other in mapped.items() if ":" in tag or "@" in other}
+    return {tag: other for tag, other in mapped.items() if tag not in made}, made
 
 
 def _seats(panel: Pairs) -> dict[str, list[str]]:

@@ -44,7 +44,7 @@ def review(
 
     Args:
         places: A refinement, or a benchmark with its runs and audits; or the folder of a review.
-        items: review (left by a recipe), all, N at random, or a query. [default: review, if any]
+        items: review (left by a recipe), all, a query, or N (of a query) at random. [default: review, if any]
         rounds: Reviewers of each round; 1,2 is one, then two others. [default: 1]
         form: What is asked: a form by name, a YAML file, or your own words.
         solve: Show the answer key only after the reviewer has answered.
@@ -56,6 +56,7 @@ def review(
     Examples:
         $ eyetest review mybench run --items 100 --form mmstar --browser
         $ eyetest review mybench --rounds 1,2 --address none
+        $ eyetest review mybench run --items '60 of answer=wrong:MODEL' --form mmmu-pro
 
         >>> et.review("world/benchmark", items="10", to="reviewed", address="none").frame["open"].to_list()
         [10]
@@ -233,7 +234,10 @@ class ReviewStatus(Result):
     def notes(self) -> list[str]:  # type: ignore[override]
         """Decisions that no one can make, and how to invite people."""
         first = typed("eyetest", "review", "invite", "NAME", "--on", self.folder)
-        return [*([] if self.people else [f"no one was invited yet: {first}"]), *self.overview.progress.stuck]
+        progress = self.overview.progress
+        invited = [] if self.people else [f"no one was invited yet: {first}"]
+        invited += [f"items: {'; '.join(self.plan.items)}"] if self.plan.items else []
+        return [*invited, *([f"quota: {progress.quota}"] if progress.quota else []), *progress.stuck]
 
     @cached_property
     def frame(self) -> "pl.DataFrame":

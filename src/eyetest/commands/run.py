@@ -10,7 +10,7 @@ from rich.text import Text
 
 from eyetest.commands.base import model_entries, open_bench, path_of, several
 from eyetest.commands.lazy import msgspec, pl
-from eyetest.commands.options import SHORT_M, SHORT_N, AnyPath, Bench, Models, Overwrite, Runs, Words, panel
+from eyetest.commands.options import SHORT_M, SHORT_N, AnyPath, Benches, Models, Overwrite, Runs, Words, panel
 from eyetest.commands.results import Result, safe
 from eyetest.errors import InputError, counted, heading, param
 
@@ -28,7 +28,7 @@ _ENDING = panel("When it stops, and where it runs", 2)
 
 
 def run(
-    bench: Bench,
+    bench: Benches,
     /,
     *,
     to: AnyPath | None = None,
@@ -58,7 +58,7 @@ def run(
     nothing is asked twice. In Python the result is the run, with its counts; in a notebook it works in the same way.
 
     Args:
-        bench: A benchmark folder, or any file that eyetest can import.
+        bench: A benchmark folder, or any file that eyetest can import; several are pooled (eyetest pool).
         to: The run folder; an existing run is continued. With --describe: gets benchmark/ and run/.
         model: openai:MODEL@URL, NAME=SPEC, or names of the models file (A,B); repeatable.
         models: A models.yaml; all of its models without --model.

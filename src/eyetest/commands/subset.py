@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from eyetest.commands.base import open_bench, path_of, several
-from eyetest.commands.gathering import gather
+from eyetest.commands.gathering import external_scores, gather
 from eyetest.commands.lazy import layout, pl
 from eyetest.commands.measure import MeasureResult
-from eyetest.commands.options import AnyPath, AnyRun, Bench, Overwrite, Runs, Words, panel
+from eyetest.commands.options import AnyPath, AnyRun, Bench, External, Overwrite, Runs, Scores, Words, panel
 from eyetest.commands.results import NewBenchmark
 from eyetest.errors import InputError, counted, heading, param
 
@@ -23,6 +23,7 @@ else:
     Part = Bench
 
 _DRAWN = panel("A small subset from answers", 1)
+_LIKE = panel("A subset that matches other items", 2)
 
 
 def subset(
@@ -37,6 +38,10 @@ def subset(
     answers: Annotated[Runs, _DRAWN] = (),
     share: Annotated[float, _DRAWN] = 0.1,
     estimate: Annotated[Runs, _DRAWN] = (),
+    like: Annotated[Bench | None, _LIKE] = None,
+    compare: Annotated[str, _LIKE] = "both",
+    encoder: Annotated[Words, _LIKE] = (),
+    external: Annotated[External, _LIKE] = None,
     overwrite: Overwrite = False,
 ) -> "SubsetResult":
     """Take a subset of a benchmark, or estimate scores on the whole benchmark from a subset.
@@ -45,7 +50,9 @@ def subset(
     models or more, half of it are the items that together say most about the whole, and of the rest those that
     separate these models are likelier to be drawn. Ask a new model about the subset alone; --estimate then gives its
     score on the whole (p-IRT), with intervals as wide as the errors for models that were left out. Answers with the
-    image count, or those under the only modality there is.
+    image count, or those under the only modality there is. --like takes the items most similar to others, such as
+    users' queries: the nearest of each, then the second nearest (LIME-fit); with --answers and --with it also reports
+    how well scores on the subset correlate with scores from elsewhere, beside random subsets of the same size.
 
     Args:
         bench: A benchmark; with --estimate the folder of a subset that was drawn with --answers.
@@ -57,11 +64,16 @@ def subset(
         answers: Run whose models a small subset should separate; repeatable.
         share: Share of the items to draw.
         estimate: Run on the subset; estimate its scores on the whole; repeatable.
+        like: Benchmark that the subset should match.
+        compare: What is compared: text, image or both.
+        encoder: Encoder of texts, or image=ENCODER (eyetest similar --help); repeatable.
+        external: CSV with a score of each model from elsewhere, such as an arena's Elo: model,score.
         overwrite: Replace a folder that eyetest wrote before.
 
     Examples:
         $ eyetest subset mybench --answers run --share 0.1 --to small
         $ eyetest subset small --estimate new
+        $ eyetest subset mybench --like queries.jsonl --share 0.2 --to fit --answers run --with elo.csv
 
         >>> part = et.subset("world/benchmark", only="core=math", to="mathematics")
         >>> {item.tags["core"] for item in part.benchmark}
@@ -75,39 +87,42 @@ def subset(
 
     """
     from eyetest.benchmarks import Benchmark
-    from eyetest.curate.selection import candidate, only_with, unseen, write_part
+    from eyetest.curate.selection import write_part
     from eyetest.curate.subsets import draw_small, write_curves
-    from eyetest.models.specs import read_models
 
     runs, new, words = several(answers), several(estimate), several(only)
-    if not (words or runs or new) and unseen_by is None and option_count is None:
+    if not (words or runs or new) and unseen_by is None and option_count is None and like is None:
         ways = f"{param('only', 'TAG=A,B')}, {param('unseen_by', 'models.yaml')}, {param('option_count', 4)}"
         raise InputError(f"which items? {ways}, or {param('answers', 'RUN')} {param('share', '0.1')}")
     if new:
-        if to is not None or words or unseen_by is not None or runs or option_count is not None:
+        if to is not None or words or unseen_by is not None or runs or option_count is not None or like is not None:
             raise InputError(f"{heading('estimate')}: it writes no subset; leave the other options out")
         return _estimate(bench, new)  # type: ignore[return-value]
     if to is None:
         raise InputError(f"name a folder for the subset: {param('to', 'FOLDER')}")
+    if external is not None and not (like and runs):
+        raise InputError(
+            f"{heading('external')}: only with {param('like', 'BENCHMARK')} and {param('answers', 'RUN')}"
+        )
     if not 0 < share <= 1:
         raise InputError(f"{heading('share')}: found {share}, expected above 0 and at most 1")
     folder, benchmark = path_of(to, "to"), open_bench(bench.benchmark if isinstance(bench, SubsetResult) else bench)
-    items, steps, notes = [candidate(item) for item in benchmark], list[str](), list[str]()
-    if words:
-        items = only_with(items, words)
-        steps.append("only " + "; ".join(words))
-    if unseen_by is not None:
-        file = path_of(unseen_by, "unseen_by")
-        items, basis = unseen(items, read_models(file), _dataset_tag(items))
-        notes += basis
-        steps.append(f"unseen by the models of {file.name}")
-    curves = None
-    if runs:
+    steps, notes = list[str](), list[str]()
+    items = _kept(benchmark, words, unseen_by, steps, notes)
+    curves = correlations = None
+    pool, how = [item.id for item in items], f"{share:.1%}"
+    if like is not None:
+        chosen, how = _matching(benchmark, open_bench(like), pool, share, (compare, several(encoder)))
+        correlations, more = _correlated(runs, pool, chosen, external, seed)
+    elif runs:
         results = gather(runs)
-        chosen, curves, coverage = draw_small(results, [item.id for item in items], share, seed)
-        notes += results.notes
+        chosen, curves, more = draw_small(results, pool, share, seed)
+        how = f"{share:.1%} drawn to separate {counted(len(curves.models), 'model')}, seed {seed}"
+        more = (*results.notes, *more)
+    if like is not None or runs:
         items = [item for item in items if item.id in chosen]
-        steps.append(f"{share:.1%} drawn to separate {counted(len(curves.models), 'model')}, seed {seed}")
+        notes += more
+        steps.append(how)
     if not items:
         raise InputError("no item is left")
     kept = {item.id for item in items}
@@ -120,8 +135,54 @@ def subset(
     write_part(benchmark, whole, folder / layout.BENCHMARK, (name, "; ".join(steps)), overwrite=overwrite)
     if curves is not None:
         write_curves(folder, curves)
-        notes += coverage
-    return SubsetResult(folder, Benchmark(folder / layout.BENCHMARK), len(benchmark), tuple(notes))
+    made = SubsetResult(folder, Benchmark(folder / layout.BENCHMARK), len(benchmark), tuple(notes))
+    made.counts = correlations
+    return made
+
+
+def _kept(
+    benchmark: "Benchmark", words: Sequence[str], unseen_by: AnyPath | None, steps: list[str], notes: list[str]
+) -> "list[Candidate]":
+    """The items with some values of tags that no compared model was trained on."""
+    from eyetest.curate.selection import candidate, only_with, unseen
+    from eyetest.models.specs import read_models
+
+    items = [candidate(item) for item in benchmark]
+    if words:
+        items = only_with(items, words)
+        steps.append("only " + "; ".join(words))
+    if unseen_by is not None:
+        file = path_of(unseen_by, "unseen_by")
+        items, basis = unseen(items, read_models(file), _dataset_tag(items))
+        notes += basis
+        steps.append(f"unseen by the models of {file.name}")
+    return items
+
+
+def _matching(
+    benchmark: "Benchmark", reference: "Benchmark", pool: Sequence[str], share: float, how: tuple[str, Sequence[str]]
+) -> tuple[set[str], str]:
+    """The items of a pool that match a reference set, and how they were chosen."""
+    from eyetest.commands.similar import embedded
+    from eyetest.similarity.search import matching
+
+    (own, theirs), notes = embedded([benchmark, reference], *how)
+    by = " and ".join(encoder.name for encoder in own.encoders.values())
+    chosen = matching(theirs, own, pool, max(1, round(share * len(pool))))
+    return chosen, "; ".join([f"{share:.1%} most like {reference.manifest.name} by {by}", *notes])
+
+
+def _correlated(
+    runs: Sequence[AnyRun], pool: Sequence[str], chosen: set[str], external: "Scores | None", seed: int
+) -> "tuple[pl.DataFrame | None, tuple[str, ...]]":
+    """How scores on a subset go with those from elsewhere, and notes; nothing without runs."""
+    from eyetest.curate.subsets import against_random
+
+    if not runs:
+        return None, ()
+    results = gather(runs)
+    found, notes = against_random(results, pool, chosen, external_scores(external), seed)
+    return found, (*results.notes, *notes)
 
 
 def _dataset_tag(items: "Iterable[Candidate]") -> str:
@@ -150,8 +211,8 @@ class SubsetResult(NewBenchmark):
 
     @property
     def frame(self) -> "pl.DataFrame":
-        """The items."""
-        return self.benchmark.frame
+        """The items, or what `--with` correlates with."""
+        return self.benchmark.frame if self.counts is None else self.counts
 
 
 def _with_options(items: "Iterable[Item]", total: int, count: int, seed: int, notes: list[str]) -> "Iterator[Item]":

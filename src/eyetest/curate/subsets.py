@@ -7,7 +7,7 @@ widened by the errors. To test a subset's ranking, two thirds of the models choo
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from eyetest.measures.results import PROTOCOL, values_of
 from eyetest.measures.stats.intervals import Floats, column_means, one_thread
 from eyetest.measures.stats.item_analysis import SCALE, ItemFit, abilities, fit, posterior_abilities, probabilities
 from eyetest.measures.stats.paired import every_pair
-from eyetest.measures.stats.ranking import kendall
+from eyetest.measures.stats.ranking import METHODS, kendall
 from eyetest.measures.stats.sets import group_folds
 from eyetest.measures.tables import side_by_side
 from eyetest.store import replacing_file
@@ -47,6 +47,8 @@ _SPLITS = 20
 _ROUNDING = 1e-12
 _PLAIN_WIDTH = 1.96  # how many stated errors an interval of 95 % reaches if the curves are true
 _USUAL_MODALITY = "image"
+_RANDOM_SUBSETS = 200
+_FEWEST_CORRELATED = 3
 
 
 class Subset(NamedTuple):
@@ -436,6 +438,43 @@ def cautions(models: Sequence[str], estimated: Estimated) -> list[str]:
         for model, side in zip(models, estimated.beyond.tolist(), strict=True)
         if side
     ]
+
+
+def against_random(
+    results: Results, pool: Sequence[str], chosen: Set[str], external: Mapping[str, float], seed: int
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """How scores on chosen items, on all and on random subsets of the same size correlate with others, and notes."""
+    table, names, models = answered(results, pool, usual_modality(results))
+    known = [place for place, model in enumerate(models) if model in external]
+    if len(known) < _FEWEST_CORRELATED:
+        there = f"{counted(len(known), 'model')} with a score from elsewhere and answers"
+        raise InputError(f"{heading('external')}: {there}; at least {_FEWEST_CORRELATED} are needed")
+    table, outside = table[:, known], [external[models[place]] for place in known]
+    rows = np.flatnonzero([name in chosen for name in names])
+    rng, found = np.random.default_rng(seed), list[tuple[object, ...]]()
+    lots = [rng.choice(len(table), len(rows), replace=False) for _ in range(_RANDOM_SUBSETS)]
+    drawn = [column_means(table[places]) for places in lots]
+    for method, correlate in METHODS.items():
+        values = np.array([correlate(means, outside, _LEVEL).value or 0.0 for means in drawn])
+        for subset, part in (("chosen", table[rows]), ("whole", table)):
+            value, low, high, n, _ = correlate(column_means(part), outside, _LEVEL)
+            above = None if value is None or subset == "whole" else float(np.mean(values < value))
+            found.append((method, subset, value, low, high, above, len(part), n))
+        ends = np.quantile(values, [0.025, 0.975]).tolist()
+        found.append((method, "random", float(values.mean()), *ends, None, len(rows), len(known)))
+    columns = [
+        "method",
+        "subset",
+        *(f"correlation{end}" for end in ("", "_low", "_high")),
+        "above_random",
+        "items",
+        "n",
+    ]
+    where = f"those of random are where 95 % of {_RANDOM_SUBSETS} random subsets of as many items lie"
+    notes = (
+        f"intervals of chosen and whole are over models; {where}; above_random is the share of them that are below",
+    )
+    return pl.DataFrame(found, schema=columns, orient="row", infer_schema_length=None), notes
 
 
 def _coverage(missed: Missed) -> str:

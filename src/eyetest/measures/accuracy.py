@@ -19,7 +19,7 @@ from eyetest.records import DIALOGUE, TURN, letter
 _FEW_CLUSTERS = 20
 
 
-@measure("accuracy", "mean score with its interval, by model, protocol and tag", unread="accuracy")
+@measure("accuracy", "mean score with its interval, by model, protocol and tag", unread="accuracy", pools=True)
 def accuracy(results: Results, settings: Settings) -> Measured:
     """One row a series and tag value; counts: ``n`` items with a score, ``missing`` others, ``answers`` (tests).
     Answers that were not read count as wrong; failed calls have no score and are left out. By turn of a dialogue:
@@ -29,7 +29,7 @@ def accuracy(results: Results, settings: Settings) -> Measured:
     keys, score = results.keys(settings.by), pl.col("score")
     of_item = (
         results.with_items("cluster", *tags)
-        .group_by(*keys, "item", "cluster")
+        .group_by(*keys, "item", "cluster", *results.members)
         .agg(
             score.mean().alias("accuracy"),
             is_verdict(score).all().alias("accuracy binary"),
@@ -37,6 +37,9 @@ def accuracy(results: Results, settings: Settings) -> Measured:
             score.null_count().cast(pl.Int64).alias("unscored"),
         )
     )
+    if results.members:
+        pooled = pl.col("accuracy").mean(), pl.col("accuracy binary").all(), pl.col("answers", "unscored").sum()
+        of_item = of_item.group_by(*keys, "item", "cluster").agg(pooled)
     means = mean_table(of_item, keys, ["accuracy"], settings.level, sums=("answers", "unscored"))
     table = _with_missing(means, results.every_item(*tags), keys)
     if TURN in settings.by and DIALOGUE in results.tags:
@@ -88,7 +91,9 @@ def _notes(table: pl.DataFrame, around: Sequence[str]) -> tuple[str, ...]:
 _RATES = ("accuracy", "precision", "recall", "f1", "yes_rate")
 
 
-@measure("yes-no", "questions to be answered yes or no (POPE): precision, recall, F1 and the share of yes")
+@measure(
+    "yes-no", "questions to be answered yes or no (POPE): precision, recall, F1 and the share of yes", pools=True
+)
 def yes_no(results: Results, settings: Settings) -> Measured:
     """One row a series and tag value; ``gold_yes`` is how often yes is right, ``unread`` the share of answers that
     say neither, and of failed calls.
@@ -156,6 +161,7 @@ _BASELINES = {"random": pl.Float64, "frequent": pl.Float64, "letter": pl.String,
     "guessing",
     "accuracy on items with options beside random guessing on the same, and what guessing scores on the benchmark",
     unread="accuracy",
+    pools=True,
 )
 def guessing(results: Results, settings: Settings) -> Measured:
     """One row a series and tag value, over its items with options; of the benchmark, or of its part with the tag

@@ -151,7 +151,9 @@ def circular(results: Results, settings: Settings) -> Measured:
     return Measured(table, tuple(notes))
 
 
-@measure("format-hits", "share of answers to choice items that carry an option mark, by model and protocol")
+@measure(
+    "format-hits", "share of answers to choice items that carry an option mark, by model and protocol", pools=True
+)
 def format_hits(results: Results, settings: Settings) -> Measured:
     """One row a series and tag value; tests of an item are averaged first."""
     keys = results.keys(settings.by)

@@ -36,6 +36,7 @@ _TURNED = {
     "differences",
     "paired differences of models with intervals, tests, and the smallest difference that could be seen",
     {"against": ("", "compare every model with this one")},
+    pools=True,
 )
 def differences(results: Results, settings: Settings) -> Measured:
     """One row a pair: a − b. Holm's adjustment and ``detectable_adjusted`` are over the pairs of one family."""

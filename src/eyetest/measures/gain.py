@@ -33,7 +33,7 @@ Stratum = tuple[str | None, ...]  # a benchmark and tag values; None where items
 _Trio = tuple[str, str, tuple[Protocol | None, ...]]
 
 
-@measure("gain", "multi-modal gain and leakage, paired, per model and benchmark and averaged both ways")
+@measure("gain", "multi-modal gain and leakage, paired, per model and benchmark and averaged both ways", pools=True)
 def gain(results: Results, settings: Settings) -> Measured:
     """One row a model, then the averages over benchmarks, over models, and over both."""
     strata, notes = ["benchmark", *results.by_tags(settings.by)], dict[str, None]()

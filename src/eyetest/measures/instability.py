@@ -7,7 +7,7 @@ import polars as pl
 
 from eyetest.errors import counted
 from eyetest.measures import Measured, NotMeasurable, Results, Settings
-from eyetest.measures.results import TESTS, measure
+from eyetest.measures.results import MEMBER, TESTS, measure
 from eyetest.measures.tables import mean_columns
 from eyetest.records import GIVEN, Asked
 
@@ -33,7 +33,9 @@ def sources(tests: pl.DataFrame) -> dict[str, pl.Expr]:
 
 
 @measure(
-    "instability", "entropy of the choices over repeated tests of an item, plain, corrected and normalised, by source"
+    "instability",
+    "entropy of the choices over repeated tests of an item, plain, corrected and normalised, by source",
+    pools=True,
 )
 def instability(results: Results, settings: Settings) -> Measured:
     """One row a source, series and tag value."""
@@ -43,7 +45,7 @@ def instability(results: Results, settings: Settings) -> Measured:
     if not tests.get_column("choice").sum():
         raise NotMeasurable("instability: no answer was read as one of several choices")
     rows_of = sources(tests)
-    of_item = _by_item_and_source(asked, keys, rows_of).join(
+    of_item = _by_item_and_source(asked, [*keys, *results.members], rows_of).join(
         _items(results, keys, tags), on=_item_key(keys), how="left"
     )
     known = of_item.filter(pl.col("text").not_().fill_null(True)).collect(engine="streaming")
@@ -104,6 +106,7 @@ def _table(of_item: pl.DataFrame, source: str, keys: Sequence[str], level: float
     scored = pl.col(f"{source} scored")
     rows = of_item.filter(tests > 1).select(
         *keys,
+        "item",
         pl.coalesce("cluster", pl.col("item").cast(pl.String)).alias("cluster"),
         *entropies,
         pl.when(scored > 0).then(pl.col(f"{source} score") / scored).alias("accuracy"),
@@ -111,6 +114,8 @@ def _table(of_item: pl.DataFrame, source: str, keys: Sequence[str], level: float
         read.alias("read"),
         pl.lit(1).alias("items"),
     )
+    if MEMBER in of_item.columns:
+        rows = rows.group_by(*keys, "item", "cluster").mean()
     rows = rows.with_columns(pl.col("accuracy").is_between(0, 1).alias("accuracy binary"))
     means = mean_columns(rows.lazy(), keys, _VALUES, ("tests", "read", "items"), level=level)
     return means.select(

@@ -25,6 +25,7 @@ _BOTH_CHOSE = pl.col("choice").is_not_null() & pl.col("choice_weighed").is_not_n
 @measure(
     "generation-likelihood",
     "generation minus likelihood by model and language backbone, and how far both ways choose alike",
+    pools=True,
 )
 def generation_likelihood(results: Results, settings: Settings) -> Measured:
     """One row a series, tag value and way of weighing; then the models of each backbone, and all. ``difference``:
@@ -57,7 +58,7 @@ def generation_likelihood(results: Results, settings: Settings) -> Measured:
 
 def _pairs(results: Results, way: str, keys: Sequence[str], by: Sequence[str]) -> pl.DataFrame:
     """A row per pair of scored answers: ``*keys, item, cluster, base``, and of each side score and choice."""
-    words = [*dict.fromkeys((*keys, "benchmark", "model", "item"))]
+    words = [*dict.fromkeys((*keys, "benchmark", "model", *results.members, "item"))]
     method = pl.col("method").cast(pl.String)
     scored = results.with_items("cluster", by=by).drop_nulls("score")
     answers = scored.select(

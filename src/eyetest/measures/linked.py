@@ -60,6 +60,7 @@ ALL_MODELS = "all models"
         ),
         "original": ("", "the source benchmark, if it was asked: benchmark=NAME"),
     },
+    pools=True,
 )
 def linked(results: Results, settings: Settings) -> Measured:
     """One row a series and tag value with both sides; ``risen``: ranks gained; Holm over all rows of a protocol. With

@@ -23,7 +23,6 @@ from eyetest.measures.stats.ranking import (
     standings,
 )
 from eyetest.measures.tables import side_by_side, uneven_items, with_adjusted
-from eyetest.records import ModelEntry
 
 _UNEVEN = "models rest on different items: gini and sd mix who is better with which items are easier"
 _NOTE = "gini rises when scores fall: separable pairs count models that differ significantly"
@@ -74,42 +73,23 @@ def _mean_ranks(
     return by_model
 
 
-@measure("spread", "how far models lie apart: Gini, standard deviation, separable pairs; by series and size")
+@measure("spread", "how far models lie apart: Gini, standard deviation, separable pairs")
 def spread_of_models(results: Results, settings: Settings) -> Measured:
-    """One row a benchmark, protocol, tag value and group of at least two models."""
+    """One row a benchmark, protocol and tag value with at least two models."""
     around = results.families(settings.by)
     rows, uneven = [], False
     for part in side_by_side(results, around):
         uneven |= bool(np.isnan(part.scores).any())
-        models = [str(model) for (model,) in part.columns]
-        for grouping, group, members in _groups(models, results.models):
-            table = part.table([(model,) for model in members])
-            means, pairs = column_means(table), separable_pairs(table, part.clusters, settings.level)
-            values = {"gini": gini(means), "sd": standard_deviation(means), "separable": pairs.value}
-            counts = {"apart": round((pairs.value or 0.0) * pairs.n), "pairs": pairs.n, "n": len(members)}
-            rows.append({**part.key, "grouping": grouping, "group": group, **values, **counts})
+        if len(part.columns) < 2:
+            continue
+        means, pairs = column_means(part.scores), separable_pairs(part.scores, part.clusters, settings.level)
+        values = {"gini": gini(means), "sd": standard_deviation(means), "separable": pairs.value}
+        counts = {"apart": round((pairs.value or 0.0) * pairs.n), "pairs": pairs.n, "n": len(part.columns)}
+        rows.append({**part.key, **values, **counts})
     if not rows:
         raise NotMeasurable("spread: only one model has scores; models are compared with each other, so add another")
     notes = (_NOTE, _UNEVEN) if uneven else (_NOTE,)
     return Measured(table_of(rows, **dict.fromkeys(("gini", "sd", "separable"), pl.Float64)), notes)
-
-
-def size_class(size_b: float) -> str:
-    """The class of a model's size in billions: whole billions from 2 on, else tenths."""
-    return f"{size_b:.0f}B" if size_b >= 2 else f"{size_b:.1f}B"
-
-
-def _groups(models: Sequence[str], known: Mapping[str, ModelEntry]) -> Iterator[tuple[str, str, list[str]]]:
-    """All models, then those of a series and those of a size, where known and at least two."""
-    groups: dict[tuple[str, str], list[str]] = {("all", "all models"): list(models)}
-    entries = [(model, known[model]) for model in models if model in known]
-    for model, entry in sorted(entries, key=lambda pair: pair[1].series or ""):
-        if entry.series is not None:
-            groups.setdefault(("series", entry.series), []).append(model)
-    for model, entry in sorted(entries, key=lambda pair: pair[1].size_b or 0.0):
-        if entry.size_b is not None:
-            groups.setdefault(("size", size_class(entry.size_b)), []).append(model)
-    return ((*name, members) for name, members in groups.items() if len(members) > 1)
 
 
 _ITEM = ("benchmark", "item", "cluster")

@@ -1,5 +1,6 @@
 """Input and output of measures: scores narrowed to what was asked for, settings, tables."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -12,12 +13,14 @@ from numpy.typing import ArrayLike
 from eyetest.errors import EyetestError, InputError, counted, heading, listed, nearest, param, short
 from eyetest.measures.stats.intervals import Resampling
 from eyetest.records import GIVEN, Condition, ModelEntry
-from eyetest.records.tables import SHOWN, order_word
+from eyetest.records.tables import PROPERTIES, SHOWN, order_word
 
 PROTOCOL = ("modality", "ask", "shots", "method", "history")  # scores under different protocols are different scores
 TESTS = ("template", "order", "letters", "sample")  # tests of the same question: scores over these are averaged
 CAPTION_METRICS = ("bleu", "cider", "meteor", "rouge")  # prefixes of metrics with scales of their own
 TAG = "tag."  # columns of the item table that hold tags begin so
+MODEL = "model."  # a property of models begins so where a tag may stand
+MEMBER = "member"  # the column of scores that names the model where ``model`` names its group
 ITEM_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
     **dict.fromkeys(("benchmark", "item", "cluster", "group", "own_id", "content", "gold"), pl.String),
     **{"options": pl.Int64, "position": pl.Int64, "kinds": pl.List(pl.Int64), "golds": pl.List(pl.Int64)},
@@ -29,6 +32,7 @@ REPLY_TYPES: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("benchmark", "request", "text"), pl.String),
     **dict.fromkeys(SENTENCE_KINDS, pl.Int64),
     **{"copied": pl.Float64, "candidates": pl.String, "says": pl.String},
+    **{"seconds": pl.Float64, "tokens_in": pl.Int64, "tokens_out": pl.Int64},
 }
 """Columns of the reply table: sentences of each kind by a judge, similarity of a transcript to its screenshot's text,
 weights of choices (`read_candidates`), yes or no in ``says`` where asked for; null where none was asked for.
@@ -101,6 +105,30 @@ class Results:
                 raise InputError(f"no tag {short(tag)}; {known}")
         return [TAG + tag for tag in by]
 
+    def groups(self, properties: Sequence[str]) -> dict[str, str]:
+        """The group of each model by some ``model.PROPERTY``; an unknown property is refused."""
+        names = [name.removeprefix(MODEL) for name in properties]
+        given = {name: {model: entry.fact(name) for model, entry in self.models.items()} for name in names}
+        for name, values in given.items():
+            if not any(values.values()):
+                facts = [*PROPERTIES, *(fact for entry in self.models.values() for fact in entry.facts)]
+                known = f"name models.yaml with {param('models')}" if name in facts else nearest(name, facts)
+                raise InputError(f"no model has the property {short(name)}; {known}")
+        groups = {model: [given[name][model] for name in names] for model in self.models}
+        return {model: " · ".join(map(str, group)) for model, group in groups.items() if None not in group}
+
+    def pooled(self, groups: Mapping[str, str]) -> "Results":
+        """Groups in the place of their models, whose names are in the column ``member``."""
+        model = pl.col("model").cast(pl.String)
+        scores = self.scores.filter(model.is_in(list(groups)))
+        named = scores.with_columns(model.alias(MEMBER), model.replace_strict(groups, return_dtype=pl.String))
+        return replace(self, scores=named)
+
+    @property
+    def members(self) -> list[str]:
+        """The column that tells the models of a group apart, where groups are measured."""
+        return [MEMBER] if MEMBER in self.scores.collect_schema() else []
+
     def varied(self, axes: Sequence[str]) -> list[str]:
         """Those of some columns in which the scores differ."""
         different = self.scores.select(axes).unique().collect(engine="streaming")
@@ -115,10 +143,14 @@ class Results:
         return [*self.varied(("benchmark", *PROTOCOL)), *self.by_tags(by)]
 
     def item_means(self, keys: Sequence[str]) -> pl.LazyFrame:
-        """The mean score of each item over its tests: ``*keys, item, cluster, score, tests``. No failed calls."""
-        tags = (key for key in keys if key.startswith(TAG))
-        grouped = self.with_items("cluster", *tags).group_by(*keys, "item", "cluster")
-        return grouped.agg(pl.col("score").mean(), pl.col("score").count().alias("tests")).filter(pl.col("tests") > 0)
+        """The mean score of each item over its tests: ``*keys, item, cluster, score, tests``. No failed calls.
+        In a group of models, the mean over its models that have one.
+        """
+        tags, unit = (key for key in keys if key.startswith(TAG)), [*keys, "item", "cluster"]
+        grouped = self.with_items("cluster", *tags).group_by(*unit, *self.members)
+        means = grouped.agg(pl.col("score").mean(), pl.col("score").count().alias("tests"))
+        known = means.filter(pl.col("tests") > 0)
+        return known.group_by(unit).agg(pl.col("score").mean(), pl.col("tests").sum()) if self.members else known
 
     def per_item(self, keys: Sequence[str]) -> pl.DataFrame:
         """The same, sorted."""
@@ -159,14 +191,26 @@ class Measure:
 
 
 def measure(
-    name: str, summary: str, own: Own | None = None, *, by_tag: bool = True, unread: str = ""
+    name: str,
+    summary: str,
+    own: Own | None = None,
+    *,
+    by_tag: bool = True,
+    unread: str = "",
+    pools: bool = False,
 ) -> Callable[[Callable[[Results, Settings], Measured]], Measure]:
-    """Register a measure; without ``by_tag`` it has no rows by tag. ``unread``: column beside the unread share."""
+    """Register a measure; without ``by_tag`` it has no rows by tag. ``unread``: column beside the unread share.
+    ``pools``: whether its values for a group of models are means over them; else it is measured within each group.
+    """
     defaults = {key: value for key, (value, _) in (own or {}).items()}
 
     def made(compute: Callable[[Results, Settings], Measured]) -> Measure:
         @wraps(compute)
         def checked(results: Results, settings: Settings) -> Measured:
+            if properties := [word for word in settings.by if word.startswith(MODEL)]:
+                by = tuple(word for word in settings.by if word not in properties)
+                rest = replace(settings, by=by)
+                return _by_groups(results, properties, lambda part: checked(part, rest), pools=pools)
             if settings.by and not by_tag:
                 instead = f"leave out {param('by')}, or keep to some items with {param('where')}"
                 raise NotMeasurable(f"{name}: it has no rows by tag; {instead}")
@@ -177,6 +221,36 @@ def measure(
         return Measure(name, summary, own or {}, checked)
 
     return made
+
+
+def _by_groups(
+    results: Results, properties: Sequence[str], measured: Callable[[Results], Measured], *, pools: bool
+) -> Measured:
+    """Groups of models in place of models, or the measure within each group, one table below the other."""
+    there, column = values_of(results, "model"), " · ".join(properties)
+    groups = {model: group for model, group in results.groups(properties).items() if model in there}
+    without = [model for model in there if model not in groups]
+    notes = [f"{counted(len(without), 'model')} without {column} left out: {listed(without)}"] if without else []
+    if pools:
+        found = measured(results.pooled(groups))
+        sizes = [f"{group}: {number}" for group, number in sorted(Counter(groups.values()).items())]
+        notes.append(f"means over the models of {column} ({listed(sizes, 9)}); intervals are for these models")
+        table = found.table.rename({"model": column}) if "model" in found.table.columns else found.table
+        return Measured(table, (*notes, *found.notes))
+    tables: list[pl.DataFrame] = []
+    for group in sorted(set(groups.values())):
+        members = [model for model in groups if groups[model] == group]
+        part = replace(results, scores=results.scores.filter(pl.col("model").cast(pl.String).is_in(members)))
+        try:
+            found = measured(part)
+        except NotMeasurable as reason:
+            notes.append(f"{column} {group}: {reason}")
+            continue
+        tables.append(found.table.select(pl.lit(group).alias(column), pl.all()))
+        notes += [note for note in found.notes if note not in notes]
+    if not tables:
+        raise NotMeasurable(notes[-1] if notes else f"no model has {column}")
+    return Measured(pl.concat(tables, how="diagonal_relaxed"), tuple(notes))
 
 
 def with_unread(table: pl.DataFrame, results: Results, beside: str = "", by: Sequence[str] = ()) -> pl.DataFrame:
@@ -257,6 +331,14 @@ def narrowed(results: Results, where: Iterable[Wanted]) -> Results:
     if scores.head(1).collect().is_empty():
         raise InputError("nothing to measure: no answer is about an item of the benchmark")
     for column, wanted in where:
+        if column.startswith(MODEL):
+            groups = results.groups([column])
+            members = [model for model, group in groups.items() if group in wanted]
+            scores = scores.filter(pl.col("model").cast(pl.String).is_in(members))
+            if scores.head(1).collect().is_empty():
+                known = nearest(wanted[0], set(groups.values()))
+                raise InputError(f"{heading('where', f'{column}={short(wanted[0])}')}: nothing is left; {known}")
+            continue
         if column not in types and column not in results.tags:
             known = nearest(column, [*types, *results.tags])
             raise InputError(f"{heading('where')}: no column or tag {short(column)}; {known}")

@@ -10,8 +10,9 @@ import numpy.typing as npt
 from PIL import Image as Pillow
 from scipy import ndimage
 
+from eyetest.benchmarks.images import UNREADABLE
 from eyetest.measures.stats.intervals import one_thread
-from eyetest.probes.images import LOOK_SIDE
+from eyetest.probes.images import LOOK_SIDE, grey_thumbnail, open_small
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.intp]
@@ -126,6 +127,17 @@ def lay_over(first: Thumbnail, second: Thumbnail) -> Placement | None:
         return None
     drawn = (_drawn(image, images[0].size, box) for image, box in zip(images, boxes, strict=True))
     return placement if float(np.quantile(_agreement(*drawn), 0.01)) >= _HOPELESS else None
+
+
+def overlaid_likeness(one: Callable[[], bytes], other: Callable[[], bytes]) -> float | None:
+    """How well two image files agree where they differ most; None where thumbnails or damage rule it out."""
+    try:
+        placement = lay_over(*(grey_thumbnail(open_small(read(), LOOK_SIDE)) for read in (one, other)))
+        if placement is None:
+            return None
+        return likeness(open_small(one(), CLOSE_SIDE), open_small(other(), CLOSE_SIDE), placement)
+    except UNREADABLE:
+        return None
 
 
 def likeness(first: Pillow.Image, second: Pillow.Image, placement: Placement = START) -> float:

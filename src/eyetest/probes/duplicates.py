@@ -8,15 +8,12 @@ from itertools import combinations, islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from PIL import Image as Pillow
-
 from eyetest.benchmarks import ImageStore
 from eyetest.benchmarks.folder import distinct_images
-from eyetest.benchmarks.images import UNREADABLE
 from eyetest.errors import counted, listed
 from eyetest.measures.stats.sets import DisjointSets
-from eyetest.probes.copies import CLOSE_SIDE, lay_over, likeness, promising_pairs
-from eyetest.probes.images import LOOK_SIDE, ImageFacts, grey_thumbnail, image_facts, in_parallel, open_small
+from eyetest.probes.copies import overlaid_likeness, promising_pairs
+from eyetest.probes.images import ImageFacts, image_facts, in_parallel
 from eyetest.probes.subject import Subject, has_its_images, no_images, probe
 from eyetest.records import PLACEHOLDER, Finding, ImageRef, Item
 from eyetest.text import folded, words
@@ -65,13 +62,17 @@ def question_key(item: Item, one_of: Mapping[str, str] = MappingProxyType({})) -
 
 def _comparable_text(text: str) -> str:
     """A text in comparable spelling: ``<image1>`` and ``<image 1>`` are the same."""
-    return folded(PLACEHOLDER.sub(r"<image \1>", text))
+    return folded(PLACEHOLDER.sub(r"<image \1>", text) if "<" in text else text)
 
 
-def item_key(item: Item) -> Key:
-    """Key that is equal for equal items."""
+def item_key(item: Item, question: Key = ()) -> Key:
+    """Key that is equal for equal items; ``question``: the key of its question, where that is known."""
     gold = tuple(sorted(_comparable_text(choice.text) for choice in item.choices if choice.correct))
-    return (*question_key(item), gold, tuple(sorted(folded(reference) for reference in item.references)))
+    return (
+        *(question or question_key(item)),
+        gold,
+        tuple(sorted(folded(reference) for reference in item.references)),
+    )
 
 
 def _by_key(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
@@ -128,15 +129,19 @@ def _in_other(items: Sequence[Item], other: Subject) -> Iterator[Finding]:
 def _triples(text: str) -> frozenset[str]:
     """Runs of three words; a shorter text as a whole."""
     tokens = words(text)
-    runs = (tokens[i : i + 3] for i in range(max(1, len(tokens) - 2)))
-    return frozenset(map(" ".join, runs)) - {""}
+    if len(tokens) <= 3:
+        return frozenset([" ".join(tokens)] if tokens else ())
+    return frozenset(map(" ".join, zip(tokens, tokens[1:], tokens[2:], strict=False)))
+
+
+def word_triples(item: Item) -> frozenset[str]:
+    """The runs of three words in the question and in each option."""
+    return _triples(item.question).union(*(_triples(choice.text) for choice in item.choices))
 
 
 def _near(level: float, items: Sequence[Item], exact: set[str]) -> Iterator[Finding]:
     """Nearly the same words about the same images; ``level`` is the least share of common word triples."""
-    triples_of = {
-        item.id: _triples(item.question).union(*(_triples(choice.text) for choice in item.choices)) for item in items
-    }
+    triples_of = {item.id: word_triples(item) for item in items}
     pairs = [
         (one, other, alike)
         for group in _by_key(items, lambda item: tuple(image.sha256 for image in item.images)).values()
@@ -217,17 +222,11 @@ class _Gallery:
 
     def likeness(self, one: str, other: str) -> float | None:
         """Similarity of two images where they differ most; none where their thumbnails or files rule it out."""
-        try:
-            placement = lay_over(*(grey_thumbnail(self._open(image, LOOK_SIDE)) for image in (one, other)))
-            if placement is None:
-                return None
-            return likeness(self._open(one, CLOSE_SIDE), self._open(other, CLOSE_SIDE), placement)
-        except UNREADABLE:
-            return None
+        return overlaid_likeness(self._bytes(one), self._bytes(other))
 
-    def _open(self, sha256: str, side: int) -> Pillow.Image:
+    def _bytes(self, sha256: str) -> Callable[[], bytes]:
         store, image = self._stored[sha256]
-        return open_small(store.read(image), side)
+        return lambda: store.read(image)
 
     def items(self, images: Iterable[str]) -> tuple[str, ...]:
         """The benchmark's own items that show any of these images, in order."""

@@ -20,7 +20,6 @@ from eyetest.records.recipe import BENCHMARK, HARDENINGS, KINDS, OWN_AXES, REVIE
 from eyetest.store.handwritten import convert
 from eyetest.studio.forms import load_form
 from eyetest.tabular.record_files import read_parquet
-from eyetest.tabular.table import parse_pairs
 
 _TASK = "task"  # the tag that filters take for an item's task where a recipe names none
 _FOLDER = re.compile(r"[a-z0-9][a-z0-9-]{0,40}")
@@ -163,11 +162,6 @@ def refuse_hopeless(recipe: Recipe, items: Sequence[Item], panels: Mapping[str, 
                 select(pool, msgspec.structs.replace(stage.select, balance=(), proportional=()), recipe.seed)
         except InputError as error:
             raise InputError(f"the stage {stage.title}: {error}") from None
-
-
-def parse_map_tags(words: Iterable[str]) -> dict[str, str]:
-    """``core=category,axis=l2`` as the recipe's tags, each with the benchmark's own."""
-    return dict(parse_pairs(words, f"{param('map_tags')} takes TAG=TAG pairs, such as core=category"))
 
 
 def map_tags(recipe: Recipe, own: Mapping[str, str]) -> Recipe:

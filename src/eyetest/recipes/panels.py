@@ -41,6 +41,7 @@ from eyetest.results.scores import (
     about_the_wording,
     answers_of,
     benchmark_of,
+    prefix_in,
     read_repairs,
     wording,
     write_repairs,
@@ -257,10 +258,13 @@ class StoppedEarly(EyetestError):  # noqa: N818 (nothing went wrong: the same co
 
 @dataclass
 class Recorded:
-    """Recorded answers. With ``runs`` and ``scorer``, answers to edited items are scored again."""
+    """Recorded answers. With ``runs`` and ``scorer``, answers to edited items are scored again. ``pool``: the
+    benchmark whose sources some of the runs are about.
+    """
 
     results: Results
     runs: Sequence[Run] = ()
+    pool: Benchmark | None = None
     scorer: Scorer = field(default_factory=Scorer)
 
     def __post_init__(self) -> None:
@@ -292,7 +296,7 @@ class Recorded:
         parts = [old.filter(~is_edited)]
         scorer = Scorer(self.scorer.rules.name, self.scorer.metric, rescore_given=True)
         for run in self.runs:
-            asked = benchmark_of(run)
+            asked = benchmark_of(run, self.pool if self.pool and prefix_in(run, self.pool) else None)
             was = asked.take(asked.positions(name for name in by_name if name in asked))
             same = [by_name[item.id] for item in was if wording(item) == wording(by_name[item.id])]
             with one_line_if_damaged(run.path):

@@ -16,7 +16,7 @@ import polars as pl
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
 from eyetest.benchmarks.folder import FACTS
-from eyetest.curate.selection import CannotMeet, candidate, select
+from eyetest.curate.selection import CannotMeet, Quota, candidate, select
 from eyetest.curate.subsets import separation, separation_notes
 from eyetest.errors import InputError, as_named, counted
 from eyetest.filters import FILTERS, Evidence, FilterInput, PanelAnswer, best_cut
@@ -44,6 +44,7 @@ from eyetest.records.recipe import ABOUT, BENCHMARK, FUNNEL, REPORT, REVIEW, RUN
 from eyetest.reports.dataset_card import card_of, read_facts, write_card
 from eyetest.reports.refinements import (
     NOT_REVIEWED,
+    UNDECIDED,
     Members,
     Records,
     RefinedFrom,
@@ -55,7 +56,7 @@ from eyetest.reports.refinements import (
 from eyetest.store import replacing_file
 from eyetest.studio.decisions import Rounds, standing, with_people, write_queue
 from eyetest.studio.forms import Form, edited, load_form
-from eyetest.studio.project import decisions_in
+from eyetest.studio.project import QUOTA, decisions_in, settled_tags
 from eyetest.tabular.record_files import write_records
 from eyetest.tabular.table import SheetWriter
 from eyetest.version import __version__
@@ -118,6 +119,8 @@ class Refining:
         self._items = {item.id: item for item in self.benchmark}
         self._seen = dict(self._items)
         self._cuts: dict[tuple[str, str], Cut] = {}
+        self._quota: Quota | None = None  # of the review that is paused
+        self._turns: dict[str, int] = {}  # the order in which it asks for items
         notes = list(self.source.notes)
         decisions = decisions_in(self.to / REVIEW, self._items.keys(), notes.append)
         self._rounds = Rounds(self.recipe, decisions)
@@ -138,7 +141,7 @@ class Refining:
                 raise self._explained(error, refined) from None
             waiting = [verdict for verdict in verdicts if verdict.verdict == "review"]
             refined.stages.append((stage.title, verdicts))
-            refined.waiting += waiting
+            refined.waiting += sorted(waiting, key=lambda verdict: self._turns.get(verdict.item, 0))
             alive = self._after(stage, alive, verdicts)
             if any(verdict.verdict == "fix" for verdict in verdicts):
                 self.source.apply_edits(self._edited())
@@ -160,7 +163,7 @@ class Refining:
 
     def _stage(self, stage: Stage, alive: Sequence[Item], notes: list[str]) -> list[Verdict]:
         if stage.review is not None:
-            return [self._reviewed(stage, item) for item in alive]
+            return self._until_filled(stage, alive, [self._reviewed(stage, item) for item in alive], notes)
         if stage.harden is not None:
             return self._hardened(stage, alive, notes)
         stage, original = self._with_cuts(stage), stage
@@ -250,6 +253,30 @@ class Refining:
         fields = {"verdict": decided.verdict, "reason": decided.reason, "n": decided.n, "hits": decided.agree}
         return Verdict(item=item.id, stage=stage.title, **fields)  # type: ignore[arg-type]
 
+    def _until_filled(
+        self, stage: Stage, alive: Sequence[Item], verdicts: Sequence[Verdict], notes: list[str]
+    ) -> list[Verdict]:
+        """Ask people about no more items than the selection that follows takes; the others stay undecided."""
+        after = self.recipe.stages[self.recipe.stages.index(stage) + 1 :][:1]
+        if self.skip_review or not after or (selection := after[0].select) is None or not Quota.serves(selection):
+            return list(verdicts)
+        number, form = self._rounds.asked[stage.title][0], load_form(self._rounds.asked[stage.title][1])
+        given = {field.tag: field.values for field in form.fields if field.tag in selection.tags}
+        items = tuple(map(candidate, alive))
+        quota = Quota(round=number, selection=selection, seed=self.recipe.seed, items=items, given=given)
+        outcomes = {item.id: self._rounds.decided(stage, item.id) for item in alive}
+        state = quota.state(settled_tags(outcomes, form), strict=True)
+        self._quota = quota if state.needed else None
+        notes.append(f"{stage.title}: {state.line}")
+        self._turns = {item: turn for turn, item in enumerate(state.needed)}
+        fields = {"verdict": "drop", "reason": UNDECIDED}
+        return [
+            msgspec.structs.replace(verdict, **fields)
+            if verdict.verdict == "review" and verdict.item not in self._turns
+            else verdict
+            for verdict in verdicts
+        ]
+
     def _decided(self, stage: Stage, verdict: Verdict) -> Verdict:
         """The decision of reviewers on a verdict that was left to them, if any."""
         if verdict.verdict != "review" or not (decided := self._rounds.decided(stage, verdict.item)).n:
@@ -319,6 +346,10 @@ class Refining:
         self._write_verdicts(refined)
         items, sources = self._hardening.shown(self._items)
         write_queue(self.to / REVIEW, refined.waiting, items, sources, self._rounds.asked)
+        (self.to / REVIEW / QUOTA).unlink(missing_ok=True)
+        if self._quota:
+            with replacing_file(self.to / REVIEW / QUOTA) as file:
+                file.write_bytes(msgspec.json.encode(self._quota))
         with replacing_file(self.to / ABOUT) as file:
             file.write_bytes(msgspec.json.format(msgspec.json.encode(self._record(refined)), indent=2) + b"\n")
         if refined.kept:

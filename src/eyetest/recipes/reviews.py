@@ -1,5 +1,6 @@
 """Reviews by people: begun for benchmarks and for what recipes leave to people, resumed, found and carried out."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from eyetest.studio.sources import open_places, read_verdict_table
 SUFFIX = "-review"
 _WAITING = "review"
 _MOST_REVIEWERS = 50
+_SAMPLE = re.compile(r"\s*(\d+)(?:\s+of\s+(.+?))?\s*", re.DOTALL)  # ``60 of answer=wrong``
 Tell = Callable[[str], None]
 
 
@@ -100,8 +102,9 @@ def open_review(
         project = _begun(folder, settings)
         plan, collection = project.plan, reviewed_collection(project, tell)
         if settings.items:
-            ids = _chosen(collection, settings.items, plan.seed)
-            project.add_items(by_suspicion(collection.table, ids, plan.seed, plan.per))
+            ids, words = _queue(collection, settings.items, plan)
+            project.add_items(ids)
+            project.extend(plan.places, words)
         return _checking(project, collection)
     collection = Collection.open(places, tell)
     benchmarks, form = list(collection.benchmarks.values()), load_form(settings.form)
@@ -115,10 +118,10 @@ def open_review(
         solve=settings.solve,
         per=settings.per,
     )
-    ids = _chosen(collection, settings.items, plan.seed)
+    ids, words = _queue(collection, settings.items, plan)
     if not ids:
         raise InputError(f"no item to review: {param('items', settings.items or _WAITING)} means none of them")
-    project = ReviewProject.create(folder, plan, by_suspicion(collection.table, ids, plan.seed, plan.per))
+    project = ReviewProject.create(folder, msgspec.structs.replace(plan, items=(words,)), ids)
     return _checking(project, collection)
 
 
@@ -177,16 +180,25 @@ def _reviewers(text: str) -> list[int]:
     return counts
 
 
-def _chosen(collection: Collection, which: str, seed: int) -> list[str]:
-    """The items to review: by default those that wait for people, or all if none does."""
-    words = which.strip()
+def _queue(collection: Collection, which: str, plan: ReviewPlan) -> tuple[list[str], str]:
+    """The items to review, and what they are; a sample stays in its order, so that its first ones are one, too."""
+    sample = _SAMPLE.fullmatch(which)
+    if sample is None:
+        ids = _chosen(collection, which.strip())
+        return by_suspicion(collection.table, ids, plan.seed, plan.per), which.strip() or _WAITING
+    every = _chosen(collection, sample[2] or "all")
+    ids = drawn(every, int(sample[1]), plan.seed)
+    words = f"{len(ids):,} of {len(every):,} at random, seed {plan.seed}: {sample[2] or 'all'}"
+    return by_suspicion(collection.table, ids, plan.seed, plan.per) if plan.per else ids, words
+
+
+def _chosen(collection: Collection, words: str) -> list[str]:
+    """The items that a query means: by default those that wait for people, or all if none does."""
     every: list[str] = collection.items.filter(pl.col("question").is_not_null()).get_column("id").to_list()
-    if words.isdecimal():
-        return drawn(every, int(words), seed)
     if words == "all":
         return every
     if words not in ("", _WAITING) and "=" not in words:
-        expected = "expected review, all, a number or a query: tag.x=y"
+        expected = "expected review, all, a number, a query (tag.x=y), or N of a query"
         raise InputError(f"{param('items')}: found {short(words)}, {expected}")
     query = parse_query(words) if "=" in words else Query(verdict="review")
     ids: list[str] = collection.items[collection.view(query).positions].get_column("id").to_list()
@@ -226,6 +238,10 @@ def _of_recipe(
     table, order = collection.table, begun.plan if begun else plan
     waiting = {number: by_suspicion(table, ids, order.seed, order.per) for number, ids in left.waiting.items()}
     project = begun or ReviewProject.create(folder, plan)
+    if (quota := project.quota()) and (state := project.quota_state()):
+        ours = {item.id for item in quota.items}
+        others = [item for item in waiting.get(quota.round, ()) if item not in ours]
+        waiting[quota.round] = [*others, *state.needed]
     if project.plan.rounds != plan.rounds:
         changed = "the recipe has other review stages than when the review began"
         raise InputError(f"{folder}: {changed}; restore them, or refine into another folder")

@@ -17,15 +17,17 @@ from eyetest.errors import ItemError, short
 
 __all__ = [
     "DIALOGUE", "EDITION", "FOLDER_VERSION", "FRESH", "IMAGE_FORMATS", "MAX_CHOICES", "ORIGINAL", "PLACEHOLDER",
-    "REFINE", "REVISE", "TURN", "TWIN", "AskModel", "Choice", "GrayImage", "ImageFormat", "ImagePart", "ImageRef",
-    "Item", "ItemCounts", "Lineage", "Manifest", "Message", "OptionProvenance", "Part",
+    "POOL", "REFINE", "REVISE", "TURN", "TWIN", "AskModel", "Choice", "GrayImage", "ImageFormat", "ImagePart",
+    "ImageRef", "Item", "ItemCounts", "Lineage", "Manifest", "Message", "OptionProvenance", "Part", "PooledSource",
     "Prompt", "Request", "Response", "Revision", "Turn", "Words", "check", "gold_text", "image_numbers", "letter",
-    "problems", "sorting_tags", "tag_word",
+    "problems", "sorting_tags", "tag_word", "tag_words",
 ]  # fmt: skip
 
 FOLDER_VERSION = 4
 MAX_CHOICES = 26
 _MOST_VALUES = 60
+_LISTED = re.compile(r"""\[\s*(?:'[^']*'|"[^"]*")(?:\s*,\s*(?:'[^']*'|"[^"]*"))*\s*\]""")
+_LONGEST_LIST = 2_000  # characters of a text that is read as a list of values
 PLACEHOLDER = re.compile(r"<\|?(?:image|img)[ _-]?(\d{1,3})\|?>", re.IGNORECASE)
 """An image's place in a text, in every spelling known from benchmarks; the only definition of it."""
 ImageFormat = Literal["png", "jpeg", "gif", "webp", "bmp", "tiff"]
@@ -118,6 +120,11 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return str(import_module("eyetest.commands.cards").item_card(self))
 
     @property
+    def own_id(self) -> str:
+        """The id by which orders of options are drawn: that in the source of a pooled item, else its id."""
+        return next((step.item for step in self.lineage if step.step == POOL), self.id)
+
+    @property
     def is_choice(self) -> bool:
         """Whether the item offers options."""
         return bool(self.choices)
@@ -137,12 +144,13 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     @property
     def texts(self) -> Iterable[str]:
         """Every text of the item that may show an image."""
-        return (self.question, self.hint, *(choice.text for choice in self.choices))
+        return [self.question, self.hint, *[choice.text for choice in self.choices]]
 
     @property
     def image_numbers(self) -> tuple[int, ...]:
         """Image numbers that the item's texts name, in order of first mention."""
-        return tuple(dict.fromkeys(n for text in self.texts for n in image_numbers(text)))
+        named = [text for text in self.texts if "<" in text]
+        return tuple(dict.fromkeys(n for text in named for n in image_numbers(text)))
 
     @property
     def names_more_images(self) -> bool:
@@ -157,13 +165,21 @@ def tag_word(value: Any) -> str | None:
     return str(value) if isinstance(value, str | int | float) else None
 
 
+def tag_words(value: Any) -> tuple[str, ...]:
+    """A tag's values as words: those of a list, also of one written as text (``['chart', 'table']``), each once."""
+    if isinstance(value, str) and value[:1] == "[" and len(value) <= _LONGEST_LIST and _LISTED.fullmatch(value):
+        value = [single or double for single, double in re.findall(r"""'([^']*)'|"([^"]*)\"""", value)]
+    words = map(tag_word, value if isinstance(value, list) else [value])
+    return tuple(dict.fromkeys(word for word in words if word is not None))
+
+
 def sorting_tags(items: Iterable[Item]) -> list[str]:
     """Tags with few enough values for a table."""
     values: dict[str, set[str]] = {}
     for item in items:
         for tag, value in item.tags.items():
-            if (word := tag_word(value)) is not None and len(values.setdefault(tag, set())) <= _MOST_VALUES:
-                values[tag].add(word)
+            if len(values.setdefault(tag, set())) <= _MOST_VALUES:
+                values[tag].update(tag_words(value))
     return sorted(tag for tag, words in values.items() if 2 <= len(words) <= _MOST_VALUES)
 
 
@@ -219,7 +235,7 @@ class ItemCounts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     options: dict[str, int] = {}
 
 
-REVISE, REFINE = "revise", "refine"
+REVISE, REFINE, POOL = "revise", "refine", "pool"
 REPAIRS = (REVISE, REFINE)  # the steps by which people remove and repair items; the rest is unchanged
 
 
@@ -230,6 +246,21 @@ class Revision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     version: str
     time: str
     change: str
+
+
+class PooledSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A benchmark whose items are in a pool; their ids begin with its name there."""
+
+    name: str
+    version: str
+    fingerprint: str
+    items: int  # in the benchmark; a pool without repeats has fewer
+    licence: str = ""
+
+    @property
+    def prefix(self) -> str:
+        """What is before the id of an item in the pool."""
+        return f"{self.name}/"
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -244,7 +275,12 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     lineage: tuple[Lineage, ...] = ()
     fingerprint: str = ""  # a hash of all items in order; equal for equal items
     revisions: tuple[Revision, ...] = ()
+    sources: tuple[PooledSource, ...] = ()  # of a pool, and of what is made of it
     folder_version: int = FOLDER_VERSION
+
+    def prefix_of(self, fingerprint: str) -> str:
+        """What the ids of another benchmark's items begin with in this pool; empty where it is no source of it."""
+        return next((source.prefix for source in self.sources if fingerprint == source.fingerprint), "")
 
     def is_repaired(self, fingerprint: str) -> bool:
         """Whether these are the items of an earlier revision after people's repairs and nothing else."""

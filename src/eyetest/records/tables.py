@@ -50,6 +50,14 @@ Seconds = Annotated[float, msgspec.Meta(ge=0)]
 SomeSeconds = Annotated[float, msgspec.Meta(ge=0.1)]
 
 
+PROPERTIES = ("group", "series", "base", "size_b", "encoder", "tuning", "open")  # of models, to group them by
+
+
+def size_class(size_b: float) -> str:
+    """The class of a model's size in billions: whole billions from 2 on, else tenths."""
+    return f"{size_b:.0f}B" if size_b >= 2 else f"{size_b:.1f}B"
+
+
 class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An entry of ``models.yaml``: how to reach a model, and its metadata."""
 
@@ -59,6 +67,10 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     size_b: float | None = None
     series: str | None = None
     encoder: str | None = None
+    group: str | None = None
+    tuning: str | None = None
+    open: bool | None = None
+    facts: dict[str, str | bool | float] = {}  # properties of the user's own, to group models by
     sampling: dict[str, Any] = {}  # sent beside the prompt: temperature, max_tokens, other settings of the endpoint
     key_env: str | None = None  # the environment variable with the key, which is never written anywhere
     detail: Literal["low", "high", "auto"] | None = None  # the resolution at which the endpoint reads images
@@ -74,11 +86,25 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     gpus: Annotated[float, msgspec.Meta(ge=0)] | None = None
     """On a cluster: GPUs per copy of a checkpoint; by default one where there are any."""
 
+    def fact(self, name: str) -> str | None:
+        """A property or a fact as a word: a size as its class, yes or no, other numbers as they are."""
+        value = getattr(self, name) if name in PROPERTIES else self.facts.get(name)
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if isinstance(value, int | float):
+            return size_class(value) if name == "size_b" else f"{value:g}"
+        return None if value is None else str(value)
+
     def written_down(self) -> "ModelEntry":
         """The entry without anything that could be a key, for files that are passed on."""
         key_env = plain_variable(self.key_env) or HIDDEN if self.key_env else None
-        sampling = plain_settings(self.sampling)
-        return msgspec.structs.replace(self, spec=_plain_spec(self.spec), sampling=sampling, key_env=key_env)
+        sampling, facts = (
+            plain_settings(self.sampling),
+            {redact(name): redact(value) if isinstance(value, str) else value for name, value in self.facts.items()},
+        )
+        return msgspec.structs.replace(
+            self, spec=_plain_spec(self.spec), sampling=sampling, facts=facts, key_env=key_env
+        )
 
 
 def _plain_spec(spec: str) -> str:
@@ -389,7 +415,7 @@ def mark(style: Letters, position: int) -> str:
 
 def shown_order(item: Item, condition: Condition) -> tuple[int, ...]:
     """Positions of the item's choices in the shown order."""
-    return order_of(item.id, len(item.choices), condition.order)
+    return order_of(item.own_id, len(item.choices), condition.order)
 
 
 def order_of(item: str, options: int, order: int) -> tuple[int, ...]:
@@ -423,7 +449,7 @@ LASTING = ("content-filter", "auth", "bad-request")  # failures that would recur
 
 
 class _Notices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    hints: tuple[str, ...]
+    hints: str
     weights: dict[int, list[str]]
     answers: list[str]
     kinds: dict[str, str]
@@ -451,7 +477,7 @@ def failure_notice(text: str) -> str:
 
 def _reads_as_notice(folded: str) -> bool:
     notices = _notices()
-    if len(folded) > _LONGEST or not any(hint in folded for hint in notices.hints):
+    if len(folded) > _LONGEST or not re.search(notices.hints, folded):
         return False
     if re.search("|".join(notices.answers), folded):
         return False

@@ -181,9 +181,10 @@ def card_of(benchmark: Benchmark, facts: Statements, records: Records | None = N
     sources: dict[str, Counter[str]] = {}
     formats: set[str] = set()
     totals: Counter[str] = Counter()
+    pooled = {source.name: source.licence for source in benchmark.manifest.sources}
     for item in benchmark:
         for name in _sources(item, benchmark.manifest):
-            sources.setdefault(name, Counter())[_word(item, _LICENCE_TAGS)] += 1
+            sources.setdefault(name, Counter())[pooled.get(name) or _word(item, _LICENCE_TAGS)] += 1
         formats.update(image.format for image in item.images)
         totals.update(gold=item.has_gold, images=bool(item.images))
     counts = (totals["gold"], totals["images"], tuple(sorted(formats)))
@@ -195,6 +196,7 @@ def _sources(item: Item, manifest: Manifest) -> set[str]:
     """Source datasets of an item: its tag, and other names in its lineage than the benchmark's own."""
     steps = [step.source for step in manifest.lineage]
     own = {manifest.name, *steps, *(source.rpartition(" ")[0] for source in steps)}
+    own -= {source.name for source in manifest.sources}
     lineage = {step.source for step in item.lineage} - own
     return {name for name in (_word(item, _SOURCE_TAGS), *lineage) if name}
 

@@ -19,6 +19,7 @@ from eyetest.records import Item, Recipe, Stage, Verdict, VerdictKind, sorting_t
 _MOST_REASONS = 8
 _KEPT = ("keep", "fix")
 NOT_REVIEWED = "not reviewed"
+UNDECIDED = "undecided: not needed for its quota"
 _HELD_OUT = "held out"
 
 

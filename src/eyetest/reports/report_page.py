@@ -17,6 +17,7 @@ from eyetest.pages.item_view import Album, ItemView, in_turns, lot, show_verdict
 from eyetest.pages.page import clip, write_page
 from eyetest.pages.plots import for_page
 from eyetest.records import GIVEN, Item, ModelEntry, RunStep, Verdict
+from eyetest.records.tables import PROPERTIES
 from eyetest.reports.answer import answer, cautions, headline_counts, lacks, tiles, usual
 from eyetest.reports.refinements import together
 from eyetest.reports.report import Counts, Material, Report, ReportItems
@@ -48,6 +49,9 @@ class Section:
     table: pl.DataFrame | None = None
     items: Sequence[tuple[str, str, Sequence[tuple[str, ItemView]]]] = ()
     views: Sequence[ItemView] = ()
+    digits: int = 3
+    whole: bool = False  # whether empty columns of the table are shown
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -114,10 +118,13 @@ def _counts(benchmark: Benchmark, items: ReportItems, left: Benchmark | None) ->
     return counts
 
 
-def laid_out(table: pl.DataFrame, counts: Counts = MappingProxyType({})) -> dict[str, Any]:
+def laid_out(
+    table: pl.DataFrame, counts: Counts = MappingProxyType({}), digits: int = 3, *, whole: bool = False
+) -> dict[str, Any]:
     """A table for the page, cut to a length; ``counts``: columns that count items, and their links."""
     words: dict[str, Sequence[str | ItemCount]] = {
-        name: [clip(cell, _LONGEST_CELL) for cell in cells] for name, cells in texts_of(table, _MOST_ROWS).items()
+        name: [clip(cell, _LONGEST_CELL) for cell in cells]
+        for name, cells in texts_of(table, _MOST_ROWS, digits, whole=whole).items()
     }
     for name, column in counts.items():
         if name in words:
@@ -132,8 +139,8 @@ def _models(report: Report) -> Iterator[tuple[str, str]]:
     known = report.material.results
     for name in known.scores.select(pl.col("model").cast(pl.String).unique().sort()).collect().to_series():
         entry = known.models.get(name, ModelEntry(spec=""))
-        facts = {"language model": entry.base, "billions": entry.size_b, "series": entry.series}
-        facts |= {"encoder": entry.encoder, "trained on": listed(entry.trained_on)}
+        facts: dict[str, Any] = {name: entry.fact(name) for name in (*PROPERTIES, *entry.facts)}
+        facts |= {"trained on": listed(entry.trained_on)}
         yield name, "; ".join(f"{fact} {value}" for fact, value in facts.items() if value)
 
 

@@ -31,10 +31,18 @@ from eyetest.records import (
     tag_word,
 )
 from eyetest.records.recipe import SUITE_TAGS, SuiteBenchmark
-from eyetest.results.scores import ScoreProvenance, answers_of, benchmark_of, refuse_gaps, scores_of, wording
+from eyetest.results.scores import (
+    ScoreProvenance,
+    answers_of,
+    benchmark_of,
+    prefix_in,
+    refuse_gaps,
+    scores_of,
+    wording,
+)
 from eyetest.runs import Run
 from eyetest.runs.folder import SENTENCES
-from eyetest.runs.stored import answers_frame, one_line_if_damaged, responses_frame
+from eyetest.runs.stored import ANSWER, SPENT, answers_frame, one_line_if_damaged, responses_frame
 from eyetest.scoring import Scorer
 from eyetest.scoring.metrics.same_text import edit_similarity, read_yes_no
 
@@ -160,9 +168,16 @@ def results_of(
     )
 
 
+def pool_keys(runs: Sequence[Run], pool: Benchmark) -> list[Benchmark | None]:
+    """The answer keys of runs: the pool for runs on sources of it, their own for others."""
+    return [pool if prefix_in(run, pool) else None for run in runs]
+
+
 def _replies(run: Run, name: str, about: Benchmark | None, *, verdicts: bool) -> pl.LazyFrame:
     says = pl.col("text").map_elements(read_yes_no, pl.String) if verdicts else pl.lit(None, pl.String)
-    replies = responses_frame(run.path).with_columns(pl.lit(name).alias("benchmark"), says.alias("says"))
+    replies = responses_frame(run.path, (*ANSWER, *SPENT)).with_columns(
+        pl.lit(name).alias("benchmark"), says.alias("says")
+    )
     judged = replies.join(labelled(run), on="request", how="left")
     return judged.join(transcribed(run, about), on="request", how="left").select(*REPLY_TYPES)
 
@@ -178,6 +193,7 @@ def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.D
         words = {tag: tag_word(value) for tag, value in item.tags.items()}
         tags = {TAG + tag: word for tag, word in words.items() if word is not None}
         own = {"benchmark": name, "item": item.id, "group": item.group or None, "content": wording(item).hex()}
+        own |= {"own_id": item.own_id} if item.own_id != item.id else {}
         for shared in kind(item):
             joined.join(item.id, "\0" + shared)
         answers.append(short_texts([choice.text for choice in item.choices]))
@@ -221,16 +237,22 @@ def _cluster_kind(cluster: str) -> Callable[[Item], list[str]]:
 
 
 def benchmark_names(runs: Sequence[Run], keys: Sequence[Benchmark | None]) -> list[str]:
-    """Each run's benchmark; versions that a benchmark of ``keys`` does not revise differ by the run's folder."""
+    """Each run's benchmark, or the pool of it in ``keys``; versions that no benchmark of ``keys`` revises differ by
+    the run's folder.
+    """
     if not runs:
         raise InputError("no run to measure")
     about = [run.manifest.benchmark for run in runs]
-    names = [asked.name if asked else run.path.resolve().name for run, asked in zip(runs, about, strict=True)]
+    pools = [key if key and prefix_in(run, key) else None for run, key in zip(runs, keys, strict=True)]
+    names = [
+        pool.manifest.name if pool else asked.name if asked else run.path.resolve().name
+        for run, asked, pool in zip(runs, about, pools, strict=True)
+    ]
     versions: dict[str, set[str]] = {name: set() for name in names}
-    for asked, key in zip(about, keys, strict=True):
+    for asked, key, name, pool in zip(about, keys, names, pools, strict=True):
         if asked is not None:
-            is_older = key is not None and key.manifest.is_repaired(asked.fingerprint)
-            versions[asked.name].add(key.manifest.fingerprint if key and is_older else asked.fingerprint)
+            is_key = key is not None and (pool or key.manifest.is_repaired(asked.fingerprint))
+            versions[name].add(key.manifest.fingerprint if key and is_key else asked.fingerprint)
     return [
         name if len(versions[name]) < 2 else f"{name} ({run.path.resolve().name})"
         for run, name in zip(runs, names, strict=True)
@@ -372,7 +394,7 @@ def own_scores(results: Results, part: str) -> pl.LazyFrame:
 
 def _items(part: SuitePart, name: str) -> pl.DataFrame:
     results = part.results
-    known = results.every_item(*("cluster", "group", *_TOLD), *(TAG + tag for tag in results.tags))
+    known = results.every_item(*("cluster", "group", "own_id", *_TOLD), *(TAG + tag for tag in results.tags))
     if len(about := sorted(known.get_column("benchmark").unique())) > 1:
         raise InputError(
             f'the runs of "{part.name}" are about several benchmarks: {listed(about)}; make each an entry'
@@ -380,7 +402,7 @@ def _items(part: SuitePart, name: str) -> pl.DataFrame:
     table = known.select(
         pl.lit(name).alias("benchmark"),
         *(_own(part, column) for column in ("item", "cluster", "group")),
-        pl.col("item").cast(pl.String).alias("own_id"),
+        pl.coalesce("own_id", pl.col("item").cast(pl.String)).alias("own_id"),
         *(pl.col(column).cast(ITEM_TYPES[column]) for column in _TOLD),
         *(TAG + tag for tag in results.tags if tag not in SUITE_TAGS),
     )

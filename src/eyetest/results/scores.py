@@ -257,16 +257,23 @@ def _refuse_other_questions(run: Run, named: Benchmark) -> None:
     kept = _still_there(run)
     if kept is None:
         raise InputError(f"{run.path} holds answers to another version than {named.path}")
-    asked = {item.id: {wording(item)} for item in kept}
+    prefix = prefix_in(run, named)
+    asked = {prefix + item.id: {wording(item)} for item in kept}
     if not any(item.id in asked for item in named):
         raise InputError(f"{run.path} holds no answer to any item of {named.path}; it is about another benchmark")
     for name, repair in read_repairs(run.path).items():
-        asked.setdefault(name, set()).add(wording(repair.item))
+        asked.setdefault(prefix + name, set()).add(wording(repair.item))
     for item in () if _is_revised(run, named) else named:
         if wording(item) not in asked.get(item.id, {wording(item)}):
             raise InputError(
                 f"{named.path} asks something else than {run.path} did: item {short(item.id)} has changed"
             )
+
+
+def prefix_in(run: Run, benchmark: Benchmark) -> str:
+    """What is before the ids of a run's items in a pool of its benchmark; empty unless it is a source of one."""
+    about = run.manifest.benchmark
+    return benchmark.manifest.prefix_of(about.fingerprint) if about and about.fingerprint else ""
 
 
 def _still_there(run: Run) -> Benchmark | None:
@@ -294,9 +301,13 @@ def _is_revised(run: Run, benchmark: Benchmark) -> bool:
 
 
 def answers_of(run: Run, benchmark: Benchmark) -> pl.LazyFrame:
-    """The answers of a run to a benchmark's items in their current wording."""
+    """The answers of a run to a benchmark's items in their current wording; of a source, to the items of its pool."""
     refuse_gaps(run)
-    answers = answers_frame(run.path).filter(about_the_wording(read_repairs(run.path), benchmark))
+    answers, repairs = answers_frame(run.path), read_repairs(run.path)
+    if prefix := prefix_in(run, benchmark):
+        answers = answers.with_columns((prefix + pl.col("item").cast(pl.String)).alias("item"))
+        repairs = {prefix + name: repair for name, repair in repairs.items()}
+    answers = answers.filter(about_the_wording(repairs, benchmark))
     return changed_since(run, benchmark).count_only(answers)
 
 

@@ -277,6 +277,7 @@ class ReviewPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     solve: bool = False
     seed: int = 0
     per: str = ""  # a tag whose values alternate in the order of items
+    items: tuple[str, ...] = ()  # how items were chosen, each time that some were added
 
     def __post_init__(self) -> None:
         if [round_.number for round_ in self.rounds] != list(range(1, len(self.rounds) + 1)):

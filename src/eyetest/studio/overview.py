@@ -73,13 +73,17 @@ class RoundProgress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReviewProgress(msgspec.Struct, frozen=True, kw_only=True):
-    """Progress of a review; ``stuck`` lists what waits for a person who was not invited yet."""
+    """Progress of a review; ``stuck`` lists what waits for a person who was not invited yet.
+
+    ``quota`` says which groups have enough items, where the review ends with that.
+    """
 
     items: int
     settled: int
     disputed: int
     rounds: tuple[RoundProgress, ...]
     stuck: tuple[str, ...] = ()
+    quota: str = ""
 
 
 class ReviewOverview(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,7 +124,9 @@ def make_overview(judged: Sequence[JudgedItem], plan: ReviewPlan, progress: Revi
     )
 
 
-def progress_of(connection: sqlite3.Connection, plan: ReviewPlan, judged: Sequence[JudgedItem]) -> ReviewProgress:
+def progress_of(
+    connection: sqlite3.Connection, plan: ReviewPlan, judged: Sequence[JudgedItem], quota: str = ""
+) -> ReviewProgress:
     """Progress of rounds."""
     items, settled = connection.execute(
         "SELECT count(*), coalesce(sum(settled), 0) FROM items WHERE id IN (SELECT item FROM slots)"
@@ -141,8 +147,9 @@ def progress_of(connection: sqlite3.Connection, plan: ReviewPlan, judged: Sequen
         for decided, begun, open_ in [counts.get(number, (0, 0, 0))]
     ]
     disputed = sum(row.begun + row.open for row in rounds if row.round == 0)
+    stuck = tuple(_stuck(connection))
     return ReviewProgress(
-        items=items, settled=settled, disputed=disputed, rounds=tuple(rounds), stuck=tuple(_stuck(connection))
+        items=items, settled=settled, disputed=disputed, rounds=tuple(rounds), stuck=stuck, quota=quota
     )
 
 

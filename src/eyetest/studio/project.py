@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from eyetest.curate.selection import Quota, QuotaState
 from eyetest.errors import Forbidden, InputError, counted, damaged, short
 from eyetest.records import Decision, DecisionKind, Item
 from eyetest.store import replacing_file
@@ -28,7 +29,7 @@ from eyetest.studio.decisions import (
     read_decisions,
     standing,
 )
-from eyetest.studio.forms import check_decision, check_kind, short_enough
+from eyetest.studio.forms import Form, check_decision, check_kind, short_enough
 from eyetest.studio.overview import (
     JudgedItem,
     ReviewOverview,
@@ -38,6 +39,7 @@ from eyetest.studio.overview import (
 )
 from eyetest.studio.people import People, person_named
 
+QUOTA = "quota.json"  # of a recipe whose review ends when a selection can be made
 CLAIM = 1_800.0  # seconds for which a slot is reserved
 _LONGEST_NONCE = 200
 UNANSWERED = "answer the item first; its gold is shown afterwards"
@@ -137,9 +139,12 @@ class ReviewProject:
         rows = self.database.rows("SELECT value FROM meta WHERE key = 'address'")
         return f"{rows[0][0] if rows else ''}/enter/{token}"
 
-    def extend(self, places: Sequence[str]) -> None:
-        """Show what further places hold about the items, too."""
-        self.plan = msgspec.structs.replace(self.plan, places=tuple(dict.fromkeys((*self.plan.places, *places))))
+    def extend(self, places: Sequence[str], *items: str) -> None:
+        """Show what further places hold about the items, too; note how more ``items`` were chosen."""
+        places, items = (
+            (*dict.fromkeys((*a, *b)),) for a, b in ((self.plan.places, places), (self.plan.items, items))
+        )
+        self.plan = msgspec.structs.replace(self.plan, places=places, items=items)
         with self.database.write() as connection:
             plan = msgspec.json.encode(self.plan).decode()
             connection.execute("UPDATE meta SET value = ? WHERE key = 'plan'", (plan,))
@@ -198,8 +203,39 @@ class ReviewProject:
                 self._settle(connection, id_)  # a dispute that waits again
             return added
 
+    def quota(self) -> Quota | None:
+        """The selection that the review is for, if it ends with that."""
+        path = self.folder / QUOTA
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=Quota) if path.is_file() else None
+        except msgspec.DecodeError as error:
+            raise damaged(path, error) from None
+
+    def quota_state(self) -> QuotaState | None:
+        """What that selection still needs, by the decisions so far."""
+        quota = self.quota()
+        if quota is None:
+            return None
+        known = read_decisions(self.folder / DECISIONS)
+        for decision in self.decisions():
+            known.setdefault(decision.item, []).append(decision)
+        outcomes = {item: self.plan.outcome(own, quota.round) for item, own in known.items()}
+        return quota.state(settled_tags(outcomes, self.plan.form(quota.round)))
+
+    def refill(self) -> int:
+        """Ask for items in place of those that were dropped, as far as a selection needs them; returns new slots."""
+        quota, state = self.quota(), self.quota_state()
+        if quota is None or state is None or not state.needed:
+            return 0
+        with self.database.write() as connection:
+            return self._add(connection, state.needed, quota.round)
+
     def next_task(self, person: Person) -> Task | None:
         """A person's next task, reserved for half an hour. None where no task is available."""
+        task = self._next_task(person)
+        return self._next_task(person) if task is None and self.refill() else task
+
+    def _next_task(self, person: Person) -> Task | None:
         with self.database.write(forced=False) as connection:
             _refuse_idle(connection, person)
             connection.execute("UPDATE slots SET state = 1 WHERE state = 2 AND until < ?", (self.clock(),))
@@ -411,8 +447,9 @@ class ReviewProject:
     def progress(self) -> ReviewProgress:
         """Progress of rounds."""
         judged = self.judged()
+        state = self.quota_state()
         with self.database.read() as connection:
-            return progress_of(connection, self.plan, judged)
+            return progress_of(connection, self.plan, judged, state.line if state else "")
 
     def overview(self) -> ReviewOverview:
         """Progress, disagreement, agreement with intervals, and reasons."""
@@ -422,6 +459,15 @@ class ReviewProject:
 def is_review(folder: Path) -> bool:
     """Whether a folder holds a review."""
     return (folder / FILE).is_file()
+
+
+def settled_tags(outcomes: Mapping[str, Decided], form: Form) -> dict[str, Mapping[str, Any] | None]:
+    """By item on which reviewers agreed: the tags that they gave it, or None where they dropped it."""
+    return {
+        item: None if outcome.verdict == "drop" else form.tags(outcome.labels) | dict(outcome.edits.get("tags", {}))
+        for item, outcome in outcomes.items()
+        if outcome.verdict != "review"
+    }
 
 
 def decisions_in(

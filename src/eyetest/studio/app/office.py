@@ -107,9 +107,12 @@ class ReviewPages:
         decided = standing(self._project.decisions(session.person))[::-1]
         shown, pages = paged(decided, call.request.query_params.get("page", ""), _SHOWN)
         (row,) = self._project.people.rows(session.person)
-        rounds = self._project.plan.rounds
+        if not row.waiting and self._project.refill():
+            (row,) = self._project.people.rows(session.person)
+        rounds, state = self._project.plan.rounds, self._project.quota_state()
         contents = {
             "reads": False,
+            "quota": state.line if state else "",
             "decided": row.decided,
             "waiting": row.waiting,
             "rounds": [planned for planned in rounds if planned.form.about],

@@ -1,0 +1,76 @@
+"""The command ``pool``: make one benchmark of several."""
+
+from typing import TYPE_CHECKING
+
+from eyetest.commands.base import observer, path_of, pooling_of, several
+from eyetest.commands.lazy import pl
+from eyetest.commands.options import AnyPath, Benches, Overwrite, Pairs
+from eyetest.commands.results import NewBenchmark
+from eyetest.errors import InputError, counted, heading, nearest
+
+if TYPE_CHECKING:
+    from eyetest.curate.pooling import Pooled
+
+
+def pool(
+    benches: Benches,
+    /,
+    *,
+    to: AnyPath,
+    map_tags: Pairs = (),
+    drop_repeats: str = "",
+    overwrite: Overwrite = False,
+) -> "PoolResult":
+    """Make one benchmark of several, which every other command takes like any other.
+
+    Ids begin with the source (mmstar/12), the tag benchmark names it, and the answer key, metric and licence of each
+    source are kept. Answers of runs on a source count for the pool: refine --answers, score --bench and merge --bench
+    take them. Items with the same words on the same images as in an earlier source, or nearly, are counted and listed
+    in DIR/repeats.csv; eyetest audit DIR --probe duplicate-images also finds copies of images in other bytes.
+
+    Args:
+        benches: Benchmark folders, or any files that eyetest can import; NAME=PATH names the source otherwise.
+        to: Folder of the pool.
+        map_tags: Tags made of others: core=category, mmstar:core=l2 (one source), field=subject@TABLE; repeatable.
+        drop_repeats: Leave out later items that repeat earlier ones: same, or near (all repeats).
+        overwrite: Replace a folder that eyetest wrote before.
+
+    Examples:
+        $ eyetest pool mmstar chartqa.tsv mmmu=data/validation.parquet --to pool
+        $ eyetest pool mmmu mathvista --map-tags mmmu:field=subject@fields.yaml --to pool
+
+        >>> pooled = et.pool(["world/benchmark", "mine.tsv"], to="pool")
+        >>> len(pooled.benchmark), pooled.benchmark[0].tags["benchmark"]
+        (120, ...)
+
+    """
+    from eyetest.benchmarks.folder import refuse_to_replace
+    from eyetest.curate.pooling import NEAR, SAME, pool_benchmarks
+
+    kinds = (SAME, NEAR)
+    if drop_repeats not in ("", *kinds):
+        raise InputError(f"{heading('drop_repeats')}: no kind {drop_repeats}; {nearest(drop_repeats, kinds)}")
+    folder = path_of(to, "to")
+    refuse_to_replace(folder, overwrite=overwrite)
+    pooling = pooling_of(several(benches), map_tags, drop_repeats)
+    with observer().steps(title := f"pooling {counted(len(pooling.sources), 'benchmark')}") as step:
+        pooled = pool_benchmarks(
+            pooling, folder, folder.resolve().name, overwrite=overwrite, progress=lambda share: step(title, share)
+        )
+    return PoolResult(pooled)
+
+
+class PoolResult(NewBenchmark):
+    """A pool, and what each source gave."""
+
+    def __init__(self, pooled: "Pooled") -> None:
+        self.pooled, bench = pooled, pooled.benchmark
+        rows = [
+            (source.name, source.items, pooled.items[source.name], source.licence or "unknown")
+            for source in bench.manifest.sources
+        ]
+        schema = {"source": pl.String, "items": pl.Int64, "pooled": pl.Int64, "licence": pl.String}
+        self.counts = pl.DataFrame(rows, schema=schema, orient="row")
+        facts = {"sources": pooled.items, "repeats": dict(pooled.repeats), "dropped": pooled.dropped}
+        line = f"{counted(len(bench), 'item')} of {counted(len(rows), 'benchmark')} → {bench.path}"
+        super().__init__(bench, line, facts, pooled.notes)

@@ -1,0 +1,279 @@
+"""Pool benchmarks: items of several become one benchmark in which ids, a tag and the lineage name their source.
+
+One pass over the items. Only items whose images another source shows too, and items of words alone, can repeat
+others; of these a few bytes are kept, so that memory does not grow with the questions.
+"""
+
+import os
+import re
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
+
+import msgspec
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
+from eyetest.benchmarks.folder import REPEATS
+from eyetest.benchmarks.opening import Progress, cache_folder, forget_older
+from eyetest.benchmarks.tags import TagMaps
+from eyetest.errors import counted, param
+from eyetest.probes.duplicates import Key, item_key, question_key, word_triples
+from eyetest.probes.subject import Thresholds, has_its_images, names_images
+from eyetest.records import DIALOGUE, POOL, Item, Lineage, Manifest, PooledSource, tag_word
+from eyetest.tabular.table import SheetWriter
+
+BENCHMARK_TAG = "benchmark"  # the tag that names the source of an item
+SAME, OTHER_KEY, NEAR = "same", "other answer key", "near"
+_MOST_NEAR = 200_000  # items whose words are kept to look for near repeats
+_MOST_ON_IMAGE = 1_000  # of them on the same images, since all are compared
+_LEVEL = Thresholds().text.near_duplicate  # share of word triples that near repeats have in common
+_MOST_DIFFERENT = (1 - _LEVEL) / (1 + _LEVEL)  # the same, as triples that only one has, of the triples of both
+_ROW = 40  # bits of the row in the place of an item; above them is the number of its source
+_REPORT_EVERY = 500
+_LONGEST_NAME = 80
+
+
+class Source(NamedTuple):
+    """A benchmark to pool, under the name that its items get."""
+
+    name: str
+    benchmark: Benchmark
+    licence: str = ""
+
+
+class Pooled(NamedTuple):
+    """A pool: how many items each source gave, and repeats by kind."""
+
+    benchmark: Benchmark
+    items: dict[str, int]
+    repeats: Counter[str]
+    dropped: int
+    notes: list[str]
+
+
+def named_sources(sources: Sequence[Source]) -> list[Source]:
+    """Sources with names that can begin an id: as given, or their benchmarks' own, numbered where they are alike."""
+    taken: Counter[str] = Counter()
+    named = []
+    for given, benchmark, licence in sources:
+        plain = re.sub(r"[/\\:,=@\s]+", "-", given or benchmark.manifest.name)[:_LONGEST_NAME].strip("-")
+        name = plain or "benchmark"
+        while name in taken:
+            taken[plain] += 1
+            name = f"{plain}-{taken[plain]}"
+        taken[name] += 1
+        named.append(Source(name, benchmark, licence or benchmark.manifest.licence))
+    return named
+
+
+class Pooling(NamedTuple):
+    """What to pool: ``drop`` names the later items that are left out because they repeat earlier ones."""
+
+    sources: Sequence[Source]
+    maps: TagMaps
+    drop: str = ""
+
+
+def open_pool(pooling: Pooling, progress: Progress) -> tuple[Benchmark, list[str]]:
+    """A pool in the cache, and notes where it is new."""
+    sources, name = pooling.sources, "+".join(source.name for source in pooling.sources)[:_LONGEST_NAME]
+    known = [(source.name, source.benchmark.manifest.fingerprint, source.licence) for source in sources]
+    whose = "\n".join(str(source.benchmark.path.resolve()) for source in sources)
+    cached = cache_folder(os.fsencode(whose), known, pooling.maps.maps, name)
+    if is_benchmark(cached):
+        return Benchmark(cached), []
+    pooled = pool_benchmarks(pooling, cached, name, overwrite=True, progress=progress)
+    forget_older(cached)
+    return pooled.benchmark, pooled.notes
+
+
+def pool_benchmarks(
+    pooling: Pooling, to: Path, name: str, *, overwrite: bool = False, progress: Progress = lambda share: None
+) -> Pooled:
+    """Write a pool; it appears when it is complete."""
+    sources, maps, drop = pooling
+    total, written = sum(len(source.benchmark) for source in sources), 0
+    repeats, dropped, items = Counter[str](), 0, dict[str, int]()
+    finder = _RepeatFinder(sources)
+    with BenchmarkWriter(to, _manifest(sources, name), overwrite=overwrite, gold_required=False) as writer:
+        with (writer.folder / REPEATS).open("w", newline="", encoding="utf-8") as file:
+            sheet = SheetWriter(file, ("item", "repeats", "kind", "dropped"))
+            for number, source in enumerate(sources):
+                items[source.name] = 0
+                for row, item in enumerate(source.benchmark):
+                    pooled = _pooled(item, source, maps)
+                    kind, other = finder.find(item, number, row)
+                    gone = kind == SAME if drop == SAME else bool(kind) and drop == NEAR
+                    if kind:
+                        sheet.write([(pooled.id, other, kind, "yes" if gone else "no")])
+                        repeats[kind] += 1
+                    if gone:
+                        dropped += 1
+                    else:
+                        writer.adopt(pooled, source.benchmark)
+                        items[source.name] += 1
+                    written += 1
+                    if written % _REPORT_EVERY == 0:
+                        progress(written / total)
+                finder.end_source()
+                writer.adopt_tables(source.benchmark, f"{source.name}/")
+        if not repeats:
+            (writer.folder / REPEATS).unlink()
+        notes = maps.notes()
+    if repeats:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in repeats.most_common())
+        how = f"eyetest pool {param('drop_repeats', NEAR)} leaves them out"
+        left = f"listed in {to / REPEATS}; {f'{dropped:,} of them left out' if dropped else how}"
+        notes.append(f"{counted(repeats.total(), 'item')} repeat items of an earlier source ({kinds}), {left}")
+    return Pooled(Benchmark(to), items, repeats, dropped, notes + finder.notes)
+
+
+def _manifest(sources: Sequence[Source], name: str) -> Manifest:
+    known = [(source, source.benchmark.manifest) for source in sources]
+    licences = {source.licence for source in sources}
+    return Manifest(
+        name=name,
+        licence=licences.pop() if len(licences) == 1 else "",
+        canary=" ".join(dict.fromkeys(manifest.canary for _, manifest in known if manifest.canary)),
+        lineage=tuple(
+            Lineage(step=POOL, source=f"{source.name} {manifest.version}", note=manifest.fingerprint)
+            for source, manifest in known
+        ),
+        sources=tuple(
+            PooledSource(
+                name=source.name,
+                version=manifest.version,
+                fingerprint=manifest.fingerprint,
+                items=len(source.benchmark),
+                licence=source.licence,
+            )
+            for source, manifest in known
+        ),
+    )
+
+
+def _pooled(item: Item, source: Source, maps: TagMaps) -> Item:
+    """The item under its name in the pool. What names other items, a group or a dialogue, gets the same prefix."""
+    prefix, tags = f"{source.name}/", dict(item.tags)
+    if BENCHMARK_TAG not in tags or not source.benchmark.manifest.sources:
+        tags[BENCHMARK_TAG] = source.name
+    if (dialogue := tag_word(tags.get(DIALOGUE))) is not None:
+        tags[DIALOGUE] = prefix + dialogue
+    return msgspec.structs.replace(
+        item,
+        id=prefix + item.id,
+        group=prefix + item.group if item.group else "",
+        tags=maps.apply(tags, source.name) if maps.maps else tags,
+        lineage=(*item.lineage, Lineage(step=POOL, source=source.name, item=item.id)),
+    )
+
+
+class _Wordings:
+    """The words of items on the same images: hashes of word triples, and 64 bits that rule most pairs out."""
+
+    __slots__ = ("hashes", "places", "sizes", "sketches")
+
+    def __init__(self) -> None:
+        self.places, self.sizes, self.sketches, self.hashes = array("Q"), array("Q"), array("Q"), list[bytes]()
+
+    def near(self, hashes: set[int], sketch: int, source: int) -> int | None:
+        """The place of the first item of another source with nearly the same words."""
+        sketches, sizes = (np.frombuffer(column, np.uint64) for column in (self.sketches, self.sizes))
+        most = _MOST_DIFFERENT * (sizes + len(hashes))  # triples that only one of two has; a bit is one at least
+        for at in np.flatnonzero(np.bitwise_count(sketches ^ np.uint64(sketch)) <= most).tolist():
+            different = hashes.symmetric_difference(array("I", self.hashes[at]))
+            if self.places[at] >> _ROW != source and len(different) <= most[at]:
+                return self.places[at]
+        return None
+
+    def add(self, place: int, hashes: set[int], sketch: int) -> None:
+        """Remember an item."""
+        self.places.append(place)
+        self.sizes.append(len(hashes))
+        self.sketches.append(sketch)
+        self.hashes.append(array("I", hashes).tobytes())
+
+
+class _RepeatFinder:
+    """Finds items that repeat those of earlier sources: exactly, with another answer key, or nearly."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = sources
+        self._images = [_image_keys(source.benchmark) for source in sources]
+        values, counts = np.unique(np.concatenate([np.unique(keys) for keys in self._images]), return_counts=True)
+        self._may_repeat = [np.isin(keys, values[counts > 1]).tolist() for keys in self._images]
+        self._ids: dict[int, pa.ChunkedArray] = {}
+        self._known, self._new = ([array("Q") for _ in range(3)] for _ in range(2))
+        """Of earlier sources (by question) and of the current one: hashes of questions and of whole items, places."""
+        self._near: dict[int, _Wordings] = defaultdict(_Wordings)
+        self._compared = self._left_out = 0
+
+    def find(self, item: Item, source: int, row: int) -> tuple[str, str]:
+        """The kind of repeat and the earlier item; both empty for an item that repeats none, which is remembered."""
+        if not self._may_repeat[source][row]:
+            return "", ""
+        if not has_its_images(item) if item.images else names_images(item):
+            return "", ""
+        question = question_key(item)
+        hashed, whole, place = _hash(question), _hash(item_key(item, question)), source << _ROW | row
+        first = bisect_left(self._known[0], hashed)
+        end = bisect_right(self._known[0], hashed, first)
+        if first < end:
+            equal = [at for at in range(first, end) if self._known[1][at] == whole]
+            return SAME if equal else OTHER_KEY, self._name(self._known[2][equal[0] if equal else first])
+        for column, value in zip(self._new, (hashed, whole, place), strict=True):
+            column.append(value)
+        return self._find_near(item, place, int(self._images[source][row])) if item.images else ("", "")
+
+    def _find_near(self, item: Item, place: int, images: int) -> tuple[str, str]:
+        """The first item of an earlier source with nearly the same words on the same images."""
+        hashes, sketch, there = set[int](), 0, self._near[images]
+        for triple in word_triples(item):
+            hashes.add(value := crc32(triple.encode("utf-8", "replace")))
+            sketch |= 1 << (value & 63)
+        if (near := there.near(hashes, sketch, place >> _ROW)) is not None:
+            return NEAR, self._name(near)
+        if self._compared < _MOST_NEAR and len(there.hashes) < _MOST_ON_IMAGE:
+            there.add(place, hashes, sketch)
+            self._compared += 1
+        else:
+            self._left_out += 1
+        return "", ""
+
+    def end_source(self) -> None:
+        """Make the items of a source earlier ones."""
+        every = [np.frombuffer(known + new, np.uint64) for known, new in zip(self._known, self._new, strict=True)]
+        order = np.argsort(every[0], kind="stable")
+        self._known = [array("Q", column[order].tobytes()) for column in every]
+        self._new = [array("Q") for _ in range(3)]
+
+    @property
+    def notes(self) -> list[str]:
+        """What was not compared."""
+        kept = f"near repeats of {self._compared:,} items on shared images were looked for"
+        return [f"{kept}; of {self._left_out:,} more only exact ones"] if self._left_out else []
+
+    def _name(self, place: int) -> str:
+        source = self._sources[number := place >> _ROW]
+        if number not in self._ids:
+            self._ids[number] = source.benchmark.table(["id"]).column("id")
+        return f"{source.name}/{self._ids[number][place & (1 << _ROW) - 1].as_py()}"
+
+
+def _image_keys(benchmark: Benchmark) -> NDArray[np.uint64]:
+    """A hash of each item's images."""
+    names = pl.col("images").list.eval(pl.element().struct.field("sha256")).list.join(" ")
+    return benchmark.scan(["images"]).select(names.hash()).collect(engine="streaming").to_series().to_numpy()
+
+
+def _hash(key: Key) -> int:
+    return int.from_bytes(blake2b(msgspec.json.encode(key), digest_size=8).digest())

@@ -4,8 +4,8 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from eyetest.prompts.building import CannotApply, TaskKind, build
-from eyetest.prompts.sets import load_prompts
+from eyetest.prompts.building import CannotApply, build
+from eyetest.prompts.sets import TaskKind, load_prompts
 from eyetest.records import Condition, Item, mark, shown_order
 from eyetest.records.tables import Ask, Letters
 from tests.prompts.questions import asked, choice_item, image, said, screenshot, text_item

@@ -185,14 +185,18 @@ def test_values_of_a_recipe_without_copying_it() -> None:
         recipe, given | {"difficulty.bands.easy": "[11, 16]", "difficulty.bands.moderate": [8, 10]}
     )
     blind, difficulty, review, select = changed.stages
+    assert select.select
+    assert review.review
     assert (select.select.count, review.review.reviewers, changed.panels["inspectors"].samples) == (50, 1, 3)
     assert (blind.keep["hits"].op, blind.keep["hits"].value) == ("<=", 1)
     assert difficulty.bands == recipe.stages[1].bands | {"easy": (11, 16), "moderate": (8, 10)}
     assert with_settings(recipe, {}) is recipe
     total = with_settings(recipe, {"select.total": "300"}).stages[-1].select
+    assert total
     assert (total.total, total.count, total.balance) == (300, None, ("axis", "difficulty"))
-    options = with_settings(load_recipe("mmmu-pro"), {"ten-options.options.rounds": "1"})
-    assert options.stages[2].harden.settings == {"options": 10, "rounds": 1}
+    harden = with_settings(load_recipe("mmmu-pro"), {"ten-options.options.rounds": "1"}).stages[2].harden
+    assert harden
+    assert harden.settings == {"options": 10, "rounds": 1}
 
 
 @pytest.mark.parametrize(

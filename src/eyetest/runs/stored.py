@@ -325,7 +325,8 @@ def served_notes(folder: Path, models: Mapping[str, ModelEntry]) -> list[str]:
     return notes
 
 
-_ANSWER = ("request", "outcome", "text", "candidates", "given")
+ANSWER = ("request", "outcome", "text", "candidates", "given")
+SPENT = ("seconds", "tokens_in", "tokens_out")
 
 
 def answers_frame(folder: Path) -> pl.LazyFrame:
@@ -341,7 +342,7 @@ def plan_frame(folder: Path) -> pl.LazyFrame:
     return plan.with_columns(pl.col(_FEW).cast(pl.Categorical))
 
 
-def responses_frame(folder: Path, columns: Sequence[str] = _ANSWER) -> pl.LazyFrame:
+def responses_frame(folder: Path, columns: Sequence[str] = ANSWER) -> pl.LazyFrame:
     """The responses that count, one row per request: the last of a repeated one."""
     refuse_if_all_is_damaged(folder)
     return counting_responses(folder, columns)

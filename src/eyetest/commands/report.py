@@ -92,7 +92,7 @@ def report(
 
     Examples:
         $ eyetest report run refined --page report.html --figures paper
-        $ eyetest report run --models models.yaml --paper mmstar --page mmstar.html --figures tables
+        $ eyetest report run --paper mmstar --page mmstar.html --figures tables
 
         >>> et.report("run", page="report.html").page.name
         'report.html'

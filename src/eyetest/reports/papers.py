@@ -59,7 +59,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     needs: str = ""  # what fills cells that are empty
 
 
-class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PaperTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table or a figure of a paper."""
 
     title: str
@@ -78,7 +78,7 @@ class Paper(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """All tables of a paper; ``versions``: benchmarks are joined as one that was refined, and its original."""
 
     title: str
-    tables: dict[str, Table]
+    tables: dict[str, PaperTable]
     versions: bool = False
 
 
@@ -102,7 +102,7 @@ class Filled:
     """A table with its cells, and what would fill those that are empty: columns, rows, what it takes."""
 
     name: str
-    spec: Table
+    spec: PaperTable
     table: pl.DataFrame
     cells: pl.DataFrame
     """``series, column``, and the value with its interval, not scaled: for a figure."""
@@ -142,7 +142,7 @@ def fill(paper: Paper, material: Material, benchmarks: Sequence[Benchmark] = ())
 def plain_tables(paper: Paper, material: Material, by: Sequence[str]) -> dict[str, pl.DataFrame]:
     """The tables that have a cell, without empty columns; and those of groups of models."""
     blocks = {f"{name}-by-{word}": Block(measure=name, by=(word,)) for word in by for name in _OF_GROUPS}
-    more = {name: Table(title=name, blocks=(block,)) for name, block in blocks.items()}
+    more = {name: PaperTable(title=name, blocks=(block,)) for name, block in blocks.items()}
     tables = {}
     for made in fill(msgspec.structs.replace(paper, tables=paper.tables | more), material):
         if len(made.cells):
@@ -210,7 +210,6 @@ def with_tables(
 def with_parts(results: Results, benchmarks: Sequence[Benchmark]) -> Results:
     """The results with benchmarks that were not asked themselves, where all their items were asked in another one."""
     asked = set(results.items.get_column("benchmark"))
-    same = pl.coalesce("own_id", "item").alias("item"), "content"
     for about in benchmarks:
         name = about.manifest.name
         if name in asked:
@@ -218,7 +217,7 @@ def with_parts(results: Results, benchmarks: Sequence[Benchmark]) -> Results:
         mine = items_table(name, about)
         for source in sorted(asked):
             theirs = results.items.filter(benchmark=source)
-            if len(mine.join(theirs.select(same), on=("item", "content"), how="anti")):
+            if len(mine.join(theirs, on=("item", "content"), how="anti")):
                 continue
             relabelled = pl.lit(name).alias("benchmark")
             scores = results.scores.with_columns(pl.col("benchmark").cast(pl.String), pl.col("item").cast(pl.String))
@@ -302,7 +301,7 @@ class _Measuring:
 class _Filling:
     """One table while it is filled: rows and columns in the order of their appearance."""
 
-    def __init__(self, name: str, spec: Table, measuring: _Measuring) -> None:
+    def __init__(self, name: str, spec: PaperTable, measuring: _Measuring) -> None:
         self.name, self.spec, self.measuring = name, spec, measuring
         self.keys = [*spec.rows]
         self.cells: dict[tuple[Row, str], tuple[float | None, ...]] = {}
@@ -477,7 +476,7 @@ def _label(value: str, block: Block) -> str:
     return _average(value)
 
 
-def _ranked(table: pl.DataFrame, spec: Table) -> pl.DataFrame:
+def _ranked(table: pl.DataFrame, spec: PaperTable) -> pl.DataFrame:
     """With ranks by a column among rows of one kind, and the places gained against the last kind."""
     if not spec.rank or spec.rank not in table.columns:
         return table
@@ -492,7 +491,7 @@ def _ranked(table: pl.DataFrame, spec: Table) -> pl.DataFrame:
     return joined.with_columns(pl.col("risen") - pl.col("rank"))
 
 
-def _sorted(table: pl.DataFrame, spec: Table) -> pl.DataFrame:
+def _sorted(table: pl.DataFrame, spec: PaperTable) -> pl.DataFrame:
     heading = spec.sort.removeprefix("-")
     if not heading or heading not in table.columns:
         return table
@@ -508,7 +507,7 @@ def _appearance(column: pl.Series) -> pl.Expr:
     return pl.col(column.name).replace_strict(places)
 
 
-def _correlated(table: pl.DataFrame, spec: Table, headings: Sequence[str]) -> pl.DataFrame:
+def _correlated(table: pl.DataFrame, spec: PaperTable, headings: Sequence[str]) -> pl.DataFrame:
     """With a last row of Pearson's correlations over models with one column."""
     if spec.correlate not in table.columns or len(table.drop_nulls(spec.correlate)) < 3:
         return table

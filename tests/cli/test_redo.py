@@ -23,13 +23,13 @@ ITEMS = 30
 def here(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """MathVista and PuzzleVQA as TSV files with images, annotation files, five models and two of their bases."""
     monkeypatch.chdir(tmp_path)
-    for name, folder, tag in (("mathvista", "mathvista", "task"), ("puzzles", "puzzlevqa", "category")):
+    for name, folder in (("mathvista", "mathvista"), ("puzzles", "puzzlevqa")):
         lines = (shared / "data" / folder / "items.jsonl").read_text().splitlines()
         items = [item for item in map(json.loads, lines) if item["image"] and len(item["options"] or ()) in (3, 4, 5)]
         rows = [
             {
                 "index": item["id"], "question": item["question"], **dict(zip("ABCDE", item["options"], strict=False)),
-                "answer": item["answer_letter"], "category": item.get(tag) or folder,
+                "answer": item["answer_letter"], "category": name,
                 "image": base64.b64encode((shared / "data" / folder / item["image"]).read_bytes()).decode(),
             }
             for item in items[:: len(items) // ITEMS][:ITEMS]
@@ -84,7 +84,7 @@ def test_mmstar(here: Path) -> None:
 def test_lime(here: Path) -> None:
     run_page("redo-lime.md")
     assert len(Benchmark(here / "lime/benchmark")) < len(Benchmark(here / "pool"))
-    assert len(Benchmark(here / "fit")) == 20
+    assert 20 <= len(Benchmark(here / "fit/benchmark")) <= 28
     assert (here / "lime-tables/table-2.csv").stat().st_size > 100
 
 

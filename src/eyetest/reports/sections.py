@@ -425,7 +425,7 @@ def _wide(table: pl.DataFrame, across: str, names: Iterable[str], value: str) ->
 
 def _values(material: Material, tag: str) -> pl.Series:
     """The values of a tag, in the order of the suite."""
-    return material.results.items.get_column(TAG + tag).drop_nulls().unique(maintain_order=True)
+    return material.results.values(tag).unique(maintain_order=True)
 
 
 def _overall(material: Material) -> pl.DataFrame:

@@ -108,7 +108,8 @@ def score(
         read, progress = label_sentences(opened, benchmark, entry, watch=observer().watch)
         of = f"{progress.to_ask + progress.stored:,} replies"
         observer().note(f"{entry[0]} labelled the sentences of {read:,} of {of}")
-    choose_scoring(opened, scorer, None if bench is None else path_of(getattr(bench, "path", bench), "bench"))
+    named = None if bench is None else path_of(getattr(bench, "path", bench), "bench")
+    choose_scoring(opened, scorer, benchmark.path if named == benchmark.path.parent else named)
     return ScoreResult(opened, benchmark, scorer, path)
 
 

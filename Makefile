@@ -55,6 +55,7 @@ speed: $(VENV)/dev.installed peers
 	$(BIN)/python speed/report.py
 	$(BIN)/python speed/reform.py
 	$(BIN)/python speed/review.py
+	$(BIN)/python speed/similar.py
 	$(BIN)/python speed/surface.py
 	$(BIN)/python speed/zoo.py
 

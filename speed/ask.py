@@ -83,7 +83,7 @@ class Bench:
         config = json.dumps({"latency_ms": latency})
         arguments = ["--label", name, "--port", self.port, "--n", self.items, "--out", results, "--config", config]
         arguments += ["--log", self.folder / "client.log", "--artifacts", self.folder / "out"]
-        environment = os.environ | {"MOCK_BASE_URL": self.url, "MOCK_API_KEY": "x"}
+        environment = os.environ | {"MOCK_BASE_URL": self.url, "MOCK_API_KEY": "x", "PYTHONDONTWRITEBYTECODE": ""}
         subprocess.run(
             [str(part) for part in (self.peers, TOOLS / "measure.py", *arguments, "--", *command)],
             check=True,

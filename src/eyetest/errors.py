@@ -160,6 +160,15 @@ def nearest(name: str, known: Iterable[str], most: int = 24) -> str:
     return f"known: {', '.join(names[:most])}" + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
+def tallied(reasons: Iterable[str]) -> str:
+    """Reasons with their numbers, the most frequent first; those that differ in names and figures are one."""
+    kinds: dict[str, list[str]] = {}
+    for reason in reasons:
+        kinds.setdefault(re.sub(r"'[^']*'|\"[^\"]*\"|/\S+|\d[\d,.]*", "", reason), []).append(reason)
+    most = sorted(kinds.values(), key=len, reverse=True)
+    return "; ".join(f"{own[0]}{f' ({len(own):,} such)' if len(own) > 1 else ''}" for own in most[:5])
+
+
 def counted(number: int, what: str) -> str:
     """A number and its noun: ``1 question``, ``1,200 questions``."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

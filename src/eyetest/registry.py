@@ -9,7 +9,9 @@ name is refused, because results must not depend on what else is installed.
 import importlib
 import pkgutil
 from collections.abc import Container, Iterator, Mapping
-from importlib.metadata import EntryPoint, entry_points
+from functools import cache
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from importlib.util import find_spec
 from typing import Any, Generic, TypeVar
 
 from eyetest.errors import InputError, nearest
@@ -29,29 +31,52 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
             plugins: dict[str, Plugin] = {}
             home = importlib.import_module(self._package)
             inner = [f"{self._package}.{found.name}" for found in pkgutil.iter_modules(getattr(home, "__path__", ()))]
-            for module in map(importlib.import_module, inner or [self._package]):
-                plugins |= {plugin.name: plugin for plugin in _several(getattr(module, self._constant, ()))}
-            for point in entry_points(group=f"eyetest.{self._group}"):
+            for module in inner or [self._package]:
+                plugins |= self._of(module)
+            for point in points_of(self._group):
                 for plugin in _several(load_entry_point(point)):
                     refuse_taken(plugin.name, plugins, self._kind, point)
                     plugins[plugin.name] = plugin
             self._plugins = plugins
         return self._plugins
 
+    def _of(self, module: str) -> dict[str, Plugin]:
+        found = getattr(importlib.import_module(module), self._constant, ())
+        return {plugin.name: plugin for plugin in _several(found)}
+
+    def _load_for(self, name: str) -> dict[str, Plugin]:
+        """The plug-ins of the module with this name, if it has the plug-in and no entry point does; else all."""
+        module = f"{self._package}.{name}"
+        is_known = self._plugins is not None or not name.isidentifier() or name in points_of(self._group).names
+        own = self._of(module) if not is_known and find_spec(module) else {}
+        return own if name in own else self._load()
+
     def __getitem__(self, name: str) -> Plugin:
-        plugins = self._load()
+        plugins = self._load_for(name)
         if name not in plugins:
             raise InputError(f'no {self._kind} named "{name}"; {nearest(name, plugins)}')
         return plugins[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._load()
+        return name in self._load_for(str(name))
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self._load()))
 
     def __len__(self) -> int:
         return len(self._load())
+
+
+@cache
+def _installed() -> Any:
+    """All entry points, read once, because every installed distribution has a file of them."""
+    return entry_points()
+
+
+def points_of(group: str) -> EntryPoints:
+    """The entry points of a kind of plug-ins."""
+    found: EntryPoints = _installed().select(group=f"eyetest.{group}")
+    return found
 
 
 def _several(found: Any) -> tuple[Any, ...]:

@@ -1,9 +1,11 @@
 """Opening whatever a user points at, and never losing what is not ours."""
 
+import gzip
 import json
 import os
 import sys
 import threading
+from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
@@ -174,3 +176,51 @@ def test_the_first_items_of_a_file_or_a_folder(tmp_path: Path, monkeypatch: pyte
     assert open_benchmark(tmp_path / "b", ReadOptions(limit=9)).path == tmp_path / "b"
     result = audit(tmp_path / "b", limit=3).audit
     assert result.items == len(audit(whole, limit=3).benchmark) == 3
+
+
+def test_a_file_is_what_it_holds_whatever_its_name(tmp_path: Path) -> None:
+    rows = [{"question": f"Which is {n}?", "A": "x", "B": "y; z", "answer": "B"} for n in range(3)]
+    long = [{"note": "n" * 100_000, **row} for row in rows]
+    texts = {
+        "lines.json": "\n".join(map(json.dumps, rows)),
+        "long.json": "\ufeff" + "\n".join(map(json.dumps, long)),
+        "array.jsonl": json.dumps(rows, indent=1),
+        "object.tags": json.dumps({"data": rows}),
+        "lines.tags": "\n".join(map(json.dumps, rows)),
+    }
+    for name, mark in {
+        "a.tsv": ",",
+        "b.txt": ";",
+        "c.csv": "|",
+        "d.csv": "\t",
+        "e.tags": "\t",
+        "f.json": ",",
+    }.items():
+        cells = [list(rows[0]), *(list(row.values()) for row in rows)]
+        texts[name] = "\n".join(mark.join(f'"{cell}"' for cell in line) for line in cells)
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / f"packed-{name}").write_bytes(gzip.compress(text.encode()))
+        for path in (tmp_path / name, tmp_path / f"packed-{name}"):
+            items = list(et.open(path))
+            assert [[choice.text for choice in item.choices] for item in items] == [["x", "y; z"]] * 3, path
+            assert [item.gold for item in items] == [(1,)] * 3
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "table.csv")
+    assert len(et.open(tmp_path / "table.csv")) == 3
+    for text in ("A readme, no more.\nSecond line, too.\n", "cat\ndog\n", "1,2,3\n4,5,6\n"):
+        (tmp_path / "prose.txt").write_text(text)
+        with pytest.raises(InputError, match=r"prose.txt(?: is no benchmark that|: no column for)"):
+            et.open(tmp_path / "prose.txt")
+
+
+def test_ten_votes_are_references_and_what_is_left_out_is_counted(tmp_path: Path) -> None:
+    votes = [{"answer": "cat", "answer_confidence": "yes"}] * 7 + [{"answer": "dog"}] * 3
+    rows = [{"question": "What?", "answers": votes, "image": name} for name in ("a.png", "../b.png", "../c.png")]
+    (tmp_path / "a.png").write_bytes(png())
+    (tmp_path / "v.json").write_text(json.dumps(rows))
+    done = et.import_file(tmp_path / "v.json", to=tmp_path / "v", skip_bad=True)
+    (item,) = Benchmark(tmp_path / "v")
+    assert Counter(item.references) == {"cat": 7, "dog": 3}
+    assert "2 invalid items left out" in done.notes[-1]
+    assert "image: path '../b.png', which leaves" in done.notes[-1]
+    assert "(2 such)" in done.notes[-1]

@@ -1,10 +1,13 @@
 """Datasets of images with a class: every published form is read, and golds are those of the files."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from eyetest.errors import InputError
+from eyetest.reform.building import Reforming, reform
+from eyetest.reform.catalog import load_dataset
 from tests.conftest import png
 from tests.reform.conftest import Reformed, golds, written
 
@@ -53,3 +56,26 @@ def test_other_files_are_answered_with_what_was_expected(items: Reformed, tmp_pa
     for name in ("imagenet-1k", "cifar10", "flowers102", "pets37", "medic"):
         with pytest.raises(InputError, match=r"expected|not JSON"):
             items(name, tmp_path / "x")
+    written(tmp_path / "names", synset_words_txt="\n".join(NAMES), classes_txt="cat\nfire lily\n")
+    for name in ("imagenet-1k", "cifar100", "flowers102"):
+        with pytest.raises(InputError, match="only names of classes; expected"):
+            items(name, tmp_path / "names")
+
+
+def test_a_limit_counts_items_and_unusable_images_are_counted(items: Reformed, tmp_path: Path) -> None:
+    words = ("tomato", "bread", "milk", "tea", "rice")
+    records = [{"question_id": n, "image": f"../{n}.jpg", "question": "What is this?"} for n in range(5)]
+    votes = [[{"answer": vote} for vote in (word, word, "x")] for word in words]
+    answered = [{"question_id": n, "answers": own} for n, own in enumerate(votes)]
+    twice = {"questions": [records[0], *records]}
+    folder = written(tmp_path / "v", q_json=json.dumps(twice), a_json=json.dumps({"annotations": answered}))
+    (tmp_path / "v/images").mkdir()
+    plan = Reforming(
+        dataset=load_dataset("vizwiz"), annotations=(folder,), images=folder / "images", to=tmp_path / "r", limit=4
+    )
+    for n in range(5):
+        (folder / f"{n}.jpg").write_bytes(png())
+    done = reform(plan)
+    assert golds(list(done.benchmark)) == dict(zip("0123", words, strict=False))
+    assert (done.items, done.passed_over) == (4, {"the same record again": 1})
+    assert [note for note in done.notes if "4 images cannot be used" in note and "(4 such)" in note]

@@ -39,7 +39,10 @@ def folder_named_csv(folder: Path) -> Path:
 FILES: dict[str, tuple[Make, str]] = {
     "missing": (lambda folder: folder / "gone.csv", "gone.csv is no file"),
     "an empty folder": (folder_named_csv, "a.csv: there is no file of answers"),
-    "another ending": (written("a.txt", "x"), "answers are read from .parquet, .jsonl"),
+    "another ending": (
+        written("a.txt", "x"),
+        "a.txt: expected a table (CSV, TSV, Excel, JSON",
+    ),
     "empty CSV": (written("a.csv", ""), "a.csv is empty"),
     "header alone": (written("a.csv", "item,model,text\n"), "a.csv holds no answers"),
     "half a JSON": (written("a.json", '[{"item": 1}'), "a.json is not JSON"),
@@ -49,9 +52,9 @@ FILES: dict[str, tuple[Make, str]] = {
     ),
     "a line that is no object": (
         written("a.jsonl", "[1]\n"),
-        "a.jsonl line 1: found [1] (list), expected a JSON object",
+        "a.jsonl: expected a list of objects",
     ),
-    "deep JSON": (written("a.jsonl", "[" * 200_000), "a.jsonl line 1 is nested too deeply"),
+    "deep JSON": (written("a.jsonl", "[" * 200_000), "a.jsonl is nested too deeply"),
     "not UTF-8 CSV": (written("a.csv", "item,model,text\n1,m,不知道\n".encode("gbk")), "a.csv is not UTF-8"),
     "too few cells": (written("a.csv", "item,model,text\n1,m,A\n2,m\n"), "a.csv row 2: 2 cells under 3 columns"),
     "open quote": (

@@ -55,10 +55,10 @@ def test_copies_are_found_in_another_benchmark_and_shown_on_a_page(
 ) -> None:
     done = eyetest("similar", "b", "a", "--encoder", "words", "--page", "map.html", "--output", "json")
     rows = json.loads(done.out)["rows"]
-    found = {(row["item"], row["other"]) for row in rows if row["kind"] == "near-duplicate"}
+    found = {(row["item"], row["other"]) for row in rows if row["kind"] == "duplicate"}
     assert found == {(f"b{n}", f"a{n}") for n in range(18, 24)}
     assert {"score", "text", "image", "question", "other_question"} <= rows[0].keys()
-    assert "6 near-duplicates" in eyetest("similar", "b", "a", "--compare", "image").fine()
+    assert "6 duplicates" in eyetest("similar", "b", "a", "--compare", "image").fine()
     assert (
         "map.html is already there" in eyetest("similar", "a", "--encoder", "words", "--page", "map.html").refused()
     )

@@ -16,7 +16,6 @@ import msgspec
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -219,7 +218,10 @@ class Benchmark:
                 by_group.setdefault(group, []).append(position)
             for group, here in by_group.items():
                 table = self._row_group(file, group)
-                taken = table.take(indices(np.array(here) - ends[group] + len(table)))
+                start = int(ends[group]) - len(table)
+                in_order = here == list(range(here[0], here[0] + len(here)))
+                rows = np.array(here) - start
+                taken = table.slice(here[0] - start, len(here)) if in_order else table.take(indices(rows))
                 found = (item for batch in taken.to_batches() for item in from_batch(batch))
                 items.update(zip(here, found, strict=True))
         return [items[position] for position in positions]
@@ -383,9 +385,10 @@ class BenchmarkWriter:
         for name in (LAYOUT, LEGIBILITY):
             if (source.path / name).is_file():
                 table = read_parquet(inside(source.path / name, source.path))
-                ids = pc.binary_join_element_wise(prefix, table.column("item").cast(pa.string()), "")
-                table = table.set_column(table.schema.get_field_index("item"), "item", ids)
-                table = table.filter(pc.is_in(ids, value_set=array(sorted(self._ids), pa.string())))
+                ids = [f"{prefix}{item}" for item in table.column("item").to_pylist()]
+                kept = array([row for row, item in enumerate(ids) if item in self._ids], pa.int64())
+                column = table.schema.get_field_index("item")
+                table = table.set_column(column, "item", array(ids, pa.string())).take(kept)
                 if (before := self.folder / name).is_file():
                     table = pa.concat_tables([read_parquet(before), table], promote_options="default")
                 pq.write_table(table, before, compression="zstd")

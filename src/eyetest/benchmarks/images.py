@@ -112,7 +112,8 @@ class ImageStore:
         """A descriptor of an image's file. A link counts only if it stays inside."""
         start = image.sha256[:2]
         if start not in self._folders:
-            self._folders[start] = str(inside(self.path(image).parent, self.root))
+            folder = self.path(image).parent
+            self._folders[start] = str(inside(folder, self.root) if folder.is_symlink() else folder.absolute())
         _refuse_name(image)
         path = f"{self._folders[start]}/{image.filename}"
         try:

@@ -27,7 +27,8 @@ from eyetest.store import refuse_to_lose, replacing_file, replacing_folder
 from eyetest.store.files import is_as_written, read_regular, refuse_special
 from eyetest.store.handwritten import convert, read_yaml
 from eyetest.store.urls import cache_root, local_path, mirror_of
-from eyetest.tabular.table import PACKED, unpacked_name
+from eyetest.tabular.files import ENDINGS
+from eyetest.tabular.table import PACKED, kind_of, table_kind, unpacked_name
 from eyetest.version import __version__
 
 Progress = Callable[[float], None]
@@ -78,7 +79,14 @@ def is_readable(path: Path) -> bool:
 def _fits(format_: Format, path: Path) -> bool:
     if path.is_dir():
         return format_.recognises(path)
-    return path.is_file() and unpacked_name(path.name.lower()).endswith(format_.endings)
+    return path.is_file() and _kind(path) in format_.endings
+
+
+def _kind(path: Path) -> str:
+    """The kind of a file: by its ending, where that is of a format that is no table, else by its content."""
+    ending = kind_of(path)
+    others = {own for format_ in FORMATS.values() for own in format_.endings}.difference(ENDINGS)
+    return ending if ending in others or not (kind := table_kind(path)) else kind
 
 
 def recognise(path: Path) -> Format:

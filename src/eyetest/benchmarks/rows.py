@@ -339,6 +339,7 @@ def _references(row: Row, column: str) -> tuple[str, ...]:
         value = [value] if parsed is None else parsed
     elif not isinstance(value, list | tuple):
         value = [] if value is None else [value]
+    value = [part.get("answer", part) if isinstance(part, dict) else part for part in value]  # ten people's votes
     return tuple(_as_text(row, column, part) for part in value if part is not None)
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from inspect import BoundArguments, getdoc, signature
 from pathlib import Path
@@ -15,7 +15,7 @@ from cyclopts.config import Dict
 from cyclopts.exceptions import CycloptsError
 
 from eyetest.errors import InputError, nearest, typed
-from eyetest.registry import load_entry_point, owner, refuse_taken
+from eyetest.registry import load_entry_point, owner, points_of, refuse_taken
 from eyetest.version import __version__
 
 PROJECT = "eyetest.yaml"
@@ -91,7 +91,7 @@ def all_commands() -> dict[str, Command]:
 @cache
 def _plugin_points() -> dict[str, EntryPoint]:
     points: dict[str, EntryPoint] = {}
-    for point in entry_points(group="eyetest.command"):
+    for point in points_of("command"):
         name = point.name.replace(".", " ")
         refuse_taken(name, {*GROUPS, *COMMANDS, *points}, "command", point)
         if " " in name and name.split()[0] not in GROUPS:

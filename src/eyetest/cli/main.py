@@ -1,6 +1,7 @@
 """Runs a command; any way it ends is one line and an exit code. Slow imports are inside, so that Ctrl-C works."""
 
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -11,6 +12,7 @@ from eyetest.errors import EyetestError, spelled, system_words
 
 _BAD_INPUT = 2
 _INTERRUPTED = 128 + signal.SIGINT
+_OBJECTS_BETWEEN_COLLECTIONS = 20_000  # thirty times Python's number: most objects that imports make stay
 _OPTIONS = {"own": "set", "constants": "fill", "fields": "map", "columns": "map"}
 _OPTIONS |= {"values": "map-values", "spec": "model", "panels": "panel", "external": "with"}
 """Parameters whose option has another name."""
@@ -22,6 +24,7 @@ class PipeClosedError(Exception):
 
 def main() -> None:
     """Run the command line."""
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         _run()

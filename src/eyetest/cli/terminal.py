@@ -1,5 +1,6 @@
 """What eyetest prints to a terminal, and what it logs: safe text, one error line, secrets removed."""
 
+import gc
 import io
 import json
 import logging
@@ -282,6 +283,7 @@ class TerminalObserver(Observer):
         """Show the progress of a run."""
         from eyetest.running.limits import every, line
 
+        gc.freeze()  # modules and plans stay; collecting while calls are made need not go through them
         while progress.keys:
             note(progress.keys.pop())
         live = Live(console=err, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False)

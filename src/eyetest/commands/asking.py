@@ -12,11 +12,10 @@ from rich.console import Group, RenderableType
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.commands.base import observer
-from eyetest.commands.cards import benchmark_card, card, words_of
+from eyetest.commands.lazy import cards, printed
 from eyetest.commands.options import AnyRun
 from eyetest.commands.results import Lines, Result, Written, estimates
 from eyetest.errors import InputError, counted, heading, param, typed
-from eyetest.measures.printed import plain
 from eyetest.prompts.building import description_prompt
 from eyetest.records import Item, Lineage, ModelEntry
 from eyetest.records.recipe import BENCHMARK, RUN
@@ -196,7 +195,7 @@ class RaceResult(RunResult):
 
     def _goal(self, rows: str) -> dict[str, Any]:
         run = RunResult(self.path, self.progress).as_json() | {"notes": list(self.notes)}
-        return {"verdict": self.verdict, rows: plain(self.frame).to_dicts(), "run": run}
+        return {"verdict": self.verdict, rows: printed.plain(self.frame).to_dicts(), "run": run}
 
     def __rich__(self) -> RenderableType:
         return Group(estimates(self.frame), "", Lines(self.verdict), super().__rich__())
@@ -205,7 +204,7 @@ class RaceResult(RunResult):
         return "\n".join([self.verdict, *(f"note: {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
-        return card(type(self).__name__, words_of(self.frame), self.notes, sentences=[self.verdict])
+        return cards.card(type(self).__name__, cards.words_of(self.frame), self.notes, sentences=[self.verdict])
 
 
 class PlaceResult(RaceResult):
@@ -314,4 +313,4 @@ class DescribeResult(Written):
         return {**super().as_json(), "rows": self.frame.to_dicts()}
 
     def _repr_html_(self) -> str:
-        return benchmark_card(self.benchmark) if self.benchmark else super()._repr_html_()
+        return cards.benchmark_card(self.benchmark) if self.benchmark else super()._repr_html_()

@@ -11,7 +11,7 @@ from eyetest.commands.gathering import pairs
 from eyetest.commands.lazy import pl
 from eyetest.commands.options import SHORT_M, AnyPath, AnyRun, Bench, Overwrite, Words, panel
 from eyetest.commands.results import Written
-from eyetest.errors import InputError, counted, heading, listed, nearest, param, short
+from eyetest.errors import InputError, counted, heading, listed, nearest, param, short, tallied
 
 if TYPE_CHECKING:
     from eyetest.runs import Run
@@ -120,7 +120,7 @@ def import_file(
         benchmark, skipped = import_benchmark(source, target, how, lambda share: step(title, share))
     if skipped:
         left_out = f"{len(skipped):,} invalid items left out, listed in {target / 'skipped.jsonl'}"
-        notes.append(f"{left_out}; the first: {skipped[0].where}")
+        notes.append(f"{left_out}: {tallied(f'{row.field}: {row.found}' for row in skipped)}")
     manifest, counts = benchmark.manifest, benchmark.manifest.counts
     facts = {"kind": "items", "name": manifest.name, "items": counts.items, "images": counts.images}
     facts |= {"skipped": len(skipped), "to": str(target)}

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -51,6 +52,7 @@ def report(
     *paths: Reported,
     page: Annotated[AnyPath, _WRITTEN],
     figures: Annotated[AnyPath | None, _WRITTEN] = None,
+    paper: Annotated[str | None, _WRITTEN] = None,
     gallery: Annotated[int, _WRITTEN] = _REMOVED_SHOWN,
     links: Annotated[str | None, _WRITTEN] = None,
     by: Annotated[Words, WHICH] = (),
@@ -73,10 +75,11 @@ def report(
     Args:
         paths: Run folders, folders that refine wrote, benchmarks; together.
         page: The page.
-        figures: Folder for each figure as SVG, PNG and CSV.
+        figures: Folder for each figure as SVG, PNG and CSV, and each table of --paper as CSV and LaTeX.
+        paper: Tables and figures of a paper instead: lime, mmmu-pro, mmstar, reform-eval, or a YAML file.
         gallery: Removed items to show; 0 for none.
         links: Where numbers lead: the address that eyetest open serves, or its bundle.
-        by: Tags that say what items ask for; repeatable.
+        by: Tags that say what items ask for, or model.PROPERTY for groups of models; repeatable.
         external: CSV with a score of each model from elsewhere: model,score.
         setting: Which benchmark is the source of linked settings: original=BENCHMARK.
         where: Only scores with these values of a column: modality=image,no-image.
@@ -89,6 +92,7 @@ def report(
 
     Examples:
         $ eyetest report run refined --page report.html --figures paper
+        $ eyetest report run --paper mmstar --page mmstar.html --figures tables
 
         >>> et.report("run", page="report.html").page.name
         'report.html'
@@ -101,20 +105,23 @@ def report(
     from eyetest.reports import report as drawing
     from eyetest.reports import report_page, sections
     from eyetest.reports.figures import FIGURES
+    from eyetest.reports.papers import fill, read_paper, with_tables, write_filled
     from eyetest.store import refuse_to_lose
 
+    chosen = None if paper is None else read_paper(paper)
     things, file = gathering.flat(paths), path_of(page, "page")
     if not things:
         raise InputError("name a run, a refinement or a benchmark to report")
-    if isinstance(things[0], AuditResult):
-        audit = things[0]
+    if isinstance(audit := things[0], AuditResult):
         at = items_at(links, file, page_places(audit.benchmark.path, file))
         write_page(audit.audit, audit.benchmark, file, at, overwrite=overwrite)
         return ReportResult(file)
     folder = None if figures is None else path_of(figures, "figures")
     refuse_to_lose(file, overwrite=overwrite, ours=None)
     if folder is not None:
-        drawing.refuse_to_lose_files(folder, sections.LINKED_FIGURES, overwrite=overwrite)
+        drawing.refuse_to_lose_files(
+            folder, sections.LINKED_FIGURES, chosen.tables if chosen else (), overwrite=overwrite
+        )
     how, roles = gathering.settings(by, level, seed), _roles(setting)
     scores = gathering.external_scores(external)
     scoring = Scoring(cluster=cluster, models=models, model=model, where=where or None)
@@ -126,8 +133,10 @@ def report(
         step("measuring", 0.3)
         own = {role: f"benchmark={name}" for role, name in roles.items()}
         material = drawing.Material(results, how, scores, sources.funnel, own=own)
-        is_linked = _has_settings(material, roles, benchmarks)
-        drawn = drawing.tell(material, [*FIGURES.values(), *sections.LINKED_FIGURES] if is_linked else None)
+        is_linked = chosen is None and _has_settings(material, roles, benchmarks)
+        filled = [] if chosen is None else fill(chosen, material, benchmarks)
+        usual = [*FIGURES.values(), *sections.LINKED_FIGURES] if is_linked else None
+        drawn = drawing.tell(material, [made.figure for made in filled if made.is_drawn] if chosen else usual)
         step("drawing", 0.6)
         album = Album(*benchmarks, side=sections.IMAGE_SIDE) if is_linked else Album(*benchmarks)
         scorer = scoring.scorer_of(sources.runs[0]) if sources.runs else scoring.scorer
@@ -146,15 +155,17 @@ def report(
             at=at,
             left=sources.left if len(benchmarks) > 1 else None,
         )
-        if gallery > 0:
+        if gallery > 0 and chosen is None:
             removed = report_page.removed_items(sources.verdicts, about, sources.runs, results.scores, gallery)
             about = replace(about, removed=removed)
         if is_linked:
             about = sections.linked_details(about, material, max(0, min(_LOST_SHOWN, gallery)))
+        about = with_tables(about, material, chosen, filled)
         report_page.write_report_page(drawn, about, file, overwrite=overwrite)
     if folder is None:
         return ReportResult(file)
-    return ReportResult(file, drawing.write_figures(drawn, folder, overwrite=overwrite), folder)
+    more = partial(write_filled, filled) if filled else None
+    return ReportResult(file, drawing.write_figures(drawn, folder, more, overwrite=overwrite), folder)
 
 
 class ReportResult(Written):

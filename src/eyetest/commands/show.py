@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import entry_points
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,7 +18,7 @@ from eyetest.commands.lazy import cards, msgspec, pl
 from eyetest.commands.options import READING, SHORT_M, SHORT_N, AnyPath, AnyRun, Bench, Words
 from eyetest.commands.results import LONGEST_SHOWN, Lines, Result, safe, table, unwrapped
 from eyetest.errors import InputError, counted, heading, listed, nearest, param, short
-from eyetest.registry import load_entry_point
+from eyetest.registry import load_entry_point, points_of
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark
@@ -391,7 +390,7 @@ def summaries(kind: str, maker: str) -> Iterator[tuple[str, str]]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == maker:
                 yield ast.literal_eval(node.args[0]), ast.literal_eval(node.args[1])
-    for point in entry_points(group=f"eyetest.{kind}"):
+    for point in points_of(kind):
         found = load_entry_point(point)
         for plugin in found if isinstance(found, tuple) else (found,):
             yield plugin.name, plugin.summary

@@ -33,10 +33,11 @@ def similar(
     """Find the items most like those of another benchmark, or most like each other.
 
     Texts and images are encoded once for each content and stored in the benchmark's folder. A score is a cosine, for
-    both the mean of two. Kinds of pairs: near-paraphrase (close texts, same numbers), same image (perhaps resized or
-    re-encoded), near-duplicate (both). In a pool (tag benchmark) only items of different sources are compared.
-    Encoders: use (texts by meaning, extra similar), words (texts by spelling), pixels (images by layout, edges and
-    colors), or openai:MODEL@URL (any embeddings endpoint).
+    both the mean of two. Kinds of pairs: same question (in the same words), near-paraphrase (close texts, same
+    numbers), same image (perhaps resized or re-encoded), and with the same image duplicate or near-duplicate. In a
+    pool (tag benchmark) only items of different sources are compared. Encoders: use (texts by meaning, extra
+    similar), words (texts by spelling), pixels (images by layout, edges and colors), or openai:MODEL@URL (any
+    embeddings endpoint).
 
     Args:
         bench: A benchmark.

@@ -36,6 +36,7 @@ _ASKING = panel("Asking", 1)
 _BOUNDS = ("_low", "_high")
 _SHOWN = {"accuracy-by-dimension": "accuracy", "instability-by-dimension": "instability"}
 RUNS, BENCHMARKS, TABLES = "runs", "benchmarks", "tables"
+_PAPER = "reform-eval"  # whose tables a suite writes
 _NO_FOLDER = re.compile(r"[^\w.()-]+")
 
 
@@ -272,8 +273,8 @@ def _with_fewer_options(entry: SuiteEntry, to: Path, seed: int) -> Iterator[Suit
 
 def measure_suite(prepared: PreparedSuite) -> SuiteResult:
     """Score and measure the answers. Nothing is asked."""
+    from eyetest.reports.papers import plain_tables, read_paper
     from eyetest.reports.report import Material
-    from eyetest.reports.sections import suite_tables
 
     suite = prepared.suite
     settings = gathering.settings((), 0.95, suite.seed)
@@ -285,7 +286,9 @@ def measure_suite(prepared: PreparedSuite) -> SuiteResult:
         fewer = _fewer_options([part for entry, part in found if entry.options is not None], kept, settings)
         how = replace(settings, by=layout.SUITE_TAGS[:2])
         material = Material(kept, how, fewer_options=fewer, corpora=_corpora(prepared.entries, kept))
-        tables = suite_tables(material)
+        tables = plain_tables(read_paper(_PAPER), material, suite.by)
+        asked = {"options": fewer, "corpus": material.corpora}
+        tables |= {name: table for name, table in asked.items() if table is not None and not table.is_empty()}
     if "correlation" not in tables:
         notes = (*notes, "correlation between dimensions: not measured (it takes three models and two dimensions)")
     return SuiteResult(tables, material, (*printed.caveats(kept), *notes))
@@ -294,8 +297,8 @@ def measure_suite(prepared: PreparedSuite) -> SuiteResult:
 def write_suite(prepared: PreparedSuite, found: SuiteResult, command: str = "") -> Path:
     """Write the tables and the page; returns the page's path."""
     from eyetest.reports import report_page
+    from eyetest.reports.papers import write_tables
     from eyetest.reports.report import Material, tell
-    from eyetest.reports.sections import write_suite_tables
     from eyetest.runs import Run
 
     page, material, suite = prepared.to / layout.REPORT, found.material, prepared.suite
@@ -311,7 +314,7 @@ def write_suite(prepared: PreparedSuite, found: SuiteResult, command: str = "") 
     method += report_page.report_settings(material, (gathering.Scoring().scorer, "auto"), benchmarks, "")
     details = report_page.ReportDetails(prepared.title, benchmarks, report_page.run_steps(runs), method, command)
     with observer().steps("drawing") as step:
-        write_suite_tables(found.tables, prepared.to / TABLES)
+        write_tables(found.tables, prepared.to / TABLES)
         report = replace(tell(material), material=Material(parts.parted(material.results), material.settings))
         step("drawing", 0.3)
         report_page.write_report_page(report, details, page, overwrite=True)

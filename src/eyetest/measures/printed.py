@@ -19,21 +19,23 @@ _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>|#"} | {"\n": " ", "
 _MANY_UNREAD = 0.05
 
 
-def texts_of(table: pl.DataFrame, limit: int = 0) -> dict[str, list[str]]:
-    """The columns as text, bounds beside their value, tags without prefix, no empty columns but the first value."""
+def texts_of(
+    table: pl.DataFrame, limit: int = 0, digits: int = 3, *, bounds: bool = True, whole: bool = False
+) -> dict[str, list[str]]:
+    """The columns as text, bounds beside their value, tags without prefix; empty columns only if ``whole``."""
     words: dict[str, list[str]] = {}
     main = next((name for name, kind in table.schema.items() if kind.is_float()), None)
     for column in table.columns:
         cells = table.get_column(column)
         is_empty = cells.null_count() == len(cells) > 0
-        if column != main and (is_empty or (column == "benchmark" and cells.n_unique() == 1)):
+        if column != main and not whole and (is_empty or (column == "benchmark" and cells.n_unique() == 1)):
             continue
         value = column.removesuffix("_low").removesuffix("_high")
         if value != column and value in table.columns:
             continue
         group = [name for name in (column, f"{column}_low", f"{column}_high") if name in table.columns]
-        shown = _cells(table.select(group), limit or len(table))
-        if len(shown) == 3:
+        shown = _cells(table.select(group), limit or len(table), digits)
+        if len(shown) == 3 and bounds:
             rows = zip(*shown, strict=True)
             shown[0] = [v if DASH in (low, high) else f"{v} [{low}, {high}]" for v, low, high in rows]
         words[column.removeprefix(TAG).replace("_", " ")] = shown[0]
@@ -65,9 +67,9 @@ def csv_text(table: pl.DataFrame) -> str:
     return known.with_columns(safe).rename(inert).write_csv()
 
 
-def as_latex(table: pl.DataFrame) -> str:
+def as_latex(table: pl.DataFrame, digits: int = 3, *, bounds: bool = True) -> str:
     """A table for a paper (booktabs)."""
-    words = texts_of(table)
+    words = texts_of(table, digits=digits, bounds=bounds, whole=not bounds)
     kinds = "".join("l" if is_text(table, column) else "r" for column in words)
     rows = [" & ".join(column.translate(_LATEX) for column in words)]
     rows += [
@@ -87,23 +89,24 @@ def as_markdown(table: pl.DataFrame) -> str:
     return "\n".join([lines[0], rule, *lines[1:]])
 
 
-def _cells(columns: pl.DataFrame, limit: int) -> list[list[str]]:
+def _cells(columns: pl.DataFrame, limit: int, digits: int = 3) -> list[list[str]]:
     """A value and its bounds as text. Whole and half numbers, as of ranks, stay short."""
     floats = columns.select(cs.float())
     numbers = floats.unpivot().get_column("value").drop_nulls() if floats.width else pl.Series(dtype=pl.Float64)
-    halves = bool((numbers.abs() > 1).any()) and bool(((2 * numbers).round() == 2 * numbers).all())
+    halves = digits == 3 and bool((numbers.abs() > 1).any()) and bool(((2 * numbers).round() == 2 * numbers).all())
     return [
-        [f"{v:g}" if halves and isinstance(v, float) else _cell(v) for v in column.head(limit)] for column in columns
+        [f"{v:g}" if halves and isinstance(v, float) else _cell(v, digits) for v in column.head(limit)]
+        for column in columns
     ]
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, digits: int = 3) -> str:
     if value is None:
         return DASH
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.3f}" if not value or 1e-3 <= abs(value) < 1e4 else f"{value:.2g}"
+        return f"{value:.{digits}f}" if not value or 10**-digits <= abs(value) < 1e4 else f"{value:.2g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

@@ -142,4 +142,62 @@ def _correlated(x: Floats, y: Floats, clusters: Any, settings: Settings) -> Inte
     return resampled(products, r, settings.resampling(clusters))[0]
 
 
-MEASURES = (length, ocr_accuracy)
+_SPENT = ("calls", "seconds", "tokens")
+
+
+@measure(
+    "cost",
+    "calls, seconds, tokens and price of the answers, and what a benchmark saves whose items are all in another",
+    {"over": ("", "models: one row a model, over all benchmarks and protocols")},
+    by_tag=False,
+)
+def cost(results: Results, settings: Settings) -> Measured:
+    """One row a series. A request counts once; seconds are added up as if calls had followed each other."""
+    keys = ["model"] if settings.own["over"] else results.keys()
+    asked = ("benchmark", "request")
+    words = results.scores.select(pl.col(*dict.fromkeys((*keys, *asked))).cast(pl.String)).unique()
+    if not {"seconds", "tokens_in"} <= set(results.replies.collect_schema()):
+        raise NotMeasurable("cost: no answer has its seconds or tokens")
+    spent = words.join(results.replies.select(*asked, "seconds", "tokens_in", "tokens_out"), on=asked)
+    whole = spent.group_by(keys).agg(
+        pl.len().cast(pl.Float64).alias("calls"), pl.col("seconds", "tokens_in", "tokens_out").sum()
+    )
+    table = whole.sort(keys).collect(engine="streaming")
+    known = table.filter((pl.col("seconds") > 0) | (pl.col("tokens_in") + pl.col("tokens_out") > 0))
+    if known.is_empty():
+        raise NotMeasurable("cost: no answer has its seconds or tokens, which are kept when eyetest asks")
+    prices = [
+        entry.price.of(row["tokens_in"], row["tokens_out"])
+        if (entry := results.models.get(row["model"])) is not None and entry.price is not None
+        else None
+        for row in known.iter_rows(named=True)
+    ]
+    rows = known.with_columns(
+        pl.Series("cost", prices, pl.Float64), (pl.col("tokens_in") + pl.col("tokens_out")).alias("tokens")
+    ).with_columns(pl.when(pl.col(name) > 0).then(pl.col(name)).alias(name) for name in ("seconds", "tokens"))
+    sources = sources_of(results) if "benchmark" in keys else {}
+    source = pl.col("benchmark").replace_strict(sources, default=None, return_dtype=pl.String)
+    if sources:
+        others = rows.select([*keys, *_SPENT]).rename({"benchmark": "source"})
+        same = ["source", *(key for key in keys if key != "benchmark")]
+        rows = rows.with_columns(source.alias("source")).join(
+            others, on=same, how="left", suffix="_source", maintain_order="left"
+        )
+        saved = ((1 - pl.col(name) / pl.col(f"{name}_source")).alias(f"saved_{name}") for name in _SPENT)
+        rows = rows.with_columns(saved).drop("source", *(f"{name}_source" for name in _SPENT))
+    return Measured(rows)
+
+
+def sources_of(results: Results) -> dict[str, str]:
+    """Benchmarks whose items are all in a larger one, by id and content, and that one."""
+    known = results.items.drop_nulls("content").select("benchmark", pl.coalesce("own_id", "item"), "content")
+    items = {name: set(part.rows()) for (name,), part in known.group_by("benchmark", maintain_order=True)}
+    bare = {name: {row[1:] for row in rows} for name, rows in items.items()}
+    sources = {}
+    for name, mine in bare.items():
+        if larger := [other for other in bare if mine < bare[other]]:
+            sources[name] = max(larger, key=lambda other: len(bare[other]))
+    return sources
+
+
+MEASURES = (length, ocr_accuracy, cost)

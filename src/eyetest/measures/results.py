@@ -32,6 +32,7 @@ REPLY_TYPES: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("benchmark", "request", "text"), pl.String),
     **dict.fromkeys(SENTENCE_KINDS, pl.Int64),
     **{"copied": pl.Float64, "candidates": pl.String, "says": pl.String},
+    **{"seconds": pl.Float64, "tokens_in": pl.Int64, "tokens_out": pl.Int64},
 }
 """Columns of the reply table: sentences of each kind by a judge, similarity of a transcript to its screenshot's text,
 weights of choices (`read_candidates`), yes or no in ``says`` where asked for; null where none was asked for.

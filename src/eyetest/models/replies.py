@@ -129,6 +129,8 @@ def _first(value: Any) -> Any:
 def _choice(choices: Any) -> Any:
     """The choice of the lowest index; servers need not list them in order."""
     known = choices if isinstance(choices, list) else []
+    if len(known) == 1:
+        return known[0]
     return min(known, key=lambda choice: number if (number := _number(_get(choice, "index"))) else 0.0, default=None)
 
 
@@ -171,7 +173,7 @@ def _number(value: Any) -> float | None:
 
 def _count(value: Any) -> int | None:
     """A plausible token count; fractions are rounded up, so that budgets hold."""
-    number = _number(value)
+    number = value if type(value) is int else _number(value)
     return math.ceil(number) if number is not None and 0 <= number < _MOST_TOKENS else None
 
 

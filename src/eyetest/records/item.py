@@ -144,12 +144,13 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     @property
     def texts(self) -> Iterable[str]:
         """Every text of the item that may show an image."""
-        return (self.question, self.hint, *(choice.text for choice in self.choices))
+        return [self.question, self.hint, *[choice.text for choice in self.choices]]
 
     @property
     def image_numbers(self) -> tuple[int, ...]:
         """Image numbers that the item's texts name, in order of first mention."""
-        return tuple(dict.fromkeys(n for text in self.texts for n in image_numbers(text)))
+        named = [text for text in self.texts if "<" in text]
+        return tuple(dict.fromkeys(n for text in named for n in image_numbers(text)))
 
     @property
     def names_more_images(self) -> bool:

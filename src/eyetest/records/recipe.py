@@ -328,6 +328,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
     limit: Count | None = None
     only: SuiteOnly = SuiteOnly()  # a user-oriented subset: these dimensions, tasks, datasets
+    by: tuple[str, ...] = ()  # tables of groups of models: model.size_b
     unseen: bool = False  # a model-oriented subset: no dataset that any of the models was trained on
 
 

@@ -449,7 +449,7 @@ LASTING = ("content-filter", "auth", "bad-request")  # failures that would recur
 
 
 class _Notices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    hints: tuple[str, ...]
+    hints: str
     weights: dict[int, list[str]]
     answers: list[str]
     kinds: dict[str, str]
@@ -477,7 +477,7 @@ def failure_notice(text: str) -> str:
 
 def _reads_as_notice(folded: str) -> bool:
     notices = _notices()
-    if len(folded) > _LONGEST or not any(hint in folded for hint in notices.hints):
+    if len(folded) > _LONGEST or not re.search(notices.hints, folded):
         return False
     if re.search("|".join(notices.answers), folded):
         return False

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from hashlib import blake2b
-from itertools import islice, takewhile
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -14,7 +14,7 @@ from PIL import ImageDraw
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.benchmarks.images import ImageLoader, ImageStore, decode, is_file
-from eyetest.errors import ImageError, InputError, ItemError, MissingImage, counted, heading, short
+from eyetest.errors import ImageError, InputError, ItemError, MissingImage, counted, heading, short, tallied
 from eyetest.records import IMAGE_FORMATS, ImageRef, Item, Lineage, Manifest, OptionProvenance
 from eyetest.reform.annotation import Box
 from eyetest.reform.catalog import Dataset
@@ -74,7 +74,7 @@ def reform(
     with BenchmarkWriter(plan.to, manifest, overwrite=plan.overwrite) as writer:
         finder = ImageFinder(plan.images, writer.images)
         drafts = (drafting or REFORMERS[dataset.reformer].drafts)(annotations, settings, kit)
-        for number, draft in enumerate(islice(drafts, plan.limit), 1):
+        for number, draft in enumerate(drafts, 1):
             if number % _REPORT_EVERY == 0:
                 progress(number)
             if (name := _unique_id(draft, known)) is None:
@@ -88,6 +88,8 @@ def reform(
                 continue
             without += MISSING in item.tags
             records.add(draft.record)
+            if plan.limit and writer.counts.items == plan.limit:
+                break
         complete = msgspec.structs.replace(step, note="; ".join((step.note, *kit.notes)))
         writer.manifest = msgspec.structs.replace(manifest, lineage=(complete,))
         items = writer.counts.items
@@ -133,7 +135,9 @@ class ImageFinder:
             image = self._as_it_is(shown.image)
             if shown.box is not None or shown.crop is not None:
                 image = self._store.put(_drawn(self._store.read(image), shown))
-        except MissingImage:
+        except MissingImage as error:
+            if str(error) != shown.image:  # found, but not the only one
+                self._unusable.setdefault(str(shown.image), str(error))
             raise
         except ImageError as error:
             name = shown.image if isinstance(shown.image, str) else "one that the annotations hold"
@@ -145,9 +149,10 @@ class ImageFinder:
 
     def notes(self) -> Iterator[str]:
         """Notes for the user on images that could not be used."""
-        for name, why in list(self._unusable.items())[:1]:
+        if self._unusable:
             several = counted(len(self._unusable), "image")
-            yield f"{several} cannot be used and counted as missing; the first is {short(name)}: {why}"
+            why = tallied(f"{short(name)}: {why}" for name, why in self._unusable.items())
+            yield f"{several} cannot be used and counted as missing: {why}"
 
     def _as_it_is(self, name: str | bytes) -> ImageRef:
         if isinstance(name, bytes):

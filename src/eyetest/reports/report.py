@@ -1,6 +1,6 @@
 """A report: results and their measures, the figures they allow, the headline, links to items; and its files."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -247,6 +247,7 @@ class ReportItems:
 
 ALL_OPTIONS = "options_n"  # number of a model's items with options; shown where not all have
 _IMAGES = ("svg", "png", "csv")
+NOT_MEASURED = "not-measured"  # the file that lists empty cells of tables
 
 
 @dataclass(frozen=True)
@@ -359,19 +360,25 @@ def _guessing(material: Material, around: list[str]) -> pl.DataFrame | None:
     return named(table).select(*around, series, score, "guessing", pl.col("n").alias(ALL_OPTIONS))
 
 
-def refuse_to_lose_files(folder: Path, more: Sequence[Figure], *, overwrite: bool) -> None:
-    """Refuse before drawing to replace other files than those of the usual figures and some more."""
-    names = (*FIGURES, *(figure.name for figure in more))
-    ours = {f"{name}.{end}" for name in names for end in _IMAGES}
+def refuse_to_lose_files(
+    folder: Path, more: Sequence[Figure], tables: Iterable[str] = (), *, overwrite: bool
+) -> None:
+    """Refuse before drawing to replace other files than those of the usual figures, some more, and some tables."""
+    names = (*FIGURES, *(figure.name for figure in more), *tables, NOT_MEASURED)
+    ours = {f"{name}.{end}" for name in names for end in (*_IMAGES, "tex")}
     refuse_to_lose(folder, overwrite=overwrite, ours=ours)
 
 
-def write_figures(report: Report, folder: Path, *, overwrite: bool) -> int:
-    """Write each figure as NAME.svg, NAME.png and NAME.csv; returns their number."""
+def write_figures(
+    report: Report, folder: Path, tables: Callable[[Path], None] | None = None, *, overwrite: bool
+) -> int:
+    """Write each figure as NAME.svg, NAME.png and NAME.csv, and what else ``tables`` writes; returns their number."""
     with replacing_folder(folder, overwrite=overwrite) as new:
         for drawn in report.drawn:
             name = drawn.figure.name
             (new / f"{name}.svg").write_text(drawn.svg, encoding="utf-8")
             (new / f"{name}.png").write_bytes(as_png(drawn.figure.draw(drawn.numbers)))
             (new / f"{name}.csv").write_bytes(csv_text(drawn.numbers).encode("utf-8", "replace"))
+        if tables is not None:
+            tables(new)
     return len(report.drawn)

@@ -49,6 +49,9 @@ class Section:
     table: pl.DataFrame | None = None
     items: Sequence[tuple[str, str, Sequence[tuple[str, ItemView]]]] = ()
     views: Sequence[ItemView] = ()
+    digits: int = 3
+    whole: bool = False  # whether empty columns of the table are shown
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -115,10 +118,13 @@ def _counts(benchmark: Benchmark, items: ReportItems, left: Benchmark | None) ->
     return counts
 
 
-def laid_out(table: pl.DataFrame, counts: Counts = MappingProxyType({})) -> dict[str, Any]:
+def laid_out(
+    table: pl.DataFrame, counts: Counts = MappingProxyType({}), digits: int = 3, *, whole: bool = False
+) -> dict[str, Any]:
     """A table for the page, cut to a length; ``counts``: columns that count items, and their links."""
     words: dict[str, Sequence[str | ItemCount]] = {
-        name: [clip(cell, _LONGEST_CELL) for cell in cells] for name, cells in texts_of(table, _MOST_ROWS).items()
+        name: [clip(cell, _LONGEST_CELL) for cell in cells]
+        for name, cells in texts_of(table, _MOST_ROWS, digits, whole=whole).items()
     }
     for name, column in counts.items():
         if name in words:

@@ -4,35 +4,30 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import altair as alt
 import msgspec
 import polars as pl
-import polars.selectors as cs
 from altair.typing import ChartType
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import counted, listed, percent
-from eyetest.measures import MEASURES, NotMeasurable
+from eyetest.measures import NotMeasurable
 from eyetest.measures.linked import ALL_MODELS, WORDS, Axes, linked_settings
-from eyetest.measures.printed import csv_text
-from eyetest.measures.results import PROTOCOL, TAG, with_unread
+from eyetest.measures.results import PROTOCOL
 from eyetest.pages import plots
 from eyetest.pages.item_view import Album, ItemView, in_turns, lot, show_item
 from eyetest.pages.page import clip
 from eyetest.prompts import SCREENSHOT_STEP
 from eyetest.records import Item, OptionProvenance, tag_word
-from eyetest.records.recipe import SUITE_TAGS
 from eyetest.reform.building import MISSING
 from eyetest.reform.catalog import DIMENSIONS
 from eyetest.reports.figures import described
 from eyetest.reports.report import Material, tell, unanswered
 from eyetest.reports.report_page import ReportDetails, Section, write_report_page
 from eyetest.results.gather import items_table
-from eyetest.store import replacing_folder
 
 IMAGE_SIDE = 480  # longer side of an image on the page: screenshots must be legible
 _DELTAS = {"delta1": "Δ1 ten options", "delta2": "Δ2 vision", "delta3": "Δ3 overall"}
@@ -352,83 +347,3 @@ def _sample(benchmarks: Sequence[Benchmark], album: Album) -> list[ItemView]:
         record = f"record {item.lineage[-1].item}: {item.lineage[-1].note}" if item.lineage else ""
         views.append(show_item(item.id, clip(record, 200), [], item, album))
     return views
-
-
-_DECIMALS = 10  # sums in another order differ in their last bits; tables must not
-
-
-def suite_tables(material: Material) -> dict[str, pl.DataFrame]:
-    """All tables that these results give, by name."""
-    measured = partial(material.measured, scope="all")
-    makers = {f"accuracy-by-{tag}": partial(accuracy_by, material, tag) for tag in SUITE_TAGS}
-    makers |= {f"instability-by-{tag}": partial(instability_by, material, tag) for tag in SUITE_TAGS}
-    makers |= {
-        "instability-by-source": partial(measured, "instability"),
-        "scores": partial(measured, "accuracy", SUITE_TAGS),
-        "overall": partial(_overall, material),
-        "format-hits": partial(format_hits, material),
-        "positions": partial(measured, "positions"),
-        "circular": partial(measured, "circular"),
-        "correlation": partial(measured, "correlation", SUITE_TAGS[:1]),
-    }
-    tables = {}
-    for name, make in makers.items():
-        with suppress(NotMeasurable):
-            tables[name] = make()
-    asked = {"options": material.fewer_options, "corpus": material.corpora}
-    return tables | {name: table for name, table in asked.items() if table is not None and not table.is_empty()}
-
-
-def write_suite_tables(tables: dict[str, pl.DataFrame], folder: Path) -> None:
-    """Write each table as NAME.csv, replacing all earlier ones."""
-    with replacing_folder(folder) as new:
-        for name, table in tables.items():
-            text = csv_text(table.with_columns(cs.float().round(_DECIMALS) + 0.0))
-            (new / f"{name}.csv").write_bytes(text.encode("utf-8", "replace"))
-
-
-def accuracy_by(material: Material, tag: str) -> pl.DataFrame:
-    """Accuracy by the values of a tag; by dimension, with the mean rank over them and the rank by that mean."""
-    measured = material.measured("accuracy", (tag,), scope="all")
-    table = with_unread(_wide(measured, TAG + tag, _values(material, tag), "accuracy"), material.results)
-    if tag != SUITE_TAGS[0]:
-        return table
-    ranks = material.known("ranks", (tag,), scope="all")
-    if ranks is None:
-        return table
-    keys = [key for key in ("model", *PROTOCOL) if key in ranks.columns and key in table.columns]
-    ranks = ranks.select(*keys, *plots.bounded("mean_rank"), *plots.rebounded("rank_of_mean_ranks", "rank"))
-    return table.join(ranks, on=keys, how="left").sort(*keys[1:], "rank", "model", nulls_last=True)
-
-
-def instability_by(material: Material, tag: str) -> pl.DataFrame:
-    """The entropy of choices, over all tests, by the values of a tag."""
-    table = material.measured("instability", (tag,), scope="all").filter(pl.col("source") == "all")
-    return _wide(table, TAG + tag, _values(material, tag), "entropy")
-
-
-def format_hits(material: Material) -> pl.DataFrame:
-    """The format hit rate of each model; with several kinds of examples, a column for each."""
-    table = material.measured("format-hits", scope="all")
-    return _wide(table, "shots", table["shots"], "format_hits") if "shots" in table.columns else table
-
-
-def _wide(table: pl.DataFrame, across: str, names: Iterable[str], value: str) -> pl.DataFrame:
-    """A row per model and protocol, a value with its interval for each name in the column ``across``."""
-    keys = [key for key in ("model", *PROTOCOL) if key in table.columns and key != across]
-    rows = table.select(keys).unique(maintain_order=True)
-    for name in dict.fromkeys(names):
-        part = table.filter(pl.col(across) == name).select(*keys, *plots.rebounded(value, name))
-        rows = rows.join(part, on=keys, how="left", maintain_order="left")
-    return rows
-
-
-def _values(material: Material, tag: str) -> pl.Series:
-    """The values of a tag, in the order of the suite."""
-    return material.results.values(tag).unique(maintain_order=True)
-
-
-def _overall(material: Material) -> pl.DataFrame:
-    """Overall scores, and those of each dimension: weighted by items, and each dataset alike."""
-    own = {"task": "dataset", "domain": "dimension"}
-    return MEASURES["overall"].measure(material.results, replace(material.settings, by=(), own=own)).table

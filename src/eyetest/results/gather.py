@@ -43,7 +43,7 @@ from eyetest.results.scores import (
 )
 from eyetest.runs import Run
 from eyetest.runs.folder import SENTENCES
-from eyetest.runs.stored import answers_frame, one_line_if_damaged, responses_frame
+from eyetest.runs.stored import ANSWER, SPENT, answers_frame, one_line_if_damaged, responses_frame
 from eyetest.scoring import Scorer
 from eyetest.scoring.metrics.same_text import edit_similarity, read_yes_no
 
@@ -176,7 +176,9 @@ def pool_keys(runs: Sequence[Run], pool: Benchmark) -> list[Benchmark | None]:
 
 def _replies(run: Run, name: str, about: Benchmark | None, *, verdicts: bool) -> pl.LazyFrame:
     says = pl.col("text").map_elements(read_yes_no, pl.String) if verdicts else pl.lit(None, pl.String)
-    replies = responses_frame(run.path).with_columns(pl.lit(name).alias("benchmark"), says.alias("says"))
+    replies = responses_frame(run.path, (*ANSWER, *SPENT)).with_columns(
+        pl.lit(name).alias("benchmark"), says.alias("says")
+    )
     judged = replies.join(labelled(run), on="request", how="left")
     return judged.join(transcribed(run, about), on="request", how="left").select(*REPLY_TYPES)
 

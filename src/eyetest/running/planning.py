@@ -296,6 +296,7 @@ class Plan:
         self.turn = 0  # the dialogue turn of this plan; 0 for calls without own history
         self._earlier: Set[str] = frozenset()  # items included only because others continue them
         self.shared: Set[str] | None = None  # requests to which several rows lead; None before the estimate
+        self._first: dict[int, list[Call]] = {}  # calls about the first items, kept from planning them to asking them
 
     @classmethod
     def of(cls, benchmark: Benchmark, models: Sequence[Model], asking: Asking) -> "Plan":
@@ -347,11 +348,14 @@ class Plan:
 
     def chosen(self, rows: Iterable[tuple[int, Mask]], models: Sequence[Model]) -> Iterator[Call]:
         """The wanted calls of some items, by number."""
-        rows = iter(rows)
+        rows, names = iter(rows), {model.name for model in models}
         while batch := list(islice(rows, _CHUNK)):
-            items = self.benchmark.take([self.positions[number] for number, _ in batch])
-            for item, (_, wanted) in zip(items, batch, strict=True):
-                yield from compress(self.applicable(item, models), wanted.tolist())
+            later = [self.positions[number] for number, _ in batch if number not in self._first]
+            items = iter(self.benchmark.take(later) if later else ())
+            for number, wanted in batch:
+                known = self._first.get(number)
+                mine = [call for call in known or () if call.asked.model in names]
+                yield from compress(mine if known else self.applicable(next(items), models), wanted.tolist())
 
     def applicable(self, item: Item, models: Sequence[Model]) -> Iterator[Call]:
         """The calls about an item that can be made."""
@@ -430,8 +434,12 @@ class Plan:
         """Count the plan, and collect its calls and those that wait for answers to earlier turns."""
         estimate = Estimate(priced=any(model.entry.price for model in self.models))
         ledger, held = Ledger(self.models), Ledger(self.models)
+        self._first, kept = {}, 0
         for number, item in enumerate(self.items()):
-            for call in self.calls(item, self.models):
+            calls = list(self.calls(item, self.models))
+            if (kept := kept + len(calls)) <= _CHUNK:
+                self._first[number] = [call for call in calls if isinstance(call, Call)]
+            for call in calls:
                 if isinstance(call, tuple):
                     estimate.not_applicable[str(call[1])] += 1
                     continue

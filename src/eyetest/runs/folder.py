@@ -15,7 +15,6 @@ from typing import Any
 import msgspec
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from eyetest.errors import EyetestError, InputError, as_named, name_file, nearest, system_words
@@ -27,6 +26,7 @@ from eyetest.runs.stored import (
     PlanWriter,
     StoredHealth,
     answers_frame,
+    counting_responses,
     one_line_if_damaged,
     plan_frame,
     plan_rows,
@@ -92,10 +92,10 @@ class Run:
         """The requests of imported answers, by the key of their `Asked`."""
         if all(step.what == "ask" for step in self.manifest.steps):
             return {}
-        table = responses_table(self.path, ("request", "finish"))
-        brought = table.filter(pc.equal(table.column("finish"), RECORDED)).column("request").combine_chunks()
-        plans = (plan.filter(pc.is_in(plan.column("request"), value_set=brought)) for plan in plan_tables(self.path))
-        return {row.key: row.request for plan in plans for row in plan_rows(plan)}
+        stored = counting_responses(self.path, ("request", "finish"))
+        brought = set(stored.filter(pl.col("finish") == RECORDED).collect()["request"])
+        plans = (row for plan in plan_tables(self.path) for row in plan_rows(plan))
+        return {row.key: row.request for row in plans if row.request in brought}
 
     @cached_property
     def health(self) -> StoredHealth:

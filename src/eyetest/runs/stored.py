@@ -7,9 +7,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from eyetest.errors import DamagedWarning, InputError, counted, damaged, listed, short
@@ -45,7 +45,7 @@ class PlanWriter:
 
     def __init__(self, folder: Path) -> None:
         self._path, self._stack = folder / PLAN, ExitStack()
-        self._columns: list[list[object]] = [[] for _ in _SCHEMA.names]
+        self._rows: list[tuple[object, ...]] = []
         self.rows = 0
 
     def __enter__(self) -> "PlanWriter":
@@ -55,11 +55,9 @@ class PlanWriter:
 
     def add(self, asked: Asked, request: str) -> None:
         """Append a row."""
-        for column, name in zip(self._columns, _KEY, strict=False):
-            column.append(getattr(asked, name))
-        self._columns[-1].append(request)
+        self._rows.append((*msgspec.structs.astuple(asked), request))
         self.rows += 1
-        if len(self._columns[-1]) >= _ROWS_AT_ONCE:
+        if len(self._rows) >= _ROWS_AT_ONCE:
             self._flush()
 
     def add_table(self, table: pa.Table) -> None:
@@ -77,11 +75,9 @@ class PlanWriter:
             self._complete()
 
     def _flush(self) -> None:
-        if not self._columns[-1]:
-            return
-        self._parquet.write_table(from_columns(self._columns, _SCHEMA))
-        for column in self._columns:
-            column.clear()
+        if self._rows:
+            self._parquet.write_table(from_columns([*zip(*self._rows, strict=True)], _SCHEMA))
+            self._rows.clear()
 
     def _complete(self) -> None:
         """Keep the rows of an older plan that are not planned anew, before the new ones."""
@@ -138,8 +134,8 @@ def _with_repair() -> Iterator[None]:
 
 
 def _refuse_damaged(table: pa.Table) -> None:
-    requests = table.column("request")
-    if requests.null_count or not pc.all(pc.match_substring_regex(requests, "^([0-9a-f]{2})*$")).as_py():
+    requests = pl.Series(table.column("request"))
+    if requests.null_count() or not requests.str.contains("^([0-9a-f]{2})*$").all():
         raise ValueError("it has rows that lead to no request")
 
 
@@ -324,7 +320,8 @@ def served_notes(folder: Path, models: Mapping[str, ModelEntry]) -> list[str]:
     return notes
 
 
-_ANSWER = ("request", "outcome", "text", "candidates", "given")
+ANSWER = ("request", "outcome", "text", "candidates", "given")
+SPENT = ("seconds", "tokens_in", "tokens_out")
 
 
 def answers_frame(folder: Path) -> pl.LazyFrame:
@@ -340,7 +337,7 @@ def plan_frame(folder: Path) -> pl.LazyFrame:
     return plan.with_columns(pl.col(_FEW).cast(pl.Categorical))
 
 
-def responses_frame(folder: Path, columns: Sequence[str] = _ANSWER) -> pl.LazyFrame:
+def responses_frame(folder: Path, columns: Sequence[str] = ANSWER) -> pl.LazyFrame:
     """The responses that count, one row per request: the last of a repeated one."""
     refuse_if_all_is_damaged(folder)
     return counting_responses(folder, columns)

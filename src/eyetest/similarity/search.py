@@ -34,7 +34,10 @@ SOURCE = "benchmark"  # the tag of a pool that names where an item is from
 _CHUNK: Mapping[Of, int] = {"text": 1024, "image": 64}
 _SECONDS = 60.0  # of encoding after which what is there is stored
 _ROWS, _COLUMNS = 1024, 8192  # a block of cosines takes 32 MB
-_KINDS = {(True, True): "near-duplicate", (True, False): "near-paraphrase", (False, True): "same image"}
+_KINDS = {  # by how alike texts are (2: in the same words) and whether images are the same
+    (2, True): "duplicate", (2, False): "same question", (1, True): "near-duplicate", (1, False): "near-paraphrase",
+    (0, True): "same image", (0, False): "",
+}  # fmt: skip
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -178,7 +181,8 @@ def nearest_rows(own: Floats, other: Floats, count: int, groups: Sequence[Ints] 
 def nearest_pairs(own: Vectors, other: Vectors | None, count: int) -> pl.DataFrame:
     """Each item with the nearest of another benchmark, or of its own, where a pair counts once; best first.
 
-    ``kind``: near-paraphrase (close texts with the same numbers), same image, or near-duplicate, which is both.
+    ``kind``: same question (in the same words), near-paraphrase (close texts with the same numbers), same image;
+    with the same image duplicate and near-duplicate.
     """
     table, groups = own.together(), list[Ints]()
     if other is None:
@@ -197,9 +201,11 @@ def nearest_pairs(own: Vectors, other: Vectors | None, count: int) -> pl.DataFra
         for of in own.parts
     }
     level = own.encoders["text"].alike if "text" in cosines else None
-    close = cosines["text"] >= level if level is not None else [True] * len(ones)
-    spelt = folded if level is None else _numbers
-    same_text = [bool(near) and spelt(a.text) == spelt(b.text) for near, a, b in zip(close, ones, twos, strict=True)]
+    close = cosines["text"] >= level if level is not None else [False] * len(ones)
+    same_text = [
+        2 if folded(a.text) == folded(b.text) else int(near and _numbers(a.text) == _numbers(b.text))
+        for near, a, b in zip(close, ones, twos, strict=True)
+    ]
     likely = np.array(same_text, bool)
     if "image" in cosines:
         likely = cosines["image"] >= (own.encoders["image"].alike or -1.0)
@@ -210,7 +216,7 @@ def nearest_pairs(own: Vectors, other: Vectors | None, count: int) -> pl.DataFra
             "other": [item.id for item in twos],
             "score": pairs["score"],
             **(cosines if len(cosines) > 1 else {}),
-            "kind": [_KINDS.get(both, "") for both in zip(same_text, same_image, strict=True)],
+            "kind": [_KINDS[both] for both in zip(same_text, same_image, strict=True)],
             "question": [item.text for item in ones],
             "other_question": [item.text for item in twos],
         }

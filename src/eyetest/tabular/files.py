@@ -1,4 +1,4 @@
-"""Any table file, by its suffix: JSON and JSON Lines, Excel, and those of `table` and `record_files`."""
+"""Any table file, by its content: JSON and JSON Lines, Excel, and those of `table` and `record_files`."""
 
 import errno
 import json
@@ -15,7 +15,7 @@ import msgspec
 
 from eyetest.errors import InputError, short
 from eyetest.tabular.record_files import ParquetTable
-from eyetest.tabular.table import MAX_UNPACKED, Grid, Row, SeparatedTable, Table, kind_of, one_line, open_plain
+from eyetest.tabular.table import MAX_UNPACKED, Grid, Row, SeparatedTable, Table, one_line, open_plain, table_kind
 
 MAX_LINE = 256 * 2**20
 MAX_DOCUMENT = 2**31
@@ -178,16 +178,15 @@ def was_cut(text: str) -> bool:
 def open_table(path: Path) -> Table:
     """A file as a table; of an Excel file the first sheet."""
     with one_line(path):
-        return _OPENERS[kind_of(path)](path)
+        return _OPENERS[table_kind(path) or ".csv"](path)
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows of a file of answers, each with its number for messages."""
-    if path.is_dir() or kind_of(path) not in _OPENERS:
-        what = " is a folder;" if path.is_dir() else ":"
-        raise InputError(f"{path}{what} answers are read from {', '.join(_OPENERS)} files")
     if not path.is_file():
-        raise InputError(f"{path} is no file")
+        raise InputError(f"{path} is {'a folder' if path.is_dir() else 'no file'}; expected a table ({KINDS_LISTED})")
+    if not table_kind(path):
+        raise InputError(f"{path}: expected a table ({KINDS_LISTED})")
     table = open_table(path)
     if is_sheet(path) and not table.columns:
         raise InputError(f"{path} is empty")
@@ -197,12 +196,12 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def is_sheet(path: Path) -> bool:
     """Whether a file's format does not distinguish an empty text from a missing value."""
-    return kind_of(path) in (".csv", ".tsv", ".xlsx")
+    return table_kind(path) in (".csv", ".tsv", ".xlsx")
 
 
 def is_excel(path: Path) -> bool:
     """Whether the format may have truncated long texts."""
-    return kind_of(path) == ".xlsx"
+    return table_kind(path) == ".xlsx"
 
 
 _OPENERS: dict[str, Callable[[Path], Table]] = {
@@ -214,3 +213,4 @@ _OPENERS: dict[str, Callable[[Path], Table]] = {
     ".xlsx": ExcelTable,
 }
 ENDINGS = tuple(_OPENERS)
+KINDS_LISTED = "CSV, TSV, Excel, JSON, JSON Lines or Parquet"

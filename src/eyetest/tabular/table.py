@@ -4,6 +4,7 @@ A text that a spreadsheet would compute (=, +, -, @) is written with an apostrop
 """
 
 import ast
+import codecs
 import csv
 import gzip
 import io
@@ -24,6 +25,7 @@ import pyarrow as pa
 from eyetest.errors import InputError, first_line, heading, nearest, short
 
 PACKED = ".gz"
+_GZIP = b"\x1f\x8b"
 MAX_UNPACKED = 2**31
 MAX_GROWTH = 200  # a compressed file may decompress into `MAX_UNPACKED` bytes, or into so many times its size
 _BUFFER = 2**20
@@ -96,14 +98,63 @@ def kind_of(path: Path) -> str:
     return Path(unpacked_name(path.name.lower())).suffix
 
 
+_SAMPLE, _LONG_LINE = 2**16, 2**24
+_OBJECTS_ON_LINES = re.compile(rb"\{[^\n]*\}\s*\n\s*\{")
+_SHEETS = (".csv", ".tsv")
+_QUOTED = re.compile('"([^"]*)"')
+_NAME = re.compile(r"(?!\d)\S.{0,80}")
+
+
+def table_kind(path: Path) -> str:
+    """What a table is by its content, as an ending: ``.jsonl`` for JSON Lines in a ``.json``; empty for no table."""
+    ending = kind_of(path)
+    with one_line(path), open_plain(path) as file:
+        sample = file.read(_SAMPLE).removeprefix(codecs.BOM_UTF8).lstrip()
+        if sample[:1] == b"{" and b"\n" not in sample:
+            sample += file.readline(_LONG_LINE) + file.read(_SAMPLE)
+    if sample.startswith(b"PAR1"):
+        return ".parquet"
+    if sample.startswith(b"PK\x03\x04") and (b"[Content_Types].xml" in sample or b"xl/" in sample):
+        return ".xlsx"
+    if sample[:1] in (b"{", b"["):  # one object alone is a line or a document
+        is_lines = sample[:1] == b"{" and (ending == ".jsonl" or _OBJECTS_ON_LINES.match(sample))
+        return ".jsonl" if is_lines else ".json"
+    separator = separator_of(sample, ending)
+    if ending in (".parquet", ".xlsx", ".json", ".jsonl"):  # empty or damaged, if it is no text: its reader says so
+        return ".csv" if separator else ending
+    is_tsv = separator == "\t" if ending != ".tsv" else separator in ("", "\t")
+    return "" if not separator and ending not in _SHEETS else ".tsv" if is_tsv and ending != ".csv" else ".csv"
+
+
+def separator_of(sample: bytes, ending: str) -> str:
+    """What separates the cells of a text, by its first line; empty if no header with several names is found.
+
+    A file that is no ``.csv`` or ``.tsv`` by its name has to have as many cells in its second line.
+    """
+    lines = [_QUOTED.sub(_without_marks, line) for line in sample.decode("utf-8", "replace").splitlines()[:2]]
+    for mark in sorted(_SEPARATORS, key=lambda mark: (mark == "\t") != (ending == ".tsv")):
+        names = [name.strip() for name in lines[0].split(mark)] if lines else []
+        is_even = len(lines) == 2 and lines[1].count(mark) == len(names) - 1
+        are_names = len(set(names)) == len(names) and all(map(_NAME.fullmatch, names))
+        if len(names) > 1 and (ending in _SHEETS or (is_even and are_names)):
+            return mark
+    return ""
+
+
+def _without_marks(quoted: re.Match[str]) -> str:
+    return re.sub(r"[,;\t|]", "_", quoted[1])
+
+
 def unpacked_name(name: str) -> str:
     """The name without the suffix of compression."""
     return name[: -len(PACKED)] if name.lower().endswith(PACKED) else name
 
 
 def open_plain(path: Path) -> io.BufferedReader:
-    """A file's bytes, decompressed if needed."""
-    return io.BufferedReader(_Unpacking(path) if path.suffix.lower() == PACKED else io.FileIO(path), _BUFFER)
+    """A file's bytes, decompressed if they are packed with gzip, whatever its name."""
+    with path.open("rb") as file:
+        is_packed = file.read(len(_GZIP)) == _GZIP
+    return io.BufferedReader(_Unpacking(path) if is_packed else io.FileIO(path), _BUFFER)
 
 
 class _Unpacking(io.RawIOBase):
@@ -195,7 +246,7 @@ def listed_columns(columns: Sequence[str]) -> str:
 MAX_CELL = 64 * 2**20
 MAX_LINE = 256 * 2**20
 MAX_COLUMNS = 100_000
-_SEPARATORS = (",", ";", "\t")  # the first that is in a header, outside quotes, separates its cells
+_SEPARATORS = (",", ";", "\t", "|")  # the first that is in a header, outside quotes, separates its cells
 _LONGEST_HEADER = 2**20
 _ENCODING = "utf-8-sig"
 
@@ -205,11 +256,10 @@ class SeparatedTable(Grid):
 
     @cached_property
     def _separator(self) -> str:
-        if kind_of(self.path) == ".tsv":
-            return "\t"
-        with io.TextIOWrapper(open_plain(self.path), _ENCODING, "replace") as file:
-            bare = re.sub('"[^"]*"', "", file.readline(_LONGEST_HEADER))
-        return next((mark for mark in _SEPARATORS if mark in bare), ",")
+        with open_plain(self.path) as file:
+            sample = file.readline(_LONGEST_HEADER) + file.readline(_LONGEST_HEADER)
+        ending = kind_of(self.path)
+        return separator_of(sample, ending) or ("\t" if ending == ".tsv" else ",")
 
     def cells(self) -> Iterator[list[Any]]:
         """The cells of all rows, header first."""

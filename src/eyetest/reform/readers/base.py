@@ -16,12 +16,11 @@ from eyetest.errors import InputError, heading, short
 from eyetest.records import IMAGE_FORMATS
 from eyetest.reform.annotation import Annotations, ClassLabel, FileSettings
 from eyetest.store.files import refuse_special
-from eyetest.tabular.files import decode, read_document, read_rows
-from eyetest.tabular.table import Values, kind_of, open_plain
+from eyetest.tabular.files import KINDS_LISTED, decode, read_document, read_rows
+from eyetest.tabular.table import Values, kind_of, open_plain, table_kind
 
-TABLES = (".csv", ".tsv", ".xlsx", ".json", ".jsonl", ".parquet")
 _IMAGES = (*(f".{name}" for name in IMAGE_FORMATS), ".jpg", ".tif")
-_NO_LINES = (*_IMAGES, ".parquet", ".xlsx", ".bin", ".json", ".jsonl")
+_NO_LINES = (*_IMAGES, ".bin")
 _PACKED = (".zip", ".tar", ".tgz", ".7z", ".rar")
 _SHORTEST_BASE64 = 1_000  # of an image; no name is as long
 Keys = tuple[frozenset[str], ...]  # keys that an object must have, each with its alternative names
@@ -70,7 +69,7 @@ class AnnotationFiles:
     def document(self, path: Path) -> Any:
         """Read a JSON file once."""
         if path not in self._documents:
-            self._documents[path] = _parsed(read_document(path, "split it"), path)
+            self._documents[path] = decode(read_document(path, "split it"), str(path))
         return self._documents[path]
 
     def entries(self, keys: Collection[str], expected: str) -> "Entries":
@@ -98,21 +97,21 @@ class AnnotationFiles:
 
     def rows(self) -> "Entries":
         """The rows of all named files that are tables."""
-        if tables := [path for path in self.files if kind_of(path) in TABLES]:
+        if tables := [path for path in self.files if kind_of(path) not in _NO_LINES and table_kind(path)]:
             return Entries(tables, lambda path: self.objects(path, ()))
-        raise self.unlike(f"a table ({', '.join(TABLES)})")
+        raise self.unlike(f"a table ({KINDS_LISTED})")
 
     def objects(self, path: Path, wanted: Keys) -> Iterator[Values]:
-        """Objects of a JSON file, a table or a text file of JSON; without ``wanted`` of a table."""
-        kind = kind_of(path)
-        if wanted and (kind == ".json" or (kind == ".txt" and next(self.lines(path), "").startswith("{"))):
+        """Objects of a JSON file or a table; without ``wanted`` of a table."""
+        kind = "" if kind_of(path) in _NO_LINES else table_kind(path)
+        if wanted and kind == ".json":
             yield from _listed(self.document(path), wanted)
-        elif kind in TABLES:
+        elif kind:
             yield from (values for _, values in read_rows(path))
 
     def top(self, path: Path) -> Values:
         """What a JSON document says beside its records, such as the name of its split."""
-        document = self.document(path) if kind_of(path) == ".json" else None
+        document = self.document(path) if table_kind(path) == ".json" else None
         return document if isinstance(document, dict) else {}
 
     def lines(self, path: Path) -> Iterator[str]:
@@ -137,33 +136,18 @@ class AnnotationFiles:
         return [path for path in self.files if pattern.fullmatch(self._first_line(path))]
 
     def _first_line(self, path: Path) -> str:
-        if kind_of(path) in _NO_LINES:
+        if kind_of(path) in _NO_LINES or table_kind(path) in (".json", ".jsonl", ".parquet", ".xlsx"):
             return ""
         try:
             return next((line for line in self.lines(path) if not line.startswith("#")), "")
         except InputError:
             return ""
 
-    def unlike(self, expected: str) -> InputError:
+    def unlike(self, expected: str, found: str = "") -> InputError:
         """The error where none of the files is what was expected."""
         names = ", ".join(str(path) for path in self.named[:3])
         why = f" ({self._unreadable})" if self._unreadable else ""
-        return InputError(f"{names}: expected {expected}{why}")
-
-
-def _parsed(data: bytes, path: Path) -> Any:
-    """A JSON value, or the list of values on lines: both have the same suffix in practice."""
-    try:
-        return decode(data, str(path))
-    except InputError:
-        first, *others = data.split(b"\n")
-        if not others or not first.rstrip().endswith((b"}", b"]")):
-            raise
-        try:
-            return [decode(line, str(path)) for line in (first, *others) if line.strip()]
-        except InputError:
-            pass
-        raise
+        return InputError(f"{names}: {found and f'{found}; '}expected {expected}{why}")
 
 
 class Entries:

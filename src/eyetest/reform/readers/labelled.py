@@ -14,6 +14,7 @@ _IMAGES, _LABELS = "image|img|webp|jpg|png", "label|fine_label|labels|cls"
 _SYNSETS = re.compile(r"(n\d{8})(?:\s*:\s*|\s+)(?:\d+\s+)?([^\d\s].*)")
 # ``ILSVRC2012_val_00000001.JPEG 65``, or with a WordNet id
 _LINES = re.compile(r"(\S+\.(?:jpe?g|png))[\s,]+(n\d{8}|\d+)\b.*", re.IGNORECASE)
+_NAMES = re.compile(r"(?:n\d{8}\s|\d+\s)?[^\W\d][^.:{}]*")  # a line that names a class
 _SYNSET = re.compile(r"n\d{8}")
 
 
@@ -52,7 +53,8 @@ def _read_labelled(files: AnnotationFiles, settings: LabelledSettings) -> Annota
         if next(source(files), None) is not None:
             first = settings.first if source is _folders else 0
             return Annotations(lambda: records(source(files), first), labels)  # noqa: B023 (the loop ends here)
-    raise files.unlike(settings.expected or "folders of images, one a class, or a table with image and label")
+    expected = settings.expected or "folders of images, one a class, or a table with image and label"
+    raise files.unlike(expected, "only names of classes" if files.texts(_NAMES) else "")
 
 
 def _name(label: Any, classes: dict[str, ClassLabel], labels: tuple[ClassLabel, ...], first: int) -> str:

@@ -48,6 +48,7 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
         """The plug-ins of the module with this name, if it has the plug-in and no entry point does; else all."""
         module = f"{self._package}.{name}"
         is_known = self._plugins is not None or not name.isidentifier() or name in points_of(self._group).names
+        is_known |= not hasattr(importlib.import_module(self._package), "__path__")  # one module holds them all
         own = self._of(module) if not is_known and find_spec(module) else {}
         return own if name in own else self._load()
 

@@ -52,7 +52,7 @@ def test_every_match_of_a_cue_begins_with_one_of_its_words(name: str) -> None:
     table = load_cues()
     rows = [json.loads(line) for line in (REPLIES / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
     for row in rows:
-        low = lower(clean(row["reply"]).text)
+        low = lower(clean(row["reply"]).text())
         cued = Cued(low, table)
         for group in table.cues:
             if not table.begins[group]:

@@ -42,13 +42,13 @@ def write(folder: Path, name: str, rows: list[dict[str, Any]], licence: str = ""
 @pytest.fixture
 def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    first = [
+    first: list[dict[str, Any]] = [
         {"colour": "red", "question": LONG, "tags": {"category": "x", "metric": "exact"}, "group": "1"},
         {"colour": "red", "tags": {"category": "y", "dialogue": "d", "turn": 1}},
         {"colour": "blue", "question": "What is this?"},
         {"question": "Only words?"},
     ]
-    second = [
+    second: list[dict[str, Any]] = [
         {"colour": "red", "question": LONG.upper() + "?", "tags": {"l2": "z"}},
         {"colour": "red", "question": f"{LONG} today", "tags": {"l2": "z"}},
         {"colour": "blue", "question": "What is this?", "gold": 2, "id": "b"},
@@ -158,7 +158,9 @@ def test_answers_of_runs_on_the_sources_count(sources: Path) -> None:
     first = both.filter(pl.col("benchmark") == "first").drop("benchmark")
     assert first["accuracy"].to_list() == own["run-first"]["accuracy"].to_list()
     assert both["n"].to_list() == [4, 4, 4, 4]
-    merged = et.merge(runs, bench=pool, to="merged").run
+    et.merge(runs, bench=pool, to="merged")
+    merged = Run(Path("merged"))
+    assert merged.manifest.benchmark is not None
     assert merged.manifest.benchmark.name == "pool"
     assert et.measure("accuracy", merged, by="benchmark").frame.select(both.columns).equals(both)
     plan = et.run(pool, models=models, condition=asked, to="merged", dry_run=True)
@@ -171,6 +173,7 @@ def test_answers_of_runs_on_the_sources_count(sources: Path) -> None:
 
 def test_several_benchmarks_are_pooled_on_the_way(sources: Path) -> None:
     run = et.run(["first", "more=second"], models={"m": "scripted:right=1"}, to="run")
+    assert run.manifest.benchmark is not None
     assert run.manifest.benchmark.items == 10
     assert {row["item"].split("/")[0] for row in run.plan().to_pylist()} == {"first", "more"}
     assert et.audit(["first", "more=second"], probe="malformed").benchmark.path == Path(run.manifest.benchmark.path)

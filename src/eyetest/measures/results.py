@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 from eyetest.errors import EyetestError, InputError, counted, heading, listed, nearest, param, short
 from eyetest.measures.stats.intervals import Resampling
 from eyetest.records import GIVEN, VALUES_BETWEEN, Condition, ModelEntry
-from eyetest.records.tables import PROPERTIES, SHOWN, order_word
+from eyetest.records.tables import PROPERTIES, SHOWN, USUAL_PROMPTS, order_word
 
-PROTOCOL = ("modality", "ask", "shots", "method", "history")  # scores under different protocols are different scores
+PROTOCOL = ("modality", "ask", "shots", "method", "history", "prompts")  # other protocols give other scores
 TESTS = ("template", "order", "letters", "sample")  # tests of the same question: scores over these are averaged
 CAPTION_METRICS = ("bleu", "cider", "meteor", "rouge")  # prefixes of metrics with scales of their own
 TAG = "tag."  # columns of the item table that hold tags begin so
@@ -139,13 +139,20 @@ class Results:
         different = self.scores.select(axes).unique().collect(engine="streaming")
         return [axis for axis in axes if different.get_column(axis).n_unique() > 1]
 
+    @property
+    def protocol(self) -> list[str]:
+        """The axes of the protocol in which scores differ, and prompts wherever they are not the usual ones."""
+        own = self.scores.select((pl.col("prompts").cast(pl.String) != USUAL_PROMPTS).any()).collect().item()
+        varied = self.varied(PROTOCOL)
+        return [axis for axis in PROTOCOL if axis in varied or (axis == "prompts" and own)]
+
     def keys(self, by: Sequence[str] = ()) -> list[str]:
         """Columns that identify series of scores: model, benchmark and protocol where they vary, and some tags."""
-        return [*self.varied(["benchmark"]), "model", *self.varied(PROTOCOL), *self.by_tags(by)]
+        return [*self.varied(["benchmark"]), "model", *self.protocol, *self.by_tags(by)]
 
     def families(self, by: Sequence[str] = ()) -> list[str]:
         """Columns within which models are compared: benchmark and protocol where they vary, and some tags."""
-        return [*self.varied(("benchmark", *PROTOCOL)), *self.by_tags(by)]
+        return [*self.varied(["benchmark"]), *self.protocol, *self.by_tags(by)]
 
     def item_means(self, keys: Sequence[str]) -> pl.LazyFrame:
         """The mean score of each item over its tests: ``*keys, item, cluster, score, tests``. No failed calls.

@@ -305,7 +305,7 @@ class StoredResponses:
 
 
 # Columns of few values, kept as categories, so that ten million rows fit into memory
-_FEW = ("model", "modality", "ask", "shots", "letters", "method", "history")
+_FEW = ("model", "modality", "ask", "shots", "letters", "method", "history", "prompts")
 
 
 def served_notes(folder: Path, models: Mapping[str, ModelEntry]) -> list[str]:

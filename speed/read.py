@@ -69,7 +69,9 @@ def chains() -> list[str]:
     texts: list[str] = []
     for shift in range(len(STEPS)):
         body = "".join(STEPS[(shift + n) % len(STEPS)] for n in range(40))
-        texts.extend(body[: LENGTH - len(end)] + end for end in ENDS)
+        for end in ENDS:  # the end stands in a sentence of its own, as in real chains
+            whole = body[: body.rindex(". ", 0, LENGTH - len(end)) + 2]
+            texts.append(whole + end)
     return texts
 
 

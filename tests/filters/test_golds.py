@@ -11,6 +11,7 @@ import pytest
 
 from eyetest.filters import FILTERS, Evidence, FilterInput, Seat
 from eyetest.filters.golds import judge_prompt
+from eyetest.prompts.sets import load_prompts
 from eyetest.records import Choice, ImagePart, ImageRef, Item, Prompt, Response
 from tests.filters.answers import Table, evidence, item, judged, stage, words
 
@@ -146,7 +147,9 @@ def test_a_judge_that_fails_or_is_not_there_sends_everything_to_people() -> None
 
 def test_the_prompt_shows_the_image_the_question_and_the_gold() -> None:
     choices = (Choice("a cat"), Choice("a dog in <image 1>", True))
-    asked = judge_prompt(Item(id="q", question="What is in <image 1>?", images=(CAT,), choices=choices))
+    asked = judge_prompt(
+        Item(id="q", question="What is in <image 1>?", images=(CAT,), choices=choices), load_prompts().plain
+    )
     (message,) = asked.messages
     assert [part for part in message.parts if isinstance(part, ImagePart)] == [ImagePart(CAT)]
     assert "A. a cat\nB. a dog in" in message.text

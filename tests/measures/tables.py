@@ -16,7 +16,8 @@ from eyetest.records import ModelEntry
 
 _USUAL = {
     **{"benchmark": "bench", "model": "m", "modality": "image", "ask": "direct", "shots": "none", "template": 0},
-    **{"order": 0, "letters": "upper", "method": "generate", "history": "gold", "sample": 0, "request": ""},
+    **{"order": 0, "letters": "upper", "method": "generate", "history": "gold", "prompts": "eyetest"},
+    **{"sample": 0, "request": ""},
     **{"outcome": "answered", "reading": "chosen", "choice": None, "rule": "eyetest/2 bare mark"},
     **{"metric": "accuracy", "score": None, "marked": None},
 }

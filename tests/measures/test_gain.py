@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from eyetest.errors import InputError
 from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
 from eyetest.measures.stats.intervals import percentiles, resampled_means
 from eyetest.records import ModelEntry
@@ -88,6 +89,27 @@ def test_each_protocol_is_measured_with_its_own_and_a_base_of_another_is_named()
         "no-image direct two",
     )
     assert (cot["with_image_by"], cot["no_image_by"], cot["unclipped"]) == ("image cot", "no-image cot", 0.5)
+
+
+def test_the_protocol_of_the_base_can_be_chosen() -> None:
+    """MMStar: the model 0-shot, its language model 2-shot, which was asked both ways."""
+    texts = asked("text", "no-image", [0, 0]) + asked("text", "no-image", [1, 0], shots="two")
+    found = results(asked("eye", "image", [1, 1]) + asked("eye", "no-image", [1, 1]) + texts, models=MODELS)
+
+    def one(base: str) -> tuple[Any, ...]:
+        measured = MEASURES["gain"].measure(found, Settings(own={"base": base}))
+        row = measured.table.to_dicts()[0]
+        return row["base_by"], row["leakage"], measured.notes
+
+    assert one("") == ("no-image direct", 1.0, ())
+    assert one("shots=two") == ("no-image direct two", 0.5, ())
+    assert one("shots=two,ask=cot") == (
+        None,
+        None,
+        ("Leakage of eye: not measured (base model text was not asked no-image, no-image-guess or gray two cot)",),
+    )
+    with pytest.raises(InputError, match="no axis 'shot'; did you mean \"shots\""):
+        one("shot=two")
 
 
 def test_averages_over_models_and_over_benchmarks() -> None:

@@ -4,11 +4,13 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from eyetest.prompts.building import CannotApply, TaskKind, build, templates
+from eyetest.prompts.building import CannotApply, build
+from eyetest.prompts.sets import TaskKind, load_prompts
 from eyetest.records import Condition, Item, mark, shown_order
 from eyetest.records.tables import Ask, Letters
 from tests.prompts.questions import asked, choice_item, image, said, screenshot, text_item
 
+templates = load_prompts().plain.templates
 LAST_LINE = re.compile(r'"Answer: X"')
 IMAGE_WORDS = re.compile(r"\b(image|image|photo|figure|visual|diagram)", re.IGNORECASE)
 

@@ -3,11 +3,12 @@ import re
 import msgspec
 import pytest
 
-from eyetest.prompts.building import CannotApply, build, templates
+from eyetest.prompts.building import CannotApply, build
+from eyetest.prompts.sets import load_prompts
 from eyetest.records import Condition, GrayImage, Item, Turn, shown_order
 from tests.prompts.questions import asked, choice_item, image, said, screenshot, seen, spelt, text_item
 
-DIRECT = templates("choice", "direct")[0].replace("{mark}", "letter")
+DIRECT = load_prompts().plain.templates("choice", "direct")[0].replace("{mark}", "letter")
 IMAGE_WORDS = re.compile(r"image|image|photo|figure|<|see\b|look", re.IGNORECASE)
 
 

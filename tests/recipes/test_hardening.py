@@ -13,7 +13,6 @@ from PIL import Image as Pillow
 import eyetest as et
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError, MissingExtraError
-from eyetest.harden.options.growing import OptionAuthors
 from eyetest.pages.item_links import Query
 from eyetest.recipes import hardening
 from eyetest.recipes.hardening import Hardener, Outcome
@@ -21,6 +20,7 @@ from eyetest.recipes.loading import check_recipe
 from eyetest.recipes.refining import Refined
 from eyetest.recipes.reviews import ReviewSettings, open_review
 from eyetest.records import Choice, Lineage, Message, Prompt, Recipe, Verdict, Words, letter
+from eyetest.reform.distractors.written import OptionAuthors
 from tests.recipes.benches import decide, make_bench
 
 pytestmark = pytest.mark.journey

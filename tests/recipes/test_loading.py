@@ -9,7 +9,7 @@ import yaml
 
 from eyetest.errors import InputError
 from eyetest.recipes.listing import list_recipes, needed_tags
-from eyetest.recipes.loading import load_recipe, map_tags, refuse_missing_tags
+from eyetest.recipes.loading import load_recipe, map_tags, refuse_missing_tags, with_settings
 from eyetest.records import Recipe
 from tests.recipes.benches import make_bench
 from tests.runs.conftest import eyetest as eyetest
@@ -176,3 +176,41 @@ def test_what_cannot_be_mapped_is_reported(output: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         map_tags(msgspec.convert(SELECT, Recipe), dict(pair.split("=") for pair in output.split(",")))
     assert message in str(caught.value)
+
+
+def test_values_of_a_recipe_without_copying_it() -> None:
+    recipe = load_recipe("mmstar")
+    given = {"select.count": "50", "blind-hits.keep.hits": 1, "inspectors.samples": "3", "review.reviewers": "1"}
+    changed = with_settings(
+        recipe, given | {"difficulty.bands.easy": "[11, 16]", "difficulty.bands.moderate": [8, 10]}
+    )
+    blind, difficulty, review, select = changed.stages
+    assert select.select
+    assert review.review
+    assert (select.select.count, review.review.reviewers, changed.panels["inspectors"].samples) == (50, 1, 3)
+    assert (blind.keep["hits"].op, blind.keep["hits"].value) == ("<=", 1)
+    assert difficulty.bands == recipe.stages[1].bands | {"easy": (11, 16), "moderate": (8, 10)}
+    assert with_settings(recipe, {}) is recipe
+    total = with_settings(recipe, {"select.total": "300"}).stages[-1].select
+    assert total
+    assert (total.total, total.count, total.balance) == (300, None, ("axis", "difficulty"))
+    harden = with_settings(load_recipe("mmmu-pro"), {"ten-options.options.rounds": "1"}).stages[2].harden
+    assert harden
+    assert harden.settings == {"options": 10, "rounds": 1}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("selec.count", "50", "--set selec.count: no stage or panel 'selec'; did you mean \"select\"?"),
+        ("select.cuont", "50", '--set, stages 4, select: no setting "cuont"; did you mean "count"?'),
+        ("select", "50", "--set select: that is no value; expected STAGE.KEY=VALUE"),
+        ("select.count.x", "50", "--set select.count.x: that is no value"),
+        ("select.count", "many", "--set, stages 4, select, count: Expected `int | null`, got `str`"),
+        ("select.count", "0", "--set, stages 4, select, count: Expected `int` >= 1"),
+    ],
+)
+def test_values_that_no_recipe_has(path: str, value: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        with_settings(load_recipe("mmstar"), {path: value})
+    assert str(error.value).startswith(message)

@@ -10,8 +10,16 @@ import pytest
 from eyetest.errors import InputError
 from eyetest.filters import FILTERS, Evidence, FilterInput, Seat
 from eyetest.recipes.loading import load_recipe
-from eyetest.recipes.panels import answer_notes, answering_models, asked_of_all, recorded, residual, seat
-from eyetest.records import ModelEntry, Panel, Recipe
+from eyetest.recipes.panels import (
+    answer_notes,
+    answering_models,
+    asked_of_all,
+    recorded,
+    residual,
+    seat,
+    small_panel_notes,
+)
+from eyetest.records import Cut, ModelEntry, Panel, Recipe, Stage
 from eyetest.runs import Run
 from tests.filters.simulated import Drawn, draw_panel, received_early
 from tests.measures.tables import results
@@ -41,7 +49,6 @@ def seated(found: Recipe, *named: str, models: str = "abcde", hold_out: str = ""
     ("named", "message"),
     [
         ("", "panel inspectors has 3 seats, not 5: name its models with --panel inspectors="),
-        ("ab", "panel inspectors has 3 seats, not 2"),
         ("abx", "panel inspectors: no model x; there are a, b, c, d, e"),
         ("aab", "panel inspectors: a has 2 seats; a model has one"),
     ],
@@ -50,6 +57,20 @@ def test_a_panel_that_does_not_fit(named: str, message: str) -> None:
     with pytest.raises(InputError) as error:
         seated(recipe(), *named)
     assert str(error.value).startswith(message)
+
+
+def test_a_smaller_panel_sits_with_a_note() -> None:
+    assert seated(recipe(), *"ab") == ("ab", "")
+    stage = Stage(filter="blind-hits", panel="inspectors", keep={"hits": Cut(op="<=", value=2)})
+    small = msgspec.structs.replace(recipe(), stages=(stage,))
+    panels = seat(small, MODELS, {"inspectors": ("a", "b")})
+    assert small_panel_notes(small, panels) == [
+        "panel inspectors: 2 of the recipe's 3 models; thresholds and bands count as shares; "
+        "blind-hits keeps hits <= 1.33"
+    ]
+    shares = msgspec.structs.replace(small, rescale={"inspectors": "proportional"})
+    assert small_panel_notes(shares, panels) == [], "the recipe itself says that they are shares"
+    assert small_panel_notes(small, seat(small, MODELS, {"inspectors": "abc"})) == []
 
 
 def test_who_is_held_out() -> None:

@@ -24,7 +24,7 @@ from eyetest.records import (
 from eyetest.runs.importing import answer_id
 
 EXAMPLES = Path(__file__).parent.parent / "fixtures" / "contracts"
-CONDITION = "modality ask shots template order letters method history sample"
+CONDITION = "modality ask shots template order letters method history prompts sample"
 COLUMNS = {
     "answers": f"item model {CONDITION} text outcome given",
     "plan": f"item model {CONDITION} request",

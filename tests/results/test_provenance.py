@@ -17,7 +17,7 @@ from eyetest.models import parse_models
 from eyetest.records import Asked, Item, Response
 from eyetest.results import scores as scored
 from eyetest.results.gather import results_of
-from eyetest.results.judge import judge_run
+from eyetest.results.judge import Judge, judge_run
 from eyetest.results.scores import read_provenance, score_run
 from eyetest.runs import BENCHMARK, Run, RunWriter
 from eyetest.runs.journal import part_names, sealed
@@ -161,7 +161,7 @@ def test_a_judge_stays_until_the_run_changes_and_is_missed_then(tmp_path: Path, 
     run = make_run(tmp_path / "j", plan, [said(0, "Hm."), said(1, "B")], bench)
     score_run(run, bench, Scorer())
     (judge,) = parse_models(["wise=scripted:right=1"]).items()
-    judge_run(Run(run.path), bench, Scorer(), judge)
+    judge_run(Run(run.path), bench, Scorer(), Judge(*judge))
     found = results(run)
     assert accuracy(run) == (1.0, 2), "its own replies in the journal do not make its readings old"
     assert any("wise read what the rules could not" in note for note in found.notes)

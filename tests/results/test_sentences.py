@@ -8,9 +8,10 @@ import pytest
 from eyetest.benchmarks import Benchmark
 from eyetest.measures import MEASURES, Settings
 from eyetest.models.specs import parse_models
+from eyetest.prompts.sets import load_prompts
 from eyetest.records import Asked, Response
 from eyetest.results.gather import results_of
-from eyetest.results.judge import label_sentences, labels, sentence_prompt
+from eyetest.results.judge import Judge, label_sentences, labels, sentence_prompt
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from tests.scoring.test_table import animals, make_bench, make_run, request
@@ -41,7 +42,7 @@ def test_labels() -> None:
     assert labels("1 D\n2: A\n**3.** O", 3) == {"descriptive": 1, "analytical": 1, "other": 1}
     assert labels("1 D\n1 A", 2) is None
     assert labels("1 D", 2) is None, "what it left out was not labelled"
-    (message,) = sentence_prompt(["There is a dog.", "So it is B."]).messages
+    (message,) = sentence_prompt(["There is a dog.", "So it is B."], load_prompts().plain).messages
     assert "1. There is a dog.\n2. So it is B." in message.parts[0].text  # type: ignore[union-attr]
 
 
@@ -49,9 +50,9 @@ def test_a_judge_labels_once_and_is_measured(run: Run, bench: Benchmark, tmp_pat
     assert "analytical" not in MEASURES["length"].measure(results_of([run], Scorer()), Settings()).table.columns
     spec = judge(tmp_path, {"q0": "1 D\n2 A", "q1": "1 D\n2 D\n3 A", "q2": "I cannot say"})
     (wise,) = parse_models([spec]).items()
-    read, progress = label_sentences(run, bench, wise)
+    read, progress = label_sentences(run, bench, Judge(*wise))
     assert (read, progress.done) == (2, 3)
-    again, later = label_sentences(Run(run.path), bench, wise)
+    again, later = label_sentences(Run(run.path), bench, Judge(*wise))
     assert (again, later.to_ask, later.stored) == (2, 0, 3)
     table = MEASURES["length"].measure(results_of([run], Scorer()), Settings()).table
     row = table.row(0, named=True)
@@ -62,5 +63,5 @@ def test_a_judge_labels_once_and_is_measured(run: Run, bench: Benchmark, tmp_pat
 
 def test_only_some_replies_of_each_model_are_labelled(run: Run, bench: Benchmark, tmp_path: Path) -> None:
     (wise,) = parse_models([judge(tmp_path, {f"q{n}": "1 O" for n in range(3)})]).items()
-    _, progress = label_sentences(run, bench, wise, sample=2)
+    _, progress = label_sentences(run, bench, Judge(*wise), sample=2)
     assert progress.done == 2

@@ -85,7 +85,8 @@ def test_out_and_in_again(found: list[Answer]) -> None:
 
 
 LISTED = [
-    *("item", "model", "modality", "ask", "shots", "template", "order", "letters", "method", "history", "sample"),
+    *("item", "model", "modality", "ask", "shots", "template", "order", "letters", "method", "history"),
+    *("prompts", "sample"),
     *("text", "outcome", "given"),
 ]
 ROWS: list[dict[str, object]] = [
@@ -109,14 +110,14 @@ def test_the_columns_in_order(tmp_path: Path, run: Path, eyetest: Eyetest) -> No
     with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
     assert header == LISTED
-    assert ";".join(rows[0]) == "1;m;no-image;direct;none;0;0;upper;generate;gold;2;a\nb;answered;"
+    assert ";".join(rows[0]) == "1;m;no-image;direct;none;0;0;upper;generate;gold;eyetest;2;a\nb;answered;"
     assert [row[-3:] for row in rows[1:]] == [["", "answered", "0.5"], ["", "failed", ""]]
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [list(line) for line in lines] == [LISTED] * 3
     table = pq.read_table(tmp_path / "out.parquet")
     assert table.column_names == LISTED
     assert table.to_pylist() == lines
-    assert table.schema.metadata[b"version"] == b"2"
+    assert table.schema.metadata[b"version"] == b"3"
 
 
 def test_what_is_not_answered_yet_is_not_there(tmp_path: Path, eyetest: Eyetest) -> None:

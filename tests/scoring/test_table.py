@@ -35,7 +35,8 @@ from tests.scoring.metrics import corpus_metric
 
 REFUSAL = "I'm sorry, but I cannot see an image."
 CONTRACT = [
-    *("item", "model", "modality", "ask", "shots", "template", "order", "letters", "method", "history", "sample"),
+    *("item", "model", "modality", "ask", "shots", "template", "order", "letters", "method", "history"),
+    *("prompts", "sample"),
     *("request", "outcome", "reading", "choice", "rule", "metric", "score", "marked"),
 ]
 
@@ -204,7 +205,7 @@ def test_what_decides_a_reading_is_not_lumped_together() -> None:
     found = score_table(answers_of(ways * 3), items, scorer).collect()
     assert rules.asked.total() == 9, "failed, blocked and unknown ones are never read"
     alone = [score_table(answers_of([way]), items, scorer).collect().row(0) for way in ways]
-    assert [row[12:] for row in found.rows()] == [row[12:] for row in alone] * 3
+    assert [row[13:] for row in found.rows()] == [row[13:] for row in alone] * 3
     assert found.get_column("score").to_list()[: len(ways)] == [score for _, score in cases]
 
 
@@ -264,7 +265,7 @@ def test_ten_thousand_random_rows_equal_the_plain_loop() -> None:
         expected.append((*msgspec.structs.astuple(asked), request(number), row["outcome"], *read))
     found = score_table(answers_of(rows), list(items.values()), scorer).collect()
     assert found.rows() == expected
-    assert {row[13] for row in expected} == {None, "chosen", "text", "refused", "ambiguous", "cut off", "unparsed"}
+    assert {row[14] for row in expected} == {None, "chosen", "text", "refused", "ambiguous", "cut off", "unparsed"}
 
 
 def captioned(n: int, *references: str) -> Item:

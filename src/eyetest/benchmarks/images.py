@@ -20,7 +20,6 @@ from eyetest.errors import ImageError, InputError, MissingImage, short
 from eyetest.records import IMAGE_FORMATS, ImageFormat, ImageRef
 from eyetest.store import store_of
 from eyetest.store.files import inside, open_regular
-from eyetest.store.urls import place
 from eyetest.tabular.table import looks_like_list, parse_list
 
 MAX_BYTES = 64 * 2**20
@@ -101,12 +100,6 @@ class ImageStore:
     def has(self, image: ImageRef) -> bool:
         """Whether an image can be read."""
         return self.path(image).is_file() or store_of(self.root).missing(self.path(image)) is not None
-
-    def bring(self, image: ImageRef) -> Path:
-        """The path of an image's file, after it was brought to this disk."""
-        if not self.path(image).exists():
-            place(self.path(image), self.read(image))
-        return self.path(image)
 
     def _opened(self, image: ImageRef) -> int:
         """A descriptor of an image's file. A link counts only if it stays inside."""

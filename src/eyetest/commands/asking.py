@@ -17,7 +17,8 @@ from eyetest.commands.options import AnyRun
 from eyetest.commands.results import Lines, Result, Written, estimates
 from eyetest.errors import InputError, counted, heading, param, typed
 from eyetest.prompts.building import description_prompt
-from eyetest.records import Item, Lineage, ModelEntry
+from eyetest.prompts.sets import Prompts
+from eyetest.records import Item, Lineage, ModelEntry, Prompt
 from eyetest.records.recipe import BENCHMARK, RUN
 from eyetest.redaction import redact
 from eyetest.running import Asking, Estimate, Limits, Progress, Session
@@ -242,6 +243,7 @@ def describe(
     describer: Mapping[str, ModelEntry],
     to: Path,
     limits: Limits,
+    prompts: Prompts,
     *,
     again: bool = False,
     retry_failed: bool = False,
@@ -264,9 +266,11 @@ def describe(
         raise InputError(f"{benchmark.path}: every item with an image has a description already; {repair}")
     (name,) = describer
     questions = Questions(to / RUN, benchmark, dict(describer), limits, retry_failed=retry_failed)
-    replies, progress = questions.ask(
-        name, lambda: ((item, description_prompt(item)) for item in wanted()), "describe", observer().watch
-    )
+
+    def asked() -> Iterator[tuple[Item, Prompt]]:
+        return ((item, description_prompt(item, prompts.of(item))) for item in wanted())
+
+    replies, progress = questions.ask(name, asked, "describe", observer().watch, prompts.recorded)
     texts = {
         item: text
         for item, response in zip(ids, replies, strict=True)
@@ -275,8 +279,8 @@ def describe(
     }
     notes, written = notes_on(progress, to / RUN), None
     if not progress.abandoned and not (progress.left and progress.stopped):
-        old = benchmark.manifest
-        step = Lineage(step="describe", source=f"{old.name} {old.version}", note=f"described by {name}")
+        old, how = benchmark.manifest, f", prompts {prompts.roles}" if prompts.recorded else ""
+        step = Lineage(step="describe", source=f"{old.name} {old.version}", note=f"described by {name}{how}")
         manifest = msgspec.structs.replace(old, lineage=(*old.lineage, step))
         with BenchmarkWriter(to / BENCHMARK, manifest, overwrite=True, gold_required=False) as writer:
             for item in benchmark:

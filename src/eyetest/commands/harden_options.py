@@ -23,6 +23,7 @@ def harden_options(
     writer: Annotated[str | None, _MODELS] = None,
     checker: Annotated[str | None, _MODELS] = None,
     models: Annotated[AnyPath | None, _MODELS] = None,
+    prompts: Annotated[str | None, _MODELS] = None,
 ) -> NewBenchmark:
     """Give items more options (four become ten), so that guessing pays less.
 
@@ -41,6 +42,7 @@ def harden_options(
         writer: Model that writes options (see eyetest run).
         checker: Another model, which rejects bad ones.
         models: A models.yaml with both.
+        prompts: What they are asked: a prompt set by name, or a YAML file.
 
     Examples:
         $ eyetest harden options mybench --option-count 10 --to mybench-10
@@ -59,7 +61,7 @@ def harden_options(
     place = path_of(getattr(bench, "path", bench), "bench", "a benchmark, or the path of one")
     folder = path_of(to, "to") if to is not None else place.with_name(f"{place.stem}-{option_count}-options")
     settings = OptionSettings(options=option_count, open=open_questions, seed=seed)
-    authors = authors_of(writer, checker, models)
+    authors = authors_of(writer, checker, models, prompts)
     benchmark = open_bench(bench)
     seated = authors.seated(folder / layout.RUN, benchmark, observer().watch) if authors else None
     done = write_options(benchmark, folder, settings, seated, probe=not skip_probes, tell=observer().busy)

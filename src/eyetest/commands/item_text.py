@@ -14,6 +14,7 @@ from eyetest.commands.score import COLOURS, marked
 from eyetest.errors import param
 from eyetest.prompts import CannotApply
 from eyetest.records import GrayImage, ImagePart, Item, Prompt, Words, letter, order_word
+from eyetest.records.tables import USUAL_PROMPTS
 from eyetest.results.cases import ItemCase
 from eyetest.scoring import Scorer
 
@@ -104,7 +105,8 @@ def _answer(item: Item, case: ItemCase) -> Iterator[Text]:
         scored = Scorer().score(item, asked.condition, msgspec.structs.replace(response, given=None))
     order = f", order {order_word(asked.order)}" if asked.order else ""
     history = f", history {asked.history}" if asked.history != "gold" else ""
-    title = f"{asked.model} · {asked.modality}, {asked.ask}{order}{history}, sample {asked.sample}"
+    prompts = f", prompts {asked.prompts}" if asked.prompts != USUAL_PROMPTS else ""
+    title = f"{asked.model} · {asked.modality}, {asked.ask}{order}{history}{prompts}, sample {asked.sample}"
     yield Text(safe(title), "bold")
     if response.text:
         yield Text.assemble(_INDENT, marked(response.text, scored.span))

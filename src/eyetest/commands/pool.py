@@ -36,8 +36,8 @@ def pool(
         overwrite: Replace a folder that eyetest wrote before.
 
     Examples:
-        $ eyetest pool mmstar chartqa.tsv mmmu=data/validation.parquet --to pool
-        $ eyetest pool mmmu mathvista --map-tags mmmu:field=subject@fields.yaml --to pool
+        $ eyetest pool mmstar chartqa.tsv mmmu=data/val.parquet --to pool
+        $ eyetest pool mmmu aqua --map-tags field=subject@fields.yaml --to pool
 
         >>> pooled = et.pool(["world/benchmark", "mine.tsv"], to="pool")
         >>> len(pooled.benchmark), pooled.benchmark[0].tags["benchmark"]

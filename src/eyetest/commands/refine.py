@@ -47,12 +47,14 @@ def refine(
     *,
     recipe: Annotated[AnyRecipe, Parameter(alias="-r")],
     to: AnyPath,
+    set: Pairs = (),  # noqa: A002 (the name of the option)
     map_tags: Pairs = (),
     skip_review: bool = False,
     models: Annotated[Models | None, _WHO] = None,
     answers: Annotated[Runs, _WHO] = (),
     panel: Annotated[Pairs, _WHO] = (),
     hold_out: Annotated[Words, _WHO] = (),
+    prompts: Annotated[str | None, _WHO] = None,
     ask_everything: Annotated[bool, _LIMITS] = False,
     retry_failed: Annotated[bool, _LIMITS] = False,
     dry_run: Annotated[bool, _LIMITS] = False,
@@ -68,12 +70,14 @@ def refine(
         bench: A benchmark folder, or any file that eyetest can import; several are pooled (eyetest pool).
         recipe: A recipe by name, or a YAML file (eyetest show recipes).
         to: Folder of the refinement.
+        set: A value of the recipe, by stage or panel: select.count=50; repeatable.
         map_tags: Which of the benchmark's tags the recipe means: core=category, or as in eyetest pool; repeatable.
         skip_review: Let items pass that no person has reviewed yet.
         models: models.yaml: the models to ask; with answers, what is known about them.
         answers: Recorded answers instead of models; repeatable.
         panel: Models of a panel in the order of asking: NAME=A,B; repeatable.
         hold_out: Models that answer but have no vote: A,B.
+        prompts: What they are asked: a prompt set by name, or a YAML file (eyetest show prompts).
         ask_everything: Do not stop early; verdicts are the same.
         retry_failed: Ask again where calls failed before.
         dry_run: Print the most that would be asked, and ask nothing.
@@ -82,6 +86,7 @@ def refine(
 
     Examples:
         $ eyetest refine mybench -r chance-aware --models models.yaml --to new
+        $ eyetest refine mybench -r mmstar --models models.yaml --set select.count=50 --prompts mmstar --to new
 
         >>> refined = et.refine("world/benchmark", recipe="chance-aware", models="models.yaml", to="better")
         >>> refined.verdicts["item"].n_unique(), refined.page.name
@@ -101,10 +106,10 @@ def refine(
     from eyetest.running.limits import INTERRUPTED, limits_of, refuse_unpriced
     from eyetest.scoring import Scorer
 
-    folder, limits = path_of(to, "to"), limits_of(budget, concurrency)
-    tags, made = _tag_maps(map_tags)
-    chosen = loading.map_tags(recipe if isinstance(recipe, Recipe) else loading.load_recipe(str(recipe)), tags)
-    loading.check_recipe(chosen, "recipe")
+    folder, limits, (tags, made) = path_of(to, "to"), limits_of(budget, concurrency), _tag_maps(map_tags)
+    plain = recipe if isinstance(recipe, Recipe) else loading.load_recipe(str(recipe))
+    settled = loading.with_settings(plain, pairs(set, "set", "STAGE.KEY=VALUE"))
+    chosen, texts = loading.with_prompts(loading.map_tags(settled, tags), prompts)
     refuse_foreign(folder, chosen)
     if answers and dry_run:
         raise InputError(f"{heading('dry_run')}: recorded answers are not asked for, so there is nothing to estimate")
@@ -125,8 +130,8 @@ def refine(
         panels = seat(chosen, entries, seats, held_out)
         source = Live(benchmark, entries, folder / layout.RUN, scorer, limits, seed=chosen.seed)
         source.watch, source.planned = observer().watch, observer().planned
-        source.ask_everything, source.retry_failed = ask_everything, retry_failed
-    refining = Refining(benchmark, chosen, panels, source, folder, skip_review)
+        source.ask_everything, source.retry_failed, source.prompts = ask_everything, retry_failed, texts
+    refining = Refining(benchmark, chosen, panels, source, folder, skip_review, prompts=texts)
     if dry_run and isinstance(source, Live):
         return PlanResult(dict(_estimates(refining, source)))
     places = [place_of(bench, benchmark), *(run.path for run in recorded), folder]

@@ -40,6 +40,7 @@ def run(
     retry_failed: bool = False,
     describe: str | None = None,
     condition: Annotated[Conditions, _ASKING] = (),
+    prompts: Annotated[str | None, _ASKING] = None,
     samples: Annotated[int, _ASKING] = 1,
     temperature: Annotated[float | None, _ASKING] = None,
     max_tokens: Annotated[int | None, _ASKING] = None,
@@ -68,6 +69,7 @@ def run(
         retry_failed: Ask again what failed before.
         describe: Instead, have this model describe every image, for the condition caption.
         condition: How questions are asked: image,no-image+cot,image+order=7; repeatable.
+        prompts: The texts around questions: a prompt set by name, or a YAML file (eyetest show prompts).
         samples: How often each question is asked.
         temperature: Sampling temperature (default: 0, or the model's own).
         max_tokens: The longest answer (default: 512; 2048 with reasoning).
@@ -106,6 +108,7 @@ def run(
     """
     from eyetest.commands import asking as job
     from eyetest.prompts.conditions import read_conditions
+    from eyetest.prompts.sets import load_prompts, under
     from eyetest.running import Asking, Cluster
     from eyetest.running.limits import limits_of
 
@@ -125,12 +128,13 @@ def run(
             raise InputError(f"{heading(wrong)}: not with {param('describe')}, which describes every image once")
         assert folder is not None
         describer = model_entries(models, [describe])
-        return job.describe(open_bench(bench), describer, folder, limits, again=overwrite, retry_failed=retry_failed)
+        redo = {"again": overwrite, "retry_failed": retry_failed}
+        return job.describe(open_bench(bench), describer, folder, limits, load_prompts(prompts), **redo)
     if overwrite:
         raise InputError(f"{heading('overwrite')}: a run is continued, never replaced; choose another {param('to')}")
     sampling = {"temperature": temperature, "max_tokens": max_tokens}
     how = Asking(
-        conditions=read_conditions(condition, seed),
+        conditions=under(read_conditions(condition, seed), prompts),
         samples=samples,
         sampling={name: value for name, value in sampling.items() if value is not None},
         seed=seed,

@@ -1,6 +1,6 @@
 """The command ``score``: read and score the answers of a run, or read one reply."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -42,6 +42,7 @@ def score(
     judge: Annotated[str | None, _JUDGES] = None,
     sentences: Annotated[str | None, _JUDGES] = None,
     models: Annotated[AnyPath | None, _JUDGES] = None,
+    prompts: Annotated[str | None, _JUDGES] = None,
     text: Annotated[str | None, _ONE] = None,
     options: Annotated[Words, _ONE] = (),
 ) -> "ScoreResult":
@@ -61,6 +62,7 @@ def score(
         judge: Model that reads what the rules cannot.
         sentences: Model that labels which sentences describe and which analyse.
         models: models.yaml that has these models.
+        prompts: What they are asked: a prompt set by name, or a YAML file.
         text: The reply.
         options: Its options in the order shown: cat,dog,fish, or repeated.
 
@@ -78,8 +80,9 @@ def score(
 
     """
     from eyetest.models.specs import parse_models
+    from eyetest.prompts.sets import load_prompts
     from eyetest.records import MAX_CHOICES
-    from eyetest.results.judge import judge_run, label_sentences
+    from eyetest.results.judge import Judge, judge_run, label_sentences
     from eyetest.results.scores import benchmark_of, choose_scoring, score_run
     from eyetest.scoring import RULE_SETS, Scorer, read_choice
 
@@ -97,18 +100,20 @@ def score(
         raise InputError(f"{heading('options')}: these are the options of one reply; give it with {param('text')}")
     scorer, opened = Scorer(rules, metric, rescore_given=rescore_given), open_run(run)
     known = None if models is None else path_of(models, "models")
-    judges, labellers = (parse_models([spec], known) if spec else {} for spec in (judge, sentences))
+    named = (parse_models([spec], known) if spec else {} for spec in (judge, sentences))
+    judges, labellers = ([Judge(*entry, load_prompts(prompts)) for entry in some.items()] for some in named)
     benchmark = benchmark_of(opened, None if bench is None else open_bench(bench))
     path = score_run(opened, benchmark, scorer)
-    for entry in judges.items():
-        read, progress = judge_run(opened, benchmark, scorer, entry, observer().watch)
+    for reader in judges:
+        read, progress = judge_run(opened, benchmark, scorer, reader, observer().watch)
         of = f"{progress.to_ask + progress.stored:,} replies"
-        observer().note(f"{entry[0]} read {read:,} of {of} that the rules could not")
-    for entry in labellers.items():
-        read, progress = label_sentences(opened, benchmark, entry, watch=observer().watch)
+        observer().note(f"{reader.label} read {read:,} of {of} that the rules could not")
+    for reader in labellers:
+        read, progress = label_sentences(opened, benchmark, reader, watch=observer().watch)
         of = f"{progress.to_ask + progress.stored:,} replies"
-        observer().note(f"{entry[0]} labelled the sentences of {read:,} of {of}")
-    choose_scoring(opened, scorer, None if bench is None else path_of(getattr(bench, "path", bench), "bench"))
+        observer().note(f"{reader.label} labelled the sentences of {read:,} of {of}")
+    place = None if bench is None else path_of(getattr(bench, "path", bench), "bench")
+    choose_scoring(opened, scorer, benchmark.path if place == benchmark.path.parent else place)
     return ScoreResult(opened, benchmark, scorer, path)
 
 
@@ -141,12 +146,10 @@ class ScoreResult(Result):
     @cached_property
     def frame(self) -> "pl.DataFrame":
         """One row a model, condition and metric: mean, score of a whole corpus (captions), answers not read."""
-        from eyetest.records import Condition
         from eyetest.results.scores import answers_of
         from eyetest.scoring.scorer import corpus_table
 
-        different = self._table.select(pl.col(Condition.__struct_fields__).n_unique()).collect().row(0, named=True)
-        group = [*telling_axes(different.__getitem__), "metric"]
+        group = [*telling_axes(self._table), "metric"]
         corpora = corpus_table(answers_of(self.run, self.benchmark), self.benchmark, self._table)
         overall = corpora.lazy().group_by(group).agg(pl.col("overall").mean())
         score = pl.col("score")
@@ -233,12 +236,16 @@ class ReadingResult(Result):
         return Lines(*lines)
 
 
-def telling_axes(different: Callable[[str], int]) -> list[str]:
-    """What distinguishes groups of answers: model, modality, ask, and every other axis that takes a few values."""
+def telling_axes(rows: "pl.LazyFrame") -> list[str]:
+    """What distinguishes groups of answers: model, modality, ask, every other axis of a few values, own prompts."""
     from eyetest.records import Condition
+    from eyetest.records.tables import USUAL_PROMPTS
 
     others = [axis for axis in Condition.__struct_fields__ if axis not in _ALWAYS]
-    return [*_ALWAYS, *(axis for axis in others if 1 < different(axis) <= _MOST_VALUES)]
+    own = (pl.col("prompts").cast(pl.String) != USUAL_PROMPTS).any().alias("own")
+    counts = rows.select(pl.col(others).n_unique(), own).collect(engine="streaming").row(0, named=True)
+    least = {"prompts": 1} if counts["own"] else {}
+    return [*_ALWAYS, *(axis for axis in others if least.get(axis, 2) <= counts[axis] <= _MOST_VALUES)]
 
 
 def marked(text: str, span: tuple[int, int] | None) -> Text:

@@ -29,7 +29,7 @@ _ITEMS, _ANSWERS_SHOWN, _TAGS, _REASONS = 8, 10, 12, 5
 _BEGINNING = 100  # characters of a question in a list of items
 _OUTCOMES = ("answered", "truncated", "blocked", "failed", "open")
 _COUNTS = ("planned", *_OUTCOMES, "missing")
-_LISTS = ("recipes", "conditions")
+_LISTS = ("recipes", "conditions", "prompts")
 
 
 def show(
@@ -50,8 +50,8 @@ def show(
 
     A benchmark shows what it holds; with an item, that item, and with --condition exactly what a model is sent. A run
     shows its progress; with an item, every answer to it and how it was scored. A review shows its progress. A
-    models.yaml lists its models. Names: recipes, conditions, or one recipe such as mmstar. To look at many items, use
-    eyetest open.
+    models.yaml lists its models. Names: recipes, conditions, prompts, or one recipe such as mmstar. To look at
+    many items, use eyetest open.
 
     Args:
         what: A benchmark, run, review, models.yaml or recipe by its path; or a name.
@@ -230,14 +230,11 @@ class StatusResult(Result):
     def __init__(self, run: "Run") -> None:
         from eyetest.commands.score import telling_axes
         from eyetest.measures.results import as_written
-        from eyetest.records import Condition
         from eyetest.runs.stored import one_line_if_damaged, plan_frame, responses_frame, served_notes
 
         plan, outcome = plan_frame(run.path), pl.col("outcome")
         with one_line_if_damaged(run.path):
-            different = plan.select(pl.col(*Condition.__struct_fields__, "item").n_unique())
-            counts = different.collect(engine="streaming").row(0, named=True)
-            axes = telling_axes(counts.__getitem__)
+            axes = telling_axes(plan)
             stored = responses_frame(run.path, ("request", "outcome", "error", "detail", "given"))
             calls = plan.select(*axes, "item", "request").with_row_index("row")
             calls = calls.join(stored, on="request", how="left")
@@ -257,7 +254,7 @@ class StatusResult(Result):
                 failures.sort("calls", "row", descending=(True, False)).drop("row").collect(engine="streaming")
             )
         about, last = run.manifest.benchmark, run.manifest.steps[-1] if run.manifest.steps else None
-        items = (about.items if about else 0) or counts["item"]
+        items = (about.items if about else 0) or plan.select(pl.col("item").n_unique()).collect().item()
         written = [pl.Series(axis, map(as_written, rows[axis]), pl.String) for axis in axes]
         numbers = rows.select(pl.col(_COUNTS).cast(pl.Int64)).with_columns(missing=items - pl.col("missing"))
         self.frame = numbers.select(*written, *_COUNTS)  # one row a model and condition; missing items have no answer
@@ -363,6 +360,14 @@ def _list(name: str) -> ShowResult:
         rows = [("recipe", *recipe) for recipe in list_recipes()]
         rows += [("filter", name, about, "") for name, about in sorted({*summaries("filter", "Filter")})]
         return ShowResult(name, ("kind", "name", "about", "tags"), rows)
+    if name == "prompts":
+        from eyetest.prompts.sets import load_prompts, prompt_names
+
+        known = [load_prompts(known) for known in prompt_names()]
+        listing = [(some.label, some.texts.about.strip(), "; ".join(some.texts.differences)) for some in known]
+        return ShowResult(
+            name, ("prompts", "about", "differences"), listing, {some.name: some.texts for some in known}
+        )
     from eyetest.prompts.conditions import condition_names
 
     sets = {

@@ -188,6 +188,7 @@ def prepare(
 ) -> PreparedSuite:
     """Open all that a suite names, before anything is asked; ``derive`` writes benchmarks with fewer options."""
     from eyetest.prompts.conditions import read_conditions
+    from eyetest.prompts.sets import under
     from eyetest.running import Asking, Budget, Limits
     from eyetest.running.limits import refuse_unpriced
 
@@ -198,7 +199,9 @@ def prepare(
     if foreign := [name for name in inside if name not in (*ours, layout.REPORT) and not name.startswith(".")]:
         raise InputError(f'{to} holds "{foreign[0]}", which is not part of a suite; choose another place')
     with spelled(lambda name, value, at_head: name if at_head or value is None else f"{name}: {value}"):
-        conditions = read_conditions(read.conditions, read.seed)
+        beside = base / read.prompts
+        texts = beside if read.prompts and beside.is_file() else read.prompts
+        conditions = under(read_conditions(read.conditions, read.seed), texts)
         named = base / read.models if read.models and isinstance(read.models, str) else read.models
         models = model_entries(named) if named else {}
     if not models and any(not entry.runs for entry in read.benchmarks):
@@ -305,6 +308,7 @@ def write_suite(prepared: PreparedSuite, found: SuiteResult, command: str = "") 
     assert material is not None
     about = {
         "ways of asking": str(len(prepared.conditions)) if prepared.models else "",
+        "prompts": listed(dict.fromkeys(condition.prompts for condition in prepared.conditions)),
         "only": "; ".join([*suite.only.words, *["unseen"] * suite.unseen]),
         "seed of the suite": str(suite.seed),
     }

@@ -12,6 +12,7 @@ import polars as pl
 from eyetest.benchmarks import Benchmark
 from eyetest.measures.hits import ANY, HIT
 from eyetest.measures.stats.intervals import Floats
+from eyetest.prompts.sets import Prompts, load_prompts
 from eyetest.records import AskModel, Cut, Item, Stage, StoppingRule, Verdict, VerdictKind
 from eyetest.registry import Registry
 
@@ -101,6 +102,7 @@ class FilterInput:
     size: int = 0  # how many seats the recipe's thresholds are meant for
     judges: Sequence[str] = ()
     ask: AskModel | None = None  # none where all answers were recorded before
+    prompts: Prompts = field(default_factory=load_prompts)  # what judges are asked
     seed: int = 0
     benchmark: Benchmark | None = None  # where the items come from, for filters that use images
     notes: list[str] = field(default_factory=list)  # on all items together

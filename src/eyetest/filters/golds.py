@@ -15,6 +15,7 @@ from eyetest.measures.hits import HIT
 from eyetest.measures.results import CAPTION_METRICS
 from eyetest.measures.stats.consensus import INDEPENDENT, PRIOR, Suspicion, most_chosen, recurring, suspicion
 from eyetest.prompts.building import label_within
+from eyetest.prompts.sets import Wording
 from eyetest.records import (
     ImagePart,
     Item,
@@ -143,7 +144,7 @@ def _asked(case: FilterInput, items: Sequence[Item]) -> Iterable[Response | None
     for item in items:
         metrics = [answer.metric for row in case.evidence.of(item.id) for answer in row if answer is not None]
         captions = bool(metrics) and metrics[0].startswith(CAPTION_METRICS)
-        prompts.append((item, judge_prompt(item, captions=captions)))
+        prompts.append((item, judge_prompt(item, case.prompts.of(item), captions=captions)))
     return case.ask(case.judges[0], prompts)
 
 
@@ -154,7 +155,7 @@ def says_yes(text: str) -> bool | None:
     return words[-1] == "YES" if words else None
 
 
-def judge_prompt(item: Item, *, captions: bool = False) -> Prompt:
+def judge_prompt(item: Item, wording: Wording, *, captions: bool = False) -> Prompt:
     """The prompt of a judge."""
     images = tuple(ImagePart(image) for image in item.images)
 
@@ -163,20 +164,9 @@ def judge_prompt(item: Item, *, captions: bool = False) -> Prompt:
 
     texts = [f"{letter(i)}. {item.choices[i].text}" for i in item.gold] or list(item.references)
     golds = "\n".join(f"- {labelled(text)}" for text in texts)
-    if captions:
-        task = (
-            "Describe this image to yourself in detail first. Then read the captions below, which are meant to "
-            "describe it. Say YES if every one of them fits what you see, and NO if any does not. End with a line "
-            f"that says only YES or NO.\n\nCaptions:\n{golds}"
-        )
-    else:
-        options = "\n".join(f"{letter(i)}. {labelled(choice.text)}" for i, choice in enumerate(item.choices))
-        task = (
-            "A question about this image has a golden answer. Work out whether that answer is right. End with a "
-            "line that says only YES if it is, or NO if it is wrong, cannot be known, or the question makes no "
-            "sense.\n\n"
-            f"Question: {labelled(item.question)}\n{options}\n\nGolden answer:\n{golds}"
-        )
+    options = "\n".join(f"{letter(i)}. {labelled(choice.text)}" for i, choice in enumerate(item.choices))
+    role = "caption_judge" if captions else "gold_judge"
+    task = wording.role(role, question=labelled(item.question), options=options, answer=golds)
     return Prompt((Message("user", (*images, Words(task))),))
 
 

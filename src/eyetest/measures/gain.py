@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from eyetest.errors import counted, listed, param
+from eyetest.errors import InputError, counted, heading, listed, nearest, param, short
 from eyetest.measures.hits import strictest
-from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings, measure
+from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings, measure, read_where
 from eyetest.measures.stats.intervals import (
     Floats,
     IntervalEstimate,
@@ -33,14 +33,20 @@ Stratum = tuple[str | None, ...]  # a benchmark and tag values; None where items
 _Trio = tuple[str, str, tuple[Protocol | None, ...]]
 
 
-@measure("gain", "multi-modal gain and leakage, paired, per model and benchmark and averaged both ways", pools=True)
+@measure(
+    "gain",
+    "multi-modal gain and leakage, paired, per model and benchmark and averaged both ways",
+    {"base": ("", "how the base language model was asked, if not as the model: shots=two")},
+    pools=True,
+)
 def gain(results: Results, settings: Settings) -> Measured:
     """One row a model, then the averages over benchmarks, over models, and over both."""
     strata, notes = ["benchmark", *results.by_tags(settings.by)], dict[str, None]()
+    asked = _asked_of_base(settings.own["base"])
     rows: list[_Row] = []
     for index, part in enumerate(side_by_side(results, strata, ("model", *PROTOCOL))):
         stratum = tuple(part.key[name] for name in strata)
-        rows += _rows(stratum, part, list(_trios(part, results, notes)), settings, index)
+        rows += _rows(stratum, part, list(_trios(part, results, asked, notes)), settings, index)
     if not rows:
         raise NotMeasurable(f"gain: no model answered both image and {_BLIND} under one protocol")
     if not any(row.leak_n for row in rows) and not notes:
@@ -101,7 +107,17 @@ def _rows(stratum: Stratum, part: SideBySide, trios: Sequence[_Trio], settings: 
     return rows
 
 
-def _trios(part: SideBySide, results: Results, notes: dict[str, None]) -> Iterator[_Trio]:
+def _asked_of_base(word: str) -> dict[int, str]:
+    """The axes, by number, on which the base language model was asked otherwise: ``shots=two``."""
+    axes = {}
+    for axis, values in read_where(filter(None, word.split(","))):
+        if axis not in PROTOCOL:
+            raise InputError(f"{heading('set', f'base={word}')}: no axis {short(axis)}; {nearest(axis, PROTOCOL)}")
+        axes[PROTOCOL.index(axis)] = values[0]
+    return axes
+
+
+def _trios(part: SideBySide, results: Results, other: Mapping[int, str], notes: dict[str, None]) -> Iterator[_Trio]:
     """Each model, its language model, and the protocols of their three scores."""
     asked: dict[str, list[Protocol]] = {}
     for who, *how in part.columns:
@@ -116,10 +132,13 @@ def _trios(part: SideBySide, results: Results, notes: dict[str, None]) -> Iterat
             unseen = _strictest(part, model, ways)
             text = None
             if base:
-                texts = like(without.get(base, []), unseen)
-                text = unseen if unseen in texts else _strictest(part, base, texts) if texts else None
+                wanted = tuple(other.get(number, value) for number, value in enumerate(unseen))
+                ways = [how for how in without.get(base, []) if all(how[n] == value for n, value in other.items())]
+                texts = like(ways, wanted)
+                text = wanted if wanted in texts else _strictest(part, base, texts) if texts else None
                 if text is None:
-                    notes[f"Leakage of {model}: not measured (base model {base} was not asked {_BLIND})"] = None
+                    way = " ".join((_BLIND, *other.values()))
+                    notes[f"Leakage of {model}: not measured (base model {base} was not asked {way})"] = None
                 elif text[0] != unseen[0]:
                     notes[f"leakage of {model}: asked {unseen[0]}, its language model {base} {text[0]}"] = None
             yield model, base or "", (seen, unseen, text)

@@ -100,8 +100,10 @@ class ScriptedModel:
 
 
 def _key(asked: Asked) -> tuple[object, ...]:
-    """What the draws depend on: the question and its condition, neither the model nor earlier answers."""
-    return tuple(getattr(asked, name) for name in asked.__struct_fields__ if name not in ("model", "history"))
+    """What the draws depend on: the question and its condition, neither model, wording nor earlier answers."""
+    return tuple(
+        getattr(asked, name) for name in asked.__struct_fields__ if name not in ("model", "history", "prompts")
+    )
 
 
 def parse_script(text: str) -> Script:

@@ -18,16 +18,7 @@ import msgspec
 from PIL.Image import Image
 
 from eyetest.errors import EyetestError, InputError
-from eyetest.models.base import (
-    Backend,
-    Call,
-    CallError,
-    Model,
-    Surroundings,
-    images_of,
-    target_of,
-    weighed_response,
-)
+from eyetest.models.base import Backend, Call, CallError, Model, Surroundings, images_of, target_of, weighed_response
 from eyetest.models.checkpoint.loading import (
     LOADING_ERRORS,
     Checkpoint,

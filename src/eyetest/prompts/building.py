@@ -1,52 +1,46 @@
-"""Prompts from items and conditions; instructions, examples and sentences about images come from ``templates/``."""
+"""Prompts from items and conditions; all texts beside the item's own come from a prompt set."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import cache, lru_cache
-from importlib.resources import files
-from typing import Any, Literal
+from functools import lru_cache
+from typing import Literal
 
 import msgspec
 
 from eyetest.errors import EyetestError, InputError
+from eyetest.prompts.sets import Example, TaskKind, Wording, fill, known_prompts, load_prompts, slots
 from eyetest.records import MAX_CHOICES, PLACEHOLDER, Item, image_numbers, mark, shown_order
 from eyetest.records.item import GrayImage, ImagePart, Message, Part, Prompt, Words
 from eyetest.records.tables import Ask, Condition, Letters, Modality
-from eyetest.store.handwritten import parse_yaml
 
-TaskKind = Literal["choice", "text", "caption", "open"]
 FEWEST_TEMPLATES = 6
 SCREENSHOT_STEP = "screenshot"  # the lineage step that put an item's question and options into an image
 
 
-@cache
-def template_file(name: str) -> dict[str, Any]:
-    """One of the shipped files: instructions of a kind of task, ``shots`` or ``modalities``."""
-    text = files("eyetest.prompts").joinpath("templates", f"{name}.yaml").read_text(encoding="utf-8")
-    content: dict[str, Any] = parse_yaml(text, name)
-    return content
-
-
-def _sentence(name: str, images: int) -> str:
-    """A sentence about so many images."""
-    return str(template_file("modalities")[name]["several" if images > 1 else "one"])
-
-
-def templates(kind: TaskKind, ask: Ask) -> tuple[str, ...]:
-    """The equivalent instructions for a kind of task and a way of asking, unfilled."""
-    return tuple(template_file(kind).get(ask, ()))
-
-
-@cache
-def instruction(kind: TaskKind, ask: Ask, template: int, letters: Letters, images: int) -> str:
+@lru_cache(maxsize=1_024)
+def instruction(wording: Wording, kind: TaskKind, ask: Ask, template: int, letters: Letters, images: int) -> str:
     """A filled instruction; ``images`` is how many images there are to read from, 0 in an example."""
-    known = templates(kind, ask)
+    known = wording.templates(kind, ask)
     if not 0 <= template < len(known):
         count = f"{len(known)} templates for {kind} questions asked {ask}, 0 to {len(known) - 1}"
         raise InputError(f"template {template}: there are {count}")
-    filled = known[template].replace("{mark}", "number" if letters == "digit" else "letter")
-    return filled.replace("{place}", _sentence("place", images) if images else "")
+    place = wording.sentence("place", images) if images else ""
+    return fill(known[template], mark="number" if letters == "digit" else "letter", place=place)
+
+
+@lru_cache(maxsize=256)
+def _lines(layout: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    return tuple((line, frozenset(slots(line))) for line in layout.split("\n"))
+
+
+def turn_text(layout: str, hint: str, question: str, options: str, request: str) -> str:
+    """The text of a turn: a layout without the lines whose slots are all empty."""
+    if "{hint}" not in layout:
+        question = "\n".join(filter(None, (hint, question)))
+    values = {"hint": hint, "question": question, "options": options, "instruction": request}
+    kept = [line for line, names in _lines(layout) if not names or any(values[name] for name in names)]
+    return fill("\n".join(kept).lstrip("\n"), **values)
 
 
 _OWN_LINE = re.compile(rf"^[ \t]*(?:{PLACEHOLDER.pattern}[ \t]*)+(?:\n|\Z)", re.MULTILINE | PLACEHOLDER.flags)
@@ -95,7 +89,7 @@ def label_within(text: str, images: int) -> str:
 
 def name(number: int) -> str:
     """The name of an image in a text."""
-    return str(template_file("modalities")["label"]).replace("{n}", str(number))
+    return f"[image {number}]"
 
 
 class Placer:
@@ -198,45 +192,50 @@ _MARKS: dict[Letters, tuple[str, ...]] = {
 }
 
 
-def option_lines(options: Sequence[str], letters: Letters) -> list[str]:
-    """One option a line, each after its letter."""
+def option_lines(options: Sequence[str], letters: Letters, wording: Wording) -> str:
+    """All options, each after its letter."""
     shown = zip(_MARKS[letters][: len(options)], options, strict=True)
-    return [f"{mark}. {option}" if option else f"{mark}." for mark, option in shown]
+    lines = [fill(wording.option, letter=mark, option=option) for mark, option in shown]
+    return wording.between.join(
+        line if option else line.rstrip() for line, option in zip(lines, options, strict=True)
+    )
 
 
 @lru_cache(maxsize=1_024)
-def example_messages(kind: TaskKind, condition: Condition, options: int) -> tuple[Message, ...]:
-    """The in-context examples for an item with so many options: of those with no more, the ones with the most."""
+def example_messages(wording: Wording, kind: TaskKind, condition: Condition, options: int) -> tuple[Message, ...]:
+    """The in-context examples for an item with so many options."""
     if condition.shots == "none":
         return ()
-    examples = template_file("shots")[condition.shots]["text" if kind == "open" else kind]
-    if kind == "choice":
-        sizes = {len(example["options"]) for example in examples}
-        size = max((size for size in sizes if size <= options), default=min(sizes))
-        examples = [example for example in examples if len(example["options"]) == size]
-    request = instruction(kind, condition.ask, condition.template, condition.letters, 0)
+    examples = wording.examples[condition.shots]["text" if kind == "open" else kind]
+    if isinstance(examples, dict):
+        sizes = [int(size) for size in examples]
+        examples = examples[str(max((size for size in sizes if size <= options), default=min(sizes)))]
+    request = instruction(wording, kind, condition.ask, condition.template, condition.letters, 0)
     messages: list[Message] = []
     for example in examples:
-        asked = "\n".join((example["question"], *option_lines(example.get("options", ()), condition.letters)))
-        answer = _example_answer(example, asked, condition)
-        messages += (Message("user", (Words(f"{asked}\n\n{request}"),)), Message("assistant", (Words(answer),)))
+        shown = option_lines(example.options, condition.letters, wording)
+        asked = turn_text(wording.layout[kind], "", example.question, shown, request)
+        answer = _example_answer(example, shown, condition, wording)
+        messages += (Message("user", (Words(asked),)), Message("assistant", (Words(answer),)))
     return tuple(messages)
 
 
-def _example_answer(example: dict[str, Any], asked: str, condition: Condition) -> str:
-    answer: str = example["answer"]
-    shots = template_file("shots")
-    if options := example.get("options"):
-        answer = _MARKS[condition.letters][options.index(answer)]
+def _example_answer(example: Example, shown: str, condition: Condition, wording: Wording) -> str:
+    if example.reply:
+        return example.reply
+    answer = example.answer
+    if example.options:
+        answer = _MARKS[condition.letters][example.options.index(answer)]
     if condition.ask == "direct":
-        return f"{shots['opening']}{answer}{shots['closing']}" if options else answer
-    return f"{example['reason'] if condition.ask == 'cot' else asked}\nAnswer: {answer}"
+        return fill(wording.reply, letter=answer, option=example.answer) if example.options else answer
+    asked = "\n".join(filter(None, (example.question, shown)))
+    return f"{example.reason if condition.ask == 'cot' else asked}\nAnswer: {answer}"
 
 
-def description_prompt(item: Item) -> Prompt:
+def description_prompt(item: Item, wording: Wording | None = None) -> Prompt:
     """Ask for a description of all images of an item."""
     images = tuple(ImagePart(image) for image in item.images)
-    words = _sentence("describe", len(images)).replace("{n}", str(len(images)))
+    words = (wording or load_prompts().plain).role("describer", n=str(len(images)))
     return Prompt((Message("user", (*images, Words(words))),))
 
 
@@ -257,17 +256,18 @@ def build(item: Item, condition: Condition, *, prefill: bool = False, answers: S
     if condition.method == "first-token":  # the letter under which each option is shown
         order = shown_order(item, condition)
         candidates = tuple(_MARKS[condition.letters][order.index(i)] for i in range(len(order)))
-    closing = _closing(item, condition, kind)
+    wording = known_prompts(condition.prompts).of(item)
     turns = _turns(item, condition, view, answers) if tells_history(item, condition) else []
-    body = _body(item, condition, view)
-    if not (body or turns or item.choices or view.placed(item) or view.images == "words"):
+    hint, question, options = _body(item, condition, view, wording)
+    if not (hint or question or options or turns or item.choices or view.placed(item) or view.images == "words"):
         raise CannotApply("no question")
     asked = [question for question, _ in turns]
-    asked.append(f"{body}\n\n{closing}" if body else closing)
-    messages = [*example_messages(kind, condition, len(item.choices))]
-    messages += _dialogue(item, view, asked, [answer for _, answer in turns])
+    asked.append(turn_text(wording.layout[kind], hint, question, options, _closing(item, condition, kind, wording)))
+    messages = [Message("system", (Words(wording.system),))] if wording.system else []
+    messages += example_messages(wording, kind, condition, len(item.choices))
+    messages += _dialogue(item, view, asked, [answer for _, answer in turns], wording)
     begun = prefill and condition.shots == "format" and condition.ask == "direct" and kind == "choice"
-    opening = template_file("shots")["opening"] if begun else ""
+    opening = wording.reply.partition("{")[0] if begun else ""
     return Prompt(tuple(messages), opening, candidates, first_token=condition.method == "first-token")
 
 
@@ -289,26 +289,26 @@ def _candidates(item: Item) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _closing(item: Item, condition: Condition, kind: TaskKind) -> str:
+def _closing(item: Item, condition: Condition, kind: TaskKind, wording: Wording) -> str:
     """The instruction, after the sentence about the images."""
-    lines = [instruction(kind, condition.ask, condition.template, condition.letters, min(len(item.images), 2))]
+    images = min(len(item.images), 2)
+    lines = [instruction(wording, kind, condition.ask, condition.template, condition.letters, images)]
     if condition.modality == "no-image-guess":
         missing = len(item.images) or len(item.image_numbers)
-        lines = [*([_sentence("missing", missing)] if missing else []), template_file("modalities")["guess"], *lines]
+        lines = [*([wording.sentence("missing", missing)] if missing else []), wording.sentence("guess", 1), *lines]
     if condition.modality == "screenshot":
-        lines = [_sentence("screenshot", len(item.images)), *lines]
-    return "\n".join(lines)
+        lines = [wording.sentence("screenshot", len(item.images)), *lines]
+    return "\n".join(filter(None, lines))
 
 
-def _body(item: Item, condition: Condition, view: View) -> str:
-    """Hint, question and options, one below the other."""
-    lines: list[str] = []
-    if view.question:
-        lines += [line for text in (item.hint, item.question) if (line := _shown(text, item, view))]
-    if view.options and item.choices and condition.method != "likelihood":
-        options = _options(item, view)
-        lines += option_lines([options[i] for i in shown_order(item, condition)], condition.letters)
-    return "\n".join(lines)
+def _body(item: Item, condition: Condition, view: View, wording: Wording) -> tuple[str, str, str]:
+    """Hint, question and options."""
+    hint, question = (_shown(text, item, view) if view.question else "" for text in (item.hint, item.question))
+    if not (view.options and item.choices and condition.method != "likelihood"):
+        return hint, question, ""
+    options = _options(item, view)
+    shown = [options[i] for i in shown_order(item, condition)]
+    return hint, question, option_lines(shown, condition.letters, wording)
 
 
 def _shown(text: str, item: Item, view: View) -> str:
@@ -353,7 +353,7 @@ def _turns(item: Item, condition: Condition, view: View, own: Sequence[str] | No
     return turns
 
 
-def _dialogue(item: Item, view: View, asked: list[str], answers: list[str]) -> list[Message]:
+def _dialogue(item: Item, view: View, asked: list[str], answers: list[str], wording: Wording) -> list[Message]:
     """User and assistant in turn; images that no text names, or their description, open the first message."""
     images: list[Part] = []
     if view.images == "true":
@@ -361,7 +361,7 @@ def _dialogue(item: Item, view: View, asked: list[str], answers: list[str]) -> l
     elif view.images == "gray":
         images = [GrayImage(image.width, image.height) for image in item.images]
     elif view.images == "words":
-        described = f"{_sentence('described', len(item.images))}\n{label(item.description).strip()}"
+        described = f"{wording.sentence('described', len(item.images))}\n{label(item.description).strip()}"
         asked[0] = f"{described}\n\n{asked[0]}"
     placer = Placer(asked, images, are_words=item.names_more_images)
     messages = [Message("user", (*placer.unnamed, *placer.parts(asked[0])))]

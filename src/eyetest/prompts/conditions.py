@@ -18,10 +18,10 @@ import msgspec
 
 from eyetest.errors import InputError, heading, nearest, short
 from eyetest.prompts.building import FEWEST_TEMPLATES
+from eyetest.prompts.sets import PROJECT, load_prompts
 from eyetest.records import REVERSED, Condition, order_word
 from eyetest.store.handwritten import parse_yaml, read_yaml
 
-PROJECT = Path("eyetest.yaml")
 SOURCES = {"instruction": "template", "order": "order", "letters": "letters"}
 """What can vary from test to test, and the axis it changes."""
 USUAL_TESTS = 5
@@ -79,7 +79,8 @@ def _overlays(word: str, project: Path) -> Iterator[Mapping[str, Any]]:
         key, equals, value = name.partition("=")
         if not equals and name not in known:
             raise _wrong(f"no condition {short(name)}; {nearest(name, known)}")
-        yield {key: value.split("/") if "/" in value else value} if equals else known[name]
+        is_list = "/" in value and not (key == "prompts" and Path(value).is_file())
+        yield {key: value.split("/") if is_list else value} if equals else known[name]
 
 
 def _combined(overlays: Iterable[Mapping[str, Any]], seed: int) -> tuple[Condition, ...]:
@@ -115,6 +116,8 @@ def _combined(overlays: Iterable[Mapping[str, Any]], seed: int) -> tuple[Conditi
 
 def _value(axis: str, word: str) -> Any:
     """A value of an axis, checked."""
+    if axis == "prompts":
+        return load_prompts(word).label
     if axis in _NUMBERS:
         if axis == "order" and word == order_word(REVERSED):
             return REVERSED
@@ -122,7 +125,7 @@ def _value(axis: str, word: str) -> Any:
             raise _wrong(f"{axis}: found {short(word)}, expected a number from 0")
         return _number(axis, word)
     if axis not in _WORDS:
-        known = (*_WORDS, *_NUMBERS, "perturb", "tests", "one_at_a_time")
+        known = (*_WORDS, *_NUMBERS, "prompts", "perturb", "tests", "one_at_a_time")
         raise _wrong(f"no axis {short(axis)}; {nearest(axis, known)}")
     if word not in _WORDS[axis]:
         raise _wrong(f"{axis}: no value {short(word)}; {nearest(word, _WORDS[axis])}")

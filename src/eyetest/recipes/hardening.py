@@ -12,10 +12,11 @@ import msgspec
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
 from eyetest.benchmarks.folder import refuse_to_replace
 from eyetest.errors import InputError
-from eyetest.harden.options.growing import OptionAuthors, grow_options
+from eyetest.harden.options.growing import grow_options
 from eyetest.harden.options.record import OptionSettings, OptionsRecord
 from eyetest.harden.options.writers import SCENES
 from eyetest.records import REFINE, Item, Lineage, Manifest, Recipe, Stage, Verdict
+from eyetest.reform.distractors.written import OptionAuthors
 from eyetest.store import replacing_file
 from eyetest.store.handwritten import convert
 from eyetest.store.urls import refuse_remote

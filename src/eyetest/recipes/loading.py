@@ -4,20 +4,23 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from eyetest.curate.selection import candidate, check_tags, select
 from eyetest.curate.subsets import FEWEST_MODELS, WHY_SO_MANY
-from eyetest.errors import InputError, heading, nearest, param
+from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.filters import FILTERS
 from eyetest.probes import PROBES
+from eyetest.prompts.sets import Prompts, load_prompts
 from eyetest.recipes.hardening import DRAFTS, settings_of
 from eyetest.recipes.listing import given_tags, needed_tags, read_recipe
 from eyetest.recipes.panels import Seated
 from eyetest.records import Condition, Item, Panel, Recipe, Stage, Verdict
 from eyetest.records.recipe import BENCHMARK, HARDENINGS, KINDS, OWN_AXES, REVIEW, RUN, VERDICTS
-from eyetest.store.handwritten import convert
+from eyetest.records.tables import USUAL_PROMPTS
+from eyetest.store.handwritten import convert, parse_yaml
 from eyetest.studio.forms import load_form
 from eyetest.tabular.record_files import read_parquet
 
@@ -179,6 +182,50 @@ def map_tags(recipe: Recipe, own: Mapping[str, str]) -> Recipe:
         return msgspec.structs.replace(recipe, stages=tuple(_renamed(stage, own) for stage in recipe.stages))
     except ValueError as error:
         raise InputError(f"{heading('map_tags')}: {error}") from None
+
+
+_SIZES = ("count", "total", "fraction")  # of a selection, which has exactly one
+
+
+def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
+    """The recipe with some values replaced, by path: ``select.count``, ``inspectors.samples``."""
+    whole = msgspec.to_builtins(recipe)
+    named = dict(zip((stage.title for stage in recipe.stages), whole.get("stages", ()), strict=True))
+    named = whole.get("panels", {}) | named
+    for path, value in settings.items():
+        first, *keys = path.split(".")
+        if first not in named:
+            raise InputError(f"{heading('set', path)}: no stage or panel {short(first)}; {nearest(first, named)}")
+        node: Any = named[first]
+        if keys and keys[0] not in node and (inner := node.get("select") or node.get("review") or node.get("harden")):
+            node = inner
+        for key in keys[:-1]:
+            node = node.setdefault(key, {}) if isinstance(node, dict) else None
+        if not isinstance(node, dict) or not keys:
+            raise InputError(f"{heading('set', path)}: that is no value; expected STAGE.KEY=VALUE")
+        if (last := keys[-1]) in _SIZES:
+            for size in _SIZES:
+                node.pop(size, None)
+        new = parse_yaml(value, path) if isinstance(value, str) else value
+        is_cut = isinstance(node.get(last), dict) and "op" in node[last] and not isinstance(new, dict)
+        node[last] = {**node[last], "value": new} if is_cut else new
+    return convert(whole, Recipe, heading("set")) if settings else recipe
+
+
+def with_prompts(recipe: Recipe, word: str | None) -> tuple[Recipe, Prompts]:
+    """The recipe, checked, with the labels of prompts, of a set for panels without their own; and that set."""
+    usual = load_prompts(word)
+    panels = {}
+    for name, panel in recipe.panels.items():
+        models = {
+            model: {axis: load_prompts(value).label if axis == "prompts" else value for axis, value in axes.items()}
+            for model, axes in panel.models.items()
+        }
+        chosen = usual if panel.prompts == USUAL_PROMPTS else load_prompts(panel.prompts)
+        panels[name] = msgspec.structs.replace(panel, models=models, prompts=chosen.label)
+    labelled = msgspec.structs.replace(recipe, panels=panels)
+    check_recipe(labelled, "recipe")
+    return labelled, usual
 
 
 def _uses_tasks(stage: Stage) -> bool:

@@ -10,16 +10,17 @@ from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import refuse_to_replace
 from eyetest.errors import InputError, counted, heading, param, typed
 from eyetest.harden.options.dealing import families, judge
-from eyetest.harden.options.growing import OptionAuthors, grow_options
+from eyetest.harden.options.growing import grow_options
 from eyetest.harden.options.record import OptionSettings, OptionsRecord
 from eyetest.models.specs import parse_models
+from eyetest.prompts.sets import Prompts, load_prompts
 from eyetest.recipes.hardening import OPTIONS_RECORD, refuse_others, write_record
 from eyetest.recipes.panels import StoppedEarly
 from eyetest.records import Item, ModelEntry, Prompt, Response, Verdict
 from eyetest.records.recipe import BENCHMARK, RUN
 from eyetest.reform.building import Reforming
 from eyetest.reform.building import reform as build
-from eyetest.reform.distractors.written import Case, write_distractors
+from eyetest.reform.distractors.written import Case, OptionAuthors, write_distractors
 from eyetest.reform.readers import read_annotations
 from eyetest.reform.reformers import Kit
 from eyetest.reform.reformers.answers import OPEN_ANSWERS, OpenAnswerSettings, open_questions
@@ -101,21 +102,24 @@ class Authors(NamedTuple):
     writer: str
     checker: str
     entries: dict[str, ModelEntry]
+    prompts: Prompts
 
     def seated(self, run: Path, benchmark: Benchmark, watch: Watch | None = None) -> OptionAuthors:
         """The models, ready to be asked; a run keeps their answers. `StoppedEarly` if asking ends early."""
         questions = Questions(run, benchmark, self.entries)
 
         def ask(name: str, prompts: Sequence[tuple[Item, Prompt]]) -> Iterable[Response | None]:
-            replies, progress = questions.ask(name, lambda: prompts, "distractors", watch)
+            replies, progress = questions.ask(name, lambda: prompts, "distractors", watch, self.prompts.recorded)
             if progress.stopped or progress.abandoned:
                 raise StoppedEarly(progress)
             return replies
 
-        return OptionAuthors(ask, self.writer, self.checker)
+        return OptionAuthors(ask, self.writer, self.checker, self.prompts)
 
 
-def authors_of(writer: str | None, checker: str | None, models: str | Path | None) -> Authors | None:
+def authors_of(
+    writer: str | None, checker: str | None, models: str | Path | None, prompts: str | None = None
+) -> Authors | None:
     """The models that write and check options, by specs or names in a file of models; None without any."""
     if writer is None and checker is None:
         return None
@@ -127,7 +131,7 @@ def authors_of(writer: str | None, checker: str | None, models: str | Path | Non
     )
     if writing.spec == checking.spec or first == second:
         raise InputError(f"{heading('checker')}: {checker} cannot check its own options; name another")
-    return Authors(first, second, {first: writing, second: checking})
+    return Authors(first, second, {first: writing, second: checking}, load_prompts(prompts))
 
 
 def write_open_options(plan: Reforming, authors: Authors, kit: Kit, watch: Watch | None = None) -> None:
@@ -148,7 +152,7 @@ def write_open_options(plan: Reforming, authors: Authors, kit: Kit, watch: Watch
     benchmark = build(asked, drafting=open_questions).benchmark
     wanted = [Case(item, item.references[0], need=settings.options - 1) for item in benchmark]
     names = authors.writer, authors.checker
-    done = write_distractors(wanted, authors.seated(folder / RUN, benchmark, watch).ask, names)
+    done = write_distractors(wanted, authors.seated(folder / RUN, benchmark, watch))
     kit.written = done.by_item
     down = "; ".join(f"{reason}: {count:,}" for reason, count in done.turned_down.most_common())
     kept = f"{counted(sum(map(len, done.by_item.values())), 'distractor')} of {counted(len(benchmark), 'question')}"

@@ -17,6 +17,7 @@ from eyetest.measures.hits import strictest_modalities
 from eyetest.measures.results import PROTOCOL
 from eyetest.measures.stats.intervals import mean
 from eyetest.models import Surroundings
+from eyetest.prompts.sets import Prompts, load_prompts
 from eyetest.records import (
     BLIND_MODALITIES,
     GIVEN,
@@ -83,7 +84,7 @@ def seat(
     recipe: Recipe, models: Mapping[str, ModelEntry], named: Mapping[str, Sequence[str]], held_out: Sequence[str] = ()
 ) -> dict[str, Seated]:
     """Seat models on every panel: the user's, the recipe's, or all; held out are those named, or the last ones. A
-    panel of another size than the recipe's is refused unless it may be rescaled.
+    panel that is larger than the recipe's is refused unless it may be rescaled.
     """
     check_names(recipe, named)
     seated = {}
@@ -103,7 +104,7 @@ def seat(
         if not out and panel.held_out:
             out = members[-panel.held_out :] if len(members) == panel.size + panel.held_out else []
         seats = [model for model in members if model not in out]
-        if not seats or (len(seats) != panel.size and name not in recipe.rescale):
+        if not seats or (len(seats) > panel.size and name not in recipe.rescale):
             raise InputError(
                 f"panel {name} has {counted(panel.size, 'seat')}, not {len(seats)}: name its models with "
                 f"{param('panels', f'{name}=A,B,…')} or say rescale: {{{name}: proportional}} in the recipe"
@@ -114,6 +115,20 @@ def seat(
         near = nearest(next(iter(absent)), models)
         raise InputError(f"{heading('hold_out')}: {listed(absent)} is on no panel; {near}")
     return seated
+
+
+def small_panel_notes(recipe: Recipe, panels: Mapping[str, Seated]) -> list[str]:
+    """Notes on panels with fewer models than the recipe's, and on the thresholds that apply to them."""
+    notes = []
+    for name, seated in panels.items():
+        seats, size = len(seated.seats), seated.panel.size
+        if not 0 < seats < size or name in recipe.rescale:
+            continue
+        hits = [(stage, cut) for stage in recipe.stages if stage.panel == name and (cut := stage.keep.get("hits"))]
+        now = [f"{stage.title} keeps hits {cut.op} {cut.value * seats / size:.3g}" for stage, cut in hits]
+        what = "thresholds and bands count as shares"
+        notes.append(f"panel {name}: {seats} of the recipe's {size} models; {'; '.join([what, *now])}")
+    return notes
 
 
 def authors(recipe: Recipe) -> set[str]:
@@ -198,6 +213,9 @@ def answer_notes(seated: Seated, scores: pl.DataFrame) -> list[str]:
     """Notes on a panel's answers: models that were asked with another modality, and scores of others."""
     given = scores.filter(pl.col("rule") == GIVEN).height
     notes = [f"panel {seated.name}: {given:,} of {len(scores):,} answers were scored by others"] if given else []
+    for model, prompts in scores.select("model", "prompts").unique(maintain_order=True).iter_rows():
+        if prompts != (wanted := seated.panel.condition(model).prompts):
+            notes.append(f"panel {seated.name}: {model} was asked with the prompts {prompts}, not {wanted}")
     others: dict[tuple[str, str], list[str]] = {}
     for model, modality in scores.select("model", "modality").unique(maintain_order=True).iter_rows():
         if modality != (wanted := seated.panel.condition(model).modality):
@@ -319,6 +337,7 @@ class Live:
     seed: int = 0
     ask_everything: bool = False  # do not stop early. Verdicts are the same; it only costs more
     retry_failed: bool = False
+    prompts: Prompts = field(default_factory=load_prompts)  # of judges, writers and checkers
     watch: Watch | None = None
     planned: Callable[[str, Estimate], None] | None = None
     saved: int = 0  # calls that stopping early has spared
@@ -421,7 +440,7 @@ class Live:
         questions = Questions(
             *(self.to, self.benchmark, self.entries, self._budget, self.patience), retry_failed=self.retry_failed
         )
-        responses, progress = questions.ask(model, lambda: prompts, "judge", self.watch)
+        responses, progress = questions.ask(model, lambda: prompts, "judge", self.watch, self.prompts.recorded)
         self._refuse_gaps(progress)
         return responses
 

@@ -18,15 +18,15 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
 from eyetest.benchmarks.folder import FACTS
 from eyetest.curate.selection import CannotMeet, Quota, candidate, select
 from eyetest.curate.subsets import separation, separation_notes
-from eyetest.errors import InputError, as_named, counted
+from eyetest.errors import InputError, as_named, counted, listed
 from eyetest.filters import FILTERS, Evidence, FilterInput, PanelAnswer, best_cut
 from eyetest.filters.hits import BAND
-from eyetest.harden.options.growing import OptionAuthors
 from eyetest.measures.stats.item_analysis import choose_by_information, expected_information, fit
 from eyetest.pages.item_links import NOWHERE, ItemsAt
+from eyetest.prompts.sets import Prompts, load_prompts
 from eyetest.recipes.hardening import DRAFTS, OPTIONS_RECORD, Hardening, refuse_missing, refuse_others
 from eyetest.recipes.loading import refuse_hopeless
-from eyetest.recipes.panels import AnswerSource, Live, Seated, answer_notes, asked_of_all, residual
+from eyetest.recipes.panels import AnswerSource, Live, Seated, answer_notes, asked_of_all, residual, small_panel_notes
 from eyetest.records import (
     BLIND_MODALITIES,
     REFINE,
@@ -38,9 +38,11 @@ from eyetest.records import (
     Verdict,
     VerdictKind,
     sorting_tags,
-    tag_word,
+    tag_words,
 )
 from eyetest.records.recipe import ABOUT, BENCHMARK, FUNNEL, REPORT, REVIEW, RUN, VERDICTS
+from eyetest.records.tables import USUAL_PROMPTS
+from eyetest.reform.distractors.written import OptionAuthors
 from eyetest.reports.dataset_card import card_of, read_facts, write_card
 from eyetest.reports.refinements import (
     NOT_REVIEWED,
@@ -113,6 +115,7 @@ class Refining:
     to: Path
     skip_review: bool = False
     items_at: ItemsAt = NOWHERE  # where the numbers of its page lead
+    prompts: Prompts = field(default_factory=load_prompts)
 
     def run(self) -> Refined:
         """Carry out the recipe and write the result."""
@@ -121,7 +124,10 @@ class Refining:
         self._cuts: dict[tuple[str, str], Cut] = {}
         self._quota: Quota | None = None  # of the review that is paused
         self._turns: dict[str, int] = {}  # the order in which it asks for items
-        notes = list(self.source.notes)
+        notes = [*self.source.notes, *small_panel_notes(self.recipe, self.panels)]
+        labels = dict.fromkeys((*(seated.panel.prompts for seated in self.panels.values()), self.prompts.roles))
+        if own := [label for label in labels if label != USUAL_PROMPTS]:
+            notes.append(f"asked with the prompts {listed(own)}")
         decisions = decisions_in(self.to / REVIEW, self._items.keys(), notes.append)
         self._rounds = Rounds(self.recipe, decisions)
         self._hardening = Hardening(self.benchmark, self.to, self.recipe.seed)
@@ -186,6 +192,7 @@ class Refining:
             size=seated.panel.size if seated else 0,
             judges=[seat.model for seat in self.panels[stage.judge].seats] if stage.judge else (),
             ask=live.ask if live else None,
+            prompts=self.prompts,
             seed=self.recipe.seed,
             benchmark=self.benchmark,
             notes=notes,
@@ -218,7 +225,7 @@ class Refining:
         writer, checker = (seat[0].model for seat in seats)
         if self.source.entries[writer].spec == self.source.entries[checker].spec:
             raise InputError(f"the stage {stage.title}: {checker} cannot check what it wrote itself; name another")
-        return OptionAuthors(self.source.ask, writer, checker)
+        return OptionAuthors(self.source.ask, writer, checker, self.prompts)
 
     def _possible(self, verdict: Verdict) -> Verdict:
         """A verdict that is possible: an item without its image cannot stay."""
@@ -452,8 +459,8 @@ def funnel(stages: Sequence[tuple[str, Sequence[Verdict]]], items: Mapping[str, 
         for tag in ("", *sorting_tags(list(items.values()))):
             groups: dict[str, Counter[str]] = {}
             for verdict in verdicts:
-                value = tag_word(items[verdict.item].tags.get(tag)) or "" if tag else ""
-                groups.setdefault(value, Counter())[verdict.verdict] += 1
+                for value in (tag_words(items[verdict.item].tags.get(tag)) if tag else ()) or ("",):
+                    groups.setdefault(value, Counter())[verdict.verdict] += 1
             if not tag:
                 groups = groups or {"": Counter()}
             for value, counts in sorted(groups.items()):

@@ -5,7 +5,7 @@ is shown, and an image that no text names is shown before the question.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
 from importlib import import_module
@@ -17,10 +17,10 @@ from eyetest.errors import ItemError, short
 
 __all__ = [
     "DIALOGUE", "EDITION", "FOLDER_VERSION", "FRESH", "IMAGE_FORMATS", "MAX_CHOICES", "ORIGINAL", "PLACEHOLDER",
-    "POOL", "REFINE", "REVISE", "TURN", "TWIN", "AskModel", "Choice", "GrayImage", "ImageFormat", "ImagePart",
-    "ImageRef", "Item", "ItemCounts", "Lineage", "Manifest", "Message", "OptionProvenance", "Part", "PooledSource",
-    "Prompt", "Request", "Response", "Revision", "Turn", "Words", "check", "gold_text", "image_numbers", "letter",
-    "problems", "sorting_tags", "tag_word", "tag_words",
+    "POOL", "REFINE", "REVISE", "TURN", "TWIN", "VALUES_BETWEEN", "AskModel", "Choice", "GrayImage", "ImageFormat",
+    "ImagePart", "ImageRef", "Item", "ItemCounts", "Lineage", "Manifest", "Message", "OptionProvenance", "Part",
+    "PooledSource", "Prompt", "Request", "Response", "Revision", "Turn", "Words", "check", "gold_text",
+    "image_numbers", "joined_words", "letter", "problems", "sorting_tags", "tag_word", "tag_words",
 ]  # fmt: skip
 
 FOLDER_VERSION = 4
@@ -171,6 +171,14 @@ def tag_words(value: Any) -> tuple[str, ...]:
         value = [single or double for single, double in re.findall(r"""'([^']*)'|"([^"]*)\"""", value)]
     words = map(tag_word, value if isinstance(value, list) else [value])
     return tuple(dict.fromkeys(word for word in words if word is not None))
+
+
+VALUES_BETWEEN = "\x1f"  # between the values of a list where a table has one text for a tag
+
+
+def joined_words(tags: Mapping[str, Any]) -> dict[str, str]:
+    """Tags as a table has them: each value as a word, those of a list in one text; no objects."""
+    return {tag: VALUES_BETWEEN.join(words) for tag, value in tags.items() if (words := tag_words(value))}
 
 
 def sorting_tags(items: Iterable[Item]) -> list[str]:

@@ -12,6 +12,7 @@ import msgspec
 
 from eyetest.errors import InputError
 from eyetest.records.tables import (
+    USUAL_PROMPTS,
     Ask,
     Condition,
     Cut,
@@ -32,7 +33,7 @@ KINDS = ("filter", "grade", "review", "select", "harden")
 HARDENINGS = ("options", "screenshot")  # kinds of hardening, in the order in which they are applied
 VERDICTS, FUNNEL, ABOUT, REPORT = "verdicts.parquet", "funnel.csv", "refine.json", "report.html"
 BENCHMARK, RUN, REVIEW = "benchmark", "run", "review"
-OWN_AXES = ("modality", "ask", "shots", "letters", "method", "history")  # on which a model may differ from its panel
+OWN_AXES = ("modality", "ask", "shots", "letters", "method", "history", "prompts")  # a model may have its own
 
 
 class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -45,6 +46,7 @@ class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     letters: Letters = "upper"
     method: Method = "generate"
     history: History = "gold"
+    prompts: str = USUAL_PROMPTS  # a name or file; in a refinement's record, its label
     samples: Count = 1
     orders: Count = 1  # orders of the options for each question; the first is as written
     sampling: dict[str, Any] = {}  # sent with each call: a temperature, where samples are to differ
@@ -324,6 +326,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     title: str = ""
     conditions: str | tuple[str, ...] | dict[str, Any] = ()
     """Named conditions (``[image, no-image+cot]``), or values by axis (``{modality: image, shots: [none]}``)."""
+    prompts: str = ""  # a name, or a file beside the suite
     samples: Count = 1
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
     limit: Count | None = None

@@ -31,6 +31,7 @@ Shots = Literal["none", "format", "two"]
 Letters = Literal["upper", "lower", "digit"]
 Method = Literal["generate", "likelihood", "first-token"]
 History = Literal["gold", "own"]
+USUAL_PROMPTS = "eyetest"  # the label of the texts that come with eyetest; that of others ends in a hash of them
 
 Operator = Literal["<", "<=", "==", ">=", ">"]
 
@@ -137,7 +138,8 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     ``no-image`` leaves the image out, ``no-image-guess`` says so. ``template`` is an index into the instructions,
     ``order`` an order of the options (`read_order`). ``likelihood`` scores the texts of the options, not
-    shown, ``first-token`` their letters. ``history`` says whose answers to earlier turns are shown.
+    shown, ``first-token`` their letters. ``history`` says whose answers to earlier turns are shown, ``prompts`` which
+    texts are sent beside the item's own.
     """
 
     modality: Modality = "image"
@@ -148,6 +150,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     letters: Letters = "upper"
     method: Method = "generate"
     history: History = "gold"
+    prompts: str = USUAL_PROMPTS
 
 
 ReadingKind = Literal["chosen", "text", "refused", "ambiguous", "cut off", "unparsed"]
@@ -160,7 +163,7 @@ DecisionKind = Literal["keep", "drop", "fix", "unsure", "undo"]
 class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Model, item and condition: the key that answers, plans and scores share."""
 
-    table_version: ClassVar[int] = 2
+    table_version: ClassVar[int] = 3
 
     item: str
     model: str
@@ -172,6 +175,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     letters: Letters = "upper"
     method: Method = "generate"
     history: History = "gold"
+    prompts: str = USUAL_PROMPTS
     sample: int = 0
 
     @property
@@ -186,12 +190,14 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return Condition(**{name: getattr(self, name) for name in Condition.__struct_fields__})
 
 
-_HISTORY = Asked.__struct_fields__.index("history")
+_USUAL = {
+    Asked.__struct_fields__.index(name): usual for name, usual in (("history", "gold"), ("prompts", USUAL_PROMPTS))
+}
 
 
 def key_values(values: Sequence[object]) -> Sequence[object]:
-    """The fields of `Asked`, in order, as they count in hashes: gold history is left out."""
-    return values if values[_HISTORY] != "gold" else [*values[:_HISTORY], *values[_HISTORY + 1 :]]
+    """The fields of `Asked`, in order, as they count in hashes: gold history and usual prompts are left out."""
+    return [value for number, value in enumerate(values) if _USUAL.get(number) != value]
 
 
 class Answer(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -211,7 +217,7 @@ class Planned(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Score(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The reading and the score of an answer; ``marked``: whether ``choice`` was read by its letter."""
 
-    table_version: ClassVar[int] = 3
+    table_version: ClassVar[int] = 4
 
     request: str
     outcome: OutcomeKind
@@ -320,6 +326,7 @@ class RunStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     saved: int = 0  # calls that a stopping rule made unnecessary
     not_applicable: dict[str, int] = {}  # why conditions could not be applied to items, with counts
     ways: dict[str, str] = {}  # by model: how it computed likelihoods, where requested
+    prompts: dict[str, Any] = {}  # by label: the prompts beside the usual ones
 
 
 class RunManifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -344,6 +344,7 @@ _WORDS = {
     "shots": {"none": "", "format": "one example of the format", "two": "two worked examples"},
     "method": {"generate": "", "likelihood": "by likelihood", "first-token": "by the first token's likelihood"},
     "history": {"gold": "", "own": "with its own earlier answers"},
+    "prompts": {"eyetest": ""},  # others by their label
 }
 
 

@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
+from eyetest.errors import EyetestError
 from eyetest.prompts import CannotApply, build, tells_history
+from eyetest.prompts.sets import remember
 from eyetest.records import Asked, Item, Planned, Prompt, Response, columns
 from eyetest.running.planning import Dialogues
 from eyetest.runs import Run
@@ -39,6 +41,8 @@ def item_cases(
 ) -> list[ItemCase]:
     """The results of some planned calls about an item; calls without a response are left out."""
     rows = calls.to_dicts()
+    for step in run.manifest.steps:
+        remember(step.prompts)
     dialogues = _earlier_replies(run, benchmark, item, responses) if any(map(_is_own, rows)) else None
     cases = []
     for row in rows:
@@ -66,8 +70,8 @@ def _prompt(item: Item, asked: Asked, dialogues: Dialogues | None) -> Prompt | C
         if dialogues and asked.history == "own" and tells_history(item, asked.condition):
             answers = dialogues.answers(item, asked)
         return build(item, asked.condition, answers=answers)
-    except CannotApply as reason:
-        return reason
+    except EyetestError as reason:  # imported answers may name prompts that are not stored
+        return reason if isinstance(reason, CannotApply) else CannotApply(str(reason))
 
 
 def _is_own(row: dict[str, Any]) -> bool:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
+from typing import NamedTuple
 
 import msgspec
 import polars as pl
@@ -14,7 +15,8 @@ import polars as pl
 from eyetest.benchmarks import Benchmark
 from eyetest.measures.replies import split_sentences
 from eyetest.measures.results import PROTOCOL, SENTENCE_KINDS
-from eyetest.records import Condition, Item, Message, ModelEntry, Prompt, Score, Words, columns, shown_order
+from eyetest.prompts.sets import Prompts, Wording, load_prompts
+from eyetest.records import Condition, Item, Message, ModelEntry, Prompt, Score, Words, columns, mark, shown_order
 from eyetest.results.scores import answers_of, read_provenance, table_path
 from eyetest.running.limits import Progress
 from eyetest.running.session import Questions, Watch
@@ -22,18 +24,32 @@ from eyetest.runs import Run
 from eyetest.runs.folder import SENTENCES
 from eyetest.runs.stored import one_line_if_damaged
 from eyetest.scoring import Scorer
-from eyetest.scoring.rules.reading import judge_prompt, judged
+from eyetest.scoring.rules.reading import judged
 from eyetest.scoring.scorer import answer_part
 from eyetest.store import replacing_file
 from eyetest.store.files import add_checksum
 
 _KEY = "request"
 _ROWS_AT_ONCE = 2_000
+_LONGEST_REPLY = 6_000  # end of a long reply, with the conclusion, that a judge is shown
 _READ = ("reading", "choice", "rule", "score", "marked")  # what a judge's reading replaces
 
 
+class Judge(NamedTuple):
+    """A model that judges, and the prompt set with what it is asked."""
+
+    name: str
+    entry: ModelEntry
+    prompts: Prompts = load_prompts()
+
+    @property
+    def label(self) -> str:
+        """Its name, with its prompts where these are not the usual ones."""
+        return f"{self.name} ({self.prompts.roles})" if self.prompts.recorded else self.name
+
+
 def judge_run(
-    run: Run, benchmark: Benchmark, scorer: Scorer, judge: tuple[str, ModelEntry], watch: Watch | None = None
+    run: Run, benchmark: Benchmark, scorer: Scorer, judge: Judge, watch: Watch | None = None
 ) -> tuple[int, Progress]:
     """Have a judge read unparsed and cut-off answers; returns how many it could read, and the progress."""
     path = table_path(run, benchmark, scorer)
@@ -50,11 +66,11 @@ def judge_run(
             items = benchmark.take(positions[start : start + _ROWS_AT_ONCE])
             yield from zip(items, rows.slice(start, _ROWS_AT_ONCE).iter_rows(named=True), strict=True)
 
-    def prompts() -> Iterator[tuple[Item, Prompt]]:
-        return ((item, _prompt(item, row)) for item, row in unread())
+    def asked() -> Iterator[tuple[Item, Prompt]]:
+        return ((item, _prompt(item, row, judge.prompts.of(item))) for item, row in unread())
 
-    name, entry = judge
-    responses, progress = Questions(run.path, benchmark, {name: entry}).ask(name, prompts, "judge", watch)
+    questions = Questions(run.path, benchmark, {judge.name: judge.entry})
+    responses, progress = questions.ask(judge.name, asked, "judge", watch, judge.prompts.recorded)
     new = []
     for (item, row), response in zip(unread(), responses, strict=True):
         if response is None or not response.text:
@@ -63,7 +79,7 @@ def judge_run(
         score = scorer.rescore(item, condition, judged(response.text, len(item.choices), letters=condition.letters))
         if score.reading != "unparsed":
             new.append(row | {name: getattr(score, name) for name in _READ})
-    judges = ", ".join(filter(None, (made.judge, name)))
+    judges = ", ".join(filter(None, (made.judge, judge.label)))
     with replacing_file(path) as file:
         metadata = msgspec.structs.replace(made, judge=judges).metadata()
         _replaced(scores, new).write_parquet(file, compression="zstd", metadata=metadata)
@@ -71,11 +87,12 @@ def judge_run(
     return len(new), progress
 
 
-def _prompt(item: Item, row: Mapping[str, object]) -> Prompt:
+def _prompt(item: Item, row: Mapping[str, object], wording: Wording) -> Prompt:
     condition = _condition(row)
     options = [item.choices[position].text for position in shown_order(item, condition)]
-    words = judge_prompt(answer_part(str(row["text"]), condition.ask), options, condition.letters)
-    return Prompt((Message("user", (Words(words),)),))
+    listed = "\n".join(f"{mark(condition.letters, position)}. {option}" for position, option in enumerate(options))
+    reply = answer_part(str(row["text"]), condition.ask)[-_LONGEST_REPLY:]
+    return Prompt((Message("user", (Words(wording.role("judge", options=listed, reply=reply)),)),))
 
 
 def _condition(row: Mapping[str, object]) -> Condition:
@@ -105,24 +122,25 @@ _TABLE = {"request": pl.String, "judge": pl.String} | dict.fromkeys(SENTENCE_KIN
 
 
 def label_sentences(
-    run: Run, benchmark: Benchmark, judge: tuple[str, ModelEntry], sample: int = SAMPLE, watch: Watch | None = None
+    run: Run, benchmark: Benchmark, judge: Judge, sample: int = SAMPLE, watch: Watch | None = None
 ) -> tuple[int, Progress]:
     """Have a judge label the sentences of some replies; returns how many it labelled, and the progress."""
-    name, entry = judge
     replies = _drawn(run, benchmark, sample)
     by_item = {item.id: item for item in benchmark.take(benchmark.positions(dict.fromkeys(replies["item"])))}
 
-    def prompts() -> Iterator[tuple[Item, Prompt]]:
+    def asked() -> Iterator[tuple[Item, Prompt]]:
         for item, text in replies.select("item", "text").iter_rows():
-            yield by_item[item], sentence_prompt(split_sentences(text)[:_MOST_SENTENCES])
+            own = judge.prompts.of(by_item[item])
+            yield by_item[item], sentence_prompt(split_sentences(text)[:_MOST_SENTENCES], own)
 
-    responses, progress = Questions(run.path, benchmark, {name: entry}).ask(name, prompts, "sentences", watch)
+    questions = Questions(run.path, benchmark, {judge.name: judge.entry})
+    responses, progress = questions.ask(judge.name, asked, "sentences", watch, judge.prompts.recorded)
     rows = []
     for (request, text), response in zip(replies.select("request", "text").iter_rows(), responses, strict=True):
         sentences = split_sentences(text)[:_MOST_SENTENCES]
         counts = labels(response.text or "", len(sentences)) if response is not None else None
         if counts is not None:
-            rows.append({"request": request, "judge": name} | {kind: counts[kind] for kind in SENTENCE_KINDS})
+            rows.append({"request": request, "judge": judge.label} | {kind: counts[kind] for kind in SENTENCE_KINDS})
     table = pl.DataFrame(rows, schema=_TABLE)
     with replacing_file(run.path / SENTENCES) as file:
         table.write_parquet(file, compression="zstd")
@@ -142,18 +160,10 @@ def _drawn(run: Run, benchmark: Benchmark, sample: int) -> pl.DataFrame:
     return ordered.group_by(keys, maintain_order=True).head(sample)
 
 
-def sentence_prompt(sentences: Sequence[str]) -> Prompt:
+def sentence_prompt(sentences: Sequence[str], wording: Wording) -> Prompt:
     """The judge's prompt: the sentences alone, so that it labels and does not solve."""
-    numbered = "\n".join(f"{number}. {text[:_LONGEST_SENTENCE]}" for number, text in enumerate(sentences, 1))
-    words = (
-        "Below are the numbered sentences of a reply to a question about an image. Label each of them:\n"
-        "D: it describes, repeating what the question says or what the image shows.\n"
-        "A: it analyses, drawing a conclusion, computing, comparing, or choosing an answer.\n"
-        "O: neither (a heading, a greeting, an empty phrase).\n"
-        "Write one line for each sentence, its number and its letter, such as 1 D, and nothing else.\n\n"
-        f"<sentences>\n{numbered}\n</sentences>"
-    )
-    return Prompt((Message("user", (Words(words),)),))
+    listed = "\n".join(f"{number}. {text[:_LONGEST_SENTENCE]}" for number, text in enumerate(sentences, 1))
+    return Prompt((Message("user", (Words(wording.role("sentence_judge", sentences=listed)),)),))
 
 
 def labels(words: str, sentences: int) -> Counter[str] | None:

@@ -12,7 +12,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from ipaddress import ip_address
 from secrets import token_hex
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import EyetestError, InputError, heading
 from eyetest.models import BACKENDS, Call, Images, ProbedModel, make_models
+from eyetest.prompts.sets import remember
 from eyetest.records import ModelEntry
 from eyetest.running.execution import ask_all
 from eyetest.running.limits import Asking, Budget, Cluster, Limits, Progress, one_error
@@ -57,6 +58,7 @@ class Order:
     is_refusal: Any
     limits: Limits | None = None  # per worker: its share of the calls in flight; the driver counts costs
     version: str = __version__
+    prompts: dict[str, Any] = field(default_factory=dict)  # the texts behind the labels of the conditions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +106,7 @@ class Worker:
         for path in (benchmark, self._run):
             if not path.is_dir():
                 raise InputError(f"{path} is not there: every machine needs it, on a shared disk")
+        remember(order.prompts)
         bench = Benchmark(benchmark)
         self._models = make_models(
             order.entries, msgspec.structs.replace(asking.patience, images=Images(bench.images))

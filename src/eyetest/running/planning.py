@@ -132,12 +132,7 @@ def _turn_of(item: Item) -> _Turn | None:
 
 _ROWS_AT_ONCE = 20_000
 _LEDGER = {"request": pl.String, "item": pl.Int64, "model": pl.UInt16, "modality": pl.Categorical}
-_LEDGER |= {
-    "sent": pl.Int64,
-    "back": pl.Int64,
-    "bare": pl.Boolean,
-    "more": pl.Boolean,
-}  # tokens; images missing, more named
+_LEDGER |= {"sent": pl.Int64, "back": pl.Int64, "bare": pl.Boolean, "more": pl.Boolean}  # tokens; images
 
 Mask = NDArray[np.bool_]
 

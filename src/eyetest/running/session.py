@@ -4,7 +4,7 @@ A turn of a dialogue in which models continue their own answers is planned when 
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from itertools import compress
 from pathlib import Path
@@ -15,6 +15,7 @@ import msgspec
 from eyetest.benchmarks import Benchmark, copy_without_images
 from eyetest.errors import InputError, as_named, heading, param
 from eyetest.models import Call, Images, Model, ProbedModel, Surroundings, make_models
+from eyetest.prompts.sets import contents
 from eyetest.records import (
     Asked,
     Condition,
@@ -230,8 +231,15 @@ class Session:
             asking=asking,
             weighs=self._weighs,
             is_refusal=progress.is_refusal,
+            prompts=self._prompts,
         )
         return RayExecutor(order, run, budget, progress)
+
+    @property
+    def _prompts(self) -> dict[str, Any]:
+        """The texts of all prompts but the usual ones."""
+        labels = {condition.prompts for condition in self.asking.conditions}
+        return contents(labels | {axes["prompts"] for axes in self.asking.own.values() if "prompts" in axes})
 
     @property
     def _weighs(self) -> bool:
@@ -267,6 +275,7 @@ class Session:
             planned=estimate.rows,
             requests=estimate.requests,
             not_applicable=dict(estimate.not_applicable),
+            prompts=self._prompts,
         )
 
 
@@ -289,7 +298,7 @@ def _carry_out(work: Coroutine[Any, Any, None], progress: Progress, watch: Watch
 
 
 _TOKENS = 1_024
-
+Texts = Mapping[str, Any]  # of prompt sets, by label, for a run's record
 Prompts = Callable[[], Iterable[tuple[Item, Prompt]]]  # makes prompts with their items, the same at every call
 
 
@@ -311,7 +320,7 @@ class Questions:
         self._limits, self._patience = limits or Limits(), patience or Surroundings()
 
     def ask(
-        self, model: str, prompts: Prompts, what: str, watch: Watch | None = None
+        self, model: str, prompts: Prompts, what: str, watch: Watch | None = None, texts: Texts | None = None
     ) -> tuple[Iterator[Response | None], Progress]:
         """A model's answer to each prompt, made twice to save memory; None where it could not be asked."""
         progress = Progress()
@@ -329,7 +338,8 @@ class Questions:
             progress.to_ask = len(ledger.requests) - progress.stored
             progress.keys = _keys([made], self._limits)
             if progress.to_ask:
-                run.record(RunStep(what=what, requests=progress.to_ask, options={"models": model}), entry, about)
+                how: dict[str, Any] = {"options": {"models": model}, "prompts": dict(texts or {})}
+                run.record(RunStep(what=what, requests=progress.to_ask, **how), entry, about)
                 calls = (_call(made, item, prompt) for item, prompt in compress(prompts(), left.is_open))
                 runner = Runner([made], run.journal.append, self._limits, progress=progress)
                 _carry_out(_ask_one(runner, model, calls), progress, watch)

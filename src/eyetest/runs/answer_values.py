@@ -134,7 +134,7 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     **{field: partial(_whole, field) for field in ("template", "sample")},
     "order": own_order,
     **{field: partial(_word, field) for field in WORDS},
-    **{field: partial(_named, field, plain) for field in ("item", "model")},
+    **{field: partial(_named, field, plain) for field in ("item", "model", "prompts")},
     "text": partial(_named, "text", as_text),
     "given": score,
 }

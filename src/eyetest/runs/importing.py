@@ -21,7 +21,7 @@ from eyetest.records import Answer, Asked, ModelEntry, Response, RunBenchmark, R
 from eyetest.records.tables import key_values
 from eyetest.runs.answer_values import FIELDS
 from eyetest.runs.folder import RECORDED, RunWriter
-from eyetest.runs.journal import SCHEMA, next_part, sealed, to_table
+from eyetest.runs.journal import SCHEMA, to_table
 from eyetest.runs.layouts import (
     TOOL_COLUMNS,
     ItemAt,
@@ -33,19 +33,11 @@ from eyetest.runs.layouts import (
     inspect_rows,
     unfold,
 )
-from eyetest.runs.mapping import (
-    AnswerFile,
-    AnswerReader,
-    FieldMap,
-    Options,
-    like_conditions,
-    parse_field_map,
-)
-from eyetest.runs.stored import PlanWriter, counting_responses, one_line_if_damaged, plan_frame
-from eyetest.store import replacing_file
+from eyetest.runs.mapping import AnswerFile, AnswerReader, FieldMap, Options, like_conditions, parse_field_map
+from eyetest.runs.stored import PlanWriter, counting_responses, one_line_if_damaged, plan_frame, write_part
 from eyetest.tabular.files import is_excel, is_sheet, read_rows
 from eyetest.tabular.inspect_logs import is_inspect_log
-from eyetest.tabular.record_files import from_columns, schema, write_parquet
+from eyetest.tabular.record_files import from_columns, schema
 from eyetest.tabular.table import Values
 
 __all__ = ["AnswerFile", "Brought", "FieldMap", "answer_files", "import_answers", "parse_field_map"]
@@ -82,19 +74,17 @@ def _compared(folder: Path, staged: pl.DataFrame) -> pl.DataFrame:
 
 def _write(folder: Path, rows: pl.DataFrame) -> None:
     """Store rows: all responses in one step, then the plan in one step. The run is locked."""
-    with replacing_file(sealed(folder, next_part(folder))) as temporary:
-        write_parquet(_responses(rows), temporary)
+    write_part(folder, _responses(rows))
     with PlanWriter(folder) as plan:
         plan.add_table(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
 
 
-def _responses(rows: pl.DataFrame) -> pa.Table:
+def _responses(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows of ``responses/``, unknown fields with their defaults."""
     usual = pl.DataFrame(pl.from_arrow(to_table([Response(request="", outcome="answered", finish=RECORDED)])))
     failed = pl.when(pl.col("outcome") == "failed").then(pl.lit("recorded")).otherwise(pl.lit("")).alias("error")
     unknown = [name for name in usual.columns if name not in (*_READ, "error")]
-    frame = rows.select(*_READ, failed).join(usual.select(unknown), how="cross").select(SCHEMA.names)
-    return frame.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(SCHEMA)
+    return rows.select(*_READ, failed).join(usual.select(unknown), how="cross").select(SCHEMA.names)
 
 
 class Brought(msgspec.Struct, kw_only=True):

@@ -19,10 +19,9 @@ from eyetest.errors import InputError, as_named, counted, listed, param, short, 
 from eyetest.records import Asked, ModelEntry, RunBenchmark, RunStep, columns
 from eyetest.records.tables import failure_notice
 from eyetest.runs.folder import Run, RunWriter, is_run
-from eyetest.runs.journal import SCHEMA, next_part, part_names, refuse_lost, sealed
-from eyetest.runs.stored import PLAN, one_line_if_damaged, part_frame, plan_frame, responses_frame
-from eyetest.store import replacing_file, store_of
-from eyetest.tabular.record_files import write_parquet
+from eyetest.runs.journal import SCHEMA, part_names, refuse_lost, sealed
+from eyetest.runs.stored import PLAN, one_line_if_damaged, part_frame, plan_frame, responses_frame, write_part
+from eyetest.store import store_of
 
 FAILED, ANSWERED = 1, 2  # the rank of an answer, 0 without one; a better one replaces the others
 _CONTENT = ("outcome", "text", "candidates", "given")  # what makes two answers different; their duration does not
@@ -243,10 +242,7 @@ class _Merging:
                         for name, new in _AS_FAILED.items()
                     ).select(SCHEMA.names)
                     if len(rows):
-                        written.append(sealed(to, next_part(to, writer)))
-                        with replacing_file(written[-1]) as temporary:
-                            table = rows.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(SCHEMA)
-                            write_parquet(table, temporary)
+                        written.append(write_part(to, rows, writer))
         except BaseException:
             for path in written:
                 store_of(path).remove(path)

@@ -9,10 +9,8 @@ from eyetest.errors import InputError, counted, heading, nearest, short
 from eyetest.records import Asked, RunStep, columns
 from eyetest.runs.folder import RECORDED, RunWriter
 from eyetest.runs.importing import answer_id
-from eyetest.runs.journal import SCHEMA, next_part, sealed
-from eyetest.runs.stored import counting_responses, plan_table, write_plan
-from eyetest.store import replacing_file
-from eyetest.tabular.record_files import write_parquet
+from eyetest.runs.journal import SCHEMA
+from eyetest.runs.stored import counting_responses, plan_table, write_part, write_plan
 
 _KEY = columns(Asked)
 STEP = "models"
@@ -73,5 +71,4 @@ def _store_again(path: Path, moved: pl.LazyFrame) -> None:
     found = counting_responses(path).join(moved, on="request").with_columns(finish=pl.lit(RECORDED))
     again = found.drop("request").rename({"new": "request"}).select(SCHEMA.names).collect()
     if len(again):
-        with replacing_file(sealed(path, next_part(path))) as temporary:
-            write_parquet(again.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(SCHEMA), temporary)
+        write_part(path, again)

@@ -19,20 +19,17 @@ from eyetest.runs.journal import (
     SCHEMA,
     PartName,
     from_batch,
+    next_part,
     part_names,
     read_segment,
+    sealed,
     segment,
     sound_part,
     to_table,
 )
 from eyetest.store import replacing_file
 from eyetest.store.files import add_checksum, has_checksum, inside
-from eyetest.tabular.record_files import (
-    damage_in_one_line,
-    from_columns,
-    read_row_groups,
-    schema,
-)
+from eyetest.tabular.record_files import damage_in_one_line, from_columns, read_row_groups, schema, write_parquet
 
 PLAN = "plan.parquet"
 _SCHEMA = schema(Planned).with_metadata({"version": str(Planned.table_version)})
@@ -105,6 +102,14 @@ def write_plan(folder: Path, plan: pa.Table) -> None:
         with pq.ParquetWriter(temporary, _SCHEMA, compression="zstd") as parquet:
             parquet.write_table(plan.cast(_SCHEMA), _ROWS_AT_ONCE)
         add_checksum(temporary)
+
+
+def write_part(folder: Path, responses: pl.DataFrame, writer: str = "") -> Path:
+    """Store responses as a new sealed part, in one step."""
+    path = sealed(folder, next_part(folder, writer))
+    with replacing_file(path) as temporary:
+        write_parquet(responses.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(SCHEMA), temporary)
+    return path
 
 
 def plan_table(folder: Path) -> pa.Table:
@@ -300,7 +305,7 @@ class StoredResponses:
 
 
 # Columns of few values, kept as categories, so that ten million rows fit into memory
-_FEW = ("model", "modality", "ask", "shots", "letters", "method", "history")
+_FEW = ("model", "modality", "ask", "shots", "letters", "method", "history", "prompts")
 
 
 def served_notes(folder: Path, models: Mapping[str, ModelEntry]) -> list[str]:
@@ -373,6 +378,4 @@ def one_line_if_damaged(path: Path) -> Iterator[None]:
 
 
 def _frame(table: pa.Table) -> pl.LazyFrame:
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame.lazy()
+    return pl.DataFrame(table).lazy()

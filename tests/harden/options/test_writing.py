@@ -4,8 +4,9 @@ from pathlib import Path
 
 import msgspec
 
-from eyetest.harden.options.growing import OptionAuthors, grow_options
+from eyetest.harden.options.growing import grow_options
 from eyetest.harden.options.record import OptionSettings
+from eyetest.reform.distractors.written import OptionAuthors
 from tests.harden.options.items import bench, choice_item, places
 from tests.harden.options.writing import Authors, creature_items, is_bad, length_items
 

@@ -16,8 +16,9 @@ from eyetest.harden.options.guards import Guard, same_option, sort_item
 from eyetest.harden.options.record import OPTIONS_STEP, GrownItem, LeftAlone, OptionSettings, OptionsRecord, PoolRisk
 from eyetest.harden.options.writers import SCENES, WRITERS, Cases, SameType, measure_risk, read_written
 from eyetest.probes.option_order import closing_options
-from eyetest.records import AskModel, Choice, Item, Lineage, OptionProvenance, Verdict
-from eyetest.reform.distractors.written import Case, TurnedDown, WrittenDistractors, write_distractors
+from eyetest.records import Choice, Item, Lineage, OptionProvenance, Verdict
+from eyetest.records.tables import USUAL_PROMPTS
+from eyetest.reform.distractors.written import Case, OptionAuthors, TurnedDown, WrittenDistractors, write_distractors
 from eyetest.tabular.record_files import read_parquet
 from eyetest.text import in_base_units, parse
 from eyetest.text import normalized as key
@@ -44,14 +45,6 @@ class GrownOptions(msgspec.Struct, frozen=True):
     benchmark: Benchmark
     record: OptionsRecord
     verdicts: tuple[Verdict, ...]
-
-
-class OptionAuthors(msgspec.Struct, frozen=True):
-    """The models that write proposals and check them."""
-
-    ask: AskModel
-    writer: str
-    checker: str
 
 
 class _Batch:
@@ -118,6 +111,7 @@ def grow_options(
         builder=families(settings.seed)[0],
         writer=authors.writer if authors else "",
         checker=authors.checker if authors else "",
+        prompts=authors.prompts.roles if authors else USUAL_PROMPTS,
         items=tuple(entry for _, entry in made),
         unread=dict(batch.written.unread),
         pool_risk=risk,
@@ -137,9 +131,8 @@ def _have_written(batch: _Batch, authors: OptionAuthors) -> None:
             return repaired, "says the same as another option"
         return repaired, own.refusal(repaired)
 
-    names, rounds = (authors.writer, authors.checker), batch.settings.rounds
-    cases = batch.known.cases
-    batch.written = write_distractors(cases, authors.ask, names, rounds=rounds, spare=_SPARE, guard=guard)
+    cases, rounds = batch.known.cases, batch.settings.rounds
+    batch.written = write_distractors(cases, authors, rounds=rounds, spare=_SPARE, guard=guard)
     for name, refused in batch.written.refused.items():
         batch.refused[name] += refused
 

@@ -7,6 +7,7 @@ import msgspec
 
 from eyetest.records import MAX_CHOICES
 from eyetest.records.item import Seed
+from eyetest.records.tables import USUAL_PROMPTS
 from eyetest.reform.distractors.written import TurnedDown
 
 OPTIONS_STEP = "options"
@@ -80,6 +81,7 @@ class OptionsRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     settings: OptionSettings
     writer: str = ""
     checker: str = ""
+    prompts: str = USUAL_PROMPTS  # what both were asked
     items: tuple[GrownItem, ...] = ()
     unread: dict[str, int] = {}  # replies of models in an unexpected form
     pool_risk: PoolRisk | None = None

@@ -3,11 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from importlib.resources import files
 
 import msgspec
 
 from eyetest.errors import short
+from eyetest.prompts.sets import Prompts, load_prompts
 from eyetest.records import AskModel, ImagePart, Item, Message, OptionProvenance, Prompt, Response, Words
 from eyetest.reform.distractors import differs
 from eyetest.reform.distractors.answer_kinds import AnswerKind, kind_of
@@ -26,18 +26,6 @@ _REASONS = {
     "ODD": "implausible",
     "UNLIKE": "of another kind or style",
 }
-
-
-class WritingPrompts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``writing.yaml``: prompts of the writer and the checker."""
-
-    write: str
-    present: str
-    turned_down: str
-    check: str
-
-
-_PROMPTS = msgspec.yaml.decode(files(__package__).joinpath("writing.yaml").read_bytes(), type=WritingPrompts)
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -68,10 +56,20 @@ class TurnedDown(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     why: str = ""  # the checker's words, if any
 
 
+class OptionAuthors(msgspec.Struct, frozen=True):
+    """The models that write proposals and check them, and what they are asked."""
+
+    ask: AskModel
+    writer: str
+    checker: str
+    prompts: Prompts = msgspec.field(default_factory=load_prompts)
+
+
 class WrittenDistractors:
     """Result of asking: distractors by item, and why others were rejected."""
 
-    def __init__(self, wanted: Sequence[Case] = ()) -> None:
+    def __init__(self, wanted: Sequence[Case] = (), prompts: Prompts | None = None) -> None:
+        self.prompts = prompts or load_prompts()  # of the writer and the checker
         self.by_item: dict[str, list[tuple[str, OptionProvenance]]] = {item.item.id: [] for item in wanted}
         self.refused: dict[str, list[TurnedDown]] = {item.item.id: [] for item in wanted}
         self.unread: Counter[str] = Counter()  # replies in an unexpected form
@@ -101,16 +99,15 @@ def differs_from_all(wanted: Case, text: str, others: Sequence[str]) -> tuple[st
 
 def write_distractors(
     wanted: Sequence[Case],
-    ask: AskModel,
-    authors: tuple[str, str],
+    authors: OptionAuthors,
     *,
     rounds: int = 1,
     spare: int = 0,
     guard: Guarding = differs_from_all,
 ) -> WrittenDistractors:
     """Distractors by a writer, passed by a checker, and ``spare`` ones; missing ones are requested again."""
-    done = WrittenDistractors(wanted)
-    writer, checker = authors
+    done = WrittenDistractors(wanted, authors.prompts)
+    ask, writer, checker = authors.ask, authors.writer, authors.checker
     provenance = OptionProvenance(author=writer, checked_by=(checker,))
     for _ in range(rounds):
         left = [short_of for short_of in wanted if len(done.kept(short_of)) < short_of.need]
@@ -182,22 +179,20 @@ def _writing(wanted: Case, done: WrittenDistractors) -> Prompt:
     if wanted.item.id in done.no_list:
         refused = f"{refused}\n- your whole last reply: it was no JSON list".strip()
     count = wanted.need - len(done.kept(wanted)) + SPARE
-    return _filled(wanted, _PROMPTS.write, done, count=str(count), refused=refused)
+    return _filled(wanted, "writer", done, count=str(count), refused=refused)
 
 
 def _checking(wanted: Case, texts: Sequence[str], done: WrittenDistractors) -> Prompt:
     proposed = "\n".join(f"{number}: {text}" for number, text in enumerate(texts, 1))
-    return _filled(wanted, _PROMPTS.check, done, proposed=proposed)
+    return _filled(wanted, "checker", done, proposed=proposed)
 
 
-def _filled(wanted: Case, prompt: str, done: WrittenDistractors, **more: str) -> Prompt:
-    """A prompt with the item's images first. Placeholders are filled in one pass: a question may have braces too."""
+def _filled(wanted: Case, role: str, done: WrittenDistractors, **more: str) -> Prompt:
+    """A prompt with the item's images first."""
     options = "\n".join(f"- {text}" for text in (*wanted.present, *done.kept(wanted)))
-    blocks = {
-        "present": _PROMPTS.present if options else "",
-        "turned_down": _PROMPTS.turned_down if more.get("refused") else "",
-    }
-    whole = re.sub(r"\{(present|turned_down)\}", lambda match: blocks[match[1]], prompt)
-    known = {"question": wanted.item.question, "answer": wanted.gold, "options": options, **more}
-    text = re.sub(r"\{(\w+)\}", lambda match: known.get(match[1], match[0]), whole)
+    texts, refused = done.prompts.of(wanted.item), more.pop("refused", "")
+    present = texts.role("present", options=options) if options else ""
+    down = texts.role("turned_down", refused=refused) if refused else ""
+    known = {"question": wanted.item.question, "answer": wanted.gold, "present": present, "turned_down": down}
+    text = texts.role(role, **known, **more)
     return Prompt((Message("user", (*map(ImagePart, wanted.item.images), Words(text.strip()))),))

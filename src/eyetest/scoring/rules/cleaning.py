@@ -28,6 +28,7 @@ _STYLED = {
 }
 _PLAIN = _STYLED | _DIGITS | _FULL_WIDTH | _CIRCLED | _SMALL | _ODD | _QUOTES | _BLANKED | {ord(c): "-" for c in "−‑"}
 _ASCII_DRESS = re.compile(r"[*`#$_\r\t]")
+_DRESS = re.compile("[*`#$_\r\t\x80-\U0010ffff]+")
 
 _THOUGHT = "(?:seed:)?(?:think|thinking|thought|reasoning|scratchpad|analysis)"
 _THINKING = re.compile(
@@ -77,13 +78,17 @@ _STOP = re.compile(_STOPS)
 
 
 class Body(msgspec.Struct):
-    """The part of a reply that is read, cleaned and raw, and its offset; ``why`` says why nothing is left."""
+    """The part of a reply that is read, its offset, letters of another script, and ``why`` nothing is left."""
 
-    text: str
     raw: str
+    letters: str = ""
     base: int = 0
     gap: int = 0
     why: str = ""
+
+    def text(self) -> str:
+        """The part without markup; on demand, since most long replies are decided by their tail."""
+        return latin_letters(plain(self.raw), self.letters)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Position in the raw reply of the characters between two offsets."""
@@ -94,30 +99,29 @@ class Body(msgspec.Struct):
 
     def tail(self, size: int) -> "Body | None":
         """Its last lines, of at least so many characters; None where that is nearly all of it."""
-        start = self.text.rfind("\n", 0, max(0, len(self.text.rstrip()) - size)) + 1
+        start = self.raw.rfind("\n", 0, max(0, len(self.raw.rstrip()) - size)) + 1
         is_whole = start < size or (self.gap and start <= HEAD)
-        return None if is_whole else Body(self.text[start:], self.raw[start:], self._offset(start), 0, self.why)
+        return None if is_whole else Body(self.raw[start:], self.letters, self._offset(start), 0, self.why)
 
     def before_turn(self) -> "Body | None":
         """Text before a stop token or an invented turn; None where there is neither."""
-        end = _first_turn(self.raw, self.text)
-        return Body(self.text[:end], self.raw[:end], self.base, self.gap, self.why) if end else None
+        end = _first_turn(self.raw)
+        return Body(self.raw[:end], self.letters, self.base, self.gap, self.why) if end else None
 
 
-def _first_turn(raw: str, text: str) -> int:
+def _first_turn(raw: str) -> int:
     """Start of the first stop token or invented turn with text before it; 0 where there is none."""
     turn = NEXT_TURN.search(raw, len(raw) - len(raw.lstrip())) if "\n" in raw else None
-    ends = [turn.start()] if turn else []
-    if "<" in raw or "[/" in raw:
-        ends += [stop.start() for stop in _STOP.finditer(raw) if text[: stop.start()].strip()][:1]
-    return min(ends, default=0)
+    stop = _STOP.search(raw) if "<" in raw or "[/" in raw else None
+    stop = _STOP.search(raw, len(raw) - len(plain(raw).lstrip()) + 1) if stop else None
+    return min((end.start() for end in (turn, stop) if end), default=0)
 
 
 def plain(text: str) -> str:
     """The text without markup; every character keeps its offset."""
     text = text.replace("=>", "→ ")
     if not text.isascii():
-        text = text.translate(_PLAIN)
+        text = _DRESS.sub(lambda dress: dress[0].translate(_PLAIN), text)
     elif _ASCII_DRESS.search(text):
         text = _ASCII_DRESS.sub(" ", text)
     if "~~" in text or "</" in text:
@@ -181,19 +185,17 @@ def reply_proper(text: str) -> str:
     """A reply as written, without echoed prompt and thinking, up to where its first answer ends."""
     start, end, _ = _bounds(text)
     raw = text[start:end]
-    cut = _first_turn(raw, raw)
+    cut = _first_turn(raw)
     return (raw[:cut] if cut else raw).lstrip() if cut or start else raw
 
 
-def clean(text: str) -> Body:
-    """Leave out what is not the reply, and remove markup."""
+def clean(text: str, letters: str = "") -> Body:
+    """Leave out what is not the reply."""
     start, end, why = _bounds(text)
     raw = text[start:end]
     gap = len(raw) - HEAD - TAIL
-    if gap > 1:
-        raw = f"{raw[:HEAD]}\n{raw[-TAIL:]}"
-        return Body(plain(raw), raw, start, gap - 1, why)
-    return Body(plain(raw), raw, start, 0, why)
+    raw = f"{raw[:HEAD]}\n{raw[-TAIL:]}" if gap > 1 else raw
+    return Body(raw, letters, start, max(gap - 1, 0), why)
 
 
 def _without_thinking(text: str, start: int) -> tuple[int, int, str]:

@@ -13,7 +13,7 @@ import yaml
 
 from eyetest.scoring.rules.cleaning import Body, lower
 from eyetest.scoring.rules.mentions import NOUNS, Mention, bare_letters_in, letters_in, runs, with_text
-from eyetest.scoring.rules.options import Offer, fold
+from eyetest.scoring.rules.options import Offer, fold, tokens_in
 
 FOREIGN = "~"  # stands for any run of characters that are not ASCII
 _PART = re.compile(r"<([a-z]+)>")
@@ -22,7 +22,7 @@ _WORD = re.compile(r"[a-z']+")
 _SCRIPT = re.compile("[À-ÖØ-öø-ɏЀ-ӿ֐-ۿऀ-๿Ḁ-ỿ\u3040-鿿가-힣]")  # letters of other languages, unused in mathematics
 _FINITE = re.compile(r"(?<!neither )(?<!nor )\b(?:is|are|was|were|ist|est|es|è|é)\b(?! ?(?:not|n't))")
 _CLAUSE = re.compile(r"[,;:.]\s|\b(?:but|however|so|and (?:it|this|that))\b")
-_SYMBOLS = frozenset("→⇒∴")
+_SYMBOLS = frozenset({"→", "⇒", "∴", "=", "->"})
 _REACH = 60
 
 
@@ -105,51 +105,53 @@ class Cued:
     def __init__(self, low: str, table: CueTable) -> None:
         self.low, self.table = low, table
         self._foreign = not low.isascii() and _SCRIPT.search(low) is not None
-        words = set(low.translate(_BLANKS).split() if low.isascii() else _WORD.findall(low))
+        self.words = set(low.translate(_BLANKS).split() if low.isascii() else _WORD.findall(low))
         if "'" in low:
-            words |= {word.strip("'") for word in words}
-        self.words = frozenset(words)
-        self._beginnings = table.beginnings & (words if low.isascii() else words | _SYMBOLS)
+            self.words |= {bare for word in self.words if "'" in word and (bare := word.strip("'"))}
+        self._beginnings = table.beginnings & self.words | {sign for sign in _SYMBOLS if sign in low}
         self._hits: dict[str, list[Hit]] = {}
 
     def hits(self, group: str) -> list[Hit]:
         """Positions of the cues of a group, in order."""
         hits = self._hits.get(group)
         if hits is None:
-            begins = self.table.begins[group]
+            low, begins = self.low, self.table.begins[group]
             hits = self._hits[group] = []
             for word in begins.keys() & self._beginnings:
-                for at in self.starts(word):
-                    hits.extend(hit for cue in begins[word] if (hit := self._match(cue, at)))
+                for at in self.starts(word, 0, len(low)):
+                    for cue in begins[word]:
+                        match = cue.pattern.match(low, at)
+                        before = cue.after.search(low, max(0, at - _REACH), at) if match and cue.after else match
+                        if match and before:
+                            hits.append(Hit(before.start(), match.end(), cue))
             for cue in begins.get(FOREIGN, ()) if self._foreign else ():
                 if cue.foreign:
-                    hits.extend(Hit(*match.span(), cue) for match in cue.foreign.finditer(self.low))
+                    hits.extend(Hit(*match.span(), cue) for match in cue.foreign.finditer(low))
             if len(hits) > 1:
-                hits.sort(key=lambda hit: hit[:2])
+                hits.sort(key=itemgetter(0, 1))
         return hits
 
-    def starts(self, word: str) -> Iterator[int]:
+    def starts(self, word: str, start: int, end: int) -> list[int]:
         """Positions of a word as a whole word."""
-        low, size = self.low, len(word)
-        at = low.find(word)
+        low, size, starts = self.low, len(word), []
+        at = low.find(word, start, end)
         while at >= 0:
             if not (low[at - 1 : at].isalpha() or low[at + size : at + size + 1].isalpha()) or not word[0].isalpha():
-                yield at
-            at = low.find(word, at + size)
+                starts.append(at)
+            at = low.find(word, at + size, end)
+        return starts
 
-    def _match(self, cue: Cue, at: int) -> Hit | None:
-        match = cue.pattern.match(self.low, at)
-        if not match:
-            return None
-        if cue.after:
-            before = cue.after.search(self.low, max(0, at - _REACH), at)
-            return Hit(before.start(), match.end(), cue) if before else None
-        return Hit(at, match.end(), cue)
+    def leads(self, at: int) -> Iterator[Hit]:
+        """The cues shortly before an offset that make what follows count more."""
+        start = max(0, at - _REACH)
+        for word in (word for word in self._leads if self.low.find(word, start, at) >= 0):
+            for first in self.starts(word, start, at):
+                matches = ((cue, cue.pattern.match(self.low, first, at)) for cue in self._leads[word])
+                yield from (Hit(first, match.end(), cue) for cue, match in matches if match)
 
-    def before(self, group: str, at: int) -> list[Hit]:
-        """The cues of a group shortly before an offset."""
-        cues, start = self.table.cues[group], max(0, at - _REACH)
-        return [Hit(*match.span(), cue) for cue in cues for match in cue.pattern.finditer(self.low, start, at)]
+    @cached_property
+    def _leads(self) -> dict[str, list[Cue]]:
+        return {word: cues for word, cues in self.table.begins["leads"].items() if word in self._beginnings}
 
     def between(self, group: str, start: int, end: int) -> list[Hit]:
         """The cues of a group that begin in a stretch."""
@@ -175,9 +177,7 @@ class Cued:
         hits = self.between("denies", start, at)
         if not hits:
             return False
-        clause = start
-        for boundary in _CLAUSE.finditer(self.low, start, at):
-            clause = boundary.end()
+        clause = max((boundary.end() for boundary in _CLAUSE.finditer(self.low, hits[0].start, at)), default=start)
         harmless = self.between("harmless", start, at)
         return any(
             hit.end >= clause
@@ -229,8 +229,8 @@ class ReplyView:
     """A reply as it is weighed: its clean text, the cues it has, and the options."""
 
     def __init__(self, body: Body, offer: Offer, cues: CueTable) -> None:
-        self.body, self.text, self.offer = body, body.text, offer
-        self.cued = Cued(lower(body.text), cues)
+        self.body, self.text, self.offer = body, body.text(), offer
+        self.cued = Cued(lower(self.text), cues)
         self.weights = cues.weights
 
     @cached_property
@@ -241,10 +241,9 @@ class ReplyView:
     @cached_property
     def letters(self) -> list[Mention]:
         """Every mark recognisable by its markup, with its own text where that follows."""
-        letters = letters_in(self.text, 0, len(self.text), self.offer, self.nouns)
-        return [
-            with_text(mark, self.text, len(self.text), self.offer)[0] for mark in letters if mark.options != (-1,)
-        ]
+        text, size, offer = self.text, len(self.text), self.offer
+        letters = [mark for mark in letters_in(text, 0, size, offer, self.nouns) if mark.options != (-1,)]
+        return [with_text(mark, text, size, offer)[0] for mark in letters]
 
     @cached_property
     def bare_letters(self) -> list[Mention]:
@@ -283,10 +282,8 @@ class ReplyView:
             if len(run) < offer.count and not ends:
                 continue
             if run[-1].start - run[0].end <= whole + _ROOM * len(run):
-                line = self.text.find("\n", run[-1].end)
-                line = len(self.text) if line < 0 else line
-                answer = self.text.find("nswer", run[-1].end) - 1
-                line = min(line, answer) if answer >= 0 else line
+                ends_at = (self.text.find("\n", run[-1].end), self.text.find("nswer", run[-1].end) - 1)
+                line = min((at for at in ends_at if at >= 0), default=len(self.text))
                 spans.append((run[0].start, max(last.end, min(line, run[-1].end + _ROOM + offer.longest))))
         return spans
 
@@ -300,10 +297,20 @@ class ReplyView:
         return any(start <= at < end for start, end in self.echoes)
 
     @cached_property
+    def spots(self) -> list[int]:
+        """Positions of everything that may name an option."""
+        return sorted([*self.openers, *(mention.start for mention in (*self.letters, *self.bare_letters))])
+
+    @cached_property
     def openers(self) -> list[int]:
         """Positions of words with which an option begins."""
-        starts, low = self.offer.starts, self.cued.low
-        positions = [at for word in self.cued.words if word and fold(word) in starts for at in self.cued.starts(word)]
+        text, starts, cued = self.text, self.offer.starts, self.cued
+        if not cued.low.isascii():
+            tokens = [(token.start(), fold(token[0])) for token in tokens_in(text, 0, len(text))]
+            return [at for at, form in tokens if form in starts or not form.isascii() or not form.isalpha()]
+        words = [word for word, form in zip(cued.words, map(fold, cued.words), strict=True) if form in starts]
+        found = [at for word in words for at in cued.starts(word, 0, len(text))]
+        positions = [at for at in found if self.offer.may_begin(text, at, len(text))]
         if any(not word[0].isalpha() for word in starts):
-            positions += [number.start() for number in _NUMBER.finditer(low)]
+            positions += [number.start() for number in _NUMBER.finditer(cued.low)]
         return sorted(positions)

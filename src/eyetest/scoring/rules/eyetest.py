@@ -4,13 +4,14 @@ The commitment of a reply: its whole, what it announces, boxes or confirms last,
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple, get_args
 
 from eyetest.records.tables import Letters
 from eyetest.scoring.rules.claims import Claim, announced, closing, last_word, one_or_many, opening, structured
-from eyetest.scoring.rules.cleaning import NEXT_TURN, Body, clean, latin_letters
+from eyetest.scoring.rules.cleaning import NEXT_TURN, Body, clean
 from eyetest.scoring.rules.cues import CueTable, Hit, ReplyView, load_cues, sentence_start, stops
 from eyetest.scoring.rules.mentions import Mention, is_whole, mark_at, text_at, texts_in
 from eyetest.scoring.rules.options import Offer, alike, like_text, prepare, same_text, same_value, tokenise
@@ -46,8 +47,7 @@ class EyetestRules:
         cues = self._cues or load_cues()
         style = next((style for style in STYLES if style == reply.letters), None)
         offer = prepare(reply.options, style or "upper")
-        body = clean(reply.text)
-        body.text = latin_letters(body.text, "" if style else reply.letters)
+        body = clean(reply.text, "" if style else reply.letters)
         if before := body.before_turn():
             reading = _read_body(before, offer, cues)
             if reading.kind not in ("unparsed", "cut off") or reading.why == "mark not on offer":
@@ -339,7 +339,8 @@ def _weigh_sentences(view: ReplyView, sentences: list[tuple[int, int]]) -> Itera
     listed = {mark.start for run in view.lists if len(run) > 2 for mark in run}
     last_conclusion = max((hit.start for hit in cued.hits("concludes") if hit.cue.name == "therefore"), default=-1)
     for number, (start, end) in enumerate(sentences):
-        mentions = [m for m in _mentions(view, start, end) if not view.is_echo(m.start)]
+        named = view.spots[-1:] >= [start] and view.spots[bisect_left(view.spots, start)] < end
+        mentions = [m for m in _mentions(view, start, end) if not view.is_echo(m.start)] if named else []
         if not mentions:
             continue
         concluding = [
@@ -385,7 +386,7 @@ _FORMS = {"both": "mark and text", "mark": "dressed mark", "rank": "dressed mark
 def _beside(view: ReplyView, mention: Mention, start: int) -> tuple[int, str]:
     """The cue directly before or behind a mention."""
     best = (0, "")
-    for hit in view.cued.before("leads", mention.start):
+    for hit in view.cued.leads(mention.start):
         if hit.start < start:
             continue
         between = _BETWEEN.match(view.text, hit.end, mention.start)
@@ -417,11 +418,10 @@ def _within(first: Mention, other: Mention) -> bool:
 def _texts(view: ReplyView, start: int, end: int) -> list[Mention]:
     """The options that a sentence names by their words; of numbers only the last, at the end also without unit."""
     text, offer = view.text, view.offer
-    if view.cued.low.isascii() and not any(start <= at < end for at in view.openers):
+    first = next((at for at in view.openers if start <= at < end), None)
+    if first is None:
         return []
-    if view.cued.low.isascii():
-        first = next(at for at in view.openers if start <= at)
-        start = max(start, text.rfind(" ", start, max(start, first - _BESIDE)))
+    start = max(start, text.rfind(" ", start, max(start, first - _BESIDE)))
     words = tokenise(text, start, end)
     last = max((word.end for word in words if word.form[0].isdigit()), default=0) if "=" in text[start:end] else 0
     texts = [m for m in texts_in(text, words, offer) if _says(view, m, start, end)]

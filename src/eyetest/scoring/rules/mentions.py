@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from string import ascii_letters
 from typing import NamedTuple
 
 from eyetest.scoring.rules.options import SIGNS, Offer, Word, tokenise, word_set
@@ -129,9 +130,11 @@ NOUNS = ("option", "choice", "answer", "letter", "alternative", "caption", "stat
 def letters_in(text: str, start: int, end: int, offer: Offer, nouns: Sequence[str] = NOUNS) -> list[Mention]:
     """Every mark in a stretch of text that is recognisable by its markup."""
     mentions: list[Mention] = []
-    dresses = {dress.start() for dress in _BRACKETED.finditer(text, start, end)}
-    if offer.letters != "digit":
+    opened, closed = "(" in text or "[" in text, ")" in text and offer.letters != "digit"
+    dresses = {dress.start() for dress in _BRACKETED.finditer(text, start, end)} if opened else set()
+    if closed:
         dresses.update(dress.start() for dress in _CLOSED.finditer(text, start, end))
+    if offer.letters != "digit":
         dresses.update(line.end() - 2 for line in _LINE_MARK.finditer(text, start, end))
     for word in _NAMED.finditer(text, start, end) if nouns else ():
         nth = _NTH.match(text, word.start() - 1, end) if word.start() else None
@@ -164,7 +167,6 @@ def _is_item(text: str, mention: Mention, at: int, end: int, offer: Offer) -> bo
 
 
 _BARE = re.compile(r"[A-Z](?<![\w'.(\-].)(?![\w'\-]|\.\w|\s?[=+×<>^)→])")
-_WORD_BEFORE = re.compile(r"([A-Za-z]+)\s$")
 
 
 def bare_letters_in(text: str, start: int, end: int, offer: Offer) -> list[Mention]:
@@ -173,12 +175,13 @@ def bare_letters_in(text: str, start: int, end: int, offer: Offer) -> list[Menti
     if offer.letters == "digit":
         return mentions
     for letter in _BARE.finditer(text, start, end):
-        if before := _WORD_BEFORE.search(text, max(start, letter.start() - 20), letter.start()):
-            inside = text[max(0, before.start(1) - 2) : before.start(1)].strip(" \n.!?")
-            if before[1].lower() in LABELS or (before[1][0].isupper() and inside):
-                continue
         if letter.group() == "I" and not _ENDS.match(text, letter.end()):
             continue
+        before = text[max(start, letter.start() - 20) : letter.start()]
+        if word := before[len(before[:-1].rstrip(ascii_letters)) : -1] if before[-1:].isspace() else "":
+            at = letter.start() - 1 - len(word)
+            if word.lower() in LABELS or (word[0].isupper() and text[max(0, at - 2) : at].strip(" \n.!?")):
+                continue
         mention = mark_at(text, letter.start(), end, offer)
         if not mention or mention.options == (-1,) or (offer.labelled and len(mention.options) == 1):
             continue
@@ -261,7 +264,8 @@ def text_at(text: str, at: int, end: int, offer: Offer) -> Mention | None:
     start = between.end() if between else at
     if start < end and text[start - 1 : start] == "-" and text[start].isdigit():
         start -= 1
-    words = tokenise(text, start, min(end, start + 2 * offer.longest + 40))
+    end = min(end, start + 2 * offer.longest + 40)
+    words = tokenise(text, start, end) if offer.may_begin(text, start, end) else []
     if words and words[0].form == "a" and len(words) > 1:
         words = words[1:]
     if not words or words[0].start - start > 5:

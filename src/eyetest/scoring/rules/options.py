@@ -1,6 +1,7 @@
 """Options and parts of a reply in comparable form: without case, accents, plural or number formats."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from string import ascii_letters, ascii_lowercase
 from typing import NamedTuple
@@ -24,6 +25,7 @@ _CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f"
 _TOKEN = re.compile(
     rf"[^\W\d_{_CJK}]+(?:'[^\W\d_]{{1,3}}(?![^\W\d_]))?|\d+(?:[.,]\d+)*|[{_CJK}]|\.\d+|[-–:/+=<>%°×÷√±≤≥≠≈∞∫∂π]"
 )
+_ASCII_TOKEN = re.compile(r"[A-Za-z]+(?:'[A-Za-z]{1,3}(?![A-Za-z]))?|[0-9]+(?:[.,][0-9]+)*|\.[0-9]+|[-:/+=<>%]")
 _DASHES = frozenset("-–:/")
 _ARTICLES = frozenset({"a", "an", "the", "and", "of", "at"})
 _NUMBERS = {word: str(number) for word, number in NUMBER_WORDS.items() if word != "one"}
@@ -78,11 +80,16 @@ def _number(raw: str) -> str:
     return (raw.lstrip("0") or "0") if raw.isdigit() else raw.lstrip("0") if raw[:2].isdigit() else raw or "0"
 
 
+def tokens_in(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """All tokens between two offsets."""
+    return (_ASCII_TOKEN if text.isascii() else _TOKEN).finditer(text, start, end)
+
+
 def tokenise(text: str, start: int = 0, end: int | None = None) -> list[Word]:
     """The tokens that count between two offsets, folded; ``twenty-five`` is one number."""
     words: list[Word] = []
     tens = -1
-    for token in _TOKEN.finditer(text, start, len(text) if end is None else end):
+    for token in tokens_in(text, start, len(text) if end is None else end):
         raw = token.group()
         if raw in _DASHES and not _is_sign(text, token.start(), raw):
             continue
@@ -179,6 +186,16 @@ class Offer(msgspec.Struct):
     def count(self) -> int:
         """How many options there are."""
         return len(self.texts)
+
+    def may_begin(self, text: str, start: int, end: int) -> bool:
+        """Whether the first two words of a stretch of text may be those of an option."""
+        tokens = tokens_in(text, start, end)
+        first = fold(token[0]) if (token := next(tokens, None)) else ""
+        if not first.isalpha() or first in _ARTICLES or not (patterns := self.starts.get(first)):
+            return not first.isalpha() or first in _ARTICLES
+        second = fold(token[0]) if (token := next(tokens, None)) else ""
+        skipped = not second.isalpha() or second in _ARTICLES
+        return skipped or any(len(option) == 1 or option[1] == second for option, _ in patterns)
 
 
 @lru_cache(maxsize=8_192)

@@ -51,7 +51,6 @@ def letters_of(options: Sequence[str]) -> str:
     return "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(options)]
 
 
-LONGEST_REPLY = 6_000  # end of a long reply, with the conclusion, that a judge is shown
 _VERDICT = re.compile(r"[\s\"'`*(\[.]{0,20}(REFUSED|AMBIGUOUS|NONE|[A-Za-z]|\d{1,2})\b[\s\"'`*)\].]{0,20}$")
 
 
@@ -69,16 +68,3 @@ def judged(words: str, options: int, *, letters: Letters = "upper") -> Reading:
     if word.upper() not in shown:
         return Reading("unparsed", rule="judge", why="judge named no option")
     return Reading("chosen", shown.index(word.upper()), "judge", marked=False)
-
-
-def judge_prompt(reply: str, options: Sequence[str], letters: Letters) -> str:
-    """The prompt of a judge."""
-    listed = "\n".join(f"{mark(letters, position)}. {option}" for position, option in enumerate(options))
-    return (
-        "Someone was asked a question with the options below and wrote the reply below. Say which option the reply "
-        "settles on. Do not work out the answer yourself: only read the reply. Its last commitment counts.\n"
-        "Say the mark of that option and nothing else. If the reply declines or says it cannot know, say REFUSED. "
-        "If it settles on several options without preferring one, say AMBIGUOUS. If it settles on nothing on offer, "
-        "say NONE.\n\n"
-        f"<options>\n{listed}\n</options>\n\n<reply>\n{reply[-LONGEST_REPLY:]}\n</reply>"
-    )

@@ -28,8 +28,8 @@ def here(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         items = [item for item in map(json.loads, lines) if item["image"] and len(item["options"] or ()) in (3, 4, 5)]
         rows = [
             {
-                "index": item["id"], "question": item["question"], **dict(zip("ABCDE", item["options"], strict=False)),
-                "answer": item["answer_letter"], "category": name,
+                "index": item["id"], "question": item["question"], "answer": item["answer_letter"], "category": name,
+                **dict(zip("ABCDE", item["options"], strict=False)),
                 "image": base64.b64encode((shared / "data" / folder / item["image"]).read_bytes()).decode(),
             }
             for item in items[:: len(items) // ITEMS][:ITEMS]

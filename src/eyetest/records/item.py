@@ -256,7 +256,7 @@ class Revision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     change: str
 
 
-class PooledSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PooledSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A benchmark whose items are in a pool; their ids begin with its name there."""
 
     name: str

@@ -43,12 +43,12 @@ def parse_tag_maps(words: Iterable[str]) -> list[TagMap]:
 def read_table(path: Path) -> dict[str, str]:
     """A table of values: YAML with ``old: new`` or ``new: [old, old]``, or a CSV with the columns old and new."""
     table: dict[str, str] = {}
+    entries: Iterable[tuple[Any, Any]]
     if path.suffix.lower() == ".csv":
         try:
-            rows = pl.read_csv(path, columns=[0, 1], infer_schema=False).rows()
+            entries = pl.read_csv(path, columns=[0, 1], infer_schema=False).rows()
         except (pl.exceptions.PolarsError, OSError, UnicodeError) as error:
             raise InputError(f"{path} is no CSV of old,new values: {str(error).splitlines()[0]}") from None
-        entries: Iterable[tuple[Any, Any]] = rows
     else:
         content = read_yaml(path)
         if not isinstance(content, dict):

@@ -9,7 +9,7 @@ import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from itertools import chain, count
 from pathlib import Path
@@ -79,17 +79,17 @@ class Pooling(NamedTuple):
     drop: str = ""
 
 
-def open_pool(pooling: Pooling, progress: Progress) -> tuple[Benchmark, list[str]]:
-    """A pool in the cache, and notes where it is new."""
+def open_pool(pooling: Pooling, progress: Progress, tell: Callable[[str], None]) -> Benchmark:
+    """A pool in the cache; where it is new, ``tell`` gets the notes on it."""
     sources, name = pooling.sources, "+".join(source.name for source in pooling.sources)[:_LONGEST_NAME]
     known = [(source.name, source.benchmark.manifest.fingerprint, source.licence) for source in sources]
     whose = "\n".join(str(source.benchmark.path.resolve()) for source in sources)
     cached = cache_folder(os.fsencode(whose), known, pooling.maps.maps, name)
-    if is_benchmark(cached):
-        return Benchmark(cached), []
-    pooled = pool_benchmarks(pooling, cached, name, overwrite=True, progress=progress)
-    forget_older(cached)
-    return pooled.benchmark, pooled.notes
+    if not is_benchmark(cached):
+        for line in pool_benchmarks(pooling, cached, name, overwrite=True, progress=progress).notes:
+            tell(line)
+        forget_older(cached)
+    return Benchmark(cached)
 
 
 def pool_benchmarks(

@@ -256,7 +256,7 @@ class Revision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     change: str
 
 
-class PooledSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PooledSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A benchmark whose items are in a pool; their ids begin with its name there."""
 
     name: str
@@ -264,11 +264,6 @@ class PooledSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     fingerprint: str
     items: int  # in the benchmark; a pool without repeats has fewer
     licence: str = ""
-
-    @property
-    def prefix(self) -> str:
-        """What is before the id of an item in the pool."""
-        return f"{self.name}/"
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -288,7 +283,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     def prefix_of(self, fingerprint: str) -> str:
         """What the ids of another benchmark's items begin with in this pool; empty where it is no source of it."""
-        return next((source.prefix for source in self.sources if fingerprint == source.fingerprint), "")
+        return next((f"{source.name}/" for source in self.sources if fingerprint == source.fingerprint), "")
 
     def is_repaired(self, fingerprint: str) -> bool:
         """Whether these are the items of an earlier revision after people's repairs and nothing else."""

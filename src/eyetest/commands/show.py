@@ -78,7 +78,6 @@ def show(
     """
     from eyetest.benchmarks import Benchmark
     from eyetest.runs import Run, is_run
-    from eyetest.studio.project import is_review
 
     path = what.path if isinstance(what, Benchmark | Run) else path_of(what, "what")
     is_answered = isinstance(what, Run) or (not isinstance(what, Benchmark) and is_run(path))
@@ -92,6 +91,8 @@ def show(
         return _list(str(path)) if str(path) in _LISTS else _models(path) or _recipe(str(path))
     if not path.exists():
         raise InputError(f"{path} does not exist")
+    from eyetest.studio.project import is_review
+
     if is_review(path):
         from eyetest.commands.review import review_status
 

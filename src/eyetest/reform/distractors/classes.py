@@ -220,7 +220,7 @@ class ClassDistractors:
         gold = self._numbers[self._names[plain(label)].name]
         named = filter(None, (self._names.get(plain(name)) for name in also))
         others = [self._numbers[known.name] for known in named if known.name in self._numbers]
-        barred = set(np.flatnonzero(self._kin[others].any(axis=0)).tolist())
+        barred = {kin for other in others for kin in np.flatnonzero(self._kin[other]).tolist()}
         drawn = self._options.draw(gold, barred.__contains__, chance)
         return [(self._classes[other].name, self._ways[self._way[gold, other]]) for other in drawn]
 

@@ -86,7 +86,7 @@ def refine(
 
     Examples:
         $ eyetest refine mybench -r chance-aware --models models.yaml --to new
-        $ eyetest refine mybench -r mmstar --models models.yaml --set select.count=50 --prompts mmstar --to new
+        $ eyetest refine mybench -r mmstar --set select.count=50 --to new
 
         >>> refined = et.refine("world/benchmark", recipe="chance-aware", models="models.yaml", to="better")
         >>> refined.verdicts["item"].n_unique(), refined.page.name

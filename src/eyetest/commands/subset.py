@@ -73,7 +73,7 @@ def subset(
     Examples:
         $ eyetest subset mybench --answers run --share 0.1 --to small
         $ eyetest subset small --estimate new
-        $ eyetest subset mybench --like queries.jsonl --share 0.2 --to fit --answers run --with elo.csv
+        $ eyetest subset mybench --like queries.jsonl --share 0.2 --to fit
 
         >>> part = et.subset("world/benchmark", only="core=math", to="mathematics")
         >>> {item.tags["core"] for item in part.benchmark}

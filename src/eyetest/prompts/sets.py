@@ -79,7 +79,7 @@ class Wording(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return (known,) if isinstance(known, str) else known
 
     def sentence(self, name: str, images: int) -> str:
-        """What is said about so many images."""
+        """A sentence about so many images."""
         return _numbered(self.sentences[name], images)
 
     def role(self, name: str, **values: str) -> str:

@@ -109,7 +109,7 @@ def test_refine(mine: Path, eyetest: Eyetest) -> None:
     given = commands("refine.md")
     assert [words[0] for words in given] == [
         *("audit", "show", "refine", "refine", "export", "show"),
-        *("import", "refine", "run", "run", "subset", "subset"),
+        *("pool", "import", "refine", "run", "run", "subset", "subset"),
     ]
     for words in given:
         recorded = "--answers" in words

@@ -43,12 +43,12 @@ def parse_tag_maps(words: Iterable[str]) -> list[TagMap]:
 def read_table(path: Path) -> dict[str, str]:
     """A table of values: YAML with ``old: new`` or ``new: [old, old]``, or a CSV with the columns old and new."""
     table: dict[str, str] = {}
+    entries: Iterable[tuple[Any, Any]]
     if path.suffix.lower() == ".csv":
         try:
-            rows = pl.read_csv(path, columns=[0, 1], infer_schema=False).rows()
+            entries = pl.read_csv(path, columns=[0, 1], infer_schema=False).rows()
         except (pl.exceptions.PolarsError, OSError, UnicodeError) as error:
             raise InputError(f"{path} is no CSV of old,new values: {str(error).splitlines()[0]}") from None
-        entries: Iterable[tuple[Any, Any]] = rows
     else:
         content = read_yaml(path)
         if not isinstance(content, dict):
@@ -70,16 +70,16 @@ def read_table(path: Path) -> dict[str, str]:
 class TagMaps:
     """Tag maps at work on the items of a source; counts what they could not map."""
 
-    def __init__(self, maps: Sequence[TagMap], sources: Sequence[str] = ()) -> None:
+    def __init__(self, maps: Sequence[TagMap], sources: Sequence[str]) -> None:
         for tag_map in maps:
             if tag_map.source and tag_map.source not in sources:
-                known = nearest(tag_map.source, sources) if sources else "there is only one benchmark"
-                raise InputError(f"{heading('map_tags')}: no source {short(tag_map.source)}; {known}")
+                near = nearest(tag_map.source, sources)
+                raise InputError(f"{heading('map_tags')}: no source {short(tag_map.source)}; {near}")
         self.maps = maps
         self._found: Counter[int] = Counter()
         self._unnamed: dict[int, Counter[str]] = {}
 
-    def apply(self, tags: Mapping[str, Any], source: str = "") -> dict[str, Any]:
+    def apply(self, tags: Mapping[str, Any], source: str) -> dict[str, Any]:
         """The tags with those that are made of others; a tag for which the table has no value stays as it is."""
         made = dict(tags)
         for number, tag_map in enumerate(self.maps):

@@ -160,10 +160,7 @@ def open_bench(bench: Benches, read: "ReadOptions | None" = None, map_tags: Pair
 
     pooling = pooling_of(given, map_tags, read=read)
     with observer().steps(title := f"pooling {counted(len(given), 'benchmark')}") as step:
-        pooled, notes = open_pool(pooling, lambda share: step(title, share))
-    for line in notes:
-        observer().note(line)
-    return pooled
+        return open_pool(pooling, lambda share: step(title, share), observer().note)
 
 
 def place_of(bench: Benches, opened: "Benchmark") -> Path:
@@ -172,18 +169,14 @@ def place_of(bench: Benches, opened: "Benchmark") -> Path:
     return Path(given[0]) if len(given) == 1 and isinstance(given[0], str | Path) else opened.path
 
 
-def pooling_of(
-    benches: Sequence[Bench], map_tags: Pairs, drop: str = "", read: "ReadOptions | None" = None
-) -> "Pooling":
+def pooling_of(benches: Sequence[Bench], tags: Pairs, drop: str = "", read: "ReadOptions | None" = None) -> "Pooling":
     """The sources of a pool with their names (NAME=PATH) and licences, and the tags that are made of others."""
     from eyetest.benchmarks.folder import FACTS
     from eyetest.benchmarks.tags import TagMaps, parse_tag_maps
     from eyetest.curate.pooling import Pooling, Source, named_sources
     from eyetest.reports.dataset_card import read_facts
 
-    words = (
-        [f"{tag}={other}" for tag, other in map_tags.items()] if isinstance(map_tags, Mapping) else several(map_tags)
-    )
+    words = [f"{tag}={other}" for tag, other in tags.items()] if isinstance(tags, Mapping) else several(tags)
     opened = []
     for bench in benches:
         name, equals, path = str(bench).partition("=")

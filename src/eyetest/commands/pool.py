@@ -36,8 +36,8 @@ def pool(
         overwrite: Replace a folder that eyetest wrote before.
 
     Examples:
-        $ eyetest pool mmstar chartqa.tsv mmmu=data/validation.parquet --to pool
-        $ eyetest pool mmmu mathvista --map-tags mmmu:field=subject@fields.yaml --to pool
+        $ eyetest pool mmstar chartqa.tsv mmmu=data/val.parquet --to pool
+        $ eyetest pool mmmu aqua --map-tags field=subject@fields.yaml --to pool
 
         >>> pooled = et.pool(["world/benchmark", "mine.tsv"], to="pool")
         >>> len(pooled.benchmark), pooled.benchmark[0].tags["benchmark"]
@@ -69,8 +69,7 @@ class PoolResult(NewBenchmark):
             (source.name, source.items, pooled.items[source.name], source.licence or "unknown")
             for source in bench.manifest.sources
         ]
-        schema = {"source": pl.String, "items": pl.Int64, "pooled": pl.Int64, "licence": pl.String}
-        self.counts = pl.DataFrame(rows, schema=schema, orient="row")
-        facts = {"sources": pooled.items, "repeats": dict(pooled.repeats), "dropped": pooled.dropped}
+        self.counts = pl.DataFrame(rows, schema=["source", "items", "pooled", "licence"], orient="row")
+        facts = {"sources": dict(pooled.items), "repeats": dict(pooled.repeats)}
         line = f"{counted(len(bench), 'item')} of {counted(len(rows), 'benchmark')} → {bench.path}"
         super().__init__(bench, line, facts, pooled.notes)

@@ -112,7 +112,8 @@ def score(
         read, progress = label_sentences(opened, benchmark, reader, watch=observer().watch)
         of = f"{progress.to_ask + progress.stored:,} replies"
         observer().note(f"{reader.label} labelled the sentences of {read:,} of {of}")
-    choose_scoring(opened, scorer, None if bench is None else path_of(getattr(bench, "path", bench), "bench"))
+    place = None if bench is None else path_of(getattr(bench, "path", bench), "bench")
+    choose_scoring(opened, scorer, benchmark.path if place == benchmark.path.parent else place)
     return ScoreResult(opened, benchmark, scorer, path)
 
 

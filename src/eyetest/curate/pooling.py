@@ -9,8 +9,9 @@ import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
+from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
@@ -34,7 +35,7 @@ from eyetest.tabular.table import SheetWriter
 BENCHMARK_TAG = "benchmark"  # the tag that names the source of an item
 SAME, OTHER_KEY, NEAR = "same", "other answer key", "near"
 _MOST_NEAR = 200_000  # items whose words are kept to look for near repeats
-_MOST_ON_IMAGE = 1_000  # of them on the same images, since all are compared
+_MOST_ON_IMAGE = 300  # of them on the same images, since all are compared
 _LEVEL = Thresholds().text.near_duplicate  # share of word triples that near repeats have in common
 _MOST_DIFFERENT = (1 - _LEVEL) / (1 + _LEVEL)  # the same, as triples that only one has, of the triples of both
 _ROW = 40  # bits of the row in the place of an item; above them is the number of its source
@@ -54,25 +55,20 @@ class Pooled(NamedTuple):
     """A pool: how many items each source gave, and repeats by kind."""
 
     benchmark: Benchmark
-    items: dict[str, int]
+    items: Counter[str]
     repeats: Counter[str]
-    dropped: int
     notes: list[str]
 
 
 def named_sources(sources: Sequence[Source]) -> list[Source]:
     """Sources with names that can begin an id: as given, or their benchmarks' own, numbered where they are alike."""
-    taken: Counter[str] = Counter()
-    named = []
+    named: dict[str, Source] = {}
     for given, benchmark, licence in sources:
         plain = re.sub(r"[/\\:,=@\s]+", "-", given or benchmark.manifest.name)[:_LONGEST_NAME].strip("-")
-        name = plain or "benchmark"
-        while name in taken:
-            taken[plain] += 1
-            name = f"{plain}-{taken[plain]}"
-        taken[name] += 1
-        named.append(Source(name, benchmark, licence or benchmark.manifest.licence))
-    return named
+        names = chain([plain or "benchmark"], (f"{plain}-{number}" for number in count(2)))
+        name = next(name for name in names if name not in named)
+        named[name] = Source(name, benchmark, licence or benchmark.manifest.licence)
+    return list(named.values())
 
 
 class Pooling(NamedTuple):
@@ -83,17 +79,17 @@ class Pooling(NamedTuple):
     drop: str = ""
 
 
-def open_pool(pooling: Pooling, progress: Progress) -> tuple[Benchmark, list[str]]:
-    """A pool in the cache, and notes where it is new."""
+def open_pool(pooling: Pooling, progress: Progress, tell: Callable[[str], None]) -> Benchmark:
+    """A pool in the cache; where it is new, ``tell`` gets the notes on it."""
     sources, name = pooling.sources, "+".join(source.name for source in pooling.sources)[:_LONGEST_NAME]
     known = [(source.name, source.benchmark.manifest.fingerprint, source.licence) for source in sources]
     whose = "\n".join(str(source.benchmark.path.resolve()) for source in sources)
     cached = cache_folder(os.fsencode(whose), known, pooling.maps.maps, name)
-    if is_benchmark(cached):
-        return Benchmark(cached), []
-    pooled = pool_benchmarks(pooling, cached, name, overwrite=True, progress=progress)
-    forget_older(cached)
-    return pooled.benchmark, pooled.notes
+    if not is_benchmark(cached):
+        for line in pool_benchmarks(pooling, cached, name, overwrite=True, progress=progress).notes:
+            tell(line)
+        forget_older(cached)
+    return Benchmark(cached)
 
 
 def pool_benchmarks(
@@ -101,14 +97,12 @@ def pool_benchmarks(
 ) -> Pooled:
     """Write a pool; it appears when it is complete."""
     sources, maps, drop = pooling
-    total, written = sum(len(source.benchmark) for source in sources), 0
-    repeats, dropped, items = Counter[str](), 0, dict[str, int]()
+    total, repeats, items = sum(len(source.benchmark) for source in sources), Counter[str](), Counter[str]()
     finder = _RepeatFinder(sources)
     with BenchmarkWriter(to, _manifest(sources, name), overwrite=overwrite, gold_required=False) as writer:
         with (writer.folder / REPEATS).open("w", newline="", encoding="utf-8") as file:
             sheet = SheetWriter(file, ("item", "repeats", "kind", "dropped"))
             for number, source in enumerate(sources):
-                items[source.name] = 0
                 for row, item in enumerate(source.benchmark):
                     pooled = _pooled(item, source, maps)
                     kind, other = finder.find(item, number, row)
@@ -116,14 +110,11 @@ def pool_benchmarks(
                     if kind:
                         sheet.write([(pooled.id, other, kind, "yes" if gone else "no")])
                         repeats[kind] += 1
-                    if gone:
-                        dropped += 1
-                    else:
+                    if not gone:
                         writer.adopt(pooled, source.benchmark)
                         items[source.name] += 1
-                    written += 1
-                    if written % _REPORT_EVERY == 0:
-                        progress(written / total)
+                    if row % _REPORT_EVERY == 0:
+                        progress(items.total() / total)
                 finder.end_source()
                 writer.adopt_tables(source.benchmark, f"{source.name}/")
         if not repeats:
@@ -132,9 +123,10 @@ def pool_benchmarks(
     if repeats:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in repeats.most_common())
         how = f"eyetest pool {param('drop_repeats', NEAR)} leaves them out"
+        dropped = total - items.total()
         left = f"listed in {to / REPEATS}; {f'{dropped:,} of them left out' if dropped else how}"
         notes.append(f"{counted(repeats.total(), 'item')} repeat items of an earlier source ({kinds}), {left}")
-    return Pooled(Benchmark(to), items, repeats, dropped, notes + finder.notes)
+    return Pooled(Benchmark(to), items, repeats, notes + finder.notes)
 
 
 def _manifest(sources: Sequence[Source], name: str) -> Manifest:
@@ -144,18 +136,9 @@ def _manifest(sources: Sequence[Source], name: str) -> Manifest:
         name=name,
         licence=licences.pop() if len(licences) == 1 else "",
         canary=" ".join(dict.fromkeys(manifest.canary for _, manifest in known if manifest.canary)),
-        lineage=tuple(
-            Lineage(step=POOL, source=f"{source.name} {manifest.version}", note=manifest.fingerprint)
-            for source, manifest in known
-        ),
+        lineage=tuple(Lineage(step=POOL, source=f"{source.name} {manifest.version}") for source, manifest in known),
         sources=tuple(
-            PooledSource(
-                name=source.name,
-                version=manifest.version,
-                fingerprint=manifest.fingerprint,
-                items=len(source.benchmark),
-                licence=source.licence,
-            )
+            PooledSource(source.name, manifest.version, manifest.fingerprint, manifest.counts.items, source.licence)
             for source, manifest in known
         ),
     )
@@ -177,32 +160,6 @@ def _pooled(item: Item, source: Source, maps: TagMaps) -> Item:
     )
 
 
-class _Wordings:
-    """The words of items on the same images: hashes of word triples, and 64 bits that rule most pairs out."""
-
-    __slots__ = ("hashes", "places", "sizes", "sketches")
-
-    def __init__(self) -> None:
-        self.places, self.sizes, self.sketches, self.hashes = array("Q"), array("Q"), array("Q"), list[bytes]()
-
-    def near(self, hashes: set[int], sketch: int, source: int) -> int | None:
-        """The place of the first item of another source with nearly the same words."""
-        sketches, sizes = (np.frombuffer(column, np.uint64) for column in (self.sketches, self.sizes))
-        most = _MOST_DIFFERENT * (sizes + len(hashes))  # triples that only one of two has; a bit is one at least
-        for at in np.flatnonzero(np.bitwise_count(sketches ^ np.uint64(sketch)) <= most).tolist():
-            different = hashes.symmetric_difference(array("I", self.hashes[at]))
-            if self.places[at] >> _ROW != source and len(different) <= most[at]:
-                return self.places[at]
-        return None
-
-    def add(self, place: int, hashes: set[int], sketch: int) -> None:
-        """Remember an item."""
-        self.places.append(place)
-        self.sizes.append(len(hashes))
-        self.sketches.append(sketch)
-        self.hashes.append(array("I", hashes).tobytes())
-
-
 class _RepeatFinder:
     """Finds items that repeat those of earlier sources: exactly, with another answer key, or nearly."""
 
@@ -210,28 +167,30 @@ class _RepeatFinder:
         self._sources = sources
         self._images = [_image_keys(source.benchmark) for source in sources]
         values, counts = np.unique(np.concatenate([np.unique(keys) for keys in self._images]), return_counts=True)
-        self._may_repeat = [np.isin(keys, values[counts > 1]).tolist() for keys in self._images]
+        self._may_repeat = [np.isin(keys, values[counts > 1]) for keys in self._images]
         self._ids: dict[int, pa.ChunkedArray] = {}
         self._known, self._new = ([array("Q") for _ in range(3)] for _ in range(2))
         """Of earlier sources (by question) and of the current one: hashes of questions and of whole items, places."""
-        self._near: dict[int, _Wordings] = defaultdict(_Wordings)
+        self._near: dict[int, list[tuple[int, int, int, bytes]]] = defaultdict(list)
+        """By images: place, number of word triples, 64 bits of their hashes, which rule most pairs out, and these."""
         self._compared = self._left_out = 0
 
     def find(self, item: Item, source: int, row: int) -> tuple[str, str]:
         """The kind of repeat and the earlier item; both empty for an item that repeats none, which is remembered."""
-        if not self._may_repeat[source][row]:
-            return "", ""
-        if not has_its_images(item) if item.images else names_images(item):
+        unknown = not has_its_images(item) if item.images else names_images(item)
+        if unknown or not self._may_repeat[source][row]:
             return "", ""
         question = question_key(item)
         hashed, whole, place = _hash(question), _hash(item_key(item, question)), source << _ROW | row
         first = bisect_left(self._known[0], hashed)
-        end = bisect_right(self._known[0], hashed, first)
-        if first < end:
-            equal = [at for at in range(first, end) if self._known[1][at] == whole]
-            return SAME if equal else OTHER_KEY, self._name(self._known[2][equal[0] if equal else first])
+        alike = range(first, bisect_right(self._known[0], hashed, first))
+        for at in alike:
+            if self._known[1][at] == whole:
+                return SAME, self._name(self._known[2][at])
         for column, value in zip(self._new, (hashed, whole, place), strict=True):
             column.append(value)
+        if alike:
+            return OTHER_KEY, self._name(self._known[2][first])
         return self._find_near(item, place, int(self._images[source][row])) if item.images else ("", "")
 
     def _find_near(self, item: Item, place: int, images: int) -> tuple[str, str]:
@@ -240,10 +199,13 @@ class _RepeatFinder:
         for triple in word_triples(item):
             hashes.add(value := crc32(triple.encode("utf-8", "replace")))
             sketch |= 1 << (value & 63)
-        if (near := there.near(hashes, sketch, place >> _ROW)) is not None:
-            return NEAR, self._name(near)
-        if self._compared < _MOST_NEAR and len(there.hashes) < _MOST_ON_IMAGE:
-            there.add(place, hashes, sketch)
+        for other, size, bits, words in there:  # a bit that differs is a triple that only one of two has
+            if (bits ^ sketch).bit_count() <= (most := _MOST_DIFFERENT * (size + len(hashes))) and (
+                other >> _ROW != place >> _ROW and len(hashes.symmetric_difference(array("I", words))) <= most
+            ):
+                return NEAR, self._name(other)
+        if self._compared < _MOST_NEAR and len(there) < _MOST_ON_IMAGE:
+            there.append((place, len(hashes), sketch, array("I", hashes).tobytes()))
             self._compared += 1
         else:
             self._left_out += 1

@@ -16,7 +16,7 @@ import msgspec
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError, counted, heading, listed, nearest, short
-from eyetest.records import Item, Lineage, ModelEntry, Select, tag_word
+from eyetest.records import VALUES_BETWEEN, Item, Lineage, ModelEntry, Select, joined_words
 
 Rank = Callable[[str], tuple[int, ...]]  # which of several equal claims comes first: the one with the smallest rank
 Values = tuple[str, ...]  # a cell of a table of several tags: its value of each
@@ -106,6 +106,10 @@ class Candidate(msgspec.Struct, frozen=True):
     id: str
     tags: Mapping[str, str]
 
+    def values(self, tag: str) -> list[str]:
+        """The values of a tag, several where it is a list; an empty one where the item lacks it."""
+        return self.tags.get(tag, "").split(VALUES_BETWEEN)
+
 
 class Unmet(NamedTuple):
     """A quota for which there were too few items."""
@@ -127,8 +131,8 @@ class CannotMeet(InputError):  # noqa: N818 (says what is missing; nothing went 
 
 
 def candidate(item: Item) -> Candidate:
-    """An item by its single-valued tags."""
-    return Candidate(item.id, _words(item.tags))
+    """An item by its tags."""
+    return Candidate(item.id, joined_words(item.tags))
 
 
 def select(
@@ -153,7 +157,7 @@ def select(
     for value, pool in pools.items():
         cells: dict[Values, list[str]] = {}
         for item in pool:
-            path = tuple(item.tags.get(tag, "") for tag in (*selection.balance, *selection.proportional))
+            path = tuple(item.values(tag)[0] for tag in (*selection.balance, *selection.proportional))
             cells.setdefault(path, []).append(item.id)
         counts = {path: len(ids) for path, ids in cells.items()}
         sizes = nesting.split(counts, min(asked[value], len(pool)), inside=(value,))
@@ -222,7 +226,7 @@ class Quota(msgspec.Struct, frozen=True, kw_only=True):
         """
         unknown = {tag for tag in self.given if any(tag not in item.tags for item in self.items)}
         pool = [
-            Candidate(item.id, _words({**item.tags, **(decided.get(item.id) or {})}))
+            Candidate(item.id, joined_words({**item.tags, **(decided.get(item.id) or {})}))
             for item in self.items
             if decided.get(item.id, item) is not None
         ]
@@ -239,7 +243,7 @@ class Quota(msgspec.Struct, frozen=True, kw_only=True):
             chosen = msgspec.structs.replace(chosen, per="", count=None, total=sum(asked.values()))
         taken = set(select(pool, chosen, self.seed).ids)
         needed = [item.id for item in self._ordered(pool) if item.id in taken and item.id not in decided]
-        there = Counter(item.tags.get(per, "") for item in pool if item.id in taken and item.id in decided)
+        there = Counter(item.values(per)[0] for item in pool if item.id in taken and item.id in decided)
         groups = [QuotaGroup(value, there[value], size) for value, size in asked.items()]
         return QuotaState(needed, groups, sum(item.id not in decided for item in pool) - len(needed))
 
@@ -247,17 +251,12 @@ class Quota(msgspec.Struct, frozen=True, kw_only=True):
         return sorted(items, key=lambda item: (draw(self.seed, item.id), item.id))
 
 
-def _words(tags: Mapping[str, Any]) -> dict[str, str]:
-    """Tags of a single value as words."""
-    words = {tag: tag_word(value) for tag, value in tags.items()}
-    return {tag: word for tag, word in words.items() if word is not None}
-
-
-def by_value(items: Iterable[Candidate], tag: str) -> dict[str, list[Candidate]]:
-    """Items by their value of a tag, sorted; ``""`` for those that lack it."""
+def by_value(items: Iterable[Candidate], tag: str, *, every: bool = False) -> dict[str, list[Candidate]]:
+    """Items by their value of a tag, of a list the first or ``every``, sorted; ``""`` for those that lack it."""
     pools: dict[str, list[Candidate]] = {}
     for item in items:
-        pools.setdefault(item.tags.get(tag, ""), []).append(item)
+        for value in item.values(tag)[: None if every else 1]:
+            pools.setdefault(value, []).append(item)
     return dict(sorted(pools.items()))
 
 
@@ -312,13 +311,13 @@ def only_with(items: Sequence[Candidate], words: Sequence[str]) -> list[Candidat
         wanted.setdefault(tag, []).extend(value.strip() for value in values.split(","))
     check_tags(items, wanted)
     for tag, names in wanted.items():
-        known = set(by_value(items, tag)) - {""}
+        known = set(by_value(items, tag, every=True)) - {""}
         for value in names:
             if value not in known:
                 alike = [name for name in sorted(known) if plain_name(name) == plain_name(value)]
                 near = f'did you mean "{alike[0]}"?' if alike else nearest(value, known)
                 raise InputError(f"no item has the {tag} {short(value)}; {near}")
-    kept = [item for item in items if all(item.tags.get(tag, "") in wanted[tag] for tag in wanted)]
+    kept = [item for item in items if all({*item.values(tag)} & {*wanted[tag]} for tag in wanted)]
     if not kept:
         asked = " and ".join(f"{tag} {' or '.join(map(short, names))}" for tag, names in wanted.items())
         raise InputError(f"no item has {asked or 'anything'}")
@@ -330,7 +329,7 @@ def unseen(
 ) -> tuple[list[Candidate], list[str]]:
     """The items whose dataset, named by ``tag``, none of these models was trained on; and notes on the basis."""
     check_tags(items, [tag])
-    pools = by_value(items, tag)
+    pools = by_value(items, tag, every=True)
     untagged = len(pools.pop("", ()))
     trained: dict[str, dict[str, str]] = {}
     for model, entry in entries.items():
@@ -351,7 +350,7 @@ def unseen(
         notes.append(f"{listed(undeclared)}: nothing is known of what they were trained on (trained_on:)")
     if untagged:
         notes.append(f"{counted(untagged, 'item')} without the tag {tag} kept")
-    return [item for item in items if item.tags.get(tag, "") not in gone], notes
+    return [item for item in items if gone.keys().isdisjoint(item.values(tag))], notes
 
 
 def plain_name(name: str) -> str:

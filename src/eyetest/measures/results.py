@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from eyetest.errors import EyetestError, InputError, counted, heading, listed, nearest, param, short
 from eyetest.measures.stats.intervals import Resampling
-from eyetest.records import GIVEN, Condition, ModelEntry
+from eyetest.records import GIVEN, VALUES_BETWEEN, Condition, ModelEntry
 from eyetest.records.tables import PROPERTIES, SHOWN, USUAL_PROMPTS, order_word
 
 PROTOCOL = ("modality", "ask", "shots", "method", "history", "prompts")  # other protocols give other scores
@@ -73,6 +73,11 @@ class Results:
     """Replies: a row per benchmark and request, read only by measures of words and of likelihoods."""
     exchanged: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=EXCHANGED_TYPES))
     """Replies in words to originals and twins, scored by each other's golds: read only by measures of twins."""
+
+    def values(self, tag: str) -> pl.Series:
+        """The values of a tag, one for each item that has it, or several where it is a list."""
+        column = self.items.get_column(TAG + tag).drop_nulls().cast(pl.String)
+        return column.str.split(VALUES_BETWEEN).explode()
 
     @property
     def tags(self) -> list[str]:
@@ -221,9 +226,12 @@ def measure(
             if settings.by and not by_tag:
                 instead = f"leave out {param('by')}, or keep to some items with {param('where')}"
                 raise NotMeasurable(f"{name}: it has no rows by tag; {instead}")
+            results, notes = by_value(results, settings.by)
             measured = compute(results, replace(settings, own={**defaults, **settings.own}))
             table = with_unread(measured.table, results, unread, settings.by) if unread else measured.table
-            return replace(measured, table=table)
+            if notes and "item" in table.columns:
+                table = table.with_columns(pl.col("item").str.split(VALUES_BETWEEN).list.first())
+            return Measured(table, (*measured.notes, *notes))
 
         return Measure(name, summary, own or {}, checked)
 
@@ -258,6 +266,27 @@ def _by_groups(
     if not tables:
         raise NotMeasurable(notes[-1] if notes else f"no model has {column}")
     return Measured(pl.concat(tables, how="diagonal_relaxed"), tuple(notes))
+
+
+def by_value(results: Results, by: Sequence[str]) -> tuple[Results, tuple[str, ...]]:
+    """Results in which an item with several values of a tag stands once for each, and a note on it."""
+    lists = [tag for tag in by if tag in results.tags and len(results.values(tag)) > results.items[TAG + tag].count()]
+    if not lists:
+        return results, ()
+    items = results.items
+    for column in (TAG + tag for tag in lists):
+        items = items.with_columns(pl.col(column).str.split(VALUES_BETWEEN)).explode(column)
+    value = pl.concat_str([pl.lit(""), *(TAG + tag for tag in lists)], separator=VALUES_BETWEEN, ignore_nulls=True)
+    whose = pl.col("item").alias("whose")
+    items = items.with_columns(whose, pl.coalesce("own_id", "item").alias("own_id"), pl.col("item") + value)
+    each, key = items.lazy().select("benchmark", "whose", new="item"), ["benchmark", "whose"]
+    scores = results.scores.with_columns(pl.col("benchmark").cast(pl.String), whose.cast(pl.String))
+    every = scores.join(each, on=key, how="left").with_columns(pl.coalesce("new", "whose").alias("item"))
+    exchanged = results.exchanged.join(each, on=key).select("benchmark", "request", whose="new", worth="worth")
+    note = f"an item with several values of {listed(lists)} counts once for each: the groups overlap"
+    return replace(results, scores=every.drop("new", "whose"), items=items.drop("whose"), exchanged=exchanged), (
+        note,
+    )
 
 
 def with_unread(table: pl.DataFrame, results: Results, beside: str = "", by: Sequence[str] = ()) -> pl.DataFrame:
@@ -354,8 +383,9 @@ def narrowed(results: Results, where: Iterable[Wanted]) -> Results:
             kept = scores.filter(pl.col(column).is_in([value for value in there if as_written(value) in wanted]))
         if column not in types or column in _OF_ITEMS:
             named = column if column in types else TAG + column
-            there = items.get_column(named)
-            items = items.filter(pl.col(named).is_in(wanted))
+            there = items.get_column(named) if column in types else results.values(column)
+            words = pl.col(named).cast(pl.String).str.split(VALUES_BETWEEN)
+            items = items.filter(words.list.eval(pl.element().is_in(wanted)).list.any())
         if column not in types:
             kept = scores.join(items.lazy(), on=_OF_ITEMS, how="semi")
         if kept.head(1).collect().is_empty():

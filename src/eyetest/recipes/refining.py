@@ -38,7 +38,7 @@ from eyetest.records import (
     Verdict,
     VerdictKind,
     sorting_tags,
-    tag_word,
+    tag_words,
 )
 from eyetest.records.recipe import ABOUT, BENCHMARK, FUNNEL, REPORT, REVIEW, RUN, VERDICTS
 from eyetest.records.tables import USUAL_PROMPTS
@@ -459,8 +459,8 @@ def funnel(stages: Sequence[tuple[str, Sequence[Verdict]]], items: Mapping[str, 
         for tag in ("", *sorting_tags(list(items.values()))):
             groups: dict[str, Counter[str]] = {}
             for verdict in verdicts:
-                value = tag_word(items[verdict.item].tags.get(tag)) or "" if tag else ""
-                groups.setdefault(value, Counter())[verdict.verdict] += 1
+                for value in (tag_words(items[verdict.item].tags.get(tag)) if tag else ()) or ("",):
+                    groups.setdefault(value, Counter())[verdict.verdict] += 1
             if not tag:
                 groups = groups or {"": Counter()}
             for value, counts in sorted(groups.items()):

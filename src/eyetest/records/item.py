@@ -5,7 +5,7 @@ is shown, and an image that no text names is shown before the question.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
 from importlib import import_module
@@ -17,10 +17,10 @@ from eyetest.errors import ItemError, short
 
 __all__ = [
     "DIALOGUE", "EDITION", "FOLDER_VERSION", "FRESH", "IMAGE_FORMATS", "MAX_CHOICES", "ORIGINAL", "PLACEHOLDER",
-    "POOL", "REFINE", "REVISE", "TURN", "TWIN", "AskModel", "Choice", "GrayImage", "ImageFormat", "ImagePart",
-    "ImageRef", "Item", "ItemCounts", "Lineage", "Manifest", "Message", "OptionProvenance", "Part", "PooledSource",
-    "Prompt", "Request", "Response", "Revision", "Turn", "Words", "check", "gold_text", "image_numbers", "letter",
-    "problems", "sorting_tags", "tag_word", "tag_words",
+    "POOL", "REFINE", "REVISE", "TURN", "TWIN", "VALUES_BETWEEN", "AskModel", "Choice", "GrayImage", "ImageFormat",
+    "ImagePart", "ImageRef", "Item", "ItemCounts", "Lineage", "Manifest", "Message", "OptionProvenance", "Part",
+    "PooledSource", "Prompt", "Request", "Response", "Revision", "Turn", "Words", "check", "gold_text",
+    "image_numbers", "joined_words", "letter", "problems", "sorting_tags", "tag_word", "tag_words",
 ]  # fmt: skip
 
 FOLDER_VERSION = 4
@@ -173,6 +173,14 @@ def tag_words(value: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in words if word is not None))
 
 
+VALUES_BETWEEN = "\x1f"  # between the values of a list where a table has one text for a tag
+
+
+def joined_words(tags: Mapping[str, Any]) -> dict[str, str]:
+    """Tags as a table has them: each value as a word, those of a list in one text; no objects."""
+    return {tag: VALUES_BETWEEN.join(words) for tag, value in tags.items() if (words := tag_words(value))}
+
+
 def sorting_tags(items: Iterable[Item]) -> list[str]:
     """Tags with few enough values for a table."""
     values: dict[str, set[str]] = {}
@@ -248,7 +256,7 @@ class Revision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     change: str
 
 
-class PooledSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PooledSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A benchmark whose items are in a pool; their ids begin with its name there."""
 
     name: str
@@ -256,11 +264,6 @@ class PooledSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     fingerprint: str
     items: int  # in the benchmark; a pool without repeats has fewer
     licence: str = ""
-
-    @property
-    def prefix(self) -> str:
-        """What is before the id of an item in the pool."""
-        return f"{self.name}/"
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -280,7 +283,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     def prefix_of(self, fingerprint: str) -> str:
         """What the ids of another benchmark's items begin with in this pool; empty where it is no source of it."""
-        return next((source.prefix for source in self.sources if fingerprint == source.fingerprint), "")
+        return next((f"{source.name}/" for source in self.sources if fingerprint == source.fingerprint), "")
 
     def is_repaired(self, fingerprint: str) -> bool:
         """Whether these are the items of an earlier revision after people's repairs and nothing else."""

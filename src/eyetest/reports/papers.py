@@ -388,9 +388,9 @@ class _Filling:
 
     def _order(self, across: str, table: pl.DataFrame) -> list[str]:
         """The values of a column: tags as items have them, others as the measure has them."""
-        known = self.measuring.results.items
-        values = (known if across in known.columns and across.startswith(TAG) else table).get_column(across)
-        return [str(value) for value in values.drop_nulls().unique(maintain_order=True)]
+        known, tag = self.measuring.results, across.removeprefix(TAG)
+        values = known.values(tag) if tag != across and tag in known.tags else table.get_column(across).drop_nulls()
+        return [str(value) for value in values.unique(maintain_order=True)]
 
     def _gaps(self, block: Block, headings: Sequence[str], reason: str) -> Iterator[tuple[str, str, str]]:
         """The empty cells of a block, those of the same rows together."""

@@ -14,7 +14,7 @@ from eyetest.errors import InputError, damaged, typed
 from eyetest.pages.item_links import FIGURE, NOWHERE, ItemCount, ItemsAt, Query, reason_kind
 from eyetest.pages.item_view import Album, lot, show_verdict
 from eyetest.pages.page import write_page
-from eyetest.records import Item, Recipe, Stage, Verdict, VerdictKind, sorting_tags, tag_word
+from eyetest.records import Item, Recipe, Stage, Verdict, VerdictKind, sorting_tags, tag_words
 
 _MOST_REASONS = 8
 _KEPT = ("keep", "fix")
@@ -292,10 +292,10 @@ def _by_tag(
 ) -> Iterator[tuple[str, list[tuple[str, ItemCount, ItemCount]]]]:
     """Each tag: its values, how many of the items that went ``into`` it had each, and how many are left."""
     for tag in sorting_tags(items.values()):
-        words = {name: tag_word(item.tags.get(tag)) or "" for name, item in items.items()}
-        left = Counter(words[item.id] for item in kept)
+        words = {name: tag_words(item.tags.get(tag)) or ("",) for name, item in items.items()}
+        left = Counter(word for item in kept for word in words[item.id])
         rows = []
-        for value, number in Counter(words.values()).most_common(_MOST_VALUES):
+        for value, number in Counter(word for some in words.values() for word in some).most_common(_MOST_VALUES):
             where, tags = (at, ((tag, value),)) if value else (NOWHERE, ())
             before = where.count(number, msgspec.structs.replace(into, tags=tags))
             rows.append((value, before, where.count(left[value], Query(verdict="kept", tags=tags))))

@@ -14,7 +14,7 @@ from altair.typing import ChartType
 from eyetest.benchmarks import Benchmark
 from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
 from eyetest.measures.printed import csv_text
-from eyetest.measures.results import EXTERNAL, MODEL, PROTOCOL, TAG, own_settings
+from eyetest.measures.results import EXTERNAL, MODEL, PROTOCOL, own_settings
 from eyetest.measures.tables import protocol_label
 from eyetest.pages.item_links import NOWHERE, AnswerFilter, AskedKind, ItemCount, ItemsAt, Query
 from eyetest.pages.plots import as_png, as_svg, benchmark_of, bounded, named, shown
@@ -139,7 +139,7 @@ class Material:
         return tuple(tag for tag in self.tags if self._values(tag) <= MOST_VALUES)
 
     def _values(self, tag: str) -> int:
-        return self.results.items.get_column(TAG + tag).drop_nulls().n_unique()
+        return self.results.values(tag).n_unique()
 
     def _measure(self, name: str, by: tuple[str, ...], scope: Scope) -> Measured:
         if not self.is_answered and name != _NEED_NO_ANSWERS:

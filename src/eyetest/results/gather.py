@@ -27,8 +27,9 @@ from eyetest.records import (
     Response,
     Score,
     columns,
+    joined_words,
     letter,
-    tag_word,
+    tag_words,
 )
 from eyetest.records.recipe import SUITE_TAGS, SuiteBenchmark
 from eyetest.results.scores import (
@@ -190,8 +191,7 @@ def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.D
     answers: list[tuple[str, ...]] = []
     for item in items:
         gold = item.gold[0] if item.gold else None
-        words = {tag: tag_word(value) for tag, value in item.tags.items()}
-        tags = {TAG + tag: word for tag, word in words.items() if word is not None}
+        tags = {TAG + tag: word for tag, word in joined_words(item.tags).items()}
         own = {"benchmark": name, "item": item.id, "group": item.group or None, "content": wording(item).hex()}
         own |= {"own_id": item.own_id} if item.own_id != item.id else {}
         for shared in kind(item):
@@ -233,7 +233,7 @@ def _cluster_kind(cluster: str) -> Callable[[Item], list[str]]:
         "passage": lambda item: [item.hint] if item.hint else [],
         "auto": lambda item: [*(image.sha256 for image in item.images), item.group or item.id],
     }
-    return kinds.get(cluster, lambda item: [str(item.tags[cluster])] if cluster in item.tags else [])
+    return kinds.get(cluster, lambda item: [*tag_words(item.tags.get(cluster))])
 
 
 def benchmark_names(runs: Sequence[Run], keys: Sequence[Benchmark | None]) -> list[str]:

@@ -6,7 +6,7 @@ from altair.typing import ChartType
 
 from eyetest.errors import counted
 from eyetest.measures import NotMeasurable
-from eyetest.measures.results import EXTERNAL, PROTOCOL, TAG
+from eyetest.measures.results import EXTERNAL, PROTOCOL
 from eyetest.measures.tables import ADJUSTED
 from eyetest.pages import palette, plots
 from eyetest.pages.item_links import Query
@@ -19,7 +19,7 @@ def _composition(material: Material) -> pl.DataFrame:
         raise NotMeasurable("no tag sorts the items into a few groups")
     parts = []
     for tag in material.tags:
-        values = material.results.items.get_column(TAG + tag).drop_nulls().alias("value")
+        values = material.results.values(tag).alias("value")
         sizes = values.value_counts(name="items").select(pl.lit(tag).alias("tag"), "value", pl.col("items").cast(int))
         parts.append(sizes.sort("items", "value", descending=[True, False]))
     return pl.concat(parts)

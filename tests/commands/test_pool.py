@@ -1,0 +1,62 @@
+"""``pool``: two real benchmarks become one, whose refinement takes the answers of runs on both."""
+
+from pathlib import Path
+
+import pytest
+
+from eyetest.benchmarks import Benchmark
+from tests.runs.conftest import Eyetest
+
+pytestmark = pytest.mark.journey
+RECIPE = """
+panels: {blind: {size: 2, modality: no-image}}
+stages:
+  - {filter: blind-hits, panel: blind, keep: {hits: {op: "<=", value: 1}}}
+  - {select: {per: kind, total: 40, short: keep-all}}
+"""
+MODELS = ("--model", "m=scripted:right=0.9,blind=0.5", "--model", "n=scripted:right=0.8,blind=0.5,seed=2")
+
+
+def test_from_two_benchmarks_to_a_refinement(
+    shared: Path, tmp_path: Path, eyetest: Eyetest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("chartqa", "mathvista"):
+        source, fact = shared / "data" / name / "items.jsonl", ("--fact", f"name={name}", "--fact", "licence=MIT")
+        eyetest("import", source, "--to", name, *fact).fine()
+        eyetest("run", name, *MODELS, "--condition", "no-image", "--to", f"run-{name}").fine()
+    pooled = eyetest("pool", "chartqa", "mathvista", "--drop-repeats", "same", "--to", "pool").fine()
+    assert "1,827 items of 2 benchmarks" in pooled
+    assert "16 items repeat items of an earlier source (15 same, 1 other answer key)" in pooled
+    asked = eyetest("run", "pool", *MODELS, "-n", 30, "--to", "run").fine()
+    assert "60 of 60 calls" in asked
+    Path("r.yaml").write_text(RECIPE)
+    answers = ("--answers", "run-chartqa", "--answers", "run-mathvista")
+    maps = ("--map-tags", "chartqa:kind=subset,mathvista:kind=task")
+    done = eyetest("refine", "chartqa", "mathvista", "-r", "r.yaml", *answers, *maps, "--to", "better").fine()
+    assert "40 items" in done
+    better = Benchmark(tmp_path / "better/benchmark")
+    assert (
+        {item.id.split("/")[0] for item in better}
+        == {"chartqa", "mathvista"}
+        == {item.tags["benchmark"] for item in better}
+    )
+    assert "| mathvista |" in (better.path / "README.md").read_text()
+    eyetest("score", "run-chartqa", "--bench", "better").fine()
+    assert "chartqa" in eyetest("measure", "accuracy", "run-chartqa", "--by", "benchmark").fine()
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("gone",), "gone does not exist"),
+        (("a=gone",), "gone does not exist"),
+        (("b", "--drop-repeats", "all"), "no kind all"),
+    ],
+)
+def test_bad_input_gets_one_line(
+    tmp_path: Path, eyetest: Eyetest, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], line: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert line in eyetest("pool", *words, "--to", "pool").refused()
+    assert not Path("pool").exists()

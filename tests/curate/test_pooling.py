@@ -1,0 +1,209 @@
+"""Pools: what ids, tags, lineage and answers become, and which items repeat those of an earlier source."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import eyetest as et
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.benchmarks.folder import LEGIBILITY
+from eyetest.benchmarks.tags import parse_tag_maps, read_table
+from eyetest.curate import pooling
+from eyetest.errors import InputError
+from eyetest.records import Choice, Item, Manifest, sorting_tags, tag_words
+from eyetest.records.tables import Condition, shown_order
+from eyetest.results.joining import merge_into
+from eyetest.runs import Run
+from tests.conftest import png
+
+LONG = "How many of the people on the left side of the photo are wearing a red hat and a scarf"
+
+
+def write(folder: Path, name: str, rows: list[dict[str, Any]], licence: str = "") -> Path:
+    """A benchmark of choice items on images by colour."""
+    with BenchmarkWriter(folder / name, Manifest(name=name, licence=licence, canary=f"canary {name}")) as writer:
+        for number, row in enumerate(rows):
+            colour = row.pop("colour", None)
+            texts = row.pop("options", ("cat", "dog", "bird", "fish"))
+            gold = row.pop("gold", 1)
+            made = {
+                "id": str(number),
+                "question": f"Which animal is number {number} of {name}?",
+                "images": (writer.images.put(png(colour)),) if colour else (),
+                "choices": tuple(Choice(text, n == gold) for n, text in enumerate(texts)),
+            }
+            writer.add(Item(**made | row))
+    return folder / name
+
+
+@pytest.fixture
+def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    first: list[dict[str, Any]] = [
+        {"colour": "red", "question": LONG, "tags": {"category": "x", "metric": "exact"}, "group": "1"},
+        {"colour": "red", "tags": {"category": "y", "dialogue": "d", "turn": 1}},
+        {"colour": "blue", "question": "What is this?"},
+        {"question": "Only words?"},
+    ]
+    second: list[dict[str, Any]] = [
+        {"colour": "red", "question": LONG.upper() + "?", "tags": {"l2": "z"}},
+        {"colour": "red", "question": f"{LONG} today", "tags": {"l2": "z"}},
+        {"colour": "blue", "question": "What is this?", "gold": 2, "id": "b"},
+        {"colour": "green", "question": "What is this?"},
+        {"question": "Only words?"},
+        {"question": "Only words? <image 1>"},
+    ]
+    write(tmp_path, "first", first, "MIT")
+    write(tmp_path, "second", second, "CC-BY-4.0")
+    pl.DataFrame({"item": ["1", "2"], "share": [0.5, 1.0]}).write_parquet(tmp_path / "first" / LEGIBILITY)
+    return tmp_path
+
+
+def test_what_a_pool_keeps_of_each_source(sources: Path) -> None:
+    words = ["core=category", "second:core=l2"]
+    pooled = et.pool(["first", "second", "first"], to="pool", map_tags=words)
+    items = {item.id: item for item in pooled.benchmark}
+    assert [*items][:5] == ["first/0", "first/1", "first/2", "first/3", "second/0"]
+    assert items["first/0"].tags == {"category": "x", "metric": "exact", "benchmark": "first", "core": "x"}
+    assert (items["first/0"].group, items["first/1"].tags["dialogue"]) == ("first/1", "first/d")
+    assert (items["second/0"].tags["core"], items["first-2/0"].tags["benchmark"]) == ("z", "first-2")
+    assert (items["second/b"].own_id, items["second/b"].gold) == ("b", (2,))
+    manifest = pooled.benchmark.manifest
+    assert [source.name for source in manifest.sources] == ["first", "second", "first-2"]
+    assert [step.source for step in manifest.lineage] == ["first 1", "second 1", "first-2 1"]
+    assert (manifest.name, manifest.licence, manifest.canary) == ("pool", "", "canary first canary second")
+    assert pl.read_parquet("pool/legibility.parquet")["item"].to_list() == [
+        "first/1",
+        "first/2",
+        "first-2/1",
+        "first-2/2",
+    ]
+    assert "| second | 6 | CC-BY-4.0 |" in _card(pooled.benchmark)
+    order = Condition(order=7)
+    assert shown_order(items["first/0"], order) == shown_order(Benchmark(Path("first"))["0"], order)
+
+
+def _card(benchmark: Benchmark) -> str:
+    et.export_file(benchmark, format="card")
+    return (benchmark.path / "README.md").read_text()
+
+
+@pytest.mark.parametrize(("drop", "left"), [("", 10), ("same", 8), ("near", 6)])
+def test_repeats_across_sources(sources: Path, drop: str, left: int) -> None:
+    pooled = et.pool(["first", "second"], to="pool", drop_repeats=drop)
+    assert len(pooled.benchmark) == left
+    with Path("pool/repeats.csv").open() as file:
+        rows = [(row["item"], row["repeats"], row["kind"]) for row in csv.DictReader(file)]
+    assert rows == [
+        ("second/0", "first/0", "same"),
+        ("second/1", "first/0", "near"),
+        ("second/b", "first/2", "other answer key"),
+        ("second/4", "first/3", "same"),
+    ]
+    assert "4 items repeat items of an earlier source (2 same, 1 near, 1 other answer key)" in pooled.notes[0]
+
+
+def test_what_is_too_much_to_compare_is_noted(sources: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pooling, "_MOST_NEAR", 1)
+    notes = et.pool(["second", "first"], to="pool").notes
+    assert notes[-1] == "near repeats of 1 items on shared images were looked for; of 3 more only exact ones"
+
+
+def test_tags_through_a_table(sources: Path) -> None:
+    Path("t.yaml").write_text("Letters: [x, y]\nz: End\n")
+    Path("t.csv").write_text("old,new\nx,Letters\ny,Letters\nz,End\n")
+    assert read_table(Path("t.yaml")) == read_table(Path("t.csv")) == {"x": "Letters", "y": "Letters", "z": "End"}
+    Path("part.yaml").write_text("x: One\n")
+    Path("metrics.yaml").write_text("second: anls\n")
+    maps = ["kind=category@part.yaml", "metric=benchmark@metrics.yaml"]
+    pooled = et.pool(["first", "second"], to="pool", map_tags=maps)
+    assert [item.tags.get("kind") for item in pooled.benchmark][:3] == ["One", None, None]
+    assert [item.tags.get("metric") for item in pooled.benchmark][:5] == ["exact", None, None, None, "anls"]
+    assert "1 item with a category that part.yaml does not name: y" in pooled.notes
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("core", "expected [SOURCE:]TAG=OTHER[@FILE]"),
+        ("core=", "expected [SOURCE:]TAG=OTHER[@FILE]"),
+        ("frist:core=category", "no source 'frist'; did you mean \"first\"?"),
+        ("second:core=category", "no item of second has a tag 'category'"),
+        ("core=category@gone.yaml", "gone.yaml"),
+        ("core=category@twice.yaml", "'x' becomes 'a' and 'b'"),
+        ("core=category@list.yaml", "expected old: new, or new: [old, old]"),
+    ],
+)
+def test_maps_that_cannot_be_are_refused(sources: Path, words: str, line: str) -> None:
+    Path("twice.yaml").write_text("a: [x]\nb: [x]\n")
+    Path("list.yaml").write_text("[x]\n")
+    with pytest.raises(InputError) as caught:
+        et.pool(["first", "second"], to="pool", map_tags=words)
+    assert line in str(caught.value)
+    assert not Path("pool").exists()
+
+
+def test_answers_of_runs_on_the_sources_count(sources: Path) -> None:
+    models = {"m": "scripted:right=0.5,seed=3", "n": "scripted:right=0.5,seed=4"}
+    asked = "image,image+order=7"
+    runs = [et.run(name, models=models, condition=asked, to=f"run-{name}") for name in ("first", "second")]
+    pool = et.pool(["first", "second"], to="pool", drop_repeats="same").benchmark
+    own = {run.path.name: et.measure("accuracy", run).frame for run in runs}
+    for run in runs:
+        et.score(run, bench=pool)
+    both = et.measure("accuracy", runs, by="benchmark").frame
+    first = both.filter(pl.col("benchmark") == "first").drop("benchmark")
+    assert first["accuracy"].to_list() == own["run-first"]["accuracy"].to_list()
+    assert both["n"].to_list() == [4, 4, 4, 4]
+    et.merge(runs, bench=pool, to="merged")
+    merged = Run(Path("merged"))
+    assert merged.manifest.benchmark is not None
+    assert merged.manifest.benchmark.name == "pool"
+    assert et.measure("accuracy", merged, by="benchmark").frame.select(both.columns).equals(both)
+    plan = et.run(pool, models=models, condition=asked, to="merged", dry_run=True)
+    assert plan.frame["calls"].to_list() == []
+    other = et.run("first", models=models, to="other")
+    elsewhere = et.pool(["second"], to="elsewhere").benchmark
+    with pytest.raises(InputError, match="is about neither"):
+        merge_into([Run(other.path), Run(runs[1].path)], Path("x"), pool=elsewhere)
+
+
+def test_several_benchmarks_are_pooled_on_the_way(sources: Path) -> None:
+    run = et.run(["first", "more=second"], models={"m": "scripted:right=1"}, to="run")
+    assert run.manifest.benchmark is not None
+    assert run.manifest.benchmark.items == 10
+    assert {row["item"].split("/")[0] for row in run.plan().to_pylist()} == {"first", "more"}
+    assert et.audit(["first", "more=second"], probe="malformed").benchmark.path == Path(run.manifest.benchmark.path)
+
+
+def test_a_list_counts_once_for_each_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    kinds: list[Any] = ["a", ["a", "b"], "['b', 'c']", None]
+    bench = Benchmark(write(tmp_path, "lists", [{"tags": {"kind": kind} if kind else {}} for kind in kinds]))
+    assert [tag_words(kind) for kind in (*kinds, {"x": 1}, ["x", "x"])] == [
+        ("a",), ("a", "b"), ("b", "c"), (), (), ("x",),
+    ]  # fmt: skip
+    assert sorting_tags(bench) == ["kind"]
+    run = et.run(bench, models={"m": "scripted:right=1"}, condition="no-image", to="run")
+    counted = et.measure("accuracy", run, by="kind")
+    rows = {row["kind"]: (row["n"], row["missing"]) for row in counted.frame.to_dicts()}
+    assert rows == {None: (1, 0), "a": (2, 0), "b": (2, 0), "c": (1, 0)}
+    assert "an item with several values of kind counts once for each: the groups overlap" in counted.notes
+    assert et.measure("guessing", run, by="kind").frame["n"].to_list() == [1, 2, 2, 1]
+    assert et.measure("accuracy", run, where="kind=b").frame["n"].to_list() == [2]
+    assert [item.id for item in et.subset(bench, only="kind=b", to="part").benchmark] == ["1", "2"]
+    pooled = et.pool([bench], to="pool", map_tags={"wide": f"kind@{_table(tmp_path)}"}).benchmark
+    assert [item.tags.get("wide") for item in pooled] == ["X", ["X", "Y"], "Y", None]
+
+
+def _table(folder: Path) -> Path:
+    (folder / "wide.yaml").write_text("X: [a]\nY: [b, c]\n")
+    return folder / "wide.yaml"
+
+
+def test_a_map_is_parsed() -> None:
+    [first, second] = parse_tag_maps(["core=category,mmstar:axis=l2"])
+    assert (first.tag, first.other, second.source, second.tag) == ("core", "category", "mmstar", "axis")

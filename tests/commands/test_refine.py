@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from eyetest.benchmarks import Benchmark
+from eyetest.prompts.sets import load_prompts
 from eyetest.records import Verdict, columns
 from eyetest.runs import Run, read_responses
 from tests.endpoint import Endpoint, failure
@@ -366,12 +367,17 @@ def test_too_few_items_are_left(here: Path, eyetest: Eyetest) -> None:
     ("words", "message"),
     [
         (("--recipe", "recipe.yaml"), "the recipe needs answers: --models FILE asks models, --answers RUN"),
-        (("--recipe", "mmstar", "--models", "models.yaml"), "panel inspectors has 8 seats, not 4"),
+        (("--recipe", "mmstar", "--models", "models.yaml"), "the stage select: cannot take 250 of core"),
+        ((*USUAL[2:], "--set", "inspectors.size=3"), "panel inspectors has 3 seats, not 4"),
+        (
+            (*USUAL[2:], "--set", "blind-hit.keep.hits=2"),
+            "no stage or panel 'blind-hit'; did you mean \"blind-hits\"?",
+        ),
+        ((*USUAL[2:], "--prompts", "mmstra"), "no prompts 'mmstra'; did you mean \"mmstar\"?"),
         (("--recipe", "recipe.yaml", "--models", "models.yaml", "--panel", "x=i1"), 'no panel "x"'),
         (("--recipe", "recipe.yaml", "--models", "models.yaml", "--hold-out", "i9"), "i9 is on no panel"),
         (("--recipe", "recipe.yaml", "--answers", "nowhere"), "nowhere is no run folder"),
         (("--recipe", "recipe.yaml", "--answers", "r", "--dry-run"), "--dry-run"),
-        (("--recipe", "recipe.yaml", "--answers", "r"), "panel inspectors has 4 seats, not 1"),
     ],
 )
 def test_what_it_refuses(here: Path, eyetest: Eyetest, words: tuple[str, ...], message: str) -> None:
@@ -379,6 +385,24 @@ def test_what_it_refuses(here: Path, eyetest: Eyetest, words: tuple[str, ...], m
         eyetest("run", "b", "--model", "i1=scripted:", "--condition", "no-image", "--to", "r", "--limit", 2).fine()
     assert message in eyetest("refine", "b", "--to", "d", *words).refused()
     assert not (here / "d").exists()
+
+
+def test_fewer_models_own_prompts_and_other_counts(here: Path, eyetest: Eyetest) -> None:
+    """A recipe's values and prompts from the command line; a smaller panel works with a note; all is recorded."""
+    less = ("--panel", "inspectors=i1,i2", "--set", "inspectors.samples=2", "--set", "blind-hits.answers=1")
+    done = eyetest(*USUAL, "--to", "d", *less, "--prompts", "mmmu-pro")
+    assert done.code == 0, done
+    label = load_prompts("mmmu-pro").label
+    assert "inspectors: 2 of the recipe's 4 models; thresholds and bands count as shares" in done.err
+    assert f"asked with the prompts {label}" in done.err
+    recipe = json.loads((here / "d/refine.json").read_text())["recipe"]
+    assert [recipe["panels"]["inspectors"][key] for key in ("samples", "prompts")] == [2, label]
+    assert recipe["stages"][0]["answers"] == {"op": ">", "value": 1}
+    plan = pl.read_parquet(here / "d/run/plan.parquet")
+    assert {*plan["prompts"]} == {label}
+    assert {*plan["sample"]} == {0, 1}
+    again = eyetest("refine", "b", "--recipe", "recipe.yaml", "--answers", "d/run", "--to", "e")
+    assert f"panel inspectors: i1 was asked with the prompts {label}, not eyetest" in again.err
 
 
 def test_it_writes_into_no_other_folder(refined: Path, eyetest: Eyetest) -> None:

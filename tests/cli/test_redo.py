@@ -77,7 +77,7 @@ def test_mmstar(here: Path) -> None:
     assert len(pool) == 2 * ITEMS
     assert {item.id.split("/")[0] for item in star} == {"mathvista", "puzzles"}
     table = pl.read_csv(here / "mmstar-tables/table-5.csv", infer_schema=False)
-    row = table.filter(pl.col("model") == "lvlm-4").row(0, named=True)
+    row = table.filter(pl.col("model") == "lvlm-4", pl.col("benchmark") != "pool").row(0, named=True)
     assert float(row["Avg."].split()[0]) == pytest.approx(100 * accuracy_by_hand("star-run", "lvlm-4"), abs=0.051)
 
 

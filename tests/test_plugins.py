@@ -108,7 +108,7 @@ def test_every_kind_of_plug_in_has_a_group_of_entry_points() -> None:
     groups = set(re.findall(r'Registry\("[^"]+", [^,]+, "[A-Z]+", "([a-z-]+)"\)', _sources()))
     assert groups == {
         *("format", "probe", "filter", "measure", "metric", "extractor", "model", "reformer", "reader", "figure"),
-        *("generator", "option-writer"),
+        *("generator", "option-writer", "encoder"),
     }
     assert isinstance(METRICS, Registry)
 

@@ -103,6 +103,8 @@ COMMANDS: list[tuple[object, ...]] = [
     ("import", "a.jsonl", "--to", "again é"),
     ("merge", "run é", "again é", "--to", "merged é"),
     ("demo", "--help"),
+    ("pool", "бенч é", "--to", "pool é"),
+    ("similar", "--help"),
 ]
 
 

@@ -31,6 +31,6 @@ def test_counts_in_all_and_by_tag() -> None:
     assert found["one", "core", "x"] == (2, 1, 0, 0, 1)
     assert found["one", "core", ""] == (1, 0, 0, 1, 0), "an item without the tag is counted too"
     assert found["one", "level", "2"] == (2, 0, 1, 0, 1)
-    assert {tag for _, tag, _ in found} == {"", "core", "level", "unique"}, "neither lists nor what all have alike"
+    assert {tag for _, tag, _ in found} == {"", "core", "level", "list", "unique"}, "not what all have alike"
     for step in funnel(STAGES, ITEMS):
         assert step.into == sum(step[4:])

@@ -357,7 +357,12 @@ def scores_of(
 def _write(run: Run, benchmark: Benchmark, scorer: Scorer, path: Path, dropped_judge: str = "") -> Path:
     frame, made = _scored(run, benchmark, scorer, dropped_judge)
     with one_line_if_damaged(run.path), replacing_file(path) as file:
-        frame.sink_parquet(file, compression="zstd", metadata=made.metadata())
+        try:
+            frame.sink_parquet(file, compression="zstd", metadata=made.metadata())
+        except pl.exceptions.ComputeError:
+            with file.open("ab") as rest:  # a full disk is an OSError here, which Polars hides at the footer
+                rest.write(bytes(2**16))
+            raise
         add_checksum(file)
     return path
 

@@ -48,6 +48,7 @@ _LISTED = {
         "measure": "measure:measure",
         "compare": "compare:compare",
         "report": "report:report",
+        "certify": "certify:certify",
         "reconcile": "reconcile:reconcile",
     },
     "Improve a benchmark": {

@@ -20,17 +20,11 @@ from tests.support.command import Done, call, call_narrowly
 from tests.support.drawn import draw_benchmark
 
 DOCS = ROOT / "docs"
-GENERATED = {"commands.md", "museum.md"}
 ITEMS = 24
 READERS = 10
 _OUTPUTS = {"--to", "--page", "--figures", "--verdicts-to", "--fix", "--bundle", ">"}
 _ELSEWHERE = re.compile(r"(?:openai|transformers|vllm):[^\s,\"]+")
 _FEWER = {"1200": "36", "300": "18"}
-
-
-def hand_written() -> list[Path]:
-    """Pages that people write: neither the reference nor the gallery."""
-    return sorted(path for path in DOCS.glob("*.md") if path.name not in GENERATED)
 
 
 def text_of(page: str) -> str:

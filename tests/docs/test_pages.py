@@ -12,10 +12,11 @@ import pytest
 from eyetest.benchmarks import Benchmark
 from eyetest.records.recipe import Suite, SuiteBenchmark
 from tests.docs import pages
-from tests.docs.pages import blocks, commands, hand_written, run_page, smaller, text_of
+from tests.docs.pages import blocks, commands, run_page, smaller, text_of
 from tests.store.conftest import _server as _server
 from tests.store.conftest import s3 as s3
 from tests.support.command import call
+from tools.size import hand_written
 
 pytestmark = [pytest.mark.journey, pytest.mark.filterwarnings("ignore:no WordNet here")]
 

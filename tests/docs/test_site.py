@@ -14,8 +14,9 @@ import pytest
 import yaml
 
 from tests.conftest import ROOT
-from tests.docs.pages import hand_written, text_of
+from tests.docs.pages import text_of
 from tests.support.browser import Browser
+from tools.size import count_words, hand_written
 
 pytestmark = pytest.mark.journey
 
@@ -71,7 +72,7 @@ def test_pages_fit_the_window(site: str, browser: Browser, width: int, height: i
 
 
 def test_words_are_few() -> None:
-    assert sum(len(page.read_text("utf-8").split()) for page in hand_written()) <= MOST_WORDS
+    assert sum(count_words(page.read_text("utf-8")) for page in hand_written()) <= MOST_WORDS
 
 
 def test_questions_are_on_the_page() -> None:

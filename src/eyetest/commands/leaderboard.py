@@ -32,7 +32,7 @@ def leaderboard(
     level: Annotated[float, HOW] = 0.95,
     overwrite: Overwrite = False,
 ) -> "LeaderboardResult":
-    """Rank models on many benchmarks; write one page that sorts, filters and shows scores without the image.
+    """Rank models on many benchmarks, and write one page that sorts, filters and links to items.
 
     A shared rank is 1 + the number of models that are significantly better. In the mean over benchmarks each counts
     alike. The page holds its data, as CSV and JSON, and opens without network. No model is asked.
@@ -115,7 +115,7 @@ class LeaderboardResult(Result):
     title = "leaderboard"
 
     @property
-    def frame(self) -> "pl.DataFrame":  # type: ignore[override]
+    def frame(self) -> "pl.DataFrame":
         """One row a benchmark and model: ``image``, ``no_image`` and ``gain`` with intervals and shared ranks."""
         return self.table
 

@@ -94,7 +94,7 @@ class _Known(NamedTuple):
 
 def _estimates(material: Material) -> _Known:
     usual = material.usual_ways
-    only = next(iter(usual)) if len(usual) == 1 else None
+    only = next(iter(usual))
     table = material.measured("accuracy", scope="usual and blind")
     fixed = (
         material.usual_and_blind.scores.select(pl.col(PROTOCOL).cast(pl.String)).head(1).collect().row(0, named=True)
@@ -214,14 +214,20 @@ class Board(NamedTuple):
     @property
     def data(self) -> Markup:
         """What the page's script needs, as JSON that ends no element."""
-        cells = {view: [[cell if cell.value is not None else 0 for cell in line.cells[view]] for line in self.lines]
-                 for view in self.views}  # fmt: skip
-        models = [printable(line.model) for line in self.lines]
-        more = {"unread": [line.unread for line in self.lines], "spent": [line.spent for line in self.lines]}
-        data = {"columns": [printable(name) for name in self.columns], "models": models, "cells": cells, **more}
+        data: dict[str, Any] = {name: [getattr(line, name) for line in self.lines] for name in ("unread", "spent")}
         data |= {"facts": [line.facts for line in self.lines], "links": self.links, "shown": self.shown}
+        data |= {
+            "columns": list(map(printable, self.columns)),
+            "models": [printable(line.model) for line in self.lines],
+        }
+        data["cells"] = {
+            view: [[0 if cell.value is None else cell for cell in line.cells[view]] for line in self.lines]
+            for view in self.views
+        }
         text = msgspec.json.encode(data).decode("utf-8", "replace")
-        return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))  # noqa: S704 (no mark-up left)
+        for mark in "<>&":
+            text = text.replace(mark, f"\\u{ord(mark):04x}")
+        return Markup(text)  # noqa: S704 (no mark-up is left)
 
 
 def board_of(material: Material, at: ItemsAt = NOWHERE, table: pl.DataFrame | None = None) -> Board:
@@ -270,7 +276,8 @@ def _facts(material: Material, models: Sequence[str]) -> dict[str, dict[str, str
         material.results.groups([MODEL + name for name in named])  # refuses unknown ones
     names = named or dict.fromkeys([*PROPERTIES, *(fact for entry in entries.values() for fact in entry.facts)])
     known = {
-        name: {model: str(value) for model, entry in entries.items() if (value := entry.fact(name))} for name in names
+        name: {model: printable(value) for model, entry in entries.items() if (value := entry.fact(name))}
+        for name in names
     }
     return {
         name: values
@@ -282,7 +289,7 @@ def _facts(material: Material, models: Sequence[str]) -> dict[str, dict[str, str
 def _links(material: Material, at: ItemsAt) -> dict[str, Any]:
     """How the address of a cell's items begins, and the condition of each benchmark under which they were asked."""
     items = ReportItems(material, at=at)
-    asked = {name: items.words_of(way) for name, way in material.usual_ways.items()}
+    asked = {printable(name): items.words_of(way) for name, way in material.usual_ways.items()}
     return {"before": at.before, "asked": asked, "several": len(material.usual_ways) > 1} if at.before else {}
 
 

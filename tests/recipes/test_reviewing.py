@@ -55,6 +55,9 @@ def test_it_asks_until_the_selection_is_filled(here: Path, eyetest: Eyetest) -> 
     assert "nothing after review was done yet (--skip-review goes on without people)" in output
     assert [stage for stage, _ in counts(here / "d")] == ["blind-hits", "review"]
     assert not (here / "d/benchmark").exists()
+    line = eyetest("review", "d", "--per", "core").refused()
+    assert "--per: the review asks for items in the order of the recipe's selection until that is filled" in line
+    assert not (here / "d/review/review.db").exists()
 
     one_of_two = alike(waiting, reviewer="ann", decision="keep")
     decide(here / "d", *one_of_two)

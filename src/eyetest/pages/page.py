@@ -1,8 +1,11 @@
-"""Pages from templates: web pages without scripts or network, and Markdown; texts of datasets are escaped."""
+"""Pages from templates: web pages without network and with one known script, and Markdown; texts are escaped."""
 
+import base64
 import re
 from collections.abc import Mapping
 from functools import cache
+from hashlib import sha256
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +54,18 @@ def odds(p: float) -> str:
         unit = 10 ** max(0, len(str(int(times))) - 2)
         return f"once in {round(times / unit) * unit:,}"
     return f"{round(100 * p)} times in 100" if p < 0.995 else "nearly always"
+
+
+def estimate(
+    value: float | None, low: float | None = None, high: float | None = None, *, signed: bool = False
+) -> str:
+    """A share as all pages show it, in per cent and with its interval: ``79.5 [73.2, 84.6]``."""
+    if value is None:
+        return "–"
+    ends = [end for end in (low, high) if end is not None]
+    words = [f"{100 * number:{'+' if signed else ''}.1f}" for number in (value, *ends)]
+    first, *bounds = [word[1:] if word[1:] == "0.0" else word.replace("-", "−") for word in words]
+    return f"{first} [{', '.join(bounds)}]" if len(bounds) == 2 else first
 
 
 def with_formulas(text: str, whole: bool = False, most: int = 0) -> Markup:
@@ -137,8 +152,10 @@ def _address(text: str) -> str:
 @cache
 def _web(package: str) -> jinja2.Environment:
     environment = _environment(package, autoescape=True)
-    environment.filters |= {"p": p_value, "odds": odds, "clip": clip, "tex": with_formulas}
-    environment.globals["dark"] = lambda: Markup(dark_rules())  # noqa: S704 (constants of ours)
+    environment.filters |= {"p": p_value, "odds": odds, "clip": clip, "tex": with_formulas, "estimate": estimate}
+    script = resources.files(__package__).joinpath("templates", "page.js").read_text("utf-8")
+    digest = base64.b64encode(sha256(script.encode()).digest()).decode()
+    environment.globals |= {"dark": lambda: Markup(dark_rules()), "script": Markup(script), "script_hash": digest}  # noqa: S704 (ours)
     return environment
 
 

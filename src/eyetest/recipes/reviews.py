@@ -24,7 +24,7 @@ from eyetest.store.urls import local_path
 from eyetest.studio.collection import Collection
 from eyetest.studio.decisions import ReviewPlan, Round, Rounds, by_suspicion, drawn
 from eyetest.studio.forms import load_form
-from eyetest.studio.project import ReviewProject, is_review
+from eyetest.studio.project import QUOTA, ReviewProject, is_review
 from eyetest.studio.revision import ReviewedItems, RevisedBenchmark, revise_benchmark
 from eyetest.studio.sources import open_places, read_verdict_table
 
@@ -215,6 +215,9 @@ def _of_recipe(
     for name in ("form", "rounds", "items"):
         if getattr(settings, name):
             raise InputError(f"{param(name)}: the recipe of {left.place} sets it; leave it out")
+    if settings.per and (folder / QUOTA).is_file():
+        fixed = "the review asks for items in the order of the recipe's selection until that is filled; leave it out"
+        raise InputError(f"{param('per')}: {fixed}")
     begun = _begun(folder, settings) if is_review(folder) else None
     known = [local_path(path) for path in begun.plan.places] if begun else []
     named = (*(path for path in known if path.exists()), *(place.resolve() for place in places))

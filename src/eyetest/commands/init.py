@@ -22,10 +22,6 @@ seed: 0
 # Your own conditions by name; 'eyetest show conditions' lists all.
 # conditions:
 #   my-cot: {{modality: image, ask: cot}}
-
-# What columns mean, where they are not recognised; NAME.yaml beside NAME.tsv may state it as well.
-# columns:
-#   mybench.tsv: {{map: {{question: prompt, options: [A, B, C, D]}}, gold_style: letter}}
 """
 
 

@@ -83,6 +83,8 @@ def _prepare(page: str) -> None:
         Path("predictions.csv").write_text("\n".join(["item,model,modality,text", *answers]))
     if page == "conditions.md":
         Path("own.yaml").write_text(blocks(page, "yaml")[0])
+    if page == "leaderboard.md":
+        shutil.copytree("run", "other-board")
     if page == "reports.md":
         shutil.copy("mybench.tsv", "mine.tsv")
     if page == "cards.md":

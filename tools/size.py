@@ -5,8 +5,8 @@
 
 Figures: lines and modules of both distributions and of the tests, commands and options, words of the README and of
 hand-written docs, words that the writing rules exclude, and how many modules run functions on two paths: one item
-from a TSV file to ``measure gain``, and a synthetic benchmark through ``refine`` with the recipe mmstar. Modules that are
-only imported, or that hold nothing but records, are not on a path.
+from a TSV file to ``measure gain``, and a synthetic benchmark through ``refine`` with the recipe mmstar. Modules
+that are only imported, or that hold nothing but records, are not on a path.
 """
 
 import argparse

@@ -400,7 +400,7 @@ def _selected(stage: Stage, items: Sequence[Item], seed: int, notes: list[str]) 
     for tag, count in chosen.untagged.items():
         notes.append(f"{stage.title}: {counted(count, 'item')} without the tag {tag}")
     for unmet in chosen.unmet:
-        notes.append(f"{stage.title}: {counted(unmet.missing, 'item')} fewer than asked of {unmet.quota}")
+        notes.append(f"{stage.title}: {counted(unmet.asked - unmet.left, 'item')} fewer than asked of {unmet.quota}")
     taken, verdicts = set(chosen.ids), []
     for item in items:
         verdict: VerdictKind = "keep" if item.id in taken else "drop"

@@ -14,6 +14,8 @@ import polars as pl
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
 from eyetest.benchmarks.folder import FACTS
+from eyetest.benchmarks.tags import TagMaps
+from eyetest.curate.pooling import BENCHMARK_TAG
 from eyetest.curate.selection import CannotMeet, Quota, candidate, select
 from eyetest.errors import InputError, as_named, counted, listed
 from eyetest.filters import FILTERS, Evidence, FilterInput
@@ -111,14 +113,15 @@ class Refining:
     skip_review: bool = False
     items_at: ItemsAt = NOWHERE  # where the numbers of its page lead
     prompts: Prompts = field(default_factory=load_prompts)
+    tags: TagMaps = field(default_factory=TagMaps)  # tags of items that are made of others
 
     def run(self) -> Refined:
         """Carry out the recipe and write the result."""
-        self._items = {item.id: item for item in self.benchmark}
+        self._items = {item.id: self._tagged(item) for item in self.benchmark}
         self._seen = dict(self._items)
         self._quota: Quota | None = None  # of the review that is paused
         self._turns: dict[str, int] = {}  # the order in which it asks for items
-        notes = [*self.source.notes, *small_panel_notes(self.recipe, self.panels)]
+        notes = [*self.source.notes, *self.tags.notes(), *small_panel_notes(self.recipe, self.panels)]
         labels = dict.fromkeys((*(seated.panel.prompts for seated in self.panels.values()), self.prompts.roles))
         if own := [label for label in labels if label != USUAL_PROMPTS]:
             notes.append(f"asked with the prompts {listed(own)}")
@@ -155,6 +158,11 @@ class Refining:
         refined.notes += _stopped_notes(refined.residuals)
         self._write(refined)
         return refined
+
+    def _tagged(self, item: Item) -> Item:
+        """An item with the tags that are made of others, perhaps only for its source."""
+        pooled = item.tags.get(BENCHMARK_TAG) if self.benchmark.manifest.sources else None
+        return self.tags.tagged(item, str(pooled or self.benchmark.manifest.name)) if self.tags.maps else item
 
     def _edited(self) -> list[Item]:
         """The items that reviewers changed in what models see or in golds."""

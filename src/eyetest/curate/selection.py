@@ -8,15 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
 import msgspec
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError, counted, heading, listed, nearest, short
-from eyetest.records import VALUES_BETWEEN, Item, Lineage, ModelEntry, Select, joined_words
+from eyetest.records import VALUES_BETWEEN, Item, ModelEntry, Select, joined_words
 
 Rank = Callable[[str], tuple[int, ...]]  # which of several equal claims comes first: the one with the smallest rank
 Values = tuple[str, ...]  # a cell of a table of several tags: its value of each
@@ -350,16 +348,3 @@ def plain_name(name: str) -> str:
     """A dataset's name in any spelling: ``OK-VQA``, ``ok_vqa`` and ``OK VQA`` are one."""
     folded = normalize("NFKC", name).casefold()
     return _SEPARATORS.sub("", folded) or folded
-
-
-def write_part(
-    benchmark: Benchmark, items: Iterable[Item], to: Path, about: tuple[str, str], *, overwrite: bool
-) -> int:
-    """Write some items as a benchmark with a name and a note on how they were chosen; returns their number."""
-    old, (name, how) = benchmark.manifest, about
-    made = Lineage(step="subset", source=f"{old.name} {old.version}", note=how)
-    manifest = msgspec.structs.replace(old, name=name, lineage=(*old.lineage, made))
-    with BenchmarkWriter(to, manifest, overwrite=overwrite, gold_required=False) as writer:
-        for item in items:
-            writer.adopt(item, benchmark)
-    return writer.counts.items

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import msgspec
 import polars as pl
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
-from eyetest.benchmarks.folder import FACTS
+from eyetest.benchmarks import Benchmark, is_benchmark
+from eyetest.benchmarks.folder import FACTS, write_items
 from eyetest.benchmarks.tags import TagMaps
 from eyetest.curate.pooling import BENCHMARK_TAG
 from eyetest.curate.selection import CannotMeet, Quota, candidate, select
@@ -29,7 +29,6 @@ from eyetest.records import (
     BLIND_MODALITIES,
     REFINE,
     Item,
-    Lineage,
     Recipe,
     Stage,
     Verdict,
@@ -371,17 +370,10 @@ class Refining:
 
     def _write_benchmark(self, refined: Refined) -> None:
         """Write the items that are left, in every setting, with their cards."""
-        old = self.benchmark.manifest
-        stages = ", ".join(name for name, _ in refined.stages)
-        made = Lineage(step=REFINE, source=f"{old.name} {old.version}", note=stages, seed=self.recipe.seed)
-        manifest = msgspec.structs.replace(
-            old, name=f"{old.name}-refined", lineage=(*old.lineage, made), counts=type(old.counts)()
-        )
-        with BenchmarkWriter(self.to / BENCHMARK, manifest, overwrite=True, gold_required=False) as writer:
-            for item in refined.kept:
-                writer.adopt(item, self.benchmark)
-        settings = self._hardening.write([item.id for item in refined.kept])
-        for benchmark in (Benchmark(self.to / BENCHMARK), *settings):
+        old, stages = self.benchmark.manifest, ", ".join(name for name, _ in refined.stages)
+        manifest = old.derived(REFINE, stages, name=f"{old.name}-refined", seed=self.recipe.seed)
+        written = write_items(self.to / BENCHMARK, refined.kept, self.benchmark, manifest, overwrite=True)
+        for benchmark in (written, *self._hardening.write([item.id for item in refined.kept])):
             known = card_of(benchmark, read_facts(self.to / FACTS), Records(self.to / ABOUT, self.to / VERDICTS))
             write_card(known, benchmark, benchmark.path)
 

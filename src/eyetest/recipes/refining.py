@@ -52,7 +52,7 @@ from eyetest.reports.refinements import (
     write_refine_page,
 )
 from eyetest.store import replacing_file
-from eyetest.studio.decisions import Rounds, standing, with_people, write_queue
+from eyetest.studio.decisions import Rounds, standing, with_people
 from eyetest.studio.forms import Form, edited, load_form
 from eyetest.studio.project import QUOTA, decisions_in, settled_tags
 from eyetest.tabular.record_files import write_records
@@ -339,10 +339,9 @@ class Refining:
 
     def _write(self, refined: Refined) -> None:
         self._write_verdicts(refined)
-        items, sources = self._hardening.shown(self._items)
-        write_queue(self.to / REVIEW, refined.waiting, items, sources, self._rounds.asked)
         (self.to / REVIEW / QUOTA).unlink(missing_ok=True)
         if self._quota:
+            (self.to / REVIEW).mkdir(parents=True, exist_ok=True)
             with replacing_file(self.to / REVIEW / QUOTA) as file:
                 file.write_bytes(msgspec.json.encode(self._quota))
         with replacing_file(self.to / ABOUT) as file:
@@ -363,7 +362,7 @@ class Refining:
         write_funnel(self.to / FUNNEL, self.funnel(refined))
 
     def _write_page(self, refined: Refined) -> None:
-        items, _ = self._hardening.shown(self._items)
+        items = self._hardening.shown(self._items)
         benchmarks = [self.benchmark, *(setting.benchmark for setting in self._hardening.settings)]
         shown = RefinedItems(items, refined.kept, benchmarks)
         write_refine_page(self._record(refined), refined.stages, shown, self.to / REPORT, self.items_at)

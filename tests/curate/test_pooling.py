@@ -125,6 +125,20 @@ def test_tags_through_a_table(sources: Path) -> None:
     assert "1 item with a category that part.yaml does not name: y" in pooled.notes
 
 
+def test_tags_are_made_at_import_as_in_a_pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.yaml").write_text("Arts: [music, painting]\n")
+    Path("b.csv").write_text("question,answer,subject\nWho?,me,music\nWhy?,so,physics\n")
+    made = et.import_file("b.csv", to="b", map_tags=["core=subject", "field=subject@t.yaml"])
+    tags = [{"subject": "music", "core": "music", "field": "Arts"}, {"subject": "physics", "core": "physics"}]
+    assert [item.tags for item in Benchmark(Path("b"))] == tags
+    assert made.notes == ["1 item with a subject that t.yaml does not name: physics"]
+    for words, line in (("core=topic", "no item has a tag 'topic'"), ("x:core=subject", "no source 'x'")):
+        with pytest.raises(InputError, match=f"map-tags: {line}"):
+            et.import_file("b.csv", to="c", map_tags=words)
+        assert not Path("c").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [

@@ -176,7 +176,6 @@ def pooling_of(benches: Sequence[Bench], tags: Pairs, drop: str = "", read: "Rea
     from eyetest.curate.pooling import Pooling, Source, named_sources
     from eyetest.reports.dataset_card import read_facts
 
-    words = [f"{tag}={other}" for tag, other in tags.items()] if isinstance(tags, Mapping) else several(tags)
     opened = []
     for bench in benches:
         name, equals, path = str(bench).partition("=")
@@ -187,7 +186,12 @@ def pooling_of(benches: Sequence[Bench], tags: Pairs, drop: str = "", read: "Rea
     if not opened:
         raise InputError("no benchmark is named")
     sources = named_sources(opened)
-    return Pooling(sources, TagMaps(parse_tag_maps(words), [source.name for source in sources]), drop)
+    return Pooling(sources, TagMaps(parse_tag_maps(pair_words(tags)), [source.name for source in sources]), drop)
+
+
+def pair_words(given: Pairs) -> list[str]:
+    """Pairs as words of the command line: ``core=category``."""
+    return [f"{key}={value}" for key, value in given.items()] if isinstance(given, Mapping) else several(given)
 
 
 def _open_bench(bench: Bench, read: "ReadOptions | None") -> "Benchmark":

@@ -267,7 +267,5 @@ class RefineResult(Result):
 
 def waiting_notes(folder: Path, waiting: int) -> list[str]:
     """How people decide about the items of a folder that wait for them."""
-    from eyetest.studio.decisions import DECISIONS, QUEUE
-
-    how = f"{typed('eyetest', 'review', folder)}, or {folder / layout.REVIEW / QUEUE} with {DECISIONS} beside it"
+    how = typed("eyetest", "review", folder)
     return [f"{counted(waiting, 'item')} for people ({how}); then run the same command again"] if waiting else []

@@ -135,10 +135,8 @@ def candidate(item: Item) -> Candidate:
     return Candidate(item.id, joined_words(item.tags))
 
 
-def select(
-    items: Sequence[Candidate], selection: Select, seed: int, worth: Mapping[str, float] | None = None
-) -> Chosen:
-    """Choose, or raise `CannotMeet`. With ``worth`` (by item) the best of each cell are taken."""
+def select(items: Sequence[Candidate], selection: Select, seed: int) -> Chosen:
+    """Choose at random, or raise `CannotMeet`."""
     if selection.fraction is not None:
         total = max(1, round(selection.fraction * len(items)))
         selection = msgspec.structs.replace(selection, fraction=None, total=total)
@@ -162,8 +160,7 @@ def select(
         counts = {path: len(ids) for path, ids in cells.items()}
         sizes = nesting.split(counts, min(asked[value], len(pool)), inside=(value,))
         for path, ids in cells.items():
-            best_first = sorted(ids, key=lambda name: (-(worth or {}).get(name, 0.0), draw(seed, name), name))
-            taken.update(best_first[: sizes[path]])
+            taken.update(sorted(ids, key=lambda name: (draw(seed, name), name))[: sizes[path]])
     lacking = Counter(
         tag for pool in pools.values() for item in pool for tag in selection.tags if not item.tags.get(tag)
     )
@@ -217,7 +214,7 @@ class Quota(msgspec.Struct, frozen=True, kw_only=True):
     @staticmethod
     def serves(selection: Select | None) -> bool:
         """Whether the size of each group is known before the review."""
-        return selection is not None and not (selection.fraction or selection.proportional) and selection.by == "lot"
+        return selection is not None and not (selection.fraction or selection.proportional)
 
     def state(self, decided: Mapping[str, Mapping[str, Any] | None], *, strict: bool = False) -> QuotaState:
         """What is needed after some decisions: by item its new tags, or None where it was dropped.

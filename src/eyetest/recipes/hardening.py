@@ -150,13 +150,12 @@ class Hardening:
         """An item as in the last setting; unchanged where it is in none."""
         return self.settings[-1].items.get(item.id, item) if self.settings else item
 
-    def shown(self, items: Mapping[str, Item]) -> tuple[dict[str, Item], dict[str, Benchmark]]:
-        """Items as reviewers see them now, and the benchmark that holds the images of each."""
-        shown, sources = dict(items), dict.fromkeys(items, self.benchmark)
+    def shown(self, items: Mapping[str, Item]) -> dict[str, Item]:
+        """Items as reviewers see them now."""
+        shown = dict(items)
         for setting in self.settings:
             shown |= setting.items
-            sources |= dict.fromkeys(setting.items, setting.benchmark)
-        return shown, sources
+        return shown
 
     def apply_edits(self, name: str, edits: Mapping[str, Any]) -> None:
         """Repair an item in the last setting, and in those before it that have the same options."""

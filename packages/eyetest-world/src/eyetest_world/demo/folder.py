@@ -222,7 +222,7 @@ class DemoFolder:
             findings=tuple(findings),
         )
         (self.to / _PLANTED).write_bytes(msgspec.json.encode(audit) + b"\n")
-        write_bundle(Collection.open(self.places), self.to / _ITEMS, replies=False, overwrite=True)
+        write_bundle(Collection(self.places), self.to / _ITEMS, replies=False, overwrite=True)
         about = {
             "folder": typed(self.to),
             "subsets": f"{SUBSETS}",

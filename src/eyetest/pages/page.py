@@ -20,6 +20,7 @@ from eyetest.version import __version__
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 _LONGEST_LINE = 2_000
+_FORMULA_COUNTS = 20  # characters of a shortened text
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _MARKS = re.compile(r"([\\`*_\[\]#|~!$])")
 _LIST_OR_RULE = re.compile(r"^([-+=]|\d+(?=[.)](?:\s|$)))")
@@ -67,12 +68,24 @@ def estimate(
     return f"{first} [{', '.join(bounds)}]" if len(bounds) == 2 else first
 
 
-def with_formulas(text: str, whole: bool = False) -> Markup:
-    """A text with its formulas typeset, if they can be parsed; ``whole``: it may be one formula without dollars."""
+def with_formulas(text: str, whole: bool = False, most: int = 0) -> Markup:
+    """A text with its formulas typeset, if they can be parsed; ``whole``: it may be one formula without dollars.
+
+    With ``most``, it ends after about so many characters, and never inside a formula.
+    """
     formula = whole_formula(text) if whole else None
-    parts = [formula] if formula else split_formulas(text)[0]
-    drawn = (mathml(part.nodes, part.alone) if isinstance(part, Formula) else escape(part) for part in parts)
-    return Markup("").join(drawn)
+    shown, left = list[Markup](), float(most or "inf")
+    for part in [formula] if formula else split_formulas(text)[0]:
+        if left <= 0:
+            shown.append(Markup("…"))
+            break
+        if isinstance(part, Formula):
+            shown.append(mathml(part.nodes, part.alone))
+            left -= _FORMULA_COUNTS
+        else:
+            shown.append(escape(clip(part, int(left))) if len(part) > left else escape(part))
+            left -= len(part)
+    return Markup("").join(shown)
 
 
 def plain(value: object) -> str:

@@ -31,9 +31,7 @@ pytestmark = pytest.mark.journey
 OF_SUITES = {"dialogue", "dimensions", "format-hits", "options"}
 OF_MANY_MODELS = {"items", "correlation"}
 DRAWN = {
-    name: figure
-    for name, figure in FIGURES.items()
-    if name not in OF_SUITES | OF_MANY_MODELS and not figure.part
+    name: figure for name, figure in FIGURES.items() if name not in OF_SUITES | OF_MANY_MODELS and not figure.part
 }
 MODELS = """
 base: {spec: "scripted:right=0.3,blind=0.3,seed=9"}

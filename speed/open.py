@@ -106,7 +106,7 @@ from pathlib import Path
 from eyetest.pages.item_links import parse_query
 from eyetest.studio.collection import Collection
 load, began = since(began), clock()
-collection = Collection.open([Path(sys.argv[1])])
+collection = Collection([Path(sys.argv[1])])
 view = collection.view(parse_query(""))
 view.counts, view.accuracy, collection.rows(view, 0, 60)
 first, began = since(began), clock()

@@ -50,7 +50,7 @@ def main() -> None:
         window = browser.visitor(*_SIZE)
         for name, (bring, questions) in benchmarks.items():
             run = bring(given.shared, Path(folder) / name)
-            with served(Collection.open([run.path])) as address:
+            with served(Collection([run.path])) as address:
                 for question, steps in questions.items():
                     file = given.to / f"{name}-{question}.png"
                     number = take(window, steps, address, file)

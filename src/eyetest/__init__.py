@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from eyetest.commands.harden_options import harden_options
     from eyetest.commands.harden_screenshot import harden_screenshot
     from eyetest.commands.init import init
+    from eyetest.commands.leaderboard import LeaderboardResult, leaderboard
     from eyetest.commands.measure import MeasureResult, measure
     from eyetest.commands.merge import MergeResult, merge
     from eyetest.commands.open import browse
@@ -73,6 +74,7 @@ __all__ = [
     "EyetestError",
     "ImageRef",
     "Item",
+    "LeaderboardResult",
     "Limits",
     "Lineage",
     "Manifest",
@@ -119,6 +121,7 @@ __all__ = [
     "import_review",
     "init",
     "invite",
+    "leaderboard",
     "measure",
     "merge",
     "open",
@@ -155,6 +158,7 @@ _HOMES = {
     "eyetest.commands.harden_options": "harden_options",
     "eyetest.commands.harden_screenshot": "harden_screenshot",
     "eyetest.commands.init": "init",
+    "eyetest.commands.leaderboard": "LeaderboardResult leaderboard",
     "eyetest.commands.measure": "MeasureResult measure",
     "eyetest.commands.merge": "MergeResult merge",
     "eyetest.commands.open": "browse",

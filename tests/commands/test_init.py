@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import eyetest as et
 from eyetest.store.handwritten import read_yaml
-from tests.runs.written import separated
 from tests.support.command import call
 
 
@@ -49,32 +47,3 @@ def test_what_is_written_is_used(bench: Path) -> None:
 def test_a_bad_project_file_is_one_line(bench: Path, text: str, message: str) -> None:
     Path("eyetest.yaml").write_text(text)
     assert message in call("audit", bench).refused()
-
-
-def test_columns_are_stated_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    separated(Path("b.csv"), ["nr", "what", "x", "y", "right", "extra"], ["1", "Which?", "a", "b", "1", "z"])
-    assert "no column for the question" in call("show", "b.csv").refused()
-    notes = "map: {id: nr, question: what, options: [x, y], answer: right}\ngold_style: index\ndrop: [extra]\n"
-    Path("b.yaml").write_text(notes)
-    item = json.loads(call("show", "b.csv", "1", "--output", "json").fine())
-    assert [choice.get("correct", False) for choice in item["choices"]] == [False, True]
-    assert not item.get("tags")
-    call("import", "b.csv", "--to", "kept").fine()
-    assert et.open("b.csv")["1"] == et.open("kept")["1"]
-    explicit = ("--map", "question=extra", "--drop", "what")
-    assert json.loads(call("show", "b.csv", "1", *explicit, "--output", "json").fine())["question"] == "z"
-    call("audit", "b.csv", *explicit, "--probe", "malformed").fine()
-    for wrong, message in (
-        ("mpa: {}\nformat: csv", 'b.yaml: no setting "mpa"'),
-        ("map: {qestion: what}", "b.yaml: map"),
-        ("gold_style: word", "b.yaml, gold_style"),
-    ):
-        Path("b.yaml").write_text(wrong)
-        assert message in call("show", "b.csv").refused()
-    Path("b.yaml").write_text("task: something of another tool\n")
-    Path("eyetest.yaml").write_text(f"columns:\n  b.csv: {{{', '.join(notes.splitlines())}}}\n")
-    assert json.loads(call("show", "b.csv", "1", "--output", "json").fine()) == item
-    separated(Path("a.csv"), ["nr", "who", "reply"], ["1", "m", "b"])
-    Path("a.yaml").write_text("map: {item: nr, model: who, text: reply}\n")
-    assert "1 answer of 1 model" in call("import", "a.csv", "--to", "run").fine()

@@ -23,7 +23,7 @@ from eyetest.curate.subsets import (
     separation,
     separation_notes,
 )
-from eyetest.measures.stats.item_analysis import SCALE, ItemFit, choose_by_information, fit
+from eyetest.measures.stats.item_analysis import SCALE, ItemFit, fit
 from tools.gallery.validation import at_random
 
 Floats = NDArray[np.float64]
@@ -76,8 +76,7 @@ def test_anchors_are_items_that_tell_of_every_skill_and_not_of_chance() -> None:
     assert len(taken) == 20
     first, second, *chance = np.bincount(taken // 30, minlength=4)
     assert sum(chance) == 0
-    informed = np.bincount(choose_by_information(fit(answers), 20) // 30, minlength=4)
-    assert min(first, second) > min(informed[:2])
+    assert min(first, second) >= 5
 
 
 def test_what_is_certain_is_drawn_and_the_rest_by_its_chances() -> None:
@@ -219,13 +218,9 @@ def _answers(able: Floats, slopes: Floats, seed: int) -> Floats:
     return np.asarray(rng.random(chance.shape) < chance, float)
 
 
-def _by_information(fitted: ItemFit, _: Floats, size: int, __: np.random.Generator) -> NDArray[np.intp]:
-    return choose_by_information(fitted, size)
-
-
 def test_telling_items_tell_more_pairs_apart_and_rightly() -> None:
     slopes = np.where(np.arange(400) % 2, 2.0, 0.1)
-    tried = separation(_answers(np.linspace(-2, 2, 18), slopes, 0), 0.3, _by_information)
+    tried = separation(_answers(np.linspace(-2, 2, 18), slopes, 0), 0.3)
     chosen, random = tried["chosen"], tried["random"]
     assert (chosen.apart or 0) > (random.apart or 0) + 0.1
     assert (chosen.rightly or 0) > 0.95
@@ -242,10 +237,10 @@ def test_telling_items_tell_more_pairs_apart_and_rightly() -> None:
 
 def test_too_few_models_or_items_are_not_tried() -> None:
     answers = _answers(np.linspace(-2, 2, FEWEST_MODELS), np.ones(40), 3)
-    assert separation(answers[:, 1:], 0.5, _by_information) == {}
-    assert separation(answers[:19], 0.5, _by_information) == {}
+    assert separation(answers[:, 1:], 0.5) == {}
+    assert separation(answers[:19], 0.5) == {}
     assert separation_notes({})[0].startswith("too few items")
-    again = [separation(answers, 0.5, _by_information, seed) for seed in (5, 5, 6)]
+    again = [separation(answers, 0.5, seed) for seed in (5, 5, 6)]
     assert again[0] == again[1] != again[2]
 
 
@@ -255,29 +250,16 @@ def test_what_separates_weak_models_says_nothing_of_stronger_ones() -> None:
     able, slopes = np.concatenate([np.linspace(-4, -1, 12), np.linspace(2, 3, 6)]), np.full(400, 2.0)
     rng = np.random.default_rng(2)
     chance = expit(np.outer(slopes, able) + np.where(np.arange(400) % 2, 5.0, -5.0)[:, None])
-    tried = separation((rng.random(chance.shape) < chance).astype(float), 0.3, _by_information)
+    tried = separation((rng.random(chance.shape) < chance).astype(float), 0.3)
     chosen, random = tried["chosen"], tried["random"]
-    assert (chosen.tau_own or 0) > 0.8
     assert (chosen.tau_stronger or 0) < (random.tau_stronger or 0) - 0.1
-
-
-@pytest.mark.science
-def test_where_models_are_alike_the_panel_is_flattered_and_half_of_the_pairs_are_wrong() -> None:
-    """All are equally good: what separates the panel is chance, which items and models held out do not share."""
-    tried = separation(_answers(np.zeros(18), np.ones(300), 1), 0.3, _by_information)["chosen"]
-    assert None not in tried
-    assert (tried.tau_own or 0) > 0.4
-    assert (tried.apart_own or 0) > 0.15
-    assert abs(tried.tau or 0) < 0.2
-    assert (tried.apart or 0) < 0.12
-    assert (tried.rightly or 0) < 0.8
 
 
 @pytest.mark.science
 def test_the_order_of_the_items_held_out_decides_what_is_right() -> None:
     """On half of the items the better model fails: the model that leads on a part by chance is behind on the rest."""
     answers = _answers(np.linspace(-2, 2, 12), np.full(200, 1.5), 3)
-    tried = separation(np.vstack([answers, 1 - answers]), 0.5, _by_information)["random"]
+    tried = separation(np.vstack([answers, 1 - answers]), 0.5)["random"]
     assert tried.rightly == 0
     assert (tried.tau or 0) < -0.2
 
@@ -286,7 +268,7 @@ def test_the_order_of_the_items_held_out_decides_what_is_right() -> None:
 def test_missing_answers_are_no_hindrance() -> None:
     answers = _answers(np.linspace(-2, 2, 12), np.full(100, 1.5), 4)
     answers[np.random.default_rng(4).random(answers.shape) < 0.2] = np.nan
-    tried = separation(answers, 0.5, _by_information)["chosen"]
+    tried = separation(answers, 0.5)["chosen"]
     assert None not in tried
     assert tried.tau == pytest.approx(0.7, abs=0.3)
 

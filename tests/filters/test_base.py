@@ -1,11 +1,10 @@
-"""Evidence by seat and test in the order of asking, whatever the order of rows; cut-offs from the data."""
+"""Evidence by seat and test in the order of asking, whatever the order of rows."""
 
 import random
 
-import numpy as np
 import polars as pl
 
-from eyetest.filters import Evidence, best_cut
+from eyetest.filters import Evidence
 
 KINDS = {"outcome": "answered", "reading": "chosen", "choice": None, "metric": "accuracy", "score": 1.0}
 
@@ -39,14 +38,3 @@ def test_missing_answers_are_none() -> None:
     assert requests(evidence, "y") == [["b90", "b91", "b100", "b101", None], [None] * 5]
     assert requests(evidence, "z") == [[None] * 5, [None] * 5]
     assert requests(Evidence(), "x") == []
-
-
-def test_the_cut_off_lies_where_models_differ() -> None:
-    """All models reach .3 in half of the items; from .6 on the better ones alone do."""
-    rng = np.random.default_rng(0)
-    able = np.linspace(0.1, 0.9, 9)
-    often = np.where(rng.random((400, 9)) < 0.5, 0.3, 0.0)
-    scores = np.where(rng.random((400, 9)) < able, 0.6, often)
-    scores[rng.random((400, 9)) < 0.05] = 1.0
-    assert best_cut(scores).value == 0.6
-    assert best_cut(scores).op == ">="

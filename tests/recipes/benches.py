@@ -79,8 +79,9 @@ def kept(folder: Path) -> list[Item]:
 
 
 def decide(folder: Path, *rows: Mapping[str, str]) -> None:
-    """What people decided, beside the queue."""
+    """What people decided, as a table."""
     names = list(dict.fromkeys(name for row in rows for name in row))
+    (folder / "review").mkdir(exist_ok=True)
     with (folder / "review/decisions.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, names)
         writer.writeheader()

@@ -128,10 +128,6 @@ def test_people_look_at_the_grown_items_and_what_they_mend_is_drawn(tmp_path: Pa
     refined = refine(tmp_path)
     assert refined.paused == "review"
     doubtful = next(verdict.item for verdict in refined.waiting if verdict.stage == "six-options")
-    queue = (tmp_path / "d/review/queue.csv").read_text("utf-8")
-    assert "two alike" in queue
-    assert "F. new 1" in queue, "people see the options that were added"
-    assert "Is exactly one option right?" in queue, "and what the form asks"
     assert not (tmp_path / "d/benchmark").exists()
     names = [verdict.item for verdict in refined.waiting]
     gone, repaired, *rest = [name for name in names if name != doubtful]
@@ -183,7 +179,7 @@ def test_the_same_command_ends_in_the_same_bytes(tmp_path: Path) -> None:
     def made() -> list[bytes]:
         refine(tmp_path, skip_review=True)
         tables = [one.path / "items.parquet" for one in settings(tmp_path).values()]
-        files = [*tables, *(tmp_path / "d" / name for name in ("verdicts.parquet", "funnel.csv", "review/queue.csv"))]
+        files = [*tables, *(tmp_path / "d" / name for name in ("verdicts.parquet", "funnel.csv"))]
         prints = [one.manifest.fingerprint.encode() for one in settings(tmp_path).values()]
         return [*(path.read_bytes() for path in files), *prints]
 

@@ -11,7 +11,6 @@ from eyetest.errors import InputError
 from eyetest.filters import FILTERS, Evidence, FilterInput, Seat
 from eyetest.recipes.loading import load_recipe
 from eyetest.recipes.panels import (
-    answer_notes,
     answering_models,
     asked_of_all,
     recorded,
@@ -112,22 +111,12 @@ def test_another_protocol_if_there_is_only_one() -> None:
         protocols(both)
 
 
-def test_without_the_image_is_without_the_image_however_it_was_asked() -> None:
-    """The panel's own words go first; else the way in which most is answered."""
-    ways = {"no-image": (1, 0, 0), "no-image-guess": (1, 1, 0), "gray": (0, 0, 1)}
-    rows = [
-        {"item": str(i), "model": "a", "modality": modality, "score": float(score)}
-        for modality, scores in ways.items()
-        for i, score in enumerate(scores)
-    ]
-    found, other = output(*rows), output(*(row for row in rows if row["modality"] != "no-image"))
-    one = seat(recipe(rescale=True), MODELS, {"inspectors": "a"})["inspectors"]
-    assert set(recorded(found, one)["modality"]) == {"no-image"}
-    received = recorded(other, one)
-    assert set(received["modality"]) == {"no-image-guess"}
-    assert answering_models(other, one.panel) == ["a"]
-    assert answer_notes(one, recorded(found, one)) == []
-    assert answer_notes(one, received) == ["panel inspectors: a without answers for no-image; no-image-guess is used"]
+def test_another_modality_has_to_be_named() -> None:
+    found = output({"item": "1", "model": "a", "modality": "gray"})
+    with pytest.raises(InputError, match="a never answered with modality no-image; recorded are gray: --set insp"):
+        protocols(found)
+    assert protocols(found, modality="gray") == [("1", "a", "direct", 0)]
+    assert answering_models(found, recipe().panels["inspectors"]) == []
 
 
 def test_a_panel_that_goes_on_from_its_own_answers_is_asked_everything(

@@ -1,12 +1,12 @@
 """People in the middle of a recipe: it waits for them, takes their word, repairs what they repair, and goes on."""
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from eyetest.recipes.reviews import left_to_people
 from tests.endpoint import Endpoint
 from tests.recipes.benches import by_item, counts, decide, kept, make_bench, outcome, verdicts, write_yaml
 from tests.runs.conftest import Eyetest
@@ -32,8 +32,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def queue(folder: Path) -> list[dict[str, str]]:
-    with (folder / "review/queue.csv").open(newline="") as file:
-        return list(csv.DictReader(file))
+    """The items that wait for people, each with its round, stage, reason and form."""
+    left = left_to_people(folder)
+    rows = verdicts(folder).filter(verdict="review").select("item", "stage", "reason").to_dicts()
+    rounds = {item: number for number, ids in left.waiting.items() for item in ids}
+    forms = [planned.form for planned in left.recipe.rounds]
+    return [{**row, "round": str(rounds[row["item"]]), "form": forms[rounds[row["item"]] - 1]} for row in rows]
 
 
 def alike(items: list[str], **fields: str) -> list[dict[str, str]]:
@@ -51,6 +55,9 @@ def test_it_asks_until_the_selection_is_filled(here: Path, eyetest: Eyetest) -> 
     assert "nothing after review was done yet (--skip-review goes on without people)" in output
     assert [stage for stage, _ in counts(here / "d")] == ["blind-hits", "review"]
     assert not (here / "d/benchmark").exists()
+    line = eyetest("review", "d", "--per", "core").refused()
+    assert "--per: the review asks for items in the order of the recipe's selection until that is filled" in line
+    assert not (here / "d/review/review.db").exists()
 
     one_of_two = alike(waiting, reviewer="ann", decision="keep")
     decide(here / "d", *one_of_two)
@@ -76,47 +83,6 @@ def test_it_asks_until_the_selection_is_filled(here: Path, eyetest: Eyetest) -> 
     reasons = dict(verdicts(here / "d").filter(stage="review").select("item", "reason").iter_rows())
     assert (reasons[gone], reasons[other]) == ("blurred", "2 of 2 reviewers")
     assert list(reasons.values()).count(undecided) == len(reached) - 4
-
-
-def looks(folder: Path) -> set[tuple[str, str, str]]:
-    return {(row["round"], row["stage"], row["form"]) for row in queue(folder)}
-
-
-def test_a_second_round_asks_anew(here: Path, eyetest: Eyetest) -> None:
-    """Who kept an item at the first look has not spoken at the second; the queue says which look it is."""
-    twice = [{"review": {"form": "Is it right?"}}, {"review": {"form": "Still right?"}, "name": "again"}]
-    write_yaml(here / "recipe.yaml", {"panels": TWO, "stages": [HITS, *twice]})
-    eyetest(*USUAL).fine()
-    waiting = [row["item"] for row in queue(here / "d")]
-    assert looks(here / "d") == {("1", "review", "Is it right?")}
-    first = alike(waiting, reviewer="ann", decision="keep", round="")
-    decide(here / "d", *first)
-    eyetest(*USUAL).fine()
-    assert [row["item"] for row in queue(here / "d")] == waiting
-    assert looks(here / "d") == {("2", "again", "Still right?")}
-    assert not (here / "d/benchmark").exists()
-    gone, *rest = waiting
-    second = [{"item": gone, "decision": "drop", "round": "2"}, *alike(rest, decision="keep", round="2")]
-    decide(here / "d", *first, *second)
-    eyetest(*USUAL).fine()
-    assert by_item(here / "d", "review")[gone] == "keep", "the first look stays as it was"
-    assert by_item(here / "d", "again")[gone] == "drop"
-    assert [item.id for item in kept(here / "d")] == rest
-
-
-def test_reviewers_who_disagree_hold_it_up(here: Path, eyetest: Eyetest) -> None:
-    eyetest(*USUAL).fine()
-    waiting = [row["item"] for row in queue(here / "d")]
-    agreed = [row for who in ("ann", "bob") for row in alike(waiting[1:], reviewer=who, decision="keep")]
-    said_of_first = (("ann", "keep"), ("bob", "drop"))
-    split = [{"item": waiting[0], "reviewer": who, "decision": decision} for who, decision in said_of_first]
-    decide(here / "d", *agreed, *split)
-    said = eyetest(*USUAL).fine()
-    assert [(row["item"], row["reason"]) for row in queue(here / "d")] == [(waiting[0], "reviewers disagree, 1 to 1")]
-    assert "1 item for people" in said
-    decide(here / "d", *agreed, *split, {"item": waiting[0], "reviewer": "eve", "decision": "drop"})
-    eyetest(*USUAL).fine()
-    assert by_item(here / "d", "review")[waiting[0]] == "drop"
 
 
 def test_without_people(here: Path, eyetest: Eyetest) -> None:
@@ -365,14 +331,3 @@ def test_a_first_command_that_fails_says_where_items_went(here: Path, eyetest: E
     write_yaml(here / "recipe.yaml", {"panels": TWO, "stages": [HITS, {"select": {"total": 3}}]})
     eyetest(*USUAL).fine()
     assert len(kept(here / "d")) == 3
-
-
-def test_a_queue_that_was_filled_in_is_not_written_over(here: Path, eyetest: Eyetest) -> None:
-    eyetest(*USUAL).fine()
-    place = here / "d/review/queue.csv"
-    head, *lines = place.read_text().splitlines()
-    place.write_text("\n".join([f"{head},decision", *(f"{line},keep" for line in lines)]))
-    before = everything(here / "d")
-    done = eyetest(*USUAL, "--skip-review")
-    assert "queue.csv was filled in; decisions are read from decisions.csv: rename it" in done.refused()
-    assert everything(here / "d") == before

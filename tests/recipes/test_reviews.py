@@ -14,7 +14,7 @@ from eyetest.errors import Forbidden, InputError
 from eyetest.recipes.refining import Refined
 from eyetest.recipes.reviews import OpenReview, ReviewSettings, open_review
 from eyetest.records import DecisionKind, Recipe
-from eyetest.studio.decisions import QUEUE
+from eyetest.studio.exchange import QUEUE
 from tests.recipes.benches import by_item, make_bench, verdicts
 from tests.studio.project.reviews import people, say, take
 

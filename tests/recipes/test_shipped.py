@@ -7,16 +7,20 @@ import msgspec
 import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.recipes.hardening import settings_of
 from eyetest.recipes.listing import recipe_names, recipe_text
 from eyetest.recipes.loading import load_recipe
-from eyetest.records import Choice, Cut, Item, Manifest, Panel, Recipe, Stage
+from eyetest.records import Choice, Item, Manifest, Panel
 from tests.conftest import png
 from tests.recipes.benches import counts, write_yaml
 from tests.runs.conftest import Eyetest
 
 pytestmark = pytest.mark.journey
 
+THRESHOLDS = {
+    "any": {"op": ">=", "value": 1},
+    "vqa": {"op": ">=", "value": 0.6},
+    "bleu-4": {"op": ">=", "value": 0.2},
+}
 EXPECTED: dict[str, list[dict[str, Any]]] = {
     "mmstar": [
         {"filter": "blind-hits", "keep": {"hits": {"op": "<=", "value": 2}}},
@@ -33,15 +37,23 @@ EXPECTED: dict[str, list[dict[str, Any]]] = {
         {"harden": {"screenshot": {"look": "all"}}},
     ],
     "lime": [
-        {"bands": {"easy": [6, 9], "middle": [3, 5], "hard": [0, 2]}, "drop": ["easy"]},
-        {"filter": "zero-pass", "judge": "judges", "right": {"vqa": {"op": ">=", "value": 0.6}}},
-        {"keep": {"share": {"op": "<", "value": 0.5}}, "right": {"bleu-4": {"op": ">=", "value": 0.2}}},
+        {"bands": {"easy": [6, 9], "middle": [3, 5], "hard": [0, 2]}, "drop": ["easy"], "right": THRESHOLDS},
+        {"filter": "zero-pass", "judge": "judges", "right": THRESHOLDS},
+        {"filter": "blind-hits", "keep": {"share": {"op": "<", "value": 0.5}}, "right": THRESHOLDS},
         {"select": {"per": "task", "count": 1200, "proportional": ["difficulty"], "short": "keep-all"}},
     ],
     "lime-code": [{"bands": {"easy": [5, 9], "middle": [3, 4], "hard": [0, 2]}}],
+    "chance-aware": [{"filter": "chance-aware", "rate": 0.05}],
 }
 """Settings of the papers' methods, stage by stage."""
-PANELS = {"mmstar": (8, 1), "mmmu-pro": (4, 10), "chance-aware": (4, 1)}
+PANELS = {
+    "mmstar": {"inspectors": Panel(size=8, modality="no-image", shots="two"), "contestants": Panel(size=16)},
+    "lime": {"contestants": Panel(size=9)},
+    "chance-aware": {"inspectors": Panel(size=4, modality="no-image-guess", orders=10, held_out=1)},
+    "mmmu-pro": {
+        "inspectors": Panel(size=4, modality="no-image-guess", samples=10, sampling={"temperature": 0.7}),
+    },
+}
 
 
 def holds(found: Any, expected: Any) -> bool:
@@ -56,77 +68,7 @@ def test_stages_are_those_of_the_paper(name: str) -> None:
     recipe = msgspec.json.decode(msgspec.json.encode(load_recipe(name)))
     for stage, expected in zip(recipe["stages"], EXPECTED[name], strict=name != "lime-code"):
         assert holds(stage, expected), stage
-    if name in PANELS:
-        panel = load_recipe(name).panels["inspectors"]
-        assert (panel.size, panel.samples) == PANELS[name]
-
-
-def named(recipe: Recipe, name: str) -> Stage:
-    return next(stage for stage in recipe.stages if stage.title == name)
-
-
-def test_mmstar() -> None:
-    recipe = load_recipe("mmstar")
-    assert recipe.panels == {
-        "inspectors": Panel(size=8, modality="no-image", shots="two"),
-        "contestants": Panel(size=16, modality="image"),
-    }
-    assert [stage.title for stage in recipe.stages] == ["blind-hits", "difficulty", "review", "select"]
-    assert named(recipe, "blind-hits").keep == {"hits": Cut(op="<=", value=2)}
-    bands = {"easy": (12, 16), "moderate": (8, 11), "hard": (4, 7), "tough": (0, 3)}
-    assert named(recipe, "difficulty").bands == bands
-    assert named(recipe, "difficulty").drop == ()
-    review, select = named(recipe, "review").review, named(recipe, "select").select
-    assert review
-    assert select
-    assert review.reviewers == 3
-    assert (select.per, select.count, select.balance, select.short) == ("core", 250, ("axis", "difficulty"), "refuse")
-    assert recipe.rescale == {}
-
-
-def test_mmmu_pro() -> None:
-    recipe = load_recipe("mmmu-pro")
-    panel = recipe.panels["inspectors"]
-    assert (panel.size, panel.samples, panel.orders, panel.modality) == (4, 10, 1, "no-image-guess")
-    assert panel.sampling["temperature"] > 0, "ten samples at temperature 0 are one"
-    stage = named(recipe, "blind-hits")
-    assert (stage.answers, stage.keep) == (Cut(op=">", value=5), {"hits": Cut(op="<", value=3)})
-    select = named(recipe, "select").select
-    assert select
-    assert (select.per, select.count) == ("subject", 60)
-    assert [stage.title for stage in recipe.stages[2:]] == [
-        "ten-options",
-        "first-review",
-        "second-review",
-        "screenshot",
-    ]
-    grow, *reviews, shot = recipe.stages[2:]
-    assert settings_of(grow).options == 10
-    assert settings_of(shot).look == "all"
-    assert [stage.review.reviewers for stage in reviews if stage.review] == [1, 2]
-
-
-@pytest.mark.parametrize(("name", "easy", "middle"), [("lime", (6, 9), (3, 5)), ("lime-code", (5, 9), (3, 4))])
-def test_lime(name: str, easy: tuple[int, int], middle: tuple[int, int]) -> None:
-    recipe = load_recipe(name)
-    assert recipe.panels["contestants"] == Panel(size=9, modality="image")
-    assert [stage.title for stage in recipe.stages] == ["difficulty", "zero-pass", "blind-hits", "select"]
-    graded = named(recipe, "difficulty")
-    assert graded.bands == {"easy": easy, "middle": middle, "hard": (0, 2)}
-    assert graded.drop == ("easy",)
-    thresholds = {"any": Cut(op=">=", value=1), "vqa": Cut(op=">=", value=0.6), "bleu-4": Cut(op=">=", value=0.2)}
-    assert graded.right == named(recipe, "zero-pass").right == thresholds
-    assert named(recipe, "zero-pass").judge == "judges"
-    assert named(recipe, "blind-hits").right == thresholds
-    assert named(recipe, "blind-hits").keep == {"share": Cut(op="<", value=0.5)}
-    select = named(recipe, "select").select
-    assert select
-    assert (select.per, select.count, select.proportional, select.short) == (
-        "task",
-        1200,
-        ("difficulty",),
-        "keep-all",
-    )
+    assert load_recipe(name).panels.items() >= PANELS.get(name, {}).items()
 
 
 def test_the_two_limes_differ_in_nothing_but_their_bands() -> None:
@@ -134,15 +76,6 @@ def test_the_two_limes_differ_in_nothing_but_their_bands() -> None:
     assert paper.panels == code.panels
     assert paper.stages[1:] == code.stages[1:]
     assert recipe_text("lime") != recipe_text("lime-code")
-
-
-def test_chance_aware_and_information() -> None:
-    panel = load_recipe("chance-aware").panels["inspectors"]
-    assert (panel.size, panel.orders, panel.samples, panel.held_out) == (4, 10, 1, 1)
-    assert load_recipe("chance-aware").stages[0].rate == 0.05
-    select = load_recipe("information").stages[0].select
-    assert select
-    assert (select.fraction, select.by) == (0.5, "information")
 
 
 @pytest.mark.parametrize("name", recipe_names())

@@ -2,9 +2,11 @@
 
 from collections import Counter
 from html.parser import HTMLParser
+from importlib import resources
 from pathlib import Path
 from typing import Protocol
 
+SCRIPT = resources.files("eyetest.pages").joinpath("templates", "page.js").read_text("utf-8")
 HOSTILE = (
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
@@ -32,21 +34,32 @@ class Tags(HTMLParser):
         self.tags: Counter[str] = Counter()
         self.attributes: list[tuple[str, str]] = []
         self.words: list[str] = []
+        self.raw: list[tuple[str, str]] = []
+        """The scripts: their type, and their text."""
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags[tag] += 1
+        if tag == "script":
+            self.raw.append((dict(attrs).get("type") or "", ""))
         self.attributes += [(name, value or "") for name, value in attrs]
 
     def handle_data(self, data: str) -> None:
-        self.words.append(data)
+        if self.cdata_elem == "script":
+            kind, text = self.raw.pop()
+            self.raw.append((kind, text + data))
+        else:
+            self.words.append(data)
 
     def values(self, name: str) -> list[str]:
         return [value for known, value in self.attributes if known == name]
 
     def check_inert(self, *more: str) -> None:
-        """Nothing on the page runs or is fetched; links lead to the page itself, its images or ``more``."""
-        assert not self.tags.keys() & {"script", "iframe", "img", "object", "link", "form", "base"}
+        """Only our script runs, and nothing is fetched; links lead to the page itself, its images or ``more``."""
+        scripts = [text for tag, text in self.raw if "json" not in tag]
+        assert scripts == [SCRIPT] * len(scripts)
+        assert len(scripts) <= 1
+        assert not self.tags.keys() & {"iframe", "img", "object", "link", "form", "base"}
         assert not [name for name, _ in self.attributes if name.startswith("on")]
         assert not self.values("src")
         assert [

@@ -85,7 +85,7 @@ def scripted_models() -> str:
 
 def test_numbers_of_a_refinement_lead_to_their_items(studio: Studio) -> None:
     page = studio.refined / "report.html"
-    collection = Collection.open([studio.bench, studio.run, studio.refined])
+    collection = Collection([studio.bench, studio.run, studio.refined])
     keys = Links(page).follow(collection)
     assert 0 < len(collection.view(Query(verdict="kept"))) < ITEMS
     assert keys >= {"stage", "verdict", "tag.axis"}
@@ -96,7 +96,7 @@ def test_numbers_of_an_audit_lead_to_their_items(studio: Studio) -> None:
     page = studio.folder / "audit.html"
     et.report(et.audit(studio.bench, probe=QUICK), page=page)
     findings = studio.folder / "audit-findings.json"
-    collection = Collection.open([studio.bench, findings])
+    collection = Collection([studio.bench, findings])
     keys = Links(page).follow(collection)
     assert keys >= {"finding", "id", "gold", "options"}
     assert f"eyetest open {studio.bench} {findings}" in page.read_text()
@@ -107,11 +107,11 @@ def test_numbers_of_an_audit_lead_to_their_items(studio: Studio) -> None:
 def test_numbers_of_a_report_lead_to_their_items(studio: Studio) -> None:
     page = studio.folder / "report.html"
     et.report([studio.run, studio.refined], page=page)
-    collection = Collection.open([studio.run, studio.refined])
+    collection = Collection([studio.run, studio.refined])
     keys = Links(page).follow(collection)
     assert keys >= {"benchmark", "stage", "verdict", "answer", "tag.axis", "id"}
     et.report(studio.run, page=page, overwrite=True)
-    keys = Links(page).follow(Collection.open([studio.run]))
+    keys = Links(page).follow(Collection([studio.run]))
     assert keys >= {"", "answer", "tag.axis"}
     assert "&lt;a class" not in page.read_text()
     assert "benchmark" not in keys
@@ -129,12 +129,12 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> DemoFolder:
 
 
 def test_numbers_of_the_demo_lead_to_their_items(demo: DemoFolder) -> None:
-    collection, bundle = Collection.open(demo.places), "items/index.html#"
+    collection, bundle = Collection(demo.places), "items/index.html#"
     page = Links(demo.page)
     assert page.follow(collection, bundle) >= {"", "finding", "verdict", "id"}
     whole = Links(demo.to / "tried/everything/report.html")
     assert whole.follow(collection, f"../../{bundle}") >= {"stage", "verdict", "tag.axis"}
-    part = Collection.open([demo.to / "world/benchmark", demo.to / "tried/mmstar"])
+    part = Collection([demo.to / "world/benchmark", demo.to / "tried/mmstar"])
     assert Links(demo.to / "tried/mmstar/report.html").follow(part) >= {"stage", "verdict"}
     assert f"eyetest open {' '.join(map(str, demo.places))}" in demo.page.read_text()
 
@@ -177,7 +177,7 @@ def test_links_with_hostile_names_are_followed(hostile: Collection, tmp_path: Pa
     run = bench.parent / "run"
     et.report(run, page=tmp_path / "report.html", by=["kind"])
     et.report(et.audit(bench, probe=QUICK[:4]), page=tmp_path / "audit.html")
-    both = Collection.open([run, tmp_path / "audit-findings.json"])
+    both = Collection([run, tmp_path / "audit-findings.json"])
     for page in ("report.html", "audit.html"):
         assert Links(tmp_path / page).follow(both)
         Tags((tmp_path / page).read_text()).check_inert(SERVED, "data:text/csv")

@@ -8,7 +8,7 @@ import pytest
 
 from eyetest.errors import InputError
 from eyetest.records import Choice, Decision, Item, Recipe
-from eyetest.studio.decisions import Rounds, decide, read_decisions, standing, votes_table
+from eyetest.studio.decisions import Rounds, by_item, decide, read_decisions, standing, votes_table
 from eyetest.studio.forms import edited
 
 KNOWN = {"q1", "q2", "q3"}
@@ -17,7 +17,7 @@ KNOWN = {"q1", "q2", "q3"}
 def read(tmp_path: Path, text: str, encoding: str = "utf-8") -> dict[str, list[Decision]]:
     path = tmp_path / "decisions.csv"
     path.write_bytes(text.encode(encoding, "surrogateescape"))
-    return read_decisions(path, KNOWN)
+    return by_item(read_decisions(path, KNOWN))
 
 
 def refused(tmp_path: Path, text: str) -> str:
@@ -40,8 +40,7 @@ def test_all_columns(tmp_path: Path) -> None:
         "q1": [made],
         "q2": [say("keep", "unnamed", item="q2")],
     }
-    assert list(read_decisions(tmp_path / "decisions.csv")) == ["q1", "q2"]
-    assert read_decisions(tmp_path / "nothing.csv", KNOWN) == {}
+    assert read_decisions(tmp_path / "nothing.csv", KNOWN) == []
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])

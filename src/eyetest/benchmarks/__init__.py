@@ -5,7 +5,6 @@ from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.opening import (
     FORMATS,
     Import,
-    Skipped,
     export_benchmark,
     import_benchmark,
     open_benchmark,
@@ -14,6 +13,6 @@ from eyetest.benchmarks.options import GOLD_STYLES
 from eyetest.benchmarks.rows import ReadOptions, parse_map
 
 __all__ = [
-    "FORMATS", "GOLD_STYLES", "Benchmark", "BenchmarkWriter", "ImageStore", "Import", "ReadOptions", "Skipped",
+    "FORMATS", "GOLD_STYLES", "Benchmark", "BenchmarkWriter", "ImageStore", "Import", "ReadOptions",
     "copy_without_images", "export_benchmark", "import_benchmark", "is_benchmark", "open_benchmark", "parse_map",
 ]  # fmt: skip

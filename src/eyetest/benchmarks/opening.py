@@ -7,7 +7,6 @@ import hashlib
 import logging
 import os
 import shutil
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
@@ -16,18 +15,17 @@ from typing import Any
 
 import msgspec
 
-from eyetest.benchmarks.folder import INPUTS, README, SKIPPED, Benchmark, BenchmarkWriter, is_benchmark
+from eyetest.benchmarks.folder import INPUTS, README, SKIPPED, Benchmark, BenchmarkWriter, is_benchmark, write_items
 from eyetest.benchmarks.images import ImageStore
-from eyetest.benchmarks.options import GoldStyle
-from eyetest.benchmarks.rows import KNOWN_COLUMNS, ItemReader, ReadOptions
-from eyetest.errors import InputError, ItemError, nearest, param, short
+from eyetest.benchmarks.rows import ItemReader, ReadOptions
+from eyetest.benchmarks.tags import TagMaps
+from eyetest.errors import InputError, ItemError, param
 from eyetest.records import FOLDER_VERSION, Lineage, Manifest
 from eyetest.registry import Registry
 from eyetest.store import refuse_to_lose, replacing_file, replacing_folder
 from eyetest.store.files import is_as_written, read_regular, refuse_special
-from eyetest.store.handwritten import convert, read_yaml
 from eyetest.store.urls import cache_root, local_path, mirror_of
-from eyetest.tabular.files import ENDINGS
+from eyetest.tabular.files import ENDINGS, open_table
 from eyetest.tabular.table import PACKED, kind_of, table_kind, unpacked_name
 from eyetest.version import __version__
 
@@ -41,7 +39,7 @@ _ABSENT = -1  # size and time of an image that was not there: when it comes, the
 _DATA_SUFFIXES = (".tsv", ".csv", ".xlsx", ".json", ".jsonl", ".parquet", PACKED)
 
 
-class Format(ABC):
+class Format:
     """One kind of file."""
 
     name: str
@@ -54,9 +52,9 @@ class Format(ABC):
         """Whether a folder seems to have this format, by its files."""
         return False
 
-    @abstractmethod
     def read(self, path: Path, options: ReadOptions, store: ImageStore) -> ItemReader:
         """Start reading. Items are made row by row, so that a bad row is distinguished from a bad file."""
+        return ItemReader(open_table(path), options, store)
 
     def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
         """Write a benchmark to ``to``, which will be moved to ``final``; returns what the user should know."""
@@ -111,31 +109,22 @@ class Import(msgspec.Struct, frozen=True, kw_only=True):
     licence: str = ""
     source: str = ""
     canary: str = ""
+    tags: TagMaps = TagMaps()  # tags made of others
     skip_bad: bool = False
     overwrite: bool = False
 
 
-class Skipped(msgspec.Struct, frozen=True):
-    """A row that was left out, and why."""
-
-    where: str
-    field: str
-    found: str
-    expected: str
-
-
 def import_benchmark(
     source: Path, to: Path, how: Import | None = None, progress: Progress = lambda share: None
-) -> tuple[Benchmark, list[Skipped]]:
-    """Read a file of any known format into a benchmark folder, which appears only when it is complete.
+) -> tuple[Benchmark, list[ItemError]]:
+    """Read a file of any known format into a benchmark folder, which appears only when it is complete. Also gives
+    what is wrong with the rows that were left out.
 
     >>> bench, skipped = et.import_benchmark(Path("mine.tsv"), Path("imported"))
     >>> len(bench), skipped
     (60, [])
     """
-    how = how or Import()
-    how = msgspec.structs.replace(how, read=with_notes(source, how.read))
-    _, skipped = _import(source, to, how, progress)
+    _, skipped = _import(source, to, how or Import(), progress)
     return Benchmark(to), skipped
 
 
@@ -167,7 +156,6 @@ def open_benchmark(
     if is_benchmark(path):
         return first_items(Benchmark(path), read.limit) if read.limit else Benchmark(path)
     refuse_one_above(path)
-    read = with_notes(path, read)
     cached = _cache_folder(path, read)
     if is_benchmark(cached) and _unchanged(cached):
         _log.info("%r was read before: kept in %r", str(path), str(cached))
@@ -184,10 +172,8 @@ def first_items(benchmark: Benchmark, limit: int) -> Benchmark:
         return benchmark
     cached = _cache_folder(benchmark.path, ReadOptions(limit=limit))
     if not is_benchmark(cached):
-        old = benchmark.manifest
-        step = Lineage(step="subset", source=f"{old.name} {old.version}", note=f"the first {limit:,} items")
-        manifest = msgspec.structs.replace(old, lineage=(*old.lineage, step))
-        _copy(benchmark, cached, manifest, limit, overwrite=True)
+        manifest = benchmark.manifest.derived("subset", f"the first {limit:,} items")
+        write_items(cached, islice(benchmark, limit), benchmark, manifest, overwrite=True)
         forget_older(cached)
     return Benchmark(cached)
 
@@ -210,19 +196,12 @@ def _written_by_us(folder: Path) -> tuple[str, ...]:
     return ()
 
 
-def _copy(benchmark: Benchmark, to: Path, manifest: Manifest, limit: int | None = None, *, overwrite: bool) -> None:
-    """Copy a benchmark, or its first items, with what is beside them."""
-    with BenchmarkWriter(to, manifest, overwrite=overwrite, gold_required=False) as writer:
-        for item in islice(benchmark, limit):
-            writer.adopt(item, benchmark)
-        writer.adopt_tables(benchmark)
-
-
-def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tuple[Path, ...], list[Skipped]]:
+def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tuple[Path, ...], list[ItemError]]:
     if is_benchmark(source):
         if mirror_of(source) is None and mirror_of(to) is None:
             raise InputError(f"{source} is a benchmark folder already: every command takes it as it is")
-        _copy(Benchmark(source), to, Benchmark(source).manifest, overwrite=how.overwrite)
+        whole = Benchmark(source)
+        write_items(to, whole, whole, whole.manifest, overwrite=how.overwrite)
         return (), []
     refuse_special(source)
     format_ = FORMATS[how.read.format] if how.read.format else recognise(source)
@@ -237,7 +216,7 @@ def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tu
         canary=how.canary,
         lineage=(Lineage(step="import", source=file_name, note=format_.name),),
     )
-    skipped: list[Skipped] = []
+    skipped: list[ItemError] = []
     added = 0
     with BenchmarkWriter(to, manifest, overwrite=how.overwrite, gold_required=how.read.gold_required) as writer:
         rows = format_.read(source, how.read, writer.images)
@@ -245,16 +224,18 @@ def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tu
             if added == how.read.limit:
                 break
             try:
-                writer.add(rows.item(row), row.where)
+                item = rows.item(row)
+                writer.add(how.tags.tagged(item) if how.tags.maps else item, row.where)
                 added += 1
             except ItemError as error:
                 if not how.skip_bad:
                     raise
-                skipped.append(Skipped(error.where, error.field, error.found, error.expected))
+                skipped.append(error)
             if row.number % _REPORT_EVERY == 0:
                 progress(rows.rows.done)
+        how.tags.notes()  # refuses a tag that no item has
         if skipped:
-            lines = msgspec.json.Encoder().encode_lines(skipped)
+            lines = msgspec.json.Encoder().encode_lines([vars(error) for error in skipped])
             (writer.folder / SKIPPED).write_bytes(lines)
     about = (str(source), format_.name, rows.layout.fields, len(skipped))
     _log.info("%r was read as %s, columns as %s; left out: %d", *about)
@@ -303,56 +284,3 @@ def forget_older(cached: Path) -> None:
     for older in cached.parent.parent.glob(f"{whose}-*"):
         if not older.name.startswith(f"{whose}-{what}-"):
             shutil.rmtree(older, ignore_errors=True)
-
-
-PROJECT = Path("eyetest.yaml")
-
-
-class ColumnNotes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a file is read, as in the options of the same names."""
-
-    format: str | None = None
-    map: dict[str, str | list[str]] = {}
-    """Field → column, or several columns for images and options."""
-    images: str | None = None
-    gold_style: GoldStyle | None = None
-    drop: list[str] = []
-
-    @property
-    def fields(self) -> dict[str, str]:
-        """The map as ``--map`` has it: several columns are joined by ``+``."""
-        return {name: column if isinstance(column, str) else "+".join(column) for name, column in self.map.items()}
-
-
-def column_notes(path: Path) -> tuple[ColumnNotes, Path]:
-    """The notes on a file, those beside it first; and the file that has them."""
-    beside = path.with_name(f"{Path(unpacked_name(path.name)).stem}.yaml")
-    if path.is_file() and beside.is_file() and beside != path:
-        content = read_yaml(beside)
-        if isinstance(content, dict) and {*content} & {*ColumnNotes.__struct_fields__}:
-            return convert(content, ColumnNotes, str(beside)), beside
-    project = read_yaml(PROJECT) if PROJECT.is_file() else None
-    columns = project.get("columns") if isinstance(project, dict) else None
-    for name, content in columns.items() if isinstance(columns, dict) else ():
-        if Path(str(name)).resolve() == path.resolve():
-            return convert(content or {}, ColumnNotes, f"{PROJECT}: columns: {name}"), PROJECT
-    return ColumnNotes(), PROJECT
-
-
-def with_notes(path: Path, read: ReadOptions) -> ReadOptions:
-    """Settings for reading a file, completed by the notes on it; what a user states goes first."""
-    notes, file = column_notes(path)
-    for field in notes.fields:
-        if field not in KNOWN_COLUMNS:
-            raise InputError(f"{file}: map: no field {short(field)}; {nearest(field, KNOWN_COLUMNS)}")
-    images = file.parent / notes.images if notes.images else None
-    if images is not None and not images.is_dir():
-        raise InputError(f"{file}: images: {images} is no folder")
-    return msgspec.structs.replace(
-        read,
-        format=read.format or notes.format,
-        fields=notes.fields | read.fields,
-        images=read.images or images,
-        gold_style=read.gold_style or notes.gold_style,
-        drop=read.drop or tuple(notes.drop),
-    )

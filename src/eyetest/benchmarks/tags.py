@@ -9,7 +9,7 @@ import msgspec
 import polars as pl
 
 from eyetest.errors import InputError, counted, heading, listed, nearest, short
-from eyetest.records import tag_words
+from eyetest.records import Item, tag_words
 from eyetest.store.handwritten import read_yaml
 
 _TAKES = "[SOURCE:]TAG=OTHER[@FILE]"
@@ -70,7 +70,7 @@ def read_table(path: Path) -> dict[str, str]:
 class TagMaps:
     """Tag maps at work on the items of a source; counts what they could not map."""
 
-    def __init__(self, maps: Sequence[TagMap], sources: Sequence[str]) -> None:
+    def __init__(self, maps: Sequence[TagMap] = (), sources: Sequence[str] = ()) -> None:
         for tag_map in maps:
             if tag_map.source and tag_map.source not in sources:
                 near = nearest(tag_map.source, sources)
@@ -97,6 +97,10 @@ class TagMaps:
             if unnamed := [word for word in words if word not in tag_map.table]:
                 self._unnamed.setdefault(number, Counter()).update(unnamed)
         return made
+
+    def tagged(self, item: Item, source: str = "") -> Item:
+        """An item with the tags that are made of others."""
+        return msgspec.structs.replace(item, tags=self.apply(item.tags, source))
 
     def notes(self) -> list[str]:
         """Values that a table does not name; a tag that no item has is refused, as it is probably misspelt."""

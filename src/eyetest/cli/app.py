@@ -47,6 +47,7 @@ _LISTED = {
         "score": "score:score",
         "measure": "measure:measure",
         "compare": "compare:compare",
+        "leaderboard": "leaderboard:leaderboard",
         "report": "report:report",
         "certify": "certify:certify",
         "reconcile": "reconcile:reconcile",

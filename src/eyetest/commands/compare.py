@@ -12,7 +12,7 @@ from eyetest.commands.base import several, split_words
 from eyetest.commands.gathering import Scoring, gather, settings, wanted
 from eyetest.commands.lazy import pl, printed
 from eyetest.commands.options import HOW, WHICH, Measurable, ShortModel, Where, panel
-from eyetest.commands.results import MOST_ROWS, Lines, Result, estimates
+from eyetest.commands.results import Lines, Result, estimates
 from eyetest.errors import InputError, heading, nearest, param, short
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _REPEATED = ("a_mean", "b_mean", "test", "verdict")
 """Columns that the terminal's table leaves out: a sentence or the ranking has them."""
 _OF_ITEMS = ("item", "a_score", "b_score", "flips", "n")
+_FEW = 3  # pairs that are shown with a sentence each; of more, the ranking
 _FLIPS = panel("Items that one of a pair has right", 3)
 
 
@@ -35,14 +36,14 @@ def compare(
 ) -> "CompareResult":
     """Compare models on items that both answered: who leads, by how much, beyond chance or not.
 
-    Without --model all models are ranked, and neighbours in the ranking compared; with it, all pairs of the named
-    ones. A shared rank is 1 + the number of models that are significantly better. Where models were asked under
-    several modalities, image is compared, unless --where names another. P-values are adjusted for all pairs
-    that are tested together.
+    All models are ranked, or those that --model names, and all pairs are compared; of more than three models the
+    terminal shows the ranking, and --output json or csv all pairs. A shared rank is 1 + the number of models that
+    are significantly better. Where models were asked under several modalities, image is compared, unless --where
+    names another. P-values are adjusted for all pairs that are tested together.
 
     Args:
         runs: Run folders, of one benchmark or several.
-        model: Only these models, all pairs: A,B, or repeated.
+        model: Only these models, and all pairs of them: A,B, or repeated.
         where: Only scores with these values of a column or tag: modality=no-image, ask=cot.
         cluster: What makes items dependent: auto, image, group, passage, none, or a tag.
         level: Confidence level of intervals and tests.
@@ -73,7 +74,7 @@ def compare(
     names = _names(several(model), values_of(kept, "model"), values_of(gathered, "model"))
     found = contest(kept, names, how)
     notes = (*notes, *found.notes, *printed.caveats(kept))
-    return CompareResult(kept, found, printed.plain(found.ranking), how, notes, flips)
+    return CompareResult(kept, found, printed.plain(found.ranking), how, notes, flips, names)
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,6 +88,7 @@ class CompareResult(Result):
     settings: "Settings"
     notes: Sequence[str]
     shown_flips: int = 0
+    named: Sequence[str] = ()
     title = "comparison"
 
     @cached_property
@@ -106,9 +108,14 @@ class CompareResult(Result):
         """The verdict on each pair."""
         return self.frame["verdict"].to_list()
 
+    @property
+    def _is_few(self) -> bool:
+        return len(self.contest.pairs) <= _FEW or bool(self.named)
+
     def as_json(self) -> dict[str, Any]:
-        """The ranking, every pair and every flip."""
-        tables = {"ranking": self.ranking, "pairs": self.frame, "flips": self.flips}
+        """The ranking and every pair; of few models, or of named ones, every flip."""
+        flips = {"flips": self.flips} if self._is_few else {}
+        tables = {"ranking": self.ranking, "pairs": self.frame, **flips}
         rows = {name: table.to_dicts() for name, table in tables.items()}
         return {"settings": {"level": self.settings.level, **self.settings.own}, **rows, "notes": list(self.notes)}
 
@@ -118,10 +125,15 @@ class CompareResult(Result):
             first = [*found.families, "shared_rank", "model", "score", "unread"]
             ranking = found.ranking.rename({"tie": "shared_rank"})
             parts += [estimates(ranking.select(*first, pl.exclude(first))), Text()]
+        if not self._is_few:
+            two, every = param("model", "A,B"), param("output", "json")
+            parts.append(Text(f"{len(found.pairs):,} pairs: {two} compares two, {every} holds all", "dim"))
+            return Group(*parts)
         of_many = {"detectable_adjusted": "detectable"} if found.together > 1 else {}
         hidden = ("detectable",) if of_many else ("p_adjusted", "detectable_adjusted")
         parts += [estimates(found.pairs.drop(*_REPEATED, *hidden).rename(of_many)), Text()]
-        parts.append(Lines(*self.sentences[:MOST_ROWS]))
+        if len(found.pairs) <= _FEW:
+            parts.append(Lines(*self.sentences))
         if self.shown_flips and len(self.flips):
             alike = [name for name in self.flips.columns if name not in _OF_ITEMS]
             few = self.flips.group_by(alike, maintain_order=True).head(self.shown_flips)

@@ -6,10 +6,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
-from eyetest.commands.base import observer, open_bench, path_of, read_options, several
+from eyetest.commands.base import observer, open_bench, path_of, read_options, several, tag_maps
 from eyetest.commands.gathering import pairs
 from eyetest.commands.lazy import pl
-from eyetest.commands.options import SHORT_M, AnyPath, AnyRun, Bench, Overwrite, Words, panel
+from eyetest.commands.options import SHORT_M, AnyPath, AnyRun, Bench, Overwrite, Pairs, Words, panel
 from eyetest.commands.results import Written
 from eyetest.errors import InputError, counted, heading, listed, nearest, param, short, tallied
 
@@ -38,6 +38,7 @@ def import_file(
     images: Annotated[AnyPath | None, _ITEMS] = None,
     gold_style: Annotated[str | None, _ITEMS] = None,
     drop: Annotated[Words, _ITEMS] = (),
+    map_tags: Annotated[Pairs, _ITEMS] = (),
     allow_missing_gold: Annotated[bool, _ITEMS] = False,
     skip_bad: Annotated[bool, _ITEMS] = False,
     fact: Annotated[Words, _ITEMS] = (),
@@ -64,6 +65,7 @@ def import_file(
         images: Folder that image paths start from and may not leave.
         gold_style: How answer keys refer to options: letter, text, index (from 0) or number (from 1).
         drop: Leave this column out; repeatable.
+        map_tags: Tags made of others: core=category, or through a table: field=subject@TABLE; repeatable.
         allow_missing_gold: Take items without an answer key.
         skip_bad: Leave invalid items out and list them in skipped.jsonl.
         fact: What the benchmark states about itself: name, version, licence, source, canary; repeatable.
@@ -95,18 +97,18 @@ def import_file(
     source, target = path_of(file, "file"), path_of(to, "to")
     about_items = {
         "format": format, "images": images, "gold_style": gold_style, "drop": drop, "fact": fact,
-        "allow_missing_gold": allow_missing_gold, "skip_bad": skip_bad,
+        "map_tags": map_tags, "allow_missing_gold": allow_missing_gold, "skip_bad": skip_bad,
     }  # fmt: skip
     about_answers = {
         "bench": bench, "model": model, "map_values": map_values, "fill": fill, "where": where, "matrix": matrix,
         "header": header,
     }  # fmt: skip
-    is_answers, pairs, notes = _decide(source, target, several(map), about_items, about_answers)
+    is_answers, notes = _decide(source, target, several(map), about_items, about_answers)
     if is_answers:
         from eyetest.results.joining import bring_answers
         from eyetest.runs.importing import AnswerFile, parse_field_map
 
-        fields = parse_field_map(pairs, several(map_values), several(fill), several(where))
+        fields = parse_field_map(several(map), several(map_values), several(fill), several(where))
         answers = AnswerFile(path=source, fields=fields, matrix=matrix, header=header)
         asked = None if bench is None else open_bench(bench)
         brought = bring_answers(answers, target, asked, observer().note, model=model, overwrite=overwrite)
@@ -115,9 +117,11 @@ def import_file(
     from eyetest.commands.show import contents
 
     read = read_options(format, map, images, gold_style, drop=drop, gold_required=not allow_missing_gold)
-    how = Import(read=read, skip_bad=skip_bad, overwrite=overwrite, **_facts(fact))
+    tags = tag_maps(map_tags)
+    how = Import(read=read, tags=tags, skip_bad=skip_bad, overwrite=overwrite, **_facts(fact))
     with observer().steps(title := f"importing {source.name}") as step:
         benchmark, skipped = import_benchmark(source, target, how, lambda share: step(title, share))
+    notes += tags.notes()
     if skipped:
         left_out = f"{len(skipped):,} invalid items left out, listed in {target / 'skipped.jsonl'}"
         notes.append(f"{left_out}: {tallied(f'{row.field}: {row.found}' for row in skipped)}")
@@ -129,19 +133,15 @@ def import_file(
 
 def _decide(
     source: Path, to: Path, pairs: list[str], about_items: Mapping[str, object], about_answers: Mapping[str, object]
-) -> tuple[bool, list[str], list[str]]:
-    """Whether a file holds answers; its map, completed by the notes on the file; and why it was decided so."""
+) -> tuple[bool, list[str]]:
+    """Whether a file holds answers, and why it was decided so."""
     from eyetest.benchmarks import is_benchmark
-    from eyetest.benchmarks.opening import column_notes
     from eyetest.benchmarks.rows import KNOWN_COLUMNS
     from eyetest.runs import is_run
     from eyetest.runs.answer_values import FIELDS
     from eyetest.runs.layouts import holds_answers
 
     mapped = {part.partition("=")[0].strip() for pair in pairs for part in pair.split(",")}
-    noted = column_notes(source)[0].fields if source.exists() else {}
-    pairs = pairs + [f"{field}={column}" for field, column in noted.items() if field not in mapped]
-    mapped |= {*noted}
     items, answers = (
         [param(name, True) for name, value in options.items() if value not in (None, False, "", (), [])]
         + [param("map", f"{field}=…") for field in sorted(mapped & known - others)]
@@ -154,10 +154,10 @@ def _decide(
         both = f"{items[0]} is about items and {answers[0]} about answers"
         raise InputError(f"{both}; import them one after the other")
     if items or answers or is_run(to) or is_benchmark(source):
-        return bool(answers) or (not items and is_run(to)), pairs, []
+        return bool(answers) or (not items and is_run(to)), []
     found, why = holds_answers(source) if source.exists() else (False, "")
     note = f"imported as answers, by {why}; {param('format', 'NAME')} imports the items"
-    return found, pairs, [note] if why else []
+    return found, [note] if why else []
 
 
 def _facts(fact: Words) -> dict[str, str]:

@@ -16,7 +16,6 @@ def harden_screenshot(
     look: str = "screen",
     seed: int = 0,
     read_back: str | None = None,
-    review: AnyPath | None = None,
     overwrite: Overwrite = False,
 ) -> NewBenchmark:
     """Put each item's whole question into one image, in many looks.
@@ -30,7 +29,6 @@ def harden_screenshot(
         look: screen, photo, or all for both, each for half of the items.
         seed: Random seed; the same seed gives the same pixels.
         read_back: Read each image with an OCR engine: tesseract, rapidocr, or the best installed one.
-        review: Folder for the queue of items that people have to check.
         overwrite: Replace a benchmark that eyetest wrote before.
 
     Examples:
@@ -42,7 +40,6 @@ def harden_screenshot(
     """
     from eyetest.harden.screenshot.style import LOOKS
     from eyetest.harden.screenshot.taking import ScreenshotSettings, screenshot_notes, take_screenshots
-    from eyetest.studio.decisions import write_queue
 
     if look not in (*LOOKS, _ALL):
         raise InputError(f'{heading("look")}: no look "{look}"; {nearest(look, (*LOOKS, _ALL))}')
@@ -57,10 +54,6 @@ def harden_screenshot(
             overwrite=overwrite,
             progress=lambda drawn, total: step(f"{title}: {drawn:,} of {total:,}", drawn / total),
         )
-    if review is not None and done.verdicts:
-        items = {item.id: item for item in benchmark}
-        asked = {verdict.stage: (1, "") for verdict in done.verdicts}
-        write_queue(path_of(review, "review"), done.verdicts, items, benchmark, asked)
     made, path = counted(len(done.benchmark), "screenshot"), done.benchmark.path
     following = f"next: {typed('eyetest', 'run', path)} --condition screenshot --model SPEC --to RUN"
     facts = {"to_review": [verdict.item for verdict in done.verdicts]}

@@ -99,13 +99,17 @@ def measure(
 
 def _measure_people(places: Sequence[Path], how: "Settings") -> "Measured":
     """The agreement of people, from tables of decisions and from reviews."""
+    from itertools import chain
+
     from eyetest.measures import Measured
     from eyetest.measures.choices import FEWEST_ITEMS, TOO_FEW, decisions_agreement
+    from eyetest.records import Decision
     from eyetest.studio.decisions import read_decisions, votes_table
     from eyetest.studio.project import decisions_in, is_review
 
-    read = [decisions_in(path) if is_review(path) else read_decisions(path) for path in places]
-    decided = [decision for decisions in read for of_item in decisions.values() for decision in of_item]
+    decided: list[Decision] = []
+    for path in places:
+        decided += chain(*decisions_in(path).values()) if is_review(path) else read_decisions(path)
     found = decisions_agreement(votes_table(decided), how)
     return Measured(found, (TOO_FEW,) if (found["n"] < FEWEST_ITEMS).any() else ())
 

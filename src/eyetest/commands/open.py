@@ -46,7 +46,7 @@ def browse(
     from eyetest.pages.item_links import HOST, INDEX, read_address
     from eyetest.studio.app.bundle import write_bundle
     from eyetest.studio.app.items import make_app
-    from eyetest.studio.app.server import listen, serve
+    from eyetest.studio.app.server import listen, server_of
     from eyetest.studio.collection import Collection
 
     named: list[AnyPath] = several(places)
@@ -57,7 +57,7 @@ def browse(
         without = f"leave out {param('browser')} and {param('address')}"
         raise InputError(f"{param('bundle', bundle)} serves nothing; {without}")
     host, port = read_address(address)
-    collection = Collection.open(paths, observer().busy)
+    collection = Collection(paths, observer().busy)
     if bundle is not None:
         to = path_of(bundle, "bundle")
         items = write_bundle(collection, to, golds=not no_golds, overwrite=overwrite)
@@ -70,5 +70,5 @@ def browse(
     observer().note(f"serving {url}/ until Ctrl-C")
     if browser:
         webbrowser.open(f"{url}/")
-    serve(make_app(collection, host, paths), taken)
+    server_of(make_app(collection, host, paths)).run(sockets=[taken])
     return None

@@ -15,10 +15,9 @@ from eyetest.commands.results import NewBenchmark, Result, Written, estimates, s
 from eyetest.errors import EyetestError, InputError, counted, heading, minute, nearest, param, short, typed
 
 if TYPE_CHECKING:
-    from eyetest.studio.database import LogRow
+    from eyetest.studio.database import LogRow, PersonRow
     from eyetest.studio.decisions import ReviewPlan
     from eyetest.studio.overview import ReviewOverview
-    from eyetest.studio.people import PersonRow
 
 _SERVED = panel("How it is served", 1)
 _NOT_SERVED = "none"
@@ -69,7 +68,7 @@ def review(
 
     from eyetest.pages.item_links import HOST, read_address
     from eyetest.studio.app.office import make_review_app
-    from eyetest.studio.app.server import listen, serve
+    from eyetest.studio.app.server import listen, server_of
 
     named: list[Path | str] = several(places)
     settings = reviews.ReviewSettings(items, rounds, form, solve, per)
@@ -102,7 +101,7 @@ def review(
         note(line)
     if browser:
         webbrowser.open(link)
-    serve(make_review_app(opened.collection, project, host), taken)
+    server_of(make_review_app(opened.collection, project, host)).run(sockets=[taken])
     return None
 
 

@@ -8,15 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
 import msgspec
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError, counted, heading, listed, nearest, short
-from eyetest.records import VALUES_BETWEEN, Item, Lineage, ModelEntry, Select, joined_words
+from eyetest.records import VALUES_BETWEEN, Item, ModelEntry, Select, joined_words
 
 Rank = Callable[[str], tuple[int, ...]]  # which of several equal claims comes first: the one with the smallest rank
 Values = tuple[str, ...]  # a cell of a table of several tags: its value of each
@@ -115,7 +113,15 @@ class Unmet(NamedTuple):
     """A quota for which there were too few items."""
 
     quota: str
-    missing: int
+    asked: int
+    left: int
+
+    @property
+    def line(self) -> str:
+        """What is missing."""
+        are = "is" if self.left == 1 else "are"
+        short_of = f"{self.left:,} {are} left, {self.asked - self.left:,} short"
+        return f"cannot take {self.asked:,} of {self.quota}: {short_of}"
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,10 +141,8 @@ def candidate(item: Item) -> Candidate:
     return Candidate(item.id, joined_words(item.tags))
 
 
-def select(
-    items: Sequence[Candidate], selection: Select, seed: int, worth: Mapping[str, float] | None = None
-) -> Chosen:
-    """Choose, or raise `CannotMeet`. With ``worth`` (by item) the best of each cell are taken."""
+def select(items: Sequence[Candidate], selection: Select, seed: int) -> Chosen:
+    """Choose at random, or raise `CannotMeet`."""
     if selection.fraction is not None:
         total = max(1, round(selection.fraction * len(items)))
         selection = msgspec.structs.replace(selection, fraction=None, total=total)
@@ -151,7 +155,7 @@ def select(
     unmet = list(_unmet(pools, asked, selection))
     if unmet and selection.short == "refuse":
         others = f"; and {len(unmet) - 1} more" if len(unmet) > 1 else ""
-        raise CannotMeet(f"{unmet[0][1]}{others}")
+        raise CannotMeet(f"{unmet[0].line}{others}")
     nesting = Nesting([even] * len(selection.balance) + [proportional] * len(selection.proportional), seed)
     taken: set[str] = set()
     for value, pool in pools.items():
@@ -162,14 +166,13 @@ def select(
         counts = {path: len(ids) for path, ids in cells.items()}
         sizes = nesting.split(counts, min(asked[value], len(pool)), inside=(value,))
         for path, ids in cells.items():
-            best_first = sorted(ids, key=lambda name: (-(worth or {}).get(name, 0.0), draw(seed, name), name))
-            taken.update(best_first[: sizes[path]])
+            taken.update(sorted(ids, key=lambda name: (draw(seed, name), name))[: sizes[path]])
     lacking = Counter(
         tag for pool in pools.values() for item in pool for tag in selection.tags if not item.tags.get(tag)
     )
     return Chosen(
         ids=tuple(item.id for item in items if item.id in taken),
-        unmet=tuple(short_of for short_of, _ in unmet),
+        unmet=tuple(unmet),
         untagged={tag: lacking[tag] for tag in selection.tags if lacking[tag]},
     )
 
@@ -217,7 +220,7 @@ class Quota(msgspec.Struct, frozen=True, kw_only=True):
     @staticmethod
     def serves(selection: Select | None) -> bool:
         """Whether the size of each group is known before the review."""
-        return selection is not None and not (selection.fraction or selection.proportional) and selection.by == "lot"
+        return selection is not None and not (selection.fraction or selection.proportional)
 
     def state(self, decided: Mapping[str, Mapping[str, Any] | None], *, strict: bool = False) -> QuotaState:
         """What is needed after some decisions: by item its new tags, or None where it was dropped.
@@ -275,30 +278,18 @@ def _asked(capacities: Mapping[str, int], selection: Select, seed: int) -> dict[
     return even(capacities, selection.total, lambda value: (draw(seed, value),))
 
 
-def _unmet(
-    pools: Mapping[str, Sequence[Candidate]], asked: Mapping[str, int], selection: Select
-) -> Iterator[tuple[Unmet, str]]:
-    """Quotas that cannot be met, each with a message."""
+def _unmet(pools: Mapping[str, Sequence[Candidate]], asked: Mapping[str, int], selection: Select) -> Iterator[Unmet]:
+    """Quotas that cannot be met."""
     there = sum(map(len, pools.values()))
     if selection.per and selection.total is not None and there < selection.total:
-        yield _too_few("all items", selection.total, there)
+        yield Unmet("all items", selection.total, there)
     elif not pools:
-        yield _too_few(f"each {selection.per}", selection.count or 0, 0)
+        yield Unmet(f"each {selection.per}", selection.count or 0, 0)
     for value, pool in pools.items():
         if len(pool) < asked[value]:
-            name = f"{selection.per} {_quoted(value)}" if selection.per else "all items"
-            yield _too_few(name, asked[value], len(pool))
-
-
-def _too_few(quota: str, asked: int, left: int) -> tuple[Unmet, str]:
-    are = "is" if left == 1 else "are"
-    line = f"cannot take {asked:,} of {quota}: {left:,} {are} left, {asked - left:,} short"
-    return Unmet(quota, asked - left), line
-
-
-def _quoted(value: str) -> str:
-    text = repr(value)[1:-1]
-    return f'"{text if len(text) <= 60 else text[:59] + "…"}"'
+            text = repr(value)[1:-1]
+            quoted = f'{selection.per} "{text if len(text) <= 60 else text[:59] + "…"}"'
+            yield Unmet(quoted if selection.per else "all items", asked[value], len(pool))
 
 
 def only_with(items: Sequence[Candidate], words: Sequence[str]) -> list[Candidate]:
@@ -357,16 +348,3 @@ def plain_name(name: str) -> str:
     """A dataset's name in any spelling: ``OK-VQA``, ``ok_vqa`` and ``OK VQA`` are one."""
     folded = normalize("NFKC", name).casefold()
     return _SEPARATORS.sub("", folded) or folded
-
-
-def write_part(
-    benchmark: Benchmark, items: Iterable[Item], to: Path, about: tuple[str, str], *, overwrite: bool
-) -> int:
-    """Write some items as a benchmark with a name and a note on how they were chosen; returns their number."""
-    old, (name, how) = benchmark.manifest, about
-    made = Lineage(step="subset", source=f"{old.name} {old.version}", note=how)
-    manifest = msgspec.structs.replace(old, name=name, lineage=(*old.lineage, made))
-    with BenchmarkWriter(to, manifest, overwrite=overwrite, gold_required=False) as writer:
-        for item in items:
-            writer.adopt(item, benchmark)
-    return writer.counts.items

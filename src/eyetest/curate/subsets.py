@@ -7,7 +7,7 @@ widened by the errors. To test a subset's ranking, two thirds of the models choo
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import NamedTuple
 
@@ -256,16 +256,9 @@ class Curves(NamedTuple):
 
 def write_curves(folder: Path, drawn: Curves) -> None:
     """Write the basis of a subset into a folder."""
-    curves = pl.DataFrame(
-        {
-            "item": drawn.items,
-            "slope": drawn.fitted.slopes,
-            "intercept": drawn.fitted.intercepts,
-            "chance": drawn.chances,
-        },
-        schema_overrides={"item": pl.String, "chance": pl.Float64},
-    )
-    missed = drawn.missed
+    columns = {"slope": drawn.fitted.slopes, "intercept": drawn.fitted.intercepts, "chance": drawn.chances}
+    kinds = {"item": pl.String, "chance": pl.Float64}
+    curves, missed = pl.DataFrame({"item": drawn.items, **columns}, schema_overrides=kinds), drawn.missed
     off = {"missed": missed.errors.tolist(), "fold": missed.folds.tolist()}
     panel = pl.DataFrame({"model": drawn.models, "abilities": drawn.fitted.panel.tolist(), **off})
     for name, table in ((CURVES, curves), (PANEL, panel)):
@@ -290,9 +283,6 @@ def read_curves(folder: Path) -> Curves:
     return Curves(items.to_list(), models.to_list(), fitted, chances.to_list(), missed)
 
 
-Choose = Callable[[ItemFit, Floats, int, np.random.Generator], Places]  # positions of so many of the fitted items
-
-
 class Separation(NamedTuple):
     """The result of subsets of one kind, over all splits. None where it cannot be computed."""
 
@@ -300,17 +290,15 @@ class Separation(NamedTuple):
     rightly: float | None  # of those, the share ordered as on the held-out items
     tau: float | None  # Kendall's τ of held-out models between the subset and the items held out
     tau_stronger: float | None  # the same where the strongest models are held out
-    apart_own: float | None
-    tau_own: float | None  # the same of the models that chose, on the items that they chose from: too favourable
 
 
-def separation(scores: ArrayLike, share: float, choose: Choose, seed: int = 0) -> dict[str, Separation]:
-    """``chosen`` and ``random`` subsets of ``scores`` (items × models); empty with too few of either."""
+def separation(scores: ArrayLike, share: float, seed: int = 0) -> dict[str, Separation]:
+    """Drawn (``chosen``) and ``random`` subsets of ``scores`` (items × models); empty with too few of either."""
     table = np.asarray(scores, float)
     items, models = table.shape
     if items < _FEWEST_ITEMS or models < FEWEST_MODELS:
         return {}
-    found: dict[str, list[list[list[float]]]] = {"chosen": [], "random": []}
+    found: dict[str, list[list[list[float]]]] = {"chosen": [], "random": []}  # by split: both ways to hold models out
     strongest_first = np.argsort(-column_means(table), kind="stable")
     for number in range(_SPLITS):
         rng = np.random.default_rng([seed, number])
@@ -322,20 +310,18 @@ def separation(scores: ArrayLike, share: float, choose: Choose, seed: int = 0) -
             rows.append([])
         for order in (turn, strongest_first):
             targets, panel = order[: models // 3], order[models // 3 :]
-            fitted = fit(pool[:, panel], _TOLERANCE)
-            for way, places in (("chosen", choose(fitted, pool[:, panel], size, rng)), ("random", any_items)):
-                part, row = pool[places], found[way][-1]
-                row.append(_compared(part[:, targets], rest[:, targets]))
-                if order is turn:
-                    row.append(_compared(part[:, panel], pool[:, panel]))
+            fitted, answers = fit(pool[:, panel], _TOLERANCE), pool[:, panel]
+            drawn = pps(fitted, size, int(rng.integers(2**32)), anchored(fitted, answers, size)).items
+            for way, places in (("chosen", drawn), ("random", any_items)):
+                found[way][-1].append(_compared(pool[places][:, targets], rest[:, targets]))
     return {way: _summed(*np.moveaxis(np.array(each), 1, 0)) for way, each in found.items()}
 
 
 def separation_notes(tried: Mapping[str, Separation]) -> list[str]:
-    """Sentences on the value of a choice for held-out models, and for its own panel."""
+    """Sentences on the value of a choice for held-out models."""
     if not tried:
         return ["too few items to test on held-out models and items how well the chosen items separate models"]
-    forms = (".0%", ".0%", ".2f", ".2f", ".0%", ".2f")
+    forms = (".0%", ".0%", ".2f", ".2f")
     chosen, random = (
         ["–" if value is None else format(value, form) for value, form in zip(tried[way], forms, strict=True)]
         for way in ("chosen", "random")
@@ -345,7 +331,6 @@ def separation_notes(tried: Mapping[str, Separation]) -> list[str]:
         f"{chosen[1]} of these rightly ({random[1]}), by the order on held-out items",
         f"τ with the held-out items is {chosen[2]} (random items: {random[2]}) for models held out at random, and "
         f"{chosen[3]} ({random[3]}) for the strongest third, where only weaker models choose",
-        f"to the panel itself they seem to separate {chosen[4]}, with τ {chosen[5]}; do not quote these alone",
     ]
 
 
@@ -361,17 +346,12 @@ def _compared(part: Floats, truth: Floats) -> list[float]:
     return [len(pairs), len(apart), sum(rightly), np.nan if tau is None else tau]
 
 
-def _summed(held_out: Floats, own: Floats, stronger: Floats) -> Separation:
+def _summed(held_out: Floats, stronger: Floats) -> Separation:
     """The comparisons of all splits (splits × what `_compared` gives) together."""
-    (pairs, apart, rightly, _), (own_pairs, own_apart, *_) = held_out.sum(axis=0).tolist(), own.sum(axis=0).tolist()
-    means = (float(column_means(rows[:, 3:])[0]) for rows in (held_out, stronger, own))
-    tau, tau_stronger, tau_own = (None if np.isnan(value) else value for value in means)
-    own_share = _ratio(own_apart, own_pairs)
-    return Separation(_ratio(apart, pairs), _ratio(rightly, apart), tau, tau_stronger, own_share, tau_own)
-
-
-def _ratio(part: float, whole: float) -> float | None:
-    return part / whole if whole else None
+    pairs, apart, rightly, _ = held_out.sum(axis=0).tolist()
+    means = (float(column_means(rows[:, 3:])[0]) for rows in (held_out, stronger))
+    tau, tau_stronger = (None if np.isnan(value) else value for value in means)
+    return Separation(apart / pairs if pairs else None, rightly / apart if apart else None, tau, tau_stronger)
 
 
 def usual_modality(results: Results) -> str:
@@ -397,11 +377,7 @@ def draw_small(
     missed = left_out(table, size, families(models), seed)
     chosen = {names[position] for position in drawn.items}
     curves = Curves(names, models, fitted, drawn.chances.tolist(), missed)
-
-    def choose(fitted: ItemFit, answers: Floats, size: int, rng: np.random.Generator) -> Places:
-        return pps(fitted, size, int(rng.integers(2**32)), anchored(fitted, answers, size)).items
-
-    return chosen, curves, (_coverage(missed), *separation_notes(separation(table, share, choose, seed)))
+    return chosen, curves, (_coverage(missed), *separation_notes(separation(table, share, seed)))
 
 
 def estimate_scores(drawn: Curves, results: Results) -> tuple[pl.DataFrame, tuple[str, ...]]:
@@ -462,19 +438,10 @@ def against_random(
             found.append((method, subset, value, low, high, above, len(part), n))
         ends = np.quantile(values, [0.025, 0.975]).tolist()
         found.append((method, "random", float(values.mean()), *ends, None, len(rows), len(known)))
-    columns = [
-        "method",
-        "subset",
-        *(f"correlation{end}" for end in ("", "_low", "_high")),
-        "above_random",
-        "items",
-        "n",
-    ]
+    columns = ["method", "subset", "correlation", "correlation_low", "correlation_high", "above_random", "items", "n"]
     where = f"those of random are where 95 % of {_RANDOM_SUBSETS} random subsets of as many items lie"
-    notes = (
-        f"intervals of chosen and whole are over models; {where}; above_random is the share of them that are below",
-    )
-    return pl.DataFrame(found, schema=columns, orient="row", infer_schema_length=None), notes
+    note = f"intervals of chosen and whole are over models; {where}; above_random is the share of them that are below"
+    return pl.DataFrame(found, schema=columns, orient="row", infer_schema_length=None), (note,)
 
 
 def _coverage(missed: Missed) -> str:

@@ -6,18 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import msgspec
-import numpy as np
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
 from eyetest.measures.hits import ANY, HIT
-from eyetest.measures.stats.intervals import Floats
 from eyetest.prompts.sets import Prompts, load_prompts
 from eyetest.records import AskModel, Cut, Item, Stage, StoppingRule, Verdict, VerdictKind
 from eyetest.registry import Registry
 
 PLAIN = ("chosen", "text", "answered")  # kinds of answers that commit to something
-MOST_CUTS = 100  # of a metric with more different scores, so many are tried, evenly spread over them
 _COLUMNS = ("item", "model", "order", "sample", "request", "outcome", "reading", "choice", "metric", "score")
 
 
@@ -63,16 +60,6 @@ class Evidence:
         """The answers to an item; as many positions as were to be asked."""
         by_seat = self._rows.get(item) or [[] for _ in self.seats]
         return [answers + [None] * (self.tests - len(answers)) for answers in by_seat]
-
-    def table(self, items: Sequence[Item], value: Callable[[PanelAnswer], float | None]) -> Floats:
-        """A value of answers, averaged over tests: items × seats, nan where unknown."""
-        table = np.full((len(items), len(self.seats)), np.nan)
-        for row, item in enumerate(items):
-            for column, answers in enumerate(self.of(item.id)):
-                known = [number for answer in answers if answer and (number := value(answer)) is not None]
-                if known:
-                    table[row, column] = np.mean(known)
-        return table
 
 
 def summary(
@@ -128,22 +115,3 @@ class Filter:
 
 
 FILTERS: Registry[Filter] = Registry("filter", __name__, "FILTERS", "filter")
-
-
-def best_cut(scores: Floats) -> Cut:
-    """The score that separates models best as a cut-off; the highest of equals, 1 where none is above 0."""
-    known = ~np.isnan(scores)
-    values = np.unique(scores[known & (scores > 0)])
-    if not len(values):
-        return HIT
-    tried = values[np.unique(np.linspace(0, len(values) - 1, MOST_CUTS).round().astype(int))][::-1]
-    apart = [_distinction((np.nan_to_num(scores) >= value).astype(float), known.astype(float)) for value in tried]
-    return Cut(op=">=", value=float(tried[int(np.argmax(apart))]))
-
-
-def _distinction(right: Floats, known: Floats) -> float:
-    """McNemar's χ², summed over all pairs of models; 0 for a pair that never differs."""
-    only = (right * known).T @ ((1 - right) * known)
-    differing = only + only.T
-    chi = np.divide((only - only.T) ** 2, differing, out=np.zeros_like(only), where=differing > 0)
-    return float(chi.sum())

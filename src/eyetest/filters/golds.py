@@ -181,7 +181,7 @@ FILTERS = (
     Filter(
         "zero-pass",
         "have a judge model check items that no model answers; drop those it rejects, review the rest (LIME)",
-        frozenset({"judge", "right", "best_cut", "answers", "then"}),
+        frozenset({"judge", "right", "answers", "then"}),
         _judge_zero_pass,
         _zero_rule,
     ),

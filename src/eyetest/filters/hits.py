@@ -166,7 +166,7 @@ FILTERS = (
     Filter(
         "difficulty",
         "sort items into bands by how many of the panel answer them; drop some bands (MMStar, LIME)",
-        frozenset({"bands", "drop", "right", "best_cut", "answers"}),
+        frozenset({"bands", "drop", "right", "answers"}),
         _judge_difficulty,
         _band_rule,
     ),

@@ -103,7 +103,7 @@ class Contest:
 
 
 def contest(results: Results, models: Sequence[str], settings: Settings) -> Contest:
-    """Rank models and compare them: all pairs of the named ones, else neighbours in the ranking."""
+    """Rank models, or the named ones, and compare all pairs."""
     scored = values_of(replace(results, scores=results.scores.filter(pl.col("score").is_not_null())), "model")
     if not scored:
         raise NotMeasurable("compare: no answer has a score")
@@ -115,7 +115,7 @@ def contest(results: Results, models: Sequence[str], settings: Settings) -> Cont
     rows = list(compared.iter_rows(named=True))
     together = Counter(_family(row, families) for row in rows)
     most = results.scores.select(pl.col("score").max()).collect(engine="streaming").item()
-    rows, sentences = _in_order(rows, families, ranked.table, bool(models)), []
+    rows, sentences = _in_order(rows, families, ranked.table), []
     for row in rows:
         about = _family(row, families)
         terms = Terms(settings.level, together[about], in_points=most <= 1)
@@ -146,22 +146,18 @@ def _family(row: Mapping[str, Any], families: Sequence[str]) -> tuple[str, ...]:
     return tuple(str(row[name]) for name in families)
 
 
-def _in_order(
-    rows: list[dict[str, Any]], families: Sequence[str], ranking: pl.DataFrame, all_pairs: bool
-) -> list[dict[str, Any]]:
-    """Pairs with the better model first, the best pair first; without ``all_pairs`` neighbours only."""
+def _in_order(rows: list[dict[str, Any]], families: Sequence[str], ranking: pl.DataFrame) -> list[dict[str, Any]]:
+    """Pairs with the better model first, the best pair first."""
     places: dict[tuple[str, ...], dict[str, int]] = {}
     for row in ranking.iter_rows(named=True):
         of_family = places.setdefault(_family(row, families), {})
         of_family[row["model"]] = len(of_family)
-    kept = []
+    ordered = []
     for row in rows:
         here = places[_family(row, families)]
         first, second = sorted((here[row["a"]], here[row["b"]]))
-        if all_pairs or second == first + 1:
-            turned = row if here[row["a"]] == first else _turned(row)
-            kept.append((_family(row, families), first, second, turned))
-    return [row for *_, row in sorted(kept, key=lambda entry: entry[:3])]
+        ordered.append((_family(row, families), first, second, row if here[row["a"]] == first else _turned(row)))
+    return [row for *_, row in sorted(ordered, key=lambda entry: entry[:3])]
 
 
 def _turned(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import inf, isnan
+from math import inf, isnan, nextafter
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
@@ -131,14 +131,17 @@ def query_of(pairs: list[tuple[str, str]]) -> Query:
 
 
 def _span(key: str, text: str) -> Span:
+    """``LEAST..MOST``, both included; ``LEAST<..`` and ``..<MOST`` leave the end itself out."""
     low, between, high = (part.strip() for part in text.partition(_BETWEEN))
     try:
-        ends = (float(low or -inf), float(high or inf)) if between else (float(low), float(low))
+        least, most = float(low.removesuffix("<") or -inf), float((high if between else low).removeprefix("<") or inf)
     except ValueError:
         raise InputError(f"{key}: found {short(text)}, expected LEAST{_BETWEEN}MOST") from None
-    if any(map(isnan, ends)) or ends[0] > ends[1]:
+    least = nextafter(least, inf) if low.endswith("<") else least
+    most = nextafter(most, -inf) if high.startswith("<") else most
+    if isnan(least) or isnan(most) or least > most:
         raise InputError(f"{key}: found {short(text)}, expected LEAST{_BETWEEN}MOST, the smaller first")
-    return ends
+    return least, most
 
 
 def write_query(query: Query) -> str:
@@ -155,7 +158,9 @@ def _written(span: Span) -> str:
     low, high = span
     if low == high:
         return repr(low)
-    return f"{'' if low == -inf else repr(low)}{_BETWEEN}{'' if high == inf else repr(high)}"
+    least, most = round(low, 9), round(high, 9)  # an end that is left out is the next number after a short one
+    before = "" if low == -inf else f"{least!r}<" if low == nextafter(least, inf) else repr(low)
+    return f"{before}{_BETWEEN}{'' if high == inf else f'<{most!r}' if high == nextafter(most, -inf) else repr(high)}"
 
 
 HOST, PORT = "127.0.0.1", 8765  # where ``eyetest open`` is served by default

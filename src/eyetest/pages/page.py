@@ -1,8 +1,11 @@
-"""Pages from templates: web pages without scripts or network, and Markdown; texts of datasets are escaped."""
+"""Pages from templates: web pages without network and with one known script, and Markdown; texts are escaped."""
 
+import base64
 import re
 from collections.abc import Mapping
 from functools import cache
+from hashlib import sha256
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ from eyetest.version import __version__
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 _LONGEST_LINE = 2_000
+_FORMULA_COUNTS = 20  # characters of a shortened text
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _MARKS = re.compile(r"([\\`*_\[\]#|~!$])")
 _LIST_OR_RULE = re.compile(r"^([-+=]|\d+(?=[.)](?:\s|$)))")
@@ -52,12 +56,36 @@ def odds(p: float) -> str:
     return f"{round(100 * p)} times in 100" if p < 0.995 else "nearly always"
 
 
-def with_formulas(text: str, whole: bool = False) -> Markup:
-    """A text with its formulas typeset, if they can be parsed; ``whole``: it may be one formula without dollars."""
+def estimate(
+    value: float | None, low: float | None = None, high: float | None = None, *, signed: bool = False
+) -> str:
+    """A share as all pages show it, in per cent and with its interval: ``79.5 [73.2, 84.6]``."""
+    if value is None:
+        return "–"
+    ends = [end for end in (low, high) if end is not None]
+    words = [f"{100 * number:{'+' if signed else ''}.1f}" for number in (value, *ends)]
+    first, *bounds = ["0.0" if word in ("-0.0", "+0.0") else word.replace("-", "−") for word in words]
+    return f"{first} [{', '.join(bounds)}]" if len(bounds) == 2 else first
+
+
+def with_formulas(text: str, whole: bool = False, most: int = 0) -> Markup:
+    """A text with its formulas typeset, if they can be parsed; ``whole``: it may be one formula without dollars.
+
+    With ``most``, it ends after about so many characters, and never inside a formula.
+    """
     formula = whole_formula(text) if whole else None
-    parts = [formula] if formula else split_formulas(text)[0]
-    drawn = (mathml(part.nodes, part.alone) if isinstance(part, Formula) else escape(part) for part in parts)
-    return Markup("").join(drawn)
+    shown, left = list[Markup](), float(most or "inf")
+    for part in [formula] if formula else split_formulas(text)[0]:
+        if left <= 0:
+            shown.append(Markup("…"))
+            break
+        if isinstance(part, Formula):
+            shown.append(mathml(part.nodes, part.alone))
+            left -= _FORMULA_COUNTS
+        else:
+            shown.append(escape(clip(part, int(left))) if len(part) > left else escape(part))
+            left -= len(part)
+    return Markup("").join(shown)
 
 
 def plain(value: object) -> str:
@@ -124,8 +152,10 @@ def _address(text: str) -> str:
 @cache
 def _web(package: str) -> jinja2.Environment:
     environment = _environment(package, autoescape=True)
-    environment.filters |= {"p": p_value, "odds": odds, "clip": clip, "tex": with_formulas}
-    environment.globals["dark"] = lambda: Markup(dark_rules())  # noqa: S704 (constants of ours)
+    environment.filters |= {"p": p_value, "odds": odds, "clip": clip, "tex": with_formulas, "estimate": estimate}
+    script = resources.files(__package__).joinpath("templates", "page.js").read_text("utf-8")
+    digest = base64.b64encode(sha256(script.encode()).digest()).decode()
+    environment.globals |= {"dark": lambda: Markup(dark_rules()), "script": Markup(script), "script_hash": digest}  # noqa: S704 (ours)
     return environment
 
 

@@ -1,4 +1,4 @@
-"""Load and check a recipe; `map_tags` replaces the tags that it names by the benchmark's own."""
+"""Load and check a recipe."""
 
 import re
 from collections import Counter
@@ -9,22 +9,19 @@ from typing import Any
 import msgspec
 
 from eyetest.curate.selection import candidate, check_tags, select
-from eyetest.curate.subsets import FEWEST_MODELS, WHY_SO_MANY
 from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.filters import FILTERS
 from eyetest.probes import PROBES
 from eyetest.prompts.sets import Prompts, load_prompts
 from eyetest.recipes.hardening import DRAFTS, settings_of
 from eyetest.recipes.listing import given_tags, needed_tags, read_recipe
-from eyetest.recipes.panels import Seated
-from eyetest.records import Condition, Item, Panel, Recipe, Stage, Verdict
-from eyetest.records.recipe import BENCHMARK, HARDENINGS, KINDS, OWN_AXES, REVIEW, RUN, VERDICTS
+from eyetest.records import Item, Panel, Recipe, Stage, Verdict
+from eyetest.records.recipe import BENCHMARK, HARDENINGS, KINDS, REVIEW, RUN, VERDICTS
 from eyetest.records.tables import USUAL_PROMPTS
 from eyetest.store.handwritten import convert, parse_yaml
 from eyetest.studio.forms import load_form
 from eyetest.tabular.record_files import read_parquet
 
-_TASK = "task"  # the tag that filters take for an item's task where a recipe names none
 _FOLDER = re.compile(r"[a-z0-9][a-z0-9-]{0,40}")
 
 
@@ -45,12 +42,6 @@ def check_recipe(recipe: Recipe, where: str) -> None:
     for name in recipe.rescale:
         if name not in recipe.panels:
             raise InputError(f'{where}, rescale: no panel "{name}"; {nearest(name, recipe.panels)}')
-    for name, panel in recipe.panels.items():
-        for model, axes in panel.models.items():
-            where_model = f"{where}, panels {name}, {model}"
-            if unknown := [axis for axis in axes if axis not in OWN_AXES]:
-                raise InputError(f'{where_model}: no setting "{unknown[0]}"; {nearest(unknown[0], OWN_AXES)}')
-            convert(axes, Condition, where_model)
     try:
         load_form(recipe.form)
     except InputError as error:
@@ -69,32 +60,18 @@ def _check_stage(stage: Stage, recipe: Recipe) -> None:
             raise InputError(f'the stage {stage.title}: no panel "{name}"; {nearest(name, recipe.panels)}')
     if stage.probe is not None:
         PROBES[stage.probe]
-    panel = recipe.panels[stage.panel] if stage.panel else None
     if stage.select is not None:
-        _refuse_unused(stage, "select", ("panel", "right") if stage.select.by == "information" else ())
-        refuse_small_panel(stage, panel.size if panel else 0)
+        _refuse_unused(stage, "select", ())
     elif stage.review is not None:
         _refuse_unused(stage, "review", ())
         load_form(stage.review.form)
     elif stage.harden is not None:
         _check_hardening(stage, recipe)
     else:
-        _check_filter(stage, panel, recipe)
+        _check_filter(stage, recipe.panels[stage.panel] if stage.panel else None)
 
 
-def _check_best_cut(stage: Stage, recipe: Recipe) -> None:
-    """Check that a grade, which gets every answer, chooses the cut-off; stages that may stop early reuse it."""
-    if twice := [metric for metric in stage.best_cut if metric in stage.right]:
-        raise InputError(f"the stage {stage.title}: {twice[0]} stands under right and under best_cut; keep one")
-    before = [other for other in recipe.stages[: recipe.stages.index(stage)] if other.panel == stage.panel]
-    chosen = {metric for other in before if other.grade for metric in other.best_cut}
-    if not stage.grade and (unknown := [metric for metric in stage.best_cut if metric not in chosen]):
-        raise InputError(
-            f"the stage {stage.title}: best_cut {unknown[0]} has to be chosen by a grade of {stage.panel} before it"
-        )
-
-
-def _check_filter(stage: Stage, panel: Panel | None, recipe: Recipe) -> None:
+def _check_filter(stage: Stage, panel: Panel | None) -> None:
     name = stage.filter or stage.grade or ""
     chosen = FILTERS[name]
     kind = "grade" if "bands" in chosen.uses else "filter"
@@ -105,7 +82,6 @@ def _check_filter(stage: Stage, panel: Panel | None, recipe: Recipe) -> None:
     _refuse_unused(stage, name, {"panel", "full_counts", *chosen.uses})
     if panel is None and name != "probe":
         raise InputError(f"the stage {stage.title}: it does not say which panel answers")
-    _check_best_cut(stage, recipe)
     size, tests = (panel.size, panel.samples * panel.orders) if panel else (0, 0)
     chosen.rule(stage, size, size, tests)
 
@@ -142,15 +118,8 @@ def _refuse_unused(stage: Stage, name: str, uses: Collection[str]) -> None:
             raise InputError(f"the stage {stage.title}: {name} has no use for {setting} (it knows {known})")
 
 
-def refuse_small_panel(stage: Stage, models: int) -> None:
-    """Refuse to select by the information of too few models."""
-    if stage.select is not None and stage.select.by == "information" and models < FEWEST_MODELS:
-        few = f"information takes a panel of at least {FEWEST_MODELS} models, not {models} ({WHY_SO_MANY})"
-        raise InputError(f"the stage {stage.title}: {few}; seat more models or select at random")
-
-
-def refuse_hopeless(recipe: Recipe, items: Sequence[Item], panels: Mapping[str, Seated]) -> None:
-    """Refuse, before any model is asked, a selection that not even the whole benchmark or its panel could meet."""
+def refuse_hopeless(recipe: Recipe, items: Sequence[Item]) -> None:
+    """Refuse, before any model is asked, a selection that not even the whole benchmark could meet."""
     refuse_missing_tags(recipe, items)
     pool = [candidate(item) for item in items]
     there = {tag for item in items for tag in item.tags}
@@ -158,30 +127,12 @@ def refuse_hopeless(recipe: Recipe, items: Sequence[Item], panels: Mapping[str, 
         if stage.select is None:
             continue
         given = graded | (asked - there)
-        refuse_small_panel(stage, len(panels[stage.panel].seats) if stage.panel else 0)
         try:
             check_tags(pool, [tag for tag in stage.select.tags if tag not in given])
             if stage.select.per not in given:
                 select(pool, msgspec.structs.replace(stage.select, balance=(), proportional=()), recipe.seed)
         except InputError as error:
             raise InputError(f"the stage {stage.title}: {error}") from None
-
-
-def map_tags(recipe: Recipe, own: Mapping[str, str]) -> Recipe:
-    """The recipe with its tags replaced by the benchmark's own names."""
-    used = {tag for stage in recipe.stages if stage.select for tag in stage.select.tags}
-    used |= {stage.task or _TASK for stage in recipe.stages if _uses_tasks(stage)}
-    used |= {stage.cluster for stage in recipe.stages if stage.cluster}
-    for name, tag in own.items():
-        if name not in used:
-            known = nearest(name, sorted(used)) if used else "it uses none"
-            raise InputError(f'{heading("map_tags")}: the recipe uses no tag "{name}"; {known}')
-        if not tag.strip():
-            raise InputError(f"{heading('map_tags')}: {name} is which tag of the benchmark? {name}=TAG")
-    try:
-        return msgspec.structs.replace(recipe, stages=tuple(_renamed(stage, own) for stage in recipe.stages))
-    except ValueError as error:
-        raise InputError(f"{heading('map_tags')}: {error}") from None
 
 
 _SIZES = ("count", "total", "fraction")  # of a selection, which has exactly one
@@ -217,31 +168,11 @@ def with_prompts(recipe: Recipe, word: str | None) -> tuple[Recipe, Prompts]:
     usual = load_prompts(word)
     panels = {}
     for name, panel in recipe.panels.items():
-        models = {
-            model: {axis: load_prompts(value).label if axis == "prompts" else value for axis, value in axes.items()}
-            for model, axes in panel.models.items()
-        }
         chosen = usual if panel.prompts == USUAL_PROMPTS else load_prompts(panel.prompts)
-        panels[name] = msgspec.structs.replace(panel, models=models, prompts=chosen.label)
+        panels[name] = msgspec.structs.replace(panel, prompts=chosen.label)
     labelled = msgspec.structs.replace(recipe, panels=panels)
     check_recipe(labelled, "recipe")
     return labelled, usual
-
-
-def _uses_tasks(stage: Stage) -> bool:
-    """Whether a stage uses the task of an item, which is optional."""
-    return stage.filter is not None and "task" in FILTERS[stage.filter].uses
-
-
-def _renamed(stage: Stage, own: Mapping[str, str]) -> Stage:
-    if _uses_tasks(stage):
-        return msgspec.structs.replace(stage, task=own.get(stage.task or _TASK, stage.task))
-    if stage.select is None:
-        return msgspec.structs.replace(stage, cluster=own.get(stage.cluster, stage.cluster))
-    old = stage.select
-    spread = {name: tuple(own.get(tag, tag) for tag in getattr(old, name)) for name in ("balance", "proportional")}
-    select = msgspec.structs.replace(old, **spread, per=own.get(old.per, old.per))
-    return msgspec.structs.replace(stage, select=select)
 
 
 def refuse_missing_tags(recipe: Recipe, items: Iterable[Item]) -> None:

@@ -13,13 +13,11 @@ from eyetest.benchmarks import Benchmark
 from eyetest.errors import EyetestError, InputError, counted, heading, listed, nearest, param
 from eyetest.filters import Evidence, PanelAnswer, Seat
 from eyetest.measures import Results
-from eyetest.measures.hits import strictest_modalities
-from eyetest.measures.results import PROTOCOL
+from eyetest.measures.results import PROTOCOL, values_of
 from eyetest.measures.stats.intervals import mean
 from eyetest.models import Surroundings
 from eyetest.prompts.sets import Prompts, load_prompts
 from eyetest.records import (
-    BLIND_MODALITIES,
     GIVEN,
     Asked,
     Condition,
@@ -34,7 +32,7 @@ from eyetest.records import (
     StoppingRule,
     columns,
 )
-from eyetest.records.recipe import OWN_AXES
+from eyetest.records.recipe import AXES
 from eyetest.reports.refinements import Interval, Residual
 from eyetest.results.scores import (
     ItemRepair,
@@ -76,7 +74,7 @@ class Seated:
 
     def conditions(self) -> tuple[Condition, ...]:
         """Conditions of the panel: one for each order of the options."""
-        usual = self.panel.condition()
+        usual = self.panel.condition
         return tuple(msgspec.structs.replace(usual, order=order) for order in range(self.panel.orders))
 
 
@@ -153,7 +151,7 @@ def seated_on_answers(
     for name, panel in answering.items():
         present = answering_models(results, panel)
         if not present and name not in named:
-            raise InputError(f"panel {name}: no model answered with modality {_named(panel.modality)}")
+            raise _not_answered(name, "no model", panel.modality, results)
         known |= {model: ModelEntry(spec="replay:") for model in present if model not in known}
         wanted.setdefault(name, list(panel.models) or present)
     seated = seat(msgspec.structs.replace(recipe, panels=answering), known, wanted, held_out)
@@ -169,35 +167,27 @@ def check_names(recipe: Recipe, named: Iterable[str]) -> None:
 
 
 def answering_models(results: Results, panel: Panel) -> list[str]:
-    """The models with recorded answers under a panel's modality; without any, under a modality of its kind."""
-    for modalities in ((panel.modality,), _alike(panel.modality)):
-        answered = results.scores.filter(pl.col("modality").is_in(modalities)).select(pl.col("model").unique())
-        if models := sorted(answered.collect(engine="streaming").to_series()):
-            return models
-    return []
+    """The models with recorded answers under a panel's modality."""
+    answered = results.scores.filter(pl.col("modality") == panel.modality).select(pl.col("model").unique())
+    return sorted(answered.collect(engine="streaming").to_series())
+
+
+def _not_answered(panel: str, who: str, modality: str, results: Results) -> InputError:
+    there = [other for other in values_of(results, "modality") if other != modality]
+    hint = f"; recorded are {listed(there)}: {param('set', f'{panel}.modality={there[0]}')}" if there else ""
+    return InputError(f"panel {panel}: {who} answered with modality {modality}{hint}")
 
 
 def recorded(results: Results, seated: Seated) -> pl.DataFrame:
-    """A panel's recorded answers, each seat under one protocol: the panel's or its own, else the only one with that
-    modality, else the strictest without the image.
-    """
-    wanted = seated.models
-    frame = results.scores.filter(pl.col("model").is_in(wanted)).collect(engine="streaming")
+    """A panel's recorded answers, each model under one protocol: the panel's, else the only one with its modality."""
+    condition = seated.panel.condition
+    wanted = pl.col("model").is_in(seated.models) & (pl.col("modality") == condition.modality)
+    frame = results.scores.filter(wanted).collect(engine="streaming")
     parts = []
-    for model in wanted:
-        condition = seated.panel.condition(model)
-        theirs = frame.filter((pl.col("model") == model) & pl.col("modality").is_in(_alike(condition.modality)))
-        mine = theirs.filter(pl.col("modality") == condition.modality)
-        if mine.is_empty() and len(theirs):
-            modality = strictest_modalities(
-                theirs.drop_nulls("score") if theirs["score"].count() else theirs, ["model"]
-            )
-            mine = theirs.join(modality, on=["model", "modality"], how="semi")
-            condition = msgspec.structs.replace(condition, modality=mine.item(0, "modality"))
+    for model in seated.models:
+        mine = frame.filter(pl.col("model") == model)
         if mine.is_empty():
-            raise InputError(
-                f"panel {seated.name}: {model} answered nothing with modality {_named(condition.modality)}"
-            )
+            raise _not_answered(seated.name, f"{model} never", condition.modality, results)
         exact = mine.filter(pl.all_horizontal(pl.col(axis) == getattr(condition, axis) for axis in PROTOCOL))
         ways = mine.select(PROTOCOL).unique()
         if exact.is_empty() and len(ways) > 1:
@@ -206,33 +196,17 @@ def recorded(results: Results, seated: Seated) -> pl.DataFrame:
             raise InputError(f"panel {seated.name}: {problem}")
         rows = (exact if len(exact) else mine).sort("item", "template", "order", "letters", "sample")
         parts.append(rows.filter(pl.int_range(pl.len()).over("item") < seated.tests))
-    return pl.concat(parts) if parts else frame.head(0)
+    return pl.concat(parts) if parts else frame
 
 
 def answer_notes(seated: Seated, scores: pl.DataFrame) -> list[str]:
-    """Notes on a panel's answers: models that were asked with another modality, and scores of others."""
+    """Notes on a panel's answers: scores of others, and other prompts than the panel's."""
     given = scores.filter(pl.col("rule") == GIVEN).height
     notes = [f"panel {seated.name}: {given:,} of {len(scores):,} answers were scored by others"] if given else []
     for model, prompts in scores.select("model", "prompts").unique(maintain_order=True).iter_rows():
-        if prompts != (wanted := seated.panel.condition(model).prompts):
+        if prompts != (wanted := seated.panel.prompts):
             notes.append(f"panel {seated.name}: {model} was asked with the prompts {prompts}, not {wanted}")
-    others: dict[tuple[str, str], list[str]] = {}
-    for model, modality in scores.select("model", "modality").unique(maintain_order=True).iter_rows():
-        if modality != (wanted := seated.panel.condition(model).modality):
-            others.setdefault((modality, wanted), []).append(model)
-    return notes + [
-        f"panel {seated.name}: {listed(models)} without answers for {wanted}; {modality} is used"
-        for (modality, wanted), models in others.items()
-    ]
-
-
-def _alike(modality: str) -> Sequence[str]:
-    """The modalities that may stand for another: those without the image are interchangeable."""
-    return BLIND_MODALITIES if modality in BLIND_MODALITIES else (modality,)
-
-
-def _named(modality: str) -> str:
-    return " or ".join((modality, *(other for other in _alike(modality) if other != modality)))
+    return notes
 
 
 def asked_of_all(evidence: Evidence, seats: Sequence[Seat], items: Sequence[Item]) -> dict[int, int]:
@@ -392,9 +366,8 @@ class Live:
     def session(
         self, seated: Seated, models: Sequence[str], items: Sequence[Item], stage: Stage, rule: StoppingRule | None
     ) -> Session:
-        """The session that asks some of a panel; each model has its own condition, as all orders count together."""
-        own = {name: seated.panel.models.get(name, {}) for name in models}
-        waits = any(seated.panel.condition(name).history == "own" for name in models)
+        """The session that asks some of a panel."""
+        waits = seated.panel.history == "own"
         early = rule if not (self.ask_everything or stage.full_counts or waits) else None
         asking = Asking(
             conditions=seated.conditions(),
@@ -406,7 +379,6 @@ class Live:
             patience=self.patience,
             retry_failed=self.retry_failed,
             stop=early or "",
-            own=own,
         )
         benchmark = RepairedBenchmark(self.benchmark.path, {item.id: item for item in items})
         entries = {model: self.entries[model] for model in models}
@@ -423,15 +395,11 @@ class Live:
     def scores(self, seated: Seated, items: Sequence[Item]) -> pl.DataFrame:
         """The panel's answers in the run to the items as they are worded now."""
         ids = pl.Series("item", [item.id for item in items], pl.String)
-        parts = []
-        for model in seated.models:
-            condition = seated.panel.condition(model)
-            wanted = {"model": model} | {axis: getattr(condition, axis) for axis in OWN_AXES}
-            parts.append(pl.all_horizontal(pl.col(name).cast(pl.String) == value for name, value in wanted.items()))
-        asked = pl.any_horizontal(parts) & (pl.col("template") == 0) & (pl.col("sample") < seated.panel.samples)
-        orders = pl.col("order").is_between(0, seated.panel.orders - 1)
+        asked = [pl.col(axis).cast(pl.String) == getattr(seated.panel, axis) for axis in AXES]
+        asked += [pl.col("model").cast(pl.String).is_in(seated.models), pl.col("template") == 0]
+        asked += [pl.col("sample") < seated.panel.samples, pl.col("order").is_between(0, seated.panel.orders - 1)]
         with one_line_if_damaged(self.to):
-            answers = answers_frame(self.to).filter(asked & orders & pl.col("item").is_in(ids.implode()))
+            answers = answers_frame(self.to).filter(*asked, pl.col("item").is_in(ids.implode()))
             answers = answers.filter(about_the_wording(read_repairs(self.to), items))
             return score_table(answers, items, self.scorer).select(columns(Score)).collect()
 

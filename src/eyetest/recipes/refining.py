@@ -6,22 +6,20 @@ import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-import numpy as np
 import polars as pl
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
-from eyetest.benchmarks.folder import FACTS
+from eyetest.benchmarks import Benchmark, is_benchmark
+from eyetest.benchmarks.folder import FACTS, write_items
+from eyetest.benchmarks.tags import TagMaps
+from eyetest.curate.pooling import BENCHMARK_TAG
 from eyetest.curate.selection import CannotMeet, Quota, candidate, select
-from eyetest.curate.subsets import separation, separation_notes
 from eyetest.errors import InputError, as_named, counted, listed
-from eyetest.filters import FILTERS, Evidence, FilterInput, PanelAnswer, best_cut
+from eyetest.filters import FILTERS, Evidence, FilterInput
 from eyetest.filters.hits import BAND
-from eyetest.measures.stats.item_analysis import choose_by_information, expected_information, fit
 from eyetest.pages.item_links import NOWHERE, ItemsAt
 from eyetest.prompts.sets import Prompts, load_prompts
 from eyetest.recipes.hardening import DRAFTS, OPTIONS_RECORD, Hardening, refuse_missing, refuse_others
@@ -30,9 +28,7 @@ from eyetest.recipes.panels import AnswerSource, Live, Seated, answer_notes, ask
 from eyetest.records import (
     BLIND_MODALITIES,
     REFINE,
-    Cut,
     Item,
-    Lineage,
     Recipe,
     Stage,
     Verdict,
@@ -56,7 +52,7 @@ from eyetest.reports.refinements import (
     write_refine_page,
 )
 from eyetest.store import replacing_file
-from eyetest.studio.decisions import Rounds, standing, with_people, write_queue
+from eyetest.studio.decisions import Rounds, standing, with_people
 from eyetest.studio.forms import Form, edited, load_form
 from eyetest.studio.project import QUOTA, decisions_in, settled_tags
 from eyetest.tabular.record_files import write_records
@@ -116,15 +112,15 @@ class Refining:
     skip_review: bool = False
     items_at: ItemsAt = NOWHERE  # where the numbers of its page lead
     prompts: Prompts = field(default_factory=load_prompts)
+    tags: TagMaps = field(default_factory=TagMaps)  # tags of items that are made of others
 
     def run(self) -> Refined:
         """Carry out the recipe and write the result."""
-        self._items = {item.id: item for item in self.benchmark}
+        self._items = {item.id: self._tagged(item) for item in self.benchmark}
         self._seen = dict(self._items)
-        self._cuts: dict[tuple[str, str], Cut] = {}
         self._quota: Quota | None = None  # of the review that is paused
         self._turns: dict[str, int] = {}  # the order in which it asks for items
-        notes = [*self.source.notes, *small_panel_notes(self.recipe, self.panels)]
+        notes = [*self.source.notes, *self.tags.notes(), *small_panel_notes(self.recipe, self.panels)]
         labels = dict.fromkeys((*(seated.panel.prompts for seated in self.panels.values()), self.prompts.roles))
         if own := [label for label in labels if label != USUAL_PROMPTS]:
             notes.append(f"asked with the prompts {listed(own)}")
@@ -136,7 +132,7 @@ class Refining:
                 for row in standing(rows):
                     edited(self._items[name], row.edits)  # refuse invalid input before any model is asked
         refuse_missing(self.recipe, self.benchmark)
-        refuse_hopeless(self.recipe, list(self._items.values()), self.panels)
+        refuse_hopeless(self.recipe, list(self._items.values()))
         refined = Refined(notes=notes)
         alive = list(self._items.values())
         self._answers: list[StageAnswers] = []
@@ -162,6 +158,11 @@ class Refining:
         self._write(refined)
         return refined
 
+    def _tagged(self, item: Item) -> Item:
+        """An item with the tags that are made of others, perhaps only for its source."""
+        pooled = item.tags.get(BENCHMARK_TAG) if self.benchmark.manifest.sources else None
+        return self.tags.tagged(item, str(pooled or self.benchmark.manifest.name)) if self.tags.maps else item
+
     def _edited(self) -> list[Item]:
         """The items that reviewers changed in what models see or in golds."""
         now = {name: msgspec.structs.replace(item, tags=self._items[name].tags) for name, item in self._seen.items()}
@@ -172,16 +173,9 @@ class Refining:
             return self._until_filled(stage, alive, [self._reviewed(stage, item) for item in alive], notes)
         if stage.harden is not None:
             return self._hardened(stage, alive, notes)
-        stage, original = self._with_cuts(stage), stage
-        evidence = self._collect(stage, alive, notes)
-        for metric in stage.best_cut:
-            if (name := (stage.panel or "", metric)) not in self._cuts:
-                self._cuts[name] = cut = best_cut(evidence.table(alive, partial(_score_by, metric)))
-                separates = f"separates the models of {name[0]} best"
-                notes.append(f"{stage.title}: {metric} is right from {cut.value:g} on, which {separates}")
-        stage = self._with_cuts(stage)
         if stage.select is not None:
-            return _selected(stage, alive, evidence, self.recipe.seed, notes)
+            return _selected(stage, alive, self.recipe.seed, notes)
+        evidence = self._collect(stage, alive, notes)
         seated = self.panels[stage.panel] if stage.panel else None
         live = self.source if isinstance(self.source, Live) else None
         case = FilterInput(
@@ -198,13 +192,7 @@ class Refining:
             notes=notes,
         )
         verdicts = FILTERS[stage.filter or stage.grade or ""].judge(case)
-        return [self._decided(original, verdict) for verdict in verdicts]
-
-    def _with_cuts(self, stage: Stage) -> Stage:
-        """The stage with the cut-offs that were chosen for its panel."""
-        known = {metric: cut for (panel, metric), cut in self._cuts.items() if panel == stage.panel}
-        right = stage.right | {metric: known[metric] for metric in stage.best_cut if metric in known}
-        return msgspec.structs.replace(stage, right=right)
+        return [self._decided(stage, verdict) for verdict in verdicts]
 
     def _hardened(self, stage: Stage, alive: Sequence[Item], notes: list[str]) -> list[Verdict]:
         """More options, or everything in one image; results that need review wait for it."""
@@ -351,10 +339,9 @@ class Refining:
 
     def _write(self, refined: Refined) -> None:
         self._write_verdicts(refined)
-        items, sources = self._hardening.shown(self._items)
-        write_queue(self.to / REVIEW, refined.waiting, items, sources, self._rounds.asked)
         (self.to / REVIEW / QUOTA).unlink(missing_ok=True)
         if self._quota:
+            (self.to / REVIEW).mkdir(parents=True, exist_ok=True)
             with replacing_file(self.to / REVIEW / QUOTA) as file:
                 file.write_bytes(msgspec.json.encode(self._quota))
         with replacing_file(self.to / ABOUT) as file:
@@ -375,24 +362,17 @@ class Refining:
         write_funnel(self.to / FUNNEL, self.funnel(refined))
 
     def _write_page(self, refined: Refined) -> None:
-        items, _ = self._hardening.shown(self._items)
+        items = self._hardening.shown(self._items)
         benchmarks = [self.benchmark, *(setting.benchmark for setting in self._hardening.settings)]
         shown = RefinedItems(items, refined.kept, benchmarks)
         write_refine_page(self._record(refined), refined.stages, shown, self.to / REPORT, self.items_at)
 
     def _write_benchmark(self, refined: Refined) -> None:
         """Write the items that are left, in every setting, with their cards."""
-        old = self.benchmark.manifest
-        stages = ", ".join(name for name, _ in refined.stages)
-        made = Lineage(step=REFINE, source=f"{old.name} {old.version}", note=stages, seed=self.recipe.seed)
-        manifest = msgspec.structs.replace(
-            old, name=f"{old.name}-refined", lineage=(*old.lineage, made), counts=type(old.counts)()
-        )
-        with BenchmarkWriter(self.to / BENCHMARK, manifest, overwrite=True, gold_required=False) as writer:
-            for item in refined.kept:
-                writer.adopt(item, self.benchmark)
-        settings = self._hardening.write([item.id for item in refined.kept])
-        for benchmark in (Benchmark(self.to / BENCHMARK), *settings):
+        old, stages = self.benchmark.manifest, ", ".join(name for name, _ in refined.stages)
+        manifest = old.derived(REFINE, stages, name=f"{old.name}-refined", seed=self.recipe.seed)
+        written = write_items(self.to / BENCHMARK, refined.kept, self.benchmark, manifest, overwrite=True)
+        for benchmark in (written, *self._hardening.write([item.id for item in refined.kept])):
             known = card_of(benchmark, read_facts(self.to / FACTS), Records(self.to / ABOUT, self.to / VERDICTS))
             write_card(known, benchmark, benchmark.path)
 
@@ -413,33 +393,19 @@ class Refining:
         )
 
 
-def _selected(stage: Stage, items: Sequence[Item], evidence: Evidence, seed: int, notes: list[str]) -> list[Verdict]:
+def _selected(stage: Stage, items: Sequence[Item], seed: int, notes: list[str]) -> list[Verdict]:
     assert stage.select is not None
-    worth, table = None, None
-    if stage.select.by == "information":
-        shares = evidence.table(items, lambda answer: answer.is_right(stage.right))
-        table = np.where(np.isnan(shares), np.nan, shares > 0.5)  # which models answer which items
-        worth = dict(zip((item.id for item in items), map(float, expected_information(fit(table))), strict=True))
-    chosen = select([candidate(item) for item in items], stage.select, seed, worth)
-    if table is not None and len(chosen.ids) < len(items):
-        share = len(chosen.ids) / len(items)
-        tried = separation(table, share, lambda fitted, _, size, __: choose_by_information(fitted, size), seed)
-        notes += [f"{stage.title}: {line}" for line in separation_notes(tried)]
+    chosen = select([candidate(item) for item in items], stage.select, seed)
     for tag, count in chosen.untagged.items():
         notes.append(f"{stage.title}: {counted(count, 'item')} without the tag {tag}")
     for unmet in chosen.unmet:
-        notes.append(f"{stage.title}: {counted(unmet.missing, 'item')} fewer than asked of {unmet.quota}")
+        notes.append(f"{stage.title}: {counted(unmet.asked - unmet.left, 'item')} fewer than asked of {unmet.quota}")
     taken, verdicts = set(chosen.ids), []
     for item in items:
         verdict: VerdictKind = "keep" if item.id in taken else "drop"
         reason = "taken" if item.id in taken else "not needed for its quota"
-        reason += "" if worth is None else f", information {worth[item.id]:.3f}"
         verdicts.append(Verdict(item=item.id, stage=stage.title, verdict=verdict, reason=reason, seed=seed))
     return verdicts
-
-
-def _score_by(metric: str, answer: PanelAnswer) -> float | None:
-    return answer.score if answer.metric == metric else None
 
 
 def _stopped_notes(residuals: Sequence[Residual]) -> list[str]:

@@ -24,7 +24,7 @@ from eyetest.store.urls import local_path
 from eyetest.studio.collection import Collection
 from eyetest.studio.decisions import ReviewPlan, Round, Rounds, by_suspicion, drawn
 from eyetest.studio.forms import load_form
-from eyetest.studio.project import ReviewProject, is_review
+from eyetest.studio.project import QUOTA, ReviewProject, is_review
 from eyetest.studio.revision import ReviewedItems, RevisedBenchmark, revise_benchmark
 from eyetest.studio.sources import open_places, read_verdict_table
 
@@ -106,7 +106,7 @@ def open_review(
             project.add_items(ids)
             project.extend(plan.places, words)
         return _checking(project, collection)
-    collection = Collection.open(places, tell)
+    collection = Collection(places, tell)
     benchmarks, form = list(collection.benchmarks.values()), load_form(settings.form)
     reviewers = enumerate(_reviewers(settings.rounds or "1"), 1)
     plan = ReviewPlan(
@@ -139,7 +139,7 @@ def reviewed_collection(project: ReviewProject, tell: Tell = lambda line: None) 
     """The items of a review with all that is known of them; those of a recipe as it has changed them so far."""
     places = [local_path(path) for path in project.plan.places]
     asking = recipe_place(project.folder)
-    return Collection.open(places, tell, left_to_people(asking).drafts if asking else ())
+    return Collection(places, tell, left_to_people(asking).drafts if asking else ())
 
 
 def _beside(place: Path) -> Path:
@@ -215,11 +215,14 @@ def _of_recipe(
     for name in ("form", "rounds", "items"):
         if getattr(settings, name):
             raise InputError(f"{param(name)}: the recipe of {left.place} sets it; leave it out")
+    if settings.per and (folder / QUOTA).is_file():
+        fixed = "the review asks for items in the order of the recipe's selection until that is filled; leave it out"
+        raise InputError(f"{param('per')}: {fixed}")
     begun = _begun(folder, settings) if is_review(folder) else None
     known = [local_path(path) for path in begun.plan.places] if begun else []
     named = (*(path for path in known if path.exists()), *(place.resolve() for place in places))
     places = list(dict.fromkeys(named))
-    collection = Collection.open(places, tell, left.drafts)
+    collection = Collection(places, tell, left.drafts)
     stages = [stage.title for stage in left.recipe.stages if stage.review] or [""]
     plan = ReviewPlan(
         name=left.name,

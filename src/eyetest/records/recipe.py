@@ -33,11 +33,11 @@ KINDS = ("filter", "grade", "review", "select", "harden")
 HARDENINGS = ("options", "screenshot")  # kinds of hardening, in the order in which they are applied
 VERDICTS, FUNNEL, ABOUT, REPORT = "verdicts.parquet", "funnel.csv", "refine.json", "report.html"
 BENCHMARK, RUN, REVIEW = "benchmark", "run", "review"
-OWN_AXES = ("modality", "ask", "shots", "letters", "method", "history", "prompts")  # a model may have its own
+AXES = ("modality", "ask", "shots", "letters", "method", "history", "prompts")  # of a panel's condition
 
 
 class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Models that are asked together; ``models`` may give a model its own condition."""
+    """Models that are asked together, under one condition."""
 
     size: Count
     modality: Modality = "image"
@@ -51,12 +51,12 @@ class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     orders: Count = 1  # orders of the options for each question; the first is as written
     sampling: dict[str, Any] = {}  # sent with each call: a temperature, where samples are to differ
     held_out: Annotated[int, msgspec.Meta(ge=0)] = 0  # models beyond ``size`` that do not count, for an honest score
-    models: dict[str, dict[str, Any]] = {}
+    models: tuple[str, ...] = ()  # by default all of models.yaml
 
-    def condition(self, model: str = "") -> Condition:
-        """The condition of the panel, or of one of its models."""
-        axes = {axis: getattr(self, axis) for axis in OWN_AXES}
-        return msgspec.convert(axes | self.models.get(model, {}), Condition)
+    @property
+    def condition(self) -> Condition:
+        """The condition under which they are asked."""
+        return Condition(**{axis: getattr(self, axis) for axis in AXES})
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -76,7 +76,6 @@ class Select(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     balance: tuple[str, ...] = ()  # tags over which each quota is spread evenly, later ones within earlier ones
     proportional: tuple[str, ...] = ()  # tags over which it is spread as in the pool, within ``balance``
     short: Literal["refuse", "keep-all"] = "refuse"  # where there are too few: refuse, or keep all
-    by: Literal["lot", "information"] = "lot"  # at random, or those first that separate the panel's models best
 
     def __post_init__(self) -> None:
         sizes = (self.count, self.total, self.fraction)
@@ -124,7 +123,6 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     name: str = ""
     panel: str | None = None
     right: dict[str, Cut] = {}  # by metric, the cut for right answers, default 1; ``any`` for the others
-    best_cut: tuple[str, ...] = ()  # metrics whose cut-off is chosen to separate the panel's models best
     answers: Cut | None = None  # on a model's right samples: whether it answers the item. Default: at least one.
     keep: dict[str, Cut] = {}
     bands: dict[str, tuple[int, int]] = {}

@@ -119,10 +119,15 @@ class Material:
         return replace(self.results, scores=pl.concat([self.usual.scores, others]))
 
     @cached_property
+    def usual_ways(self) -> dict[str, tuple[str, ...]]:
+        """The usual protocol of each benchmark."""
+        asked = self.usual.scores.select(pl.col("benchmark", *PROTOCOL).cast(pl.String)).unique().sort("benchmark")
+        return {benchmark: tuple(protocol) for benchmark, *protocol in asked.collect().iter_rows()}
+
+    @cached_property
     def usual_protocols(self) -> list[str]:
-        """Short description of the usual protocol of each benchmark."""
-        asked = self.usual.scores.select(pl.col(PROTOCOL).cast(pl.String)).unique().collect()
-        return sorted(words for row in asked.rows() if (words := protocol_label(row)))
+        """Short descriptions of the usual protocols."""
+        return sorted({words for way in self.usual_ways.values() if (words := protocol_label(way))})
 
     @cached_property
     def tags(self) -> tuple[str, ...]:
@@ -200,10 +205,14 @@ class ReportItems:
         number, benchmark = row[column] or 0, row.get("benchmark")
         who = self._ways.get(row.get("series") or row["model"], ())
         filters = {
-            (model, self._words(protocol))
+            (model, self.words_of(protocol))
             for name, model, protocol in who
             if benchmark in (None, name)
-            and (protocol[0] == row["modality"] if row.get("modality") else protocol == self._usual.get(name))
+            and (
+                protocol[0] == row["modality"]
+                if row.get("modality")
+                else protocol == self.material.usual_ways.get(name)
+            )
         }
         if len(filters) != 1:
             return ItemCount(number)
@@ -211,13 +220,13 @@ class ReportItems:
 
     def asked(self, row: Mapping[str, Any]) -> ItemCount:
         """Items asked under a protocol."""
-        words = self._words(tuple(row[axis] for axis in PROTOCOL))
+        words = self.words_of(tuple(row[axis] for axis in PROTOCOL))
         return self.count(row["items"], self._benchmark(row), answers=(AnswerFilter("asked", "", words),))
 
     def _benchmark(self, row: Mapping[str, Any]) -> str | None:
         return row.get("benchmark") if len(self._names) > 1 else None
 
-    def _words(self, protocol: Sequence[str]) -> str:
+    def words_of(self, protocol: Sequence[str]) -> str:
         """A condition by the axes in which these results differ."""
         return " ".join(
             value
@@ -238,11 +247,6 @@ class ReportItems:
         for series, benchmark, model, *protocol in frame.iter_rows():
             ways.setdefault(series, []).append((benchmark, model, tuple(protocol)))
         return ways
-
-    @cached_property
-    def _usual(self) -> dict[str, tuple[str, ...]]:
-        scores = self.material.usual.scores.select(pl.col("benchmark", *PROTOCOL).cast(pl.String)).unique()
-        return {benchmark: tuple(protocol) for benchmark, *protocol in scores.collect().iter_rows()}
 
 
 ALL_OPTIONS = "options_n"  # number of a model's items with options; shown where not all have

@@ -304,7 +304,8 @@ async def execute_panels(plan: Plan, runner: Runner, rule: StoppingRule, hit: Hi
             runner.progress.saved += saved + len(unsent) - counted_so_far
             counted_so_far = saved + len(unsent)
 
-    panels = (calls for item in plan.items() for calls in _panels(plan, item))
+    together = rule.samples > plan.samples  # the rule counts answers under all conditions
+    panels = (calls for item in plan.items() for calls in _panels(plan, item, together=together))
     await _in_lanes(panels, settle, most + _SPARE, lambda: runner.stopping)
 
 
@@ -327,10 +328,10 @@ class LocalExecutor(Runner):
         await execute_panels(plan, self, rule, hit, stored.get)
 
 
-def _panels(plan: Plan, item: Item) -> list[list[list[Call]]]:
-    """An item's calls by model, for each condition; together where models have their own conditions."""
+def _panels(plan: Plan, item: Item, *, together: bool) -> list[list[list[Call]]]:
+    """An item's calls by model, for each condition or for all of them."""
     panels: dict[Condition | None, dict[str, list[Call]]] = {}
     for call in plan.applicable(item, plan.models):
-        condition = None if plan.own else call.asked.condition
+        condition = None if together else call.asked.condition
         panels.setdefault(condition, {model.name: [] for model in plan.models})[call.asked.model].append(call)
     return [list(models.values()) for models in panels.values()]

@@ -139,7 +139,6 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
     stop: str | StoppingRule = ""  # a stopping rule, as record or text; empty asks everything
     until: str = ""  # two models as ``A>B``: items come in random order until one leads with certainty
     worth: dict[str, float] = {}  # by item: its weight in that order; empty for equal weights
-    own: dict[str, dict[str, Any]] = {}  # by model: axes that differ from the conditions
     cluster: Cluster | None = None  # where calls are made; None for this process
 
 

@@ -286,7 +286,6 @@ class Plan:
         self.samples, self.seed = samples, seed
         self.sampling = dict(sampling or {})
         self._settings: dict[tuple[str, str, int], dict[str, Any]] = {}
-        self.own: Mapping[str, Mapping[str, Any]] = {}  # by model: axes that differ from the conditions
         self.recorded: Mapping[bytes, str] = {}  # ids of imported answers, by `Asked`
         self.turn = 0  # the dialogue turn of this plan; 0 for calls without own history
         self._earlier: Set[str] = frozenset()  # items included only because others continue them
@@ -297,9 +296,7 @@ class Plan:
     def of(cls, benchmark: Benchmark, models: Sequence[Model], asking: Asking) -> "Plan":
         """The plan for the settings of a run, before any selection of items."""
         how: dict[str, Any] = {"samples": asking.samples, "sampling": asking.sampling, "seed": asking.seed}
-        plan = cls(benchmark, models, asking.conditions, **how)
-        plan.own = asking.own
-        return plan
+        return cls(benchmark, models, asking.conditions, **how)
 
     @cached_property
     def positions(self) -> Sequence[int]:
@@ -309,9 +306,7 @@ class Plan:
     @cached_property
     def dialogues(self) -> Dialogues | None:
         """The dialogues of the benchmark, where a model continues its own answers."""
-        histories = [condition.history for condition in self.conditions]
-        histories += [axes["history"] for axes in self.own.values() if "history" in axes]
-        return Dialogues(self.benchmark) if "own" in histories else None
+        return Dialogues(self.benchmark) if any(condition.history == "own" for condition in self.conditions) else None
 
     def by_turn(self) -> list["Plan"]:
         """The plan itself, with what waits for no answer, and one for each turn with own history."""
@@ -358,20 +353,19 @@ class Plan:
 
     def calls(self, item: Item, models: Sequence[Model]) -> Iterator[Call | WaitingTurn | tuple[Model, CannotApply]]:
         """The calls about an item, which of them wait for others, and which conditions do not apply."""
-        for usual in self.conditions:
-            prompts: dict[tuple[bool, Condition], Prompt | CannotApply] = {}
+        for condition in self.conditions:
+            prompts: dict[bool, Prompt | CannotApply] = {}
             for model in models:
                 prefill = model.entry.prefill
-                condition = msgspec.structs.replace(usual, **self.own.get(model.name, {}))
                 if self.dialogues is not None and condition.history == "own" and tells_history(item, condition):
                     if self.dialogues.number(item) == self.turn:
                         yield from self._own_calls(item, model, condition, self.dialogues)
                     continue
                 if self.turn or (item.id in self._earlier and condition.history != "own"):
                     continue
-                if (prefill, condition) not in prompts:
-                    prompts[prefill, condition] = _build(item, condition, prefill=prefill)
-                prompt = _refused(model, condition) or prompts[prefill, condition]
+                if prefill not in prompts:
+                    prompts[prefill] = _build(item, condition, prefill=prefill)
+                prompt = _refused(model, condition) or prompts[prefill]
                 if isinstance(prompt, CannotApply):
                     yield from repeat((model, prompt), self.samples)
                     continue

@@ -140,7 +140,7 @@ class Session:
         self.plan.only(asking.limit, asking.items)
         self.race = Race(asking.until, list(self.entries)) if asking.until else None
         self.until: Goal | None = self.race or goal
-        several = asking.stop or asking.own or asking.samples > 1 or len(asking.conditions) > 1 or self.plan.dialogues
+        several = asking.stop or asking.samples > 1 or len(asking.conditions) > 1 or self.plan.dialogues
         if self.until is not None and several:
             raise InputError("to ask only until it is certain: in one way, once, and each item by itself")
         if asking.cluster is not None and (self.rule or self.until or self.plan.dialogues):
@@ -238,15 +238,12 @@ class Session:
     @property
     def _prompts(self) -> dict[str, Any]:
         """The texts of all prompts but the usual ones."""
-        labels = {condition.prompts for condition in self.asking.conditions}
-        return contents(labels | {axes["prompts"] for axes in self.asking.own.values() if "prompts" in axes})
+        return contents({condition.prompts for condition in self.asking.conditions})
 
     @property
     def _weighs(self) -> bool:
         """Whether any likelihoods are requested."""
-        methods = {condition.method for condition in self.asking.conditions}
-        methods |= {axes.get("method", "generate") for axes in self.asking.own.values()}
-        return methods != {"generate"}
+        return any(condition.method != "generate" for condition in self.asking.conditions)
 
     def _note_ways(self, run: RunWriter, progress: Progress) -> None:
         """Store how likelihoods are computed, as soon as known; models with a single way do not report it."""

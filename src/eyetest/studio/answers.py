@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError, nearest, short
 from eyetest.measures.hits import HIT, mostly, strictest
 from eyetest.measures.results import AXES, PROTOCOL, NotMeasurable, Results, Settings
@@ -21,9 +22,9 @@ from eyetest.pages.item_links import ANSWER_KINDS, AnswerFilter, AnswerKind, Ask
 from eyetest.records import BLIND_MODALITIES, MAX_CHOICES, Asked, Item, Response, columns, letter
 from eyetest.results.cases import ItemCase, item_cases, planned_calls
 from eyetest.results.scores import changed_since, chosen_scorer
+from eyetest.runs import Run
 from eyetest.runs.journal import from_batch
 from eyetest.runs.stored import PLAN, every_response, one_line_if_damaged, scan_table
-from eyetest.studio.sources import RunSource
 
 KEY = ("model", *PROTOCOL)  # what identifies a series
 SIGHTED = "image"
@@ -116,7 +117,7 @@ class Answers:
         return rows
 
     def statistics(self) -> pl.DataFrame:
-        """Statistics of each item over models: difficulty, disagreement, gain, number of blind correct answers."""
+        """Statistics of each item over models: difficulty, disagreement, gain, number right without the image."""
         sighted = [number for number, one in enumerate(self.series) if one.protocol[0] == SIGHTED]
         usual = sighted or list(range(len(self.series)))
         pairs = np.array(self._pairs(sighted), int).reshape(-1, 2)
@@ -129,8 +130,9 @@ class Answers:
                 "disagreement": 2 * right * (n - right) / (n * (n - 1)),
                 "gain": np.nansum(gains, axis=0) / (~np.isnan(gains)).sum(axis=0),
                 "blind_right": np.where(scored[self._blind].any(axis=0), is_right[self._blind].sum(axis=0), np.nan),
+                "blind_asked": scored[self._blind].sum(axis=0),
             }
-        return pl.DataFrame(columns).fill_nan(None).with_columns(pl.col("blind_right").cast(pl.Int64))
+        return pl.DataFrame(columns).fill_nan(None).with_columns(pl.col("blind_right", "blind_asked").cast(pl.Int64))
 
     def blind_series(self, model: str) -> list[int]:
         """The series of a model without the image; of several modalities, the strictest."""
@@ -192,9 +194,8 @@ def answers_to(items: pl.DataFrame, scores: pl.DataFrame, clusters: NDArray[np.i
 class RunReplies:
     """The replies and scores of a run; ``benchmark`` is the name of the benchmark in the collection."""
 
-    def __init__(self, source: RunSource, benchmark: str, scores: pl.LazyFrame) -> None:
-        self.run, self._about, _ = source
-        self.benchmark, self.scores = benchmark, scores
+    def __init__(self, run: Run, about: Benchmark, benchmark: str, scores: pl.LazyFrame) -> None:
+        self.run, self._about, self.benchmark, self.scores = run, about, benchmark, scores
 
     @cached_property
     def _responses(self) -> pl.LazyFrame:
@@ -281,7 +282,7 @@ def gold_doubts(items: pl.DataFrame, runs: Sequence[RunReplies]) -> pl.DataFrame
             break
     alike = zip(recurring(items.get_column("texts").to_list()).tolist(), items.get_column("options"), strict=True)
     kinds = pl.Series("kinds", [own[:number] if any(own) else None for own, number in alike], pl.List(pl.Int64))
-    gold = pl.col("gold").str.split(", ").list.first().replace_strict(_INDEXES, return_dtype=pl.Int64)
+    gold = pl.col("asked_gold").str.split(", ").list.first().replace_strict(_INDEXES, return_dtype=pl.Int64)
     about = items.select("benchmark", "item", "options", kinds, position=gold)
     constant = {axis: pl.lit("") for axis in PROTOCOL} | {"benchmark": pl.lit(items.item(0, "benchmark"))}
     try:

@@ -18,23 +18,14 @@ from eyetest.benchmarks import Benchmark
 from eyetest.errors import EyetestError, InputError, counted, listed, nearest, short
 from eyetest.measures.results import TAG
 from eyetest.pages.item_links import SPANS, VERDICTS_TOGETHER, Query
-from eyetest.records import ImageRef, Item, Verdict, columns, letter
+from eyetest.records import ImageRef, Item, Verdict, columns
 from eyetest.results.cases import ItemCase
 from eyetest.results.gather import scores_if_known
 from eyetest.results.scores import chosen_scorer
 from eyetest.runs.stored import one_line_if_damaged
 from eyetest.studio.answers import KEY, ModelAccuracy, RunReplies, answers_to, gold_doubts, is_in
-from eyetest.studio.sources import (
-    CollectionSources,
-    Tell,
-    item_clusters,
-    judgement_tables,
-    named_benchmarks,
-    open_places,
-    read_items,
-)
+from eyetest.studio.sources import Tell, item_clusters, judgement_tables, named_benchmarks, open_places, read_items
 
-BETWEEN = "/"  # benchmark and item, where two benchmarks have an item of the same name
 _MOST_VALUES = 60
 _VIEWS = 64
 _DOUBTS = {"position": pl.Int64, "ratio": pl.Float64}
@@ -54,11 +45,12 @@ class ItemFinding(NamedTuple):
 
 
 class ItemRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An item in a list, with the hash of its first image."""
+    """An item in a list, with the hash of its first image; ``source``: the benchmark that holds it."""
 
     position: int
     id: str
     benchmark: str
+    source: int
     question: str
     gold: str | None
     image: str | None
@@ -69,13 +61,13 @@ class ItemRow(msgspec.Struct, frozen=True, kw_only=True):
     gain: float | None
     disagreement: float | None
     blind_right: int | None
+    blind_asked: int
 
 
 class ItemStory(NamedTuple):
     """Everything known about one item."""
 
     id: str
-    benchmark: str
     item: Item
     row: ItemRow
     findings: tuple[ItemFinding, ...]
@@ -99,12 +91,9 @@ class CollectionView:
     @cached_property
     def counts(self) -> Mapping[str, Mapping[str, int]]:
         """By facet (``gold``, ``verdict``, ``finding``, ``benchmark``, ``tag.NAME``): values and items."""
-        counts = {}
-        for facet, (positions, codes, values) in self.collection.facets.items():
-            numbers = np.bincount(codes[np.isin(positions, self.positions, kind="table")], minlength=len(values))
-            most_first = np.argsort(-numbers, kind="stable")
-            counts[facet] = {values[at]: int(numbers[at]) for at in most_first if numbers[at]}
-        return counts
+        here = pl.col("position").is_in(pl.Series(self.positions, dtype=pl.Int64).implode())
+        facets = self.collection.facets.items()
+        return {name: dict(rows.filter(here)["value"].value_counts().iter_rows()) for name, (rows, _) in facets}
 
     @cached_property
     def accuracy(self) -> Sequence[ModelAccuracy]:
@@ -116,52 +105,44 @@ class Collection:
     """Items of one or more benchmarks (``items``, a row each) with all that is known about them."""
 
     def __init__(
-        self, sources: CollectionSources, tell: Tell = lambda line: None, drafts: Sequence[Benchmark] = ()
+        self, places: Sequence[Path], tell: Tell = lambda line: None, drafts: Sequence[Benchmark] = ()
     ) -> None:
-        """Read all tables to filter by. Runs that were not scored are scored, as a measure would."""
+        """Open benchmarks, runs, refinements and audits as one; ``tell`` reports work that takes a while.
+
+        Runs that were not scored are scored, as a measure would. Items of ``drafts``, which a recipe has made so far,
+        replace those of the same id.
+        """
+        sources = open_places(places, tell)
         self._lock = Lock()
         self.notes: list[str] = []
         self.benchmarks: Mapping[str, Benchmark] = named_benchmarks(sources.benchmarks)
+        self.sources = [*self.benchmarks.values(), *drafts]
         names = {benchmark.manifest.fingerprint: name for name, benchmark in self.benchmarks.items()}
         self._runs: list[RunReplies] = []
-        for source in sources.runs:
-            name = names[source.benchmark.manifest.fingerprint]
-            about = None if source.only_given else source.benchmark
-            scores, notes = scores_if_known(source.run, about, chosen_scorer(source.run), tell)
-            self._runs.append(RunReplies(source, name, scores))
+        for run, about in sources.runs:
+            scores, notes = scores_if_known(run, about, chosen_scorer(run), tell)
+            self._runs.append(RunReplies(run, about, names[about.manifest.fingerprint], scores))
             self.notes += notes
-        items = read_items(self.benchmarks).with_row_index("position").cast({"position": pl.Int64})
+        items = read_items(self.benchmarks, drafts).with_row_index("position").cast({"position": pl.Int64})
         self.answers = answers_to(items, self._read_scores(), item_clusters(items))
         items = items.drop("group", "hashes")
-        self._judgements = judgement_tables(sources.judged, items, names)
-        verdicts, findings, unknown = self._judgements
+        self._verdicts, self._findings, unknown = judgement_tables(sources.judged, items, names)
         if unknown:
             missing = f"{counted(unknown, 'item')} with verdicts or findings in no benchmark that was opened"
             self.notes.append(f"{missing}: left out; name the benchmark as well")
-        last = verdicts.group_by("position", maintain_order=True).last().select("position", "verdict")
-        kinds = findings.group_by("position").agg(pl.col("kind").unique().sort().alias("findings"))
+        last = self._verdicts.group_by("position", maintain_order=True).last().select("position", "verdict")
+        kinds = self._findings.group_by("position").agg(pl.col("kind").unique().sort().alias("findings"))
         items = pl.concat([items, self.answers.statistics()], how="horizontal")
         for table in (last, kinds):
             items = items.join(table, on="position", how="left", maintain_order="left")
         id_ = pl.col("item")
         if items.get_column("benchmark").n_unique() > 1:
-            apart = pl.concat_str("benchmark", pl.lit(BETWEEN), "item")
+            apart = pl.concat_str("benchmark", pl.lit("/"), "item")
             id_ = pl.when(pl.col("item").is_duplicated()).then(apart).otherwise("item")
         self.items = items.select("position", id_.alias("id"), pl.exclude("position")).rechunk()
         self._doubt: pl.Series | None = None
-        self._drafts = {item.id: (item, benchmark) for benchmark in drafts for item in benchmark}
         self.view = lru_cache(_VIEWS)(self._view)
         self._having = lru_cache(_VIEWS)(self._search)
-
-    @classmethod
-    def open(
-        cls, places: Sequence[Path], tell: Tell = lambda line: None, drafts: Sequence[Benchmark] = ()
-    ) -> "Collection":
-        """Open benchmarks, runs, refinements and audits as one; ``tell`` reports work that takes a while.
-
-        Items of ``drafts``, which a recipe has made so far, replace those of the same id.
-        """
-        return cls(open_places(places, tell), tell, drafts)
 
     @property
     def name(self) -> str:
@@ -177,17 +158,16 @@ class Collection:
         return [facet.removeprefix(TAG) for facet in self.facets if facet.startswith(TAG)]
 
     @cached_property
-    def facets(self) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64], list[str]]]:
-        """What items can be counted by: positions of items, the numbers of their values, and all values in order."""
+    def facets(self) -> dict[str, tuple[pl.DataFrame, list[str]]]:
+        """What items can be counted by: ``position, value`` (several rows for a list), and all values in order."""
         facets = {}
         tags = {name: name for name in self.items.columns if name.startswith(TAG)}
         for facet, column in (_FACETS | tags).items():
             rows = self.items.select("position", value=column)
             rows = (rows.explode("value") if rows.schema["value"].is_nested() else rows).drop_nulls("value")
-            values = rows.get_column("value").unique().sort().to_list()
-            if facet in _FACETS or 2 <= len(values) <= _MOST_VALUES:
-                codes = rows.get_column("value").rank("dense").cast(pl.Int64) - 1
-                facets[facet] = rows.get_column("position").to_numpy(), codes.to_numpy(), values
+            words = rows.get_column("value").unique()
+            if facet in _FACETS or 2 <= len(words) <= _MOST_VALUES:
+                facets[facet] = rows, words[_as_numbers(words).arg_sort()].to_list()
         return facets
 
     @cached_property
@@ -213,14 +193,10 @@ class Collection:
         if query.text and len(rows):
             rows = rows.filter(pl.col("position").is_in(self._having(query.text).implode()))
         if by:
-            if rows.schema[by] == pl.String:  # numbers by value
-                numbers = rows.get_column(by).cast(pl.Float64, strict=False)
-                if numbers.null_count() == rows.get_column(by).null_count():
-                    rows = rows.with_columns(numbers)
+            rows = rows.with_columns(_as_numbers(rows.get_column(by)))
             rows = rows.sort(by, descending=query.sort.startswith("-"), nulls_last=True, maintain_order=True)
-        positions = rows.get_column("position").to_numpy()
         unknown = tuple(id_ for id_ in query.ids if id_ not in self._index)
-        return CollectionView(self, positions, unknown)
+        return CollectionView(self, rows.get_column("position").to_numpy(), unknown)
 
     def _conditions(self, query: Query) -> Iterator[pl.Expr]:
         """Conditions on columns. An unknown value is no error: the link may be older than the items."""
@@ -236,45 +212,42 @@ class Collection:
         if query.verdict or query.stage:
             rows = self._verdicts_of(query.verdict, query.stage)
             yield pl.col("position").is_in(rows.get_column("position").implode())
-        if query.findings:
-            yield pl.col("findings").list.set_intersection(list(query.findings)).list.len() > 0
+        wanted = {"findings": query.findings} if query.findings else {}
         for name in dict.fromkeys(name for name, _ in query.tags):
             _refuse_unknown("tag", name, tags)
-            yield pl.col(TAG + name).is_in([value for tag, value in query.tags if tag == name])
+            wanted[TAG + name] = tuple(value for tag, value in query.tags if tag == name)
+        for column, values in wanted.items():
+            nested, own = self.items.schema[column].is_nested(), pl.col(column)
+            yield own.list.set_intersection(list(values)).list.len() > 0 if nested else own.is_in(values)
         for column in ("gold", "benchmark"):
-            if wanted := getattr(query, column):
-                yield pl.col(column) == wanted
+            if value := getattr(query, column):
+                yield pl.col(column) == value
         for column in SPANS:
             if span := getattr(query, column):
                 yield pl.col(column).is_between(*span)
 
     def _verdicts_of(self, verdict: str, stage: str) -> pl.DataFrame:
         """Verdicts of a stage, or without one the last verdicts; one of them, or one that a name stands for."""
-        rows = self._judgements.verdicts
+        rows = self._verdicts
         rows = rows.filter(stage=stage) if stage else rows.group_by("position", maintain_order=True).last()
-        kinds = VERDICTS_TOGETHER.get(verdict, (verdict,))
-        return rows.filter(pl.col("verdict").is_in(kinds)) if verdict else rows
+        return rows.filter(_is_verdict(verdict))
 
     def judged_counts(self, query: Query) -> dict[str, dict[str, int]]:
         """The number of items for each ``stage`` and each ``verdict`` in place of the query's own."""
         others = self.view(msgspec.structs.replace(query, verdict="", stage="", sort=""))
         here = pl.col("position").is_in(pl.Series(others.positions).implode())
-        kinds = VERDICTS_TOGETHER.get(query.verdict, (query.verdict,))
-        with_verdict = pl.col("verdict").is_in(kinds) if query.verdict else pl.lit(value=True)
-        shown = {
-            "stage": self._judgements.verdicts.filter(here, with_verdict),
-            "verdict": self._verdicts_of("", query.stage).filter(here),
+        rows = {
+            "stage": self._verdicts.filter(_is_verdict(query.verdict)),
+            "verdict": self._verdicts_of("", query.stage),
         }
-        return {
-            name: dict(rows.group_by(name).agg(pl.col("position").n_unique()).iter_rows())
-            for name, rows in shown.items()
-        }
+        number = pl.col("position").n_unique()
+        return {name: dict(some.filter(here).group_by(name).agg(number).iter_rows()) for name, some in rows.items()}
 
     @property
     def stages(self) -> list[str]:
         """Stages in the order in which items reach them."""
         turn = pl.int_range(pl.len()).over("position").alias("turn")
-        stages = self._judgements.verdicts.select("stage", turn).group_by("stage", maintain_order=True)
+        stages = self._verdicts.select("stage", turn).group_by("stage", maintain_order=True)
         return stages.agg(pl.col("turn").max()).sort("turn", maintain_order=True).get_column("stage").to_list()
 
     def _search(self, words: str) -> pl.Series:
@@ -305,7 +278,7 @@ class Collection:
     @property
     def table(self) -> pl.DataFrame:
         """All items with all computed columns, and the texts of their options after the question."""
-        items = self.items.drop("options")
+        items = self.items.drop("options", "source", "row", "asked_gold")
         items.insert_column(items.get_column_index("question") + 1, self._options)
         return items.with_columns(self.doubts())
 
@@ -318,8 +291,8 @@ class Collection:
         frames = [pl.DataFrame(schema={"benchmark": pl.String, "item": pl.String, **schema})]
         for run in self._runs:
             own = (pl.lit(run.benchmark).alias("benchmark"), pl.col("item").cast(pl.String))
-            rows = run.scores.select(*own, texts, pl.col("score").cast(pl.Float64))
             with one_line_if_damaged(run.run.path):
+                rows = run.scores.select(*own, texts, pl.col("score").cast(pl.Float64))
                 frames.append(rows.collect(engine="streaming"))
         return pl.concat(frames)
 
@@ -343,7 +316,9 @@ class Collection:
     def _doubts(self) -> Iterator[pl.DataFrame]:
         for name in self.benchmarks:
             runs = [run for run in self._runs if run.benchmark == name]
-            items = self.items.with_columns(texts=self._options).filter(pl.col("gold").is_not_null(), benchmark=name)
+            items = self.items.with_columns(texts=self._options).filter(
+                pl.col("asked_gold").is_not_null(), benchmark=name
+            )
             if runs and len(items):
                 yield gold_doubts(items, runs)
 
@@ -355,14 +330,7 @@ class Collection:
 
     def _rows(self, positions: Sequence[int] | NDArray[np.int64]) -> list[ItemRow]:
         items = self.items[positions].select(ItemRow.__struct_fields__).with_columns(pl.col("findings").fill_null([]))
-        rows = items.to_dicts()
-        for row in rows:
-            if row["id"] in self._drafts:
-                draft, _ = self._drafts[row["id"]]
-                row["question"], row["images"] = draft.question, len(draft.images)
-                row["gold"] = ", ".join(letter(index) for index in draft.gold) or row["gold"]
-                row["image"] = draft.images[0].sha256 if draft.images else None
-        return [ItemRow(**row) for row in rows]
+        return [ItemRow(**row) for row in items.to_dicts()]
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -374,65 +342,56 @@ class Collection:
             raise InputError(f"no item {short(id_)}; {hint}")
         return self._index[id_]
 
-    def item(self, id_: str) -> ItemStory:
-        """Everything known about one item."""
-        return next(self.stories([id_]))
-
     def record(self, id_: str) -> Item:
         """The item alone, or its draft."""
         return self.records([id_])[id_]
 
     def records(self, ids: Sequence[str]) -> dict[str, Item]:
         """The items alone, or their drafts."""
-        rows = self._rows([self._position(id_) for id_ in ids])
-        stored = self._stored(rows)
-        return {row.id: self._drafts[row.id][0] if row.id in self._drafts else stored[row.position] for row in rows}
-
-    def _stored(self, rows: Sequence[ItemRow]) -> dict[int, Item]:
-        """By position the items of some rows."""
-        stored: dict[int, Item] = {}
-        first = 0  # benchmarks keep their order in the table, one after the other
-        for benchmark in self.benchmarks.values():
-            own = [row.position for row in rows if first <= row.position < first + len(benchmark)]
-            if own:
-                items = benchmark.take([position - first for position in own])
-                stored |= zip(own, items, strict=True)
-            first += len(benchmark)
+        positions = [self._position(id_) for id_ in ids]
+        rows = self.items[positions].select("id", "source", "row")
+        stored: dict[str, Item] = {}
+        for (source,), own in rows.group_by("source", maintain_order=True):
+            taken = self.sources[int(str(source))].take(own.get_column("row").to_list())
+            stored |= zip(own.get_column("id"), taken, strict=True)
         return stored
 
     def home(self, row: ItemRow) -> Benchmark:
         """The benchmark that holds an item's images: that of its draft, if there is one."""
-        return self._drafts[row.id][1] if row.id in self._drafts else self.benchmarks[row.benchmark]
+        return self.sources[row.source]
+
+    def item(self, id_: str) -> ItemStory:
+        """Everything known about one item."""
+        return next(self.stories([id_]))
 
     def stories(self, ids: Sequence[str], *, replies: bool = True) -> Iterator[ItemStory]:
-        """Everything about many items, far cheaper than one by one; replies are optional."""
+        """Everything about many items, far cheaper than one by one; replies are optional, and not of drafts."""
         for start in range(0, len(ids), _STORIES):
-            rows = self._rows([self._position(id_) for id_ in ids[start : start + _STORIES]])
-            stored = self._stored(rows)
-            cases = {}
-            for name in {row.benchmark for row in rows} if replies else ():
-                own = [stored[row.position] for row in rows if row.benchmark == name]
-                cases[name] = [run.cases(own) for run in self._runs if run.benchmark == name]
+            some = ids[start : start + _STORIES]
+            rows, items = self._rows([self._position(id_) for id_ in some]), self.records(some)
+            asked = [row for row in rows if replies and row.source < len(self.benchmarks)]
+            answers = {
+                name: [
+                    run.cases([items[row.id] for row in asked if row.benchmark == name])
+                    for run in self._runs
+                    if run.benchmark == name
+                ]
+                for name in {row.benchmark for row in asked}
+            }
             for row in rows:
-                yield self._story(row, stored[row.position], cases.get(row.benchmark, ()))
+                own = [run[items[row.id].id] for run in answers.get(row.benchmark, ()) if row in asked]
+                yield self._story(row, items[row.id], own)
 
-    def _story(self, row: ItemRow, item: Item, runs: Sequence[Mapping[str, tuple[list[ItemCase], int]]]) -> ItemStory:
-        """All about an item; replies to options that differ from a draft's are left out."""
-        own = [run[item.id] for run in runs]
-        cases, unanswered = [case for some, _ in own for case in some], sum(left for _, left in own)
-        if row.id in self._drafts:
-            draft, _ = self._drafts[row.id]
-            cases = cases if item.choices == draft.choices else []
-            item = draft
-        found = self._judgements.findings.filter(pl.col("position") == row.position).select(ItemFinding._fields)
+    def _story(self, row: ItemRow, item: Item, runs: Sequence[tuple[list[ItemCase], int]]) -> ItemStory:
+        cases, unanswered = [case for some, _ in runs for case in some], sum(left for _, left in runs)
+        found = self._findings.filter(pl.col("position") == row.position).select(ItemFinding._fields)
         findings = tuple(ItemFinding(*values) for values in found.iter_rows())
-        verdicts = tuple(self.verdicts(row.position))
         doubt = self.doubts()[row.position] if self.is_known("doubt") else None
-        return ItemStory(row.id, row.benchmark, item, row, findings, verdicts, cases, unanswered, doubt)
+        return ItemStory(row.id, item, row, findings, tuple(self.verdicts(row.position)), cases, unanswered, doubt)
 
     def verdicts(self, position: int) -> list[Verdict]:
         """The verdicts of stages on an item, in their order."""
-        table = self._judgements.verdicts
+        table = self._verdicts
         start, end = (table.get_column("position").search_sorted(at, side="left") for at in (position, position + 1))
         rows = table[start:end].to_dicts()
         values = ({name: row[name] for name in columns(Verdict) if row.get(name) is not None} for row in rows)
@@ -440,27 +399,34 @@ class Collection:
 
     def image(self, sha256: str) -> tuple[ImageRef, bytes] | None:
         """An image of some item by its hash; None where no item has it, or its file is missing or damaged."""
-        found = self._images.get(sha256)
-        if found is None:
-            return None
-        image, *drafted = found
-        for benchmark in (*drafted, *self.benchmarks.values()):
+        image, *holders = self._images.get(sha256, (None,))
+        for benchmark in holders:
             with suppress(EyetestError, OSError):
                 return image, benchmark.images.read(image)
         return None
 
     @cached_property
     def _images(self) -> dict[str, tuple[Any, ...]]:
-        """All images by hash, those of drafts with their benchmark; read on demand."""
+        """All images by hash, with the benchmarks that hold them; read on demand."""
         images: dict[str, tuple[Any, ...]] = {}
-        for benchmark in self.benchmarks.values():
+        for benchmark in self.sources:
             scan = benchmark.scan(["images"]).explode("images").drop_nulls("images").unnest("images")
-            rows = scan.unique().collect(engine="streaming").to_dicts()
-            images |= {row["sha256"]: (ImageRef(**row),) for row in rows}
-        drafts = self._drafts.values()
-        return images | {image.sha256: (image, benchmark) for item, benchmark in drafts for image in item.images}
+            for row in scan.unique().collect(engine="streaming").to_dicts():
+                images[row["sha256"]] = (*images.get(row["sha256"], (ImageRef(**row),)), benchmark)
+        return images
 
 
 def _refuse_unknown(what: str, name: str, known: Sequence[str]) -> None:
     if name and name not in known:
         raise InputError(f"no {what} {short(name)}; {nearest(name, known) if known else 'there is none'}")
+
+
+def _is_verdict(verdict: str) -> pl.Expr:
+    kinds = VERDICTS_TOGETHER.get(verdict, (verdict,))
+    return pl.col("verdict").is_in(kinds) if verdict else pl.lit(value=True)
+
+
+def _as_numbers(words: pl.Series) -> pl.Series:
+    """A column of words that are all numbers as numbers; any other as it is."""
+    numbers = words.cast(pl.Float64, strict=False) if words.dtype == pl.String else words
+    return numbers if numbers.null_count() == words.null_count() else words

@@ -1,7 +1,6 @@
 """Records of a review (plan, people, tasks), its queue, and decisions: read from a table, and counted per round."""
 
 import csv
-import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,28 +14,13 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError, nearest, param, short
 from eyetest.measures.results import TAG
-from eyetest.records import (
-    Decision,
-    DecisionKind,
-    Item,
-    Recipe,
-    Stage,
-    Verdict,
-    VerdictKind,
-    columns,
-    gold_text,
-    letter,
-)
-from eyetest.store import replacing_file
-from eyetest.studio.forms import Form, load_form
-from eyetest.tabular.table import restored, restored_row, sheet_text
+from eyetest.records import Decision, DecisionKind, Recipe, Stage, Verdict, VerdictKind, columns
+from eyetest.studio.forms import Form
+from eyetest.tabular.table import restored, restored_row
 
-QUEUE = "queue.csv"
 DECISIONS = "decisions.csv"
-_COLUMNS = ("item", "round", "stage", "reason", "question", "options", "gold", "images", "evidence", "form")
 _FINDING = 0.5  # how likely a finding of an audit is to change something
 _NEEDED = ("item", "decision")
 _KINDS = get_args(DecisionKind)
@@ -67,22 +51,17 @@ def located(where: str) -> Iterator[None]:
         raise InputError(f"{where}: {error}") from None
 
 
-def read_decisions(path: Path, known: Collection[str] | None = None) -> dict[str, list[Decision]]:
-    """The decisions of a table, if it exists, by item; an item that is not ``known`` is refused."""
-    queue = path.with_name(QUEUE)
-    if queue.exists() and "decision" in next(csv.reader(queue.read_text("utf-8", "replace").splitlines()[:1]), ()):
-        raise InputError(f"{queue} was filled in; decisions are read from {path.name}: rename it")
-    decisions: dict[str, list[Decision]] = {}
+def read_decisions(path: Path, known: Collection[str] | None = None) -> list[Decision]:
+    """The decisions of a table, if it exists; an item that is not ``known`` is refused."""
+    decisions = []
     for where, row in sheet_rows(path) if path.exists() else ():
-        if (row.get("decision") or "").strip():
-            with located(where):
-                decision = read_row(row, known)
-            decisions.setdefault(decision.item, []).append(decision)
+        with located(where):
+            decisions.append(read_row(row, known))
     return decisions
 
 
 def sheet_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The lines of a table of decisions, each with its location, without guards."""
+    """The lines of a table that hold a decision, each with its location, without guards."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file)
@@ -92,7 +71,8 @@ def sheet_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 where = f"{path}, line {reader.line_num}"
                 if any(extra := row.pop(None, [])):
                     raise InputError(f"{where}: more cells than columns; the first too many is {short(extra[0])}")
-                yield where, restored_row(row)
+                if (row.get("decision") or "").strip():
+                    yield where, restored_row(row)
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"{path} is no CSV: {error}") from None
 
@@ -123,6 +103,14 @@ def find_item(item: str, known: Collection[str] | None) -> str | None:
     """The item that a cell names; the queue may have added a guard, and its reader spaces."""
     names = (restored(item), item, restored(item.strip()), item.strip())
     return next((name for name in names if known is None or name in known), None)
+
+
+def by_item(decisions: Iterable[Decision]) -> dict[str, list[Decision]]:
+    """Decisions by item, in order."""
+    groups: dict[str, list[Decision]] = {}
+    for decision in decisions:
+        groups.setdefault(decision.item, []).append(decision)
+    return groups
 
 
 def standing(decisions: Iterable[Decision]) -> list[Decision]:
@@ -342,44 +330,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     def unsolved(self) -> bool:
         """Whether it has to be answered before its gold is shown."""
         return self.form.solve and self.solved is None
-
-
-def write_queue(
-    folder: Path,
-    waiting: Iterable[Verdict],
-    items: Mapping[str, Item],
-    benchmark: Benchmark | Mapping[str, Benchmark],
-    asked: Mapping[str, tuple[int, str]],
-) -> None:
-    """Write the queue by stage, the least likely sound items first.
-    ``asked``: the round and form of each stage. ``benchmark``: the source of images, or that of each item.
-    """
-    rows, verdicts = [], list(waiting)
-    stages = list(dict.fromkeys(verdict.stage for verdict in verdicts))
-    for verdict in sorted(verdicts, key=lambda verdict: (stages.index(verdict.stage), -_ratio(verdict))):
-        item = items[verdict.item]
-        number, form = asked[verdict.stage]
-        home = benchmark if isinstance(benchmark, Benchmark) else benchmark[item.id]
-        row = (
-            *(item.id, number, verdict.stage, verdict.reason, item.question),
-            "\n".join(f"{letter(i)}. {choice.text}" for i, choice in enumerate(item.choices)),
-            gold_text(item),
-            "\n".join(str(home.images.path(image).resolve()) for image in item.images),
-            *(verdict.evidence, load_form(form).words if form else ""),
-        )
-        rows.append(row)
-    content = sheet_text(_COLUMNS, rows).encode("utf-8", "replace")
-    folder.mkdir(parents=True, exist_ok=True)
-    with replacing_file(folder / QUEUE) as new:
-        new.write_bytes(content)
-
-
-def _ratio(verdict: Verdict) -> float:
-    """Evidence of votes against the gold, from the verdict; −∞ where it has no such figure."""
-    try:
-        return float(msgspec.json.decode(verdict.evidence)["log ratio"])
-    except (msgspec.DecodeError, ValueError, KeyError, TypeError):
-        return -math.inf
 
 
 def by_suspicion(items: pl.DataFrame, ids: Collection[str], seed: int = 0, per: str = "") -> list[str]:

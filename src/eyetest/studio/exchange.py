@@ -1,26 +1,27 @@
 """A review in other tools: open items as tables or as tasks of Label Studio, and decisions read back."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 from urllib.parse import quote
-from xml.etree import ElementTree
 
 import msgspec
 
 from eyetest.errors import InputError, nearest, param, short
 from eyetest.pages.item_links import Query
+from eyetest.pages.page import fill_page
 from eyetest.records import Decision, Item, columns, gold_text, letter
 from eyetest.store import refuse_to_lose, replacing_folder
+from eyetest.studio import forms
 from eyetest.studio.collection import Collection, ItemRow
-from eyetest.studio.decisions import DECISIONS, OBJECTS, QUEUE, find_item, located, read_row, sheet_rows
-from eyetest.studio.forms import KINDS, Form, check_decision, checked_name
+from eyetest.studio.decisions import DECISIONS, OBJECTS, by_item, find_item, located, read_row, sheet_rows
+from eyetest.studio.forms import EDIT, KINDS, LABEL, Form, present, questions
 from eyetest.studio.project import ReviewProject
-from eyetest.studio.questions import EDIT, LABEL, Question, present, questions, read_answers
 from eyetest.tabular.table import sheet_text
 
+QUEUE = "queue.csv"
 ToolFormat = Literal["csv", "label-studio"]
 LARGEST = 2**30  # bytes of a file that is read
 NO_IMAGE = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
@@ -28,7 +29,6 @@ NO_IMAGE = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAA
 _SERVED_FILES = "/data/local-files/?d="
 _TITLES = {"question": "Question", "options": "Options", "gold": "Gold", "evidence": "Why it is here"}
 _TITLES |= {"earlier": "What others decided"}
-_ABOUT = "question"  # the tag that all answers refer to: every task has it
 _OURS = re.compile(rf"{QUEUE}|{DECISIONS}|(round|settle)-\d+\.(json|xml)")
 _SHOWN = ("item", "round", "adjudicates", "question", "options", "gold", "images", "evidence", "earlier", "asks")
 
@@ -57,8 +57,8 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
         lines = []
         for one in self.earlier:
             edits = msgspec.json.encode(one.edits).decode() if one.edits else ""
-            words = [one.decision, one.reason, edits, one.comment]
-            lines.append(f"{one.reviewer}, round {one.round}: {'; '.join(word for word in words if word)}")
+            words = "; ".join(filter(None, (one.decision, one.reason, edits, one.comment)))
+            lines.append(f"{one.reviewer}, round {one.round}: {words}")
         return {
             "question": "\n\n".join(text for text in (*turns, item.hint, item.question) if text),
             "options": "\n".join(f"{letter(index)}. {choice.text}" for index, choice in enumerate(item.choices)),
@@ -95,55 +95,52 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
             except ValueError:
                 expected = "expected one like 2026-03-01T12:30:00+00:00"
                 raise InputError(f"time: found {short(time)}, {expected}") from None
-            in_utc = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
-            time = in_utc.isoformat(timespec="seconds")
+            time = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC).isoformat(timespec="seconds")
         about = {"round": assignment.round, "adjudicates": assignment.adjudicates, "time": time}
-        named = msgspec.structs.replace(decision, reviewer=checked_name(name, "reviewer"), **about)
-        return check_decision(named, assignment.form, assignment.item)
+        named = msgspec.structs.replace(decision, reviewer=forms.checked_name(name, "reviewer"), **about)
+        return forms.check_decision(named, assignment.form, assignment.item)
 
 
 def outgoing_of(
     project: ReviewProject, collection: Collection, tool: ToolFormat
 ) -> tuple[list[Assignment], list[Decision]]:
     """The open items and the decisions of a review, for another tool."""
-    plan = project.plan
-
-    def images(row: ItemRow, item: Item) -> Iterator[str]:
-        """Paths of an item's images. Label Studio serves files of folders that it was given."""
-        for image in item.images:
-            path = collection.home(row).images.path(image).resolve()
-            served = f"{_SERVED_FILES}{quote(path.as_posix().lstrip('/'))}"
-            yield served if tool == "label-studio" else str(path)
-
-    def evidence(row: ItemRow, form: Form, adjudicates: bool) -> Iterator[str]:
-        """Why the item is reviewed; nothing where it would show the answer key to reviewers who answer first."""
-        if "verdicts" in form.shows and not form.solve:
-            for one in plan.blinded(collection.verdicts(row.position), adjudicates=adjudicates):
-                yield f"{one.stage}: {one.verdict}. {one.reason} {one.evidence}".strip()
-        if "findings" in form.shows and not form.solve:
-            yield from (f"audit: {finding}" for finding in row.findings)
-
-    decisions = project.decisions()
-    keys = project.waiting()
-    ids = list(dict.fromkeys(item for item, _, _ in keys))
+    plan, decisions, keys = project.plan, project.decisions(), project.waiting()
+    ids, decided = list(dict.fromkeys(item for item, _, _ in keys)), by_item(decisions)
     items, view = _items(collection, ids), collection.view(Query(ids=tuple(ids)))
     rows = {row.id: row for row in collection.rows(view, 0, len(ids))} if ids else {}
-    by_item: dict[str, list[Decision]] = {}
-    for decision in decisions:
-        by_item.setdefault(decision.item, []).append(decision)
-    waiting = [
-        Assignment(
-            item=items[item],
-            round=number,
-            form=(form := plan.form(number, adjudicates=adjudicates)),
-            adjudicates=adjudicates,
-            fingerprint=plan.fingerprint,
-            evidence="\n".join(evidence(rows[item], form, adjudicates)),
-            images=tuple(images(rows[item], items[item])),
-            earlier=plan.earlier(by_item.get(item, ()), number) if adjudicates else (),
+
+    def images(row: ItemRow) -> list[str]:
+        """Paths of an item's images. Label Studio serves files of folders that it was given."""
+        paths = [collection.home(row).images.path(image).resolve() for image in items[row.id].images]
+        if tool == "csv":
+            return [*map(str, paths)]
+        return [f"{_SERVED_FILES}{quote(path.as_posix().lstrip('/'))}" for path in paths]
+
+    def evidence(row: ItemRow, form: Form, adjudicates: bool) -> list[str]:
+        """Why the item is reviewed; nothing where it would show the answer key to reviewers who answer first."""
+        verdicts = plan.blinded(collection.verdicts(row.position), adjudicates=adjudicates)
+        lines = {
+            "verdicts": [f"{one.stage}: {one.verdict}. {one.reason} {one.evidence}".strip() for one in verdicts],
+            "findings": [f"audit: {finding}" for finding in row.findings],
+        }
+        return [line for kind in lines if kind in form.shows and not form.solve for line in lines[kind]]
+
+    waiting = []
+    for item, number, adjudicates in keys:
+        form = plan.form(number, adjudicates=adjudicates)
+        waiting.append(
+            Assignment(
+                item=items[item],
+                round=number,
+                form=form,
+                adjudicates=adjudicates,
+                fingerprint=plan.fingerprint,
+                evidence="\n".join(evidence(rows[item], form, adjudicates)),
+                images=tuple(images(rows[item])),
+                earlier=plan.earlier(decided.get(item, ()), number) if adjudicates else (),
+            )
         )
-        for item, number, adjudicates in keys
-    ]
     return waiting, decisions
 
 
@@ -152,12 +149,9 @@ def read_review(
 ) -> tuple[int, int]:
     """Add the decisions of another tool's file to a review, all or none; how many there are, and how many are new."""
     plan = project.plan
-    expected = Expected(
-        items=_items(collection, project.ids()),
-        forms={one.number: plan.form(one.number) for one in plan.rounds},
-        fingerprint=plan.fingerprint,
-        reviewers=reviewers,
-    )
+    asked = {one.number: plan.form(one.number) for one in plan.rounds}
+    items = _items(collection, project.ids())
+    expected = Expected(items=items, forms=asked, fingerprint=plan.fingerprint, reviewers=reviewers)
     decisions = read_files(file, expected)
     return len(decisions), project.add_decisions(decisions, file.name)
 
@@ -192,56 +186,50 @@ def write_files(
 ) -> list[str]:
     """Write open items and decisions as files of a tool; returns their names."""
     check_target(folder, overwrite=overwrite)
-    files = {QUEUE: write_waiting(waiting).encode(), DECISIONS: write_sheet(decisions).encode()}
-    if form == "label-studio":
-        rounds: dict[str, list[Assignment]] = {}
+    if form == "csv":
+        files = {QUEUE: _open_sheet(waiting), DECISIONS: _made_sheet(decisions)}
+    else:
+        files, rounds = {}, dict[str, list[Assignment]]()
         for one in waiting:
             rounds.setdefault(f"{'settle' if one.adjudicates else 'round'}-{one.round}", []).append(one)
-        files = {}
         for name, some in sorted(rounds.items()):
-            files[f"{name}.xml"] = labeling_config(some).encode()
-            files[f"{name}.json"] = msgspec.json.encode(label_studio_tasks(some)) + b"\n"
+            files[f"{name}.xml"] = labeling_config(some)
+            files[f"{name}.json"] = msgspec.json.encode(label_studio_tasks(some)).decode() + "\n"
     with replacing_folder(folder, overwrite=overwrite) as new:
-        for name, data in files.items():
-            (new / name).write_bytes(data)
+        for name, text in files.items():
+            (new / name).write_bytes(text.encode("utf-8", "replace"))
     return list(files)
 
 
 def read_files(path: Path, expected: Expected) -> list[Decision]:
     """The decisions in a CSV or an export of Label Studio; refused as a whole where one of them is wrong."""
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; name the file itself")
     if not path.is_file():
-        raise InputError(f"{path} is not there")
+        raise InputError(f"{path} {'is a folder; name the file itself' if path.is_dir() else 'is not there'}")
     if path.stat().st_size > LARGEST:
         raise InputError(f"{path} has {path.stat().st_size >> 20:,} MB; at most {LARGEST >> 20:,} MB are read")
     if path.suffix.lower() != ".csv":
-        return read_label_studio(path.read_bytes(), expected, str(path))
+        return _read_label_studio(path.read_bytes(), expected, str(path))
     decisions = []
     for where, row in sheet_rows(path):
-        if (row.get("decision") or "").strip():
-            with located(f"{where} ({(row['item'] or '').strip()[:60]})"):
-                decisions.append(_read_line(row, expected))
+        with located(f"{where} ({(row['item'] or '').strip()[:60]})"):
+            decisions.append(_read_line(row, expected))
     return decisions
 
 
 # Tables
 
 
-def write_sheet(decisions: Iterable[Decision]) -> str:
+def _made_sheet(decisions: Sequence[Decision]) -> str:
     """Decisions as a table with all their columns."""
     names = columns(Decision)
-    rows = ([_cell(name, getattr(decision, name)) for name in names] for decision in decisions)
-    return sheet_text(names, rows, mark=True)
+    rows = [{name: getattr(decision, name) for name in names} for decision in decisions]
+    for row in rows:
+        row |= {name: msgspec.json.encode(row[name]).decode() if row[name] else "" for name in OBJECTS}
+        row["adjudicates"] = "true" if row["adjudicates"] else ""
+    return sheet_text(names, [[*row.values()] for row in rows], mark=True)
 
 
-def _cell(name: str, value: Any) -> Any:
-    if name in OBJECTS:
-        return msgspec.json.encode(value).decode() if value else ""
-    return ("true" if value else "") if isinstance(value, bool) else value
-
-
-def write_waiting(assignments: Sequence[Assignment]) -> str:
+def _open_sheet(assignments: Sequence[Assignment]) -> str:
     """Open items, a line each, with empty columns for the decision. Copy a line for a second reviewer."""
     asked = [questions(one.form, len(one.item.choices)) for one in assignments]
     empty = dict.fromkeys(question.name for some in asked for question in some)
@@ -266,15 +254,15 @@ def _read_line(row: Mapping[str, Any], expected: Expected) -> Decision:
         raise InputError(f"round: found {short(number)}, expected a number")
     item = find_item(row["item"] or "", expected.items) or row["item"]
     about = expected.assignment(item, int(number), settles in ("true", "yes", "1"))
-    asks = {question.name: question for question in questions(about.form, len(about.item.choices))}
+    several = [one.name for one in questions(about.form, len(about.item.choices)) if one.kind == "several"]
+    asked = {one.name for one in questions(about.form, len(about.item.choices))}
     answers: dict[str, str | list[str]] = {}
     for name, cell in row.items():
         text = (cell or "").strip()
-        if text and (name in asks or name.startswith((EDIT, LABEL))):
-            several = name in asks and asks[name].kind == "several"
-            answers[name] = [word.strip() for word in text.split(";") if word.strip()] if several else text
-    answers["decision"] = str(answers["decision"]).lower()
-    decision = read_answers(answers, about.item, about.form)
+        if text and (name in asked or name.startswith((EDIT, LABEL))):
+            words = [word.strip() for word in text.split(";") if word.strip()]
+            answers[name] = words if name in several else text.lower() if name == "decision" else text
+    decision = forms.read_answers(answers, about.item, about.form)
     timed = msgspec.structs.replace(decision, time=(row.get("time") or "").strip())
     return expected.checked(timed, about, author)
 
@@ -285,47 +273,21 @@ def _read_line(row: Mapping[str, Any], expected: Expected) -> Decision:
 def labeling_config(assignments: Sequence[Assignment]) -> str:
     """The configuration of a project for these tasks, which have one form."""
     form, options = assignments[0].form, max(len(one.item.choices) for one in assignments)
-    root = ElementTree.Element("View")
-    grid = ElementTree.SubElement(root, "View", style="display: grid; grid-template-columns: 3fr 2fr; gap: 16px")
-    left, right = (ElementTree.SubElement(grid, "View") for _ in range(2))
-    if any(one.images for one in assignments):
-        ElementTree.SubElement(left, "Image", name="image", valueList="$images", zoomControl="true")
     data = [_data(one, options) for one in assignments]
-    for name, title in _TITLES.items():
-        if name == _ABOUT or any(shown[name] for shown in data):
-            _head(left, title)
-            ElementTree.SubElement(left, "Text", name=name, value=f"${name}", valueType="text", saveTextResult="no")
-    if form.about:
-        _head(right, form.about)
-    for question in questions(form, options):
-        _control(right, question, data[0])
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode") + "\n"
-
-
-def _head(parent: ElementTree.Element, words: str) -> None:
-    """A line of text. A leading dollar sign would name a field of the task."""
-    text = " ".join(words.split())
-    ElementTree.SubElement(parent, "Header", size="4", value=f" {text}" if text.startswith("$") else text)
-
-
-def _control(parent: ElementTree.Element, question: Question, shown: Mapping[str, Any]) -> None:
-    when: Sequence[str] = question.when
-    if question.required and question.name.startswith(LABEL):  # Label Studio would require it with unsure, too
-        when = [kind for kind in when or KINDS if kind != "unsure"]
-    shown_when = {"visibleWhen": "choice-selected", "whenTagName": "decision", "whenChoiceValue": ",".join(when)}
-    box = ElementTree.SubElement(parent, "View", shown_when if when else {})
-    _head(box, question.words)
-    common = {"name": question.name, "toName": _ABOUT, "required": "true" if question.required else "false"}
-    if question.kind == "text":
-        start = {"value": f"${question.name}"} if question.name in shown else {}
-        size = {"rows": "3", "maxSubmissions": "1", "editable": "true"}
-        ElementTree.SubElement(box, "TextArea", {**common, **size, **start})
-        return
-    common["choice"] = "multiple" if question.kind == "several" else "single"
-    choices = ElementTree.SubElement(box, "Choices", common)
-    for value in question.values:
-        ElementTree.SubElement(choices, "Choice", value=value)
+    asked = []
+    for one in questions(form, options):
+        when: Sequence[str] = one.when
+        if one.required and one.name.startswith(LABEL):  # Label Studio would require it with unsure, too
+            when = [kind for kind in when or KINDS if kind != "unsure"]
+        asked.append((one, when))
+    contents = {
+        "images": any(one.images for one in assignments),
+        "texts": {name: title for name, title in _TITLES.items() if any(shown[name] for shown in data)},
+        "about": form.about,
+        "questions": asked,
+        "filled": data[0],
+    }
+    return fill_page("label_studio.xml.j2", contents, "eyetest.studio.app")
 
 
 class Carried(msgspec.Struct, frozen=True):
@@ -377,7 +339,7 @@ class _StudioTask(msgspec.Struct):
     annotations: list[_Annotation] = []
 
 
-def read_label_studio(content: bytes, expected: Expected, path: str) -> list[Decision]:
+def _read_label_studio(content: bytes, expected: Expected, path: str) -> list[Decision]:
     """The decisions of an export: one for each annotation that was not skipped."""
     try:
         tasks = msgspec.json.decode(content, type=list[_StudioTask])
@@ -410,8 +372,6 @@ def _read_annotation(annotation: _Annotation, about: Assignment, expected: Expec
     author = annotation.completed_by
     if isinstance(author, dict):
         author = author.get("email") or author.get("id")
-    decision = msgspec.structs.replace(
-        read_answers(answers, about.item, about.form),
-        time=annotation.updated_at or annotation.created_at or "unknown",
-    )
+    time = annotation.updated_at or annotation.created_at or "unknown"
+    decision = msgspec.structs.replace(forms.read_answers(answers, about.item, about.form), time=time)
     return expected.checked(decision, about, "" if author is None else str(author))

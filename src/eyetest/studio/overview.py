@@ -23,7 +23,7 @@ COEFFICIENTS = {
     "cohen": "Cohen's κ",
     "gwet": "Gwet's AC1",
 }
-LABEL = "label."  # before the name of a field
+FACT = "label."  # before the name of a field
 _RESAMPLES = 500
 _MOST_PAIRED = 6  # with more reviewers, pairs are not compared
 _ABLE = "SELECT name FROM people WHERE NOT revoked AND role IN ('admin', ?1)"
@@ -56,7 +56,7 @@ class JudgedItem(NamedTuple):
         return "disputed" if self.outcome.disputed else "begun" if self.decisions else "untouched"
 
 
-class RoundProgress(msgspec.Struct, frozen=True, kw_only=True):
+class RoundProgress(msgspec.Struct, frozen=True):
     """Progress of a round in decisions; ``items`` have one. Round 0 is adjudication."""
 
     round: int
@@ -86,7 +86,7 @@ class ReviewProgress(msgspec.Struct, frozen=True, kw_only=True):
     quota: str = ""
 
 
-class ReviewOverview(msgspec.Struct, frozen=True, kw_only=True):
+class ReviewOverview(msgspec.Struct, frozen=True):
     """A summary of a review. ``counts``: items by state, and by each fact of the decisions about them."""
 
     progress: ReviewProgress
@@ -102,7 +102,7 @@ def facts_of(decision: Decision) -> Iterator[tuple[str, str]]:
     if decision.decision == "drop":
         yield "reason", decision.reason or "no reason"
     for name, answer in decision.labels.items():
-        yield from ((LABEL + name, value) for value in answers_of(answer))
+        yield from ((FACT + name, value) for value in answers_of(answer))
 
 
 def counts_of(judged: Sequence[JudgedItem]) -> dict[str, dict[str, int]]:
@@ -112,16 +112,6 @@ def counts_of(judged: Sequence[JudgedItem]) -> dict[str, dict[str, int]]:
         for key, value in {fact for decision in item.decisions for fact in facts_of(decision)}:
             counts.setdefault(key, Counter())[value] += 1
     return {key: dict(sorted(by.items(), key=lambda one: (-one[1], one[0]))) for key, by in sorted(counts.items())}
-
-
-def make_overview(judged: Sequence[JudgedItem], plan: ReviewPlan, progress: ReviewProgress) -> ReviewOverview:
-    """Progress, disagreement, agreement with intervals, and reasons."""
-    decisions = [decision for item in judged for decision in item.decisions]
-    return ReviewOverview(
-        progress=progress,
-        counts=counts_of(judged),
-        agreement=_agreement_rows(decisions, plan),
-    )
 
 
 def progress_of(
@@ -134,22 +124,18 @@ def progress_of(
     reached = counts_of(judged).get("round", {})
     counts = {number: row for number, *row in connection.execute(_ROUNDS)}
     needed = {planned.number: planned.reviewers * items for planned in plan.rounds if plan.together and items}
-    rounds = [
-        RoundProgress(
-            round=number,
-            items=reached.get(str(number), 0),
-            decided=decided,
-            begun=begun,
-            open=open_,
-            later=max(0, needed.get(number, 0) - decided - begun - open_),
-        )
-        for number in sorted({*counts, *needed}, key=lambda number: (number == 0, number))
-        for decided, begun, open_ in [counts.get(number, (0, 0, 0))]
-    ]
-    disputed = sum(row.begun + row.open for row in rounds if row.round == 0)
-    stuck = tuple(_stuck(connection))
+    rounds = []
+    for number in sorted({*counts, *needed}, key=lambda number: (number == 0, number)):
+        decided, begun, waits = counts.get(number, (0, 0, 0))
+        later = max(0, needed.get(number, 0) - decided - begun - waits)
+        rounds.append(RoundProgress(number, reached.get(str(number), 0), decided, begun, waits, later))
     return ReviewProgress(
-        items=items, settled=settled, disputed=disputed, rounds=tuple(rounds), stuck=stuck, quota=quota
+        items=items,
+        settled=settled,
+        disputed=sum(row.begun + row.open for row in rounds if row.round == 0),
+        rounds=tuple(rounds),
+        stuck=tuple(_stuck(connection)),
+        quota=quota,
     )
 
 
@@ -165,7 +151,7 @@ def _stuck(connection: sqlite3.Connection) -> Iterator[str]:
             yield f"{counted(left, 'decision')} to make, and no reviewer may make them: invite one as {role}"
 
 
-def _agreement_rows(decisions: Iterable[Decision], plan: ReviewPlan) -> list[dict[str, Any]]:
+def agreement_rows(decisions: Iterable[Decision], plan: ReviewPlan) -> list[dict[str, Any]]:
     """Agreement on decisions and on each field of the form: by round, and over all where they count together."""
     votes = [decision for decision in decisions if not decision.adjudicates]
     rows: list[dict[str, Any]] = []

@@ -16,40 +16,25 @@ from eyetest.errors import Forbidden, InputError, counted, damaged, short
 from eyetest.records import Decision, DecisionKind, Item
 from eyetest.store import replacing_file
 from eyetest.store.urls import refuse_remote
-from eyetest.studio.database import FILE, SCHEMA, LogRow, ReviewDatabase, write_log
-from eyetest.studio.decisions import (
-    DECIDES,
-    DECISIONS,
-    Decided,
-    Person,
-    ReviewPlan,
-    Round,
-    Task,
-    new_decisions,
-    read_decisions,
-    standing,
-)
+from eyetest.studio import decisions as made
+from eyetest.studio import overview
+from eyetest.studio.database import FILE, SCHEMA, LogRow, People, ReviewDatabase, person_named
+from eyetest.studio.decisions import DECIDES, Decided, Person, ReviewPlan, Round, Task, by_item, standing
 from eyetest.studio.forms import Form, check_decision, check_kind, short_enough
-from eyetest.studio.overview import (
-    JudgedItem,
-    ReviewOverview,
-    ReviewProgress,
-    make_overview,
-    progress_of,
-)
-from eyetest.studio.people import People, person_named
+from eyetest.studio.overview import JudgedItem, ReviewOverview, ReviewProgress
 
 QUOTA = "quota.json"  # of a recipe whose review ends when a selection can be made
 CLAIM = 1_800.0  # seconds for which a slot is reserved
 _LONGEST_NONCE = 200
 UNANSWERED = "answer the item first; its gold is shown afterwards"
 _DECISION = msgspec.json.Decoder(Decision)
-_SLOT = "SELECT item, round, adjudicates, seat, state, since FROM slots AS s "
+_SLOT = "SELECT item, round, adjudicates, seat FROM slots AS s "
 _BEGUN = _SLOT + "WHERE person = ? AND state IN (1, 2) ORDER BY since LIMIT 1"
 _OWN = _SLOT + "WHERE item = ? AND round = ? AND person = ?"
 _ADD = "INSERT OR IGNORE INTO slots (item, round, adjudicates, seat) VALUES (?, ?, ?, ?)"
+_SOLVED = "INSERT OR IGNORE INTO solved VALUES (?, ?, ?, ?)"
 _FREE = (
-    "SELECT item, round, adjudicates, seat, state, since FROM slots AS s WHERE state = 1 AND adjudicates = ?1 "
+    "SELECT item, round, adjudicates, seat FROM slots AS s WHERE state = 1 AND adjudicates = ?1 "
     "AND NOT EXISTS (SELECT 1 FROM decisions WHERE item = s.item AND person = ?2) AND (adjudicates OR NOT EXISTS "
     "(SELECT 1 FROM solved WHERE item = s.item AND person = ?2 AND round != s.round)) "
     "ORDER BY round, item, seat LIMIT 1"
@@ -61,14 +46,12 @@ _CLAIM = (
 
 
 class Slot(NamedTuple):
-    """One reviewer's turn at one item in one round; the first four fields are its key."""
+    """One reviewer's turn at one item in one round."""
 
     item: int
     round: int
     adjudicates: int
     seat: int
-    state: int = 1
-    since: float | None = None
 
 
 class ReviewProject:
@@ -79,7 +62,7 @@ class ReviewProject:
     def __init__(self, folder: Path, plan: ReviewPlan, database: ReviewDatabase) -> None:
         self.folder, self.plan, self.database = folder, plan, database
         self.clock: Callable[[], float] = time.time
-        self.people = People(database, self._time)
+        self.people = People(database, lambda: self.clock())  # noqa: PLW0108 (the clock may be set later)
         self._lock = Lock()
         self._judged: tuple[object, list[JudgedItem]] = (None, [])
 
@@ -141,10 +124,9 @@ class ReviewProject:
 
     def extend(self, places: Sequence[str], *items: str) -> None:
         """Show what further places hold about the items, too; note how more ``items`` were chosen."""
-        places, items = (
-            (*dict.fromkeys((*a, *b)),) for a, b in ((self.plan.places, places), (self.plan.items, items))
-        )
-        self.plan = msgspec.structs.replace(self.plan, places=places, items=items)
+        old = self.plan
+        now = {"places": (*old.places, *places), "items": (*old.items, *items)}
+        self.plan = msgspec.structs.replace(old, **{name: (*dict.fromkeys(words),) for name, words in now.items()})
         with self.database.write() as connection:
             plan = msgspec.json.encode(self.plan).decode()
             connection.execute("UPDATE meta SET value = ? WHERE key = 'plan'", (plan,))
@@ -152,7 +134,7 @@ class ReviewProject:
     def log(self, what: str, person: str = "", address: str = "", detail: str = "") -> None:
         """Append a line to the log."""
         with self.database.write() as connection:
-            write_log(connection, LogRow(self.clock(), what, person, address, detail))
+            LogRow(self.clock(), what, person, address, detail).write(connection)
 
     def logged(self, limit: int = 200) -> list[LogRow]:
         """The last lines of the log, the newest first."""
@@ -162,15 +144,11 @@ class ReviewProject:
     # Work: items are added, taken one by one, solved, decided and withdrawn.
 
     def add_items(self, ids: Iterable[str], round: int = 1) -> int:  # noqa: A002 (a decision's own word)
-        """Add items to a round of the review; returns how many are new."""
+        """Add items to a round of the review; returns the number of new slots."""
         with self.database.write() as connection:
-            (before,) = connection.execute("SELECT count(*) FROM items").fetchone()
-            self._add(connection, ids, round)
-            (after,) = connection.execute("SELECT count(*) FROM items").fetchone()
-            return int(after - before)
+            return self._add(connection, ids, round)
 
     def _add(self, connection: sqlite3.Connection, ids: Iterable[str], number: int = 1) -> int:
-        """Open a round of some items; returns the number of new slots."""
         names = list(ids)
         connection.executemany("INSERT OR IGNORE INTO items (item) VALUES (?)", ((name,) for name in names))
         rows = dict(connection.execute("SELECT item, id FROM items"))
@@ -213,22 +191,16 @@ class ReviewProject:
 
     def quota_state(self) -> QuotaState | None:
         """What that selection still needs, by the decisions so far."""
-        quota = self.quota()
-        if quota is None:
+        if (quota := self.quota()) is None:
             return None
-        known = read_decisions(self.folder / DECISIONS)
-        for decision in self.decisions():
-            known.setdefault(decision.item, []).append(decision)
+        known = decisions_in(self.folder, own=self.decisions())
         outcomes = {item: self.plan.outcome(own, quota.round) for item, own in known.items()}
         return quota.state(settled_tags(outcomes, self.plan.form(quota.round)))
 
     def refill(self) -> int:
         """Ask for items in place of those that were dropped, as far as a selection needs them; returns new slots."""
         quota, state = self.quota(), self.quota_state()
-        if quota is None or state is None or not state.needed:
-            return 0
-        with self.database.write() as connection:
-            return self._add(connection, state.needed, quota.round)
+        return self.add_items(state.needed, quota.round) if quota and state and state.needed else 0
 
     def next_task(self, person: Person) -> Task | None:
         """A person's next task, reserved for half an hour. None where no task is available."""
@@ -247,12 +219,12 @@ class ReviewProject:
             slot = Slot(*row)
             self._claim(connection, slot, person)
             if slot.adjudicates:
-                connection.execute("INSERT OR IGNORE INTO solved VALUES (?, 0, ?, '')", (slot.item, person.id))
+                connection.execute(_SOLVED, (slot.item, 0, person.id, ""))
             return self._task(connection, person, slot)
 
     def _claim(self, connection: sqlite3.Connection, slot: Slot, person: Person) -> None:
         now = self.clock()
-        connection.execute(_CLAIM, (person.id, now, now + CLAIM, *slot[:4]))
+        connection.execute(_CLAIM, (person.id, now, now + CLAIM, *slot))
 
     def task(self, person: Person, item: str, round: int) -> Task:  # noqa: A002
         """An item that a person has begun or decided about."""
@@ -263,8 +235,7 @@ class ReviewProject:
         """Answer an item before its gold is shown; the first answer stays. Empty: it cannot be answered."""
         with self.database.write() as connection:
             slot = _slot_of(connection, person, task.item, task.round)
-            values = (*slot[:2], person.id, short_enough("answer", answer))
-            connection.execute("INSERT OR IGNORE INTO solved VALUES (?, ?, ?, ?)", values)
+            connection.execute(_SOLVED, (slot.item, slot.round, person.id, short_enough("answer", answer)))
             return self._task(connection, person, slot)
 
     def decide(self, person: Person, task: Task, kind: DecisionKind, *, nonce: str, **details: Any) -> Decision:
@@ -316,7 +287,7 @@ class ReviewProject:
             self._claim(connection, slot, person)
         else:
             decided = "UPDATE slots SET state = 3 WHERE item = ? AND round = ? AND adjudicates = ? AND seat = ?"
-            connection.execute(decided, slot[:4])
+            connection.execute(decided, slot)
         self._settle(connection, slot.item)
 
     def _settle(self, connection: sqlite3.Connection, item: int) -> None:
@@ -356,9 +327,6 @@ class ReviewProject:
             solved=solved[0] if solved else None,
         )
 
-    def _time(self) -> float:
-        return self.clock()
-
     def _now(self) -> str:
         return datetime.fromtimestamp(self.clock(), UTC).isoformat(timespec="seconds")
 
@@ -384,18 +352,17 @@ class ReviewProject:
     def add_decisions(self, decisions: Sequence[Decision], source: str = "") -> int:
         """Add the new decisions of another tool, all or none; returns how many. Unknown people become reviewers."""
         with self.database.write() as connection:
-            fresh = new_decisions(_read(connection, "ORDER BY id"), decisions)
+            fresh = made.new_decisions(_read(connection, "ORDER BY id"), decisions)
             for nonce, decision in fresh:
                 add = "INSERT OR IGNORE INTO people (name, role, invited) VALUES (?, 'reviewer', ?)"
                 connection.execute(add, (decision.reviewer, self.clock()))
                 person = person_named(connection, decision.reviewer)
                 slot = self._seat(connection, person, decision)
                 if decision.solved:
-                    solved = (slot.item, slot.round, person.id, decision.solved)
-                    connection.execute("INSERT OR IGNORE INTO solved VALUES (?, ?, ?, ?)", solved)
+                    connection.execute(_SOLVED, (slot.item, slot.round, person.id, decision.solved))
                 timed = msgspec.structs.replace(decision, time=decision.time or self._now())
                 self._append(connection, person, slot, timed, nonce)
-            write_log(connection, LogRow(self.clock(), "imported", "", source, counted(len(fresh), "decision")))
+            LogRow(self.clock(), "imported", "", source, counted(len(fresh), "decision")).write(connection)
         return len(fresh)
 
     def _seat(self, connection: sqlite3.Connection, person: Person, decision: Decision) -> Slot:
@@ -406,15 +373,14 @@ class ReviewProject:
             known = f"{short(person.name)} decided about item {short(decision.item)} in round {before[0]} already"
             later = "settle it" if decision.adjudicates else f"decide in round {decision.round}"
             raise InputError(f"{known}; another person has to {later}")
-        rows = connection.execute(
+        seats = connection.execute(
             "SELECT seat, state, person FROM slots WHERE item = ? AND round = ? AND adjudicates = ? ORDER BY seat",
             (item, *about),
         ).fetchall()
-        mine = [(seat, state) for seat, state, holder in rows if holder == person.id]
-        free = [(seat, state) for seat, state, _ in rows if state == 1]
-        additional = (max((seat for seat, *_ in rows), default=0) + 1, 1)
-        slot = Slot(item, *about, *(mine or free or [additional])[0])
-        connection.execute(_ADD, slot[:4])
+        mine = [seat for seat, _, holder in seats if holder == person.id]
+        free = [seat for seat, state, _ in seats if state == 1]
+        slot = Slot(item, *about, (mine or free or [max((seat for seat, *_ in seats), default=0) + 1])[0])
+        connection.execute(_ADD, slot)
         self._claim(connection, slot, person)
         return slot
 
@@ -432,28 +398,28 @@ class ReviewProject:
                 "FROM slots"
             ).fetchone()
             if self._judged[0] != (key := (self.plan, *state)):
-                by_item: dict[str, list[Decision]] = {}
-                for decision in standing(_read(connection, "ORDER BY id")):
-                    by_item.setdefault(decision.item, []).append(decision)
+                own = by_item(standing(_read(connection, "ORDER BY id")))
                 reached = connection.execute(
                     "SELECT i.item, coalesce(max(s.round), 1) FROM items i LEFT JOIN slots s ON s.item = i.id "
                     "GROUP BY i.id ORDER BY i.id"
                 )
-                rows = [(item, number, by_item.get(item, [])) for item, number in reached]
-                judged = [JudgedItem(item, self.plan.outcome(own, number), own) for item, number, own in rows]
-                self._judged = (key, judged)
+                rows = [(item, number, own.get(item, [])) for item, number in reached]
+                self._judged = (key, [JudgedItem(id_, self.plan.outcome(some, at), some) for id_, at, some in rows])
             return self._judged[1]
 
     def progress(self) -> ReviewProgress:
         """Progress of rounds."""
-        judged = self.judged()
-        state = self.quota_state()
+        judged, state = self.judged(), self.quota_state()
         with self.database.read() as connection:
-            return progress_of(connection, self.plan, judged, state.line if state else "")
+            return overview.progress_of(connection, self.plan, judged, state.line if state else "")
 
     def overview(self) -> ReviewOverview:
         """Progress, disagreement, agreement with intervals, and reasons."""
-        return make_overview(self.judged(), self.plan, self.progress())
+        judged = self.judged()
+        decisions = [decision for item in judged for decision in item.decisions]
+        return ReviewOverview(
+            self.progress(), overview.counts_of(judged), overview.agreement_rows(decisions, self.plan)
+        )
 
 
 def is_review(folder: Path) -> bool:
@@ -471,20 +437,21 @@ def settled_tags(outcomes: Mapping[str, Decided], form: Form) -> dict[str, Mappi
 
 
 def decisions_in(
-    folder: Path, known: Collection[str] | None = None, tell: Callable[[str], None] = lambda line: None
+    folder: Path,
+    known: Collection[str] | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+    own: Sequence[Decision] | None = None,
 ) -> dict[str, list[Decision]]:
-    """Decisions by item: of the table beside a queue (``known`` items only) and of the review in that folder."""
-    decisions = read_decisions(folder / DECISIONS, known)
-    if not is_review(folder):
-        return decisions
-    with ReviewProject.open(folder) as project:
-        every = project.decisions()
-    ours = [decision for decision in every if known is None or decision.item in known]
-    for decision in ours:
-        decisions.setdefault(decision.item, []).append(decision)
-    if fewer := len(every) - len(ours):
+    """Decisions by item about ``known`` items: of a table in a folder and of its review (``own``: those of it)."""
+    if own is None:
+        own = []
+        if is_review(folder):
+            with ReviewProject.open(folder) as project:
+                own = project.decisions()
+    ours = [decision for decision in own if known is None or decision.item in known]
+    if fewer := len(own) - len(ours):
         tell(f"{counted(fewer, 'decision')} in {folder / FILE}: about items that are not in this benchmark")
-    return decisions
+    return by_item([*made.read_decisions(folder / made.DECISIONS, known), *ours])
 
 
 def _read(connection: sqlite3.Connection, which: str, *values: Any) -> list[Decision]:

@@ -12,7 +12,7 @@ from eyetest.benchmarks.folder import CHANGES
 from eyetest.errors import InputError, counted, short
 from eyetest.prompts.building import SCREENSHOT_STEP
 from eyetest.records import REVISE, Decision, Item, Lineage, Manifest, Revision, gold_text, letter, tag_word
-from eyetest.studio.decisions import Decided, standing
+from eyetest.studio.decisions import Decided, by_item, standing
 from eyetest.studio.forms import Form, edited
 from eyetest.tabular.table import sheet_text
 
@@ -53,9 +53,7 @@ def revise_benchmark(
     """Write the revised benchmark."""
     if benchmark.path.resolve() == to.resolve():
         raise InputError(f"{to} is the benchmark itself; a revision needs a folder of its own")
-    decided: dict[str, list[Decision]] = {}
-    for decision in standing(reviewed.decisions):
-        decided.setdefault(decision.item, []).append(decision)
+    decided = by_item(standing(reviewed.decisions))
     if not decided:
         raise InputError("no item has a decision yet")
     items, outcomes = list(benchmark), reviewed.outcomes

@@ -1,12 +1,8 @@
-"""Opened places (benchmarks, runs, refinements, audits), and the tables of items, answers and judgements in them."""
+"""Opened places (benchmarks, runs, refinements, audits), and the tables of items and judgements in them."""
 
-import atexit
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
 from typing import Any, NamedTuple
 
 import msgspec
@@ -14,15 +10,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter, ReadOptions, is_benchmark, open_benchmark
+from eyetest.benchmarks import Benchmark, ReadOptions, is_benchmark, open_benchmark
 from eyetest.benchmarks.opening import is_readable, refuse_one_above
 from eyetest.errors import InputError
 from eyetest.measures.results import TAG
 from eyetest.measures.stats.sets import set_labels
 from eyetest.probes.audit import Audit
-from eyetest.records import MAX_CHOICES, Item, Manifest, letter, tag_word
+from eyetest.records import MAX_CHOICES, letter, tag_words
 from eyetest.records.recipe import ABOUT, BENCHMARK, RUN, VERDICTS
-from eyetest.results.gather import has_given_scores_only
 from eyetest.results.scores import benchmark_of, chosen_benchmark, read_repairs
 from eyetest.runs import Run, is_run
 from eyetest.runs.stored import PLAN
@@ -35,79 +30,56 @@ _NEEDED = ("item", "stage", "verdict", "reason", "evidence")
 _MOST_JSON = 256 * 2**20
 _FINDING = dict.fromkeys(("item", "kind", "title", "evidence", "severity"), pl.String)
 LETTERS = {index: letter(index) for index in range(MAX_CHOICES)}
-_STORED = ("id", "question", "group", "tags", "choices", "images")
 _read_tags = msgspec.json.Decoder(dict[str, Any]).decode
 Tell = Callable[[str], None]
 
 
-class RunSource(NamedTuple):
-    """A run and its benchmark; ``only_given``: no benchmark is known, and every score was given."""
-
-    run: Run
-    benchmark: Benchmark
-    only_given: bool = False
-
-
 class Judged(NamedTuple):
-    """Verdicts of a refinement or an audit on items; fingerprint and path of the benchmark are empty if unknown."""
+    """Verdicts of a refinement or findings of an audit; fingerprint and path of their benchmark, if known."""
 
-    benchmark: str
     fingerprint: str
     verdicts: pl.DataFrame = pl.DataFrame(schema=dict.fromkeys(("item", "stage", "verdict"), pl.String))
     findings: pl.DataFrame = pl.DataFrame(schema=_FINDING)
     path: str = ""
 
 
-class _RefinedBenchmark(msgspec.Struct, frozen=True):
-    name: str = ""
-    fingerprint: str = ""
-    path: str = ""
+class Sources(NamedTuple):
+    """All opened places: benchmarks, runs with theirs, and judgements."""
+
+    benchmarks: list[Benchmark]
+    runs: list[tuple[Run, Benchmark]]
+    judged: list[Judged]
 
 
-class _RefinementHead(msgspec.Struct, frozen=True):
-    benchmark: _RefinedBenchmark = _RefinedBenchmark()
-
-
-@dataclass
-class CollectionSources:
-    """All opened places."""
-
-    benchmarks: list[Benchmark] = field(default_factory=list)
-    runs: list[RunSource] = field(default_factory=list)
-    judged: list[Judged] = field(default_factory=list)
-
-
-def open_places(places: Sequence[Path], tell: Tell = lambda line: None) -> CollectionSources:
+def open_places(places: Sequence[Path], tell: Tell = lambda line: None) -> Sources:
     """Open each place by its kind. A benchmark that several refer to is opened once."""
     if not places:
         raise InputError("nothing to open: name a benchmark, a run, a refinement or an audit")
-    sources, runs, refined = CollectionSources(), list[Run](), list[tuple[str, Path]]()
+    named, judged, runs, refined = list[Benchmark](), list[Judged](), list[Run](), list[tuple[str, Path]]()
     without_plan = list[Run]()  # their calls wrote options, for example: the answers are about no item
     for place in places:
         if is_run(place):
             runs.append(Run(place))
         elif (place / ABOUT).is_file():
-            judged = _refinement(place)
-            sources.judged.append(judged)
+            judged.append(_refinement(place))
             if is_run(place / RUN):
                 (runs if (place / RUN / PLAN).is_file() else without_plan).append(Run(place / RUN))
             elif is_benchmark(place / BENCHMARK):
-                refined.append((judged.fingerprint, place / BENCHMARK))
+                refined.append((judged[-1].fingerprint, place / BENCHMARK))
         elif place.suffix == ".json" and (audited := _audit(place)):
-            sources.judged.append(audited)
+            judged.append(audited)
         else:
-            sources.benchmarks.append(_open_benchmark(place, tell))
-    sources.runs = [_source(run, sources.benchmarks) for run in runs]
-    asked = [source.benchmark for source in sources.runs] + [_about(run, sources.benchmarks) for run in without_plan]
-    opened = {benchmark.manifest.fingerprint: benchmark for benchmark in (*sources.benchmarks, *asked)}
-    for judged in sources.judged:
-        if judged.path and judged.fingerprint not in opened and is_benchmark(path := known_path(judged.path)):
+            named.append(_open_benchmark(place, tell))
+    asked = [(run, _about(run, named)) for run in runs]
+    others = [_about(run, named) for run in without_plan]
+    opened = {one.manifest.fingerprint: one for one in (*named, *(benchmark for _, benchmark in asked), *others)}
+    for source in judged:
+        if source.path and source.fingerprint not in opened and is_benchmark(path := known_path(source.path)):
             benchmark = Benchmark(path)
-            if benchmark.manifest.fingerprint == judged.fingerprint:
-                opened[judged.fingerprint] = benchmark
+            if benchmark.manifest.fingerprint == source.fingerprint:
+                opened[source.fingerprint] = benchmark
     left = [Benchmark(path) for fingerprint, path in refined if fingerprint not in opened]
-    sources.benchmarks = [*opened.values(), *left]
-    return sources
+    return Sources([*opened.values(), *left], asked, judged)
 
 
 def _open_benchmark(place: Path, tell: Tell) -> Benchmark:
@@ -117,25 +89,6 @@ def _open_benchmark(place: Path, tell: Tell) -> Benchmark:
             raise InputError(f"{place} is no benchmark that eyetest recognises, no run, no refinement and no audit")
         tell(f"reading {place.name}")
     return open_benchmark(place, _UNCHANGED)
-
-
-def _source(run: Run, opened: Sequence[Benchmark]) -> RunSource:
-    is_known = bool(run.manifest.benchmark or opened or chosen_benchmark(run))
-    if is_known or not has_given_scores_only(run):
-        return RunSource(run, _about(run, opened))
-    return RunSource(run, _names_alone(run), only_given=True)
-
-
-def _names_alone(run: Run) -> Benchmark:
-    """The items that a run names, of which nothing else is known, as a benchmark in a temporary folder."""
-    folder = Path(mkdtemp(prefix="eyetest-open-"))
-    atexit.register(rmtree, folder, ignore_errors=True)
-    names = dict.fromkeys(run.plan().column("item").to_pylist())
-    manifest = Manifest(name=run.path.resolve().name)
-    with BenchmarkWriter(folder / BENCHMARK, manifest, gold_required=False) as writer:
-        for name in names:
-            writer.add(Item(id=name, question="Only the scores of this item are known."))
-    return Benchmark(folder / BENCHMARK)
 
 
 def _about(run: Run, opened: Sequence[Benchmark]) -> Benchmark:
@@ -156,13 +109,14 @@ def _about(run: Run, opened: Sequence[Benchmark]) -> Benchmark:
 
 def _refinement(place: Path) -> Judged:
     try:
-        head = msgspec.json.decode(read_regular(place / ABOUT, place), type=_RefinementHead)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        head = msgspec.json.decode(read_regular(place / ABOUT, place), type=dict[str, Any])
+        about = msgspec.convert(head.get("benchmark", {}), dict[str, Any])
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeError, RecursionError) as error:
         raise InputError(f"{place / ABOUT} is damaged: {error}; run eyetest refine again") from None
     if not (place / VERDICTS).is_file():
         raise InputError(f"{place} is a refinement without its {VERDICTS}; run eyetest refine again")
-    about = head.benchmark
-    return Judged(about.name, about.fingerprint, read_verdict_table(place / VERDICTS), path=about.path)
+    fingerprint, path = (str(about.get(name, "")) for name in ("fingerprint", "path"))
+    return Judged(fingerprint, read_verdict_table(place / VERDICTS), path=path)
 
 
 def _audit(place: Path) -> Judged | None:
@@ -176,7 +130,7 @@ def _audit(place: Path) -> Judged | None:
         for finding in audit.findings
         for item in finding.items
     ]
-    return Judged(audit.benchmark, audit.fingerprint, findings=pl.DataFrame(rows, _FINDING, orient="row"))
+    return Judged(audit.fingerprint, findings=pl.DataFrame(rows, _FINDING, orient="row"))
 
 
 def read_verdict_table(path: Path) -> pl.DataFrame:
@@ -200,20 +154,18 @@ class Judgements(NamedTuple):
 def judgement_tables(judged: Sequence[Judged], items: pl.DataFrame, names: Mapping[str, str]) -> Judgements:
     """All judgements on ``items`` (``benchmark, item, position``); ``names``: of benchmarks by fingerprint."""
     texts = dict.fromkeys(("stage", "verdict", "reason", "evidence"), pl.String)
-    verdicts = [pl.DataFrame(schema={"position": pl.Int64, **texts})]
-    findings = [pl.DataFrame(schema={"position": pl.Int64, **_FINDING})]
+    tables = [[pl.DataFrame(schema={"position": pl.Int64, **types})] for types in (texts, _FINDING)]
     unknown = 0
     for source in judged:
         own = items.filter(pl.col("benchmark") == names.get(source.fingerprint, source.fingerprint))
         places = (own if len(own) else items).select("item", "position")
-        for table, placed in ((source.verdicts, verdicts), (source.findings, findings)):
+        for table, placed in zip((source.verdicts, source.findings), tables, strict=True):
             placed.append(table.join(places, on="item", maintain_order="left"))
             unknown += table.select("item").unique().join(places, on="item", how="anti").height
-    return Judgements(
-        pl.concat(verdicts, how="diagonal_relaxed").sort("position", maintain_order=True),
-        pl.concat(findings, how="diagonal_relaxed").sort("position", maintain_order=True),
-        unknown,
+    verdicts, findings = (
+        pl.concat(some, how="diagonal_relaxed").sort("position", maintain_order=True) for some in tables
     )
+    return Judgements(verdicts, findings, unknown)
 
 
 def named_benchmarks(benchmarks: Sequence[Benchmark]) -> dict[str, Benchmark]:
@@ -226,17 +178,21 @@ def named_benchmarks(benchmarks: Sequence[Benchmark]) -> dict[str, Benchmark]:
     }
 
 
-def read_items(benchmarks: Mapping[str, Benchmark]) -> pl.DataFrame:
-    """The items of all benchmarks, one benchmark after the other; ``group`` and ``hashes`` make items dependent."""
+def read_items(benchmarks: Mapping[str, Benchmark], drafts: Sequence[Benchmark] = ()) -> pl.DataFrame:
+    """The items of all benchmarks, one after the other; ``group`` and ``hashes`` make items dependent.
+
+    ``source`` and ``row`` say where an item is stored; what drafts show replaces what was asked (``asked_gold``).
+    """
     hashes = pl.col("images").list.eval(pl.element().struct.field("sha256"))
     right = pl.col("choices").list.eval(pl.element().struct.field("correct").arg_true())
     letters = right.list.eval(pl.element().replace_strict(LETTERS, return_dtype=pl.String))
     texts = dict.fromkeys(("benchmark", "item", "question", "gold", "image", "group"), pl.String)
-    numbers = dict.fromkeys(("images", "options"), pl.Int64)
+    numbers = dict.fromkeys(("images", "options", "source"), pl.Int64) | {"row": pl.UInt32}
     tables = [pl.DataFrame(schema={**texts, **numbers, "hashes": pl.List(pl.String)})]
-    for name, benchmark in benchmarks.items():
-        stored = benchmark.scan(_STORED).select(
+    for source, (name, benchmark) in enumerate((*benchmarks.items(), *(("", draft) for draft in drafts))):
+        stored = benchmark.scan(("id", "question", "group", "tags", "choices", "images")).select(
             pl.lit(name).alias("benchmark"),
+            pl.lit(source, pl.Int64).alias("source"),
             pl.col("id").alias("item"),
             *("question", "group", "tags"),
             pl.when(right.list.len() > 0).then(letters.list.join(", ")).alias("gold"),
@@ -245,22 +201,27 @@ def read_items(benchmarks: Mapping[str, Benchmark]) -> pl.DataFrame:
             pl.col("choices").list.len().fill_null(0).cast(pl.Int64).alias("options"),
             hashes.alias("hashes"),
         )
-        table = stored.collect(engine="streaming")
+        table = stored.collect(engine="streaming").with_row_index("row")
         tables.append(table.with_columns(_tag_columns(table.drop_in_place("tags"))))
-    return pl.concat(tables, how="diagonal")
+    asked, drawn = tables[: len(tables) - len(drafts)], tables[len(tables) - len(drafts) :]
+    items = pl.concat(asked, how="diagonal_relaxed").with_columns(asked_gold="gold")
+    for draft in drawn:
+        items = items.update(draft.select("item", "question", "gold", "image", "images", "source", "row"), on="item")
+    single = [name for name in items.columns if name.startswith(TAG) and (items[name].list.len() <= 1).all()]
+    return items.with_columns(pl.col(single).list.first())
 
 
 def _tag_columns(texts: pl.Series) -> list[pl.Series]:
-    """Tags of a single value, as words. Most items share their tags, so each text is parsed once."""
+    """The values of tags as lists of words. Most items share their tags, so each text is parsed once."""
     distinct = texts.unique(maintain_order=True).drop_nulls()
-    values: dict[str, list[str | None]] = {}
+    values: dict[str, list[tuple[str, ...] | None]] = {}
     for row, text in enumerate(distinct):
         for tag, value in _read_tags(text).items() if text else ():
-            if (word := tag_word(value)) is not None:
-                values.setdefault(TAG + tag, [None] * len(distinct))[row] = word
+            if words := tag_words(value):
+                values.setdefault(TAG + tag, [None] * len(distinct))[row] = words
     rows = pl.DataFrame([distinct, pl.int_range(len(distinct), eager=True).alias("row")])
     alike = texts.to_frame().join(rows, on=texts.name, how="left", maintain_order="left").get_column("row")
-    return [pl.Series(tag, words, pl.String).gather(alike) for tag, words in values.items()]
+    return [pl.Series(tag, words, pl.List(pl.String)).gather(alike) for tag, words in values.items()]
 
 
 def item_clusters(items: pl.DataFrame) -> NDArray[np.int64]:

@@ -16,12 +16,9 @@ from eyetest.measures.stats.item_analysis import (
     SLOPE_SPREAD,
     ItemFit,
     abilities,
-    choose_by_information,
-    expected_information,
     fit,
     item_rest,
     posterior_abilities,
-    probabilities,
 )
 
 Floats = NDArray[np.float64]
@@ -143,27 +140,3 @@ def test_what_never_varies_correlates_with_nothing() -> None:
     for scores in ([[0, 1, 0, 1], [0.1] * 4, [0.2] * 4], [[0, 1], [1, 0]], [[0, 1, 0, 1]]):
         assert np.isnan(item_rest(np.array(scores))).all()
     assert len(item_rest(np.empty((0, 4)))) == 0
-
-
-def _at(ability: float) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    placed = np.zeros((1, len(SCALE)))
-    placed[0, np.abs(SCALE - ability).argmin()] = 1
-    return placed
-
-
-def test_information_is_how_fast_chances_change() -> None:
-    slopes, intercepts = np.array([0.5, 1.0, 2.0]), np.array([1.0, 0.0, -2.0])
-    fitted = ItemFit(slopes, intercepts, _at(0.4), 1, True)
-    low, middle, high = probabilities(slopes, intercepts, [0.4 - 1e-5, 0.4, 0.4 + 1e-5]).T
-    assert expected_information(fitted) == pytest.approx(
-        ((high - low) / 2e-5) ** 2 / (middle * (1 - middle)), rel=1e-6
-    )
-
-
-def test_chosen_items_suit_the_models_in_view() -> None:
-    difficulty = np.linspace(-3, 3, 25)
-    fitted = ItemFit(np.ones(25), -difficulty, _at(0), 1, True)
-    assert difficulty[choose_by_information(fitted, 5)] == pytest.approx([0, -0.25, 0.25, -0.5, 0.5])
-    assert difficulty[choose_by_information(fitted, 3, _at(2))].mean() == pytest.approx(2, abs=0.1)
-    assert len(choose_by_information(fitted, 100)) == 25
-    assert len(choose_by_information(fitted, 0)) == 0

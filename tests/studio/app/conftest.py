@@ -69,7 +69,7 @@ def refined(zoo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def judged(zoo: Path, refined: Path) -> Collection:
     """The zoo after these stages."""
-    return Collection.open([zoo / "run", refined])
+    return Collection([zoo / "run", refined])
 
 
 @pytest.fixture(scope="session")
@@ -95,7 +95,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Collection:
         asked.append((Asked(item=f"{number} {HOSTILE[1]}", model=HOSTILE[2]), request))
         responses.append(Response(request=request, outcome="answered", text=f"{words} A"))
     make_run(folder / "run", asked, responses, Benchmark(folder / "bench"))
-    return Collection.open([folder / "run"])
+    return Collection([folder / "run"])
 
 
 def try_out(open_page: Browse, copy: Path, script: str, at: str) -> tuple[Any, str]:

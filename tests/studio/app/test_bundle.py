@@ -64,7 +64,7 @@ def test_a_browser_filters_by_verdicts_and_findings_too(zoo: Path, tmp_path: Pat
     audit = write_audit(tmp_path / "audit.json", bench, FINDING)
     given = [verdict(f"q{n}", "blind", ("keep", "drop", "fix")[n % 3], f"{n} of 4 right") for n in range(6)]
     given += [verdict(one.item, "people", "review", "wrong gold") for one in given if one.verdict == "fix"]
-    collection = Collection.open([bench.path, write_refinement(tmp_path / "refined", bench, *given), audit])
+    collection = Collection([bench.path, write_refinement(tmp_path / "refined", bench, *given), audit])
     write_bundle(collection, tmp_path / "copy")
     asked = {
         "verdict=kept": "q0 q3",
@@ -120,7 +120,7 @@ def test_tags_from_which_golds_follow_are_found_by_association(tmp_path: Path) -
             }
             choices = tuple(Choice(name, index == gold) for index, name in enumerate(names))
             writer.add(Item(id=f"q{number}", question="Which tree?", choices=choices, tags=stated | safe))
-    assert safe_tags(Collection.open([tmp_path / "bench"])) == set(safe)
+    assert safe_tags(Collection([tmp_path / "bench"])) == set(safe)
 
 
 def test_tags_that_contain_an_open_answer_are_left_out(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_tags_that_contain_an_open_answer_are_left_out(tmp_path: Path) -> None:
             sum_ = number % 4 * 7
             tags = {"solution": f"It adds up to {sum_}.", "year": 1990 + number // 3}
             writer.add(Item(id=f"q{number}", question="How many?", references=(str(sum_),), tags=tags))
-    assert safe_tags(Collection.open([tmp_path / "bench"])) == {"year"}
+    assert safe_tags(Collection([tmp_path / "bench"])) == {"year"}
 
 
 def test_an_earlier_turn_keeps_its_answer_to_itself_without_golds(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_an_earlier_turn_keeps_its_answer_to_itself_without_golds(tmp_path: Path
     bench = Benchmark(tmp_path / "bench")
     asked = [(Asked(item="q1", model="m"), "0" * 32)]
     make_run(tmp_path / "run", asked, [Response(request="0" * 32, outcome="answered", text="A")], bench)
-    collection = Collection.open([tmp_path / "run"])
+    collection = Collection([tmp_path / "run"])
     for golds in (True, False):
         write_bundle(collection, tmp_path / f"{golds}", golds=golds)
         written = "".join(path.read_text() for path in (tmp_path / f"{golds}").rglob("*.js"))

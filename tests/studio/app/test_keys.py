@@ -63,7 +63,7 @@ def test_keys_alone_suffice_without_one(collection: Collection, tmp_path: Path, 
 def everything(zoo: Path, refined: Path, tmp_path_factory: pytest.TempPathFactory) -> Collection:
     """Items with answers, verdicts and findings: all that a page can show."""
     audit = write_audit(tmp_path_factory.mktemp("audit") / "audit.json", Benchmark(zoo / "bench"), FINDING)
-    return Collection.open([zoo / "run", refined, audit])
+    return Collection([zoo / "run", refined, audit])
 
 
 def test_served_pages_are_accessible(everything: Collection, browser: Browser) -> None:

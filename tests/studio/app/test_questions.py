@@ -107,7 +107,7 @@ def test_five_questions_to_mathvista(shared: Path, browser: Browser, tmp_path: P
     raw = raw.with_columns(name.alias("model"), right.alias("right"))
     blind = raw.filter(condition="text").group_by("model").agg(pl.col("right").mean()).sort("right").row(-1)[0]
     run = import_mathvista(shared, tmp_path)
-    with served(Collection.open([run.path])) as address:
+    with served(Collection([run.path])) as address:
         researcher = Researcher(browser, address)
         assert researcher.first_blind() == f"{blind}\nno-image"
         assert blind == BLIND
@@ -128,7 +128,7 @@ def test_four_questions_to_mmmu_pro(shared: Path, browser: Browser, tmp_path: Pa
     raw = raw.with_columns(pl.concat_str("model", "setting", separator=" ").alias("model"), right.alias("right"))
     standard, vision = (raw.filter(variant=variant) for variant in ("standard10", "vision10"))
     run = import_mmmu_pro(shared, tmp_path)
-    with served(Collection.open([run.path])) as address:
+    with served(Collection([run.path])) as address:
         researcher = Researcher(browser, address)
         assert researcher.first_blind() == "None"
         differ = ids(standard.filter(model=GEMINI, right=True)) & ids(standard.filter(model=GPT, right=False))

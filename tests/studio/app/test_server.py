@@ -126,7 +126,6 @@ def test_images_are_had_by_their_hash_alone(client: TestClient, zoo: Path) -> No
 
 
 def test_what_is_shown_can_be_taken_along(client: TestClient) -> None:
-    assert client.get("/ids.txt?tag.task=birds").text == "q0\nq1\n"
     table = client.get("/items.csv?tag.year=2024&tag.year=2025")
     assert 'filename="items.csv"' in table.headers["content-disposition"]
     rows = list(csv.DictReader(io.StringIO(table.text)))
@@ -160,7 +159,7 @@ def test_nothing_can_be_changed_sent_or_overlong(client: TestClient, monkeypatch
 
 
 def test_every_answer_forbids_scripts_from_elsewhere(client: TestClient) -> None:
-    for path in ("/", "/?item=q0", "/?item=q9", "/app.js", "/nowhere", "/items.csv", "/ids.txt"):
+    for path in ("/", "/?item=q0", "/?item=q9", "/app.js", "/nowhere", "/items.csv"):
         headers = client.get(path).headers
         assert headers["content-security-policy"].startswith(
             "default-src 'none'; script-src 'self'; style-src 'self'"

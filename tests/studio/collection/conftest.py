@@ -76,4 +76,4 @@ def zoo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def collection(zoo: Path) -> Collection:
-    return Collection.open([zoo / "run"])
+    return Collection([zoo / "run"])

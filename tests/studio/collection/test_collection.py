@@ -122,7 +122,7 @@ def test_several_tests_of_an_item_are_averaged_and_right_is_most_of_them(zoo: Pa
         for n, text in enumerate(text for texts in replies for text in texts)
     ]
     plan = [(row, f"{number:032x}") for number, row in enumerate(asked)]
-    collection = Collection.open([make_run(tmp_path / "r", plan, given, Benchmark(zoo / "bench")).path])
+    collection = Collection([make_run(tmp_path / "r", plan, given, Benchmark(zoo / "bench")).path])
     assert shown(collection, "answer=right:m@cot") == "0"
     assert shown(collection, "answer=wrong:m") == "1 2"
     assert shown(collection, "answer=failed:m@image") == "2"
@@ -144,7 +144,7 @@ def test_numbers_in_tags_are_sorted_as_numbers(tmp_path: Path) -> None:
     with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
         for number in (10, 9, 100):
             writer.add(Item(id=str(number), question="How many?", references=("1",), tags={"n": number}))
-    assert shown(Collection.open([tmp_path / "b"]), "sort=tag.n") == "9 10 100"
+    assert shown(Collection([tmp_path / "b"]), "sort=tag.n") == "9 10 100"
 
 
 def test_a_story_has_everything_that_is_known(collection: Collection) -> None:
@@ -170,7 +170,7 @@ def test_a_story_tells_the_score_that_counts_where_a_reply_alone_has_none(tmp_pa
     replies = ("a red kite over the sea", "a ship")
     given = [Response(request=f"{n:032x}", outcome="answered", text=text) for n, text in enumerate(replies)]
     run = make_run(tmp_path / "r", asked, given, Benchmark(tmp_path / "b"))
-    collection = Collection.open([run.path])
+    collection = Collection([run.path])
     stored = dict(read_scores(run).select("item", "score").iter_rows())
     assert stored["x"] > stored["y"]
     assert {story.id: story.cases[0].scored.score for story in collection.stories(["x", "y"])} == stored
@@ -183,7 +183,7 @@ def test_items_on_one_image_or_of_one_group_are_one_cluster(collection: Collecti
     with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
         for name, group in (("x", ""), ("y", "x"), ("z", "w"), ("v", "w"), ("u", "")):
             writer.add(Item(id=name, question="How many?", references=("1",), group=group))
-    own = Collection.open([tmp_path / "b"]).answers.clusters.tolist()
+    own = Collection([tmp_path / "b"]).answers.clusters.tolist()
     assert own[0] == own[1] != own[2] == own[3] != own[4]
 
 
@@ -196,7 +196,7 @@ def test_what_the_first_page_does_not_show_is_not_read_for_it(zoo: Path, monkeyp
     for where, name in ((RunReplies, "having"), (Collection, "_doubts"), (Collection, "_options")):
         monkeypatch.setattr(where, name, property(refuse) if name == "_options" else refuse)
     monkeypatch.setattr(opening, "_QUICK", 0)
-    contents = list_page(Collection.open([zoo / "run"]), Address())
+    contents = list_page(Collection([zoo / "run"]), Address())
     assert [row["id"] for row in contents["rows"]] == [f"q{number}" for number in range(6)]
     bands = {facet["name"]: [items for _, _, items in facet["values"]] for facet in contents["facets"]}
     assert bands["Doubt of the gold"] == [None] * 3

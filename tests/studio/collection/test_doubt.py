@@ -62,7 +62,7 @@ def doubts_of(collection: Collection) -> dict[str, float | None]:
 
 
 def test_doubts_are_the_ratios_of_wrong_golds(run: Run) -> None:
-    doubts = doubts_of(Collection.open([run.path]))
+    doubts = doubts_of(Collection([run.path]))
     table = wrong_golds.measure(results_of([run], Scorer()), Settings()).table
     ratios = dict(table.filter(modality="image").select("item", "ratio").iter_rows())
     assert {**doubts, "one voice": ratios["one voice"]} == pytest.approx(ratios | {"free": None})
@@ -72,7 +72,7 @@ def test_doubts_are_the_ratios_of_wrong_golds(run: Run) -> None:
 
 
 def test_items_can_be_found_and_sorted_by_doubt(run: Run) -> None:
-    collection = Collection.open([run.path])
+    collection = Collection([run.path])
     shown = [row.id for row in collection.rows(collection.view(parse_query("doubt=0..&sort=-doubt")))]
     assert set(shown) == {"scattered", "doubted", "two options"}
     assert collection.item("doubted").doubt == pytest.approx(collection.doubts()[1])
@@ -81,7 +81,7 @@ def test_items_can_be_found_and_sorted_by_doubt(run: Run) -> None:
 
 def test_large_collections_are_not_kept_waiting(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "_QUICK", 10)
-    collection = Collection.open([run.path])
+    collection = Collection([run.path])
     assert not collection.is_known("doubt")
     assert collection.view(parse_query("doubt=0..")).positions.tolist()
     assert collection.is_known("doubt")

@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from starlette.testclient import TestClient
 
 import eyetest as et
 from eyetest.benchmarks import Benchmark
@@ -16,7 +15,6 @@ from eyetest.probes.audit import Audit
 from eyetest.records import Asked, Finding, Response, Verdict
 from eyetest.records.recipe import ABOUT, BENCHMARK, VERDICTS
 from eyetest.runs import Run
-from eyetest.studio.app.items import make_app
 from eyetest.studio.collection import Collection
 from eyetest.tabular.record_files import write_records
 from tests.scoring.test_table import make_run
@@ -63,7 +61,7 @@ def verdict(item: str, stage: str, kind: Any, reason: str = "") -> Verdict:
 
 
 def test_a_benchmark_without_answers(zoo: Path) -> None:
-    collection = Collection.open([zoo / "bench"])
+    collection = Collection([zoo / "bench"])
     view = collection.view(Query())
     assert (len(view), view.accuracy, collection.answers.models, collection.notes) == (6, [], [], [])
     assert view.counts["tag.task"] == {"beasts": 4, "birds": 2}
@@ -77,7 +75,7 @@ def test_a_benchmark_without_answers(zoo: Path) -> None:
 def test_runs_of_one_benchmark_complete_each_other(zoo: Path, tmp_path: Path) -> None:
     bench = Benchmark(zoo / "bench")
     make_answers(tmp_path / "c", bench, {("c", "image"): ("A",) * 6})
-    collection = Collection.open([zoo / "run", tmp_path / "c"])
+    collection = Collection([zoo / "run", tmp_path / "c"])
     assert (len(collection), list(collection.answers.models)) == (6, ["a", "b", "c"])
     assert shown(collection, "answer=right:c@image&answer=wrong:a@image") == "2"
     assert {case.asked.model for case in collection.item("q0").cases} == {"a", "b", "c"}
@@ -86,7 +84,7 @@ def test_runs_of_one_benchmark_complete_each_other(zoo: Path, tmp_path: Path) ->
 
 def test_two_benchmarks_that_call_items_the_same(zoo: Path, tmp_path: Path) -> None:
     make_bench(tmp_path / "park", "park", 5)
-    collection = Collection.open([zoo / "run", tmp_path / "park"])
+    collection = Collection([zoo / "run", tmp_path / "park"])
     ids = [row.id for row in collection.rows(collection.view(Query(benchmark="park")))]
     assert [row.id for row in collection.rows(collection.view(Query(benchmark="zoo")))][-1] == "q5"
     assert ids == [f"park/q{number}" for number in range(5)]
@@ -98,7 +96,7 @@ def test_two_benchmarks_that_call_items_the_same(zoo: Path, tmp_path: Path) -> N
 
 def test_a_finding_leads_to_its_items(zoo: Path, tmp_path: Path) -> None:
     audit = write_audit(tmp_path / "audit.json", Benchmark(zoo / "bench"), FINDING)
-    collection = Collection.open([zoo / "bench", audit])
+    collection = Collection([zoo / "bench", audit])
     assert collection.everything.counts["finding"] == {"same-image": 2}
     assert shown(collection, "finding=same-image") == "0 1"
     assert shown(collection, "finding=other") == ""
@@ -111,7 +109,7 @@ def test_verdicts_are_those_of_a_stage_and_without_a_stage_the_last(zoo: Path, t
     rows = [("q0", "blind", "keep"), ("q1", "blind", "drop", "2 of 2 blind"), ("q2", "blind", "keep")]
     rows += [("q0", "people", "keep"), ("q2", "people", "drop", "wrong gold")]
     folder = write_refinement(tmp_path / "refined", Benchmark(zoo / "bench"), *(verdict(*row) for row in rows))
-    collection = Collection.open([zoo / "bench", folder])
+    collection = Collection([zoo / "bench", folder])
     expected = {"verdict=drop": "1 2", "verdict=drop&stage=blind": "1", "stage=people": "0 2"}
     expected |= {"verdict=keep&stage=blind": "0 2", "verdict=keep": "0", "verdict=review": ""}
     assert {query: shown(collection, query) for query in expected} == expected
@@ -125,33 +123,17 @@ def test_verdicts_on_items_that_no_benchmark_has_are_left_out_with_a_note(zoo: P
         tmp_path / "refined", bench, verdict("gone", "blind", "drop"), verdict("q0", "blind", "keep")
     )
     shutil.copytree(make_bench(tmp_path / "kept", "zoo-refined", 5).path, folder / BENCHMARK)
-    collection = Collection.open([folder])
+    collection = Collection([folder])
     assert (shown(collection, "verdict=drop"), shown(collection, "verdict=keep"), len(collection)) == ("", "0", 5)
     [note] = collection.notes
     assert note.startswith("1 item with verdicts or findings in no benchmark")
-
-
-def test_given_scores_alone_are_items_of_which_only_names_are_known(zoo: Path, tmp_path: Path) -> None:
-    asked = [(Asked(item=f"q{n}", model="m"), f"{n:032x}") for n in range(3)]
-    given = [
-        Response(request=request, outcome="answered", given=float(n)) for n, (_, request) in enumerate(asked[:2])
-    ]
-    run = make_run(tmp_path / "given", asked, given).path
-    alone = Collection.open([run])
-    assert (shown(alone, "answer=right:m"), shown(alone, "answer=wrong:m"), len(alone)) == ("1", "0", 3)
-    assert [one.value for one in alone.everything.accuracy] == [0.5]
-    story = alone.item("q1")
-    assert (story.item.choices, [case.response.given for case in story.cases]) == ((), [1.0])
-    assert not (run / "scores").exists()
-    assert TestClient(make_app(alone), "http://127.0.0.1:8765").get("/?item=q1").status_code == 200
-    assert shown(Collection.open([run, zoo / "bench"]), "answer=right:m") == "1"
 
 
 def test_a_run_with_replies_that_names_no_benchmark_needs_one_beside_it(tmp_path: Path) -> None:
     asked = [(Asked(item="q0", model="m"), "0" * 32)]
     replied = [Response(request="0" * 32, outcome="answered", text="A")]
     with pytest.raises(InputError, match="name the benchmark"):
-        Collection.open([make_run(tmp_path / "run", asked, replied).path])
+        Collection([make_run(tmp_path / "run", asked, replied).path])
 
 
 def test_a_run_whose_benchmark_went_is_told_by_its_own_copy_of_the_items(zoo: Path, tmp_path: Path) -> None:
@@ -159,8 +141,8 @@ def test_a_run_whose_benchmark_went_is_told_by_its_own_copy_of_the_items(zoo: Pa
     run = make_answers(tmp_path / "run", bench, SAID)
     shutil.rmtree(bench.path)
     with pytest.raises(InputError, match="is not at"):
-        Collection.open([run.path])
-    moved = Collection.open([run.path, zoo / "bench"])
+        Collection([run.path])
+    moved = Collection([run.path, zoo / "bench"])
     assert (len(moved), list(moved.benchmarks)) == (6, ["zoo"])
 
 
@@ -169,7 +151,7 @@ def test_of_an_answer_that_was_asked_for_again_only_the_last_is_searched(zoo: Pa
     given = [
         Response(request=f"{7:032x}", outcome="answered", text=text) for text in ("first words", "A, later words")
     ]
-    collection = Collection.open([make_run(tmp_path / "r", asked, given, Benchmark(zoo / "bench")).path])
+    collection = Collection([make_run(tmp_path / "r", asked, given, Benchmark(zoo / "bench")).path])
     assert shown(collection, "text=first") == ""
     assert shown(collection, "text=later") == "0"
     assert [case.response.text for case in collection.item("q0").cases] == ["A, later words"]
@@ -188,7 +170,7 @@ def test_a_damaged_run_is_one_line(zoo: Path, tmp_path: Path, file: str) -> None
     else:
         _spoil(copy / file)
     with pytest.raises(InputError) as error:
-        Collection.open([copy])
+        Collection([copy])
     assert str(copy) in str(error.value)
 
 
@@ -203,27 +185,27 @@ def test_what_is_no_place_is_told_in_one_line(zoo: Path, tmp_path: Path) -> None
         ([damaged], "verdicts.parquet"),
     ):
         with pytest.raises(InputError, match=words):
-            Collection.open(places)
+            Collection(places)
     (damaged / ABOUT).write_text("{")
     with pytest.raises(InputError, match="run eyetest refine again"):
-        Collection.open([damaged])
+        Collection([damaged])
     (damaged / VERDICTS).unlink()
     with pytest.raises(InputError):
-        Collection.open([damaged])
+        Collection([damaged])
 
 
 def test_a_run_is_shown_as_it_was_last_scored(zoo: Path, tmp_path: Path) -> None:
     run = shutil.copytree(zoo / "run", tmp_path / "run")
     for rules in ("eyetest", "mmstar"):
         et.score(run, rules=rules)
-        used = {str(case.scored.rule).split("/")[0] for case in Collection.open([run]).item("q1").cases}
+        used = {str(case.scored.rule).split("/")[0] for case in Collection([run]).item("q1").cases}
         assert used == {rules}
 
 
 def test_opening_scores_what_was_not_scored_and_changes_nothing_else(tmp_path: Path) -> None:
     run: Run = make_answers(tmp_path / "run", make_bench(tmp_path / "bench"), SAID)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    Collection.open([run.path])
+    Collection([run.path])
     after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert {path.name for path in after.keys() - before.keys()} == {"eyetest.parquet"}
     assert {path: after[path] for path in before} == before

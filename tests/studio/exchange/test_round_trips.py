@@ -15,7 +15,7 @@ from eyetest.errors import InputError
 from eyetest.records import Decision, Turn, columns
 from eyetest.studio import exchange
 from eyetest.studio.exchange import label_studio_tasks, labeling_config, read_files, write_files
-from eyetest.studio.questions import read_answers
+from eyetest.studio.forms import read_answers
 from tests.studio.exchange.material import (
     DECISIONS,
     HOSTILE,

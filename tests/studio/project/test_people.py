@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eyetest.errors import Forbidden, InputError
-from eyetest.studio.people import IDLE, LONGEST, VALID
+from eyetest.studio.database import IDLE, LONGEST, VALID
 from eyetest.studio.project import ReviewProject
 from tests.studio.project.reviews import HandClock, begin, people, plan_of, say, take
 

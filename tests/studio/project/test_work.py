@@ -80,7 +80,7 @@ def test_a_round_of_a_recipe_decides_by_itself(tmp_path: Path) -> None:
     """Of three, two decide; one against one is a tie and is settled, in its own round."""
     project, _ = begin(tmp_path, plan_of(3, 2, together=False), [])
     ann, bob, eve = people(project, *PEOPLE)
-    assert project.add_items(["q1", "q2"], round=1) == 2
+    assert project.add_items(["q1", "q2"], round=1) == 6
     for person, kinds in ((ann, {}), (bob, {"q1": "drop", "q2": "drop"}), (eve, {"q1": "drop", "q2": "unsure"})):
         work_off(project, person, kinds)  # type: ignore[arg-type]
     assert verdicts(project) == {"q1": "drop", "q2": "review"}

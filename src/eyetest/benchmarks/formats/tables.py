@@ -17,7 +17,6 @@ from eyetest.benchmarks.rows import ItemReader, ReadOptions, gold_letters, one_o
 from eyetest.errors import ExportError, MissingImage, listed, short
 from eyetest.records import ImageRef, Item, letter
 from eyetest.store.files import inside
-from eyetest.tabular.files import open_table
 from eyetest.tabular.table import Row, SeparatedTable, Table
 
 
@@ -39,7 +38,7 @@ class Jsonl(Format):
         if path.is_dir():
             inside(path / self._usual_name, path)
             path /= self._usual_name
-        return ItemReader(open_table(path), options, store)
+        return super().read(path, options, store)
 
     def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
         """Write a folder: the items' file and ``images/``."""
@@ -60,10 +59,6 @@ class Sheet(Format):
     summary = "CSV or Excel: one row an item, image paths, options in columns A, B, C … or in one cell; read only"
     is_only_read = True
     endings = (".csv", ".xlsx")
-
-    def read(self, path: Path, options: ReadOptions, store: ImageStore) -> ItemReader:
-        """Start reading."""
-        return ItemReader(open_table(path), options, store)
 
 
 _LONGEST_REFERENCE = 64

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from eyetest.measures.stats.intervals import Bools, Floats, one_thread
 
@@ -119,19 +119,3 @@ def _newton_step(expected: Floats, tried: Floats, slopes: Floats, intercepts: Fl
     steps /= slope_curve * intercept_curve - both**2
     steps /= np.maximum(np.abs(steps).max(0) / _LONGEST_STEP, 1.0)
     return np.clip(slopes + steps[0], SLOPE_LEAST, SLOPE_MOST), intercepts + steps[1]
-
-
-def expected_information(fitted: ItemFit, posterior: Floats | None = None) -> Floats:
-    """Each item's information a²P(1 − P), averaged over ``posterior`` (models × `SCALE`; default: the panel's)."""
-    where = (fitted.panel if posterior is None else posterior).mean(axis=0)
-    information = np.empty(len(fitted.slopes))
-    for start in range(0, len(information), _ITEMS_AT_ONCE):
-        some = slice(start, start + _ITEMS_AT_ONCE)
-        chance = probabilities(fitted.slopes[some], fitted.intercepts[some], SCALE)
-        information[some] = fitted.slopes[some] ** 2 * ((chance * (1 - chance)) @ where)
-    return information
-
-
-def choose_by_information(fitted: ItemFit, size: int, posterior: Floats | None = None) -> NDArray[np.intp]:
-    """Places of the items with the most expected information, for models like the panel's; the best first."""
-    return np.argsort(-expected_information(fitted, posterior), kind="stable")[:size]

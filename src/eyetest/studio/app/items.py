@@ -3,7 +3,6 @@
 import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,9 @@ from eyetest.harden.screenshot.page import Block, Passages
 from eyetest.measures.hits import HIT
 from eyetest.measures.results import PROTOCOL
 from eyetest.pages.item_links import write_query
-from eyetest.pages.page import clip, plain, printable
+from eyetest.pages.page import plain, printable
 from eyetest.prompts import CannotApply
-from eyetest.records import BLIND_MODALITIES, GrayImage, ImagePart, Item, Words, letter, order_word
+from eyetest.records import BLIND_MODALITIES, Item, Prompt, letter, order_word
 from eyetest.results.cases import ItemCase
 from eyetest.runs.folder import RECORDED
 from eyetest.studio.app import ServedImages, asset_page, download, html_page
@@ -27,13 +26,11 @@ from eyetest.studio.app.server import PageCall, PageRoute, Refusal, Site
 from eyetest.studio.collection import Collection, ItemStory
 from eyetest.tabular.table import sheet_text
 
-TABLE, IDS = "items.csv", "ids.txt"
-_EXPORTS = {TABLE: "A table (CSV)", IDS: "Their ids (text)"}
+TABLE = "items.csv"
 ASSETS = ("app.css", "app.js", "icon.svg")
 _KEPT_A_DAY = "private, max-age=86400, immutable"
 _HARMLESS = ("position", "item", "options", "image")  # reveal no golds; besides the columns to sort by
 _LONGEST_REPLY = 12_000
-_LONGEST_PROMPT = 20_000
 _SHORT_REPLY = 40
 _MOST_TAGS = 60
 _TONES = {"refused": "odd", "ambiguous": "odd", "cut off": "odd", "unparsed": "odd"}
@@ -41,9 +38,8 @@ _TONES = {"refused": "odd", "ambiguous": "odd", "cut off": "odd", "unparsed": "o
 
 def make_app(collection: Collection, host: str = "127.0.0.1", places: Sequence[Path] = ()) -> Site:
     """The pages of a collection, for a server named ``host``; ``places``: where its items come from."""
-    site, browsing = Site(host), Browsing(collection, places, tuple(_EXPORTS))
-    pages: dict[str, Callable[[PageCall], Response]] = {"/": browsing.page}
-    pages |= {f"/{name}": browsing.export for name in _EXPORTS}
+    site, browsing = Site(host), Browsing(collection, places)
+    pages: dict[str, Callable[[PageCall], Response]] = {"/": browsing.page, f"/{TABLE}": browsing.export}
     pages |= dict.fromkeys(("/image/{sha256}", "/thumbnail/{sha256}"), browsing.image)
     pages |= {f"/{name}": asset_page(name) for name in ASSETS}
     site.add(PageRoute("GET", path, answer) for path, answer in pages.items())
@@ -51,14 +47,9 @@ def make_app(collection: Collection, host: str = "127.0.0.1", places: Sequence[P
 
 
 class Browsing:
-    """The pages of a collection. ``places``: where its items come from, for the command that starts a review;
-    ``exports``: files that are served beside the list.
-    """
+    """The pages of a collection. ``places``: where its items come from, for the command that starts a review."""
 
-    def __init__(
-        self, collection: Collection, places: Sequence[Path] = (), exports: Sequence[str] = (TABLE,)
-    ) -> None:
-        self._exports = exports
+    def __init__(self, collection: Collection, places: Sequence[Path] = ()) -> None:
         self._collection, self._images = collection, ServedImages(collection.image)
         self._command = shlex.join(["eyetest", "review", *map(str, places)]) if places else ""
 
@@ -69,7 +60,7 @@ class Browsing:
             return html_page("item.html.j2", item_page(self._collection, address, may) | (more or {}))
         contents = list_page(self._collection, address, may)
         contents |= {"command": self._command, "query": write_query(address.query)}
-        contents["exports"] = [(name, _EXPORTS[name], f"{name}{address.to()}") for name in self._exports]
+        contents["exports"] = [(TABLE, "A table (CSV)", f"{TABLE}{address.to()}")]
         return html_page("browse.html.j2", contents | (more or {}))
 
     def image(self, call: PageCall) -> Response:
@@ -84,13 +75,10 @@ class Browsing:
         return Response(pixels.data, media_type=f"image/{pixels.kind}", headers={"cache-control": _KEPT_A_DAY})
 
     def export(self, call: PageCall, may: Disclosure = EVERYTHING) -> Response:
-        """The items shown, as a table, or their ids, one a line."""
+        """The items shown, as a table."""
         query = Address.parse(call.request.url.query).query
         may.refuse_revealing(query)
         positions = self._collection.view(query).positions
-        if call.request.url.path.endswith(f"/{IDS}"):
-            ids = "".join(f"{id_}\n" for id_ in self._collection.items.get_column("id")[positions])
-            return download(IDS, "text/plain; charset=utf-8", ids.encode("utf-8", "replace"))
         items = self._collection.table[positions]
         items = items.select(name for name in items.columns if name in _HARMLESS or may.may_sort(name))
         rows = (
@@ -116,7 +104,7 @@ def item_page(collection: Collection, address: Address, may: Disclosure = EVERYT
 
     return {
         "name": collection.name,
-        "shown": show_story(story, collection, may),
+        "shown": show_story(story, collection, may, only=address.compared),
         "mathml": mathml,
         "where": "not among the items shown" if number is None else f"{number + 1:,} of {len(positions):,}",
         "back": address.to(page=(number or 0) // PAGE_SIZE + 1),
@@ -126,9 +114,14 @@ def item_page(collection: Collection, address: Address, may: Disclosure = EVERYT
 
 
 def show_story(
-    story: ItemStory, collection: Collection, may: Disclosure = EVERYTHING, *, urls: ImageUrls = served_urls
+    story: ItemStory,
+    collection: Collection,
+    may: Disclosure = EVERYTHING,
+    *,
+    urls: ImageUrls = served_urls,
+    only: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Everything known about an item that may be shown, as template values."""
+    """Everything known about an item that may be shown, as template values; ``only``: the replies of these models."""
     golds = may.golds
     named = dict.fromkeys(one.condition for one in collection.answers.series)
     conditions = sorted(named, key=lambda name: (name.split()[0] in BLIND_MODALITIES, name.split()[0] != "image"))
@@ -142,8 +135,9 @@ def show_story(
         "conditions": asked,
         "models": [
             {"name": name, "cells": [[_reply(one, golds) for one in cells.get((name, how), ())] for how in asked]}
-            for name in sorted({model for model, _ in cells})
+            for name in only or sorted({model for model, _ in cells})
         ],
+        "versus": bool(only),
         "sent": _sent(story.cases, collection) if with_prompts else [],
         "verdicts": story.verdicts if may.verdicts else (),
         "replies": may.replies,
@@ -246,39 +240,24 @@ def _ends(text: str) -> str:
     return text if left_out <= 0 else f"{text[:half]}\n[… {left_out:,} characters …]\n{text[-half:]}"
 
 
-def _sent(cases: Sequence[ItemCase], collection: Collection) -> list[dict[str, str]]:
-    texts: dict[tuple[str, str], None] = {}
+def _sent(cases: Sequence[ItemCase], collection: Collection) -> list[tuple[str, Prompt | str]]:
+    """What models were sent under each condition, or why that is not known."""
+    sent: dict[tuple[str, Prompt | str], None] = {}
     for case in cases:
-        texts.setdefault((_condition(case, collection), clip(_prompt_text(case), _LONGEST_PROMPT)))
-    return [{"condition": condition, "text": text} for condition, text in texts]
-
-
-def _prompt_text(case: ItemCase) -> str:
-    if case.response.finish == RECORDED:
-        return "Not recorded: the answer was brought in."
-    if isinstance(case.prompt, CannotApply):
-        return f"This version would not ask it so: {case.prompt}"
-    numbers, lines = count(1), []
-    for message in case.prompt.messages:
-        texts = (
-            part.text if isinstance(part, Words) else f"[{_about(part, next(numbers))}]" for part in message.parts
-        )
-        lines.append(f"{message.role.upper()}\n{''.join(texts)}")
-    lines += [f"ASSISTANT, begun for the model\n{case.prompt.prefill}"] if case.prompt.prefill else []
-    if case.prompt.candidates:
-        lines.append("continuations to be weighed\n" + "\n".join(case.prompt.candidates))
-    return "\n\n".join(lines)
-
-
-def _about(part: ImagePart | GrayImage, number: int) -> str:
-    if isinstance(part, GrayImage):
-        return f"image {number}: {part.width} × {part.height} plain grey"
-    return f"image {number}: {part.image.width} × {part.image.height} {part.image.format}"
+        prompt: Prompt | str = "Not recorded: the answer was brought in."
+        if isinstance(case.prompt, CannotApply):
+            prompt = f"This version would not ask it so: {case.prompt}"
+        elif case.response.finish != RECORDED:
+            prompt = case.prompt
+        sent.setdefault((_condition(case, collection), prompt))
+    return list(sent)
 
 
 def _facts(story: ItemStory, may: Disclosure) -> list[tuple[str, str]]:
-    row, facts = story.row, [("benchmark", story.benchmark)]
+    row, facts = story.row, [("benchmark", story.row.benchmark)]
     if may.golds and may.replies:
+        if row.blind_asked:
+            facts += [("without the image", f"{row.blind_right} of {row.blind_asked} right")]
         numbers = [("difficulty", row.difficulty, ".2f"), ("gain of modality", row.gain, "+.2f")]
         numbers += [("disagreement", row.disagreement, ".2f"), ("doubt of the gold", story.doubt, "+.1f")]
         facts += [(name, format(value, spec)) for name, value, spec in numbers if value is not None]
@@ -286,5 +265,4 @@ def _facts(story: ItemStory, may: Disclosure) -> list[tuple[str, str]]:
     tags = {key: plain(value) for key, value in story.item.tags.items() if may.tags is None or key in may.tags}
     facts += [(key, words) for key, words in list(tags.items())[:_MOST_TAGS] if words.strip()]
     facts += [("description", story.item.description)] if story.item.description and may.golds else []
-    facts += [("variant of", story.item.group)] if story.item.group else []
-    return facts
+    return [*facts, ("variant of", story.item.group)] if story.item.group else facts

@@ -16,17 +16,16 @@ from eyetest.errors import DiskFull, Forbidden, InputError, minute, nearest, sho
 from eyetest.harden.screenshot.formulas import mathml
 from eyetest.pages.page import printable
 from eyetest.records import Decision, Item, letter, tag_word
+from eyetest.studio import forms
 from eyetest.studio.app import asset_page, html_page, paged, refused_page, whole_number
 from eyetest.studio.app.items import ASSETS, TABLE, Browsing, show_story
 from eyetest.studio.app.listing import EVERYTHING, Address, Disclosure, without_golds
 from eyetest.studio.app.server import CallLimits, PageCall, PageRoute, Site
 from eyetest.studio.collection import Collection
 from eyetest.studio.decisions import DECIDES, Role, Task, standing
-from eyetest.studio.forms import KINDS, check_kind, check_labels
-from eyetest.studio.overview import COEFFICIENTS, STATES, facts_of
-from eyetest.studio.overview import LABEL as FACT
+from eyetest.studio.forms import EDIT, KINDS, LABEL, check_kind, check_labels, present, questions
+from eyetest.studio.overview import COEFFICIENTS, FACT, STATES, facts_of
 from eyetest.studio.project import UNANSWERED, ReviewProject
-from eyetest.studio.questions import EDIT, LABEL, as_answers, present, questions, read_answers
 
 _ANYONE: tuple[Role, ...] = get_args(Role)
 _LOOKING: tuple[Role, ...] = ("admin", "reader")
@@ -189,7 +188,11 @@ class ReviewPages:
             shown["no_gold"] = "Answer first; then the gold is shown, and all that is known of the item."
         shown["verdicts"] = self._project.plan.blinded(shown["verdicts"], adjudicates=task.adjudicates)
         shown["findings"] = [one | {"href": ""} for one in shown["findings"]]
-        where = [f"round {task.round} of {rounds}"] if rounds > 1 else []
+        (row,) = self._project.people.rows(call.known.person)
+        where = (
+            [] if task.mine else [f"item {row.decided + 1:,} of {row.decided + row.waiting:,} that you can decide"]
+        )
+        where += [f"round {task.round} of {rounds}"] if rounds > 1 else []
         where += ["others disagree about it"] if task.adjudicates else []
         where += ["answer it first"] if task.unsolved else []
         contents = {
@@ -311,7 +314,7 @@ def task_href(item: str, number: int) -> str:
 
 def show_form(task: Task, item: Item, sent: Sent | None = None) -> dict[str, Any]:
     """The questions of the form with values: as sent, else as this person decided before, else as in the item."""
-    filled: Sent = sent or (as_answers(task.mine, task.form) if task.mine else {})
+    filled: Sent = sent or (forms.as_answers(task.mine, task.form) if task.mine else {})
     start = {name: [printable(text)] for name, text in present(item).items()}
     plain = {name: value for name, value in item.tags.items() if "=" not in name and name == name.strip()}
     lines = [f"{name}={word}" for name, value in plain.items() if (word := tag_word(value)) is not None]
@@ -360,7 +363,7 @@ def read_form(sent: Sent, task: Task, item: Item) -> Decision:
             )
     if item.gold and kind == "fix" and "answer" in task.form.edits and edits and "edit_answer" not in sent:
         raise InputError("gold: choose at least one option")
-    decision = read_answers(answers, item, task.form)
+    decision = forms.read_answers(answers, item, task.form)
     if kind == "drop" and not decision.reason:
         raise InputError("say why it is to be dropped")
     if kind == "fix" and not (decision.edits or decision.comment):

@@ -42,12 +42,11 @@ _FORM = "application/x-www-form-urlencoded"
 _WAITING, _CONNECTIONS, _SECONDS_TO_CALL = 64, 256, 30.0
 _IN_A_LINK = re.compile("enter/.*", re.IGNORECASE | re.DOTALL)
 _MOST_FIELDS = 2_000
-_TEN_MINUTES = 600.0
 _MOST_KEPT = 10_000  # callers that are counted at once
 
 
 class CallLimits(NamedTuple):
-    """Calls a minute per session or per address without one, failed entries in ten minutes, log lines per address."""
+    """In a minute: calls per session or per address without one, failed entries and log lines per address."""
 
     session: int = 1_200
     address: int = 600
@@ -56,18 +55,17 @@ class CallLimits(NamedTuple):
 
 
 class _CallCounter:
-    """Counts calls by caller in windows of time."""
+    """Counts calls by caller in each minute."""
 
-    def __init__(self, seconds: float = 60.0) -> None:
-        self._seconds, self._lock, self._window = seconds, Lock(), 0
+    def __init__(self) -> None:
+        self._lock, self._minute = Lock(), 0
         self._counts: dict[Hashable, int] = {}
 
     def count(self, caller: Hashable, more: int = 1) -> int:
-        """The number of calls in this window, including ``more`` that are counted now."""
-        window = int(time.monotonic() / self._seconds)
+        """The number of calls in this minute, including ``more`` that are counted now."""
         with self._lock:
-            if window != self._window:
-                self._window, self._counts = window, {}
+            if self._minute != (minute := int(time.monotonic() / 60)):
+                self._minute, self._counts = minute, {}
             number = self._counts.get(caller, 0) + more
             if len(self._counts) < _MOST_KEPT or caller in self._counts:
                 self._counts[caller] = number
@@ -103,7 +101,7 @@ class PageCall(NamedTuple):
     @property
     def address(self) -> str:
         """The address of the caller; headers of a proxy are not trusted."""
-        return _address(self.request)
+        return self.request.client.host if self.request.client else "nowhere"
 
 
 class PageRoute(NamedTuple):
@@ -123,7 +121,7 @@ class Site:
 
     def __init__(self, host: str, project: ReviewProject | None = None, limits: CallLimits | None = None) -> None:
         self._project, self._limits = project, limits or CallLimits()
-        self._calls, self._lines, self._failures = _CallCounter(), _CallCounter(), _CallCounter(_TEN_MINUTES)
+        self._calls = _CallCounter()
         self._names = {"localhost", socket.gethostname().lower(), host.lower()}
         self._headers = _HEADERS | ({"referrer-policy": "same-origin"} if project else {})
         self.paths: dict[str, dict[str, PageRoute]] = {}
@@ -151,8 +149,8 @@ class Site:
 
     def count_failed_entry(self, call: PageCall, more: int = 1) -> None:
         """Count an invalid link; too many from one address are refused for a while."""
-        if self._failures.count(call.address, more) > self._limits.failed_entries:
-            raise Refusal(429, "too many links were tried from here; wait ten minutes")
+        if self._calls.count(("entry", call.address), more) > self._limits.failed_entries:
+            raise Refusal(429, "too many links were tried from here; wait a minute")
 
     def _refusal(self, request: Request) -> PlainTextResponse | None:
         """The response to a call that is refused by its headers alone."""
@@ -198,16 +196,15 @@ class Site:
                 _check_sender(request, session, sent)
             return route.answer(PageCall(request, session, sent))
         except (EyetestError, OSError) as error:
-            known = ((Forbidden, 403), (InputError, 400), (DiskFull, 507))
+            known = ((Refusal, getattr(error, "status", 0)), (Forbidden, 403), (InputError, 400), (DiskFull, 507))
             status = next((status for kind, status in known if isinstance(error, kind)), 500)
-            status = error.status if isinstance(error, Refusal) else status
             if self._project is None:
                 return refused_page(str(error), status)
             self._log(request, session, f"{status} {error}")
             return refused_page(str(error), status, root="/", way="Go on", referrer="same-origin")
 
     def _admitted(self, request: Request, session: ReviewSession | None) -> PageRoute:
-        caller = _address(request) if session is None else session.person.id
+        caller: Hashable = PageCall(request, None, {}).address if session is None else session.person.id
         most = self._limits.address if session is None else self._limits.session
         if self._project and self._calls.count(caller) > most:
             raise Refusal(429, "too many calls; wait a minute")
@@ -226,8 +223,8 @@ class Site:
 
     def _log(self, request: Request, session: ReviewSession | None, why: str) -> None:
         """Write one line; never a query, a body or the token in an address."""
-        address = _address(request)
-        lines = self._lines.count(address)
+        address = PageCall(request, session, {}).address
+        lines = self._calls.count(("line", address))
         if self._project is None or lines > self._limits.log_lines + 1:
             return
         line = f"{request.method} {_IN_A_LINK.sub('enter/…', request.url.path)}: {why}"
@@ -235,10 +232,6 @@ class Site:
             line = "further refusals in this minute are not logged"
         with suppress(DiskFull):
             self._project.log("refused", session.person.name if session else "", address, line)
-
-
-def _address(request: Request) -> str:
-    return request.client.host if request.client else "nowhere"
 
 
 def _fields(body: bytes) -> dict[str, list[str]]:
@@ -323,13 +316,8 @@ class BoundedConnection(H11Protocol):
             self.transport.abort()
 
 
-def serve(app: ASGIApp, at: socket.socket) -> None:
-    """Serve until the process is interrupted."""
-    server_of(app).run(sockets=[at])
-
-
 def server_of(app: ASGIApp) -> uvicorn.Server:
-    """The server of an app, with the connection limits."""
+    """The server of an app, with the connection limits; its ``run`` serves until the process is interrupted."""
     config = uvicorn.Config(
         app,
         http=BoundedConnection,

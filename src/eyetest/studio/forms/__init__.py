@@ -1,14 +1,16 @@
-"""Forms: what reviewers are asked besides their decision (one YAML file each), and checks of their answers."""
+"""Forms: what reviewers are asked (one YAML file each), and decisions as answers to them, checked."""
 
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import msgspec
+from msgspec.structs import replace
 
 from eyetest.errors import InputError, nearest, short
-from eyetest.records import Decision, Item, letter, tag_word
+from eyetest.pages.page import printable
+from eyetest.records import Decision, DecisionKind, Item, letter, tag_word
 from eyetest.store.handwritten import convert, parse_yaml, read_text
 
 PLAIN = "plain"
@@ -18,9 +20,18 @@ Editable = Literal["question", "options", "answer", "tags"]
 Shown = Literal["replies", "verdicts", "findings"]
 LONGEST_ANSWER, LONGEST_TEXT, LONGEST_EDITS, LONGEST_NAME = 4_000, 10_000, 200_000, 60
 """Characters: of an answer to a field, of a reason, comment or answer to the item, of edits, of a person's name."""
-_ENDINGS = (".yaml", ".yml")
+EDIT, LABEL = "edit_", "label_"  # before the name of what is edited, and of a field
+_EDIT_TITLES = {
+    "question": "The question, as it should be",
+    "answer": "The right answer, as it should be: letters or a text",
+    "tags": "Tags to change, one a line: name=value",
+}
 _Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9-]*$", max_length=60)]
 _Words = Annotated[str, msgspec.Meta(pattern=r"\S", max_length=300)]
+
+
+def _twice(values: Sequence[str]) -> str:
+    return next((value for value in values if values.count(value) > 1), "")
 
 
 class FormField(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -41,8 +52,8 @@ class FormField(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             raise ValueError(f"{self.name}: a {self.kind} takes at least two values")
         if self.kind == "several" and self.tag:
             raise ValueError(f"{self.name}: a tag has one value; write kind: choice, or no tag")
-        if twice := [value for value in self.values if self.values.count(value) > 1]:
-            raise ValueError(f'{self.name}: the value "{twice[0]}" is there {self.values.count(twice[0])} times')
+        if twice := _twice(self.values):
+            raise ValueError(f'{self.name}: the value "{twice}" is there {self.values.count(twice)} times')
 
     def check(self, answer: Any) -> Any:
         """An answer as stored: several in the order of the values, None for an empty one."""
@@ -50,18 +61,13 @@ class FormField(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         if odd := [word for word in words if not isinstance(word, str)]:
             expected = {"choice": "one of its values", "several": "a list of its values", "text": "a text"}[self.kind]
             raise InputError(f"{self.name}: found {short(odd[0])}, expected {expected}")
-        if self.kind == "several":
-            chosen = {self._value(word) for word in words}
-            return [value for value in self.values if value in chosen] or None
-        if self.kind == "text" and len(answer) > LONGEST_ANSWER:
-            raise InputError(f"{self.name}: {len(answer):,} characters; at most {LONGEST_ANSWER:,} are kept")
-        text = answer.strip()
-        return self._value(text) if text and self.kind == "choice" else text or None
-
-    def _value(self, word: str) -> str:
-        if word not in self.values:
+        if self.kind == "text":
+            return short_enough(self.name, answer, LONGEST_ANSWER).strip() or None
+        chosen = {word if self.kind == "several" else word.strip() for word in words} - {""}
+        for word in chosen - {*self.values}:
             raise InputError(f'{self.name}: no value "{short(word)[1:-1]}"; {nearest(word, self.values)}')
-        return word
+        kept = [value for value in self.values if value in chosen]
+        return (kept if self.kind == "several" else kept[0]) if kept else None
 
 
 class Form(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -70,18 +76,16 @@ class Form(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     name: str = PLAIN
     about: str = ""
     fields: tuple[FormField, ...] = ()
-    reasons: tuple[_Words, ...] = ()
-    """Offered where an item is dropped; a reviewer may write another."""
+    reasons: tuple[_Words, ...] = ()  # offered where an item is dropped; a reviewer may write another
     edits: tuple[Editable, ...] = get_args(Editable)
-    solve: bool = False
-    """Whether the reviewer answers the item before its gold is shown."""
+    solve: bool = False  # whether the reviewer answers the item before its gold is shown
     shows: tuple[Shown, ...] = get_args(Shown)
 
     def __post_init__(self) -> None:
         names, tags = [field.name for field in self.fields], [field.tag for field in self.fields if field.tag]
         for values, words in ((names, "are called"), (tags, "give the tag")):
-            if twice := [value for value in values if values.count(value) > 1]:
-                raise ValueError(f'{values.count(twice[0])} fields {words} "{twice[0]}"')
+            if twice := _twice(values):
+                raise ValueError(f'{values.count(twice)} fields {words} "{twice}"')
 
     @property
     def words(self) -> str:
@@ -107,21 +111,110 @@ def load_form(text: str = PLAIN) -> Form:
     """A built-in form by name, a form in a YAML file, or plain text, which becomes the text of the plain form."""
     words = text.strip() or PLAIN
     names = form_names()
-    if words in names:
-        source = resources.files("eyetest.studio.forms") / f"{words}.yaml"
-        return _parse(source.read_text(encoding="utf-8"), words, words)
-    if words.endswith(_ENDINGS):
-        return _parse(read_text(Path(words)), Path(words).stem, words)
-    if len(words.split()) == 1 and (hint := nearest(words, names)).startswith("did you mean"):
-        raise InputError(f'no form "{words}"; {hint}')
-    return msgspec.structs.replace(load_form(), about=words)
-
-
-def _parse(text: str, name: str, where: str) -> Form:
-    content = parse_yaml(text, where)
+    if words not in names and not words.endswith((".yaml", ".yml")):
+        if len(words.split()) == 1 and (hint := nearest(words, names)).startswith("did you mean"):
+            raise InputError(f'no form "{words}"; {hint}')
+        return replace(load_form(), about=words)
+    own = resources.files("eyetest.studio.forms") / f"{words}.yaml"
+    content = parse_yaml(own.read_text("utf-8") if words in names else read_text(Path(words)), words)
     if not isinstance(content, dict):
-        raise InputError(f"{where}: a form is a list of settings with their names: about, fields, reasons …")
-    return convert({"name": name, **content}, Form, where)
+        raise InputError(f"{words}: a form is a list of settings with their names: about, fields, reasons …")
+    return convert({"name": Path(words).stem, **content}, Form, words)
+
+
+class Question(NamedTuple):
+    """One question: its name, its text, the allowed answers, and the decisions with which it is asked."""
+
+    name: str
+    words: str
+    kind: Literal["choice", "several", "text"]
+    values: tuple[str, ...] = ()
+    when: tuple[str, ...] = ()
+    required: bool = False
+
+
+def questions(form: Form, options: int) -> list[Question]:
+    """The questions about an item with so many options, in order."""
+    rows = [Question("solved", "What is the answer? Write it before you decide", "text")] if form.solve else []
+    rows.append(Question("decision", "What is to happen with this item?", "choice", (*KINDS, "undo"), required=True))
+    if form.reasons:
+        rows.append(Question("reason", "Why drop it?", "choice", form.reasons, ("drop",)))
+    rows.append(Question("reason_text", "Another reason", "text", when=("drop",)))
+    for name in form.edits:
+        titles: dict[str, str] = {name: _EDIT_TITLES.get(name, "")}
+        if name == "options":
+            titles = {mark.lower(): f"Option {mark}, as it should be" for mark in map(letter, range(options))}
+        rows += [Question(EDIT + key, words, "text", (), ("fix",)) for key, words in titles.items()]
+    for field in form.fields:
+        rows.append(Question(LABEL + field.name, field.ask, field.kind, field.values, field.when, field.required))
+    return [*rows, Question("comment", "Anything else?", "text")]
+
+
+def present(item: Item) -> dict[str, str]:
+    """The present values of editable fields, by name: an equal answer changes nothing."""
+    texts = {EDIT + letter(index).lower(): choice.text for index, choice in enumerate(item.choices)}
+    golds = ", ".join(map(letter, item.gold)) if item.choices else "\n".join(item.references)
+    return {"edit_question": item.question, **texts, "edit_answer": golds}
+
+
+def read_answers(answers: Mapping[str, str | Sequence[str]], item: Item, form: Form) -> Decision:
+    """The decision that answers express, without round, author and time; refused where invalid, naming the field."""
+    known = {question.name: question for question in questions(form, len(item.choices))}
+    given: dict[str, Any] = {}
+    unchanged = {name: printable(text).strip() for name, text in present(item).items()}
+    for name, value in answers.items():
+        several = not isinstance(value, str) and len(value) > 1
+        answer = sorted(value) if several else "".join(value).strip()
+        if not answer or (isinstance(answer, str) and printable(answer) == unchanged.get(name)):
+            continue
+        if name not in known:
+            raise InputError(f"{short(name)} is not asked here; {nearest(name, known)}")
+        if several and known[name].kind != "several":
+            raise InputError(f"{name}: found {len(value)} answers, expected one")
+        if name in ("decision", "reason") and answer not in known[name].values:
+            raise InputError(f"{name}: found {short(answer)}; {nearest(str(answer), known[name].values)}")
+        given[name] = answer
+    if "decision" not in given:
+        raise InputError("decision: nothing is decided")
+    kind: DecisionKind = given["decision"]
+    decision = Decision(item=item.id, round=1, reviewer="", time="", decision=kind, comment=given.get("comment", ""))
+    if kind == "undo":
+        return decision
+    asked = {LABEL + field.name for field in form.asked(kind)}
+    edits = {name.removeprefix(EDIT): text for name, text in given.items() if name.startswith(EDIT)}
+    changes = {k.upper() if len(k) == 1 else k: _read_edit(k, text, item) for k, text in edits.items()}
+    return replace(
+        decision,
+        reason=": ".join(given[name] for name in ("reason", "reason_text") if name in given),
+        solved=given.get("solved", ""),
+        labels={name.removeprefix(LABEL): value for name, value in given.items() if name in asked},
+        edits={name: value for name, value in changes.items() if value != {}},
+    )
+
+
+def as_answers(decision: Decision, form: Form) -> dict[str, list[str]]:
+    """A decision as answers: the inverse of `read_answers`."""
+    reason = "reason" if decision.reason in form.reasons else "reason_text"
+    answers: dict[str, Any] = {"decision": decision.decision, reason: decision.reason, "comment": decision.comment}
+    answers |= {LABEL + name: answer for name, answer in decision.labels.items()}
+    for key, value in decision.edits.items():
+        tags = [f"{tag}={'' if word is None else word}" for tag, word in value.items()] if key == "tags" else []
+        answers[EDIT + key.lower()] = "\n".join(tags) if key == "tags" else value
+    return {name: [*map(str, value)] if isinstance(value, list) else [str(value)] for name, value in answers.items()}
+
+
+def _read_edit(name: str, text: str, item: Item) -> str | list[str] | dict[str, str]:
+    """An edit as stored: tags that differ; the answer as a list where it has several letters or lines."""
+    if name == "tags":
+        pairs = [line.partition("=") for line in text.splitlines() if line.strip()]
+        if not all(equals and tag.strip() for tag, equals, _ in pairs):
+            raise InputError(f"edit_tags: found {short(text)}, expected lines like name=value")
+        changed = {tag.strip(): value.strip() for tag, _, value in pairs}
+        return {tag: value for tag, value in changed.items() if value != (tag_word(item.tags.get(tag)) or "").strip()}
+    if name != "answer":
+        return text
+    kept = [word.strip() for word in text.split("," if item.choices else "\n") if word.strip()]
+    return kept[0] if len(kept) == 1 else kept
 
 
 def check_labels(form: Form, decision: str, labels: Mapping[str, Any]) -> dict[str, Any]:
@@ -163,7 +256,7 @@ def check_decision(decision: Decision, form: Form, item: Item | None) -> Decisio
             raise InputError(f"{short(key)}: {problem} here")
     if item is not None:
         edited(item, decision.edits)
-    return msgspec.structs.replace(decision, labels=check_labels(form, decision.decision, decision.labels))
+    return replace(decision, labels=check_labels(form, decision.decision, decision.labels))
 
 
 def short_enough(name: str, text: str, most: int = LONGEST_TEXT) -> str:
@@ -174,46 +267,35 @@ def short_enough(name: str, text: str, most: int = LONGEST_TEXT) -> str:
 
 
 def edited(item: Item, edits: Mapping[str, Any]) -> Item:
-    """An item with a reviewer's edits: question, answer, tags, the text of an option by its letter."""
+    """An item with a reviewer's edits: question, answer, tags (an empty one goes), an option's text by its letter."""
     changes: dict[str, Any] = {}
-    choices = list(item.choices)
-    letters = [letter(index) for index in range(len(choices))]
+    choices, letters = list(item.choices), [*map(letter, range(len(item.choices)))]
     for key, value in edits.items():
         if key == "question" and str(value).strip():
             changes["question"] = str(value)
         elif key == "answer" and choices:
-            golds = _golds(value, letters, item)
-            choices = [msgspec.structs.replace(one, correct=index in golds) for index, one in enumerate(choices)]
+            golds = [
+                str(word).strip().upper() for word in (value if isinstance(value, list) else str(value).split(","))
+            ]
+            if unknown := [name for name in golds or [""] if name not in letters]:
+                problem = f"an answer is one of {', '.join(letters)}, not {short(unknown[0])}"
+                raise InputError(f"item {short(item.id)}: {problem}")
+            choices = [replace(one, correct=mark in golds) for mark, one in zip(letters, choices, strict=True)]
         elif key == "answer" and value not in ("", []):
             changes["references"] = tuple(map(str, value)) if isinstance(value, list) else (str(value),)
         elif key == "tags" and isinstance(value, Mapping):
-            changes["tags"] = _retagged(item, value)
+            for name, word in value.items():
+                if isinstance(word, Mapping | list) or not str(name).strip():
+                    raise InputError(f"item {short(item.id)}: a tag is a word or a number, not {short(word)}")
+            tags = {**item.tags, **value}
+            changes["tags"] = {tag: word for tag, word in tags.items() if word is not None and tag_word(word) != ""}
         elif key.upper() in letters:
             index = letters.index(key.upper())
-            choices[index] = msgspec.structs.replace(choices[index], text=str(value))
+            choices[index] = replace(choices[index], text=str(value))
         else:
-            problem = (
-                f"an edit may change question, answer, tags or an option, and not to nothing; found {short(key)}"
-            )
-            raise InputError(f"item {short(item.id)}: {problem}")
-    return msgspec.structs.replace(item, choices=tuple(choices), **changes)
-
-
-def _retagged(item: Item, tags: Mapping[str, Any]) -> dict[str, Any]:
-    """The tags of an item with some changed; an empty value removes a tag."""
-    for name, value in tags.items():
-        if isinstance(value, Mapping | list) or not str(name).strip():
-            raise InputError(f"item {short(item.id)}: a tag is a word or a number, not {short(value)}")
-    changed = {**item.tags, **tags}
-    return {name: value for name, value in changed.items() if value is not None and tag_word(value) != ""}
-
-
-def _golds(value: Any, letters: Sequence[str], item: Item) -> set[int]:
-    words = value if isinstance(value, list) else str(value).split(",")
-    named = [str(word).strip().upper() for word in words]
-    if unknown := [name for name in named or [""] if name not in letters]:
-        raise InputError(f"item {short(item.id)}: an answer is one of {', '.join(letters)}, not {short(unknown[0])}")
-    return {letters.index(name) for name in named}
+            problem = "an edit may change question, answer, tags or an option, and not to nothing"
+            raise InputError(f"item {short(item.id)}: {problem}; found {short(key)}")
+    return replace(item, choices=tuple(choices), **changes)
 
 
 def checked_name(name: str, field: str = "name") -> str:

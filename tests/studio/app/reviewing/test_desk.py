@@ -109,7 +109,7 @@ def test_a_later_round_does_not_see_what_people_said_before(
         Verdict(item="q0", stage="screen", verdict="drop", reason=with_people("3 hits", given)),
     ]
     refined = write_refinement(tmp_path / "refined", Benchmark(zoo / "bench"), *verdicts)
-    judged = Collection.open([zoo / "run", refined])
+    judged = Collection([zoo / "run", refined])
     rounds = (Round(number=1, reviewers=2, stage="first-review"),)
     project = make_project(("q0",), rounds=rounds, together=False)
     for name, role, kind in (("Ann", "reviewer", "keep"), ("Bob", "reviewer", "unsure"), ("Eve", "admin", "")):

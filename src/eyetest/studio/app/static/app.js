@@ -5,7 +5,7 @@ const all = (selector, within = document) => [...within.querySelectorAll(selecto
 const bundle = window.EYETEST_ITEMS || null;
 
 // Addresses: the same words behind ? on a server and behind # in a bundle.
-const SEVERAL = ["tag.", "finding", "answer", "id"];
+const SEVERAL = ["tag.", "finding", "answer", "id", "compare"];
 const readParts = () => [...new URLSearchParams((bundle ? location.hash : location.search).slice(1))].filter((part) => part[1]);
 const writeParts = (parts) => (bundle ? "#" : "?") + new URLSearchParams(parts);
 const isOwn = (part) => ["item", "page"].includes(part[0]);
@@ -15,6 +15,8 @@ function toggled(parts, key, value) {
   const kept = parts.filter((part) => !isOwn(part));
   if (kept.some((part) => isSame(part, [key, value]))) return kept.filter((part) => !isSame(part, [key, value]));
   const several = SEVERAL.some((start) => key.startsWith(start));
+  const pair = kept.filter((part) => part[0] === "compare");
+  if (key === "compare" && pair.length > 1) return [...kept.filter((part) => part[0] !== key), pair.at(-1), [key, value]];
   return [...(several ? kept : kept.filter((part) => part[0] !== key)), [key, value]];
 }
 
@@ -67,6 +69,36 @@ function showChosen() {
     here.textContent = on ? "Selected" : "Select";
   }
 }
+
+// Views by name, kept in this browser for each collection.
+const savedViews = byId("views") && `views ${byId("views").dataset.of}`;
+const readViews = () => { try { return JSON.parse(localStorage.getItem(savedViews)) || {}; } catch { return {}; } };
+
+function showViews() {
+  if (!savedViews) return;
+  const element = (tag, of) => Object.assign(document.createElement(tag), of);
+  byId("saved-views").replaceChildren(...Object.entries(readViews()).map(([name, query]) => {
+    const row = document.createElement("li");
+    const forget = element("button", { type: "button", textContent: "×", title: "Forget this view" });
+    forget.setAttribute("aria-label", `Forget the view ${name}`);
+    forget.addEventListener("click", (event) => { event.stopPropagation(); keepView(name, undefined); });
+    row.append(element("a", { href: (bundle ? "#" : "?") + query, textContent: name }), forget);
+    return row;
+  }));
+}
+
+function keepView(name, query) {
+  try { localStorage.setItem(savedViews, JSON.stringify({ ...readViews(), [name]: query })); } catch { /* private windows keep nothing */ }
+  showViews();
+}
+
+byId("save-view")?.addEventListener("submit", (event) => {
+  event.preventDefault();
+  event.stopPropagation();
+  const parts = readParts().filter((part) => !isOwn(part));
+  keepView(event.target.elements.view.value.trim(), String(new URLSearchParams(parts)));
+  event.target.reset();
+});
 
 // Moving among cards.
 function pointAt(card) {
@@ -203,6 +235,12 @@ function openItem() {
   view = stage && new ImageView(stage);
   const id = document.querySelector(".whole")?.dataset.id;
   if (id !== undefined) memory.write("at", id);
+  const pair = readParts().filter((part) => part[0] === "compare").slice(-2).map((part) => part[1]);
+  if (bundle && pair.length === 2 && document.querySelector(".replies table")) {
+    const rows = new Map(all(".replies [data-model]").map((row) => [row.dataset.model, row]));
+    document.querySelector(".replies table").className = "versus";
+    document.querySelector(".replies tbody").replaceChildren(...pair.map((name) => rows.get(name)).filter(Boolean));
+  }
   for (const mark of all("blockquote mark")) mark.parentElement.scrollTop = mark.offsetTop - 60;
   showChosen();
 }
@@ -217,6 +255,9 @@ document.addEventListener("click", (event) => {
   for (const menu of all("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
   const act = {
     help: () => byId("help").showModal(),
+    "zoom-in": () => view?.zoom(1.4),
+    "zoom-out": () => view?.zoom(1 / 1.4),
+    "zoom-fit": () => view?.reset(),
     "choose-none": () => { chosen.clear(); memory.write("chosen", []); location.reload(); },
     "only-chosen": () => { location.href = writeParts([...chosen].map((id) => ["id", id])); },
     "choose-this": () => choose(document.querySelector(".whole").dataset.id),
@@ -239,6 +280,7 @@ document.addEventListener("change", (event) => {
   if (event.target.matches("#sorting select")) event.target.form.requestSubmit();
 });
 
+showViews();
 if (matchMedia("(max-width: 48rem)").matches) for (const part of all(".facets, .models")) part.open = false;
 if (isOpen()) openItem();
 else if (!bundle) {

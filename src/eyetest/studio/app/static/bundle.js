@@ -9,9 +9,13 @@ const everything = ids.map((_, position) => position);
 
 const grouped = (parts, key) => parts.filter((part) => part[0] === key).map((part) => part[1]);
 
-function span(text) {
+// `LEAST..MOST`, both included; `LEAST<..` and `..<MOST` leave the end itself out.
+function within(text) {
   const [low, high] = text.includes("..") ? text.split("..") : [text, text];
-  return [low.trim() ? Number(low) : -Infinity, high.trim() ? Number(high) : Infinity];
+  const [least, most] = [low.replace("<", "").trim(), high.replace("<", "").trim()];
+  const above = (value) => !least || (low.includes("<") ? value > Number(least) : value >= Number(least));
+  const below = (value) => !most || (high.includes("<") ? value < Number(most) : value <= Number(most));
+  return (value) => value !== null && above(value) && below(value);
 }
 
 // Series of `kind:MODEL@CONDITION`: any model if none is named, all words of the condition.
@@ -47,8 +51,8 @@ function tests(parts) {
       const codes = new Set(values.map((value) => words[key].values.indexOf(value)).filter((code) => code >= 0));
       list.push((position) => [words[key].codes[position]].flat().some((code) => codes.has(code)));
     } else if (numbers[key]) {
-      const [low, high] = span(values[0]);
-      list.push((position) => numbers[key][position] !== null && numbers[key][position] >= low && numbers[key][position] <= high);
+      const inside = within(values[0]);
+      list.push((position) => inside(numbers[key][position]));
     } else if (key === "text") list.push(hasWords(values[0]));
     else if (key === "id") { const wanted = new Set(values); list.push((position) => wanted.has(ids[position])); }
     else if (key === "answer" && series.length) list.push(...values.map(answeredSo));
@@ -56,7 +60,7 @@ function tests(parts) {
       const some = series.filter((one) => one.blind && one.model === values[0]);
       list.push((position) => some.some((one) => one.kinds[position] & BIT.right));
     } else if (JUDGED.includes(key) && judged) list.push(judgedBy(...JUDGED.map((name) => grouped(parts, name)[0])));
-    else if (!["sort", "page", "item"].includes(key)) throw new Error(`this copy cannot filter by ${key}`);
+    else if (!["sort", "page", "item", "compare"].includes(key)) throw new Error(`this copy cannot filter by ${key}`);
   }
   return list;
 }
@@ -155,7 +159,7 @@ const piece = async (kind, size, position) => (await chunk(kind, Math.floor(posi
 const formatted = (number) => number.toLocaleString("en");
 
 function fillFacets(parts) {
-  const shown = new Map();
+  const [shown, most] = [new Map(), new Map()];
   for (const link of all(".value")) {
     const { key, value } = link.dataset;
     const own = JUDGED.includes(key) ? JUDGED : [key];
@@ -165,7 +169,10 @@ function fillFacets(parts) {
     const count = shown.get(key).filter(test).length;
     link.querySelector(".count").textContent = formatted(count);
     link.classList.toggle("none", !count);
+    link.items = count;
+    most.set(key, Math.max(most.get(key) || 1, count));
   }
+  for (const link of all(".value")) link.querySelector(".bar").setAttribute("width", (100 * link.items) / most.get(link.dataset.key));
   for (const link of all("#desk [data-key]")) {
     const { key, value } = link.dataset;
     if (parts.some((part) => isSame(part, [key, value]))) link.setAttribute("aria-current", "true");
@@ -187,11 +194,38 @@ function fillScores(positions) {
     interval?.setAttribute("width", score ? Math.max(120 * (Math.min(score.high, 1) - Math.max(score.low, 0)), 0) || 0 : 0);
     dot?.setAttribute("cx", 120 * (score?.p || 0));
     dot?.setAttribute("r", score ? 4 : 0);
-    for (const link of all("[data-key]", row)) {
+    for (const link of all('[data-key="answer"]', row)) {
       const bit = BIT[link.dataset.value.split(":")[0]];
       link.textContent = formatted(positions.filter((at) => one.kinds[at] & bit).length);
     }
   }
+}
+
+// Two models side by side: how many items each answers right, with links to them.
+function fillVersus(parts, positions) {
+  const names = grouped(parts, "compare").slice(-2);
+  const rows = names.length < 2 ? [] : series.filter((one) => one.model === names[0]).flatMap((first) => {
+    const second = series.find((one) => one.model === names[1] && one.condition === first.condition);
+    return second ? [[first, second]] : [];
+  });
+  const cell = (tag, text, className) => Object.assign(document.createElement(tag), { textContent: text, className: className || "" });
+  const line = (...cells) => { const row = document.createElement("tr"); row.append(...cells); return row; };
+  const heads = ["condition", "both right", `only ${names[0]}`, `only ${names[1]}`, "both wrong"];
+  const table = document.createElement("table");
+  table.append(line(...heads.map((text, at) => cell("th", text, at ? "right" : ""))), ...rows.map(([first, second]) => {
+    const cells = [["right", "right"], ["right", "wrong"], ["wrong", "right"], ["wrong", "wrong"]].map(([one, other]) => {
+      const added = [["answer", `${one}:${first.model}@${first.condition}`], ["answer", `${other}:${second.model}@${second.condition}`]];
+      const count = positions.filter((at) => first.kinds[at] & BIT[one] && second.kinds[at] & BIT[other]).length;
+      const kept = parts.filter((part) => !isOwn(part) && !added.some((more) => isSame(part, more)));
+      const link = Object.assign(cell("a", formatted(count)), { href: writeParts([...kept, ...added]) });
+      const box = cell("td", "", "right");
+      box.append(link);
+      return box;
+    });
+    return line(cell("td", first.condition), ...cells);
+  }));
+  byId("versus").hidden = !rows.length;
+  byId("versus").replaceChildren(cell("h2", names.join(" beside ")), table);
 }
 
 function fillFilters(parts) {
@@ -230,6 +264,7 @@ async function showList(parts, positions) {
   fillFilters(parts);
   fillFacets(parts.filter((part) => !isOwn(part)));
   fillScores(positions);
+  fillVersus(parts, positions);
   fillPages(parts, number, pages);
   byId("empty").hidden = positions.length > 0;
   const here = positions.slice((number - 1) * bundle.page, number * bundle.page);

@@ -11,6 +11,12 @@ const WORDS = "textarea, select, input:not([type=hidden]), [name=nonce]";
 function keepDraft() {
   const typed = all(WORDS, deciding).map((one) => [one.name, one.value, one.checked ?? null]);
   memory.write(draftKey, { typed });
+  markDraft("Draft kept");
+}
+
+function markDraft(words) {
+  const now = new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  byId("draft-mark").textContent = memory.read(draftKey) ? `✓ ${words} ${now}` : "This browser keeps no drafts";
 }
 
 function restoreDraft() {
@@ -22,6 +28,7 @@ function restoreDraft() {
     if (one.matches("[type=radio], [type=checkbox]")) one.checked = boxes.get(`${one.name}\n${one.value}`) ?? one.checked;
     else if (one.name !== "nonce" || !("decided" in deciding.dataset)) one.value = texts.get(one.name) ?? one.value;
   }
+  markDraft("Draft restored");
 }
 
 // The page after a decision says which form was taken; only then its draft goes.
@@ -60,23 +67,27 @@ const whatIsOpen = () => (deciding.elements.decision.value ? "" : "Choose a deci
 
 // Digits answer the first question that is open; of several values, more of the one that is focused.
 const isShown = (one) => one.offsetParent !== null;
-const boxesOf = (field) => all(".values input", field);
+const boxesOf = (field) => all(".values input, select", field);
+const isAnswered = (box) => (box.matches("select") ? box.value !== "" : box.checked);
 
 function openField() {
-  const fields = all("fieldset.field", deciding || solving).filter((field) => isShown(field) && boxesOf(field).length);
+  const fields = all(".field", deciding || solving).filter((field) => isShown(field) && boxesOf(field).length);
   const focused = fields.find((field) => field.contains(document.activeElement));
   if (focused && boxesOf(focused)[0].type === "checkbox") return focused;
-  return fields.find((field) => !boxesOf(field).some((box) => box.checked)) || focused || fields[0];
+  return fields.find((field) => !boxesOf(field).some(isAnswered)) || focused || fields[0];
 }
 
 function tick(box) {
   if (!box) return false;
-  box.click();
+  if (!box.matches("select")) box.click();
   box.focus();
   return true;
 }
 
-for (let digit = 1; digit <= 9; digit += 1) KEYS[digit] = () => tick(boxesOf(openField() || document.createElement("div"))[digit - 1]);
+for (let digit = 1; digit <= 9; digit += 1) KEYS[digit] = () => {
+  const boxes = boxesOf(openField() || document.createElement("div"));
+  return tick(boxes[0]?.matches("select") ? boxes[0] : boxes[digit - 1]); // in a list, letters choose
+};
 for (const box of all("[data-key]")) KEYS[box.dataset.key] = () => tick(box);
 if (deciding) {
   KEYS.c = () => (byId("comment").focus(), true);

@@ -1,0 +1,132 @@
+"""The command ``leaderboard``: models × benchmarks over many runs, with shared ranks, as one page."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from rich.console import RenderableType
+
+from eyetest.commands.base import NOTEBOOK, observer, path_of, several
+from eyetest.commands.gathering import Scoring, flat, gather, settings
+from eyetest.commands.lazy import pl, printed
+from eyetest.commands.options import HOW, WHICH, AnyPath, Measurable, Models, Overwrite, ShortModel, Where, Words
+from eyetest.commands.results import Result, estimates
+from eyetest.errors import InputError, heading, listed, typed
+
+if TYPE_CHECKING:
+    from eyetest.reports.report import Material
+
+
+def leaderboard(
+    *runs: Measurable,
+    page: AnyPath | None = None,
+    title: str = "",
+    links: str | None = None,
+    by: Annotated[Words, WHICH] = (),
+    models: Annotated[Models | None, WHICH] = None,
+    model: ShortModel = (),
+    where: Annotated[Where, WHICH] = (),
+    cluster: Annotated[str, HOW] = "auto",
+    level: Annotated[float, HOW] = 0.95,
+    overwrite: Overwrite = False,
+) -> "LeaderboardResult":
+    """Rank models on many benchmarks, and write one page that sorts, filters and links to items.
+
+    A shared rank is 1 + the number of models that are significantly better. In the mean over benchmarks each counts
+    alike. The page holds its data, as CSV and JSON, and opens without network. No model is asked.
+
+    Args:
+        runs: Run folders, or folders with runs in them, such as what suite wrote.
+        page: The page; without one, the table is printed (--output csv or json for all columns).
+        title: Title of the page.
+        links: Where scores lead: the address that eyetest open serves, or its bundle.
+        by: Properties of models as columns: model.size_b; repeatable.
+        models: models.yaml that says what is known of models.
+        model: Only these models: A,B, or repeated.
+        where: Only scores with these values of a column: ask=direct.
+        cluster: What makes items dependent: auto, image, group, passage, none, or a tag.
+        level: Confidence level of intervals and tests.
+        overwrite: Replace files that eyetest wrote before.
+
+    Examples:
+        $ eyetest leaderboard run --page leaderboard.html
+
+        >>> et.leaderboard("run").frame.select("model", "image_rank").row(0)
+        ('seer', 1)
+
+    """
+    from eyetest.measures import Results
+    from eyetest.pages.item_links import NOWHERE, items_at
+    from eyetest.reports import leaderboard as ranking
+    from eyetest.reports.report import Material
+    from eyetest.store import refuse_to_lose
+
+    file, words = None if page is None else path_of(page, "page"), [*several(by)]
+    if wrong := [word for word in words if not word.startswith("model.")]:
+        raise InputError(f"{heading('by')}: found {wrong[0]}, expected model.PROPERTY")
+    if file is not None:
+        refuse_to_lose(file, overwrite=overwrite, ours=None)
+    things = [run for thing in flat(runs) for run in (_runs(thing) if isinstance(thing, str | Path) else [thing])]
+    if not things:
+        raise InputError("name a run, or a folder with runs in it")
+    scoring = Scoring(cluster=cluster, models=models, model=model, where=where or None)
+    with observer().steps("reading answers") as step:
+        results = gather(things, scoring, tell=lambda line: step(line, 0.1))
+        step("measuring", 0.3)
+        material = Material(results, settings(words, level, 0))
+        if not material.is_answered:
+            raise InputError("no model was asked in these runs")
+        table = ranking.leaderboard(material)
+        if file is not None:
+            paths = [path_of(thing, "runs") for thing in things if isinstance(thing, str | Path)]
+            at = NOWHERE if any(isinstance(thing, Results) for thing in things) else items_at(links, file, paths)
+            named = title or listed(material.usual_ways, 4)
+            command = "" if observer() is NOTEBOOK else typed("eyetest", *sys.argv[1:])
+            board = ranking.board_of(material, at, table)
+            ranking.write_leaderboard_page(material, board, at, (named, command), file, overwrite=overwrite)
+    notes = [*printed.caveats(results), *([f"page → {file}"] if file else [])]
+    return LeaderboardResult(printed.plain(table), material, notes, file)
+
+
+def _runs(path: str | Path) -> list[str | Path]:
+    """A run, or all runs below a folder."""
+    from eyetest.runs import is_run
+    from eyetest.runs.folder import MANIFEST
+
+    folder = Path(path)
+    if is_run(folder) or not folder.is_dir():
+        return [path]
+    found = sorted(file.parent for file in folder.rglob(MANIFEST))
+    if not found:
+        raise InputError(f"{path} is no run, and there is none in it")
+    return [*found]
+
+
+@dataclass(frozen=True, repr=False)
+class LeaderboardResult(Result):
+    """Scores and shared ranks of models on benchmarks and over all of them."""
+
+    table: "pl.DataFrame"
+    material: "Material"
+    notes: Sequence[str] = ()
+    page: Path | None = None
+    title = "leaderboard"
+
+    @property
+    def frame(self) -> "pl.DataFrame":
+        """One row a benchmark and model: ``image``, ``no_image`` and ``gain`` with intervals and shared ranks."""
+        return self.table
+
+    def __rich__(self) -> RenderableType:
+        from eyetest.reports.leaderboard import board_of
+
+        board = board_of(self.material, table=self.table)
+        rows = [
+            {"rank": cells[0].rank, "model": line.model, "unread": line.unread}
+            | {name: cell.value and cell.value / 100 for name, cell in zip(board.columns, cells, strict=True)}
+            for line in board.lines
+            for cells in [line.cells[board.first]]
+        ]
+        return estimates(pl.DataFrame(rows, infer_schema_length=None))

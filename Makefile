@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo gallery test check test-journeys test-science test-slow package speed tutorial peers browser wordnet ocr torch vllm label-studio lock clean
+.PHONY: demo docs gallery test check test-journeys test-science test-slow package speed tutorial peers browser wordnet ocr torch vllm label-studio lock clean
 
 demo: $(VENV)/core.installed
 	$(BIN)/eyetest demo --to demo --overwrite
@@ -11,6 +11,11 @@ demo: $(VENV)/core.installed
 # What eyetest finds in benchmarks that everybody knows, from the data in EYETEST_SHARED: docs/gallery and the README's table.
 gallery: $(VENV)/dev.installed
 	$(BIN)/python -m tools.gallery
+
+# The site, with search, in build/site. Strict: a broken link or anchor, or a page outside the navigation, is an error.
+docs: $(VENV)/dev.installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo build/site/index.html
 
 # What a contributor needs before a commit: about six minutes on two cores.
 test: check

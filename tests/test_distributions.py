@@ -24,9 +24,9 @@ from packaging.requirements import Requirement
 
 from eyetest.benchmarks import Benchmark
 from eyetest.version import __version__
-from tests.cli.test_docs import mine as mine
-from tests.cli.test_docs import readme_commands
 from tests.conftest import ROOT
+from tests.docs.test_readme import mine as mine
+from tests.docs.test_readme import readme_commands
 
 pytestmark = pytest.mark.journey
 

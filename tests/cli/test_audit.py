@@ -103,8 +103,8 @@ def test_json_verdicts_and_repair(planted: tuple[Path, dict[str, list[str]]]) ->
 
 def test_a_probe_of_ones_own(planted: tuple[Path, dict[str, list[str]]]) -> None:
     folder, _ = planted
-    docs = (ROOT / "docs/audit.md").read_text()
-    example = re.search(r"```python\n(import eyetest as et.*?)```", docs, re.S)
+    docs = (ROOT / "CONTRIBUTING.md").read_text()
+    example = re.search(r"```python\n(import eyetest as et\nfrom eyetest.records import Finding.*?)```", docs, re.S)
     assert example
     code = example[1].replace('"😀" in item.question', '"clock" in item.question')
     space: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""``compare``: who leads, in four forms; models and modalities; items to read; and docs/compare.md."""
+"""``compare``: who leads, in four forms; models and modalities; items to read."""
 
 import csv
 import io
@@ -10,10 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.cli.test_docs import commands
-from tests.conftest import ROOT
 from tests.runs.conftest import Eyetest
-from tests.support.command import call_narrowly
 
 pytestmark = pytest.mark.journey
 
@@ -132,13 +129,3 @@ def test_real_answers(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         table = [[int((a & b).sum()), int((a & ~b).sum())], [int((~a & b).sum()), int((~a & ~b).sum())]]
         assert (pair["only_a"], pair["only_b"], pair["n"]) == (table[0][1], table[1][0], 1_730)
         assert pair["p"] == pytest.approx(theirs.mcnemar(table, exact=False, correction=True).pvalue)
-
-
-def test_every_command_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
-    monkeypatch.chdir(tmp_path)
-    for words in commands("compare.md"):
-        if "mybench" not in words:  # servers of the reader's own: test_until.py asks others
-            call_narrowly(*words).fine()
-    page = (ROOT / "docs/compare.md").read_text()
-    for line in page.partition("```text\n")[2].partition("```")[0].splitlines():
-        assert line in eyetest("compare", "run").out

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -169,21 +168,9 @@ def test_a_judge_reads_what_the_rules_cannot_and_is_asked_once(run: Path, eyetes
     assert read_scores(Run(run)).filter(pl.col("item") == "q2").row(0, named=True)["reading"] == "unparsed"
 
 
-def test_the_commands_in_the_docs_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
-    bench = make_bench(tmp_path / "b", [animals("17", 1)])
-    write_run(tmp_path / "run", bench, [("17", answered(17, "A dog"))])
-    monkeypatch.chdir(tmp_path)
+def test_the_docs_name_every_column() -> None:
     docs = (ROOT / "docs/scoring.md").read_text()
-    commands = re.findall(r"^\$ eyetest (.*?)(?: +#.*)?$", docs, re.MULTILINE)
-    assert {shlex.split(command)[0] for command in commands} == {
-        "score",
-        "show",
-        "reconcile",
-    }
-    for command in commands:
-        eyetest(*shlex.split(re.sub(r"openai:\S+", "scripted:", command))).fine()
-    for name in columns(Score):
-        assert name in docs
+    assert [name for name in columns(Score) if name not in docs] == []
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,11 @@
 import re
-import shlex
 from pathlib import Path
 
 import pytest
 
 from eyetest.benchmarks import BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest
-from tests.conftest import ROOT, png
+from tests.conftest import png
 from tests.support.command import run
 from tests.support.drawn import draw_benchmark
 
@@ -55,13 +54,3 @@ def test_a_dataset_can_neither_speak_to_the_terminal_nor_look_like_us(tmp_path: 
         assert not set("\x1b\x9b\u202e") & set(done.stdout)
         assert not re.search(r"^(assistant$|✔.*forged)", done.stdout, re.MULTILINE)
         assert "[red]y[/red]" in done.stdout
-
-
-def test_examples_in_the_docs_run(folder: Path) -> None:
-    docs = (ROOT / "docs/conditions.md").read_text()
-    commands = re.findall(r"^\$ eyetest (show .*)$", docs, re.MULTILINE)
-    assert len(commands) >= 5
-    for command in commands:
-        done = run(*shlex.split(command), cwd=folder)
-        assert done.stderr.strip() in docs, command
-        assert done.returncode == (2 if done.stderr else 0)

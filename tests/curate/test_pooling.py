@@ -11,7 +11,6 @@ import eyetest as et
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.benchmarks.folder import LEGIBILITY
 from eyetest.benchmarks.tags import parse_tag_maps, read_table
-from eyetest.curate import pooling
 from eyetest.errors import InputError
 from eyetest.records import Choice, Item, Manifest, sorting_tags, tag_words
 from eyetest.records.tables import Condition, shown_order
@@ -91,25 +90,18 @@ def _card(benchmark: Benchmark) -> str:
     return (benchmark.path / "README.md").read_text()
 
 
-@pytest.mark.parametrize(("drop", "left"), [("", 10), ("same", 8), ("near", 6)])
-def test_repeats_across_sources(sources: Path, drop: str, left: int) -> None:
+@pytest.mark.parametrize(("drop", "left"), [(False, 10), (True, 8)])
+def test_repeats_across_sources(sources: Path, drop: bool, left: int) -> None:
     pooled = et.pool(["first", "second"], to="pool", drop_repeats=drop)
     assert len(pooled.benchmark) == left
     with Path("pool/repeats.csv").open() as file:
         rows = [(row["item"], row["repeats"], row["kind"]) for row in csv.DictReader(file)]
     assert rows == [
         ("second/0", "first/0", "same"),
-        ("second/1", "first/0", "near"),
         ("second/b", "first/2", "other answer key"),
         ("second/4", "first/3", "same"),
     ]
-    assert "4 items repeat items of an earlier source (2 same, 1 near, 1 other answer key)" in pooled.notes[0]
-
-
-def test_what_is_too_much_to_compare_is_noted(sources: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pooling, "_MOST_NEAR", 1)
-    notes = et.pool(["second", "first"], to="pool").notes
-    assert notes[-1] == "near repeats of 1 items on shared images were looked for; of 3 more only exact ones"
+    assert "3 items repeat items of an earlier source (2 same, 1 other answer key)" in pooled.notes[0]
 
 
 def test_tags_through_a_table(sources: Path) -> None:
@@ -133,6 +125,12 @@ def test_tags_are_made_at_import_as_in_a_pool(tmp_path: Path, monkeypatch: pytes
     tags = [{"subject": "music", "core": "music", "field": "Arts"}, {"subject": "physics", "core": "physics"}]
     assert [item.tags for item in Benchmark(Path("b"))] == tags
     assert made.notes == ["1 item with a subject that t.yaml does not name: physics"]
+    Path("r.yaml").write_text("stages: [{select: {per: core, count: 1}}]")
+    for words, line in (("cor=subject", "needs the tag core"), ("core=topic", "no item has a tag 'topic'")):
+        with pytest.raises(InputError, match=line):
+            et.refine("b.csv", recipe="r.yaml", models={"m": "scripted:"}, to="d", map_tags=words)
+    refined = et.refine("b.csv", recipe="r.yaml", models={"m": "scripted:"}, to="d", map_tags="core=subject")
+    assert [item.tags["core"] for item in refined.benchmark] == ["music", "physics"]
     for words, line in (("core=topic", "no item has a tag 'topic'"), ("x:core=subject", "no source 'x'")):
         with pytest.raises(InputError, match=f"map-tags: {line}"):
             et.import_file("b.csv", to="c", map_tags=words)
@@ -164,7 +162,7 @@ def test_answers_of_runs_on_the_sources_count(sources: Path) -> None:
     models = {"m": "scripted:right=0.5,seed=3", "n": "scripted:right=0.5,seed=4"}
     asked = "image,image+order=7"
     runs = [et.run(name, models=models, condition=asked, to=f"run-{name}") for name in ("first", "second")]
-    pool = et.pool(["first", "second"], to="pool", drop_repeats="same").benchmark
+    pool = et.pool(["first", "second"], to="pool", drop_repeats=True).benchmark
     own = {run.path.name: et.measure("accuracy", run).frame for run in runs}
     for run in runs:
         et.score(run, bench=pool)

@@ -10,7 +10,7 @@ from eyetest.errors import InputError
 from eyetest.filters import FILTERS, FilterInput, Seat
 from eyetest.filters.decoys import KnownItems, clusterings
 from eyetest.measures.stats.chance import favourites
-from eyetest.recipes.loading import map_tags, refuse_missing_tags
+from eyetest.recipes.loading import refuse_missing_tags
 from eyetest.records import ImageRef, Item, Recipe, Verdict
 from tests.filters.answers import item, stage
 from tests.filters.simulated import TASTES, Drawn, Ints, draw_panel
@@ -72,12 +72,11 @@ def test_passages_images_and_tags_make_clusters() -> None:
     assert clusterings(items, "plot")["plot"].tolist() == [0, 1, 0, 1]
 
 
-def test_the_tag_of_a_recipe_has_to_be_there_and_may_be_mapped() -> None:
+def test_the_tag_of_a_recipe_has_to_be_there() -> None:
     recipe = Recipe(stages=(stage(filter="chance-aware", cluster="plot"),))
     items = [item("q", tags={"figure": "x"})]
     with pytest.raises(InputError, match="needs the tag plot"):
         refuse_missing_tags(recipe, items)
-    assert map_tags(recipe, {"plot": "figure"}).stages[0].cluster == "figure"
 
 
 def test_one_preference_for_a_template_is_no_knowledge() -> None:

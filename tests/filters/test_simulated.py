@@ -4,7 +4,6 @@ One item in five can be answered blind. An inspector knows such an item with pro
 of its samples; else it guesses.
 """
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +13,8 @@ from scipy import stats
 from eyetest.filters import FILTERS, Evidence, FilterInput, Seat
 from eyetest.recipes.loading import load_recipe
 from eyetest.records import Stage, Verdict
-from eyetest.tabular.record_files import write_records
 from tests.filters.answers import item
-from tests.filters.simulated import POWER, TASTES, Bools, Drawn, draw_panel, received_early
+from tests.filters.simulated import POWER, TASTES, Bools, Drawn, draw_panel
 
 pytestmark = pytest.mark.science
 
@@ -161,18 +159,3 @@ def test_items_of_different_sizes_are_judged_together() -> None:
         false.append(found.false)
         assert found.power >= 0.3
     assert np.mean(false) <= 0.05 + 0.05
-
-
-@pytest.mark.parametrize("seed", range(50))
-def test_stopping_early_writes_the_same_bytes(seed: int, tmp_path: Path) -> None:
-    drawn = draw_panel(np.random.default_rng([50, seed]), items=40, inspectors=4, samples=10)
-    received = received_early(MMMU_PRO, drawn.right)
-    written = []
-    for name, evidence in (("early", drawn.evidence(received)), ("full", drawn.evidence())):
-        path = tmp_path / f"{name}.parquet"
-        verdicts = judge(MMMU_PRO, drawn, evidence=evidence)
-        write_records(verdicts, Verdict, path, overwrite=False)
-        written.append(path.read_bytes())
-    assert written[0] == written[1]
-    assert sum(verdict.n or 0 for verdict in verdicts) == received.sum() <= received.size / 2
-    assert dropped(verdicts).tolist() == ((drawn.right.sum(2) > 5).sum(1) >= 3).tolist()

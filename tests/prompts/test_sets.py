@@ -90,24 +90,20 @@ def test_a_label_is_a_name_and_what_is_sent(tmp_path: Path) -> None:
         known_prompts("gone@1")
 
 
-def test_by_name_in_conditions_and_in_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_by_name_or_file_in_conditions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "texts").mkdir()
     path = written(tmp_path / "texts", OWN)
-    written(tmp_path, "prompts: {mine: texts/own.yaml}", "eyetest")
-    mine = load_prompts("mine").label
-    assert mine.startswith("mine@")
-    labels = [condition.prompts for condition in read_conditions("image+prompts=eyetest/mine/mmstar, no-image")]
-    assert labels == ["eyetest", mine, load_prompts("mmstar").label, "eyetest"]
+    mine = load_prompts("texts/own.yaml").label
+    assert mine.startswith("own@")
+    labels = [condition.prompts for condition in read_conditions("image+prompts=eyetest/mmstar, no-image")]
+    assert labels == ["eyetest", load_prompts("mmstar").label, "eyetest"]
     assert [c.prompts for c in read_conditions(f"prompts={path.relative_to(tmp_path)}")] == [load_prompts(path).label]
-    assert [c.prompts for c in under(read_conditions("image, prompts=lime"), "mine")] == [
+    assert [c.prompts for c in under(read_conditions("image, prompts=lime"), path)] == [
         mine,
         load_prompts("lime").label,
     ]
-    assert {"eyetest", "lime", "mine", "mmmu-pro", "mmstar", "reform-eval"} == {*prompt_names()}
-    written(tmp_path, "prompts: {lime: texts/own.yaml}", "eyetest")
-    with pytest.raises(InputError, match="lime comes with eyetest; choose another name"):
-        prompt_names()
+    assert prompt_names() == ["eyetest", "lime", "mmmu-pro", "mmstar", "reform-eval"]
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,10 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from eyetest.benchmarks import BenchmarkWriter
 from eyetest.filters import FILTERS, Evidence, FilterInput, Seat
 from eyetest.recipes.loading import load_recipe
 from eyetest.recipes.panels import asked_of_all, residual
-from eyetest.records import Choice, Item, Manifest
+from eyetest.records import Choice, Item
 from tests.recipes.benches import by_item, make_bench, write_yaml
 from tests.runs.conftest import Eyetest
 
@@ -88,11 +87,6 @@ def item(name: str) -> Item:
     return Item(id=name, question=f"Which one is {name}?", choices=(Choice("a", True), Choice("b")))
 
 
-def test_the_matrix_is_what_it_should_be(matrix: Matrix) -> None:
-    assert matrix.right.shape == (24, 847)
-    assert set(np.unique(matrix.right)) == {0, 1}
-
-
 def test_what_is_left_is_answered_blind_more_by_models_that_had_no_say(matrix: Matrix, record_property: Any) -> None:
     """Fifty random panels of 8; the other 16 are held out. The residual is the recipe's own figure."""
     evidence, items = matrix.evidence(), [item(name) for name in matrix.items]
@@ -122,41 +116,3 @@ def test_what_is_left_is_answered_blind_more_by_models_that_had_no_say(matrix: M
     assert panel.mean() == pytest.approx(0.13, abs=0.015)
     assert held_out.mean() == pytest.approx(0.21, abs=0.025)
     assert (held_out > panel).all()
-
-
-def test_one_panel_end_to_end(
-    matrix: Matrix, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with BenchmarkWriter(tmp_path / "b", Manifest(name="mmmu")) as writer:
-        for name in matrix.items:
-            writer.add(item(name))
-    rows = pl.DataFrame(
-        [
-            {"item": name, "model": model, "modality": "no-image", "given": float(matrix.right[m, i])}
-            for m, model in enumerate(matrix.models)
-            for i, name in enumerate(matrix.items)
-        ]
-    )
-    rows.write_parquet(tmp_path / "answers.parquet")
-    eyetest("import", "answers.parquet", "--to", "r", "--bench", "b").fine()
-    panels = {"inspectors": {"size": 8, "modality": "no-image", "held_out": 16}}
-    stage = {"filter": "blind-hits", "panel": "inspectors", "keep": {"hits": {"op": "<=", "value": 2}}}
-    write_yaml(tmp_path / "recipe.yaml", {"panels": panels, "stages": [stage]})
-    inspectors = sorted(matrix.models)[::3]
-    out = [model for model in matrix.models if model not in inspectors]
-    said = eyetest(
-        *("refine", "b", "--recipe", "recipe.yaml", "--answers", "r", "--to", "d"), *("--hold-out", ",".join(out))
-    ).fine()
-    chosen = [matrix.models.index(model) for model in inspectors]
-    hits = matrix.right[chosen].sum(axis=0)
-    assert by_item(tmp_path / "d") == {
-        name: "keep" if n <= 2 else "drop" for name, n in zip(matrix.items, hits, strict=True)
-    }
-    about = json.loads((tmp_path / "d/refine.json").read_text())
-    reported = {(one["who"], one["when"]): one["accuracy"]["value"] for one in about["residual_blind"]}
-    others = [m for m in range(24) if m not in chosen]
-    assert reported["panel", "after"] == pytest.approx(matrix.right[chosen][:, hits <= 2].mean())
-    assert reported["held out", "after"] == pytest.approx(matrix.right[others][:, hits <= 2].mean())
-    assert reported["held out", "before"] == pytest.approx(matrix.right[others].mean())
-    assert "held out" in said

@@ -3,14 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 import yaml
 
 from eyetest.errors import InputError
 from eyetest.recipes.listing import list_recipes, needed_tags
-from eyetest.recipes.loading import load_recipe, map_tags, refuse_missing_tags, with_settings
-from eyetest.records import Recipe
+from eyetest.recipes.loading import load_recipe, refuse_missing_tags, with_settings
 from tests.recipes.benches import make_bench
 from tests.runs.conftest import eyetest as eyetest
 
@@ -131,7 +129,6 @@ PAPERS = {
     "lime": [("task", False)],
     "chance-aware": [],
 }
-SELECT = {"stages": [{"select": {"per": "core", "count": 2, "balance": ["axis"], "short": "keep-all"}}]}
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -149,21 +146,6 @@ def test_a_missing_tag_is_reported_with_those_there_are(tmp_path: Path) -> None:
     output = str(caught.value)
     assert "the stage select needs the tag subject, which the benchmark has not; its tags are core, number;" in output
     assert "--map-tags subject=TAG" in output
-    refuse_missing_tags(map_tags(load_recipe("mmmu-pro"), {"subject": "core"}), items)
-
-
-@pytest.mark.parametrize(
-    ("output", "message"),
-    [
-        ("cor=category", 'the recipe uses no tag "cor"; did you mean "core"?'),
-        ("core=", "core is which tag of the benchmark?"),
-        ("core=number,axis=number", '"number" is named 2 times'),
-    ],
-)
-def test_what_cannot_be_mapped_is_reported(output: str, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        map_tags(msgspec.convert(SELECT, Recipe), dict(pair.split("=") for pair in output.split(",")))
-    assert message in str(caught.value)
 
 
 def test_values_of_a_recipe_without_copying_it() -> None:

@@ -85,47 +85,6 @@ def test_it_asks_until_the_selection_is_filled(here: Path, eyetest: Eyetest) -> 
     assert list(reasons.values()).count(undecided) == len(reached) - 4
 
 
-def looks(folder: Path) -> set[tuple[str, str, str]]:
-    return {(row["round"], row["stage"], row["form"]) for row in queue(folder)}
-
-
-def test_a_second_round_asks_anew(here: Path, eyetest: Eyetest) -> None:
-    """Who kept an item at the first look has not spoken at the second; the queue says which look it is."""
-    twice = [{"review": {"form": "Is it right?"}}, {"review": {"form": "Still right?"}, "name": "again"}]
-    write_yaml(here / "recipe.yaml", {"panels": TWO, "stages": [HITS, *twice]})
-    eyetest(*USUAL).fine()
-    waiting = [row["item"] for row in queue(here / "d")]
-    assert looks(here / "d") == {("1", "review", "Is it right?")}
-    first = alike(waiting, reviewer="ann", decision="keep", round="")
-    decide(here / "d", *first)
-    eyetest(*USUAL).fine()
-    assert [row["item"] for row in queue(here / "d")] == waiting
-    assert looks(here / "d") == {("2", "again", "Still right?")}
-    assert not (here / "d/benchmark").exists()
-    gone, *rest = waiting
-    second = [{"item": gone, "decision": "drop", "round": "2"}, *alike(rest, decision="keep", round="2")]
-    decide(here / "d", *first, *second)
-    eyetest(*USUAL).fine()
-    assert by_item(here / "d", "review")[gone] == "keep", "the first look stays as it was"
-    assert by_item(here / "d", "again")[gone] == "drop"
-    assert [item.id for item in kept(here / "d")] == rest
-
-
-def test_reviewers_who_disagree_hold_it_up(here: Path, eyetest: Eyetest) -> None:
-    eyetest(*USUAL).fine()
-    waiting = [row["item"] for row in queue(here / "d")]
-    agreed = [row for who in ("ann", "bob") for row in alike(waiting[1:], reviewer=who, decision="keep")]
-    said_of_first = (("ann", "keep"), ("bob", "drop"))
-    split = [{"item": waiting[0], "reviewer": who, "decision": decision} for who, decision in said_of_first]
-    decide(here / "d", *agreed, *split)
-    said = eyetest(*USUAL).fine()
-    assert [(row["item"], row["reason"]) for row in queue(here / "d")] == [(waiting[0], "reviewers disagree, 1 to 1")]
-    assert "1 item for people" in said
-    decide(here / "d", *agreed, *split, {"item": waiting[0], "reviewer": "eve", "decision": "drop"})
-    eyetest(*USUAL).fine()
-    assert by_item(here / "d", "review")[waiting[0]] == "drop"
-
-
 def test_without_people(here: Path, eyetest: Eyetest) -> None:
     eyetest(*USUAL, "--skip-review").fine()
     assert set(verdicts(here / "d").filter(stage="review").get_column("reason")) == {"not reviewed"}

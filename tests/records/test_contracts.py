@@ -21,7 +21,6 @@ from eyetest.records import (
     Verdict,
     columns,
 )
-from eyetest.runs.importing import answer_id
 
 EXAMPLES = Path(__file__).parent.parent / "fixtures" / "contracts"
 CONDITION = "modality ask shots template order letters method history prompts sample"
@@ -78,16 +77,6 @@ def test_an_unknown_column_or_value_is_refused() -> None:
 def test_the_condition_of_an_answer() -> None:
     answer = Answer(item="1", model="m", modality="gray", order=3, letters="digit")
     assert answer.condition == Condition(modality="gray", order=3, letters="digit")
-
-
-def test_keys_are_what_they_were_before_there_was_a_history() -> None:
-    """Hashes in folders of older versions rest on them."""
-    asked = Asked(item="7", model="m", modality="no-image", order=3, sample=2)
-    own = msgspec.structs.replace(asked, history="own")
-    assert asked.key.hex() == "e726fe4ebf9a426bb889e1636c8233d9"
-    assert answer_id(msgspec.structs.astuple(asked)) == "a0ca164f031199dc682bb2a819b897b2"
-    assert own.key != asked.key
-    assert answer_id(msgspec.structs.astuple(own)) != answer_id(msgspec.structs.astuple(asked))
 
 
 def test_models_and_recipes_load() -> None:

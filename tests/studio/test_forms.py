@@ -54,7 +54,7 @@ def test_mmstar_asks_for_the_capabilities_that_its_recipe_sorts_by() -> None:
 
 
 def test_the_form_on_its_page(tmp_path: Path) -> None:
-    page = (ROOT / "docs/review-forms.md").read_text()
+    page = (ROOT / "docs/review.md").read_text()
     path = tmp_path / "gauges.yaml"
     path.write_text(re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)[0])
     form = load_form(str(path))

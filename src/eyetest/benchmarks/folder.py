@@ -426,6 +426,17 @@ class BenchmarkWriter:
             (self.folder / FACTS).write_bytes(read_regular(self.path / FACTS, self.path))
 
 
+def write_items(
+    to: Path, items: Iterable[Item], source: Benchmark, manifest: Manifest, *, overwrite: bool
+) -> Benchmark:
+    """Write items of a benchmark, perhaps changed, as another one, with the tables beside them."""
+    with BenchmarkWriter(to, manifest, overwrite=overwrite, gold_required=False) as writer:
+        for item in items:
+            writer.adopt(item, source)
+        writer.adopt_tables(source)
+    return Benchmark(to)
+
+
 def is_benchmark(path: Path) -> bool:
     """Whether a path is a benchmark folder."""
     return (path / MANIFEST).is_file()

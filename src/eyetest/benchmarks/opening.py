@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from eyetest.benchmarks.folder import INPUTS, README, SKIPPED, Benchmark, BenchmarkWriter, is_benchmark
+from eyetest.benchmarks.folder import INPUTS, README, SKIPPED, Benchmark, BenchmarkWriter, is_benchmark, write_items
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ItemReader, ReadOptions
 from eyetest.benchmarks.tags import TagMaps
@@ -172,10 +172,8 @@ def first_items(benchmark: Benchmark, limit: int) -> Benchmark:
         return benchmark
     cached = _cache_folder(benchmark.path, ReadOptions(limit=limit))
     if not is_benchmark(cached):
-        old = benchmark.manifest
-        step = Lineage(step="subset", source=f"{old.name} {old.version}", note=f"the first {limit:,} items")
-        manifest = msgspec.structs.replace(old, lineage=(*old.lineage, step))
-        _copy(benchmark, cached, manifest, limit, overwrite=True)
+        manifest = benchmark.manifest.derived("subset", f"the first {limit:,} items")
+        write_items(cached, islice(benchmark, limit), benchmark, manifest, overwrite=True)
         forget_older(cached)
     return Benchmark(cached)
 
@@ -198,19 +196,12 @@ def _written_by_us(folder: Path) -> tuple[str, ...]:
     return ()
 
 
-def _copy(benchmark: Benchmark, to: Path, manifest: Manifest, limit: int | None = None, *, overwrite: bool) -> None:
-    """Copy a benchmark, or its first items, with what is beside them."""
-    with BenchmarkWriter(to, manifest, overwrite=overwrite, gold_required=False) as writer:
-        for item in islice(benchmark, limit):
-            writer.adopt(item, benchmark)
-        writer.adopt_tables(benchmark)
-
-
 def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tuple[Path, ...], list[ItemError]]:
     if is_benchmark(source):
         if mirror_of(source) is None and mirror_of(to) is None:
             raise InputError(f"{source} is a benchmark folder already: every command takes it as it is")
-        _copy(Benchmark(source), to, Benchmark(source).manifest, overwrite=how.overwrite)
+        whole = Benchmark(source)
+        write_items(to, whole, whole, whole.manifest, overwrite=how.overwrite)
         return (), []
     refuse_special(source)
     format_ = FORMATS[how.read.format] if how.read.format else recognise(source)

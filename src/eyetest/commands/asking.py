@@ -10,7 +10,8 @@ import msgspec
 import polars as pl
 from rich.console import Group, RenderableType
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.benchmarks import Benchmark
+from eyetest.benchmarks.folder import write_items
 from eyetest.commands.base import observer
 from eyetest.commands.lazy import cards, printed
 from eyetest.commands.options import AnyRun
@@ -18,7 +19,7 @@ from eyetest.commands.results import Lines, Result, Written, estimates
 from eyetest.errors import InputError, counted, heading, param, typed
 from eyetest.prompts.building import description_prompt
 from eyetest.prompts.sets import Prompts
-from eyetest.records import Item, Lineage, ModelEntry, Prompt
+from eyetest.records import Item, ModelEntry, Prompt
 from eyetest.records.recipe import BENCHMARK, RUN
 from eyetest.redaction import redact
 from eyetest.running import Asking, Estimate, Limits, Progress, Session
@@ -279,14 +280,12 @@ def describe(
     }
     notes, written = notes_on(progress, to / RUN), None
     if not progress.abandoned and not (progress.left and progress.stopped):
-        old, how = benchmark.manifest, f", prompts {prompts.roles}" if prompts.recorded else ""
-        step = Lineage(step="describe", source=f"{old.name} {old.version}", note=f"described by {name}{how}")
-        manifest = msgspec.structs.replace(old, lineage=(*old.lineage, step))
-        with BenchmarkWriter(to / BENCHMARK, manifest, overwrite=True, gold_required=False) as writer:
-            for item in benchmark:
-                text = texts.get(item.id, item.description)
-                writer.adopt(msgspec.structs.replace(item, description=text), benchmark)
-        written = Benchmark(to / BENCHMARK)
+        how = f", prompts {prompts.roles}" if prompts.recorded else ""
+        manifest = benchmark.manifest.derived("describe", f"described by {name}{how}")
+        described = (
+            msgspec.structs.replace(item, description=texts.get(item.id, item.description)) for item in benchmark
+        )
+        written = write_items(to / BENCHMARK, described, benchmark, manifest, overwrite=True)
         if missing := len(ids) - len(texts):
             failed = f"the call failed or was refused ({param('retry_failed', True)})"
             notes = [f"{counted(missing, 'item')} without a description: {failed}"]

@@ -13,6 +13,7 @@ from eyetest.errors import InputError, counted, heading, nearest, short
 
 if TYPE_CHECKING:
     from eyetest.benchmarks import Benchmark, ReadOptions
+    from eyetest.benchmarks.tags import TagMaps
     from eyetest.curate.pooling import Pooling
     from eyetest.records import ModelEntry
     from eyetest.running import Estimate, Progress
@@ -149,16 +150,16 @@ def open(path: AnyPath, read: "ReadOptions | None" = None) -> "Benchmark":  # no
     return open_benchmark(path, read)
 
 
-def open_bench(bench: Benches, read: "ReadOptions | None" = None, map_tags: Pairs = ()) -> "Benchmark":
+def open_bench(bench: Benches, read: "ReadOptions | None" = None) -> "Benchmark":
     """Open a benchmark, or the one that a refinement made; by default items without an answer key are allowed.
 
-    Several, or tags to be made, become a pool in the cache.
+    Several become a pool in the cache.
     """
-    if len(given := several(bench)) == 1 and not map_tags:
+    if len(given := several(bench)) == 1:
         return _open_bench(given[0], read)
     from eyetest.curate.pooling import open_pool
 
-    pooling = pooling_of(given, map_tags, read=read)
+    pooling = pooling_of(given, read=read)
     with observer().steps(title := f"pooling {counted(len(given), 'benchmark')}") as step:
         return open_pool(pooling, lambda share: step(title, share), observer().note)
 
@@ -169,10 +170,11 @@ def place_of(bench: Benches, opened: "Benchmark") -> Path:
     return Path(given[0]) if len(given) == 1 and isinstance(given[0], str | Path) else opened.path
 
 
-def pooling_of(benches: Sequence[Bench], tags: Pairs, drop: str = "", read: "ReadOptions | None" = None) -> "Pooling":
+def pooling_of(
+    benches: Sequence[Bench], tags: Pairs = (), *, drop: bool = False, read: "ReadOptions | None" = None
+) -> "Pooling":
     """The sources of a pool with their names (NAME=PATH) and licences, and the tags that are made of others."""
     from eyetest.benchmarks.folder import FACTS
-    from eyetest.benchmarks.tags import TagMaps, parse_tag_maps
     from eyetest.curate.pooling import Pooling, Source, named_sources
     from eyetest.reports.dataset_card import read_facts
 
@@ -186,12 +188,15 @@ def pooling_of(benches: Sequence[Bench], tags: Pairs, drop: str = "", read: "Rea
     if not opened:
         raise InputError("no benchmark is named")
     sources = named_sources(opened)
-    return Pooling(sources, TagMaps(parse_tag_maps(pair_words(tags)), [source.name for source in sources]), drop)
+    return Pooling(sources, tag_maps(tags, [source.name for source in sources]), drop)
 
 
-def pair_words(given: Pairs) -> list[str]:
-    """Pairs as words of the command line: ``core=category``."""
-    return [f"{key}={value}" for key, value in given.items()] if isinstance(given, Mapping) else several(given)
+def tag_maps(given: Pairs, sources: Sequence[str] = ()) -> "TagMaps":
+    """The tags that are made of others, for all items or for those of one of these sources."""
+    from eyetest.benchmarks.tags import TagMaps, parse_tag_maps
+
+    words = [f"{tag}={other}" for tag, other in given.items()] if isinstance(given, Mapping) else several(given)
+    return TagMaps(parse_tag_maps(words), sources)
 
 
 def _open_bench(bench: Bench, read: "ReadOptions | None") -> "Benchmark":

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
-from eyetest.commands.base import observer, open_bench, pair_words, path_of, read_options, several
+from eyetest.commands.base import observer, open_bench, path_of, read_options, several, tag_maps
 from eyetest.commands.gathering import pairs
 from eyetest.commands.lazy import pl
 from eyetest.commands.options import SHORT_M, AnyPath, AnyRun, Bench, Overwrite, Pairs, Words, panel
@@ -114,11 +114,10 @@ def import_file(
         brought = bring_answers(answers, target, asked, observer().note, model=model, overwrite=overwrite)
         return _imported(brought, target, notes)
     from eyetest.benchmarks import Import, import_benchmark
-    from eyetest.benchmarks.tags import TagMaps, parse_tag_maps
     from eyetest.commands.show import contents
 
     read = read_options(format, map, images, gold_style, drop=drop, gold_required=not allow_missing_gold)
-    tags = TagMaps(parse_tag_maps(pair_words(map_tags)))
+    tags = tag_maps(map_tags)
     how = Import(read=read, tags=tags, skip_bad=skip_bad, overwrite=overwrite, **_facts(fact))
     with observer().steps(title := f"importing {source.name}") as step:
         benchmark, skipped = import_benchmark(source, target, how, lambda share: step(title, share))

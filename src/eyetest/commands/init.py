@@ -10,7 +10,7 @@ from eyetest.errors import InputError, heading
 
 MODELS, PROJECT = "models.yaml", "eyetest.yaml"
 _ABOUT_MODELS = """\
-# Models that can be asked (docs/servers.md). Keys stay in the environment; key_env names theirs.
+# Models that can be asked (docs/install.md). Keys stay in the environment; key_env names theirs.
 # qwen: {spec: "openai:Qwen/Qwen3-VL-8B-Instruct@http://127.0.0.1:8000/v1"}
 # gpt: {spec: "openai:gpt-4o", key_env: OPENAI_API_KEY}
 """

@@ -6,7 +6,7 @@ from eyetest.commands.base import observer, path_of, pooling_of, several
 from eyetest.commands.lazy import pl
 from eyetest.commands.options import AnyPath, Benches, Overwrite, Pairs
 from eyetest.commands.results import NewBenchmark
-from eyetest.errors import InputError, counted, heading, nearest
+from eyetest.errors import counted
 
 if TYPE_CHECKING:
     from eyetest.curate.pooling import Pooled
@@ -18,21 +18,21 @@ def pool(
     *,
     to: AnyPath,
     map_tags: Pairs = (),
-    drop_repeats: str = "",
+    drop_repeats: bool = False,
     overwrite: Overwrite = False,
 ) -> "PoolResult":
     """Make one benchmark of several, which every other command takes like any other.
 
     Ids begin with the source (mmstar/12), the tag benchmark names it, and the answer key, metric and licence of each
     source are kept. Answers of runs on a source count for the pool: refine --answers, score --bench and merge --bench
-    take them. Items with the same words on the same images as in an earlier source, or nearly, are counted and listed
-    in DIR/repeats.csv; eyetest audit DIR --probe duplicate-images also finds copies of images in other bytes.
+    take them. Items with the same words on the same images as in an earlier source are counted and listed in
+    DIR/repeats.csv; eyetest audit DIR also finds nearly the same words and copies of images in other bytes.
 
     Args:
         benches: Benchmark folders, or any files that eyetest can import; NAME=PATH names the source otherwise.
         to: Folder of the pool.
         map_tags: Tags made of others: core=category, mmstar:core=l2 (one source), field=subject@TABLE; repeatable.
-        drop_repeats: Leave out later items that repeat earlier ones: same, or near (all repeats).
+        drop_repeats: Leave out later items that are the same as earlier ones.
         overwrite: Replace a folder that eyetest wrote before.
 
     Examples:
@@ -45,14 +45,11 @@ def pool(
 
     """
     from eyetest.benchmarks.folder import refuse_to_replace
-    from eyetest.curate.pooling import NEAR, SAME, pool_benchmarks
+    from eyetest.curate.pooling import pool_benchmarks
 
-    kinds = (SAME, NEAR)
-    if drop_repeats not in ("", *kinds):
-        raise InputError(f"{heading('drop_repeats')}: no kind {drop_repeats}; {nearest(drop_repeats, kinds)}")
     folder = path_of(to, "to")
     refuse_to_replace(folder, overwrite=overwrite)
-    pooling = pooling_of(several(benches), map_tags, drop_repeats)
+    pooling = pooling_of(several(benches), map_tags, drop=drop_repeats)
     with observer().steps(title := f"pooling {counted(len(pooling.sources), 'benchmark')}") as step:
         pooled = pool_benchmarks(
             pooling, folder, folder.resolve().name, overwrite=overwrite, progress=lambda share: step(title, share)

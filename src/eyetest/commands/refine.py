@@ -1,7 +1,7 @@
 """The command ``refine``: take a benchmark through a recipe into a better one."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ from eyetest.commands.base import (
     path_of,
     place_of,
     split_words,
+    tag_maps,
 )
 from eyetest.commands.gathering import pairs
 from eyetest.commands.lazy import layout, pl
@@ -71,7 +72,7 @@ def refine(
         recipe: A recipe by name, or a YAML file (eyetest show recipes).
         to: Folder of the refinement.
         set: A value of the recipe, by stage or panel: select.count=50; repeatable.
-        map_tags: Which of the benchmark's tags the recipe means: core=category, or as in eyetest pool; repeatable.
+        map_tags: Tags that the recipe needs, made of others: core=category, or as in eyetest pool; repeatable.
         skip_review: Let items pass that no person has reviewed yet.
         models: models.yaml: the models to ask; with answers, what is known about them.
         answers: Recorded answers instead of models; repeatable.
@@ -106,15 +107,14 @@ def refine(
     from eyetest.running.limits import INTERRUPTED, limits_of, refuse_unpriced
     from eyetest.scoring import Scorer
 
-    folder, limits, (tags, made) = path_of(to, "to"), limits_of(budget, concurrency), _tag_maps(map_tags)
+    folder, limits = path_of(to, "to"), limits_of(budget, concurrency)
     plain = recipe if isinstance(recipe, Recipe) else loading.load_recipe(str(recipe))
-    settled = loading.with_settings(plain, pairs(set, "set", "STAGE.KEY=VALUE"))
-    chosen, texts = loading.with_prompts(loading.map_tags(settled, tags), prompts)
+    chosen, texts = loading.with_prompts(loading.with_settings(plain, pairs(set, "set", "STAGE.KEY=VALUE")), prompts)
     refuse_foreign(folder, chosen)
     if answers and dry_run:
         raise InputError(f"{heading('dry_run')}: recorded answers are not asked for, so there is nothing to estimate")
-    benchmark, recorded, scorer = open_bench(bench, ReadOptions(), made), open_runs(answers), Scorer()
-    seats, held_out = _seats(panel), split_words(hold_out)
+    benchmark, recorded, scorer = open_bench(bench, ReadOptions()), open_runs(answers), Scorer()
+    manifest, seats, held_out = benchmark.manifest, _seats(panel), split_words(hold_out)
     entries = {} if models is None else model_entries(models)
     source: Live | Recorded
     if recorded:
@@ -132,6 +132,7 @@ def refine(
         source.watch, source.planned = observer().watch, observer().planned
         source.ask_everything, source.retry_failed, source.prompts = ask_everything, retry_failed, texts
     refining = Refining(benchmark, chosen, panels, source, folder, skip_review, prompts=texts)
+    refining.tags = tag_maps(map_tags, [pooled.name for pooled in manifest.sources] or [manifest.name])
     if dry_run and isinstance(source, Live):
         return PlanResult(dict(_estimates(refining, source)))
     places = [place_of(bench, benchmark), *(run.path for run in recorded), folder]
@@ -147,14 +148,6 @@ def refine(
         raise
     funnel = [row._asdict() for row in refining.funnel(outcome) if not row.tag]
     return RefineResult(folder, outcome, funnel, source.saved if isinstance(source, Live) else 0)
-
-
-def _tag_maps(map_tags: Pairs) -> tuple[dict[str, str], dict[str, str]]:
-    """The recipe's tags with the benchmark's own, and those that are made for one source or through a table."""
-    words = map_tags if isinstance(map_tags, Mapping) else split_words(map_tags)
-    mapped = pairs(words, "map_tags", "TAG=TAG, such as core=category")
-    made = {tag: other for tag, other in mapped.items() if ":" in tag or "@" in other}
-    return {tag: other for tag, other in mapped.items() if tag not in made}, made
 
 
 def _seats(panel: Pairs) -> dict[str, list[str]]:

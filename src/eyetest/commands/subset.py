@@ -86,8 +86,7 @@ def subset(
         ['model', 'full_score', 'full_score_low', 'full_score_high']
 
     """
-    from eyetest.benchmarks import Benchmark
-    from eyetest.curate.selection import write_part
+    from eyetest.benchmarks.folder import write_items
     from eyetest.curate.subsets import draw_small, write_curves
 
     runs, new, words = several(answers), several(estimate), several(only)
@@ -132,10 +131,11 @@ def subset(
         steps.append(f"{option_count} options each, seed {seed}")
         whole = _with_options(whole, len(kept), option_count, seed, notes)
         name = f"{benchmark.manifest.name}-{option_count}-options"
-    write_part(benchmark, whole, folder / layout.BENCHMARK, (name, "; ".join(steps)), overwrite=overwrite)
+    manifest = benchmark.manifest.derived("subset", "; ".join(steps), name=name)
+    written = write_items(folder / layout.BENCHMARK, whole, benchmark, manifest, overwrite=overwrite)
     if curves is not None:
         write_curves(folder, curves)
-    made = SubsetResult(folder, Benchmark(folder / layout.BENCHMARK), len(benchmark), tuple(notes))
+    made = SubsetResult(folder, written, len(benchmark), tuple(notes))
     made.counts = correlations
     return made
 

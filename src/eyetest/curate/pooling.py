@@ -8,13 +8,12 @@ import os
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
-from zlib import crc32
 
 import msgspec
 import numpy as np
@@ -27,17 +26,13 @@ from eyetest.benchmarks.folder import REPEATS
 from eyetest.benchmarks.opening import Progress, cache_folder, forget_older
 from eyetest.benchmarks.tags import TagMaps
 from eyetest.errors import counted, param
-from eyetest.probes.duplicates import Key, item_key, question_key, word_triples
-from eyetest.probes.subject import Thresholds, has_its_images, names_images
+from eyetest.probes.duplicates import Key, item_key, question_key
+from eyetest.probes.subject import has_its_images, names_images
 from eyetest.records import DIALOGUE, POOL, Item, Lineage, Manifest, PooledSource, tag_word
 from eyetest.tabular.table import SheetWriter
 
 BENCHMARK_TAG = "benchmark"  # the tag that names the source of an item
-SAME, OTHER_KEY, NEAR = "same", "other answer key", "near"
-_MOST_NEAR = 200_000  # items whose words are kept to look for near repeats
-_MOST_ON_IMAGE = 300  # of them on the same images, since all are compared
-_LEVEL = Thresholds().text.near_duplicate  # share of word triples that near repeats have in common
-_MOST_DIFFERENT = (1 - _LEVEL) / (1 + _LEVEL)  # the same, as triples that only one has, of the triples of both
+SAME, OTHER_KEY = "same", "other answer key"
 _ROW = 40  # bits of the row in the place of an item; above them is the number of its source
 _REPORT_EVERY = 500
 _LONGEST_NAME = 80
@@ -72,11 +67,11 @@ def named_sources(sources: Sequence[Source]) -> list[Source]:
 
 
 class Pooling(NamedTuple):
-    """What to pool: ``drop`` names the later items that are left out because they repeat earlier ones."""
+    """What to pool; with ``drop`` later items that are the same as earlier ones are left out."""
 
     sources: Sequence[Source]
     maps: TagMaps
-    drop: str = ""
+    drop: bool = False
 
 
 def open_pool(pooling: Pooling, progress: Progress, tell: Callable[[str], None]) -> Benchmark:
@@ -84,7 +79,7 @@ def open_pool(pooling: Pooling, progress: Progress, tell: Callable[[str], None])
     sources, name = pooling.sources, "+".join(source.name for source in pooling.sources)[:_LONGEST_NAME]
     known = [(source.name, source.benchmark.manifest.fingerprint, source.licence) for source in sources]
     whose = "\n".join(str(source.benchmark.path.resolve()) for source in sources)
-    cached = cache_folder(os.fsencode(whose), known, pooling.maps.maps, name)
+    cached = cache_folder(os.fsencode(whose), known, (), name)
     if not is_benchmark(cached):
         for line in pool_benchmarks(pooling, cached, name, overwrite=True, progress=progress).notes:
             tell(line)
@@ -106,7 +101,7 @@ def pool_benchmarks(
                 for row, item in enumerate(source.benchmark):
                     pooled = _pooled(item, source, maps)
                     kind, other = finder.find(item, number, row)
-                    gone = kind == SAME if drop == SAME else bool(kind) and drop == NEAR
+                    gone = drop and kind == SAME
                     if kind:
                         sheet.write([(pooled.id, other, kind, "yes" if gone else "no")])
                         repeats[kind] += 1
@@ -122,11 +117,11 @@ def pool_benchmarks(
         notes = maps.notes()
     if repeats:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in repeats.most_common())
-        how = f"eyetest pool {param('drop_repeats', NEAR)} leaves them out"
+        how = f"eyetest pool {param('drop_repeats', True)} leaves the same ones out"
         dropped = total - items.total()
         left = f"listed in {to / REPEATS}; {f'{dropped:,} of them left out' if dropped else how}"
         notes.append(f"{counted(repeats.total(), 'item')} repeat items of an earlier source ({kinds}), {left}")
-    return Pooled(Benchmark(to), items, repeats, notes + finder.notes)
+    return Pooled(Benchmark(to), items, repeats, notes)
 
 
 def _manifest(sources: Sequence[Source], name: str) -> Manifest:
@@ -161,19 +156,16 @@ def _pooled(item: Item, source: Source, maps: TagMaps) -> Item:
 
 
 class _RepeatFinder:
-    """Finds items that repeat those of earlier sources: exactly, with another answer key, or nearly."""
+    """Finds items that repeat those of earlier sources, with the same or another answer key."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = sources
-        self._images = [_image_keys(source.benchmark) for source in sources]
-        values, counts = np.unique(np.concatenate([np.unique(keys) for keys in self._images]), return_counts=True)
-        self._may_repeat = [np.isin(keys, values[counts > 1]) for keys in self._images]
+        images = [_image_keys(source.benchmark) for source in sources]
+        values, counts = np.unique(np.concatenate([np.unique(keys) for keys in images]), return_counts=True)
+        self._may_repeat = [np.isin(keys, values[counts > 1]) for keys in images]
         self._ids: dict[int, pa.ChunkedArray] = {}
         self._known, self._new = ([array("Q") for _ in range(3)] for _ in range(2))
         """Of earlier sources (by question) and of the current one: hashes of questions and of whole items, places."""
-        self._near: dict[int, list[tuple[int, int, int, bytes]]] = defaultdict(list)
-        """By images: place, number of word triples, 64 bits of their hashes, which rule most pairs out, and these."""
-        self._compared = self._left_out = 0
 
     def find(self, item: Item, source: int, row: int) -> tuple[str, str]:
         """The kind of repeat and the earlier item; both empty for an item that repeats none, which is remembered."""
@@ -189,27 +181,7 @@ class _RepeatFinder:
                 return SAME, self._name(self._known[2][at])
         for column, value in zip(self._new, (hashed, whole, place), strict=True):
             column.append(value)
-        if alike:
-            return OTHER_KEY, self._name(self._known[2][first])
-        return self._find_near(item, place, int(self._images[source][row])) if item.images else ("", "")
-
-    def _find_near(self, item: Item, place: int, images: int) -> tuple[str, str]:
-        """The first item of an earlier source with nearly the same words on the same images."""
-        hashes, sketch, there = set[int](), 0, self._near[images]
-        for triple in word_triples(item):
-            hashes.add(value := crc32(triple.encode("utf-8", "replace")))
-            sketch |= 1 << (value & 63)
-        for other, size, bits, words in there:  # a bit that differs is a triple that only one of two has
-            if (bits ^ sketch).bit_count() <= (most := _MOST_DIFFERENT * (size + len(hashes))) and (
-                other >> _ROW != place >> _ROW and len(hashes.symmetric_difference(array("I", words))) <= most
-            ):
-                return NEAR, self._name(other)
-        if self._compared < _MOST_NEAR and len(there) < _MOST_ON_IMAGE:
-            there.append((place, len(hashes), sketch, array("I", hashes).tobytes()))
-            self._compared += 1
-        else:
-            self._left_out += 1
-        return "", ""
+        return (OTHER_KEY, self._name(self._known[2][first])) if alike else ("", "")
 
     def end_source(self) -> None:
         """Make the items of a source earlier ones."""
@@ -217,12 +189,6 @@ class _RepeatFinder:
         order = np.argsort(every[0], kind="stable")
         self._known = [array("Q", column[order].tobytes()) for column in every]
         self._new = [array("Q") for _ in range(3)]
-
-    @property
-    def notes(self) -> list[str]:
-        """What was not compared."""
-        kept = f"near repeats of {self._compared:,} items on shared images were looked for"
-        return [f"{kept}; of {self._left_out:,} more only exact ones"] if self._left_out else []
 
     def _name(self, place: int) -> str:
         source = self._sources[number := place >> _ROW]

@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.benchmarks import Benchmark
+from eyetest.benchmarks.folder import write_items
 from eyetest.curate.selection import draw
 from eyetest.errors import InputError, heading
 from eyetest.probes.duplicates import item_key
@@ -40,15 +41,14 @@ def repair_benchmark(
     old = benchmark.manifest
     counts = Counter(repair.change for repair in repairs)
     note = ", ".join(f"{count} {change}" for change, count in counts.items()) or "nothing to repair"
-    step = Lineage(step="repair", source=f"{old.name} {old.version}", note=note, seed=seed)
-    manifest = msgspec.structs.replace(old, version=f"{old.version}+fixed", lineage=(*old.lineage, step))
-    with BenchmarkWriter(to, manifest, overwrite=overwrite, gold_required=False) as writer:
-        for item in final:
-            if item.id in changed:
-                note = "; ".join(f"{r.change}: {r.detail}" for r in changed[item.id])
-                made = Lineage(step="repair", source=old.name, item=item.id, note=note, seed=seed)
-                item = msgspec.structs.replace(item, lineage=(*item.lineage, made))  # noqa: PLW2901
-            writer.adopt(item, benchmark)
+    manifest = old.derived("repair", note, version=f"{old.version}+fixed", seed=seed)
+
+    def noted(item: Item) -> Item:
+        note = "; ".join(f"{repair.change}: {repair.detail}" for repair in changed.get(item.id, ()))
+        made = Lineage(step="repair", source=old.name, item=item.id, note=note, seed=seed)
+        return msgspec.structs.replace(item, lineage=(*item.lineage, made)) if note else item
+
+    write_items(to, map(noted, final), benchmark, manifest, overwrite=overwrite)
     return repairs
 
 

@@ -8,15 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
 import msgspec
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError, counted, heading, listed, nearest, short
-from eyetest.records import VALUES_BETWEEN, Item, Lineage, ModelEntry, Select, joined_words
+from eyetest.records import VALUES_BETWEEN, Item, ModelEntry, Select, joined_words
 
 Rank = Callable[[str], tuple[int, ...]]  # which of several equal claims comes first: the one with the smallest rank
 Values = tuple[str, ...]  # a cell of a table of several tags: its value of each
@@ -115,7 +113,15 @@ class Unmet(NamedTuple):
     """A quota for which there were too few items."""
 
     quota: str
-    missing: int
+    asked: int
+    left: int
+
+    @property
+    def line(self) -> str:
+        """What is missing."""
+        are = "is" if self.left == 1 else "are"
+        short_of = f"{self.left:,} {are} left, {self.asked - self.left:,} short"
+        return f"cannot take {self.asked:,} of {self.quota}: {short_of}"
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,7 +155,7 @@ def select(items: Sequence[Candidate], selection: Select, seed: int) -> Chosen:
     unmet = list(_unmet(pools, asked, selection))
     if unmet and selection.short == "refuse":
         others = f"; and {len(unmet) - 1} more" if len(unmet) > 1 else ""
-        raise CannotMeet(f"{unmet[0][1]}{others}")
+        raise CannotMeet(f"{unmet[0].line}{others}")
     nesting = Nesting([even] * len(selection.balance) + [proportional] * len(selection.proportional), seed)
     taken: set[str] = set()
     for value, pool in pools.items():
@@ -166,7 +172,7 @@ def select(items: Sequence[Candidate], selection: Select, seed: int) -> Chosen:
     )
     return Chosen(
         ids=tuple(item.id for item in items if item.id in taken),
-        unmet=tuple(short_of for short_of, _ in unmet),
+        unmet=tuple(unmet),
         untagged={tag: lacking[tag] for tag in selection.tags if lacking[tag]},
     )
 
@@ -272,30 +278,18 @@ def _asked(capacities: Mapping[str, int], selection: Select, seed: int) -> dict[
     return even(capacities, selection.total, lambda value: (draw(seed, value),))
 
 
-def _unmet(
-    pools: Mapping[str, Sequence[Candidate]], asked: Mapping[str, int], selection: Select
-) -> Iterator[tuple[Unmet, str]]:
-    """Quotas that cannot be met, each with a message."""
+def _unmet(pools: Mapping[str, Sequence[Candidate]], asked: Mapping[str, int], selection: Select) -> Iterator[Unmet]:
+    """Quotas that cannot be met."""
     there = sum(map(len, pools.values()))
     if selection.per and selection.total is not None and there < selection.total:
-        yield _too_few("all items", selection.total, there)
+        yield Unmet("all items", selection.total, there)
     elif not pools:
-        yield _too_few(f"each {selection.per}", selection.count or 0, 0)
+        yield Unmet(f"each {selection.per}", selection.count or 0, 0)
     for value, pool in pools.items():
         if len(pool) < asked[value]:
-            name = f"{selection.per} {_quoted(value)}" if selection.per else "all items"
-            yield _too_few(name, asked[value], len(pool))
-
-
-def _too_few(quota: str, asked: int, left: int) -> tuple[Unmet, str]:
-    are = "is" if left == 1 else "are"
-    line = f"cannot take {asked:,} of {quota}: {left:,} {are} left, {asked - left:,} short"
-    return Unmet(quota, asked - left), line
-
-
-def _quoted(value: str) -> str:
-    text = repr(value)[1:-1]
-    return f'"{text if len(text) <= 60 else text[:59] + "…"}"'
+            text = repr(value)[1:-1]
+            quoted = f'{selection.per} "{text if len(text) <= 60 else text[:59] + "…"}"'
+            yield Unmet(quoted if selection.per else "all items", asked[value], len(pool))
 
 
 def only_with(items: Sequence[Candidate], words: Sequence[str]) -> list[Candidate]:
@@ -354,16 +348,3 @@ def plain_name(name: str) -> str:
     """A dataset's name in any spelling: ``OK-VQA``, ``ok_vqa`` and ``OK VQA`` are one."""
     folded = normalize("NFKC", name).casefold()
     return _SEPARATORS.sub("", folded) or folded
-
-
-def write_part(
-    benchmark: Benchmark, items: Iterable[Item], to: Path, about: tuple[str, str], *, overwrite: bool
-) -> int:
-    """Write some items as a benchmark with a name and a note on how they were chosen; returns their number."""
-    old, (name, how) = benchmark.manifest, about
-    made = Lineage(step="subset", source=f"{old.name} {old.version}", note=how)
-    manifest = msgspec.structs.replace(old, name=name, lineage=(*old.lineage, made))
-    with BenchmarkWriter(to, manifest, overwrite=overwrite, gold_required=False) as writer:
-        for item in items:
-            writer.adopt(item, benchmark)
-    return writer.counts.items

@@ -256,16 +256,9 @@ class Curves(NamedTuple):
 
 def write_curves(folder: Path, drawn: Curves) -> None:
     """Write the basis of a subset into a folder."""
-    curves = pl.DataFrame(
-        {
-            "item": drawn.items,
-            "slope": drawn.fitted.slopes,
-            "intercept": drawn.fitted.intercepts,
-            "chance": drawn.chances,
-        },
-        schema_overrides={"item": pl.String, "chance": pl.Float64},
-    )
-    missed = drawn.missed
+    columns = {"slope": drawn.fitted.slopes, "intercept": drawn.fitted.intercepts, "chance": drawn.chances}
+    kinds = {"item": pl.String, "chance": pl.Float64}
+    curves, missed = pl.DataFrame({"item": drawn.items, **columns}, schema_overrides=kinds), drawn.missed
     off = {"missed": missed.errors.tolist(), "fold": missed.folds.tolist()}
     panel = pl.DataFrame({"model": drawn.models, "abilities": drawn.fitted.panel.tolist(), **off})
     for name, table in ((CURVES, curves), (PANEL, panel)):
@@ -445,19 +438,10 @@ def against_random(
             found.append((method, subset, value, low, high, above, len(part), n))
         ends = np.quantile(values, [0.025, 0.975]).tolist()
         found.append((method, "random", float(values.mean()), *ends, None, len(rows), len(known)))
-    columns = [
-        "method",
-        "subset",
-        *(f"correlation{end}" for end in ("", "_low", "_high")),
-        "above_random",
-        "items",
-        "n",
-    ]
+    columns = ["method", "subset", "correlation", "correlation_low", "correlation_high", "above_random", "items", "n"]
     where = f"those of random are where 95 % of {_RANDOM_SUBSETS} random subsets of as many items lie"
-    notes = (
-        f"intervals of chosen and whole are over models; {where}; above_random is the share of them that are below",
-    )
-    return pl.DataFrame(found, schema=columns, orient="row", infer_schema_length=None), notes
+    note = f"intervals of chosen and whole are over models; {where}; above_random is the share of them that are below"
+    return pl.DataFrame(found, schema=columns, orient="row", infer_schema_length=None), (note,)
 
 
 def _coverage(missed: Missed) -> str:

@@ -18,10 +18,11 @@ import msgspec
 
 from eyetest.errors import InputError, heading, nearest, short
 from eyetest.prompts.building import FEWEST_TEMPLATES
-from eyetest.prompts.sets import PROJECT, load_prompts
+from eyetest.prompts.sets import load_prompts
 from eyetest.records import REVERSED, Condition, order_word
 from eyetest.store.handwritten import parse_yaml, read_yaml
 
+PROJECT = Path("eyetest.yaml")
 SOURCES = {"instruction": "template", "order": "order", "letters": "letters"}
 """What can vary from test to test, and the axis it changes."""
 USUAL_TESTS = 5
@@ -87,31 +88,32 @@ def _combined(overlays: Iterable[Mapping[str, Any]], seed: int) -> tuple[Conditi
     """The conditions of overlays: a later one replaces an axis of an earlier one; sources of ``perturb`` add up."""
     axes: dict[str, list[Any]] = {}
     sources: list[str] = []
-    how: dict[str, Any] = {}
+    tests: Any = None
     for overlay in overlays:
         for axis, given in overlay.items():
             values = list(given) if isinstance(given, list | tuple) else [given]
             if axis == "perturb":
                 sources += [source.strip() for value in values for source in str(value).split(",")]
-            elif axis in ("tests", "one_at_a_time"):
-                how[axis] = given
+            elif axis == "tests":
+                tests = given
             else:
                 axes[axis] = list(dict.fromkeys(_value(axis, str(value)) for value in values))
     points = [Condition(**dict(zip(axes, point, strict=True))) for point in product(*axes.values())]
-    if how and not sources:
-        raise _wrong(f"{next(iter(how))} needs perturb: what varies ({', '.join(SOURCES)})?")
+    if tests is not None and not sources:
+        raise _wrong(f"tests needs perturb: what varies ({', '.join(SOURCES)})?")
     for source in sources:
         if source not in SOURCES:
             raise _wrong(f"perturb: no source {short(source)}; {nearest(source, SOURCES)}")
         if (axis := SOURCES[source]) in axes and axes[axis] != [getattr(Condition(), axis)]:
             raise _wrong(f"perturb={source} starts from the usual {axis}; leave out {axis}, or {source}")
-    number = _number("tests", str(how.get("tests", USUAL_TESTS)))
+    number = USUAL_TESTS if tests is None else _number("tests", str(tests))
     if not 2 <= number <= MOST_TESTS:
         raise _wrong(f"tests: found {number}, expected 2 to {MOST_TESTS:,}")
-    varied = list(dict.fromkeys(SOURCES[source] for source in sources))
-    groups = [[axis] for axis in varied] if str(how.get("one_at_a_time")).lower() == "true" else [varied]
-    tests = [(point, test) for point in points for test in _tests(point, groups, number, seed)]
-    return tuple(dict.fromkeys(msgspec.structs.replace(point, **test) for point, test in tests))
+    varied = [SOURCES[source] for source in sources]
+    changed = (
+        msgspec.structs.replace(point, **test) for point in points for test in _tests(point, varied, number, seed)
+    )
+    return tuple(dict.fromkeys(changed))
 
 
 def _value(axis: str, word: str) -> Any:
@@ -125,7 +127,7 @@ def _value(axis: str, word: str) -> Any:
             raise _wrong(f"{axis}: found {short(word)}, expected a number from 0")
         return _number(axis, word)
     if axis not in _WORDS:
-        known = (*_WORDS, *_NUMBERS, "prompts", "perturb", "tests", "one_at_a_time")
+        known = (*_WORDS, *_NUMBERS, "prompts", "perturb", "tests")
         raise _wrong(f"no axis {short(axis)}; {nearest(axis, known)}")
     if word not in _WORDS[axis]:
         raise _wrong(f"{axis}: no value {short(word)}; {nearest(word, _WORDS[axis])}")
@@ -138,19 +140,18 @@ def _number(axis: str, word: str) -> int:
     return int(word)
 
 
-def _tests(point: Condition, groups: list[list[str]], number: int, seed: int) -> Iterator[Mapping[str, Any]]:
-    """What each test changes of a condition, the axes of a group together; the first changes nothing."""
-    yield {}
+def _tests(point: Condition, varied: list[str], number: int, seed: int) -> Iterator[Mapping[str, Any]]:
+    """What each test changes of a condition; the first changes nothing."""
     others = (_draw(seed, "order", test) % _LARGEST_ORDER for test in range(2 * number))
     orders = list(dict.fromkeys((0, *others)))  # the order as written, then others, none twice
     cycle = [0, *sorted(range(1, FEWEST_TEMPLATES), key=lambda template: _draw(seed, "template", template))]
     letters = _WORDS["letters"]
-    for test in range(number):
+    for test in range(number if varied else 1):
         turn, index = divmod(test, len(cycle))
         other = letters[(test + turn) % len(letters)]  # other letters for a repeated template
         values = {"template": cycle[index], "order": orders[test], "letters": other}
-        for group in groups:  # likelihood shows no options: only the instruction of what is sent can change
-            yield {axis: values[axis] for axis in group if axis == "template" or point.method != "likelihood"}
+        # likelihood shows no options: only the instruction of what is sent can change
+        yield {axis: values[axis] for axis in varied if axis == "template" or point.method != "likelihood"}
 
 
 def _draw(seed: int, axis: str, number: int) -> int:

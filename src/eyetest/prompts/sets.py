@@ -17,9 +17,8 @@ import msgspec
 from eyetest.errors import InputError, nearest, short
 from eyetest.records import Condition, Item, tag_word
 from eyetest.records.tables import USUAL_PROMPTS, Ask
-from eyetest.store.handwritten import convert, parse_yaml, read_text, read_yaml
+from eyetest.store.handwritten import convert, parse_yaml, read_text
 
-PROJECT = Path("eyetest.yaml")
 TaskKind = Literal["choice", "text", "caption", "open"]
 Numbered = str | dict[Literal["one", "several"], str]  # a text, or one about one image and one about several
 _SLOT = re.compile(r"\{\{([a-z_]+)\}\}|\{([a-z_]+)\}")
@@ -196,16 +195,9 @@ def known_prompts(label: str) -> Prompts:
     return load_prompts(label)
 
 
-def prompt_names(project: Path = PROJECT) -> dict[str, Path | None]:
-    """Every set by name: those of the project file with their paths, then those that come with eyetest."""
-    content = (read_yaml(project) if project.is_file() else None) or {}
-    own = (content.get("prompts") if isinstance(content, dict) else None) or {}
-    if not isinstance(own, dict) or not all(isinstance(file, str) for file in own.values()):
-        raise InputError(f"{project}: prompts: expected names, each with a file")
-    shipped = sorted(file.name.removesuffix(".yaml") for file in files("eyetest.prompts").joinpath("sets").iterdir())
-    if taken := {*shipped} & own.keys():
-        raise InputError(f"{project}: prompts: {min(taken)} comes with eyetest; choose another name")
-    return {str(name): project.parent / file for name, file in own.items()} | dict.fromkeys(shipped)
+def prompt_names() -> list[str]:
+    """The sets that come with eyetest."""
+    return sorted(file.name.removesuffix(".yaml") for file in files("eyetest.prompts").joinpath("sets").iterdir())
 
 
 def load_prompts(word: str | Path | None = None) -> Prompts:
@@ -213,13 +205,10 @@ def load_prompts(word: str | Path | None = None) -> Prompts:
     word = str(word or USUAL_PROMPTS)
     if word in _KNOWN or word == USUAL_PROMPTS:
         return _KNOWN.get(word) or _shipped(word)
-    names = prompt_names()
-    path = names.get(word, Path(word))
-    if path is None:
+    if word in (names := prompt_names()):
         found = _shipped(word)
-    elif path.is_file():
-        name = word if word in names else re.sub(r"[^\w.-]+", "-", path.stem)
-        found = _read(name, read_text(path), str(path))
+    elif (path := Path(word)).is_file():
+        found = _read(re.sub(r"[^\w.-]+", "-", path.stem), read_text(path), word)
     else:
         raise InputError(f"no prompts {short(word)}; {nearest(word, names)}, or a file")
     if found.label != USUAL_PROMPTS:

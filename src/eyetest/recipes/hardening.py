@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
-from eyetest.benchmarks.folder import refuse_to_replace
+from eyetest.benchmarks import Benchmark, is_benchmark
+from eyetest.benchmarks.folder import refuse_to_replace, write_items
 from eyetest.errors import InputError
 from eyetest.harden.options.growing import grow_options
 from eyetest.harden.options.record import OptionSettings, OptionsRecord
 from eyetest.harden.options.writers import SCENES
-from eyetest.records import REFINE, Item, Lineage, Manifest, Recipe, Stage, Verdict
+from eyetest.records import REFINE, Item, Recipe, Stage, Verdict
 from eyetest.reform.distractors.written import OptionAuthors
 from eyetest.store import replacing_file
 from eyetest.store.handwritten import convert
@@ -131,10 +131,8 @@ class Hardening:
         if self.settings:
             last, manifest = self.settings[-1].benchmark, self.settings[-1].benchmark.manifest
         else:
-            step = Lineage(step=REFINE, source=f"{manifest.name} {manifest.version}", seed=self.seed)
-            lineage = (*manifest.lineage, step)
-            manifest = msgspec.structs.replace(manifest, name=f"{manifest.name}-refined", lineage=lineage)
-        source = _write(drafts / f"before-{stage.title}", before, last, manifest)
+            manifest = manifest.derived(REFINE, name=f"{manifest.name}-refined", seed=self.seed)
+        source = write_items(drafts / f"before-{stage.title}", before, last, manifest, overwrite=True)
         scenes = self.benchmark.path.parent / SCENES  # of a synthetic benchmark; its options are written by them
         if scenes.is_file():
             shutil.copyfile(scenes, drafts / SCENES)
@@ -169,10 +167,10 @@ class Hardening:
         """Write each setting with the items left in the end, beside the refined benchmark."""
         written = []
         for setting in self.settings:
-            items = [setting.items[name] for name in kept]
-            old = setting.benchmark.manifest
-            manifest = msgspec.structs.replace(old, name=f"{self.benchmark.manifest.name}-{setting.stage.title}")
-            written.append(_write(self.to / setting.stage.title, items, setting.benchmark, manifest))
+            items, made = [setting.items[name] for name in kept], setting.benchmark
+            title = setting.stage.title
+            manifest = msgspec.structs.replace(made.manifest, name=f"{self.benchmark.manifest.name}-{title}")
+            written.append(write_items(self.to / title, items, made, manifest, overwrite=True))
         return written
 
     def clear(self) -> None:
@@ -180,16 +178,6 @@ class Hardening:
         for setting in self.settings:
             if is_benchmark(self.to / setting.stage.title):
                 shutil.rmtree(self.to / setting.stage.title)
-
-
-def _write(path: Path, items: Sequence[Item], source: Benchmark, manifest: Manifest) -> Benchmark:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    manifest = msgspec.structs.replace(manifest, counts=type(manifest.counts)())
-    with BenchmarkWriter(path, manifest, overwrite=True, gold_required=False) as writer:
-        for item in items:
-            writer.adopt(item, source)
-        writer.adopt_tables(source)
-    return Benchmark(path)
 
 
 def _verdict(stage: Stage, item: Item, items: Mapping[str, Item], open_: Mapping[str, Verdict]) -> Verdict:

@@ -1,4 +1,4 @@
-"""Load and check a recipe; `map_tags` replaces the tags that it names by the benchmark's own."""
+"""Load and check a recipe."""
 
 import re
 from collections import Counter
@@ -22,7 +22,6 @@ from eyetest.store.handwritten import convert, parse_yaml
 from eyetest.studio.forms import load_form
 from eyetest.tabular.record_files import read_parquet
 
-_TASK = "task"  # the tag that filters take for an item's task where a recipe names none
 _FOLDER = re.compile(r"[a-z0-9][a-z0-9-]{0,40}")
 
 
@@ -136,23 +135,6 @@ def refuse_hopeless(recipe: Recipe, items: Sequence[Item]) -> None:
             raise InputError(f"the stage {stage.title}: {error}") from None
 
 
-def map_tags(recipe: Recipe, own: Mapping[str, str]) -> Recipe:
-    """The recipe with its tags replaced by the benchmark's own names."""
-    used = {tag for stage in recipe.stages if stage.select for tag in stage.select.tags}
-    used |= {stage.task or _TASK for stage in recipe.stages if _uses_tasks(stage)}
-    used |= {stage.cluster for stage in recipe.stages if stage.cluster}
-    for name, tag in own.items():
-        if name not in used:
-            known = nearest(name, sorted(used)) if used else "it uses none"
-            raise InputError(f'{heading("map_tags")}: the recipe uses no tag "{name}"; {known}')
-        if not tag.strip():
-            raise InputError(f"{heading('map_tags')}: {name} is which tag of the benchmark? {name}=TAG")
-    try:
-        return msgspec.structs.replace(recipe, stages=tuple(_renamed(stage, own) for stage in recipe.stages))
-    except ValueError as error:
-        raise InputError(f"{heading('map_tags')}: {error}") from None
-
-
 _SIZES = ("count", "total", "fraction")  # of a selection, which has exactly one
 
 
@@ -191,22 +173,6 @@ def with_prompts(recipe: Recipe, word: str | None) -> tuple[Recipe, Prompts]:
     labelled = msgspec.structs.replace(recipe, panels=panels)
     check_recipe(labelled, "recipe")
     return labelled, usual
-
-
-def _uses_tasks(stage: Stage) -> bool:
-    """Whether a stage uses the task of an item, which is optional."""
-    return stage.filter is not None and "task" in FILTERS[stage.filter].uses
-
-
-def _renamed(stage: Stage, own: Mapping[str, str]) -> Stage:
-    if _uses_tasks(stage):
-        return msgspec.structs.replace(stage, task=own.get(stage.task or _TASK, stage.task))
-    if stage.select is None:
-        return msgspec.structs.replace(stage, cluster=own.get(stage.cluster, stage.cluster))
-    old = stage.select
-    spread = {name: tuple(own.get(tag, tag) for tag in getattr(old, name)) for name in ("balance", "proportional")}
-    select = msgspec.structs.replace(old, **spread, per=own.get(old.per, old.per))
-    return msgspec.structs.replace(stage, select=select)
 
 
 def refuse_missing_tags(recipe: Recipe, items: Iterable[Item]) -> None:

@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 import msgspec
 import polars as pl
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
-from eyetest.benchmarks.folder import FACTS
+from eyetest.benchmarks import Benchmark, is_benchmark
+from eyetest.benchmarks.folder import FACTS, write_items
+from eyetest.benchmarks.tags import TagMaps
+from eyetest.curate.pooling import BENCHMARK_TAG
 from eyetest.curate.selection import CannotMeet, Quota, candidate, select
 from eyetest.errors import InputError, as_named, counted, listed
 from eyetest.filters import FILTERS, Evidence, FilterInput
@@ -28,7 +30,6 @@ from eyetest.records import (
     BLIND_MODALITIES,
     REFINE,
     Item,
-    Lineage,
     Recipe,
     Stage,
     Verdict,
@@ -112,14 +113,15 @@ class Refining:
     skip_review: bool = False
     items_at: ItemsAt = NOWHERE  # where the numbers of its page lead
     prompts: Prompts = field(default_factory=load_prompts)
+    tags: TagMaps = field(default_factory=TagMaps)  # tags of items that are made of others
 
     def run(self) -> Refined:
         """Carry out the recipe and write the result."""
-        self._items = {item.id: item for item in self.benchmark}
+        self._items = {item.id: self._tagged(item) for item in self.benchmark}
         self._seen = dict(self._items)
         self._quota: Quota | None = None  # of the review that is paused
         self._turns: dict[str, int] = {}  # the order in which it asks for items
-        notes = [*self.source.notes, *small_panel_notes(self.recipe, self.panels)]
+        notes = [*self.source.notes, *self.tags.notes(), *small_panel_notes(self.recipe, self.panels)]
         labels = dict.fromkeys((*(seated.panel.prompts for seated in self.panels.values()), self.prompts.roles))
         if own := [label for label in labels if label != USUAL_PROMPTS]:
             notes.append(f"asked with the prompts {listed(own)}")
@@ -156,6 +158,11 @@ class Refining:
         refined.notes += _stopped_notes(refined.residuals)
         self._write(refined)
         return refined
+
+    def _tagged(self, item: Item) -> Item:
+        """An item with the tags that are made of others, perhaps only for its source."""
+        pooled = item.tags.get(BENCHMARK_TAG) if self.benchmark.manifest.sources else None
+        return self.tags.tagged(item, str(pooled or self.benchmark.manifest.name)) if self.tags.maps else item
 
     def _edited(self) -> list[Item]:
         """The items that reviewers changed in what models see or in golds."""
@@ -363,17 +370,10 @@ class Refining:
 
     def _write_benchmark(self, refined: Refined) -> None:
         """Write the items that are left, in every setting, with their cards."""
-        old = self.benchmark.manifest
-        stages = ", ".join(name for name, _ in refined.stages)
-        made = Lineage(step=REFINE, source=f"{old.name} {old.version}", note=stages, seed=self.recipe.seed)
-        manifest = msgspec.structs.replace(
-            old, name=f"{old.name}-refined", lineage=(*old.lineage, made), counts=type(old.counts)()
-        )
-        with BenchmarkWriter(self.to / BENCHMARK, manifest, overwrite=True, gold_required=False) as writer:
-            for item in refined.kept:
-                writer.adopt(item, self.benchmark)
-        settings = self._hardening.write([item.id for item in refined.kept])
-        for benchmark in (Benchmark(self.to / BENCHMARK), *settings):
+        old, stages = self.benchmark.manifest, ", ".join(name for name, _ in refined.stages)
+        manifest = old.derived(REFINE, stages, name=f"{old.name}-refined", seed=self.recipe.seed)
+        written = write_items(self.to / BENCHMARK, refined.kept, self.benchmark, manifest, overwrite=True)
+        for benchmark in (written, *self._hardening.write([item.id for item in refined.kept])):
             known = card_of(benchmark, read_facts(self.to / FACTS), Records(self.to / ABOUT, self.to / VERDICTS))
             write_card(known, benchmark, benchmark.path)
 
@@ -400,7 +400,7 @@ def _selected(stage: Stage, items: Sequence[Item], seed: int, notes: list[str]) 
     for tag, count in chosen.untagged.items():
         notes.append(f"{stage.title}: {counted(count, 'item')} without the tag {tag}")
     for unmet in chosen.unmet:
-        notes.append(f"{stage.title}: {counted(unmet.missing, 'item')} fewer than asked of {unmet.quota}")
+        notes.append(f"{stage.title}: {counted(unmet.asked - unmet.left, 'item')} fewer than asked of {unmet.quota}")
     taken, verdicts = set(chosen.ids), []
     for item in items:
         verdict: VerdictKind = "keep" if item.id in taken else "drop"

@@ -293,6 +293,14 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         since = self.revisions[before.index(fingerprint) :]
         return all(revision.change.partition(":")[0] in REPAIRS for revision in since)
 
+    def derived(
+        self, step: str, note: str = "", *, name: str = "", version: str = "", seed: int | None = None
+    ) -> "Manifest":
+        """The manifest of what a step makes of these items."""
+        made = Lineage(step=step, source=f"{self.name} {self.version}", note=note, seed=seed)
+        known = {"name": name or self.name, "version": version or self.version}
+        return msgspec.structs.replace(self, lineage=(*self.lineage, made), **known)
+
     def holding(self, counts: ItemCounts, fingerprint: str, time: str) -> "Manifest":
         """The manifest of these items; where it described others, those become an earlier revision."""
         revisions = self.revisions

@@ -181,23 +181,13 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     @property
     def key(self) -> bytes:
         """The hash of the fields, in sixteen bytes."""
-        values = key_values([getattr(self, name) for name in Asked.__struct_fields__])
+        values = [getattr(self, name) for name in Asked.__struct_fields__]
         return blake2b(msgspec.json.encode(values), digest_size=16).digest()
 
     @property
     def condition(self) -> Condition:
         """The condition alone."""
         return Condition(**{name: getattr(self, name) for name in Condition.__struct_fields__})
-
-
-_USUAL = {
-    Asked.__struct_fields__.index(name): usual for name, usual in (("history", "gold"), ("prompts", USUAL_PROMPTS))
-}
-
-
-def key_values(values: Sequence[object]) -> Sequence[object]:
-    """The fields of `Asked`, in order, as they count in hashes: gold history and usual prompts are left out."""
-    return [value for number, value in enumerate(values) if _USUAL.get(number) != value]
 
 
 class Answer(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -18,7 +18,6 @@ import pyarrow as pa
 
 from eyetest.errors import InputError, listed, param, short
 from eyetest.records import Answer, Asked, ModelEntry, Response, RunBenchmark, RunStep, columns
-from eyetest.records.tables import key_values
 from eyetest.runs.answer_values import FIELDS
 from eyetest.runs.folder import RECORDED, RunWriter
 from eyetest.runs.journal import SCHEMA, to_table
@@ -54,7 +53,7 @@ _STAGED = pa.schema([*schema(Answer), pa.field(_ROW, pa.int64()), pa.field(_COLU
 
 def answer_id(key: Sequence[object]) -> str:
     """An id made of the fields of ``Asked`` in order."""
-    return blake2b(b"eyetest answer 2\n" + _encode(key_values(key)), digest_size=16).hexdigest()
+    return blake2b(b"eyetest answer 2\n" + _encode(key), digest_size=16).hexdigest()
 
 
 def _compared(folder: Path, staged: pl.DataFrame) -> pl.DataFrame:

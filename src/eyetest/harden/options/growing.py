@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 from scipy import stats
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.benchmarks import Benchmark
+from eyetest.benchmarks.folder import write_items
 from eyetest.errors import InputError, heading
 from eyetest.harden.options.dealing import Candidates, deal, families
 from eyetest.harden.options.guards import Guard, same_option, sort_item
@@ -295,13 +296,8 @@ def _write(
     old = benchmark.manifest
     grown = sum(entry.outcome != "left alone" for _, entry in made)
     note = f"{grown} of {len(made)} items grown to {settings.options} options"
-    step = Lineage(step=OPTIONS_STEP, source=f"{old.name} {old.version}", note=note, seed=settings.seed)
-    name = f"{old.name}-{settings.options}-options"
-    manifest = msgspec.structs.replace(old, name=name, lineage=(*old.lineage, step), counts=type(old.counts)())
-    with BenchmarkWriter(to, manifest, overwrite=overwrite, gold_required=False) as writer:
-        for item, _ in made:
-            writer.adopt(item, benchmark)
-    return Benchmark(to)
+    manifest = old.derived(OPTIONS_STEP, note, name=f"{old.name}-{settings.options}-options", seed=settings.seed)
+    return write_items(to, (item for item, _ in made), benchmark, manifest, overwrite=overwrite)
 
 
 def _verdicts(record: OptionsRecord) -> Iterator[Verdict]:

@@ -86,7 +86,7 @@ def world_recipes(models: Iterable[str] = ()) -> dict[str, str]:
         recipe = yaml.safe_load(file.read_text(encoding="utf-8"))
         for panel in recipe["panels"].values():
             is_whole = panel["size"] == len(panel["models"])
-            panel["models"] = {name: {} for name in panel["models"] if name in known}
+            panel["models"] = [name for name in panel["models"] if name in known]
             panel["size"] = len(panel["models"]) if is_whole else panel["size"]
         texts[file.name.removesuffix(".yaml")] = yaml.safe_dump(recipe, sort_keys=False, width=118)
     return texts

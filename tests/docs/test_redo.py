@@ -2,8 +2,6 @@
 
 import base64
 import json
-import re
-import shlex
 from pathlib import Path
 
 import polars as pl
@@ -11,8 +9,7 @@ import pytest
 import yaml
 
 from eyetest.benchmarks import Benchmark
-from tests.conftest import ROOT
-from tests.support.command import Eyetest, call_narrowly
+from tests.docs.pages import run_page
 
 pytestmark = pytest.mark.journey
 
@@ -51,19 +48,6 @@ def here(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run_page(page: str) -> None:
-    text = (ROOT / "docs" / page).read_text()
-    for file in re.findall(r"```yaml\n# (\S+)\n(.*?)```", text, re.DOTALL):
-        Path(file[0]).write_text(file[1])
-    eyetest: Eyetest = call_narrowly
-    for line in re.findall(r"^\$ eyetest (.*?)(?: +#.*)?$", text, re.MULTILINE):
-        words = shlex.split(re.sub(r"openai:\S+", "scripted:right=0.8,blind=0.4", line))
-        *words, _, file = [*words, ">", "out.txt"] if ">" not in words else words
-        done = eyetest(*words)
-        assert done.code == 0, (words, done.err)
-        Path(file).write_text(done.out)
-
-
 def accuracy_by_hand(run: str, model: str) -> float:
     """A model's share of right answers with the image, from the scores alone."""
     (path,) = Path(run, "scores").glob("*.parquet")
@@ -92,3 +76,11 @@ def test_reform_eval(here: Path) -> None:
     run_page("redo-reform-eval.md")
     assert {"vqav2", "vsr", "aokvqa"} <= {path.name for path in (here / "grid/runs").iterdir()}
     assert list((here / "tables").glob("table-*.csv"))
+
+
+def test_mmmu_pro(here: Path) -> None:
+    run_page("redo-mmmu-pro.md")
+    few, ten, screens = (Benchmark(here / "pro" / name) for name in ("benchmark", "ten-options", "screenshot"))
+    assert [item.id for item in ten] == [item.id for item in screens] == [item.id for item in few] != []
+    assert max(len(item.choices) for item in ten) == 10
+    assert list((here / "mmmu-pro-tables").glob("table-*.csv"))

@@ -1,0 +1,94 @@
+"""The README: its length, its first example, its commands on a real file."""
+
+import base64
+import json
+import re
+import shlex
+from pathlib import Path
+
+import polars as pl
+import pytest
+import yaml
+
+from eyetest.benchmarks import Benchmark, export_benchmark
+from tests.conftest import ROOT
+from tests.docs.pages import blocks, commands, offline
+from tests.endpoint import Endpoint
+from tests.support.command import Eyetest, call_narrowly
+from tests.support.drawn import draw_benchmark
+
+pytestmark = pytest.mark.journey
+
+ITEMS = 24
+
+
+@pytest.fixture
+def eyetest() -> Eyetest:
+    """Calls the command line as a terminal of 80 columns does: what pages tell one to type has to fit."""
+    return call_narrowly
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    draw_benchmark(tmp_path / "drawn", items=ITEMS, seed=1)
+    export_benchmark(Benchmark(tmp_path / "drawn"), "vlmevalkit", tmp_path / "mine.tsv")
+    rows = pl.read_csv(tmp_path / "mine.tsv", separator="\t", infer_schema=False)
+    rows.with_columns(source=pl.lit("drawn")).write_csv(tmp_path / "mine.tsv", separator="\t")
+    named = yaml.safe_load(blocks("refine.md", "yaml")[0])
+    entries = {name: {"spec": offline(entry["spec"])} for name, entry in named.items()}
+    (tmp_path / "models.yaml").write_text(yaml.safe_dump(entries))
+    return tmp_path
+
+
+def test_it_is_short() -> None:
+    assert (ROOT / "README.md").read_text().count("\n") <= 120
+
+
+def test_the_first_example_is_true(eyetest: Eyetest) -> None:
+    shown = re.findall(
+        r"^\$ eyetest (score --text .*)\n((?:.*: chosen .*\n)+)", (ROOT / "README.md").read_text(), re.MULTILINE
+    )
+    ((words, reported),) = shown
+    assert eyetest(*shlex.split(words)).fine() == reported
+    assert reported.count("B. dog") == 1
+    assert reported.count("A. cat") == 4
+
+
+@pytest.fixture
+def real(mine: Path, shared: Path) -> Path:
+    """Choice items of MathVista as a TSV with images, as people have it."""
+    folder = shared / "data/mathvista"
+    items = [json.loads(line) for line in (folder / "items.jsonl").read_text().splitlines()]
+    rows = [
+        {
+            "index": item["id"], "image": base64.b64encode((folder / item["image"]).read_bytes()).decode(),
+            "question": item["question"], **dict(zip("ABCDEFGH", item["options"], strict=False)),
+            "answer": item["answer_letter"], "category": item["task"],
+        }
+        for item in items
+        if item["options"] and len(item["options"]) <= 8
+    ]  # fmt: skip
+    pl.DataFrame(rows[:ITEMS], infer_schema_length=None).write_csv(mine / "mybench.tsv", separator="\t")
+    return mine
+
+
+def readme_commands(first: str) -> list[list[str]]:
+    """What the README types, on files that it speaks of; not what is left running."""
+    Path("mine.jsonl").write_text(
+        "".join(f'{{"id": {n}, "prompt": "Which?", "choices": ["a{n}", "b"], "gold": "A"}}\n' for n in range(40))
+    )
+    shown = (words for words in commands("README.md") if words[0] != "open")
+    return [[first if word == "17" else offline(word) for word in words] for words in shown]
+
+
+def test_readme_and_init(real: Path, eyetest: Eyetest, endpoint: Endpoint) -> None:
+    """The three paths of the README, then what ``init`` writes, on a real file."""
+    first = pl.read_csv("mybench.tsv", separator="\t", infer_schema=False)["index"][0]
+    wanted = [words for words in readme_commands(first) if words[0] != "demo"]  # tested elsewhere
+    assert [words[0] for words in wanted].count("run") == 2
+    for words in wanted:
+        done = eyetest(*words)
+        assert done.code == 0, (words, done.err)
+    assert Path("both.html").stat().st_size > 100_000
+    assert len(pl.read_csv("refined.tsv", separator="\t", infer_schema=False)) <= ITEMS

@@ -1,0 +1,81 @@
+"""The site: it builds without a broken link, its search answers newcomers' questions, its pages fit a phone."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from urllib.parse import quote
+
+import pytest
+import yaml
+
+from tests.conftest import ROOT
+from tests.docs.pages import text_of
+from tests.support.browser import Browser
+from tools.size import count_words, hand_written
+
+pytestmark = pytest.mark.journey
+
+MOST_WORDS = 25_000
+QUESTIONS = yaml.safe_load((Path(__file__).parent / "questions.yaml").read_text("utf-8"))
+_RESULTS = (
+    "[...document.querySelectorAll('.md-search-result__item > a:first-child')].slice(0, 3).map((a) => a.pathname)"
+)
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the site, built strictly: a warning of MkDocs, such as a broken link or anchor, fails."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=folder))
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_the_search_answers_questions(site: str, browser: Browser) -> None:
+    window, missed = browser.visitor(1440, 900), {}
+    for entry in QUESTIONS:
+        window.goto(f"{site}/faq/")
+        window.goto(f"{site}/?q={quote(entry['search'])}")
+        window.wait("document.querySelector('.md-search-result__item > a')")
+        found = [path.strip("/") for path in window.evaluate(_RESULTS)]
+        if entry["page"] not in found:
+            missed[entry["search"]] = (entry["page"], found)
+    window.close()
+    assert not missed
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_pages_fit_the_window(site: str, browser: Browser, width: int, height: int) -> None:
+    window = browser.visitor(width, height, dark=width < 1000)
+    for page in ("", "audit/", "answers/", "commands/", "api/", "gallery/", "design/architecture/"):
+        window.goto(f"{site}/{page}")
+        assert window.evaluate("document.documentElement.scrollWidth") <= width, page
+    assert not [request for request in window.requests if not request.startswith((site, "data:"))]
+    assert not window.errors
+    window.close()
+
+
+def test_words_are_few() -> None:
+    assert sum(count_words(page.read_text("utf-8")) for page in hand_written()) <= MOST_WORDS
+
+
+def test_questions_are_on_the_page() -> None:
+    table = text_of("testing.md").partition("## Ten questions")[2]
+    rows = re.findall(r"^\| (.+?) \| (.+?) \| \[.+?\]\((.+?)\.md\) \|$", table, re.MULTILINE)
+    assert rows == [(entry["question"], entry["search"], entry["page"]) for entry in QUESTIONS[:10]]

@@ -29,7 +29,10 @@ pytestmark = pytest.mark.journey
 """Figures of what this run has none of: dialogues, dimensions, several ways to give examples, fewer options."""
 """The others; a part of figures that are about weighed choices is not spoken of where there are none."""
 OF_SUITES = {"dialogue", "dimensions", "format-hits", "options"}
-DRAWN = {name: figure for name, figure in FIGURES.items() if name not in OF_SUITES and not figure.part}
+OF_MANY_MODELS = {"items", "correlation"}
+DRAWN = {
+    name: figure for name, figure in FIGURES.items() if name not in OF_SUITES | OF_MANY_MODELS and not figure.part
+}
 MODELS = """
 base: {spec: "scripted:right=0.3,blind=0.3,seed=9"}
 alpha: {spec: "scripted:right=0.8,blind=0.45,seed=1,refuse=0.05", base: base}
@@ -73,19 +76,20 @@ def words_of(page: Path) -> str:
 
 def test_the_whole_story_is_told_in_order(whole: Path) -> None:
     words = words_of(whole / "page.html")
-    chapters = ["Models and conditions", "Scores"]
-    chapters += [figure.title for figure in sorted(DRAWN.values(), key=lambda figure: figure.place)]
+    chapters = [figure.title for figure in sorted(DRAWN.values(), key=lambda figure: figure.place)]
     page = (whole / "page.html").read_text()
-    parts = (*chapters, "Removed items and answers to them", "Method")
+    parts = (*chapters, "Removed items and answers to them", "Models and conditions", "Method")
     places = [page.index(f">{title}</h") for title in parts]
     assert places == sorted(places)
     missing = re.findall("<dt>(.*?)</dt>", page.rpartition("Not on this page")[2])
-    assert sorted(missing) == sorted(FIGURES[name].title for name in OF_SUITES)
+    assert sorted(missing) == sorted(FIGURES[name].title for name in OF_SUITES | OF_MANY_MODELS)
+    assert "item-rest correlations mislead with fewer than 8 models (4 here)" in words
+    assert page.index('id="board"') < page.index('class="plot"'), "the leaderboard is on the first screen"
     assert "60 items · 4 models · scores with the image, direct answer" in words
     for reported in (
         "The best with the image is alpha, ",
         "the image adds",
-        "mean leakage",
+        "Leakage ",
         "blind answers right, p =",
     ):
         assert reported in words, reported

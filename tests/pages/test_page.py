@@ -5,7 +5,16 @@ import re
 
 import pytest
 
-from eyetest.pages.page import Verbatim, clip, escape_markdown, fill_markdown, fill_page, printable, with_formulas
+from eyetest.pages.page import (
+    Verbatim,
+    clip,
+    escape_markdown,
+    estimate,
+    fill_markdown,
+    fill_page,
+    printable,
+    with_formulas,
+)
 from eyetest.version import __version__
 
 PARTS = '{% from "parts.html.j2" import badge %}'
@@ -76,8 +85,31 @@ def test_formulas_are_drawn_money_and_mark_up_stay_text(text: str, drawn: int, l
     assert set(re.findall(r"<(\w+)", page)) <= {"math", "mrow", "mi", "mo", "mn", "mtext", "mfrac", "msup", "msub"}
 
 
+@pytest.mark.parametrize("most", range(1, 60))
+def test_a_text_is_never_cut_inside_a_formula(most: int) -> None:
+    page = with_formulas(r"Half is $\frac{1}{2}$, and the root is $\sqrt{2 + x}$ of what?", most=most)
+    assert page.count("<math") == page.count("</math>") <= 2
+    assert "$" not in page
+    assert "frac{" not in page
+    assert page.endswith(("…", "?"))
+
+
 def test_formulas_without_an_end_take_no_time() -> None:
     """How far a delimiter looks for its end is bounded, and so is the text that is looked through."""
     for sign in ("$", r"\(", r"\[", "$$x", r"\frac", "^{", r"\left("):
         text = sign * (10_000 // len(sign))
         assert len(with_formulas(text)) >= len(text) / 2
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ((0.795, 0.732, 0.846), "79.5 [73.2, 84.6]"),
+        ((0.6,), "60.0"),
+        ((-0.0001, -0.02, 0.01), "0.0 [−2.0, 1.0]"),
+        ((0.5, None, 0.6), "50.0"),
+        ((None,), "–"),
+    ],
+)
+def test_shares_have_one_style(numbers: tuple[float | None, ...], words: str) -> None:
+    assert estimate(*numbers) == words

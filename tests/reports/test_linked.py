@@ -85,7 +85,7 @@ def test_the_page_tells_the_settings_and_shows_what_was_lost(runs: list[Run], tm
     page.check_inert("data:text/csv", "http://127.0.0.1:")
     words = " ".join(" ".join(page.words).split())
     assert drawn.facts["figures"] > 6
-    assert "Overall the best, wren, scores 45.8 %" in words
+    assert "Overall the best, wren, scores 45.8 [" in words
     assert "Ten options cost 17 to 25 points; one image for everything costs 25 to 58 points." in words
     assert "The source benchmark was not asked" in words
     assert "stand-in" not in words

@@ -3,6 +3,7 @@ also unclipped, as clipping at 0 biases it upwards. Tests of the best series wit
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,16 @@ import polars.selectors as cs
 
 from eyetest.errors import InputError, counted, heading, listed, nearest, param, short
 from eyetest.measures.hits import strictest
-from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings, measure, read_where
+from eyetest.measures.results import (
+    MEMBER,
+    PROTOCOL,
+    Measured,
+    NotMeasurable,
+    Results,
+    Settings,
+    measure,
+    read_where,
+)
 from eyetest.measures.stats.intervals import (
     Floats,
     IntervalEstimate,
@@ -23,7 +33,7 @@ from eyetest.measures.stats.intervals import (
 )
 from eyetest.measures.stats.paired import against, holm, paired
 from eyetest.measures.tables import Protocol, SideBySide, like, protocol_label, side_by_side
-from eyetest.records import BLIND_MODALITIES
+from eyetest.records import BLIND_MODALITIES, ModelEntry
 
 _SCORES = ("with_image", "no_image", "base")
 _VALUES = ("gain", "leakage", "unclipped")
@@ -41,6 +51,7 @@ _Trio = tuple[str, str, tuple[Protocol | None, ...]]
 )
 def gain(results: Results, settings: Settings) -> Measured:
     """One row a model, then the averages over benchmarks, over models, and over both."""
+    results = _with_bases(results)
     strata, notes = ["benchmark", *results.by_tags(settings.by)], dict[str, None]()
     asked = _asked_of_base(settings.own["base"])
     rows: list[_Row] = []
@@ -105,6 +116,23 @@ def _rows(stratum: Stratum, part: SideBySide, trios: Sequence[_Trio], settings: 
         again, counts = np.stack([gains, np.maximum(leaks, 0.0), leaks]), (int(both.sum()), int(known.sum()))
         rows.append(_Row(stratum, model, protocols, scores, values, again, *counts, effective))
     return rows
+
+
+def _with_bases(results: Results) -> Results:
+    """Groups without models that were not shown images, each with the language models of its members as its base."""
+    if results.ungrouped is None:
+        return results
+    model, shown = pl.col("model").cast(pl.String), pl.col("modality").cast(pl.String) == "image"
+    scores = results.scores.join(results.scores.filter(shown).select(MEMBER).unique(), on=MEMBER, how="semi")
+    members = scores.select(MEMBER, group=model).unique().collect(engine="streaming")
+    entries = [results.models.get(member) for member in members[MEMBER]]
+    members = members.with_columns(pl.Series("base", [entry.base if entry else None for entry in entries], pl.String))
+    named = members.filter(pl.col("base").is_not_null().all().over("group"))
+    own = named.with_columns(pl.format("language models of {}", "group").alias("name"))
+    bases = results.ungrouped.with_columns(model.alias("base")).join(own.lazy(), on="base")
+    bases = bases.with_columns(pl.col("name").alias("model")).select(scores.collect_schema().names())
+    groups = {group: ModelEntry(spec="", base=name) for group, name in own.select("group", "name").iter_rows()}
+    return replace(results, scores=pl.concat([scores, bases], how="vertical_relaxed"), models=groups)
 
 
 def _asked_of_base(word: str) -> dict[int, str]:

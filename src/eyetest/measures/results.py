@@ -73,6 +73,8 @@ class Results:
     """Replies: a row per benchmark and request, read only by measures of words and of likelihoods."""
     exchanged: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=EXCHANGED_TYPES))
     """Replies in words to originals and twins, scored by each other's golds: read only by measures of twins."""
+    ungrouped: pl.LazyFrame | None = None
+    """The scores by model, where ``scores`` are those of groups."""
 
     def values(self, tag: str) -> pl.Series:
         """The values of a tag, one for each item that has it, or several where it is a list."""
@@ -127,7 +129,7 @@ class Results:
         model = pl.col("model").cast(pl.String)
         scores = self.scores.filter(model.is_in(list(groups)))
         named = scores.with_columns(model.alias(MEMBER), model.replace_strict(groups, return_dtype=pl.String))
-        return replace(self, scores=named)
+        return replace(self, scores=named, ungrouped=self.scores)
 
     @property
     def members(self) -> list[str]:

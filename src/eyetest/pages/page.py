@@ -64,7 +64,7 @@ def estimate(
         return "–"
     ends = [end for end in (low, high) if end is not None]
     words = [f"{100 * number:{'+' if signed else ''}.1f}" for number in (value, *ends)]
-    first, *bounds = [word[1:] if word[1:] == "0.0" else word.replace("-", "−") for word in words]
+    first, *bounds = ["0.0" if word in ("-0.0", "+0.0") else word.replace("-", "−") for word in words]
     return f"{first} [{', '.join(bounds)}]" if len(bounds) == 2 else first
 
 

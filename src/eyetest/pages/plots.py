@@ -19,7 +19,7 @@ from eyetest.pages.page import clip, printable
 from eyetest.records import Condition
 
 WIDTH = 460
-PERCENT, POINTS = ".0%", "+.0%"
+PERCENT, POINTS = ".3~g", "+.3~g"  # of shares, times 100: one style in axes, tables and sentences
 _ENDS = ("", "_low", "_high")
 Across = Callable[[str], alt.X]
 Panel = tuple[Callable[..., ChartType], float, str]  # draws on an axis of rows ``y``; width; title or empty
@@ -98,8 +98,19 @@ def across(
 ) -> Across:
     """A quantitative axis, to be placed below several fields of one chart."""
     scale = alt.Scale(domain=list(domain), nice=False) if domain else alt.Scale(zero=False, nice=True, padding=6)
-    axis = alt.Axis(format=form, tickCount=ticks, labelExpr="datum.value === 0 ? '0' : datum.label")
+    axis = alt.Axis(tickCount=ticks, labelExpr=_labels(form))
     return lambda field: alt.X(field, type="quantitative", title=title, scale=scale, axis=axis)
+
+
+def _labels(form: str) -> str:
+    """How the ticks of an axis are labelled; shares in per cent."""
+    scale = 100 if form in (PERCENT, POINTS) else 1
+    return f"datum.value === 0 ? '0' : format({scale} * datum.value, '{form}')"
+
+
+def shares(ticks: int = 5, **more: Any) -> alt.Axis:
+    """An axis of shares."""
+    return alt.Axis(tickCount=ticks, labelExpr=_labels(PERCENT), **more)
 
 
 def intervals(chart: alt.Chart, value: str, x: Across, **encoded: Any) -> alt.LayerChart:
@@ -243,7 +254,8 @@ _ATTRIBUTES = {
 }
 _LONG_NUMBER = re.compile(r"-?\d*\.\d{3,}(e-\d+)?")
 _PAPER_DPI_SCALE = 3.0
-_ON_PAGE = 1.15  # how much larger a figure is on a page than in a paper, as the page's own type is
+_ON_PAGE = 1.3  # how much larger than in a paper a figure is at most; cards make it smaller
+_HALF = 660  # width up to which two figures stand side by side
 ElementTree.register_namespace("", _SVG)
 
 
@@ -265,8 +277,11 @@ def for_page(svg: str, label: str) -> Markup:
     if paper is not None:
         root.remove(paper)
     _strip(root)
+    width = float(root.attrib["width"])
     for side in ("width", "height"):
         root.set(side, f"{float(root.attrib[side]) * _ON_PAGE:g}")
+    if width > _HALF:
+        root.set("data-wide", "")
     root.set("role", "img")
     root.set("aria-label", label)
     return Markup(ElementTree.tostring(root, encoding="unicode"))  # noqa: S704 (escaped in the writing of it)

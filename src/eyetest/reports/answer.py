@@ -1,19 +1,18 @@
-"""The first sentences and main figures of a report, from the measures; significance is that of adjusted tests."""
+"""The first sentences of a report, from the measures; significance is that of adjusted tests."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import inf
 from typing import Any, NamedTuple
 
 import polars as pl
 from markupsafe import Markup
 
-from eyetest.errors import counted, listed, percent
+from eyetest.errors import counted, listed
 from eyetest.measures.gain import WITH_IMAGE
 from eyetest.measures.printed import caveats
 from eyetest.measures.results import PROTOCOL
-from eyetest.pages.page import clip
+from eyetest.pages.page import clip, estimate
 from eyetest.records import BLIND_MODALITIES
-from eyetest.reports.report import ALL_OPTIONS, NEARLY_ALL, Counts, Report, ReportItems
+from eyetest.reports.report import NEARLY_ALL, Counts, Report, ReportItems
 
 _NEGLIGIBLE = 0.05  # the image is needed if the interval ends at most this much above guessing
 _LONGEST_NAME, _MOST_BENCHMARKS = 48, 3
@@ -37,6 +36,27 @@ def answer(report: Report, links: ReportItems | None = None) -> list[Markup]:
         asked = "no answer has a score" if material.is_answered else "no model was asked yet"
         return [Markup("{}; {}.").format(items, asked)]
     return [Markup("{}").format(sentence) for sentence in (*_need(report), *_use(report), *_leaks(report))]
+
+
+def first_sentence(report: Report) -> str:
+    """The finding about one benchmark in one sentence; empty where there are several, or no score."""
+    head, blind = report.headline, _best_without(report)
+    if head is None or "benchmark" in head.columns:
+        return ""
+    best, seen = best_of(head)[0][1], was_asked(report, WITH_IMAGE)
+    scores = (
+        [f"{_name(best)} scores {_share(best, 'accuracy')}{' with the image' if seen else ''}"]
+        if seen or not blind
+        else []
+    )
+    verdict = ""
+    for row in blind:
+        verdict = _verdict(row, _rivals(report).get("", _Rivals()), report.material.settings.level)
+        chosen = "" if row["options_n"] == row["n"] else f"{estimate(row['with_options'])} on items with options, "
+        guessing = "" if row["guessing"] is None else f" ({chosen}guessing {estimate(row['guessing'])})"
+        scores.append(f"without it, {_name(row)} scores {_share(row, 'no_image')}{guessing}")
+    words = f"{verdict}{'; '.join(scores)}."
+    return words[0].upper() + words[1:] if words.startswith("without") else words
 
 
 def lacks(report: Report) -> list[tuple[str, str]]:
@@ -111,14 +131,13 @@ def _beside_guessing(row: Row, level: float) -> str:
     """Comparison with guessing on the same items: those with options."""
     if row["guessing"] is None:
         return ""
-    guessing = f"guessing ({percent(row['guessing'])})"
+    guessing = f"guessing ({estimate(row['guessing'])})"
     chosen = ""
     if row["options_n"] != row["n"]:
-        chosen = f" and on the {row['options_n']:,} items with options {percent(row['with_options'])}"
+        chosen = f" and on the {row['options_n']:,} items with options {estimate(row['with_options'])}"
     if not _is_sure(row, level):
         return f"{chosen}, not significantly different from {guessing}"
-    gap = abs(row["above"])
-    points = f"{100 * gap:.0f} points" if gap >= 0.02 else f"{100 * gap:.1f} points"
+    points = f"{estimate(abs(row['above']))} points"
     return f"{chosen}, {points} {'above' if row['above'] > 0 else 'below'} {guessing}"
 
 
@@ -167,7 +186,7 @@ def _use(report: Report) -> Iterator[str]:
         return
     gains = _gains(report, "gain")
     shown = sum(row["gain_low"] is not None and row["gain_low"] > 0 for row in gains)
-    adds = f"the image adds {100 * mean['gain']:.1f} points {bounds(mean, 'gain')}".rstrip()
+    adds = f"the image adds {_share(mean, 'gain')} points"
     if len(gains) == 1:
         yield f"{best}; {adds}{'' if shown else ', which is not significant'}."
         return
@@ -193,7 +212,7 @@ def _leaks(report: Report) -> Iterator[str]:
         yield f"Leakage was measured for {len(known):,} {_whose(known)} and is significant for none."
         return
     most = max(sure, key=lambda row: row["leakage"])
-    size = f"{100 * most['leakage']:.1f} points {bounds(most, 'leakage')}".rstrip()
+    size = f"{_share(most, 'leakage')} points"
     models = f"{len(sure):,} of {len(known):,} {_whose(known)}"
     yield f"Leakage is significant for {models}, most for {_name(most)}: {size}."
 
@@ -216,10 +235,7 @@ def _name(row: Row) -> str:
 
 
 def _share(row: Row, name: str) -> str:
-    return f"{100 * row[name]:.1f} % {bounds(row, name)}".rstrip()
-
-
-Tiles = Iterator[tuple[str, str, str]]
+    return estimate(*(row[name + end] for end in ("", "_low", "_high")))
 
 
 def cautions(report: Report) -> list[str]:
@@ -244,38 +260,6 @@ def headline_counts(report: Report, links: ReportItems) -> Counts:
     }
 
 
-def tiles(report: Report, links: ReportItems | None = None) -> Tiles:
-    """Main figures: names, values, and their intervals or models."""
-    head, links = report.headline, links or ReportItems(report.material)
-    if head is None:
-        return
-    best, seen = best_of(head), was_asked(report, WITH_IMAGE)
-    word = "accuracy" if _model_count(head) < 2 else "best accuracy"
-    for where, row in best[:_MOST_BENCHMARKS]:
-        who, number = clip(row["model"], 40), links.answered(row).counted("item")
-        of = Markup("{} {}, {}").format(bounds(row, "accuracy"), who, number)
-        yield f"{word}{' with the image' if seen else ''}{where}", f"{100 * row['accuracy']:.1f} %", of
-    if len(best) == 1:
-        yield from _blind_tile(report) if seen else [("best with the image", "–", "no model was asked")]
-        yield from _guessing_tile(best[0][1], links)
-    mean = mean_gain(report)
-    for name in ("gain", "leakage"):
-        if mean and mean[name] is not None:
-            models = _model_count(head, name)
-            whose = f", {counted(models, 'model')}" if models > 1 else ""
-            of_name = f"mean {name}" if models > 1 else name
-            yield of_name, f"{100 * mean[name]:.1f}", f"points {bounds(mean, name)}{whose}"
-
-
-def _blind_tile(report: Report) -> Tiles:
-    name = "best without the image"
-    for row in _best_without(report):
-        how = clip(f"{bounds(row, 'no_image')} {clip(row['model'], 40)}, {protocol_words(row['no_image_by'])}", 120)
-        yield name, f"{100 * row['no_image']:.1f} %", how
-    if not was_asked(report, BLIND_MODALITIES):
-        yield name, "–", "no model was asked"
-
-
 def was_asked(report: Report, modalities: Sequence[str]) -> bool:
     """Whether any answer under one of these modalities has a score."""
     known = pl.col("modality").is_in(modalities) & (pl.col("answers") > pl.col("without score"))
@@ -286,18 +270,6 @@ def rows_of(report: Report, measure: str) -> list[dict[str, Any]]:
     """Rows of a measure over the usual answers and those without the image; none if it does not apply."""
     table = report.material.known(measure, scope="usual and blind")
     return [] if table is None else table.to_dicts()
-
-
-def _guessing_tile(row: Mapping[str, Any], links: ReportItems) -> Tiles:
-    """Score of guessing on the items of the best model; if some have no options, both on the others."""
-    if row.get("guessing") is None:
-        return
-    of = Markup("on the same {}").format(links.answered(row).counted("item"))
-    if row.get("with_options") is not None:
-        best = f"{clip(row['model'], 40)} {percent(row['with_options'])} there"
-        count = links.answered(row, column=ALL_OPTIONS, options=(1, inf)).counted("item")
-        of = Markup("on {} with options; {}").format(count, best)
-    yield "random guessing", percent(row["guessing"]), of
 
 
 def best_of(head: pl.DataFrame) -> list[tuple[str, dict[str, Any]]]:
@@ -316,12 +288,6 @@ def _model_count(head: pl.DataFrame, having: str = "model") -> int:
 def mean_gain(report: Report) -> dict[str, Any] | None:
     """The gain measure's average over the rows of the headline; of a single row, that one."""
     return next(reversed(rows_of(report, "gain")), None)
-
-
-def bounds(row: Mapping[str, Any], name: str) -> str:
-    """The interval of a share, in per cent; empty if there is none."""
-    low, high = row[f"{name}_low"], row[f"{name}_high"]
-    return "" if low is None or high is None else f"[{100 * low:.1f}, {100 * high:.1f}]"
 
 
 def usual(report: Report) -> str:

@@ -18,7 +18,9 @@ from eyetest.pages.page import clip, write_page
 from eyetest.pages.plots import for_page
 from eyetest.records import GIVEN, Item, ModelEntry, RunStep, Verdict
 from eyetest.records.tables import PROPERTIES
-from eyetest.reports.answer import answer, cautions, headline_counts, lacks, tiles, usual
+from eyetest.reports.answer import answer, cautions, first_sentence, headline_counts, lacks, usual
+from eyetest.reports.leaderboard import VIEWS, board_of
+from eyetest.reports.leaderboard import first_sentence as leaders
 from eyetest.reports.refinements import together
 from eyetest.reports.report import Counts, Material, Report, ReportItems
 from eyetest.runs import Run
@@ -69,7 +71,6 @@ class ReportDetails:
     left: Benchmark | None = None
     """The refined benchmark, if the one that it was made from is there as well."""
     verdict: str = ""  # first sentences, instead of those about scores with and without the image
-    tiles: Sequence[tuple[str, str, str]] = ()
     cautions: Sequence[str] = ()
     sections: Sequence[Section] = ()
 
@@ -85,6 +86,8 @@ def write_report_page(report: Report, about: ReportDetails, to: Path, *, overwri
         counts = each.figure.counts(each.numbers.head(_MOST_ROWS), items) if each.figure.counts else {}
         table = laid_out(each.numbers, counts)
         drawn.append((each.figure, each.numbers, for_page(each.svg, each.figure.title), table))
+    board = None if report.headline is None else board_of(material, about.at)
+    first = first_sentence(report)
     contents = {
         "at": about.at,
         "benchmarks": [(bench.manifest, _counts(bench, items, about.left)) for bench in about.benchmarks],
@@ -93,12 +96,14 @@ def write_report_page(report: Report, about: ReportDetails, to: Path, *, overwri
         "notes": material.notes(),  # of figures and headline, not of tiles
         "about": about,
         "report": report,
-        "answer": [about.verdict] if about.verdict else answer(report, items),
+        "board": board,
+        "views": VIEWS,
+        "answer": about.verdict or first or (answer(report, items)[0] if board is None else leaders(board)),
+        "details": [] if about.verdict or board is None else answer(report, items),
         "lacks": [] if about.verdict else lacks(report),
         "every": items.count(len(material.results.items)),
         "cautions": [*about.cautions, *cautions(report)],
         "given": score_counts(material.results.scores).filter(metric=GIVEN).get_column("score").sum(),
-        "tiles": about.tiles or list(tiles(report, items)),
         "models": list(_models(report)) if material.is_answered else [],
         "asked": laid_out(asked, asked_counts),
         "usual": usual(report) if material.is_answered else "",
@@ -118,12 +123,22 @@ def _counts(benchmark: Benchmark, items: ReportItems, left: Benchmark | None) ->
     return counts
 
 
+_SHARES = frozenset(
+    "accuracy score with_options guessing random gain leakage no_image with_image base unread unclipped difference "  # noqa: SIM905 (words)
+    "a_mean b_mean detectable detectable_adjusted format_hits share above delta1 delta2 delta3 overall weighted "
+    "plain picked gold generated weighed same original four ten vision mean".split()
+)
+"""Columns of measures that hold shares, which pages show in per cent."""
+
+
 def laid_out(
     table: pl.DataFrame, counts: Counts = MappingProxyType({}), digits: int = 3, *, whole: bool = False
 ) -> dict[str, Any]:
     """A table for the page, cut to a length; ``counts``: columns that count items, and their links."""
+    shares = [name for name in table.columns if _is_share(table, name)]
+    scaled = texts_of(table.with_columns(pl.col(name) * 100 for name in shares), _MOST_ROWS, 1, whole=whole)
     words: dict[str, Sequence[str | ItemCount]] = {
-        name: [clip(cell, _LONGEST_CELL) for cell in cells]
+        name: [clip(cell, _LONGEST_CELL) for cell in (scaled[name] if name.replace(" ", "_") in shares else cells)]
         for name, cells in texts_of(table, _MOST_ROWS, digits, whole=whole).items()
     }
     for name, column in counts.items():
@@ -132,6 +147,14 @@ def laid_out(
     rows = list(zip(*words.values(), strict=True))
     heads = [(clip(column, _LONGEST_CELL), is_text(table, column)) for column in words]
     return {"heads": heads, "rows": rows, "more": max(0, len(table) - _MOST_ROWS)}
+
+
+def _is_share(table: pl.DataFrame, name: str) -> bool:
+    value = name.removesuffix("_low").removesuffix("_high")
+    if value not in _SHARES or not table.schema[name].is_float() or value not in table.columns:
+        return False
+    most = table.get_column(value).abs().max()
+    return most is None or float(most) <= 1  # type: ignore[arg-type]
 
 
 def _models(report: Report) -> Iterator[tuple[str, str]]:

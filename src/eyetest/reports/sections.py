@@ -15,11 +15,11 @@ from altair.typing import ChartType
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import counted, listed, percent
 from eyetest.measures import NotMeasurable
-from eyetest.measures.linked import ALL_MODELS, WORDS, Axes, linked_settings
+from eyetest.measures.linked import WORDS, Axes, linked_settings
 from eyetest.measures.results import PROTOCOL
 from eyetest.pages import plots
 from eyetest.pages.item_view import Album, ItemView, in_turns, lot, show_item
-from eyetest.pages.page import clip
+from eyetest.pages.page import clip, estimate
 from eyetest.prompts import SCREENSHOT_STEP
 from eyetest.records import Item, OptionProvenance, tag_word
 from eyetest.reform.building import MISSING
@@ -154,7 +154,6 @@ def linked_details(about: ReportDetails, material: Material, shown: int) -> Repo
     return replace(
         about,
         verdict=_verdict(material),
-        tiles=list(_tiles(material)),
         cautions=list(stand_ins(material)),
         sections=list(_sections(material, about, shown)),
     )
@@ -168,9 +167,9 @@ def _verdict(material: Material) -> str:
     best = table.drop_nulls("overall").sort("overall", descending=True)
     if len(best):
         row = best.row(0, named=True)
-        bounds = f"[{100 * row['overall_low']:.1f}, {100 * row['overall_high']:.1f}]"
+        score = estimate(row["overall"], row["overall_low"], row["overall_high"])
         who = f"the best, {clip(row['model'], 60)}," if len(best) > 1 else clip(row["model"], 60)
-        sentence += f" Overall {who} scores {100 * row['overall']:.1f} % {bounds}."
+        sentence += f" Overall {who} scores {score}."
     parts = []
     for name, costs in (("delta1", "ten options cost"), ("delta2", "one image for everything costs")):
         if known := table.get_column(name).drop_nulls().to_list():
@@ -190,20 +189,6 @@ def stand_ins(material: Material) -> Iterator[str]:
         )
     if "original" not in settings_of(material):
         yield "The source benchmark was not asked: differences start from few options, not from the original."
-
-
-def _tiles(material: Material) -> Iterator[tuple[str, str, str]]:
-    """Main figures: names, values, and their basis."""
-    table = material.measured("linked", scope="all")
-    for name, title in _DELTAS.items():
-        known = table.drop_nulls(name)
-        if len(known):
-            mean = 100 * float(known.select(pl.col(name).mean()).item())
-            below = f"{known.filter(pl.col(f'{name}_high') < 0).height} of {len(known)} significantly below 0"
-            yield title, f"{mean:+.1f}".replace("-", "−"), f"points on average; {below}"
-    if (blind := without_image(material).known("linked", scope="all")) is not None:
-        last = blind.filter(pl.col("model") == ALL_MODELS).row(-1, named=True)
-        yield f"blind, {last['step']}", percent(last["accuracy"]), f"guessing scores {percent(last['guessing'])}"
 
 
 def _sections(material: Material, about: ReportDetails, shown: int) -> Iterator[Section]:

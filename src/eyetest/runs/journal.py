@@ -220,9 +220,11 @@ class Journal:
     def _adopt(self) -> None:
         """Seal the parts of dead writers."""
         for part in reversed(part_names(self._folder)):
-            with self._store.claimed(segment(self._folder, part)) as size:
-                if size == 0:
-                    _remove_empty(self._folder, part)
+            path = segment(self._folder, part)
+            with self._store.claimed(path) as size:
+                is_empty = size == 0 and _is_last(self._folder, part)
+            if is_empty:
+                self._store.remove(path)
         for part in part_names(self._folder):
             if segment(self._folder, part).exists():
                 self._sealing.append(self._sealer.submit(seal, self._folder, part))
@@ -288,34 +290,35 @@ def wait_for_writers(folder: Path, seconds: float = _WRITERS_SECONDS) -> None:
 def seal(folder: Path, part: PartName) -> None:
     """Turn a part without a writer into Parquet. Damaged lines are kept beside it."""
     path = segment(folder, part)
-    with store_of(folder).claimed(path) as size:
-        if size is None:  # being appended to or sealed, or no file at all, which readers report
-            return
-        if _is_sound(folder, part):
-            store_of(folder).sweep(sealed(folder, part))
-            store_of(folder).remove(path)
-            return
-        try:
-            lines = read_segment(path)
-        except InputError:
-            return
-        if not lines.responses:
-            if not (lines.torn or lines.damaged):
-                _remove_empty(folder, part)
-            return
-        table = to_table(lines.responses)
-        table = table.replace_schema_metadata({"torn": str(lines.torn + len(lines.damaged))})
-        with store_of(folder).replacing_file(sealed(folder, part)) as new:
-            write_parquet(table, new)
-        if lines.damaged:
-            store_of(folder).write(path.with_suffix(".damaged"), read_regular(path, folder))
+    with store_of(folder).claimed(path) as size:  # None: appended to, sealed now, or no file, which readers report
+        is_done = size is not None and _has_sealed(folder, part, path)
+    if is_done:  # after the claim, because Windows removes no open file
         store_of(folder).remove(path)
 
 
-def _remove_empty(folder: Path, part: PartName) -> None:
-    """Remove a part that was never written to, unless a later one would then seem to follow a gap."""
-    if part.number >= max(other.number for other in part_names(folder)):
-        store_of(folder).remove(segment(folder, part))
+def _has_sealed(folder: Path, part: PartName, path: Path) -> bool:
+    """Write the responses of a part as Parquet; whether its lines are no longer needed."""
+    if _is_sound(folder, part):
+        store_of(folder).sweep(sealed(folder, part))
+        return True
+    try:
+        lines = read_segment(path)
+    except InputError:
+        return False
+    if not lines.responses:
+        return not (lines.torn or lines.damaged) and _is_last(folder, part)
+    table = to_table(lines.responses)
+    table = table.replace_schema_metadata({"torn": str(lines.torn + len(lines.damaged))})
+    with store_of(folder).replacing_file(sealed(folder, part)) as new:
+        write_parquet(table, new)
+    if lines.damaged:
+        store_of(folder).write(path.with_suffix(".damaged"), read_regular(path, folder))
+    return True
+
+
+def _is_last(folder: Path, part: PartName) -> bool:
+    """Whether no later part would seem to follow a gap without this one."""
+    return part.number >= max(other.number for other in part_names(folder))
 
 
 def _is_sound(folder: Path, part: PartName) -> bool:

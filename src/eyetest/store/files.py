@@ -4,9 +4,7 @@ Parquet files contain their own hash in the footer's last field, which other rea
 New content is in a hidden sibling, ``.NAME.partial-…``; a killed writer loses its lock, and the next removes it.
 """
 
-import ctypes
 import errno
-import fcntl
 import hashlib
 import os
 import re
@@ -20,8 +18,8 @@ from time import sleep
 from typing import BinaryIO
 
 from eyetest.errors import EyetestError, InputError, system_error, system_words
+from eyetest.store.portable import BINARY, READ_ONLY, exchange, flush, lock, sync
 
-_READ_ONLY = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _HUB_REPOSITORY = re.compile("(?:datasets|models|spaces)--.+")
 _LONGEST_NAME = 255
 _KINDS = {
@@ -49,14 +47,17 @@ def inside(path: Path, root: Path) -> Path:
 
 def open_regular(path: Path | str) -> int:
     """A descriptor of a regular file, never of a link; opening never waits for a writer."""
+    is_link = not hasattr(os, "O_NOFOLLOW") and Path(path).is_symlink()
     try:
-        file = os.open(path, _READ_ONLY)
+        file = -1 if is_link else os.open(path, READ_ONLY)
     except OSError as error:
-        if error.errno in (errno.ELOOP, errno.EMLINK):
-            raise InputError(f"{path} is a symbolic link, not a file") from None
+        is_link = error.errno in (errno.ELOOP, errno.EMLINK)
         if error.errno in (errno.ENXIO, errno.EOPNOTSUPP):
             raise InputError(f"{path} is a socket, not a file") from None
-        raise
+        if not is_link:
+            raise
+    if is_link:
+        raise InputError(f"{path} is a symbolic link, not a file")
     mode = os.fstat(file).st_mode
     if not stat.S_ISREG(mode):
         os.close(file)
@@ -167,12 +168,11 @@ def _text_digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24]
 
 
-_AT_FDCWD = -100
-_RENAME_EXCHANGE = 2
 _ATTEMPTS = 40
 _SECONDS_BETWEEN_ATTEMPTS = 0.01
-_APPEND = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
-_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+_APPEND = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | BINARY
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | BINARY
+_LOCK = "lock"
 
 
 class BusyError(EyetestError):
@@ -186,7 +186,7 @@ class GrowingFile:
         self.size, self.torn = 0, False
         while True:
             self._file = os.open(path, _APPEND, 0o666)
-            fcntl.flock(self._file, fcntl.LOCK_EX)
+            lock(self._file, wait=True)
             if path.exists():  # it was not taken for a dead writer's between its making and its locking
                 return
             os.close(self._file)
@@ -206,7 +206,7 @@ class GrowingFile:
     def sync(self) -> None:
         """Flush to disk; a file that is closed meanwhile is synced by the closing thread."""
         with suppress(OSError):
-            os.fdatasync(self._file)
+            sync(self._file)
 
     def close(self) -> None:
         """Close the file."""
@@ -224,10 +224,11 @@ class LocalStore:
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             if not _is_locked(file):
-                pid = os.pread(file, 32, 0).decode().strip() or "unknown"
+                pid = _first_line(file) or "unknown"
                 raise BusyError(f"is being written by process {pid}; wait for it, or stop it")
             os.ftruncate(file, 0)
-            os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
+            os.lseek(file, 0, os.SEEK_SET)
+            os.write(file, f"{os.getpid()}\n".encode())
             try:
                 yield
             finally:
@@ -242,11 +243,7 @@ class LocalStore:
         except FileNotFoundError:
             return None
         try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return int(os.pread(file, 32, 0).decode().strip() or 0)
-        else:
-            return None
+            return None if lock(file, shared=True) else int(_first_line(file) or 0)
         finally:
             os.close(file)
 
@@ -259,12 +256,7 @@ class LocalStore:
             yield None
             return
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            size: int | None = os.fstat(file).st_size if path.exists() else None
-        except BlockingIOError:
-            size = None
-        try:
-            yield size
+            yield os.fstat(file).st_size if lock(file) and path.exists() else None
         finally:
             os.close(file)
 
@@ -276,7 +268,7 @@ class LocalStore:
             content.mkdir()
             yield content
             for path in (*(p for p in content.iterdir() if p.is_file()), content):
-                _flush(path)
+                flush(path)
             try:
                 content.rename(target)
             except OSError as error:
@@ -284,8 +276,8 @@ class LocalStore:
                     raise
                 if not overwrite:
                     raise taken(target) from None
-                _exchange(content, target)
-            _flush(target.parent)
+                exchange(content, target)
+            flush(target.parent)
 
     @contextmanager
     def replacing_file(self, target: Path, *, overwrite: bool = True) -> Iterator[Path]:
@@ -293,11 +285,11 @@ class LocalStore:
         with _sibling(target) as sibling:
             content = sibling / target.name
             yield content
-            _flush(content)
+            flush(content)
             if target.exists() and not overwrite:
                 raise taken(target)
             content.replace(target)
-            _flush(target.parent)
+            flush(target.parent)
 
     def write(self, path: Path, data: bytes | memoryview) -> None:
         """Write a file, and create its folder."""
@@ -324,12 +316,11 @@ class LocalStore:
         for sibling in target.parent.iterdir():
             if sibling.name.startswith(_prefix(target)):
                 with suppress(OSError):
-                    lock = os.open(sibling, os.O_RDONLY)
-                    try:
-                        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    file = os.open(sibling / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+                    is_left = lock(file)
+                    os.close(file)  # Windows removes no open file
+                    if is_left:
                         shutil.rmtree(sibling, ignore_errors=True)
-                    finally:
-                        os.close(lock)
 
 
 def write_all(file: int, data: bytes | memoryview) -> None:
@@ -342,8 +333,7 @@ def write_all(file: int, data: bytes | memoryview) -> None:
 def _is_locked(file: int) -> bool:
     """Take the lock. A reader that tests it holds it for a moment, so try more than once."""
     for _ in range(_ATTEMPTS):
-        with suppress(BlockingIOError):
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if lock(file):
             return True
         sleep(_SECONDS_BETWEEN_ATTEMPTS)
     return False
@@ -360,7 +350,7 @@ def _sibling(target: Path) -> Iterator[Path]:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         LocalStore().sweep(target)
-        sibling, lock = _make_locked(target)
+        sibling, file = _make_locked(target)
     except OSError as error:
         raise InputError(f"cannot write {target}: {system_words(error)}") from None
     try:
@@ -374,8 +364,8 @@ def _sibling(target: Path) -> Iterator[Path]:
             raise
         raise InputError(f"cannot write {target}: {system_words(system)}") from None
     finally:
+        os.close(file)  # Windows removes no open file
         shutil.rmtree(sibling, ignore_errors=True)
-        os.close(lock)
         for folder in made:
             with suppress(OSError):
                 folder.rmdir()
@@ -384,34 +374,19 @@ def _sibling(target: Path) -> Iterator[Path]:
 def _make_locked(target: Path) -> tuple[Path, int]:
     while True:
         sibling = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))
-        lock = os.open(sibling, os.O_RDONLY)
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if sibling.exists():  # it was not swept between its making and its locking
-            return sibling, lock
-        os.close(lock)
+        with suppress(FileNotFoundError):
+            file = os.open(sibling / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+            lock(file, wait=True)
+            if (sibling / _LOCK).exists():  # it was not swept between its making and its locking
+                return sibling, file
+            os.close(file)
 
 
 def _prefix(target: Path) -> str:
     return f".{target.name}.partial-"
 
 
-def _exchange(new: Path, old: Path) -> None:
-    """Swap two folders so that ``old`` exists at any moment."""
-    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    if rename is not None:
-        if rename(_AT_FDCWD, os.fsencode(new), _AT_FDCWD, os.fsencode(old), _RENAME_EXCHANGE) == 0:
-            return
-        if ctypes.get_errno() not in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
-            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(new))
-    aside = new.parent / "old"
-    old.rename(aside)
-    new.rename(old)
-
-
-def _flush(path: Path) -> None:
-    """Flush a file or a directory entry to disk; images are covered by their folder's rename order."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _first_line(file: int) -> str:
+    """The process id in a lock file."""
+    os.lseek(file, 0, os.SEEK_SET)
+    return os.read(file, 32).decode().strip()

@@ -6,12 +6,12 @@ What may expand is first read by a child with limited memory.
 import math
 import os
 import re
-import resource
 import subprocess
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
@@ -112,8 +112,10 @@ def read_in_child(path: Path) -> None:
 def _read_under_limits(path: Path) -> int:
     """Read a file under limits; the exit status is the result."""
     memory = _CHILD_MEMORY + path.stat().st_size
-    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CPU, (_CHILD_SECONDS, _CHILD_SECONDS))
+    with suppress(ImportError):  # Windows has no limits of a process
+        resource = import_module("resource")
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+        resource.setrlimit(resource.RLIMIT_CPU, (_CHILD_SECONDS, _CHILD_SECONDS))
     pa.set_cpu_count(1)
     try:
         with one_line(path, "is damaged"), pq.ParquetFile(path, page_checksum_verification=True) as file:

@@ -106,6 +106,7 @@ def _draw_positions(frame: pl.DataFrame) -> ChartType:
 
 
 _WAYS = {"generated": palette.SIGHTED, "weighed": palette.BLIND}
+_LEAST_ITEMS = 10  # below, a share of equal choices misleads
 _LIKELIHOODS = {"likelihood": "likelihood of whole answers", "first-token": "likelihood of the mark as first token"}
 
 
@@ -119,6 +120,8 @@ def _with_image(table: pl.DataFrame) -> pl.DataFrame:
 
 def _gaps(material: Material) -> pl.DataFrame:
     table = _with_image(material.measured("generation-likelihood", scope="all"))
+    if (table.select(pl.col("n").max()).item() or 0) < _LEAST_ITEMS:
+        raise NotMeasurable(f"agreement of choices misleads with fewer than {_LEAST_ITEMS} items")
     pooled = (pl.col("models") > 1) & pl.col("base").is_not_null()
     series = pl.when(pooled).then(pl.col("base") + ": " + pl.col("series")).otherwise("series").alias("series")
     order = [*plots.benchmark_of(table), "weighed_by", "base", "models", "series"]

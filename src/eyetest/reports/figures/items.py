@@ -59,13 +59,24 @@ def _draw_funnel(frame: pl.DataFrame) -> ChartType:
     return plots.layered(bars, words).properties(width=plots.WIDTH, height=plots.step(len(frame)))
 
 
+LEAST_MODELS = 8  # below, correlations over models mislead
+
+
+def refuse_few(table: pl.DataFrame, what: str) -> None:
+    """Refuse to draw what rests on few models, which ``n`` counts."""
+    most = table.select(pl.col("n").max()).item() or 0
+    if most < LEAST_MODELS:
+        raise NotMeasurable(f"{what} mislead with fewer than {LEAST_MODELS} models ({most} here)")
+
+
 _WIDE, _HIGH = 0.05, 0.1  # size of a cell that becomes one circle
 
 
 def _items_numbers(material: Material) -> pl.DataFrame:
     table = material.measured("items")
-    if table.drop_nulls("item_rest").filter(pl.col("n") >= 3).is_empty():
-        raise NotMeasurable("items: fewer than three models answered the same items")
+    refuse_few(table, "item-rest correlations")
+    if table.drop_nulls("item_rest").is_empty():
+        raise NotMeasurable("items: no item has an item-rest correlation")
     return plots.shown(table, "item", "accuracy", "item_rest", "slope", "intercept", "n")
 
 
@@ -86,7 +97,7 @@ def _draw_items(frame: pl.DataFrame) -> ChartType:
     size = alt.Size("items:Q").scale(range=[8, 480], type="linear", domainMin=0)
     circles = plots.chart_of(
         cells,
-        x=x.axis(format=plots.PERCENT),
+        x=x.axis(plots.shares()),
         y=y.scale(domain=[low, 1], nice=False),
         size=size.legend(title="items", values=sorted({1, max(1, most // 4), most}), format=",d"),
         color=alt.condition("datum.item_rest < 0", alt.value(palette.BLIND), alt.value(palette.SIGHTED)),
@@ -129,9 +140,13 @@ def _draw_failures(frame: pl.DataFrame) -> ChartType:
 
     def draw(part: pl.DataFrame) -> ChartType:
         order = part.sort("share", "series", descending=[True, False]).get_column("series").to_list()
-        x = alt.X("value:Q", title="share of calls", stack="zero", axis=alt.Axis(format=".1~%", tickCount=5))
+        x = alt.X("value:Q", title="share of calls", stack="zero", axis=plots.shares())
         y, shares = plots.rows(order), part.with_columns(pl.col(*colours) / pl.col("calls"))
-        words = plots.chart_of(part, x="share:Q", y=y, text=alt.Text("share:Q", format=".1%"))
+        counted_of = pl.sum_horizontal(*_FAILURES)
+        named = part.with_columns(
+            pl.format("{} ({} of {})", (100 * pl.col("share")).round(1), counted_of, "calls").alias("words")
+        )
+        words = plots.chart_of(named, x="share:Q", y=y, text="words:N")
         bars = plots.stacked(shares, ["series"], colours, x, y)
         drawn = plots.layered(bars, words.mark_text(align="left", dx=5))
         return drawn.properties(width=420, height=plots.step(len(order)))
@@ -146,6 +161,7 @@ _MOST_CELLS_WITH_NUMBERS = 12
 def _among_groups(material: Material) -> pl.DataFrame:
     table = material.measured("correlation", material.comparable_tags)
     known = table.filter(pl.col("other") != EXTERNAL).drop_nulls("correlation")
+    refuse_few(known, "correlations between tasks")
     if known.is_empty():
         raise NotMeasurable("correlation: no two groups of items to compare")
     return known.select("across", "one", "other", "method", "^correlation.*$", "p", ADJUSTED, "n")

@@ -1,0 +1,63 @@
+"""Storage without the calls of POSIX, in a stand-in for Windows, and flushing to disk on macOS."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from eyetest.store import portable
+from tests.conftest import ROOT
+
+ONLY_POSIX = {"fcntl", "resource", "pwd", "grp", "termios", "pty", "tty", "posix", "syslog"}
+STORAGE = ("runs/test_writers.py", "runs/test_journal.py", "runs/test_run_folder.py", "running/test_killing.py")
+
+
+def test_no_module_imports_what_only_posix_has() -> None:
+    found = set()
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module]
+                found |= {(path.name, name) for name in names if name in ONLY_POSIX}
+    assert found == {("portable.py", "fcntl")}
+
+
+@pytest.mark.journey
+def test_writing_killing_and_resuming_without_the_calls_of_posix() -> None:
+    stand_in = str(ROOT / "tests" / "support" / "no_posix")
+    path = os.pathsep.join(filter(None, (stand_in, os.environ.get("PYTHONPATH"))))
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:xdist",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        "not slow and not science",
+    ]
+    done = subprocess.run(
+        [*command, *(f"tests/{name}" for name in STORAGE)],
+        cwd=ROOT, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert " passed" in done.stdout
+
+
+def test_macos_flushes_the_memory_of_the_drive(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Calls(list[tuple[int, int]]):
+        F_FULLFSYNC = 51
+
+        def fcntl(self, file: int, call: int) -> None:
+            self.append((file, call))
+
+    calls = Calls()
+    monkeypatch.setattr(portable, "fcntl", calls)
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with (tmp_path / "x").open("wb") as file:
+        portable.sync(file.fileno())
+        assert calls == [(file.fileno(), 51)]

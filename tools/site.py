@@ -69,6 +69,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return _LINK.sub(lambda link: link[1] + _target(origin, here, link[2]) + link[3], markdown)
 
 
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Name the dialog of the search, which the theme does not."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
+
+
 def _reference(wanted: Callable[[str], bool]) -> str:
     """Directives of mkdocstrings for the public names whose first letter fits."""
     names = [name for name in eyetest.__all__ if wanted(name[0]) and name != "world"]

@@ -123,9 +123,8 @@ def show_story(
     conditions = sorted(named, key=lambda name: (name.split()[0] in BLIND_MODALITIES, name.split()[0] != "image"))
     cells: dict[tuple[str, str], list[ItemCase]] = {}
     for case in story.cases if may.replies else ():
-        if not only or case.asked.model in only:
-            cells.setdefault((case.asked.model, _condition(case, collection)), []).append(case)
-    asked = [name for name in conditions if any(key[1] == name for key in cells)]
+        cells.setdefault((case.asked.model, _condition(case, collection)), []).append(case)
+    asked = [name for name in conditions if any(how == name and (not only or who in only) for who, how in cells)]
     with_prompts = may.replies and (golds or not story.item.history)
     shown = {
         "id": story.id,
@@ -145,7 +144,7 @@ def show_story(
         ],
         "facts": _facts(story, may),
     }
-    first = [some for (_, how), some in cells.items() if how == asked[0]]
+    first = [some for (_, how), some in cells.items() if how in asked[:1]]
     chosen = Counter(choice for some in first for choice in {one.scored.choice for one in some} if choice)
     return shown | _asked(story, chosen, urls, may)
 

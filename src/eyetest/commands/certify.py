@@ -289,7 +289,7 @@ _PROBES = (
     (
         "duplicates",
         ("duplicate-items", "duplicate-images"),
-        "Planted copies, resized and re-encoded ones (tests/probes/test_planted.py).",
+        "Planted copies (tests/probes/test_planted.py, tests/probes/test_duplicate_images.py).",
     ),
 )
 _MEASURES: tuple[tuple[str, str, Callable[["pl.DataFrame"], Iterable[str]], str], ...] = (
@@ -310,7 +310,7 @@ _MEASURES: tuple[tuple[str, str, Callable[["pl.DataFrame"], Iterable[str]], str]
         "smallest detectable difference",
         "differences",
         _smallest,
-        "A formula of McNemar's test (Connor), compared with another implementation; not with planted models.",
+        "In simulations of two models it is found four times in five (tests/measures/stats/test_paired.py).",
     ),
     (
         "unread answers",

@@ -136,7 +136,6 @@ if (source) {
 }
 const filters = document.querySelectorAll("[data-filters]");
 for (const input of filters) {
-  input.hidden = false;
   const table = document.getElementById(input.dataset.filters);
   const all = [...filters].filter((other) => other.dataset.filters === input.dataset.filters);
   const apply = () => {

@@ -179,5 +179,5 @@ def test_the_wheels_do_what_the_readme_shows(core: Distributions, world: Distrib
     shutil.copy(mine / "mine.tsv", mine / "mybench.tsv")
     for words in readme_commands(next(iter(Benchmark(mine / "drawn"))).id):
         clean.call("eyetest", *words, minutes=20)
-    assert (mine / "both.html").stat().st_size > 10_000
+    assert (mine / "leaderboard.html").stat().st_size > 10_000
     assert (mine / "demo/report.html").exists()

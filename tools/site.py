@@ -4,12 +4,15 @@ On GitHub ``docs/audit.md`` links to ``../design/audit.md``; on the site the sam
 """
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+
+import eyetest
 
 ROOT = Path(__file__).parent.parent
 APART = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"} | {
@@ -56,10 +59,25 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Point links at pages of the site; a link to another file of the repository becomes its text."""
     here = page.file.src_uri
-    if here == "commands.md" or here.startswith("gallery/"):
+    if here in {"commands.md", "api.md"} or here.startswith("gallery/"):
         page.meta.setdefault("search", {"boost": 0.4})
+    if here == "api.md":
+        markdown = markdown.replace("[functions]", _reference(str.islower)).replace(
+            "[classes]", _reference(str.isupper)
+        )
     origin = _ORIGINS.get(here, f"docs/{here}")
     return _LINK.sub(lambda link: link[1] + _target(origin, here, link[2]) + link[3], markdown)
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Name the dialog of the search, which the theme does not."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
+
+
+def _reference(wanted: Callable[[str], bool]) -> str:
+    """Directives of mkdocstrings for the public names whose first letter fits."""
+    names = [name for name in eyetest.__all__ if wanted(name[0]) and name != "world"]
+    return "\n\n".join(f"::: eyetest.{name}" for name in names)
 
 
 def _target(origin: str, here: str, link: str) -> str:

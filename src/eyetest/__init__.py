@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from eyetest.commands.asking import DescribeResult, PlaceResult, RaceResult, RunResult
     from eyetest.commands.audit import AuditResult, audit
     from eyetest.commands.base import open, open_run  # noqa: A004
+    from eyetest.commands.certify import Certificate, certify
     from eyetest.commands.compare import CompareResult, compare
     from eyetest.commands.doctor import DoctorResult, doctor
     from eyetest.commands.exchange import export_file, import_file
@@ -64,6 +65,7 @@ __all__ = [
     "AuditResult",
     "Benchmark",
     "BenchmarkResult",
+    "Certificate",
     "Choice",
     "CompareResult",
     "Condition",
@@ -104,6 +106,7 @@ __all__ = [
     "audit",
     "browse",
     "bundle_items",
+    "certify",
     "chart",
     "charts",
     "compare",
@@ -147,6 +150,7 @@ _HOMES = {
     "eyetest.commands.asking": "DescribeResult PlaceResult RaceResult RunResult",
     "eyetest.commands.audit": "AuditResult audit",
     "eyetest.commands.base": "open open_run",
+    "eyetest.commands.certify": "Certificate certify",
     "eyetest.commands.compare": "CompareResult compare",
     "eyetest.commands.doctor": "DoctorResult doctor",
     "eyetest.commands.exchange": "export_file import_file",

@@ -48,7 +48,7 @@ def test_examples(example: doctest.DocTest, here: Path) -> None:
 
 RUNS = {
     "linked": ["run", "ten"],
-    "leak-by-twin": ["twins"],
+    "contamination": ["twins"],
     "ocr-accuracy": ["screens"],
     **{name: ["weighed"] for name in ("generation-likelihood", "likelihood")},
 }

@@ -85,6 +85,15 @@ def test_formulas_are_drawn_money_and_mark_up_stay_text(text: str, drawn: int, l
     assert set(re.findall(r"<(\w+)", page)) <= {"math", "mrow", "mi", "mo", "mn", "mtext", "mfrac", "msup", "msub"}
 
 
+@pytest.mark.parametrize("most", range(1, 60))
+def test_a_text_is_never_cut_inside_a_formula(most: int) -> None:
+    page = with_formulas(r"Half is $\frac{1}{2}$, and the root is $\sqrt{2 + x}$ of what?", most=most)
+    assert page.count("<math") == page.count("</math>") <= 2
+    assert "$" not in page
+    assert "frac{" not in page
+    assert page.endswith(("…", "?"))
+
+
 def test_formulas_without_an_end_take_no_time() -> None:
     """How far a delimiter looks for its end is bounded, and so is the text that is looked through."""
     for sign in ("$", r"\(", r"\[", "$$x", r"\frac", "^{", r"\left("):

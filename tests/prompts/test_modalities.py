@@ -94,12 +94,7 @@ def test_blind_guess_says_what_is_missing_and_asks_all_the_same() -> None:
 
 def test_no_question_leaves_images_and_options() -> None:
     item = choice_item(
-        "<image 2>",
-        "car",
-        images=2,
-        question="SECRET <image 1>",
-        hint="SECRET",
-        history=(Turn("SECRET", "SECRET"),),
+        "<image 2>", "car", images=2, question="SECRET <image 1>", hint="SECRET", history=(Turn("SECRET", "SECRET"),)
     )
     prompt = asked(item, modality="no-question")
     assert spelt(prompt) == [f"#A. #\nB. car\n\n{DIRECT}"]

@@ -37,18 +37,10 @@ def command(tmp_path: Path, endpoint: Endpoint) -> tuple[object, ...]:
 
 @pytest.mark.parametrize(
     ("limit", "reported"),
-    [
-        (f"cost={30 * EACH}", "the limit of 420 in money is reached"),
-        ("calls=30", "the limit of 30 calls is reached"),
-    ],
+    [(f"cost={30 * EACH}", "the limit of 420 in money is reached"), ("calls=30", "the limit of 30 calls is reached")],
 )
 def test_stages_share_one_budget(
-    tmp_path: Path,
-    endpoint: Endpoint,
-    nursery: Nursery,
-    command: tuple[object, ...],
-    limit: str,
-    reported: str,
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery, command: tuple[object, ...], limit: str, reported: str
 ) -> None:
     """Each stage alone would stay below the limit; both together do not."""
     stopped = nursery.run(*command, "--budget", limit)

@@ -10,14 +10,7 @@ import pytest
 from eyetest.errors import InputError
 from eyetest.filters import FILTERS, Evidence, FilterInput, Seat
 from eyetest.recipes.loading import load_recipe
-from eyetest.recipes.panels import (
-    answering_models,
-    asked_of_all,
-    recorded,
-    residual,
-    seat,
-    small_panel_notes,
-)
+from eyetest.recipes.panels import answering_models, asked_of_all, recorded, residual, seat, small_panel_notes
 from eyetest.records import Cut, ModelEntry, Panel, Recipe, Stage
 from eyetest.runs import Run
 from tests.filters.simulated import Drawn, draw_panel, received_early

@@ -77,12 +77,7 @@ def test_it_goes_on_and_its_rules_stay(bench: Path) -> None:
     more = begin(bench, items="tag.core=p")
     assert len(ids(more)) == len({*drawn, *(f"q{number}" for number in range(0, 12, 2))})
     more.project.close()
-    wishes: dict[str, Any] = {
-        "rounds": "1",
-        "form": "mmstar",
-        "solve": True,
-        "per": "core",
-    }
+    wishes: dict[str, Any] = {"rounds": "1", "form": "mmstar", "solve": True, "per": "core"}
     for name, wish in wishes.items():
         with pytest.raises(InputError, match=f"--{name}.* was begun otherwise; leave it out .eyetest review"):
             begin(bench, **{name: wish})

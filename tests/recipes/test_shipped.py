@@ -50,9 +50,7 @@ PANELS = {
     "mmstar": {"inspectors": Panel(size=8, modality="no-image", shots="two"), "contestants": Panel(size=16)},
     "lime": {"contestants": Panel(size=9)},
     "chance-aware": {"inspectors": Panel(size=4, modality="no-image-guess", orders=10, held_out=1)},
-    "mmmu-pro": {
-        "inspectors": Panel(size=4, modality="no-image-guess", samples=10, sampling={"temperature": 0.7}),
-    },
+    "mmmu-pro": {"inspectors": Panel(size=4, modality="no-image-guess", samples=10, sampling={"temperature": 0.7})},
 }
 
 

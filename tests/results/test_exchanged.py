@@ -53,16 +53,16 @@ def test_each_reply_is_worth_something_by_each_gold_of_its_family_alone(tmp_path
     assert exchanged(run, None, Scorer()).collect().is_empty()
 
 
-def test_whoever_gives_the_old_number_to_every_image_knows_it_by_heart(tmp_path: Path) -> None:
+def test_replies_in_words_count_as_evidence_of_memory(tmp_path: Path) -> None:
+    """By hand: the gold of 1 is given on all its images, that of twin 2-t on both of its family: strengths are 1, 0,
+    0 in the family of 1 and 0, 1 in that of 2, so that 4 of the 6 draws are as large as what is observed.
+    """
     said = {"1": "Answer: 20", "1-t": "Answer: 20", "1-u": "Answer: 20", "2": "Answer: 7", "2-t": "Answer: 7"}
     run, bench, _ = asked(tmp_path, dict(said))
     results = results_of([run], Scorer(), bench=bench)
-    told = MEASURES["leak-by-twin"].measure(results, Settings(resamples=400))
-    (row,) = told.table.iter_rows(named=True)
-    assert (row["memorized"], row["old_gold"], row["new_gold"]) == (0.5, 0.5, 0.5)
-    assert row["by_chance"] == pytest.approx((0 + 1) / 2)
-    assert (row["n"], row["twins"]) == (2, 3)
-    assert not any("old golds" in note for note in told.notes)
+    (row,) = MEASURES["contamination"].measure(results, Settings(resamples=400)).table.iter_rows(named=True)
+    assert (row["evidence"], row["n"], row["twins"]) == ("answers to twins", 2, 3)
+    assert row["p"] == pytest.approx(4 / 6)
     suite = united([SuitePart(name, SuiteBenchmark(bench=name), results) for name in ("one", "two")], "both")
-    (both,) = MEASURES["leak-by-twin"].measure(suite, Settings(resamples=400)).table.iter_rows(named=True)
-    assert [both[name] for name in ("memorized", "old_gold", "n", "twins")] == [0.5, 0.5, 4, 6]
+    (both,) = MEASURES["contamination"].measure(suite, Settings(resamples=400)).table.iter_rows(named=True)
+    assert (both["n"], both["twins"]) == (4, 6)

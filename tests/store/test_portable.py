@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from eyetest.store import portable
+from eyetest.store import files
 from tests.conftest import ROOT
 
 ONLY_POSIX = {"fcntl", "resource", "pwd", "grp", "termios", "pty", "tty", "posix", "syslog"}
@@ -22,7 +22,7 @@ def test_no_module_imports_what_only_posix_has() -> None:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module]
                 found |= {(path.name, name) for name in names if name in ONLY_POSIX}
-    assert found == {("portable.py", "fcntl")}
+    assert found == {("files.py", "fcntl")}
 
 
 @pytest.mark.journey
@@ -56,8 +56,8 @@ def test_macos_flushes_the_memory_of_the_drive(monkeypatch: pytest.MonkeyPatch, 
             self.append((file, call))
 
     calls = Calls()
-    monkeypatch.setattr(portable, "fcntl", calls)
+    monkeypatch.setattr(files, "fcntl", calls)
     monkeypatch.setattr(sys, "platform", "darwin")
     with (tmp_path / "x").open("wb") as file:
-        portable.sync(file.fileno())
+        files._sync(file.fileno())
         assert calls == [(file.fileno(), 51)]

@@ -78,7 +78,6 @@ def test_a_file_of_ones_own(own: Form) -> None:
     assert [field.name for field in own.asked("keep")] == ["readable", "faults"]
     assert [field.name for field in own.asked("drop")] == ["readable", "faults", "why"]
     assert own.asked("undo") == ()
-    assert own.words == "Look at the gauge. Can it be read? What is wrong? Why?"
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,7 @@
 
 from eyetest.benchmarks.folder import Benchmark, BenchmarkWriter, copy_without_images, is_benchmark
 from eyetest.benchmarks.images import ImageStore
-from eyetest.benchmarks.opening import (
-    FORMATS,
-    Import,
-    export_benchmark,
-    import_benchmark,
-    open_benchmark,
-)
+from eyetest.benchmarks.opening import FORMATS, Import, export_benchmark, import_benchmark, open_benchmark
 from eyetest.benchmarks.options import GOLD_STYLES
 from eyetest.benchmarks.rows import ReadOptions, parse_map
 

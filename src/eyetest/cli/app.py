@@ -49,6 +49,7 @@ _LISTED = {
         "compare": "compare:compare",
         "leaderboard": "leaderboard:leaderboard",
         "report": "report:report",
+        "certify": "certify:certify",
         "reconcile": "reconcile:reconcile",
     },
     "Improve a benchmark": {

@@ -44,9 +44,9 @@ def browse(
     import webbrowser
 
     from eyetest.pages.item_links import HOST, INDEX, read_address
+    from eyetest.pages.serving import listen, server_of
     from eyetest.studio.app.bundle import write_bundle
     from eyetest.studio.app.items import make_app
-    from eyetest.studio.app.server import listen, server_of
     from eyetest.studio.collection import Collection
 
     named: list[AnyPath] = several(places)

@@ -67,8 +67,8 @@ def review(
     from threading import Thread
 
     from eyetest.pages.item_links import HOST, read_address
+    from eyetest.pages.serving import listen, server_of
     from eyetest.studio.app.office import make_review_app
-    from eyetest.studio.app.server import listen, server_of
 
     named: list[Path | str] = several(places)
     settings = reviews.ReviewSettings(items, rounds, form, solve, per)
@@ -241,13 +241,14 @@ class ReviewStatus(Result):
     @cached_property
     def frame(self) -> "pl.DataFrame":
         """Decisions by round: how many there are, made, begun, open now, and open later."""
-        counts = {"decisions": "all", "made": "decided", "begun": "begun", "open": "open", "later": "later"}
+        counts = {"made": "decided", "begun": "begun", "open": "open", "later": "later"}
         rows = [
             {"round": f"round {row.round}" if row.round else "adjudication"}
             | {name: getattr(row, count) for name, count in counts.items()}
             for row in self.overview.progress.rounds
         ]
-        return pl.DataFrame(rows, schema={"round": pl.String, **dict.fromkeys(counts, pl.Int64)})
+        table = pl.DataFrame(rows, schema={"round": pl.String, **dict.fromkeys(counts, pl.Int64)})
+        return table.insert_column(1, table.select(decisions=pl.sum_horizontal(*counts)).to_series())
 
     def as_json(self) -> Any:
         """The plan, the overview, the people and the log."""

@@ -5,7 +5,6 @@ exact (fractions); ties go by rank, then by name.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from fractions import Fraction
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -305,9 +304,7 @@ def only_with(items: Sequence[Candidate], words: Sequence[str]) -> list[Candidat
         known = set(by_value(items, tag, every=True)) - {""}
         for value in names:
             if value not in known:
-                alike = [name for name in sorted(known) if plain_name(name) == plain_name(value)]
-                near = f'did you mean "{alike[0]}"?' if alike else nearest(value, known)
-                raise InputError(f"no item has the {tag} {short(value)}; {near}")
+                raise InputError(f"no item has the {tag} {short(value)}; {nearest(value, known)}")
     kept = [item for item in items if all({*item.values(tag)} & {*wanted[tag]} for tag in wanted)]
     if not kept:
         asked = " and ".join(f"{tag} {' or '.join(map(short, names))}" for tag, names in wanted.items())
@@ -334,9 +331,7 @@ def unseen(
     here = {plain_name(dataset): dataset for dataset in pools}
     for plain, by in trained.items():
         if plain not in here:
-            near = "".join(f" (nearest: {here[close]})" for close in get_close_matches(plain, here, n=1))
-            named = next(iter(by.values()))
-            notes.append(f"{listed(list(by))} trained on {named}, which is not in this benchmark{near}")
+            notes.append(f"{listed(list(by))} trained on {next(iter(by.values()))}, which is not in this benchmark")
     if undeclared := [model for model, entry in entries.items() if not entry.trained_on]:
         notes.append(f"{listed(undeclared)}: nothing is known of what they were trained on (trained_on:)")
     if untagged:

@@ -25,6 +25,7 @@ from eyetest.prompts.sets import Prompts, load_prompts
 from eyetest.recipes.hardening import DRAFTS, OPTIONS_RECORD, Hardening, refuse_missing, refuse_others
 from eyetest.recipes.loading import refuse_hopeless
 from eyetest.recipes.panels import AnswerSource, Live, Seated, answer_notes, asked_of_all, residual, small_panel_notes
+from eyetest.recipes.queueing import Rounds
 from eyetest.records import (
     BLIND_MODALITIES,
     REFINE,
@@ -52,7 +53,7 @@ from eyetest.reports.refinements import (
     write_refine_page,
 )
 from eyetest.store import replacing_file
-from eyetest.studio.decisions import Rounds, standing, with_people
+from eyetest.studio.decisions import standing, with_people
 from eyetest.studio.forms import Form, edited, load_form
 from eyetest.studio.project import QUOTA, decisions_in, settled_tags
 from eyetest.tabular.record_files import write_records

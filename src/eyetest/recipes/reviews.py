@@ -15,6 +15,8 @@ from eyetest.benchmarks.folder import CHANGES, FACTS
 from eyetest.errors import InputError, counted, param, short, typed
 from eyetest.pages.item_links import Query, parse_query
 from eyetest.recipes.hardening import DRAFTS
+from eyetest.recipes.queueing import Rounds, by_suspicion, drawn
+from eyetest.recipes.revision import ReviewedItems, RevisedBenchmark, revise_benchmark
 from eyetest.records import Recipe
 from eyetest.records.recipe import ABOUT, REVIEW, VERDICTS
 from eyetest.reports.dataset_card import card_of, read_facts, write_card, write_facts
@@ -22,10 +24,9 @@ from eyetest.reports.refinements import RefinementRecord
 from eyetest.store.files import read_regular
 from eyetest.store.urls import local_path
 from eyetest.studio.collection import Collection
-from eyetest.studio.decisions import ReviewPlan, Round, Rounds, by_suspicion, drawn
+from eyetest.studio.decisions import ReviewPlan, Round
 from eyetest.studio.forms import load_form
 from eyetest.studio.project import QUOTA, ReviewProject, is_review
-from eyetest.studio.revision import ReviewedItems, RevisedBenchmark, revise_benchmark
 from eyetest.studio.sources import open_places, read_verdict_table
 
 SUFFIX = "-review"

@@ -4,21 +4,30 @@ Parquet files contain their own hash in the footer's last field, which other rea
 New content is in a hidden sibling, ``.NAME.partial-…``; a killed writer loses its lock, and the next removes it.
 """
 
+import ctypes
 import errno
 import hashlib
 import os
 import re
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import sleep
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from eyetest.errors import EyetestError, InputError, system_error, system_words
-from eyetest.store.portable import BINARY, READ_ONLY, exchange, flush, lock, sync
+
+fcntl: Any
+msvcrt: Any
+try:
+    import fcntl
+except ImportError:
+    fcntl = None
+    import msvcrt
 
 _HUB_REPOSITORY = re.compile("(?:datasets|models|spaces)--.+")
 _LONGEST_NAME = 255
@@ -49,7 +58,7 @@ def open_regular(path: Path | str) -> int:
     """A descriptor of a regular file, never of a link; opening never waits for a writer."""
     is_link = not hasattr(os, "O_NOFOLLOW") and Path(path).is_symlink()
     try:
-        file = -1 if is_link else os.open(path, READ_ONLY)
+        file = -1 if is_link else os.open(path, _READ_ONLY)
     except OSError as error:
         is_link = error.errno in (errno.ELOOP, errno.EMLINK)
         if error.errno in (errno.ENXIO, errno.EOPNOTSUPP):
@@ -168,10 +177,88 @@ def _text_digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24]
 
 
+_READ_ONLY = os.O_RDONLY
+for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
+    _READ_ONLY |= getattr(os, _flag, 0)
+_BINARY: int = getattr(os, "O_BINARY", 0)
+_LOCKED_BYTE = 2**40  # Windows refuses reads of locked bytes: the lock is far behind the content
+_AT_FDCWD = -100
+_SWAP = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
+_NOT_POSSIBLE = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
+
+
+def _lock(file: int, *, shared: bool = False, wait: bool = False) -> bool:
+    """Lock an open file until it is closed or the process ends; False where another process holds a lock on it."""
+    try:
+        if fcntl is not None:
+            kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+            fcntl.flock(file, kind | (0 if wait else fcntl.LOCK_NB))
+        else:
+            _lock_byte(file, wait=wait)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def _lock_byte(file: int, *, wait: bool) -> None:
+    """Lock a byte of a file, as Windows does; its own waiting ends after ten attempts."""
+    while True:
+        before = os.lseek(file, 0, os.SEEK_CUR)
+        try:
+            os.lseek(file, _LOCKED_BYTE, os.SEEK_SET)
+            msvcrt.locking(file, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+        except OSError as error:  # EDEADLK: not to be had in ten attempts
+            if not (wait and error.errno == errno.EDEADLK):
+                raise
+        else:
+            return
+        finally:
+            os.lseek(file, before, os.SEEK_SET)
+
+
+def _sync(file: int) -> None:
+    """Flush the content of a file to disk; on macOS, fsync alone leaves it in the drive's memory."""
+    if sys.platform == "darwin" and fcntl is not None:
+        try:
+            fcntl.fcntl(file, fcntl.F_FULLFSYNC)
+        except OSError:  # network drives lack it
+            os.fsync(file)
+    else:
+        getattr(os, "fdatasync", os.fsync)(file)
+
+
+def _flush(path: Path) -> None:
+    """Flush a file or, where the system can, a directory entry to disk."""
+    if os.name == "nt" and path.is_dir():
+        return
+    file = os.open(path, (os.O_RDWR if os.name == "nt" else os.O_RDONLY) | _BINARY)
+    try:
+        _sync(file)
+    finally:
+        os.close(file)
+
+
+def _exchange(new: Path, old: Path) -> None:
+    """Swap two folders: in one step where the system can, so that ``old`` exists at any moment."""
+    names = os.fsencode(new), os.fsencode(old)
+    failed = -1
+    if sys.platform == "linux" and (rename := getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)):
+        failed = rename(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _SWAP)
+    elif sys.platform == "darwin" and (rename := getattr(ctypes.CDLL(None, use_errno=True), "renamex_np", None)):
+        failed = rename(*names, _SWAP)
+    if failed == 0:
+        return
+    if (number := ctypes.get_errno()) not in (0, *_NOT_POSSIBLE):
+        raise OSError(number, os.strerror(number), str(new))
+    aside = new.parent / "old"
+    old.rename(aside)
+    new.rename(old)
+
+
 _ATTEMPTS = 40
 _SECONDS_BETWEEN_ATTEMPTS = 0.01
-_APPEND = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | BINARY
-_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | BINARY
+_APPEND = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | _BINARY
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY
 _LOCK = "lock"
 
 
@@ -186,7 +273,7 @@ class GrowingFile:
         self.size, self.torn = 0, False
         while True:
             self._file = os.open(path, _APPEND, 0o666)
-            lock(self._file, wait=True)
+            _lock(self._file, wait=True)
             if path.exists():  # it was not taken for a dead writer's between its making and its locking
                 return
             os.close(self._file)
@@ -206,7 +293,7 @@ class GrowingFile:
     def sync(self) -> None:
         """Flush to disk; a file that is closed meanwhile is synced by the closing thread."""
         with suppress(OSError):
-            sync(self._file)
+            _sync(self._file)
 
     def close(self) -> None:
         """Close the file."""
@@ -243,7 +330,7 @@ class LocalStore:
         except FileNotFoundError:
             return None
         try:
-            return None if lock(file, shared=True) else int(_first_line(file) or 0)
+            return None if _lock(file, shared=True) else int(_first_line(file) or 0)
         finally:
             os.close(file)
 
@@ -256,7 +343,7 @@ class LocalStore:
             yield None
             return
         try:
-            yield os.fstat(file).st_size if lock(file) and path.exists() else None
+            yield os.fstat(file).st_size if _lock(file) and path.exists() else None
         finally:
             os.close(file)
 
@@ -268,7 +355,7 @@ class LocalStore:
             content.mkdir()
             yield content
             for path in (*(p for p in content.iterdir() if p.is_file()), content):
-                flush(path)
+                _flush(path)
             try:
                 content.rename(target)
             except OSError as error:
@@ -276,8 +363,8 @@ class LocalStore:
                     raise
                 if not overwrite:
                     raise taken(target) from None
-                exchange(content, target)
-            flush(target.parent)
+                _exchange(content, target)
+            _flush(target.parent)
 
     @contextmanager
     def replacing_file(self, target: Path, *, overwrite: bool = True) -> Iterator[Path]:
@@ -285,11 +372,11 @@ class LocalStore:
         with _sibling(target) as sibling:
             content = sibling / target.name
             yield content
-            flush(content)
+            _flush(content)
             if target.exists() and not overwrite:
                 raise taken(target)
             content.replace(target)
-            flush(target.parent)
+            _flush(target.parent)
 
     def write(self, path: Path, data: bytes | memoryview) -> None:
         """Write a file, and create its folder."""
@@ -317,7 +404,7 @@ class LocalStore:
             if sibling.name.startswith(_prefix(target)):
                 with suppress(OSError):
                     file = os.open(sibling / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-                    is_left = lock(file)
+                    is_left = _lock(file)
                     os.close(file)  # Windows removes no open file
                     if is_left:
                         shutil.rmtree(sibling, ignore_errors=True)
@@ -333,7 +420,7 @@ def write_all(file: int, data: bytes | memoryview) -> None:
 def _is_locked(file: int) -> bool:
     """Take the lock. A reader that tests it holds it for a moment, so try more than once."""
     for _ in range(_ATTEMPTS):
-        if lock(file):
+        if _lock(file):
             return True
         sleep(_SECONDS_BETWEEN_ATTEMPTS)
     return False
@@ -376,7 +463,7 @@ def _make_locked(target: Path) -> tuple[Path, int]:
         sibling = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))
         with suppress(FileNotFoundError):
             file = os.open(sibling / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-            lock(file, wait=True)
+            _lock(file, wait=True)
             if (sibling / _LOCK).exists():  # it was not swept between its making and its locking
                 return sibling, file
             os.close(file)

@@ -21,9 +21,10 @@ from eyetest.pages.item_links import SPANS, VERDICTS_TOGETHER, Query
 from eyetest.records import ImageRef, Item, Verdict, columns
 from eyetest.results.cases import ItemCase
 from eyetest.results.gather import scores_if_known
+from eyetest.results.replies import RunReplies, gold_doubts, is_in
 from eyetest.results.scores import chosen_scorer
 from eyetest.runs.stored import one_line_if_damaged
-from eyetest.studio.answers import KEY, ModelAccuracy, RunReplies, answers_to, gold_doubts, is_in
+from eyetest.studio.answers import KEY, ModelAccuracy, answers_to
 from eyetest.studio.sources import Tell, item_clusters, judgement_tables, named_benchmarks, open_places, read_items
 
 _MOST_VALUES = 60
@@ -355,10 +356,6 @@ class Collection:
             taken = self.sources[int(str(source))].take(own.get_column("row").to_list())
             stored |= zip(own.get_column("id"), taken, strict=True)
         return stored
-
-    def home(self, row: ItemRow) -> Benchmark:
-        """The benchmark that holds an item's images: that of its draft, if there is one."""
-        return self.sources[row.source]
 
     def item(self, id_: str) -> ItemStory:
         """Everything known about one item."""

@@ -112,7 +112,7 @@ def outgoing_of(
 
     def images(row: ItemRow) -> list[str]:
         """Paths of an item's images. Label Studio serves files of folders that it was given."""
-        paths = [collection.home(row).images.path(image).resolve() for image in items[row.id].images]
+        paths = [collection.sources[row.source].images.path(image).resolve() for image in items[row.id].images]
         if tool == "csv":
             return [*map(str, paths)]
         return [f"{_SERVED_FILES}{quote(path.as_posix().lstrip('/'))}" for path in paths]
@@ -236,8 +236,9 @@ def _open_sheet(assignments: Sequence[Assignment]) -> str:
     rows = []
     for one, some in zip(assignments, asked, strict=True):
         asks = [f"{question.name}: {' | '.join(question.values)}" for question in some if question.values]
+        words = " ".join([one.form.about.strip(), *(field.ask for field in one.form.fields)]).strip()
         shown = one.texts() | {"item": one.item.id, "round": one.round, "images": "\n".join(one.images)}
-        shown |= {"adjudicates": "true" if one.adjudicates else "", "asks": "\n".join([one.form.words, *asks])}
+        shown |= {"adjudicates": "true" if one.adjudicates else "", "asks": "\n".join([words, *asks])}
         rows.append([*(shown[name] for name in _SHOWN), "", *("" for _ in empty)])
     return sheet_text([*_SHOWN, "reviewer", *empty], rows, mark=True)
 

@@ -66,11 +66,6 @@ class RoundProgress(msgspec.Struct, frozen=True):
     open: int
     later: int
 
-    @property
-    def all(self) -> int:
-        """The number of decisions it takes, as far as known."""
-        return self.decided + self.begun + self.open + self.later
-
 
 class ReviewProgress(msgspec.Struct, frozen=True, kw_only=True):
     """Progress of a review; ``stuck`` lists what waits for a person who was not invited yet.

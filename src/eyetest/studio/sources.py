@@ -143,16 +143,13 @@ def read_verdict_table(path: Path) -> pl.DataFrame:
     return frame
 
 
-class Judgements(NamedTuple):
-    """Verdicts of stages and findings of audits, each with its ``position``; items that no benchmark has."""
+def judgement_tables(
+    judged: Sequence[Judged], items: pl.DataFrame, names: Mapping[str, str]
+) -> tuple[pl.DataFrame, pl.DataFrame, int]:
+    """All verdicts and findings with their ``position`` in ``items``, and how many are about no item of them.
 
-    verdicts: pl.DataFrame
-    findings: pl.DataFrame
-    unknown: int
-
-
-def judgement_tables(judged: Sequence[Judged], items: pl.DataFrame, names: Mapping[str, str]) -> Judgements:
-    """All judgements on ``items`` (``benchmark, item, position``); ``names``: of benchmarks by fingerprint."""
+    ``names``: of benchmarks by fingerprint.
+    """
     texts = dict.fromkeys(("stage", "verdict", "reason", "evidence"), pl.String)
     tables = [[pl.DataFrame(schema={"position": pl.Int64, **types})] for types in (texts, _FINDING)]
     unknown = 0
@@ -165,7 +162,7 @@ def judgement_tables(judged: Sequence[Judged], items: pl.DataFrame, names: Mappi
     verdicts, findings = (
         pl.concat(some, how="diagonal_relaxed").sort("position", maintain_order=True) for some in tables
     )
-    return Judgements(verdicts, findings, unknown)
+    return verdicts, findings, unknown
 
 
 def named_benchmarks(benchmarks: Sequence[Benchmark]) -> dict[str, Benchmark]:

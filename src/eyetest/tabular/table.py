@@ -188,6 +188,9 @@ def unfolds(path: Path) -> InputError:
     return InputError(f"{path} unfolds into more than {most_unpacked(path) // 2**20:,} MB, far more than its size")
 
 
+_UNREADABLE = (pa.ArrowException, msgspec.DecodeError, ValueError, EOFError, RecursionError, zlib.error)
+
+
 @contextmanager
 def one_line(path: Path, what: str = "cannot be read") -> Iterator[None]:
     """Turn errors about the content of a file into one line; those of the system pass."""
@@ -195,15 +198,7 @@ def one_line(path: Path, what: str = "cannot be read") -> Iterator[None]:
         yield
     except MemoryError:
         raise unfolds(path) from None
-    except (
-        pa.ArrowException,
-        msgspec.DecodeError,
-        OSError,
-        ValueError,
-        EOFError,
-        RecursionError,
-        zlib.error,
-    ) as error:
+    except (*_UNREADABLE, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise InputError(f"{path} {what}: {first_line(error)}") from None

@@ -42,11 +42,7 @@ def as_packed_csv(path: Path, *rows: Row) -> Path:
     return path
 
 
-WRITERS = [
-    ("quiz.csv", as_csv),
-    ("quiz.xlsx", as_excel),
-    ("quiz.csv.gz", as_packed_csv),
-]
+WRITERS = [("quiz.csv", as_csv), ("quiz.xlsx", as_excel), ("quiz.csv.gz", as_packed_csv)]
 
 
 def imported(path: Path, **read: Any) -> Benchmark:

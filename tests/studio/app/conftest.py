@@ -14,9 +14,10 @@ import uvicorn
 from starlette.testclient import TestClient
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.pages.serving import listen
 from eyetest.records import Asked, Choice, Item, Manifest, Response
 from eyetest.studio.app.items import make_app
-from eyetest.studio.app.server import Site, listen
+from eyetest.studio.app.server import Site
 from eyetest.studio.collection import Collection
 from tests.conftest import png
 from tests.reports.conftest import browse

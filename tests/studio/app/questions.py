@@ -53,13 +53,13 @@ TASK, SUBJECT = "figure question answering", "Music"
 MATHVISTA: Mapping[str, tuple[str, ...]] = {
     "blind": (answered("right", BLIND, "no-image"),),
     "differ": (answered("right", BARD, "image"), answered("wrong", LLAVA, "image")),
-    "doubt": (value("doubt", "0..2"),),
+    "doubt": (value("doubt", "0..<2"),),
     "refused": (answered("refused", IDEFICS, "image"),),
     "failed": (facet("tag.task"), value("tag.task", TASK), value("difficulty", "1")),
 }
 MMMU_PRO: Mapping[str, tuple[str, ...]] = {
     "differ": (answered("right", GEMINI, "image"), answered("wrong", GPT, "image")),
-    "doubt": (value("doubt", "0..2"),),
+    "doubt": (value("doubt", "0..<2"),),
     "refused": (answered("refused", GPT, "screenshot"),),
     "failed": (value("tag.subject", SUBJECT), value("difficulty", "1")),
 }

@@ -59,6 +59,48 @@ def test_keys_alone_suffice_without_one(collection: Collection, tmp_path: Path, 
     ann.close()
 
 
+def compare_and_save(ann: BrowserWindow) -> None:
+    """Choose two models, read an item side by side, and find the view again by its name."""
+    ann.wait("document.querySelector('.card')")
+    assert ann.evaluate("document.querySelector('.value .bar').getBoundingClientRect().width") > 0
+    for name in ("a", "b"):
+        ann.evaluate(f"document.querySelector('.pair[data-value={name}]').click()")
+        ann.wait(f"location.href.includes('compare={name}')")
+    ann.wait("!document.getElementById('versus').hidden")
+    assert ann.evaluate("[...document.querySelectorAll('#versus td a')].map((one) => Number(one.textContent))") == [
+        *(2, 3, 0, 1),
+        *(0, 2, 2, 1),
+    ]
+    ann.click("#views summary")
+    ann.type("[name=view]", "a and b")
+    ann.click("#save-view button")
+    ann.evaluate("document.querySelector('.card .to').click()")
+    ann.wait(f"{OPEN} === 'q0'")
+    columns = "[...document.querySelectorAll('.versus tr[data-model]')].map((one) => one.getBoundingClientRect().x)"
+    left, right = ann.evaluate(columns)
+    assert left < right
+    ann.press("Escape")
+    ann.wait("document.querySelector('#saved-views a')")
+    ann.evaluate("document.querySelector('[data-clear]').click()")
+    ann.wait("!location.href.includes('compare') && document.querySelector('#saved-views a')")
+    ann.evaluate("document.querySelector('#saved-views a').click()")
+    ann.wait("location.href.includes('compare=a&compare=b') && !document.getElementById('versus').hidden")
+    assert ann.evaluate("document.querySelector('#saved-views a').textContent") == "a and b"
+    assert ann.errors == []
+
+
+def test_two_models_side_by_side_and_a_view_that_is_saved(
+    collection: Collection, tmp_path: Path, browser: Browser
+) -> None:
+    write_bundle(collection, tmp_path / "copy")
+    with served(collection) as address:
+        for home in (f"{address}/", (tmp_path / "copy" / "index.html").as_uri()):
+            ann = browser.visitor()
+            ann.goto(home)
+            compare_and_save(ann)
+            ann.close()
+
+
 @pytest.fixture(scope="module")
 def everything(zoo: Path, refined: Path, tmp_path_factory: pytest.TempPathFactory) -> Collection:
     """Items with answers, verdicts and findings: all that a page can show."""
@@ -67,7 +109,15 @@ def everything(zoo: Path, refined: Path, tmp_path_factory: pytest.TempPathFactor
 
 
 def test_served_pages_are_accessible(everything: Collection, browser: Browser) -> None:
-    views = ("", "?verdict=drop&answer=wrong:a@image", "?tag.task=none", "?item=q0", "?item=q9")
+    views = (
+        "",
+        "?compare=a&compare=b",
+        "?compare=a&compare=b&item=q0",
+        "?verdict=drop&answer=wrong:a@image",
+        "?tag.task=none",
+        "?item=q0",
+        "?item=q9",
+    )
     with served(everything) as address:
         check_accessible(browser, *(f"{address}/{view}" for view in views))
 

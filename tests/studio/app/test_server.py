@@ -22,11 +22,12 @@ from starlette.testclient import TestClient
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.images import MAX_REDUCED, decode, inspect
 from eyetest.errors import ImageError, InputError
-from eyetest.studio import app as pages
-from eyetest.studio.app import ServedImages, server
+from eyetest.pages import serving
+from eyetest.pages.serving import listen, server_of
+from eyetest.studio.app import server
 from eyetest.studio.app.items import make_app
-from eyetest.studio.app.listing import Address
-from eyetest.studio.app.server import listen, server_of
+from eyetest.studio.app.listing import BANDS, Address, list_page
+from eyetest.studio.app.server import ServedImages
 from eyetest.studio.collection import Collection
 from tests.reports.pages import HOSTILE, Tags
 from tests.studio.app.conftest import HOME
@@ -68,6 +69,29 @@ def test_stages_and_verdicts_promise_what_they_show(judged: Collection, query: s
     assert followed >= 3
 
 
+@pytest.mark.parametrize("query", ["", "tag.task=beasts", "difficulty=1", "doubt=..<0"])
+def test_bins_are_disjoint_and_add_up(collection: Collection, query: str) -> None:
+    address = Address.parse(query)
+    facets = {one["key"]: one["values"] for one in list_page(collection, address)["facets"]}
+    for key in BANDS:
+        others = collection.view(Address(address.without(key)).query)
+        known = len(others) - collection.numbers(key)[others.positions.tolist()].null_count()
+        assert sum(items for _, _, items in facets[key]) == known, key
+
+
+def test_two_models_are_compared_on_what_is_shown(client: TestClient) -> None:
+    page = client.get("/?compare=a&compare=b").text
+    cells = re.findall(r'<td class="right"><a href="([^"]*)">(\d)</a></td>', page.partition('id="versus"')[2])[:8]
+    assert [int(number) for _, number in cells] == [2, 3, 0, 1, 0, 2, 2, 1], "image, then no-image"
+    for href, number in cells:
+        assert len(cards(client.get(f"/{unescape(href)}").text)) == int(number)
+    assert "+50.0 [" in page
+    item = client.get("/?compare=a&compare=b&item=q1").text
+    assert re.findall(r'data-model="(\w)"', item) == ["a", "b"]
+    assert "1 of 2 right" in item, "without the image"
+    assert Address.parse("compare=a&compare=b").toggled("compare", "c") == "?compare=b&compare=c"
+
+
 def test_a_verdict_is_shown_with_its_stage_and_reason(judged: Collection) -> None:
     page = TestClient(make_app(judged), HOME).get("/?verdict=drop&item=q2").text
     assert "2 of 2" in page
@@ -88,10 +112,7 @@ def test_an_item_shows_golds_replies_and_the_way_on(client: TestClient) -> None:
     assert re.search(r'<li class="gold"><span class="letter">A</span>.*?Red kite', page, re.DOTALL)
     assert re.findall(
         r'data-condition="([\w-]+)">\s*<div class="reply short">\s*<p[^>]*><span class="tone-(\w+)"', page
-    ) == [
-        *(("image", "right"), ("no-image", "wrong")),
-        *(("image", "wrong"), ("no-image", "right")),
-    ]
+    ) == [*(("image", "right"), ("no-image", "wrong")), *(("image", "wrong"), ("no-image", "right"))]
     assert "What was sent: no-image" in page
     assert "<mark>A</mark>" in page
 
@@ -171,11 +192,7 @@ def test_every_answer_forbids_scripts_from_elsewhere(client: TestClient) -> None
 
 def test_nothing_that_an_item_or_a_model_says_becomes_part_of_the_page(hostile: Collection) -> None:
     client = TestClient(make_app(hostile), HOME)
-    paths = [
-        "/",
-        f"/?{Address((('tag.kind', HOSTILE[1]),)).href[1:]}",
-        "/?text=" + quote(HOSTILE[1]),
-    ]
+    paths = ["/", f"/?{Address((('tag.kind', HOSTILE[1]),)).href[1:]}", "/?text=" + quote(HOSTILE[1])]
     paths += ["/" + Address(item=f"{number} {HOSTILE[1]}").href for number in range(len(HOSTILE))]
     for path in paths:
         answer = client.get(path)
@@ -224,7 +241,7 @@ def test_idle_connections_lock_no_one_out(collection: Collection, sent: bytes) -
 
 
 def test_connections_that_never_call_are_closed(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "_SECONDS_TO_CALL", 0.2)
+    monkeypatch.setattr(serving, "_SECONDS_TO_CALL", 0.2)
     with running(collection) as at, socket.create_connection(at, timeout=20) as idle, suppress(ConnectionError):
         assert idle.recv(1) == b""
 
@@ -252,7 +269,7 @@ def test_large_images_are_decoded_reduced_and_one_at_a_time(monkeypatch: pytest.
         sizes.append(image.size)
         return "png", b""
 
-    monkeypatch.setattr(pages, "draw_small", draw)
+    monkeypatch.setattr(server, "draw_small", draw)
     file = io.BytesIO()
     Pillow.new("L", (4_000, 4_000)).save(file, "JPEG")
     image = inspect(file.getvalue(), "0" * 64)

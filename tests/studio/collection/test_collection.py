@@ -12,11 +12,11 @@ from eyetest.measures.results import narrowed, read_where
 from eyetest.pages.item_links import Query, parse_query
 from eyetest.records import Asked, Item, Manifest, Prompt, Response
 from eyetest.results.gather import results_of
+from eyetest.results.replies import RunReplies
 from eyetest.results.scores import read_scores
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from eyetest.studio import collection as opening
-from eyetest.studio.answers import RunReplies
 from eyetest.studio.app.listing import Address, list_page
 from eyetest.studio.collection import Collection
 from tests.scoring.test_table import make_run
@@ -48,6 +48,8 @@ def shown(collection: Collection, text: str) -> str:
         ("gold=B", "4 5"),
         ("difficulty=1", "2"),
         ("difficulty=..0.5", "0 1 3 4 5"),
+        ("difficulty=0<..<1", "1 3 4"),
+        ("gain=..<0.5", "1 2 3 4"),
         ("disagreement=1", "1 3 4"),
         ("gain=0.5..", "0 5"),
         ("text=frog", "0 1 2 3 4 5"),
@@ -145,6 +147,19 @@ def test_numbers_in_tags_are_sorted_as_numbers(tmp_path: Path) -> None:
         for number in (10, 9, 100):
             writer.add(Item(id=str(number), question="How many?", references=("1",), tags={"n": number}))
     assert shown(Collection([tmp_path / "b"]), "sort=tag.n") == "9 10 100"
+
+
+def test_a_list_counts_once_for_each_of_its_values(tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
+        for number, skills in enumerate((["count", "read"], "['read', 'count']", ["read"], None)):
+            tags = {"skills": skills} if skills else {}
+            writer.add(Item(id=f"q{number}", question="How many?", references=("1",), tags=tags))
+    collection = Collection([tmp_path / "b"])
+    assert collection.everything.counts["tag.skills"] == {"read": 3, "count": 2}
+    assert shown(collection, "tag.skills=count") == "0 1"
+    assert shown(collection, "tag.skills=count&tag.skills=read") == "0 1 2"
+    (facet,) = [one for one in list_page(collection, Address())["facets"] if one["key"] == "tag.skills"]
+    assert (facet["several"], facet["values"]) == (True, [("count", "count", 2), ("read", "read", 3)])
 
 
 def test_a_story_has_everything_that_is_known(collection: Collection) -> None:

@@ -82,12 +82,7 @@ def expected(**values: Any) -> Expected:
 def waiting(item: str, number: int = 1, images: tuple[str, ...] = ()) -> Assignment:
     """An item that no one has decided about."""
     return Assignment(
-        item=ITEMS[item],
-        round=number,
-        form=FORMS[number],
-        fingerprint=FINGERPRINT,
-        images=images,
-        evidence="doubt",
+        item=ITEMS[item], round=number, form=FORMS[number], fingerprint=FINGERPRINT, images=images, evidence="doubt"
     )
 
 

@@ -16,15 +16,7 @@ from eyetest.records import Decision, Turn, columns
 from eyetest.studio import exchange
 from eyetest.studio.exchange import label_studio_tasks, labeling_config, read_files, write_files
 from eyetest.studio.forms import read_answers
-from tests.studio.exchange.material import (
-    DECISIONS,
-    HOSTILE,
-    ITEMS,
-    decision,
-    expected,
-    settling,
-    waiting,
-)
+from tests.studio.exchange.material import DECISIONS, HOSTILE, ITEMS, decision, expected, settling, waiting
 
 OUT = ([waiting("c")], DECISIONS)
 
@@ -190,10 +182,7 @@ WRONG_TASKS: list[tuple[Callable[[], Any], str]] = [
     (lambda: annotated(*KEEP, region("comment", "text", "x" * 10_001)), "comment: 10,001 characters; at most 10,000"),
     (lambda: annotated(*FIX, region("edit_a", "text", "x" * 200_000)), "edits: 200,00. characters; at most 200,000"),
     (lambda: msgspec.Raw(b"[" * 100_000 + b"]" * 100_000), "neither CSV nor an export of Label Studio"),
-    (
-        lambda: msgspec.Raw(b'[{"data": {"eyetest": {"item": "\\ud800", "round": 1}}}]'),
-        "neither CSV nor",
-    ),
+    (lambda: msgspec.Raw(b'[{"data": {"eyetest": {"item": "\\ud800", "round": 1}}}]'), "neither CSV nor"),
     (lambda: annotated(*KEEP, {"from_name": "comment", "value": {"text": [1]}}), "'comment': found"),
     (lambda: annotated(*KEEP, created_at="yesterday"), "time: found 'yesterday'"),
     (lambda: annotated(*KEEP, completed_by={"email": "x" * 61}), "reviewer: found 'xxx"),

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from eyetest.errors import InputError
+from eyetest.recipes.queueing import by_suspicion, drawn
 from eyetest.records import DecisionKind
-from eyetest.studio.decisions import by_suspicion, drawn
 from eyetest.studio.forms import Form, FormField
 from eyetest.studio.project import ReviewProject
 from tests.studio.project.reviews import begin, people, plan_of, say, take

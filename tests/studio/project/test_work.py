@@ -35,7 +35,7 @@ def test_one_then_two_others(tmp_path: Path) -> None:
     assert [project.next_task(person) for person in (ann, bob, eve)] == [None] * 3
     stated = project.progress()
     assert (stated.items, stated.settled, stated.disputed) == (3, 1, 2)
-    assert [(one.round, one.all, one.decided) for one in stated.rounds] == [(1, 3, 3), (2, 6, 6), (0, 2, 0)]
+    assert [(one.round, one.decided, one.open) for one in stated.rounds] == [(1, 3, 0), (2, 6, 0), (0, 0, 2)]
 
 
 def test_what_is_disputed_goes_to_an_admin_who_did_not_decide(tmp_path: Path) -> None:

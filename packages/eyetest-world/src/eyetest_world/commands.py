@@ -302,7 +302,7 @@ def renew(
 
     For items whose image and answer key follow from data: synthetic scenes, charts with their tables, puzzles with
     their captions, and what your own generator knows. Items keep their ids; others are left out and counted. With
-    --twins each item stands beside variants of its image with other answers; eyetest measure leak-by-twin compares
+    --twins each item stands beside variants of its image with other answers; eyetest measure contamination compares
     them, because a model that memorised the test gives the old answer to all. An item has no more twins than wrong
     options.
 
@@ -352,7 +352,7 @@ def renew(
         write_records(done.scenes, EditionScene, table_file, overwrite=overwrite)
     path = done.benchmark.path
     notes = [f"not drawn again: {reason} ({count:,})" for reason, count in done.refused.items()]
-    ask = f"{typed('eyetest', 'run', path)} --model SPEC --to RUN; eyetest measure leak-by-twin RUN"
+    ask = f"{typed('eyetest', 'run', path)} --model SPEC --to RUN; eyetest measure contamination RUN"
     notes.append(f"next: {ask if twins else typed('eyetest', 'audit', path)}")
     line = f"{done.items:,} of {counted(done.of, 'item')} drawn again → {path}"
     return NewBenchmark(done.benchmark, line, {"of": done.of, "refused": dict(done.refused)}, notes)

@@ -16,20 +16,10 @@ from eyetest.pages.item_links import ANSWER_KINDS, INDEX, VERDICTS_TOGETHER
 from eyetest.pages.page import fill_page, printable
 from eyetest.store import refuse_to_lose, replacing_folder
 from eyetest.studio.answers import GRADED
-from eyetest.studio.app import PACKAGE, Pixels, ServedImages, asset
+from eyetest.studio.app import listing
 from eyetest.studio.app.items import show_story
-from eyetest.studio.app.listing import (
-    EVERYTHING,
-    MOST_IDS,
-    NUMBERS,
-    PAGE_SIZE,
-    Address,
-    Disclosure,
-    ImageUrl,
-    card,
-    list_page,
-    without_golds,
-)
+from eyetest.studio.app.listing import Address, Disclosure, ImageUrl, card, without_golds
+from eyetest.studio.app.server import PACKAGE, Pixels, ServedImages, asset
 from eyetest.studio.collection import Collection
 
 _CARDS, _STORIES = 120, 10  # in one file
@@ -56,12 +46,12 @@ def write_bundle(
         urls = _ImageFiles(collection, folder)
         for name in _FILES:
             (folder / name).write_bytes(asset(name))
-        may = EVERYTHING if golds else without_golds(collection)
+        may = listing.EVERYTHING if golds else without_golds(collection)
         may = msgspec.structs.replace(may, replies=may.replies and replies)
         (folder / _DATA).write_bytes(
             b"window.EYETEST_ITEMS = " + msgspec.json.encode(_clean(_columns(collection, may))) + b";\n"
         )
-        contents = list_page(collection, Address(), may) | {"rows": [], "bundle": True}
+        contents = listing.list_page(collection, Address(), may) | {"rows": [], "bundle": True}
         contents |= {"policy": _POLICY, "scripts": (_DATA, "app.js", "bundle.js")}
         page = fill_page("browse.html.j2", contents, PACKAGE).lstrip()
         (folder / INDEX).write_bytes(page.encode("utf-8", "replace"))
@@ -119,22 +109,23 @@ def _columns(collection: Collection, may: Disclosure) -> dict[str, Any]:
     words: dict[str, Any] = {name: _coded(items.get_column(name)) for name in sorted(named)}
     if may.golds:
         words["finding"] = _coded(items.get_column("findings"))
-    numbers = ("images", "options", *(NUMBERS if may.golds else ()))
+    verdicts = map(collection.verdicts, range(len(collection)))
+    numbers = ("images", "options", *(listing.NUMBERS if may.golds else ()))
     inverse = np.arange(1, round(1.1 / _STEP)) * _STEP  # of degrees of freedom: from infinitely many to below one
     return {
         "ids": items.get_column("id").to_list(),
         "texts": collection.texts.to_list(),
         "words": words,
         "numbers": {name: collection.numbers(name).to_list() for name in numbers},
-        "judged": _judged(collection) if may.golds else None,
+        "judged": [[(one.stage, one.verdict) for one in some] for some in verdicts] if may.golds else None,
         "kinds": ANSWER_KINDS,
         "together": VERDICTS_TOGETHER,
         "series": list(_series(collection)) if may.golds else [],
         "clusters": collection.answers.clusters.tolist(),
         "quantiles": [float(scipy.special.ndtri(0.975)), *scipy.special.stdtrit(1 / inverse, 0.975).tolist()],
         "step": _STEP,
-        "page": PAGE_SIZE,
-        "most_ids": MOST_IDS,
+        "page": listing.PAGE_SIZE,
+        "most_ids": listing.MOST_IDS,
         "cards": _CARDS,
         "stories": _STORIES,
     }
@@ -148,12 +139,6 @@ def _coded(column: pl.Series) -> dict[str, Any]:
     if is_list:
         return {"values": values, "codes": [[numbers[value] for value in row or ()] for row in column.to_list()]}
     return {"values": values, "codes": [numbers.get(value, -1) for value in column]}
-
-
-def _judged(collection: Collection) -> list[list[tuple[str, str]]]:
-    """By item the verdict of each stage."""
-    every = map(collection.verdicts, range(len(collection)))
-    return [[(verdict.stage, verdict.verdict) for verdict in verdicts] for verdicts in every]
 
 
 def _series(collection: Collection) -> Iterator[dict[str, Any]]:

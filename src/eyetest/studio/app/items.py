@@ -20,13 +20,13 @@ from eyetest.prompts import CannotApply
 from eyetest.records import BLIND_MODALITIES, Item, Prompt, letter, order_word
 from eyetest.results.cases import ItemCase
 from eyetest.runs.folder import RECORDED
-from eyetest.studio.app import ServedImages, asset_page, download, html_page
 from eyetest.studio.app.listing import EVERYTHING, PAGE_SIZE, Address, Disclosure, ImageUrls, list_page, served_urls
-from eyetest.studio.app.server import PageCall, PageRoute, Refusal, Site
+from eyetest.studio.app.server import PageCall, PageRoute, Refusal, ServedImages, Site, asset_page, html_page
 from eyetest.studio.collection import Collection, ItemStory
 from eyetest.tabular.table import sheet_text
 
 TABLE = "items.csv"
+_DOWNLOAD = {"content-disposition": f'attachment; filename="{TABLE}"'}
 ASSETS = ("app.css", "app.js", "icon.svg")
 _KEPT_A_DAY = "private, max-age=86400, immutable"
 _HARMLESS = ("position", "item", "options", "image")  # reveal no golds; besides the columns to sort by
@@ -85,7 +85,7 @@ class Browsing:
             [" | ".join(map(str, cell)) if isinstance(cell, list) else cell for cell in row] for row in items.rows()
         )
         table = sheet_text(items.columns, rows).encode("utf-8", "replace")
-        return download(TABLE, "text/csv; charset=utf-8", table)
+        return Response(table, media_type="text/csv; charset=utf-8", headers=_DOWNLOAD)
 
 
 def item_page(collection: Collection, address: Address, may: Disclosure = EVERYTHING) -> dict[str, Any]:
@@ -96,20 +96,16 @@ def item_page(collection: Collection, address: Address, may: Disclosure = EVERYT
     at = np.flatnonzero(positions == story.row.position)
     ids = collection.items.get_column("id")
     number = int(at[0]) if len(at) else None
-
-    def beside(step: int) -> str:
-        if number is None or not 0 <= number + step < len(positions):
-            return ""
-        return address.to(item=ids[int(positions[number + step])])
-
+    near = [] if number is None else [number - 1, number + 1]
+    links = [address.to(item=ids[int(positions[to])]) if 0 <= to < len(positions) else "" for to in near] or ["", ""]
     return {
         "name": collection.name,
         "shown": show_story(story, collection, may, only=address.compared),
         "mathml": mathml,
         "where": "not among the items shown" if number is None else f"{number + 1:,} of {len(positions):,}",
         "back": address.to(page=(number or 0) // PAGE_SIZE + 1),
-        "before": beside(-1),
-        "after": beside(1),
+        "before": links[0],
+        "after": links[1],
     }
 
 
@@ -128,7 +124,7 @@ def show_story(
     cells: dict[tuple[str, str], list[ItemCase]] = {}
     for case in story.cases if may.replies else ():
         cells.setdefault((case.asked.model, _condition(case, collection)), []).append(case)
-    asked = [name for name in conditions if any(key[1] == name for key in cells)]
+    asked = [name for name in conditions if any(how == name and (not only or who in only) for who, how in cells)]
     with_prompts = may.replies and (golds or not story.item.history)
     shown = {
         "id": story.id,
@@ -148,7 +144,7 @@ def show_story(
         ],
         "facts": _facts(story, may),
     }
-    first = [some for (_, how), some in cells.items() if how == asked[0]]
+    first = [some for (_, how), some in cells.items() if how in asked[:1]]
     chosen = Counter(choice for some in first for choice in {one.scored.choice for one in some} if choice)
     return shown | _asked(story, chosen, urls, may)
 
@@ -166,16 +162,12 @@ def _asked(story: ItemStory, votes: Counter[str], urls: ImageUrls, may: Disclosu
         for index, blocks in enumerate(parts["options"])
     ]
     missing = "" if item.has_gold else "No gold is given."
-    return {
+    return parts | {
         "images": [
             urls(image.sha256)._asdict() | {"label": f"image {number}, {image.width:,} × {image.height:,} pixels"}
             for number, image in enumerate(item.images, 1)
         ],
-        "turns": parts["turns"]
-        if golds
-        else [turn | {"answer": _paragraph("(left out)")} for turn in parts["turns"]],
-        "hint": parts["hint"],
-        "question": parts["question"],
+        "turns": [turn if golds else turn | {"answer": _paragraph("(left out)")} for turn in parts["turns"]],
         "options": options,
         "references": item.references[:20] if golds else (),
         "no_gold": missing if golds else "Golds are left out of this copy.",

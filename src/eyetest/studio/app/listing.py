@@ -11,14 +11,14 @@ from urllib.parse import urlencode
 import msgspec
 import numpy as np
 
-from eyetest.errors import InputError, percent, short
+from eyetest.errors import InputError, short
 from eyetest.measures.results import TAG
 from eyetest.measures.stats.paired import paired
 from eyetest.pages.item_links import ANSWER_KINDS, AnswerFilter, Query, pairs_of, query_of, write_query
 from eyetest.pages.page import clip
 from eyetest.records import BLIND_MODALITIES
 from eyetest.studio.answers import ANSWER_BITS, ModelAccuracy
-from eyetest.studio.app import whole_number
+from eyetest.studio.app.server import whole_number
 from eyetest.studio.collection import Collection, CollectionView, ItemRow
 
 COMPARE = "compare"  # a model; two of them are shown side by side
@@ -226,7 +226,7 @@ def card(row: ItemRow, href: str, *, golds: bool = True, urls: ImageUrls = serve
     facts = []
     if golds:
         facts += [f"gold {clip(row.gold, 12)}"] if row.gold else []
-        facts += [f"{percent(1 - row.difficulty)} right"] if row.difficulty is not None else []
+        facts += [f"{100 - 100 * row.difficulty:.0f} % right"] if row.difficulty is not None else []
         facts += [f"{row.blind_right} of {row.blind_asked} without image"] if row.blind_right else []
         facts += [clip(kind, 40) for kind in row.findings[:2]]
     return {

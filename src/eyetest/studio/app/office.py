@@ -17,13 +17,22 @@ from eyetest.harden.screenshot.formulas import mathml
 from eyetest.pages.page import printable
 from eyetest.records import Decision, Item, letter, tag_word
 from eyetest.studio import forms
-from eyetest.studio.app import asset_page, html_page, paged, refused_page, whole_number
 from eyetest.studio.app.items import ASSETS, TABLE, Browsing, show_story
 from eyetest.studio.app.listing import EVERYTHING, Address, Disclosure, without_golds
-from eyetest.studio.app.server import CallLimits, PageCall, PageRoute, Site
+from eyetest.studio.app.server import (
+    CallLimits,
+    PageCall,
+    PageRoute,
+    Site,
+    asset_page,
+    html_page,
+    paged,
+    refused_page,
+    whole_number,
+)
 from eyetest.studio.collection import Collection
 from eyetest.studio.decisions import DECIDES, Role, Task, standing
-from eyetest.studio.forms import EDIT, KINDS, LABEL, check_kind, check_labels, present, questions
+from eyetest.studio.forms import EDIT, KINDS, LABEL, Shown, check_kind, check_labels, present, questions
 from eyetest.studio.overview import COEFFICIENTS, FACT, STATES, facts_of
 from eyetest.studio.project import UNANSWERED, ReviewProject
 
@@ -39,9 +48,6 @@ _LOADED: dict[str, Any] = {"scripts": ("app.js", "review.js"), "styles": ("app.c
 _LOADED |= {"referrer": "same-origin"}  # so that a browser states the origin of a form
 _SHOWN = 50
 _SENT_BEFORE = InputError("this form was sent before, with something else in it; send it again to decide anew")
-_HOME, _ITEMS = {"./": "Home"}, {"items/": "Items"}
-_ADMIN_PAGES = {name: name.title() for name in ("overview", "decisions")}
-_TABS = {"reviewer": _HOME, "reader": _HOME | _ITEMS, "admin": _HOME | _ADMIN_PAGES | _ITEMS}
 Sent = Mapping[str, Sequence[str]]  # the fields of a form as a browser sends them
 _SENT = ("decision", "reason", "edits", "comment")
 _UNSOLVED = Disclosure(golds=False, tags=frozenset(), replies=False, verdicts=False, findings=False)
@@ -72,8 +78,8 @@ def make_review_app(
     ]
     for root in ("/", "/items/"):
         routes += [PageRoute("GET", root + name, asset_page(name)) for name in _FILES]
-        kinds = ("image", "thumbnail")
-        routes += [PageRoute("GET", f"{root}{kind}/{{sha256}}", pages.browsing.image, _ANYONE) for kind in kinds]
+        for kind in ("image", "thumbnail"):
+            routes.append(PageRoute("GET", f"{root}{kind}/{{sha256}}", pages.browsing.image, _ANYONE))
     site.add(routes)
     return site
 
@@ -85,24 +91,18 @@ class ReviewPages:
         self._collection, self._project, self._site = collection, project, site
         self.browsing = Browsing(collection)
 
-    def _page(
-        self, call: PageCall, name: str, contents: dict[str, Any], here: str | None = None, status: int = 200
-    ) -> Response:
-        """A page with its surroundings; ``here``: the tab that it belongs to, if not that of its name."""
+    def _page(self, call: PageCall, name: str, contents: dict[str, Any], status: int = 200) -> Response:
+        """A page with its surroundings."""
         session = call.known
-        tabs = [
-            {"href": href, "label": label, "here": href == (name if here is None else here)}
-            for href, label in _TABS[session.person.role].items()
-        ]
         desk = {"name": self._project.plan.name, "person": session.person.name, "role": session.person.role}
-        around = {"desk": desk | {"csrf": session.csrf, "tabs": tabs}} | _LOADED
+        around = {"desk": desk | {"csrf": session.csrf, "here": name}} | _LOADED
         return html_page(f"{name}.html.j2", around | contents, status)
 
     def home(self, call: PageCall) -> Response:
         """Instructions, progress, and one's decisions."""
         session = call.known
         if session.person.role == "reader":
-            return self._page(call, "home", {"reads": True}, "./")
+            return self._page(call, "home", {"reads": True})
         decided = standing(self._project.decisions(session.person))[::-1]
         shown, pages = paged(decided, call.request.query_params.get("page", ""), _SHOWN)
         (row,) = self._project.people.rows(session.person)
@@ -120,7 +120,7 @@ class ReviewPages:
             "several": len(rounds) > 1,
             "href": task_href,
         }
-        return self._page(call, "home", contents | pages, "./")
+        return self._page(call, "home", contents | pages)
 
     def next(self, call: PageCall) -> Response:
         """Claim the next item and redirect to it; home where none waits."""
@@ -181,25 +181,19 @@ class ReviewPages:
         self, call: PageCall, task: Task, *, problem: str = "", sent: Sent | None = None, status: int = 200
     ) -> Response:
         story = self._collection.item(task.item)
-        shows, rounds = task.form.shows, len(self._project.plan.rounds)
-        may = Disclosure(replies="replies" in shows, verdicts="verdicts" in shows, findings="findings" in shows)
+        may = structs.replace(EVERYTHING, **{name: name in task.form.shows for name in get_args(Shown)})
         shown = show_story(story, self._collection, _UNSOLVED if task.unsolved else may)
         if task.unsolved:
             shown["no_gold"] = "Answer first; then the gold is shown, and all that is known of the item."
         shown["verdicts"] = self._project.plan.blinded(shown["verdicts"], adjudicates=task.adjudicates)
         shown["findings"] = [one | {"href": ""} for one in shown["findings"]]
         (row,) = self._project.people.rows(call.known.person)
-        where = (
-            [] if task.mine else [f"item {row.decided + 1:,} of {row.decided + row.waiting:,} that you can decide"]
-        )
-        where += [f"round {task.round} of {rounds}"] if rounds > 1 else []
-        where += ["others disagree about it"] if task.adjudicates else []
-        where += ["answer it first"] if task.unsolved else []
         contents = {
             "task": task,
             "shown": shown,
             "mathml": mathml,
-            "where": " · ".join(where),
+            "row": row,
+            "rounds": len(self._project.plan.rounds),
             "problem": problem,
             "form": None if task.unsolved else show_form(task, story.item, sent),
             "letters": [letter(at) for at in range(len(story.item.choices))],
@@ -242,11 +236,8 @@ class ReviewPages:
             "overview": overview,
             "people": [one._asdict() | {"seen": minute(one.seen)} for one in self._project.people.rows()],
             "counts": {"decision": {}, "reason": {}, "person": {}} | most,
-            "label": FACT,
-            "href": _decided_href,
-            "names": COEFFICIENTS,
-            "folder": folder,
         }
+        contents |= {"label": FACT, "href": _decided_href, "names": COEFFICIENTS, "folder": folder}
         return self._page(call, "overview", contents)
 
     def decided(self, call: PageCall) -> Response:
@@ -258,28 +249,11 @@ class ReviewPages:
                 raise InputError(f"no filter {short(key)}; {nearest(key, _KEYS)}")
         in_state = [one for one in self._project.judged() if filters.get("state") in (None, one.state)]
         wanted = {(key, value) for key, value in filters.items() if key != "state"}
-        rows = [
-            one
-            for one in in_state
-            if not wanted or any(wanted <= set(facts_of(decision)) for decision in one.decisions)
-        ]
-        shown, pages = paged(rows, asked.get("page", ""), PAGE_SIZE)
-        return self._page(
-            call,
-            "decisions",
-            pages
-            | {
-                "number": len(rows),
-                "filters": filters,
-                "removed": {
-                    key: _decided_href({name: filters[name] for name in filters if name != key}) for key in filters
-                },
-                "states": STATES,
-                "rows": [(judged, f"items/{Address(item=judged.item).href}") for judged in shown],
-                "href": _decided_href,
-                "label": FACT,
-            },
-        )
+        rows = [one for one in in_state if not wanted or any(wanted <= {*facts_of(made)} for made in one.decisions)]
+        shown, contents = paged(rows, asked.get("page", ""), PAGE_SIZE)
+        contents |= {"number": len(rows), "filters": filters, "states": STATES, "href": _decided_href, "label": FACT}
+        contents["rows"] = [(judged, f"items/{Address(item=judged.item).href}") for judged in shown]
+        return self._page(call, "decisions", contents)
 
     def items(self, call: PageCall) -> Response:
         """The list and the items, with golds for admins only."""

@@ -1,34 +1,43 @@
-"""The server: which calls are accepted (host, size, limits, session, role, origin, token), and its connections."""
+"""Which calls are accepted: host, size, limits, session, role, origin and token are checked before any page."""
 
 import re
 import socket
 import time
-from asyncio import Transport
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import cache, lru_cache
 from hashlib import sha256
 from hmac import compare_digest
+from importlib.resources import files
 from ipaddress import ip_address
+from math import ceil
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
-import uvicorn
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import compile_path
-from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from starlette.types import Receive, Scope, Send
 
-from eyetest.errors import DiskFull, EyetestError, Forbidden, InputError, heading, short
-from eyetest.pages.item_links import PORT
-from eyetest.studio.app import refused_page
+from eyetest.benchmarks.images import MAX_REDUCED, decode
+from eyetest.errors import DiskFull, EyetestError, Forbidden, InputError, short
+from eyetest.pages.item_view import draw_small
+from eyetest.pages.page import fill_page
+from eyetest.pages.serving import LONGEST_ADDRESS
+from eyetest.records import ImageRef
 from eyetest.studio.decisions import ReviewSession, Role
 from eyetest.studio.project import ReviewProject
 
-LONGEST_ADDRESS = 64 * 2**10  # bytes: a link may name some thousand items
 LONGEST_FORM = 64 * 2**10
+PACKAGE = "eyetest.studio.app"
+_KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+_SIDE, _WHOLE = 320, 4_096  # the longest side of a thumbnail, and of an image in a format that browsers do not show
+_SHOWN_BY_BROWSERS = ("png", "jpeg", "gif", "webp", "bmp")
+_MOST_THUMBNAILS = 4_000
+_DECODER = ThreadPoolExecutor(1, "decoder")  # one at a time: each thread keeps the memory of a large image
 _HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
@@ -39,10 +48,77 @@ _HEADERS = {
     "x-frame-options": "DENY",
 }
 _FORM = "application/x-www-form-urlencoded"
-_WAITING, _CONNECTIONS, _SECONDS_TO_CALL = 64, 256, 30.0
 _IN_A_LINK = re.compile("enter/.*", re.IGNORECASE | re.DOTALL)
 _MOST_FIELDS = 2_000
 _MOST_KEPT = 10_000  # callers that are counted at once
+
+
+@cache
+def asset(name: str) -> bytes:
+    """A static file of pages: ``app.js``, or ``app.css`` preceded by the style of all pages."""
+    own = files(PACKAGE).joinpath("static", name).read_bytes()
+    shared = files("eyetest.pages").joinpath("templates", "page.css").read_bytes()
+    return shared + own if name == "app.css" else own
+
+
+def asset_page(name: str) -> Callable[[Any], Response]:
+    """The handler of a static file."""
+    return lambda call: Response(asset(name), media_type=_KINDS[name.rpartition(".")[2]])
+
+
+def html_page(template: str, contents: Mapping[str, Any], status: int = 200) -> Response:
+    """A page of this app."""
+    html = fill_page(template, contents, PACKAGE).lstrip()
+    return Response(html.encode("utf-8", "replace"), status, media_type="text/html")
+
+
+def refused_page(why: str, status: int, **more: Any) -> Response:
+    """A page that states why access is refused."""
+    return html_page("refused.html.j2", {"why": why, "status": status, **more}, status)
+
+
+def whole_number(text: str, name: str) -> int:
+    """A number from 1 that an address or a form holds."""
+    if not text.isascii() or not text.isdigit() or len(text) > 9 or not int(text):
+        raise InputError(f"{name}: found {short(text)}, expected a number from 1")
+    return int(text)
+
+
+def paged(rows: Sequence[Any], page: str, size: int) -> tuple[Sequence[Any], dict[str, Any]]:
+    """The rows of a page, or of the last where there are fewer, and its number and that of all pages."""
+    pages = max(1, ceil(len(rows) / size))
+    number = min(whole_number(page or "1", "page"), pages)
+    return rows[(number - 1) * size : number * size], {"page": number, "pages": pages}
+
+
+class Pixels(NamedTuple):
+    """A file's bytes and its kind."""
+
+    kind: str
+    data: bytes
+
+
+class ServedImages:
+    """The images of a collection by their hash, whole and as thumbnails; the last thumbnails are cached."""
+
+    def __init__(self, find: Callable[[str], tuple[ImageRef, bytes] | None]) -> None:
+        self._find = find
+        self.small = lru_cache(_MOST_THUMBNAILS)(self._small)
+
+    def whole(self, sha256: str) -> Pixels | None:
+        """The image as it is, or converted where browsers would not show it; None where no item has it."""
+        if (known := self._find(sha256)) is None:
+            return None
+        image, data = known
+        return Pixels(image.format, data) if image.format in _SHOWN_BY_BROWSERS else _reduced(data, _WHOLE)
+
+    def _small(self, sha256: str) -> Pixels | None:
+        known = self._find(sha256)
+        return None if known is None else _reduced(known[1], _SIDE)
+
+
+def _reduced(data: bytes, side: int) -> Pixels:
+    return Pixels(*_DECODER.submit(lambda: draw_small(decode(data, 2 * side, MAX_REDUCED), side)).result())
 
 
 class CallLimits(NamedTuple):
@@ -257,77 +333,3 @@ def _check_sender(request: Request, session: ReviewSession | None, sent: Mapping
     token = next(iter(sent.get("csrf", ())), "")
     if session is not None and not compare_digest(token.encode(), session.csrf.encode()):
         raise Refusal(403, "this page is older than your session; go back, reload it and send it again")
-
-
-def listen(host: str, port: int | None) -> tuple[socket.socket, str]:
-    """Listen on a port of this machine (0: any), else on the usual one, or any if it is taken; with its address."""
-    try:
-        family, kind, protocol, _, at = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
-    except (OSError, UnicodeError):
-        raise InputError(f"{heading('address')}: this machine has no name or address {short(host)}") from None
-    for number in (PORT, 0) if port is None else (port,):
-        taken = socket.socket(family, kind, protocol)  # without its protocol every answer would wait 40 ms (Nagle)
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            taken.bind((at[0], number, *at[2:]))
-            taken.listen(_WAITING)
-        except OSError as error:
-            taken.close()
-            problem = error.strerror
-        else:
-            name = f"[{host}]" if ":" in host else host
-            return taken, f"http://{name}:{taken.getsockname()[1]}"
-    raise InputError(f"{heading('address')}: cannot listen on {host}:{port}: {problem}")
-
-
-class BoundedConnection(H11Protocol):
-    """A connection that is closed when its client waits too long, or waits while others need the slot."""
-
-    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        """Take a slot; if none is left, close the connection that waits longest."""
-        super().connection_made(transport)
-        self._since = self.loop.time()
-        self._close_if_waiting()
-        others = [one for one in self.connections if isinstance(one, BoundedConnection) and one is not self]
-        if len(others) >= _CONNECTIONS and (waiting := [one for one in others if one.is_waiting]):
-            oldest = min(waiting, key=lambda one: one._since)
-            self.connections.discard(oldest)
-            oldest.transport.abort()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel the timer."""
-        self._timer.cancel()
-        super().connection_lost(exc)
-
-    def on_response_complete(self) -> None:
-        """Restart the timer."""
-        self._since = self.loop.time()
-        super().on_response_complete()
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether the client has to act next: send a request or the rest of a form, or read a response."""
-        cycle = self.cycle
-        return cycle is None or cycle.response_complete or cycle.more_body or self.flow.write_paused
-
-    def _close_if_waiting(self) -> None:
-        self._timer = self.loop.call_later(_SECONDS_TO_CALL, self._close_if_waiting)
-        if self.is_waiting and self.loop.time() - self._since >= _SECONDS_TO_CALL:
-            self.transport.abort()
-
-
-def server_of(app: ASGIApp) -> uvicorn.Server:
-    """The server of an app, with the connection limits; its ``run`` serves until the process is interrupted."""
-    config = uvicorn.Config(
-        app,
-        http=BoundedConnection,
-        log_level="critical",
-        access_log=False,
-        lifespan="off",
-        ws="none",
-        proxy_headers=False,
-        h11_max_incomplete_event_size=2 * LONGEST_ADDRESS,
-        limit_concurrency=2 * _CONNECTIONS,
-        timeout_keep_alive=15,
-    )
-    return uvicorn.Server(config)

@@ -87,11 +87,6 @@ class Form(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             if twice := _twice(values):
                 raise ValueError(f'{values.count(twice)} fields {words} "{twice}"')
 
-    @property
-    def words(self) -> str:
-        """All questions in one paragraph, for reviewers who use a table only."""
-        return " ".join([self.about.strip(), *(field.ask for field in self.fields)]).strip()
-
     def tags(self, labels: Mapping[str, Any]) -> dict[str, Any]:
         """The tags that some answers become."""
         return {field.tag: labels[field.name] for field in self.fields if field.tag and field.name in labels}

@@ -16,9 +16,10 @@ def test_one_item_comes_after_the_other_until_nothing_waits(make_project: MakePr
     ann = enter(project, "Ann")
     assert "6 to go" in ann.get("/").text
     assert ann.next() == "q0"
-    for item in IDS[1:]:
+    for number, item in enumerate(IDS[1:], 2):
         ann.decide("unsure")
         assert ann.hidden("item") == item
+        assert f"item {number} of 6 for you" in ann.page
     assert "Nothing waits for you" in ann.decide("drop", reason="unclear", comment="hm").text
     given = project.decisions()
     assert [(one.item, one.decision) for one in given] == [*((id_, "unsure") for id_ in IDS[:5]), ("q5", "drop")]

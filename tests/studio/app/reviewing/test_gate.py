@@ -8,9 +8,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from eyetest.benchmarks import Benchmark
+from eyetest.pages.serving import server_of
 from eyetest.studio.app.listing import Disclosure
 from eyetest.studio.app.office import make_review_app
-from eyetest.studio.app.server import LONGEST_FORM, CallLimits, server_of
+from eyetest.studio.app.server import LONGEST_FORM, CallLimits
 from eyetest.studio.collection import Collection
 from eyetest.studio.decisions import Round
 from eyetest.studio.forms import Form

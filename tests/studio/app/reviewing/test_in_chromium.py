@@ -7,7 +7,7 @@ import pytest
 from eyetest.studio.app.office import make_review_app
 from eyetest.studio.collection import Collection
 from eyetest.studio.decisions import Role, Round
-from eyetest.studio.forms import Form
+from eyetest.studio.forms import Form, FormField
 from eyetest.studio.project import ReviewProject
 from tests.studio.app.conftest import served
 from tests.studio.app.reviewing.conftest import FORM, MakeProject
@@ -103,6 +103,26 @@ def test_typed_text_outlives_a_reload_and_a_server_that_fails(
     ann.goto(here)
     assert "You decided" in ann.text
     assert ann.evaluate("sessionStorage.getItem(draftKey)") is None
+
+
+def test_a_long_list_is_chosen_by_typing_and_the_draft_is_marked(
+    browser: Browser, collection: Collection, make_project: MakeProject
+) -> None:
+    topics = ("algebra", "biology", "chemistry", "design", "economics", "finance", "geography", "history", "music")
+    form = Form(fields=(FormField(name="topic", ask="Which topic?", values=topics),))
+    project = make_project(("q0", "q1"), form=form)
+    with served(make_review_app(collection, project)) as address:
+        ann = enter(browser, address, project, "Ann")
+        ann.press_to("n")
+        ann.press("k", "1", "g")
+        assert ann.evaluate("deciding.elements.label_topic.value") == "geography"
+        assert "Draft kept" in ann.evaluate("document.getElementById('draft-mark').textContent")
+        ann.click('[data-act="zoom-in"]')
+        assert ann.evaluate("view.scale") > 1
+        ann.reload()
+        assert "Draft restored" in ann.evaluate("document.getElementById('draft-mark').textContent")
+        ann.press_to("Enter")
+    assert [one.labels for one in project.decisions()] == [{"topic": "geography"}]
 
 
 def test_deciding_works_without_scripts(browser: Browser, address: str, project: ReviewProject) -> None:

@@ -15,7 +15,7 @@ from threading import Event
 from typing import Self
 from urllib.parse import urlsplit
 
-from eyetest.studio.app.server import listen
+from eyetest.pages.serving import listen
 from eyetest.studio.decisions import standing
 from eyetest.studio.project import ReviewProject
 from tests.support.browser import Browser, BrowserError, BrowserWindow

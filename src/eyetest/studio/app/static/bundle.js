@@ -187,7 +187,7 @@ function fillScores(positions) {
     const score = accuracy(one, positions);
     const share = (value) => (100 * value).toFixed(1);
     row.querySelector(".accuracy").innerHTML = score ? `<b>${share(score.p)}</b>` : "–";
-    row.querySelector(".interval-of").textContent = score && score.low === score.low ? `${share(score.low)}–${share(score.high)}` : "";
+    row.querySelector(".interval-of").textContent = score && score.low === score.low ? `[${share(score.low)}, ${share(score.high)}]` : "";
     row.querySelector(".n").textContent = formatted(score ? score.n : 0);
     const [interval, dot] = [row.querySelector(".interval"), row.querySelector(".dot")];
     interval?.setAttribute("x", 120 * Math.max(score?.low || 0, 0));

@@ -12,13 +12,13 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.benchmarks.folder import CHANGES, LAYOUT
 from eyetest.errors import InputError
 from eyetest.prompts.building import SCREENSHOT_STEP
+from eyetest.recipes.revision import ReviewedItems, RevisedBenchmark, next_version, revise_benchmark
 from eyetest.records import Asked, Decision, Lineage, Manifest, Response
 from eyetest.results.gather import results_of
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from eyetest.studio.decisions import decide
 from eyetest.studio.forms import Form, FormField
-from eyetest.studio.revision import ReviewedItems, RevisedBenchmark, next_version, revise_benchmark
 from tests.scoring.test_table import animals, make_bench, make_run, request
 
 FORM = Form(

@@ -1,0 +1,330 @@
+"""The command ``certify``: what is known of a benchmark and of models that answered it, on a page to recompute."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from html import unescape
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from eyetest.commands.base import observer, open_bench, path_of
+from eyetest.commands.gathering import Scoring, flat, gather
+from eyetest.commands.lazy import msgspec, pl
+from eyetest.commands.options import AnyPath, AnyRun, Bench, Overwrite, panel
+from eyetest.commands.results import Result
+from eyetest.errors import InputError, counted, heading, param, percent
+
+if TYPE_CHECKING:
+    from eyetest.benchmarks import Benchmark
+    from eyetest.measures import Results, Settings
+
+_TEMPLATE, _BEGIN, _END = "certificate.html.j2", '<pre id="certificate">', "</pre>"
+_LARGEST = 4_000_000
+"""Bytes of a page that is checked."""
+_WRITTEN = panel("What to write", 0)
+_NOT_TESTED, _SEED = "not tested: ", 0
+_UNTESTED = (
+    "Not tested: whether answer keys are right where all models agree with them, whether questions matter, licences, "
+    "people in images, and items that a model has seen once or a few times."
+)
+
+
+def certify(
+    bench: Bench | None = None,
+    /,
+    *runs: AnyRun,
+    page: Annotated[AnyPath | None, _WRITTEN] = None,
+    check: AnyPath | None = None,
+    overwrite: Overwrite = False,
+) -> "Certificate":
+    """Write one page of evidence about a benchmark, or recompute such a page.
+
+    Each line is a measure or a probe, with where its error rate was checked, and the page says what was not tested.
+    The page holds a hash over the benchmark, all answers, the version and the seed. --check computes everything again
+    and exits with 1 where a line, an input or the page itself differs. No model is asked.
+
+    Args:
+        bench: The benchmark.
+        runs: Runs over it, with and without the image where there are any.
+        page: The page.
+        check: A page to recompute, from the paths that it names or from BENCH RUN….
+        overwrite: Replace a page that eyetest wrote before.
+
+    Examples:
+        $ eyetest certify mybench run --page certificate.html
+        $ eyetest certify --check certificate.html
+
+        >>> made = et.certify("world/benchmark", "run", page="certificate.html")
+        >>> et.certify(check="certificate.html").exit_code
+        0
+
+    """
+    from eyetest.pages.page import fill_page, write_page
+    from eyetest.store import refuse_to_lose
+
+    if (page is None) == (check is None):
+        raise InputError(f"name what to write, {param('page', 'FILE')}, or what to check, {param('check', 'FILE')}")
+    file = path_of(page or check, "page" if page else "check")
+    if check is not None:
+        stated, text = _read(file)
+        given = (bench, *flat(runs)) if bench is not None else tuple(file.parent / path for path in stated.paths)
+        found = _certified(given[0], given[1:], file, stated.seed)
+        whole = text == fill_page(_TEMPLATE, {"about": stated, "untested": _UNTESTED}, "eyetest.commands").lstrip()
+        return Certificate(found, stated, whole_page=whole)
+    refuse_to_lose(file, overwrite=overwrite, ours=None)
+    if bench is None:
+        raise InputError("name a benchmark, and runs over it")
+    found = _certified(bench, flat(runs), file, _SEED)
+    contents = {"about": found, "untested": _UNTESTED}
+    write_page(_TEMPLATE, contents, file, overwrite=overwrite, package="eyetest.commands")
+    return Certificate(found, notes=(f"page → {file}",))
+
+
+@dataclass(frozen=True)
+class Line:
+    """One statement: its values, how its error rate was checked, and the command that gives it."""
+
+    name: str
+    says: tuple[str, ...]
+    checked: str
+    command: str
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether there was anything to measure."""
+        return not self.says[0].startswith(_NOT_TESTED)
+
+
+@dataclass(frozen=True)
+class About:
+    """The contents of a page."""
+
+    benchmark: str
+    items: int
+    paths: tuple[str, ...]  # of the benchmark and the runs, from the folder of the page
+    inputs: tuple[str, ...]  # hashes of the benchmark and of all scores and replies
+    version: str
+    seed: int
+    lines: tuple[Line, ...]
+    digest: str = ""
+
+    @property
+    def computed(self) -> str:
+        """The hash over inputs, version, seed and lines."""
+        told = (self.benchmark, self.items, self.inputs, self.version, self.seed, self.lines)
+        return hashlib.sha256(msgspec.json.encode(told)).hexdigest()
+
+    @property
+    def stored(self) -> str:
+        """As it stands on the page."""
+        return msgspec.json.format(msgspec.json.encode(self), indent=1).decode()
+
+
+@dataclass(frozen=True, repr=False)
+class Certificate(Result):
+    """The lines of a page; of one that was checked also whether each is the same."""
+
+    about: About
+    stated: About | None = None
+    whole_page: bool = True
+    notes: Sequence[str] = ()
+    title = "certificate"
+
+    @cached_property
+    def frame(self) -> "pl.DataFrame":
+        """One row a line; of a check what the page says, what was computed, and whether they are equal."""
+        if self.stated is None:
+            rows = [{"line": line.name, "says": " · ".join(line.says)} for line in self.about.lines]
+            return pl.DataFrame([*rows, {"line": "hash", "says": self.about.digest}])
+        before, after = _facts(self.stated), _facts(self.about)
+        before["hash"], after["hash"] = self.stated.digest, self.stated.computed
+        names = list(dict.fromkeys((*before, *after)))
+        compared = [(name, before.get(name) == after.get(name), before.get(name), after.get(name)) for name in names]
+        altered = "as written" if self.whole_page else "other words or values than its own contents give"
+        columns = {"line": pl.String, "same": pl.Boolean, "page": pl.String, "computed": pl.String}
+        return pl.DataFrame([*compared, ("page", self.whole_page, altered, "")], schema=columns, orient="row")
+
+    @property
+    def exit_code(self) -> int:  # type: ignore[override]
+        """1 where a page was checked and anything differs."""
+        return int(self.stated is not None and not self.frame.get_column("same").all())
+
+
+def _facts(about: About) -> dict[str, str]:
+    facts = {"benchmark": f"{about.benchmark}, {counted(about.items, 'item')}", "version": about.version}
+    facts |= {f"input {number}": found for number, found in enumerate(about.inputs)}
+    return facts | {line.name: " · ".join((*line.says, line.checked, line.command)) for line in about.lines}
+
+
+def _read(file: Path) -> tuple[About, str]:
+    """What a page states, and the page."""
+    try:
+        with file.open("rb") as opened:
+            text = opened.read(_LARGEST).decode("utf-8")
+        inside = text[text.index(_BEGIN) + len(_BEGIN) :]
+        return msgspec.json.decode(unescape(inside[: inside.index(_END)]), type=About), text
+    except (OSError, ValueError, msgspec.MsgspecError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"{heading('check')}: {file} is no certificate: {reason}") from None
+
+
+def _certified(bench: Bench, runs: Sequence[Any], file: Path, seed: int) -> About:
+    """Everything computed anew."""
+    from eyetest.measures import Settings
+    from eyetest.runs import Run
+    from eyetest.version import __version__
+
+    benchmark = open_bench(bench)
+    results = gather(list(runs), Scoring(bench=benchmark)) if runs else None
+    inputs = (benchmark.manifest.fingerprint, *(_content(results) if results else ()))
+    named = [run.path if isinstance(run, Run) else path_of(run, "run") for run in runs]
+    paths = tuple(os.path.relpath(path.absolute(), file.absolute().parent) for path in (benchmark.path, *named))
+    lines = tuple(_lines(benchmark, results, Settings(seed=seed)))
+    about = About(benchmark.manifest.name, len(benchmark), paths, inputs, __version__, seed, lines)
+    return replace(about, digest=about.computed)
+
+
+def _content(results: "Results") -> Iterable[str]:
+    """Hashes of all scores, and of all replies with their likelihoods."""
+    for frame, names in ((results.scores, ()), (results.replies, ("request", "text", "candidates"))):
+        table = (
+            frame.select(names or pl.all()).with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)).collect()
+        )
+        yield hashlib.sha256(table.sort(table.columns).write_csv().encode()).hexdigest()
+
+
+def _lines(benchmark: "Benchmark", results: "Results | None", how: "Settings") -> Iterable[Line]:
+    from eyetest.probes import Subject
+    from eyetest.probes.audit import run_audit
+
+    with observer().steps("auditing") as step:
+        subject = Subject(benchmark, seed=how.seed, progress=step)
+        audit = run_audit(subject, [probe for _, probes, _ in _PROBES for probe in probes])
+    for name, probes, checked in _PROBES:
+        found = [finding for finding in audit.findings if finding.probe in probes]
+        says = [f"{_NOT_TESTED * (finding.severity == 'untested')}{finding.title}" for finding in found]
+        yield Line(name, tuple(says) or ("none found",), checked, f"eyetest audit BENCH --probe {probes[0]}")
+    for name, measure, tell, checked in _MEASURES:
+        yield Line(name, _measured(results, measure, tell, how), checked, f"eyetest measure {measure} RUN")
+
+
+def _measured(
+    results: "Results | None", name: str, tell: Callable[["pl.DataFrame"], Iterable[str]], how: "Settings"
+) -> tuple[str, ...]:
+    from eyetest.measures import MEASURES, NotMeasurable
+    from eyetest.measures.results import own_settings, under_one_modality
+
+    if results is None:
+        return (f"{_NOT_TESTED}no run is named",)
+    try:
+        kept = under_one_modality(results)[0] if name in _WITH_IMAGE else results
+        table = MEASURES[name].measure(kept, replace(how, own=own_settings(MEASURES[name], {}))).table
+        return tuple(tell(table)) or (f"{_NOT_TESTED}no value",)
+    except (NotMeasurable, InputError) as reason:
+        return (f"{_NOT_TESTED}{reason}",)
+
+
+def _no_image(table: "pl.DataFrame") -> Iterable[str]:
+    """Of the best series without the image: its score above guessing, of what guessing leaves."""
+    for row in table.filter(pl.col("above").is_not_null()).iter_rows(named=True):
+        left = 1 - row["guessing"]
+        share, low, high = (max(0.0, (row[end] or 0.0) / left) for end in ("above", "above_low", "above_high"))
+        by = f"by {row['model']}, the best of {row['series']} series without the image"
+        yield f"{percent(share)} of items ({percent(low)} to {percent(high)}), {by}; p = {row['p_adjusted']:.4f}"
+
+
+def _label_errors(table: "pl.DataFrame") -> Iterable[str]:
+    flawed = table.get_column("flawed").drop_nulls()
+    if len(flawed) == 0:
+        yield f"{_NOT_TESTED}too few independent models for odds"
+        return
+    sure = int((flawed > 0.5).sum())
+    yield f"{flawed.sum():.1f} of {counted(len(flawed), 'answer key')} expected wrong by the odds of models' votes"
+    yield f"{counted(sure, 'key')} more likely wrong than right"
+
+
+def _smallest(table: "pl.DataFrame") -> Iterable[str]:
+    known = table.get_column("detectable").drop_nulls()
+    if len(known):
+        least, most = (100 * float(value) for value in (known.min(), known.max()))  # type: ignore[arg-type]
+        yield f"{least:.1f} to {most:.1f} points between two models, over {counted(len(known), 'pair')} (power .8)"
+
+
+def _by_series(table: "pl.DataFrame", tell: Callable[[dict[str, Any]], str]) -> Iterable[str]:
+    known = [name for name in ("model", "modality", "method", "ask") if name in table.columns]
+    for row in table.iter_rows(named=True):
+        yield f"{' '.join(str(row[name]) for name in known)}: {tell(row)}"
+
+
+def _unread(table: "pl.DataFrame") -> Iterable[str]:
+    yield from _by_series(table, lambda row: percent(row["unread"]))
+
+
+def _memory(table: "pl.DataFrame") -> Iterable[str]:
+    def tell(row: dict[str, Any]) -> str:
+        if row["p"] is None:
+            return f"{_NOT_TESTED}no words to compare"
+        seen = f"{percent(row['dose_low'])} to {percent(row['dose_high'])} of items seen"
+        smallest = "none" if row["detectable"] is None else percent(row["detectable"])
+        return f"p = {row['p']:.4f}, {seen}, smallest detectable share {smallest} ({row['evidence']})"
+
+    yield from _by_series(table, tell)
+
+
+def _unstable(table: "pl.DataFrame") -> Iterable[str]:
+    whole = table.filter((pl.col("source") == "all") & pl.col("entropy").is_not_null())
+    yield from _by_series(whole, lambda row: f"entropy {row['entropy']:.4f}")
+
+
+_WITH_IMAGE = ("wrong-golds", "differences")
+_PROBES = (
+    (
+        "shortcuts",
+        ("shortcuts",),
+        "Learners that had no part in writing options; planted shortcuts and benchmarks without any "
+        "(tests/probes/test_shortcuts.py).",
+    ),
+    (
+        "duplicates",
+        ("duplicate-items", "duplicate-images"),
+        "Planted copies, resized and re-encoded ones (tests/probes/test_planted.py).",
+    ),
+)
+_MEASURES: tuple[tuple[str, str, Callable[["pl.DataFrame"], Iterable[str]], str], ...] = (
+    (
+        "answerable without the image",
+        "best-no-image",
+        _no_image,
+        "Share above guessing, of what guessing leaves: an estimate also where no single item can be named. Not "
+        "checked: models that guess better than at random without any answer from text.",
+    ),
+    (
+        "label errors",
+        "wrong-golds",
+        _label_errors,
+        "Odds calibrated on planted wrong keys (tests/measures/test_planted_keys.py).",
+    ),
+    (
+        "smallest detectable difference",
+        "differences",
+        _smallest,
+        "A formula of McNemar's test (Connor), compared with another implementation; not with planted models.",
+    ),
+    (
+        "unread answers",
+        "accuracy",
+        _unread,
+        "A count. Extraction was checked on real replies (tests/scoring/rules/test_real_replies.py).",
+    ),
+    (
+        "contamination",
+        "contamination",
+        _memory,
+        "600 models whose training is known: 2 of 200 clean ones and 0 of 80 that look guilty below .01; power .8 "
+        "from 1 % of items seen 30 times, and between 2 and 5 % seen 10 times; uniformity of the clean p-values was "
+        "rejected on one half (p = .015); items seen once or three times are not found (design/contamination.md).",
+    ),
+    ("instability", "instability", _unstable, "A description of choices over ways of asking; no error rate."),
+)

@@ -101,7 +101,7 @@ def write_report_page(report: Report, about: ReportDetails, to: Path, *, overwri
         "answer": about.verdict or first or (answer(report, items)[0] if board is None else leaders(board)),
         "details": [] if about.verdict or board is None else answer(report, items),
         "lacks": [] if about.verdict else lacks(report),
-        "every": items.count(len(material.results.items)),
+        "every": items.count(len(material.results.every_item())),
         "cautions": [*about.cautions, *cautions(report)],
         "given": score_counts(material.results.scores).filter(metric=GIVEN).get_column("score").sum(),
         "models": list(_models(report)) if material.is_answered else [],

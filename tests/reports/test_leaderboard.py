@@ -161,9 +161,9 @@ def test_a_board_sorts_switches_filters_links_and_saves(tmp_path: Path, browser:
     names = visitor.evaluate(column.format(1))
     assert names[0] == "alpha"
     means = visitor.evaluate(column.format(2))
-    visitor.click("#board thead th:nth-child(2) button")
+    visitor.click("#board thead th:nth-child(2) [role=button]")
     assert visitor.evaluate(column.format(1)) == sorted(names)
-    visitor.click("#board thead th:nth-child(3) button")
+    visitor.click("#board thead th:nth-child(3) [role=button]")
     assert visitor.evaluate(column.format(2)) == means
     visitor.evaluate("document.querySelector('[value=gain]').click()")
     assert visitor.evaluate(column.format(2)) != means
@@ -199,7 +199,7 @@ def test_hostile_names_stay_text(tmp_path: Path, browser: Browser) -> None:
     Tags(page.read_text()).check_inert("http://127.0.0.1:8765/")
     visitor = browser.visitor()
     visitor.goto(page)
-    visitor.click("#board thead th:nth-child(2) button")
+    visitor.click("#board thead th:nth-child(2) [role=button]")
     assert visitor.evaluate("document.querySelectorAll('#board img, #board iframe').length") == 0
     assert visitor.errors == []
     visitor.close()

@@ -14,8 +14,8 @@ _AXE = "axe_playwright_python"
 PHONE = 390
 _CONTRAST = "color-contrast"
 _LOOKS = {
-    "light": (1280, False, "rules: {}"),
-    "dark": (1280, True, f'runOnly: ["{_CONTRAST}"]'),
+    "light": (1440, False, "rules: {}"),
+    "dark": (1440, True, f'runOnly: ["{_CONTRAST}"]'),
     "phone": (PHONE, False, f'rules: {{ "{_CONTRAST}": {{ enabled: false }} }}'),
 }
 """How wide and how dark a page is looked at, and with which rules: colours and sizes do not depend on each other."""
@@ -39,6 +39,24 @@ _FIGURES = """
   .map((one) => one.outerHTML.slice(0, 120))
 """
 """Also what could be scrolled to: on a phone nobody scrolls a figure sideways."""
+
+
+_SHIFT = """
+new Promise((done) => {
+  let sum = 0;
+  const add = (list) => list.getEntries().forEach((entry) => { sum += entry.value; });
+  new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
+  requestAnimationFrame(() => setTimeout(() => done(sum), 50));
+})
+"""
+"""How far contents moved after they were first painted: the sum of all layout shifts."""
+
+
+def layout_shift(visitor: BrowserWindow, page: Path) -> float:
+    """The layout shift of a page while it is loaded."""
+    visitor.goto("about:blank")
+    visitor.goto(page)
+    return float(visitor.evaluate(_SHIFT))
 
 
 @cache

@@ -123,7 +123,9 @@ def audit(
         uneven = [f.numbers["options"] for f in found.alarms if f.probe == "positions"]
         repairs = repair_benchmark(benchmark, copy, rebalance=uneven, seed=seed, overwrite=overwrite)
         write_records(repairs, Repair, listing, overwrite=overwrite)
-        observer().note(f"{counted(len(repairs), 'repair')} → {copy}, listed in {listing}")
+        repaired = len({repair.item for repair in repairs} & found.suggested.keys())
+        done = f"{counted(len(repairs), 'repair')} ({repaired:,} of {counted(len(found.suggested), 'affected item')})"
+        observer().note(f"{done} → {copy}, listed in {listing}")
     return AuditResult(benchmark, found, strict, page_file)
 
 
@@ -196,19 +198,23 @@ class AuditResult(Result):
 
 
 def _verdict(result: "Audit") -> Text:
-    """One sentence: how many items are broken, and how many tests raised an alarm."""
-    broken = {item for f in result.findings if f.severity == "bad" for item in f.items}
+    """One sentence: how many items need attention, as on the page, and how many tests raised an alarm."""
+    affected = len(result.suggested)
     tests = [finding for finding in result.findings if finding.is_test]
     alarms = [finding for finding in tests if finding.severity != "sound"]
     sentence = f"{safe(result.blindness.title)}. " if result.blindness else ""
-    sentence += f"{counted(len(broken), 'item')} " if broken else "No item is "
-    sentence += "broken in words" if result.blindness else "broken or repeated"
+    of = f" of {counted(result.items, 'item')}"
+    sentence += (
+        f"{affected:,}{of} {'needs' if affected == 1 else 'need'} attention"
+        if affected
+        else "No single item needs attention"
+    )
     if tests:
         sentence += f"; {len(alarms)} of {counted(len(tests), 'test')} raised an alarm"
         sentence += f" (all together a sound benchmark raises one in {100 * result.level:.0f} % of cases at most)."
     else:
         sentence += "; nothing was tested, for lack of items or of probes that test."
-    return Text(sentence, "red" if broken else "yellow" if alarms or result.blindness else "green")
+    return Text(sentence, "red" if affected else "yellow" if alarms or result.blindness else "green")
 
 
 def _line(finding: "Finding") -> RenderableType:

@@ -24,7 +24,7 @@ _TEMPLATE, _BEGIN, _END = "certificate.html.j2", '<pre id="certificate">', "</pr
 _LARGEST = 4_000_000
 """Bytes of a page that is checked."""
 _WRITTEN = panel("What to write", 0)
-_NOT_TESTED = "not tested: "
+_NOT_TESTED, _SEED = "not tested: ", 0
 _UNTESTED = (
     "Not tested: whether answer keys are right where all models agree with them, whether questions matter, licences, "
     "people in images, and items that a model has seen once or a few times."
@@ -37,7 +37,6 @@ def certify(
     *runs: AnyRun,
     page: Annotated[AnyPath | None, _WRITTEN] = None,
     check: AnyPath | None = None,
-    seed: int = 0,
     overwrite: Overwrite = False,
 ) -> "Certificate":
     """Write one page of evidence about a benchmark, or recompute such a page.
@@ -51,7 +50,6 @@ def certify(
         runs: Runs over it, with and without the image where there are any.
         page: The page.
         check: A page to recompute, from the paths that it names or from BENCH RUN….
-        seed: Random seed.
         overwrite: Replace a page that eyetest wrote before.
 
     Examples:
@@ -78,11 +76,10 @@ def certify(
     refuse_to_lose(file, overwrite=overwrite, ours=None)
     if bench is None:
         raise InputError("name a benchmark, and runs over it")
-    found = _certified(bench, flat(runs), file, seed)
+    found = _certified(bench, flat(runs), file, _SEED)
     contents = {"about": found, "untested": _UNTESTED}
     write_page(_TEMPLATE, contents, file, overwrite=overwrite, package="eyetest.commands")
-    observer().note(f"page → {file}")
-    return Certificate(found)
+    return Certificate(found, notes=(f"page → {file}",))
 
 
 @dataclass(frozen=True)
@@ -132,6 +129,7 @@ class Certificate(Result):
     about: About
     stated: About | None = None
     whole_page: bool = True
+    notes: Sequence[str] = ()
     title = "certificate"
 
     @cached_property
@@ -291,7 +289,7 @@ _PROBES = (
     (
         "duplicates",
         ("duplicate-items", "duplicate-images"),
-        "Planted copies, resized and re-encoded ones (tests/probes/test_planted.py).",
+        "Planted copies (tests/probes/test_planted.py, tests/probes/test_duplicate_images.py).",
     ),
 )
 _MEASURES: tuple[tuple[str, str, Callable[["pl.DataFrame"], Iterable[str]], str], ...] = (
@@ -312,7 +310,7 @@ _MEASURES: tuple[tuple[str, str, Callable[["pl.DataFrame"], Iterable[str]], str]
         "smallest detectable difference",
         "differences",
         _smallest,
-        "A formula of McNemar's test (Connor), compared with another implementation; not with planted models.",
+        "In simulations of two models it is found four times in five (tests/measures/stats/test_paired.py).",
     ),
     (
         "unread answers",

@@ -154,10 +154,11 @@ def report(
             album=album,
             at=at,
             left=sources.left if len(benchmarks) > 1 else None,
+            sections=() if chosen else report_page.ranking_shift(material, sources.verdicts),
         )
-        if gallery > 0 and chosen is None:
+        if chosen is None:
             removed = report_page.removed_items(sources.verdicts, about, sources.runs, results.scores, gallery)
-            about = replace(about, removed=removed)
+            about = replace(about, removed=removed if gallery > 0 else [])
         if is_linked:
             about = sections.linked_details(about, material, max(0, min(_LOST_SHOWN, gallery)))
         about = with_tables(about, material, chosen, filled)

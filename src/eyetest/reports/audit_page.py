@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from eyetest.benchmarks import Benchmark
-from eyetest.errors import counted
 from eyetest.pages.item_links import NOWHERE, ItemCount, ItemsAt, Query
 from eyetest.pages.item_view import Album, in_turns, show_item
 from eyetest.pages.page import clip, plain, write_page
 from eyetest.probes import PROBES
-from eyetest.probes.audit import ORDER, Audit, gravest_first
+from eyetest.probes.audit import Audit, gravest_first
 from eyetest.probes.guessing import positions
 from eyetest.records import Finding, letter
 
@@ -74,7 +73,6 @@ def write_audit_page(
     album = Album(benchmark)
     entries = _entries(audit, benchmark, album, most_items, at)
     counts = benchmark.manifest.counts
-    names = dict.fromkeys([*audit.probes, *(finding.probe for finding in audit.findings)])
     contents = {
         "audit": audit,
         "at": at,
@@ -84,9 +82,6 @@ def write_audit_page(
         "every": at.count(audit.items, Query()),
         "flagged": at.named(audit.suggested),
         "suggested": _suggested(audit, benchmark, at),
-        "tiles": sorted(
-            (_tile(name, entries, audit, at) for name in names), key=lambda tile: ORDER[tile["severity"]]
-        ),
         "alarms": [entry for entry in entries if entry.finding.severity in _ALARMS],
         "entries": entries,
         "tests": [finding for finding in audit.findings if finding.is_test],
@@ -176,28 +171,6 @@ def _suggested(audit: Audit, benchmark: Benchmark, at: ItemsAt) -> list[tuple[st
         for verdict in _VERDICTS
     ]
     return [*counts, ("keep", kept)]
-
-
-def _tile(name: str, entries: Sequence[Entry], audit: Audit, at: ItemsAt) -> dict[str, Any]:
-    """Summary of a probe: its worst finding, in one number."""
-    own = [entry for entry in entries if entry.finding.probe == name]
-    findings = [entry.finding for entry in own]
-    alarms = [finding for finding in findings if finding.severity in _ALARMS]
-    items = _in_findings([finding for finding in alarms if finding.verdict != "keep"], audit, at)
-    notes = sum(finding.severity == "note" for finding in findings)
-    tests = sum(finding.is_test for finding in findings)
-    untested = bool(findings) and all(finding.severity == "untested" for finding in findings)
-    ways = {
-        counted(items.items, "item"): items.items,
-        counted(len(alarms), "alarm"): len(alarms),
-        "– not tested": untested,
-        counted(notes, "note"): notes,
-        f"{counted(tests, 'test')} passed": tests,
-    }
-    number, words = next((figure for figure, holds in ways.items() if holds), "0 found").split(" ", 1)
-    anchor, severity = (own[0].anchor, findings[0].severity) if own else ("", "sound")
-    tile = {"name": name.replace("-", " "), "severity": severity, "words": words, "anchor": anchor}
-    return tile | {"number": items if items.items else number}
 
 
 def figures(values: dict[str, Any], name: str = "") -> Figures:

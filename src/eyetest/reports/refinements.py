@@ -245,7 +245,7 @@ def write_refine_page(
         "left": left,
         "removed": at.count(len(items) - len(kept), Query(verdict="fallen")),
         "compared": [(before, after) for after in history.left_blind if (before := history.before(after))][:1],
-        "tiles": [] if record.paused else _tiles(stages, left, at),
+        "reasons": list(_reasons(stages, at)),
         "stages": [_stage(*stage, items, album, at) for stage in stages],
         "blind": blind,
         "blind_top": min(1.0, most * 1.15) or 1.0,
@@ -256,17 +256,14 @@ def write_refine_page(
     write_page("refine.html.j2", contents, to, overwrite=True)
 
 
-def _tiles(stages: Verdicts, left: ItemCount, at: ItemsAt) -> list[tuple[str, Any, str]]:
-    """Main figures: items left, items dropped, and the stage that dropped most."""
-    counts = [(name, Counter[str](verdict.verdict for verdict in verdicts)) for name, verdicts in stages]
-    into = len(stages[0][1]) if stages else left.items
-    tiles: list[tuple[str, Any, str]] = [("items left", left, f"of {into:,}")]
-    for kind, words in (("drop", "dropped"), ("review", "left for review"), ("fix", "repaired")):
-        if number := sum(count[kind] for _, count in counts):
-            stage, most = max(counts, key=lambda named: named[1][kind])
-            count = ItemCount(number) if kind == "fix" else at.count(number, Query(verdict=kind))
-            tiles.append((words, count, f"most by {stage}: {most[kind]:,}"))
-    return tiles
+def _reasons(stages: Verdicts, at: ItemsAt) -> Iterator[tuple[str, str, ItemCount, str]]:
+    """What became of items: verdict, stage, how many, and why, the most first."""
+    for name, verdicts in stages:
+        found = Counter((row.verdict, row.reason) for row in verdicts if row.verdict != "keep")
+        for number, verdict, reason in _falls(Counter({(str(kind), why): n for (kind, why), n in found.items()})):
+            whole = number == sum(n for (kind, _), n in found.items() if kind == verdict)
+            query = Query(stage=name, verdict=verdict)
+            yield verdict, name, at.count(number, query) if whole else ItemCount(number), reason
 
 
 def _stage(

@@ -1,7 +1,7 @@
 """A report as one HTML file: protocols, models, results, removed items, and how to repeat it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 from types import MappingProxyType
@@ -212,7 +212,7 @@ def removed_items(
     for verdict in sorted(verdicts, key=lambda verdict: lot(verdict.item)):
         if verdict.verdict in ("drop", "review"):
             by_reason.setdefault((verdict.verdict, verdict.stage, reason_kind(verdict.reason)), []).append(verdict)
-    chosen = in_turns(([(key, verdict) for verdict in some] for key, some in by_reason.items()), most)
+    chosen = in_turns(([(key, verdict) for verdict in some] for key, some in by_reason.items()), max(0, most))
     wanted, items = {verdict.item for _, verdict in chosen}, dict[str, Item]()
     for benchmark in about.benchmarks:
         items |= {item.id: item for item in benchmark if item.id in wanted - items.keys()}
@@ -229,6 +229,28 @@ def removed_items(
         exact = [verdict.reason for verdict in by_reason[key]]
         reasons.append(Reason(kind, stage, together(exact), count, shown))
     return reasons
+
+
+def ranking_shift(material: Material, verdicts: Sequence[Verdict]) -> list[Section]:
+    """Scores and shared ranks of models on all items and on those that a refinement kept, if models were ranked."""
+    gone = {row.item for row in verdicts if row.verdict in ("drop", "review")}
+    before = material.known("ranks")
+    if not gone or before is None:
+        return []
+    kept = material.results.scores.filter(~pl.col("item").cast(pl.String).is_in(list(gone)))
+    after = Material(replace(material.results, scores=kept), material.settings).known("ranks")
+    if after is None:
+        return []
+    keys = [name for name in ("benchmark", "model") if name in before.columns]
+    sides = [
+        side.select(*keys, pl.col("score").alias(f"score {when}"), pl.col("tie").alias(f"rank {when}"))
+        for side, when in ((before, "before"), (after, "after"))
+    ]
+    table = sides[0].join(sides[1], on=keys, how="left", maintain_order="left")
+    moved = table.filter(pl.col("rank before") != pl.col("rank after")).height
+    table = table.with_columns(pl.col("score before", "score after") * 100)
+    note = f"Shared ranks on all items, and on those left: {counted(moved, 'model')} of {len(table):,} changed rank."
+    return [Section("Ranking before and after", table, digits=1, note=note)]
 
 
 def replies_to(verdicts: Sequence[Verdict], runs: Sequence[Run], scores: pl.LazyFrame) -> dict[str, list[Reply]]:

@@ -21,7 +21,7 @@ from eyetest.pages import plots
 from eyetest.pages.item_view import Album, ItemView, in_turns, lot, show_item
 from eyetest.pages.page import clip, estimate
 from eyetest.prompts import SCREENSHOT_STEP
-from eyetest.records import Item, OptionProvenance, tag_word
+from eyetest.records import Item, OptionProvenance, letter, tag_word
 from eyetest.reform.building import MISSING
 from eyetest.reform.catalog import DIMENSIONS
 from eyetest.reports.figures import described
@@ -155,7 +155,7 @@ def linked_details(about: ReportDetails, material: Material, shown: int) -> Repo
         about,
         verdict=_verdict(material),
         cautions=list(stand_ins(material)),
-        sections=list(_sections(material, about, shown)),
+        sections=[*about.sections, *_sections(material, about, shown)],
     )
 
 
@@ -236,7 +236,7 @@ def _views(
     return views
 
 
-_MOST_SHOWN, _IN_TASK = 90, 6
+_MOST_SHOWN, _IN_TASK = 3, 3
 
 
 def write_reform_page(benchmarks: Sequence[Benchmark], to: Path, *, seed: int = 0, overwrite: bool = False) -> None:
@@ -250,14 +250,23 @@ def write_reform_page(benchmarks: Sequence[Benchmark], to: Path, *, seed: int = 
         benchmarks=benchmarks,
         method=[("seed", str(seed)), *map(_source, benchmarks)],
         album=album,
-        verdict=f"{counted(int(statistics.get_column('items').sum()), 'item')} of {counts}.",
+        verdict=f"{counted(int(statistics.get_column('items').sum()), 'item')} of {counts}.{_chance(statistics)}",
         sections=[
             Section("Questions and distractors", statistics),
-            Section("Items of each task, a random sample", views=_sample(benchmarks, album)),
+            Section("Three items, a random sample", views=_sample(benchmarks, album)),
         ],
     )
     report = tell(Material(unanswered(pl.concat(tables, how="diagonal"))))
     write_report_page(report, about, to, overwrite=overwrite)
+
+
+def _chance(statistics: pl.DataFrame) -> str:
+    known = statistics.drop_nulls("chance")
+    if known.is_empty():
+        return ""
+    chance, longest = (known.select((pl.col(name) * pl.col("items")).sum() / pl.col("items").sum()).item()
+                       for name in ("chance", "longest option is right"))  # fmt: skip
+    return f" Guessing scores {chance:.1f}; choosing the longest option scores {longest:.1f}."
 
 
 def _source(benchmark: Benchmark) -> tuple[str, str]:
@@ -289,10 +298,15 @@ def gather_statistics(benchmarks: Iterable[Benchmark]) -> pl.DataFrame:
         pl.col("question").mean().round(1).alias("words a question"),
         (pl.col("words").sum() / pl.col("texts").sum()).round(1).alias("words an option or answer"),
         pl.col("missing").sum().cast(pl.Int64).alias("images missing"),
+        (100 / pl.col("options").filter(chosen)).mean().round(1).alias("chance"),
+        (100 * pl.col("longest").filter(chosen).mean()).round(1).alias("longest option is right"),
+        pl.col("place").filter(chosen).sort().value_counts(sort=False).alias("places"),
     )  # fmt: skip
     ordered = sorted(table.to_dicts(), key=lambda row: (_order(row["dimension"]), row["task"], row["dataset"]))
     for row in ordered:
         images, made = sizes[row["dataset"]], authors[row["dataset"]]
+        places = {letter(place["place"]): place["count"] for place in row.pop("places") if place["place"] is not None}
+        row["right options"] = ", ".join(f"{name} {percent(n / row['items'])}" for name, n in sorted(places.items()))
         means = [f"{sum(side) / len(images):.0f}" for side in zip(*images.values(), strict=True)]
         row |= {"images": len(images), "mean size": " × ".join(means) or "–"}
         shares = (f"{name} {percent(count / made.total())}" for name, count in made.most_common())
@@ -304,6 +318,11 @@ def _row(item: Item, benchmark: Benchmark) -> dict[str, Any]:
     texts = [choice.text for choice in item.choices] or list(item.references)
     row: dict[str, Any] = dict(zip(("dataset", "dimension", "task"), _key(item, benchmark), strict=True))
     row |= {"question": len(item.question.split()), "options": len(item.choices), "missing": MISSING in item.tags}
+    longest = max((len(choice.text) for choice in item.choices), default=0)
+    lengths = [len(choice.text) == longest for choice in item.choices]
+    right = [place for place, choice in enumerate(item.choices) if choice.correct]
+    row["longest"] = sum(lengths[place] for place in right) / max(1, sum(lengths))
+    row["place"] = right[0] if right else None
     return row | {"words": sum(len(text.split()) for text in texts), "texts": len(texts)}
 
 

@@ -28,7 +28,12 @@ const sort = (table, column, down) => {
 for (const table of document.querySelectorAll("table.sheet, table.board")) {
   if (!table.tHead || !table.tBodies[0] || table.tBodies[0].rows.length < 2) continue;
   [...table.tHead.rows[0].cells].forEach((head, column) => {
-    const button = document.createElement("button");
+    const button = document.createElement("span"); // a button element would wrap words differently and move the page
+    button.setAttribute("role", "button");
+    button.tabIndex = 0;
+    button.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" || event.key === " ") { event.preventDefault(); button.click(); }
+    });
     button.append(...head.childNodes);
     head.append(button);
     button.addEventListener("click", () => {
@@ -136,7 +141,6 @@ if (source) {
 }
 const filters = document.querySelectorAll("[data-filters]");
 for (const input of filters) {
-  input.hidden = false;
   const table = document.getElementById(input.dataset.filters);
   const all = [...filters].filter((other) => other.dataset.filters === input.dataset.filters);
   const apply = () => {

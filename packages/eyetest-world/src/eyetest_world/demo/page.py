@@ -11,7 +11,7 @@ from markupsafe import Markup
 from eyetest.pages import palette, plots
 from eyetest.pages.item_links import NOWHERE, ItemCount, ItemsAt
 from eyetest.pages.item_view import Album, ItemView, in_turns, lot, show_item
-from eyetest.pages.page import clip, write_page
+from eyetest.pages.page import clip, estimate, write_page
 from eyetest.pages.plots import as_svg, dressed, for_page
 from eyetest.records import Item, Verdict
 from eyetest.reports.report_page import Reply, replies_to
@@ -38,7 +38,10 @@ def _planted(story: WorldStory) -> ChartType:
     colour = alt.Color("what:N").scale(domain=list(_COLOURS), range=list(_COLOURS.values()))
     bars = plots.chart_of(table).mark_bar(size=13)
     bars = bars.encode(y=y, x=x, color=colour, order="turn:O")
-    known = [{"flaw": one.flaw, "at": one.planted, "label": f"{one.found} of {one.planted}"} for one in flaws]
+    known = [
+        {"flaw": one.flaw, "at": one.planted, "label": _labelled(one.found / max(1, one.planted), one.planted)}
+        for one in flaws
+    ]
     words = plots.chart_of(known).mark_text(align="left", dx=5, color=palette.SOFT)
     labels = words.encode(y=y, x=alt.X("at:Q", axis=counts), text="label:N")
     return plots.layered(bars, labels).properties(width=_WIDTH, height=plots.step(len(known)))
@@ -52,10 +55,19 @@ def _lost(story: WorldStory) -> ChartType:
         for tried, share in zip(story.tried, shares, strict=True)
     ]
     most = max((share.high or 0.0 for share in shares), default=0.0)
-    x = plots.across("share of good items taken out", domain=[0.0, 1.05 * most or 1.0], ticks=6)
+    x = plots.across("share of good items taken out", domain=[0.0, 1.25 * most or 1.0], ticks=6)
     y = plots.rows([tried.title for tried in story.tried], "recipe")
-    dots = plots.intervals(plots.chart_of(table), "lost", x, y=y)
+    chart = plots.chart_of(
+        row | {"label": _labelled(share.value or 0.0, share.n)} for row, share in zip(table, shares, strict=True)
+    )
+    words = chart.mark_text(align="left", dx=6, color=palette.SOFT).encode(x=x("lost_high"), y=y, text="label:N")
+    dots = plots.layered(plots.intervals(chart, "lost", x, y=y), words)
     return dots.properties(width=_WIDTH, height=plots.step(len(table)))
+
+
+def _labelled(share: float, items: int) -> str:
+    """A share and the counts behind it."""
+    return f"{estimate(share)} ({round(share * items):,} of {items:,})"
 
 
 def _leakage(story: WorldStory) -> ChartType:

@@ -14,7 +14,7 @@ gallery: $(VENV)/dev.installed
 
 # The site, with search, in build/site. Strict: a broken link or anchor, or a page outside the navigation, is an error.
 docs: $(VENV)/dev.installed
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo build/site/index.html
 
 # What a contributor needs before a commit: about six minutes on two cores.

@@ -138,12 +138,14 @@ def open(path: AnyPath, read: "ReadOptions | None" = None) -> "Benchmark":  # no
     that id, ``bench[17]`` the one at that place, counted from 0, ``bench[:5]`` the first five; ``bench.frame`` is a
     Polars table of all.
 
-    >>> bench = et.open("world/benchmark")
-    >>> item = next(iter(bench))
-    >>> bench[item.id] == bench[0] == bench[:5][0] == item
-    True
-    >>> bench.frame.columns[:5]
-    ['id', 'question', 'options', 'gold', 'images']
+    Examples:
+        >>> bench = et.open("world/benchmark")
+        >>> item = next(iter(bench))
+        >>> bench[item.id] == bench[0] == bench[:5][0] == item
+        True
+        >>> bench.frame.columns[:5]
+        ['id', 'question', 'options', 'gold', 'images']
+
     """
     from eyetest.benchmarks import open_benchmark
 

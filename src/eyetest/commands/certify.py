@@ -83,7 +83,7 @@ def certify(
 
 
 @dataclass(frozen=True)
-class Line:
+class Statement:
     """One statement: its values, how its error rate was checked, and the command that gives it."""
 
     name: str
@@ -107,7 +107,7 @@ class About:
     inputs: tuple[str, ...]  # hashes of the benchmark and of all scores and replies
     version: str
     seed: int
-    lines: tuple[Line, ...]
+    lines: tuple[Statement, ...]
     digest: str = ""
 
     @property
@@ -195,7 +195,7 @@ def _content(results: "Results") -> Iterable[str]:
         yield hashlib.sha256(table.sort(table.columns).write_csv().encode()).hexdigest()
 
 
-def _lines(benchmark: "Benchmark", results: "Results | None", how: "Settings") -> Iterable[Line]:
+def _lines(benchmark: "Benchmark", results: "Results | None", how: "Settings") -> Iterable[Statement]:
     from eyetest.probes import Subject
     from eyetest.probes.audit import run_audit
 
@@ -205,9 +205,9 @@ def _lines(benchmark: "Benchmark", results: "Results | None", how: "Settings") -
     for name, probes, checked in _PROBES:
         found = [finding for finding in audit.findings if finding.probe in probes]
         says = [f"{_NOT_TESTED * (finding.severity == 'untested')}{finding.title}" for finding in found]
-        yield Line(name, tuple(says) or ("none found",), checked, f"eyetest audit BENCH --probe {probes[0]}")
+        yield Statement(name, tuple(says) or ("none found",), checked, f"eyetest audit BENCH --probe {probes[0]}")
     for name, measure, tell, checked in _MEASURES:
-        yield Line(name, _measured(results, measure, tell, how), checked, f"eyetest measure {measure} RUN")
+        yield Statement(name, _measured(results, measure, tell, how), checked, f"eyetest measure {measure} RUN")
 
 
 def _measured(

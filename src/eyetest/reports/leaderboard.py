@@ -68,7 +68,9 @@ def leaderboard(material: Material) -> pl.DataFrame:
         for view in VIEWS:
             for row in _over_benchmarks(parts[view], view, level):
                 rows.setdefault((row["benchmark"], row["model"]), {}).update(row)
-    return _with_unread(pl.DataFrame(list(rows.values()), schema=TYPES | {"n": pl.Int64}), material)
+    order = {benchmark: place for place, (benchmark, _) in enumerate(rows)}
+    best = sorted(rows.values(), key=lambda row: (order[row["benchmark"]], -(row.get("image") or -1), row["model"]))
+    return _with_unread(pl.DataFrame(best, schema=TYPES | {"n": pl.Int64}), material)
 
 
 class _Known(NamedTuple):

@@ -125,7 +125,7 @@ def test_the_whole_story_is_told(drawn: Benchmark, tmp_path: Path) -> None:
     audit = audit_of(drawn, *findings, item_scores={"shortcut": {"1": 0.875}})
     words = " ".join("".join(Tags(page_of(drawn, audit, tmp_path / "page.html")).words).split())
     assert all(finding.title in words for finding in findings)
-    assert "3 of 96 items need attention; 1 of 2 tests raised an alarm. Most serious: Two broken; A pair." in words
+    assert "3 of 96 items need attention; 1 of 2 tests raised an alarm. Most serious: Two broken. A pair." in words
     for told in ("seen at one", "once in 40,000", "once in 20,000", "0.88", "unknown", "p = 0.3", "Passed"):
         assert told in words, told
     assert words.index("Two broken") < words.index("B is right too often") < words.index("Guessing scores")

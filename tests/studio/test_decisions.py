@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.recipes.queueing import Rounds
+from eyetest.recipes.refining import Rounds
 from eyetest.records import Choice, Decision, Item, Recipe
 from eyetest.studio.decisions import by_item, decide, read_decisions, standing, votes_table
 from eyetest.studio.forms import edited

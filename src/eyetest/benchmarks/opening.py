@@ -109,7 +109,7 @@ class Import(msgspec.Struct, frozen=True, kw_only=True):
     licence: str = ""
     source: str = ""
     canary: str = ""
-    tags: TagMaps = TagMaps()  # tags made of others
+    tags: TagMaps | None = None  # tags made of others
     skip_bad: bool = False
     overwrite: bool = False
 
@@ -225,7 +225,7 @@ def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tu
                 break
             try:
                 item = rows.item(row)
-                writer.add(how.tags.tagged(item) if how.tags.maps else item, row.where)
+                writer.add(how.tags.tagged(item) if how.tags else item, row.where)
                 added += 1
             except ItemError as error:
                 if not how.skip_bad:
@@ -233,7 +233,8 @@ def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tu
                 skipped.append(error)
             if row.number % _REPORT_EVERY == 0:
                 progress(rows.rows.done)
-        how.tags.notes()  # refuses a tag that no item has
+        if how.tags:
+            how.tags.notes()  # refuses a tag that no item has
         if skipped:
             lines = msgspec.json.Encoder().encode_lines([vars(error) for error in skipped])
             (writer.folder / SKIPPED).write_bytes(lines)

@@ -193,12 +193,12 @@ def pooling_of(
     return Pooling(sources, tag_maps(tags, [source.name for source in sources]), drop)
 
 
-def tag_maps(given: Pairs, sources: Sequence[str] = ()) -> "TagMaps":
+def tag_maps(given: Pairs, sources: Sequence[str] = ()) -> "TagMaps | None":
     """The tags that are made of others, for all items or for those of one of these sources."""
     from eyetest.benchmarks.tags import TagMaps, parse_tag_maps
 
     words = [f"{tag}={other}" for tag, other in given.items()] if isinstance(given, Mapping) else several(given)
-    return TagMaps(parse_tag_maps(words), sources)
+    return TagMaps(parse_tag_maps(words), sources) if words else None
 
 
 def _open_bench(bench: Bench, read: "ReadOptions | None") -> "Benchmark":

@@ -121,7 +121,7 @@ def import_file(
     how = Import(read=read, tags=tags, skip_bad=skip_bad, overwrite=overwrite, **_facts(fact))
     with observer().steps(title := f"importing {source.name}") as step:
         benchmark, skipped = import_benchmark(source, target, how, lambda share: step(title, share))
-    notes += tags.notes()
+    notes += tags.notes() if tags else []
     if skipped:
         left_out = f"{len(skipped):,} invalid items left out, listed in {target / 'skipped.jsonl'}"
         notes.append(f"{left_out}: {tallied(f'{row.field}: {row.found}' for row in skipped)}")

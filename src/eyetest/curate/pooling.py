@@ -70,7 +70,7 @@ class Pooling(NamedTuple):
     """What to pool; with ``drop`` later items that are the same as earlier ones are left out."""
 
     sources: Sequence[Source]
-    maps: TagMaps
+    maps: TagMaps | None
     drop: bool = False
 
 
@@ -114,7 +114,7 @@ def pool_benchmarks(
                 writer.adopt_tables(source.benchmark, f"{source.name}/")
         if not repeats:
             (writer.folder / REPEATS).unlink()
-        notes = maps.notes()
+        notes = maps.notes() if maps else []
     if repeats:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in repeats.most_common())
         how = f"eyetest pool {param('drop_repeats', True)} leaves the same ones out"
@@ -139,7 +139,7 @@ def _manifest(sources: Sequence[Source], name: str) -> Manifest:
     )
 
 
-def _pooled(item: Item, source: Source, maps: TagMaps) -> Item:
+def _pooled(item: Item, source: Source, maps: TagMaps | None) -> Item:
     """The item under its name in the pool. What names other items, a group or a dialogue, gets the same prefix."""
     prefix, tags = f"{source.name}/", dict(item.tags)
     if BENCHMARK_TAG not in tags or not source.benchmark.manifest.sources:
@@ -150,7 +150,7 @@ def _pooled(item: Item, source: Source, maps: TagMaps) -> Item:
         item,
         id=prefix + item.id,
         group=prefix + item.group if item.group else "",
-        tags=maps.apply(tags, source.name) if maps.maps else tags,
+        tags=maps.apply(tags, source.name) if maps else tags,
         lineage=(*item.lineage, Lineage(step=POOL, source=source.name, item=item.id)),
     )
 

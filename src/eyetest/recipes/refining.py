@@ -25,10 +25,10 @@ from eyetest.prompts.sets import Prompts, load_prompts
 from eyetest.recipes.hardening import DRAFTS, OPTIONS_RECORD, Hardening, refuse_missing, refuse_others
 from eyetest.recipes.loading import refuse_hopeless
 from eyetest.recipes.panels import AnswerSource, Live, Seated, answer_notes, asked_of_all, residual, small_panel_notes
-from eyetest.recipes.queueing import Rounds
 from eyetest.records import (
     BLIND_MODALITIES,
     REFINE,
+    Decision,
     Item,
     Recipe,
     Stage,
@@ -53,7 +53,7 @@ from eyetest.reports.refinements import (
     write_refine_page,
 )
 from eyetest.store import replacing_file
-from eyetest.studio.decisions import standing, with_people
+from eyetest.studio.decisions import Decided, decide, standing, with_people
 from eyetest.studio.forms import Form, edited, load_form
 from eyetest.studio.project import QUOTA, decisions_in, settled_tags
 from eyetest.tabular.record_files import write_records
@@ -113,7 +113,7 @@ class Refining:
     skip_review: bool = False
     items_at: ItemsAt = NOWHERE  # where the numbers of its page lead
     prompts: Prompts = field(default_factory=load_prompts)
-    tags: TagMaps = field(default_factory=TagMaps)  # tags of items that are made of others
+    tags: TagMaps | None = None  # tags of items that are made of others
 
     def run(self) -> Refined:
         """Carry out the recipe and write the result."""
@@ -121,7 +121,11 @@ class Refining:
         self._seen = dict(self._items)
         self._quota: Quota | None = None  # of the review that is paused
         self._turns: dict[str, int] = {}  # the order in which it asks for items
-        notes = [*self.source.notes, *self.tags.notes(), *small_panel_notes(self.recipe, self.panels)]
+        notes = [
+            *self.source.notes,
+            *(self.tags.notes() if self.tags else ()),
+            *small_panel_notes(self.recipe, self.panels),
+        ]
         labels = dict.fromkeys((*(seated.panel.prompts for seated in self.panels.values()), self.prompts.roles))
         if own := [label for label in labels if label != USUAL_PROMPTS]:
             notes.append(f"asked with the prompts {listed(own)}")
@@ -162,7 +166,7 @@ class Refining:
     def _tagged(self, item: Item) -> Item:
         """An item with the tags that are made of others, perhaps only for its source."""
         pooled = item.tags.get(BENCHMARK_TAG) if self.benchmark.manifest.sources else None
-        return self.tags.tagged(item, str(pooled or self.benchmark.manifest.name)) if self.tags.maps else item
+        return self.tags.tagged(item, str(pooled or self.benchmark.manifest.name)) if self.tags else item
 
     def _edited(self) -> list[Item]:
         """The items that reviewers changed in what models see or in golds."""
@@ -447,3 +451,23 @@ def refuse_foreign(to: Path, recipe: Recipe | None = None) -> None:
     ours = {VERDICTS, FUNNEL, BENCHMARK, RUN, REVIEW, ABOUT, REPORT, FACTS, DRAFTS, OPTIONS_RECORD, *settings}
     refuse_others(to, "a refinement", ours, (BENCHMARK, *settings))
     read_facts(to / FACTS)
+
+
+class Rounds:
+    """The rounds of a recipe (each review stage after the first begins one); later decisions count in the last."""
+
+    def __init__(self, recipe: Recipe, decisions: Mapping[str, Sequence[Decision]]) -> None:
+        self._decisions = decisions
+        self._last = 1
+        self.asked: dict[str, tuple[int, str]] = {}  # by the title of a stage: its round, and the question to people
+        reviews = 0
+        for stage in recipe.stages:
+            reviews += stage.review is not None
+            self._last = max(reviews, 1)
+            self.asked[stage.title] = (self._last, recipe.rounds[self._last - 1].form)
+
+    def decided(self, stage: Stage, item: str) -> Decided:
+        """The outcome of an item in the round of a stage."""
+        rows = self._decisions.get(item, ())
+        mine = [row for row in rows if min(max(row.round, 1), self._last) == self.asked[stage.title][0]]
+        return decide(mine, stage.review.reviewers if stage.review else 1)

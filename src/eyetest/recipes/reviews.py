@@ -1,21 +1,23 @@
 """Reviews by people: begun for benchmarks and for what recipes leave to people, resumed, found and carried out."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+import numpy as np
 import polars as pl
 
 from eyetest.benchmarks import Benchmark, is_benchmark
 from eyetest.benchmarks.folder import CHANGES, FACTS
-from eyetest.errors import InputError, counted, param, short, typed
+from eyetest.errors import InputError, counted, nearest, param, short, typed
+from eyetest.measures.results import TAG
 from eyetest.pages.item_links import Query, parse_query
 from eyetest.recipes.hardening import DRAFTS
-from eyetest.recipes.queueing import Rounds, by_suspicion, drawn
+from eyetest.recipes.refining import Rounds
 from eyetest.recipes.revision import ReviewedItems, RevisedBenchmark, revise_benchmark
 from eyetest.records import Recipe
 from eyetest.records.recipe import ABOUT, REVIEW, VERDICTS
@@ -33,6 +35,7 @@ SUFFIX = "-review"
 _WAITING = "review"
 _MOST_REVIEWERS = 50
 _SAMPLE = re.compile(r"\s*(\d+)(?:\s+of\s+(.+?))?\s*", re.DOTALL)  # ``60 of answer=wrong``
+_FINDING = 0.5  # how likely a finding of an audit is to change something
 Tell = Callable[[str], None]
 
 
@@ -282,3 +285,33 @@ def revise_reviewed(
     if undecided := revised.counts["open"]:
         notes.append(f"{counted(undecided, 'item')} not decided yet: unchanged, and listed in {CHANGES}")
     return revised, notes
+
+
+def by_suspicion(items: pl.DataFrame, ids: Iterable[str], seed: int = 0, per: str = "") -> list[str]:
+    """Items by need of review: sent by a stage, ``doubt`` (log ratio), findings, difficulty; ``per`` alternates."""
+    table = items.filter(pl.col("id").is_in(pl.Series(list(ids), dtype=pl.String).implode())).sort("id")
+    shuffled = np.random.default_rng(seed).permutation(len(table))
+    findings = pl.col("findings").list.len().fill_null(0)
+    doubted = 1 / (1 + pl.col("doubt").exp()) if "doubt" in items.columns else pl.lit(1.0)
+    keys = [
+        (pl.col("verdict") == "review").fill_null(value=False),
+        1 - doubted.fill_null(1.0) * (1 - _FINDING) ** findings,
+        *([pl.col("difficulty")] if "difficulty" in items.columns else []),
+    ]
+    ordered = table.with_columns(pl.Series("__random", shuffled)).sort(
+        *keys, "__random", descending=[True] * len(keys) + [False], nulls_last=True
+    )
+    if per:
+        tags = [name.removeprefix(TAG) for name in items.columns if name.startswith(TAG)]
+        if per not in tags:
+            hint = nearest(per, tags) if tags else "no item has a tag"
+            raise InputError(f"{param('per')}: no tag {short(per)}; {hint}")
+        turn = pl.int_range(pl.len()).over(TAG + per)
+        ordered = ordered.with_columns(__turn=turn).sort("__turn", maintain_order=True)
+    return ordered.get_column("id").to_list()
+
+
+def drawn(ids: Iterable[str], count: int, seed: int = 0) -> list[str]:
+    """A random sample of items, fixed by the seed."""
+    every = sorted(ids)
+    return [every[number] for number in np.random.default_rng(seed).permutation(len(every))[:count]]

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.recipes.queueing import by_suspicion, drawn
+from eyetest.recipes.reviews import by_suspicion, drawn
 from eyetest.records import DecisionKind
 from eyetest.studio.forms import Form, FormField
 from eyetest.studio.project import ReviewProject

@@ -105,6 +105,9 @@ COMMANDS: list[tuple[object, ...]] = [
     ("demo", "--help"),
     ("pool", "бенч é", "--to", "pool é"),
     ("similar", "--help"),
+    ("leaderboard", "run é", "--page", "board é.html"),
+    ("leaderboard", "run é", "--output", "json"),
+    ("certify", "бенч é", "run é", "--page", "certificate é.html"),
 ]
 
 

@@ -229,10 +229,13 @@ def _measured(
 def _no_image(table: "pl.DataFrame") -> Iterable[str]:
     """Of the best series without the image: its score above guessing, of what guessing leaves."""
     for row in table.filter(pl.col("above").is_not_null()).iter_rows(named=True):
-        left = 1 - row["guessing"]
-        share, low, high = (max(0.0, (row[end] or 0.0) / left) for end in ("above", "above_low", "above_high"))
         by = f"by {row['model']}, the best of {row['series']} series without the image"
-        yield f"{percent(share)} of items ({percent(low)} to {percent(high)}), {by}; p = {row['p_adjusted']:.4f}"
+        share = percent(max(0.0, row["above"] / (1 - row["guessing"])))
+        if row["p_adjusted"] is None or row["above_low"] is None:
+            yield f"{share} of items, {by}; too few items for an interval"
+            continue
+        low, high = (max(0.0, row[end] / (1 - row["guessing"])) for end in ("above_low", "above_high"))
+        yield f"{share} of items ({percent(low)} to {percent(high)}), {by}; p = {row['p_adjusted']:.4f}"
 
 
 def _label_errors(table: "pl.DataFrame") -> Iterable[str]:

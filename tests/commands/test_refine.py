@@ -90,7 +90,7 @@ def test_what_it_leaves_behind(refined: Path, eyetest: Eyetest) -> None:
     assert "calls saved by stopping early" in said
     waiting = frame.filter(pl.col("verdict") == "review")
     assert waiting.get_column("reason").str.contains("missing, which could change the verdict").all()
-    assert re.search(rf"{len(waiting)} items? for people \(eyetest review early, or early/review/queue\.csv", said)
+    assert re.search(rf"{len(waiting)} items? for people \(eyetest review early\)", said)
     reported = json.loads(eyetest(*USUAL, "--to", "early", "--output", "json").out)
     assert (reported["kept"], reported["paused"]) == (len(kept(folder)), "")
     assert [step["stage"] for step in reported["funnel"]] == ["blind-hits"]

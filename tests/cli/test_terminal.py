@@ -106,7 +106,6 @@ COMMANDS: list[tuple[object, ...]] = [
     ("pool", "бенч é", "--to", "pool é"),
     ("similar", "--help"),
     ("leaderboard", "run é", "--page", "board é.html"),
-    ("leaderboard", "run é", "--output", "json"),
     ("certify", "бенч é", "run é", "--page", "certificate é.html"),
 ]
 

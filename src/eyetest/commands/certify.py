@@ -229,13 +229,10 @@ def _measured(
 def _no_image(table: "pl.DataFrame") -> Iterable[str]:
     """Of the best series without the image: its score above guessing, of what guessing leaves."""
     for row in table.filter(pl.col("above").is_not_null()).iter_rows(named=True):
-        by = f"by {row['model']}, the best of {row['series']} series without the image"
-        share = percent(max(0.0, row["above"] / (1 - row["guessing"])))
-        if row["p_adjusted"] is None or row["above_low"] is None:
-            yield f"{share} of items, {by}; too few items for an interval"
-            continue
-        low, high = (max(0.0, row[end] / (1 - row["guessing"])) for end in ("above_low", "above_high"))
-        yield f"{share} of items ({percent(low)} to {percent(high)}), {by}; p = {row['p_adjusted']:.4f}"
+        names, rest = ("above", "above_low", "above_high"), 1 - row["guessing"]
+        share, *ends = ("" if row[name] is None else percent(max(0.0, row[name] / rest)) for name in names)
+        sure = f"{' to '.join(ends)}, p = {row['p_adjusted']:.4f}" if all(ends) else "too few items for an interval"
+        yield f"{share} of items ({sure}), by {row['model']}, the best of {row['series']} series without the image"
 
 
 def _label_errors(table: "pl.DataFrame") -> Iterable[str]:

@@ -177,10 +177,8 @@ def _text_digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24]
 
 
-_READ_ONLY = os.O_RDONLY
-for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
-    _READ_ONLY |= getattr(os, _flag, 0)
 _BINARY: int = getattr(os, "O_BINARY", 0)
+_READ_ONLY = _BINARY | sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"))
 _LOCKED_BYTE = 2**40  # Windows refuses reads of locked bytes: the lock is far behind the content
 _AT_FDCWD = -100
 _SWAP = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS

@@ -238,3 +238,16 @@ def test_gain_on_mmmu(shared: Path, tmp_path: Path, eyetest: Eyetest) -> None:
     widths = [row["gain_high"] - row["gain_low"] for row in rows[:-1]]
     assert 0.04 < min(widths) < max(widths) < 0.1
     assert sum(row["gain_low"] > 0 for row in rows[:-1]) == 22  # all but two gain from the image for sure
+
+
+@pytest.mark.science
+@pytest.mark.parametrize("options", [4, 2])
+def test_the_best_of_twelve_guessing_models_is_not_above_guessing(options: int) -> None:
+    rng, above = np.random.default_rng(3), 0
+    items = [{"item": str(n), "options": options, "position": 0} for n in range(200)]
+    for _ in range(60):
+        drawn = (rng.random((12, 200)) < 1 / options).astype(float)
+        rows = [row for at, hits in enumerate(drawn) for row in asked(f"m{at}", "no-image", hits.tolist())]
+        found = MEASURES["best-no-image"].measure(results(rows, items), Settings()).table
+        above += (found.row(0, named=True)["above_low"] or 0.0) > 0
+    assert above <= 5

@@ -19,7 +19,8 @@ from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from eyetest.studio.decisions import decide
 from eyetest.studio.forms import Form, FormField
-from tests.scoring.test_table import animals, make_bench, make_run, request
+from tests.results.test_scores import bench as bench
+from tests.scoring.test_table import animals, make_run, request
 
 FORM = Form(
     fields=(
@@ -41,12 +42,6 @@ def reviewed(*decisions: Decision, items: tuple[str, ...] = (), reviewers: int =
         name: decide([one for one in decisions if one.item == name], reviewers, unanimous=True) for name in names
     }
     return ReviewedItems(outcomes, decisions, (FORM,))
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Benchmark:
-    """Twelve items; the gold of q0 is A, of q1 B, and so on, and q4 begins again."""
-    return make_bench(tmp_path / "b", [animals(f"q{n}", n % 4, question=f"Which is {n}?") for n in range(12)])
 
 
 @pytest.fixture

@@ -113,8 +113,8 @@ class About:
     @property
     def computed(self) -> str:
         """The hash over inputs, version, seed and lines."""
-        told = (self.benchmark, self.items, self.inputs, self.version, self.seed, self.lines)
-        return hashlib.sha256(msgspec.json.encode(told)).hexdigest()
+        contents = msgspec.json.encode((self.benchmark, self.items, self.inputs, self.version, self.seed, self.lines))
+        return hashlib.sha256(contents).hexdigest()
 
     @property
     def stored(self) -> str:
@@ -189,9 +189,7 @@ def _certified(bench: Bench, runs: Sequence[Any], file: Path, seed: int) -> Abou
 def _content(results: "Results") -> Iterable[str]:
     """Hashes of all scores, and of all replies with their likelihoods."""
     for frame, names in ((results.scores, ()), (results.replies, ("request", "text", "candidates"))):
-        table = (
-            frame.select(names or pl.all()).with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)).collect()
-        )
+        table = frame.select(names or pl.all()).cast({pl.Categorical: pl.String, pl.Enum: pl.String}).collect()
         yield hashlib.sha256(table.sort(table.columns).write_csv().encode()).hexdigest()
 
 

@@ -251,7 +251,8 @@ def _series(part: SideBySide, column: int) -> tuple[str, str | None]:
 def _beside_guessing(
     part: SideBySide, rivals: Sequence[int], best: int, guess: Floats, level: float
 ) -> dict[str, Any]:
-    """The best series beside guessing on the items with options; ``p_adjusted`` is over all series of the part."""
+    """The best series beside guessing; ``p_adjusted`` and the intervals account for its choice among all series."""
+    level = 1 - (1 - level) / len(rivals)
     pairs = [paired(part.scores[:, column], guess, part.clusters, level) for column in rivals]
     place, adjusted = rivals.index(best), holm([pair.p for pair in pairs])
     pair, known = pairs[place], ~np.isnan(part.scores[:, best])

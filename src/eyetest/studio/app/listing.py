@@ -173,8 +173,8 @@ def safe_tags(collection: Collection) -> set[str]:
             values = [words for words, _ in rows]
             right = [[item.choices[at].text for at in item.gold] or item.references for _, item in rows]
             golds = [str(item.gold) for _, item in rows], [_words(" ".join(texts)) for texts in right]
-            told = max(adjusted_mutual_info_score(some, values) for some in golds) if rows else 0
-            if 2 * len(set(values)) > len(values) or told > _REVEALING:
+            known = max(adjusted_mutual_info_score(some, values) for some in golds) if rows else 0
+            if 2 * len(set(values)) > len(values) or known > _REVEALING:
                 safe.discard(tag)
     return safe
 

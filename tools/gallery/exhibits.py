@@ -43,8 +43,6 @@ class Exhibit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     run: str = ""
     board: str = ""
     """The run whose models are ranked by a small part."""
-    splits: int = 12
-    """How often models are held out of drawing a part: as often as `eyetest subset` does it."""
     errata: dict[str, str] = {}
     """Items whose authors agreed that the gold is wrong, and the thread in which they did."""
     remarks: dict[str, str] = {}

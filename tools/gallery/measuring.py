@@ -10,19 +10,16 @@ import numpy as np
 import polars as pl
 
 import eyetest as et
-from eyetest.curate.subsets import FEWEST_MODELS, answered
+from eyetest.curate.subsets import FEWEST_MODELS, answered, validated
 from tools.gallery.exhibits import Exhibit, Question, Unasked, asked, carry_out
-from tools.gallery.validation import SplitPlan, validate
 
 Figures = dict[str, Any]
 
 _SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 _WHOLE = 0.9
 """Whoever answered a smaller share of the items is not ranked by a part of them."""
-_HELD = (("anchored", "p-irt"), ("random", "mean"))
-"""What `eyetest subset` draws, and what it is held against."""
 KEEPS = 0.9
-"""Kendall's τ from which on a part is said to keep the ranking of models that had no say in it."""
+"""Kendall's τ from which on a part is said to keep the ranking of models stronger than those that chose it."""
 RATHER = 0.2
 """Probability of a wrong gold from which on an item is counted as doubtful."""
 LONGEST_QUEUE = 40
@@ -57,7 +54,7 @@ def measure(name: str, exhibit: Exhibit, folder: Path) -> Figures:
         found["ranks"] |= _apart(asked(exhibit.spread, folder))
     found["small"] = {"no": "No answers, no ranking to keep."}
     if exhibit.board:
-        found["small"] = small(folder / exhibit.board, exhibit.splits)
+        found["small"] = small(folder / exhibit.board)
     return found
 
 
@@ -132,8 +129,8 @@ def _apart(told: Mapping[str, Any]) -> Figures:
     return {"apart": row["apart"], "pairs": row["pairs"]}
 
 
-def small(run: Path, splits: int) -> Figures:
-    """How parts rank models that were held out of drawing them, beside random ones: larger ones, until two keep."""
+def small(run: Path) -> Figures:
+    """How parts rank models that had no say in drawing them, beside random ones: larger ones, until two keep."""
     results = et.results(run)
     ids = results.scores.select(pl.col("item").cast(pl.String).unique().sort()).collect()["item"].to_list()
     table, items, _ = answered(results, ids, "image")
@@ -142,19 +139,18 @@ def small(run: Path, splits: int) -> Figures:
         return {"no": f"{count} models answered all of it; `eyetest subset` takes {FEWEST_MODELS}, to hold some out."}
     rows = []
     for share in _SHARES:
-        plan = SplitPlan(size=round(share * len(items)), held_out=count // 3, splits=splits)
-        tried = {row["draw"]: row for row in validate(table, plan).to_dicts() if (row["draw"], row["score"]) in _HELD}
-        rows.append(
-            {"share": share, "items": plan.size}
-            | {f"{draw}_{key}": tried[draw][key] for draw in ("anchored", "random") for key in ("tau", "mae")}
-        )
-        if len(rows) > 1 and min(row["anchored_tau"] for row in rows[-2:]) >= KEEPS:
+        tried = validated(table, share)
+        ways = {"stronger": tried["stronger"], "others": tried["at random"]}
+        values = {
+            f"{to}_{way}": getattr(found, way).value for to, found in ways.items() for way in ("aimed", "random")
+        }
+        rows.append({"share": share, "items": round(share * len(items))} | values)
+        if len(rows) > 1 and min(row["stronger_aimed"] for row in rows[-2:]) >= KEEPS:
             break
-    known = {"models": count, "held_out": count // 3, "splits": splits, "of": len(items)}
-    return known | {"rows": rows, "keeps": _keeps(rows)}
+    return {"models": count, "of": len(items), "rows": rows, "keeps": _keeps(rows)}
 
 
 def _keeps(rows: list[Figures]) -> Figures | None:
     """The smallest part from which on every larger one that was tried keeps the ranking too."""
-    held = list(takewhile(lambda row: row["anchored_tau"] >= KEEPS, reversed(rows)))
+    held = list(takewhile(lambda row: row["stronger_aimed"] >= KEEPS, reversed(rows)))
     return {"share": held[-1]["share"], "items": held[-1]["items"]} if held else None

@@ -141,8 +141,8 @@ def test_twins_that_are_less_plausible_need_clean_models_beside() -> None:
 @pytest.mark.science
 @pytest.mark.parametrize("times", [0.5, 1.0, 1.5, 2.0, 3.0])
 def test_clean_models_of_another_decidedness_are_not_found(times: float) -> None:
-    """Originals are more plausible for all models. Without division by what twins usually have, 9 % of models twice as
-    decided as the references and 23 % of those three times as decided are below .01.
+    """Originals are more plausible for all models. Without division by what twins usually have, 9 % of models twice
+    as decided as the references and 23 % of those three times as decided are below .01.
     """
     rng, clean, leaked = np.random.default_rng(5), [], []
 

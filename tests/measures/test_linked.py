@@ -33,11 +33,6 @@ def test_paired_differences_and_ranks() -> None:
     assert table.select("difference_low", "difference_high", "p").row(0) == (alone.low, alone.high, alone.p)
 
 
-def test_only_shared_items_count() -> None:
-    table = MEASURE.measure(both({"a": [1, 1, None]}, {"a": [0, None, 1]}), TO_COT).table
-    assert table.select("from_score", "to_score", "n").row(0) == (1, 0, 1)
-
-
 def test_unpaired_means() -> None:
     before, after = mean([0.2, 0.4, 0.9]), mean([0.5, 0.6])
     found = unpaired(before, after)

@@ -301,24 +301,6 @@ def test_a_recipe_that_leaves_nothing(refined: Path, eyetest: Eyetest) -> None:
             {"per": "cor", "count": 2},
             "the stage select needs the tag cor, which the benchmark has not; its tags are core, number",
         ),
-        ({"per": "core", "count": 21}, 'the stage select: cannot take 21 of core "p": 20 are left, 1 short'),
-    ],
-)
-def test_a_selection_that_cannot_be_met_is_told_before_models_are_asked(
-    here: Path, eyetest: Eyetest, select: dict[str, Any], message: str
-) -> None:
-    write_yaml(here / "recipe.yaml", {**MAJORITY, "stages": [*MAJORITY["stages"], {"select": select}]})
-    assert message in eyetest(*USUAL, "--to", "d").refused()
-    assert not (here / "d").exists()
-
-
-@pytest.mark.parametrize(
-    ("select", "message"),
-    [
-        (
-            {"per": "cor", "count": 2},
-            "the stage select needs the tag cor, which the benchmark has not; its tags are core, number",
-        ),
         (
             {"per": "core", "count": 2, "balance": ["axis"]},
             "the stage select needs the tag axis, which the benchmark has not",
@@ -327,7 +309,7 @@ def test_a_selection_that_cannot_be_met_is_told_before_models_are_asked(
         ({"total": 41}, "the stage select: cannot take 41 of all items: 40 are left"),
     ],
 )
-def test_a_selection_that_cannot_be_met_is_told_before_anybody_is_asked(
+def test_a_selection_that_cannot_be_met_is_refused_before_models_are_asked(
     here: Path, eyetest: Eyetest, select: dict[str, Any], message: str
 ) -> None:
     write_yaml(here / "recipe.yaml", {**MAJORITY, "stages": [*MAJORITY["stages"], {"select": select}]})

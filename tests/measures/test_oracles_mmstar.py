@@ -11,9 +11,8 @@ from eyetest.measures.ranks import weighted_mean
 from eyetest.records import ModelEntry
 from tests.measures.tables import results
 
-"""Cells are printed to one decimal place."""
 SIX = ("MMMU", "MMB", "ScienceQA", "AI2D", "SEED", "MathVista")
-ROUNDING = 0.05 + 1e-9
+ROUNDING = 0.05 + 1e-9  # cells are printed to one decimal place
 Row = dict[str, str]
 
 

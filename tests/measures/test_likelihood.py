@@ -1,6 +1,4 @@
-"""Log-probabilities of choices: accuracy by normalisation, the effect of the image, against generated answers; the prior of
-letters.
-"""
+"""Log-probabilities of choices: accuracy by normalisation, effect of the image, generated answers; letter priors."""
 
 import math
 from collections.abc import Sequence

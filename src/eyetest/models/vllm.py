@@ -9,7 +9,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import lru_cache, partial
 from math import inf
-from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from eyetest.errors import EyetestError, InputError
-from eyetest.models.base import Backend, Call, CallError, Model, Surroundings, images_of, target_of, weighed_response
+from eyetest.models.base import Backend, Call, CallError, Surroundings, images_of, target_of, weighed_response
 from eyetest.models.checkpoint.loading import (
     LOADING_ERRORS,
     Checkpoint,
@@ -318,10 +317,9 @@ class VllmModel:
         return written_response(call, tokenizer, tokens, ended=ended, tokens_in=read)
 
 
-def make_vllm(name: str, entry: ModelEntry, surroundings: Surroundings) -> Model:
-    """The checkpoint in the folder that the spec names."""
-    folder = Path(target_of(entry.spec)).expanduser()
-    return VllmModel(name, entry, find_checkpoint(folder, "vllm"), surroundings)
-
-
-BACKEND = Backend("vllm", "a checkpoint in a local folder, run here by vLLM: vllm:DIR", make_vllm, hosted=True)
+BACKEND = Backend(
+    "vllm",
+    "a checkpoint in a local folder, run here by vLLM: vllm:DIR",
+    lambda name, entry, world: VllmModel(name, entry, find_checkpoint(target_of(entry.spec), "vllm"), world),
+    hosted=True,
+)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.errors import MissingExtraError
-from eyetest.scoring.metrics import CorpusScore, meteor
+from eyetest.scoring.metrics import CorpusScore, captions
 from eyetest.scoring.metrics.captions import CaptionMetric, bleu_scores, caption_tokens
 from tests.scoring.metrics import corpus_metric
 
@@ -163,9 +163,9 @@ def test_identical_text_that_nothing_else_shares_has_full_cider() -> None:
 
 
 def test_without_anything_to_score_no_program_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meteor, "_command", lambda: pytest.fail("started"))
+    monkeypatch.setattr(captions, "_command", lambda: pytest.fail("started"))
     assert corpus_metric("meteor").score_all(["a cat"], [[]]).overall is None
 
 
 def test_lines_cannot_be_broken() -> None:
-    assert meteor._line(["a|||b", "c\nd", "\x00", "||||||"]) == "ab c d"
+    assert captions._line(["a|||b", "c\nd", "\x00", "||||||"]) == "ab c d"

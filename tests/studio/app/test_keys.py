@@ -86,8 +86,9 @@ def compare_and_save(ann: BrowserWindow) -> str:
     ann.evaluate("document.querySelector('#saved-views a').click()")
     ann.wait("location.href.includes('compare=a&compare=b') && !document.getElementById('versus').hidden")
     assert ann.evaluate("document.querySelector('#saved-views a').textContent") == "a and b"
-    keep = "Object.defineProperty(navigator, 'clipboard', { value: { writeText: (text) => { window.copied = text; } } })"
-    ann.evaluate(f"{keep}; document.querySelector('#saved-views button').click()")
+    clipboard = "{ value: { writeText: (text) => { window.copied = text; } } }"
+    ann.evaluate(f"Object.defineProperty(navigator, 'clipboard', {clipboard})")
+    ann.evaluate("document.querySelector('#saved-views button').click()")
     assert ann.errors == []
     return str(ann.evaluate("window.copied"))
 

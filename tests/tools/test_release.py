@@ -61,7 +61,7 @@ def test_a_dry_run_gives_a_release_that_can_be_verified_and_installed(tmp_path: 
     assert done.returncode == 0, done.stderr
     assert f"signed with {key}" in done.stdout
 
-    sums = dict(reversed(line.split("  ")) for line in (to / SUMS).read_text().splitlines())
+    sums = {name: digest for digest, name in (line.split("  ") for line in (to / SUMS).read_text().splitlines())}
     kinds = ("eyetest-{}-py3-none-any.whl", "eyetest-{}.tar.gz", "eyetest-{}-site.tar.gz")
     world = ("eyetest_world-{}-py3-none-any.whl", "eyetest_world-{}.tar.gz")
     assert set(sums) == {SBOM, *(kind.format(__version__) for kind in (*kinds, *world))}

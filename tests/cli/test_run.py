@@ -246,10 +246,7 @@ def test_a_stopping_rule_saves_calls_and_says_so(tmp_path: Path, endpoint: Endpo
             "no model 'tow' in this run; did you mean \"two\"?",
         ),
         (("--to", "r", "--model", "scripted:", "--samples", "0"), "--samples: found 0, expected 1 or more"),
-        (
-            ("--to", "r", "--model", "scripted:", "--budget", "coins=3"),
-            "--budget: no limit 'coins'; did you mean",
-        ),
+        (("--to", "r", "--model", "scripted:", "--budget", "coins=3"), "--budget: no limit 'coins'; did you mean"),
         (("--to", "r", "--describe", "scripted:", "--limit", "3"), "--limit: not with --describe"),
         (("--to", "r", "--model", "scripted:", "--overwrite"), "--overwrite: a run is continued, never replaced"),
     ],

@@ -15,11 +15,7 @@ from eyetest.results.gather import items_table
 from tests.runs.conftest import Eyetest
 from tests.scoring.test_table import animals, make_bench, make_run, request
 
-REPLIES = {
-    ("eye", "image"): "BBBA",
-    ("eye", "no-image"): "BAAA",
-    ("text", "no-image"): "ABAA",
-}
+REPLIES = {("eye", "image"): "BBBA", ("eye", "no-image"): "BAAA", ("text", "no-image"): "ABAA"}
 """The gold is B throughout."""
 
 

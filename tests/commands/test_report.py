@@ -84,12 +84,7 @@ def test_the_whole_story_is_told_in_order(whole: Path) -> None:
     assert "item-rest correlations mislead with fewer than 8 models (4 here)" in words
     assert page.index('id="board"') < page.index('class="plot"'), "the leaderboard is on the first screen"
     assert "60 items · 4 models · scores with the image, direct answer" in words
-    for reported in (
-        "The best with the image is alpha, ",
-        "the image adds",
-        "Leakage ",
-        "blind answers right, p =",
-    ):
+    for reported in ("The best with the image is alpha, ", "the image adds", "Leakage ", "blind answers right, p ="):
         assert reported in words, reported
 
 

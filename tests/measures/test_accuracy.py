@@ -237,7 +237,7 @@ def test_above_five_per_cent_a_note_names_the_model_and_the_share() -> None:
     (note,) = caveats(
         results(fine + answers(*[{"reading": None, "outcome": "failed"}] * 7, {}, model="fine", modality="no-image"))
     )
-    assert "fine, no-image 88 % (7 of 8, mostly failed)" in note
+    assert "fine, no-image 87.5 % (7 of 8, mostly failed)" in note
 
 
 def test_yes_and_no_count_what_says_neither() -> None:

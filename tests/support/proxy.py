@@ -60,9 +60,9 @@ def proxied(kind: str, folder: Path, to: int) -> Iterator[str]:
         process.wait()
 
 
-def wait_for(port: int) -> None:
+def wait_for(port: int, seconds: int = 60) -> None:
     """Return once a server listens."""
-    for _ in range(600):
+    for _ in range(20 * seconds):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return

@@ -21,7 +21,6 @@ from tests.support.command import call_narrowly
 
 pytestmark = pytest.mark.journey
 
-REFINE = ("refine", "b", "--recipe", "recipe.yaml", "--models", "models.yaml")
 CARD = ("README.md", "croissant.json")
 
 
@@ -127,22 +126,6 @@ def test_any_benchmark_and_any_folder(refined: Path, eyetest: Eyetest) -> None:
         (("b", "--to", "b.tsv"), "is a file; a card goes into a folder"),
     ):
         assert reported in eyetest("export", *words, "--format", "card").refused()
-
-
-def test_what_a_person_wrote_is_not_replaced(here: Path, eyetest: Eyetest) -> None:
-    eyetest(*REFINE, "--to", "d").fine()
-    readme = here / "d/benchmark/README.md"
-    mine = readme.read_text().replace("# small-refined", "# My small benchmark")
-    readme.write_text(mine)
-    assert "was written or changed by a person" in eyetest("export", "d", "--format", "card").refused()
-    (here / "models.yaml").write_text("not: [models")
-    assert "README.md" in eyetest(*REFINE, "--to", "d").refused(), "before anything else is looked at"
-    assert readme.read_text() == mine
-    eyetest("export", "d", "--overwrite", "--format", "card").fine()
-    assert "# My small" not in readme.read_text()
-    (here / "b/README.md").write_text("mine")
-    assert "b/README.md was written or changed by a person" in eyetest("export", "b", "--format", "card").refused()
-    assert not (here / "b/croissant.json").exists()
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -12,17 +12,7 @@ from hypothesis import strategies as st
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError
 from eyetest.models import Call, CallError, parse_models
-from eyetest.records import (
-    Choice,
-    Condition,
-    Item,
-    Manifest,
-    ModelEntry,
-    Response,
-    StoppingRule,
-    Tally,
-    parse_rule,
-)
+from eyetest.records import Choice, Condition, Item, Manifest, ModelEntry, Response, StoppingRule, Tally, parse_rule
 from eyetest.records.tables import Cut
 from eyetest.running import Asking, Limits, Plan, Progress, Runner, Session, execute, execute_panels
 from eyetest.running.execution import Waves

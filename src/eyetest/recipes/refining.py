@@ -52,7 +52,7 @@ from eyetest.reports.refinements import (
     Residual,
     write_refine_page,
 )
-from eyetest.store import replacing_file
+from eyetest.store import replacing_file, write_json
 from eyetest.studio.decisions import Decided, decide, standing, with_people
 from eyetest.studio.forms import Form, edited, load_form
 from eyetest.studio.project import QUOTA, decisions_in, settled_tags
@@ -347,10 +347,8 @@ class Refining:
         (self.to / REVIEW / QUOTA).unlink(missing_ok=True)
         if self._quota:
             (self.to / REVIEW).mkdir(parents=True, exist_ok=True)
-            with replacing_file(self.to / REVIEW / QUOTA) as file:
-                file.write_bytes(msgspec.json.encode(self._quota))
-        with replacing_file(self.to / ABOUT) as file:
-            file.write_bytes(msgspec.json.format(msgspec.json.encode(self._record(refined)), indent=2) + b"\n")
+            write_json(self.to / REVIEW / QUOTA, self._quota)
+        write_json(self.to / ABOUT, self._record(refined))
         if refined.kept:
             self._write_benchmark(refined)
         else:
@@ -369,7 +367,8 @@ class Refining:
     def _write_page(self, refined: Refined) -> None:
         items = self._hardening.shown(self._items)
         benchmarks = [self.benchmark, *(setting.benchmark for setting in self._hardening.settings)]
-        shown = RefinedItems(items, refined.kept, benchmarks)
+        answers = None if isinstance(self.source, Live) or refined.paused else self.source.answers
+        shown = RefinedItems(items, refined.kept, benchmarks, answers)
         write_refine_page(self._record(refined), refined.stages, shown, self.to / REPORT, self.items_at)
 
     def _write_benchmark(self, refined: Refined) -> None:

@@ -23,7 +23,7 @@ from eyetest.records import Recipe
 from eyetest.records.recipe import ABOUT, REVIEW, VERDICTS
 from eyetest.reports.dataset_card import card_of, read_facts, write_card, write_facts
 from eyetest.reports.refinements import RefinementRecord
-from eyetest.store.files import read_regular
+from eyetest.store import read_json
 from eyetest.store.urls import local_path
 from eyetest.studio.collection import Collection
 from eyetest.studio.decisions import ReviewPlan, Round
@@ -79,10 +79,7 @@ def recipe_place(place: Path) -> Path | None:
 def left_to_people(place: Path) -> LeftToPeople:
     """The items that wait in such a folder."""
     waiting: dict[int, list[str]] = {}
-    try:
-        record = msgspec.json.decode(read_regular(place / ABOUT, place), type=RefinementRecord)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise InputError(f"{place / ABOUT} is damaged: {error}; run eyetest refine again") from None
+    record = read_json(place / ABOUT, RefinementRecord, "run eyetest refine again")
     recipe, about = record.recipe, record.benchmark
     asked = Rounds(recipe, {}).asked
     rows = read_verdict_table(place / VERDICTS).filter(pl.col("verdict") == "review").select("item", "stage")

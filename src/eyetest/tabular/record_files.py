@@ -21,7 +21,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from eyetest.errors import InputError, damaged, first_line, param
-from eyetest.records import columns
 from eyetest.store import refuse_to_lose, replacing_file
 from eyetest.store.files import add_checksum, has_checksum
 from eyetest.tabular.table import Row, SheetWriter, Table, most_unpacked, one_line, refuse_twins, unfolds
@@ -228,7 +227,7 @@ def _class_labels(schema: pa.Schema) -> dict[str, list[str]]:
         return {}
 
 
-_SUFFIXES = (".parquet", ".csv", ".jsonl")
+SUFFIXES = (".parquet", ".csv", ".jsonl")
 _PLAIN_TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
 
 
@@ -236,21 +235,36 @@ def write_records(
     records: Sequence[msgspec.Struct], kind: type[msgspec.Struct], to: Path, *, overwrite: bool
 ) -> None:
     """Write records with the columns of their table, in order."""
-    if to.suffix not in _SUFFIXES:
-        raise InputError(f"{to}: a table is written as {', '.join(_SUFFIXES)}, by the ending of its name")
-    refuse_to_lose(to, overwrite=overwrite, ours=None)
     rows = [msgspec.to_builtins(record) for record in records]
+    write_table(pa.Table.from_pylist(rows, schema=schema(kind)), kind, to, overwrite=overwrite)
+
+
+def write_table(
+    table: pa.Table, kind: type[msgspec.Struct], to: Path, *, overwrite: bool, again: bool = False
+) -> None:
+    """Write a record's table. A CSV that is read ``again`` has a column for guarded cells, if there are any."""
+    if to.suffix not in SUFFIXES:
+        raise InputError(f"{to}: a table is written as {', '.join(SUFFIXES)}, by the ending of its name")
+    refuse_to_lose(to, overwrite=overwrite, ours=None)
+    fields = schema(kind).with_metadata({"version": str(getattr(kind, "table_version", 1))})
     with replacing_file(to, overwrite=overwrite) as temporary:
         if to.suffix == ".parquet":
-            version = str(getattr(kind, "table_version", 1))
-            table = pa.Table.from_pylist(rows, schema=schema(kind)).replace_schema_metadata({"version": version})
-            write_parquet(table, temporary)
-        elif to.suffix == ".csv":
-            with temporary.open("w", newline="", encoding="utf-8") as file:
-                names = columns(kind)
-                SheetWriter(file, names).write([_cell(row[name]) for name in names] for row in rows)
-        else:
-            temporary.write_bytes(msgspec.json.Encoder().encode_lines(records))
+            write_parquet(table.cast(fields), temporary)
+        elif to.suffix == ".jsonl":
+            with temporary.open("wb") as lines:
+                encode = msgspec.json.Encoder().encode_lines
+                lines.writelines(encode(batch.to_pylist()) for batch in table.to_batches(_ROWS))
+        elif _write_csv(table, temporary, mark=False) and again:
+            _write_csv(table, temporary, mark=True)
+
+
+def _write_csv(table: pa.Table, to: Path, *, mark: bool) -> bool:
+    """Write a table for spreadsheets; returns whether any cell had to be guarded."""
+    with to.open("w", newline="", encoding="utf-8") as file:
+        sheet = SheetWriter(file, table.column_names, mark=mark)
+        for batch in table.to_batches(_ROWS):
+            sheet.write([_cell(value) for value in row.values()] for row in batch.to_pylist())
+    return sheet.guarded
 
 
 def _cell(value: object) -> object:

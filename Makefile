@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo docs gallery test check test-journeys test-science test-slow package speed tutorial peers browser wordnet ocr torch vllm label-studio lock clean
+.PHONY: demo docs gallery test check test-journeys test-science test-slow package release speed tutorial peers browser wordnet ocr torch vllm label-studio lock clean
 
 demo: $(VENV)/core.installed
 	$(BIN)/eyetest demo --to demo --overwrite
@@ -45,6 +45,11 @@ package: $(VENV)/dev.installed
 	$(BIN)/python -m build --no-isolation --outdir dist .
 	$(BIN)/python -m build --no-isolation --outdir dist packages/eyetest-world
 	$(BIN)/pytest -m "slow or not slow" -s tests/test_distributions.py
+
+# Both distributions, the site, an SBOM, checksums and the signed section of the changelog, in build/release (tools/release.py).
+# KEY=~/.ssh/id_ed25519 signs with ssh-keygen; DRY=--dry-run takes the section that is not released yet.
+release: $(VENV)/dev.installed
+	$(BIN)/python -m tools.release --to build/release $(DRY) $(if $(KEY),--key $(KEY))
 
 speed: $(VENV)/dev.installed peers
 	$(BIN)/python speed/import.py

@@ -175,8 +175,8 @@ def counted(number: int, what: str) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as text: ``31 %``, ``4.2 %``."""
-    return f"{100 * share:.0f} %" if share >= 0.1 or share == 0 else f"{100 * share:.1f} %"
+    """A share as text: ``31.0 %``, ``4.2 %``."""
+    return f"{100 * share:.1f} %"
 
 
 def listed(names: Iterable[str], most: int = 3) -> str:

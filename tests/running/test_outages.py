@@ -261,8 +261,7 @@ def test_questions_that_break_the_server_do_not_stand_in_the_way_for_ever(
 
 
 def test_a_fault_of_our_own_is_one_call(tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    from eyetest.models import replies
-    from eyetest.models.openai import model
+    from eyetest.models import openai, replies
     from eyetest.records import ModelEntry
     from eyetest.running import Asking, Session
 
@@ -274,7 +273,7 @@ def test_a_fault_of_our_own_is_one_call(tmp_path: Path, endpoint: Endpoint, monk
             raise ZeroDivisionError("oops")
         return read(request, data)
 
-    monkeypatch.setattr(model, "read_completion", broken)
+    monkeypatch.setattr(openai, "read_completion", broken)
     endpoint.rule = lambda a: Reply(body=completion("three" if number(a) == 3 else "A"))
     progress = Session(bench, {"m": ModelEntry(spec=f"openai:m@{endpoint.url}")}, Asking()).run(tmp_path / "r")
     assert progress.outcomes == {"answered": 11, "failed": 1}

@@ -126,11 +126,11 @@ def query_of(pairs: list[tuple[str, str]]) -> Query:
         elif (name := key.replace("-", "_")) in fields:
             raise InputError(f"{key}: given twice, {short(value)} the second time")
         else:
-            fields[name] = _span(key, value) if key in SPANS else value
+            fields[name] = read_span(key, value) if key in SPANS else value
     return Query(**fields)
 
 
-def _span(key: str, text: str) -> Span:
+def read_span(key: str, text: str) -> Span:
     """``LEAST..MOST``, both included; ``LEAST<..`` and ``..<MOST`` leave the end itself out."""
     low, between, high = (part.strip() for part in text.partition(_BETWEEN))
     try:

@@ -367,7 +367,8 @@ class Refining:
     def _write_page(self, refined: Refined) -> None:
         items = self._hardening.shown(self._items)
         benchmarks = [self.benchmark, *(setting.benchmark for setting in self._hardening.settings)]
-        shown = RefinedItems(items, refined.kept, benchmarks)
+        answers = None if isinstance(self.source, Live) or refined.paused else self.source.answers
+        shown = RefinedItems(items, refined.kept, benchmarks, answers)
         write_refine_page(self._record(refined), refined.stages, shown, self.to / REPORT, self.items_at)
 
     def _write_benchmark(self, refined: Refined) -> None:

@@ -15,9 +15,9 @@ import yaml
 
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import CROISSANT, FACTS, ITEMS, README, SCHEMA
-from eyetest.errors import InputError, counted, heading, nearest, param, percent, short
+from eyetest.errors import InputError, counted, heading, nearest, param, short
 from eyetest.measures.stats.intervals import mean
-from eyetest.pages.page import Verbatim, clip, fill_markdown
+from eyetest.pages.page import Verbatim, clip, estimate, fill_markdown
 from eyetest.records import Item, Manifest, tag_word
 from eyetest.reports.refinements import Records, RefinementHistory, Residual, read_refinement
 from eyetest.store import replacing_file
@@ -215,12 +215,11 @@ def _licensed(sources: dict[str, Counter[str]], stated: dict[str, str]) -> list[
 
 
 def share(residual: Residual) -> str:
-    """A share with its interval: ``38 % (95 % interval 11 % to 64 %)``."""
+    """A share in per cent with its interval: ``38.1 [11.2, 64.5]``."""
     accuracy = residual.accuracy
     assert accuracy.value is not None
-    if accuracy.low is None or accuracy.high is None:
-        return f"{percent(accuracy.value)} (too few items for an interval)"
-    return f"{percent(accuracy.value)} (95 % interval {percent(accuracy.low)} to {percent(accuracy.high)})"
+    words = estimate(accuracy.value, accuracy.low, accuracy.high)
+    return words if accuracy.low is not None else f"{words} (too few items for an interval)"
 
 
 def write_card(known: Known, benchmark: Benchmark, to: Path) -> None:

@@ -55,10 +55,11 @@ _MOST_KEPT = 10_000  # callers that are counted at once
 
 @cache
 def asset(name: str) -> bytes:
-    """A static file of pages: ``app.js``, or ``app.css`` preceded by the style of all pages."""
+    """A static file of pages; ``app.css`` and ``app.js`` begin with the style and the script of all pages."""
     own = files(PACKAGE).joinpath("static", name).read_bytes()
-    shared = files("eyetest.pages").joinpath("templates", "page.css").read_bytes()
-    return shared + own if name == "app.css" else own
+    if not name.startswith("app."):
+        return own
+    return files("eyetest.pages").joinpath("templates", name.replace("app", "page")).read_bytes() + own
 
 
 def asset_page(name: str) -> Callable[[Any], Response]:

@@ -77,10 +77,12 @@ def measure(name: str, row: Row, folder: Path) -> tuple[Figures, list[Print]]:
     return found, known
 
 
-def _left_out(told: Mapping[str, Any]) -> int:
+def _left_out(output: Mapping[str, Any]) -> int:
     """Records that became no item."""
-    passed_over = told.get("passed_over") or {}
-    return int(told.get("skipped", 0)) + (sum(passed_over.values()) if isinstance(passed_over, dict) else passed_over)
+    passed_over = output.get("passed_over") or {}
+    return int(output.get("skipped", 0)) + (
+        sum(passed_over.values()) if isinstance(passed_over, dict) else passed_over
+    )
 
 
 def of_answers(name: str, row: Row, folder: Path, known: Figures) -> Figures:
@@ -121,9 +123,9 @@ def of_answers(name: str, row: Row, folder: Path, known: Figures) -> Figures:
 def _reading(run: str, model: str, score: str, folder: Path) -> Figures:
     """Our score beside the published one, and what explains the difference, cause by cause."""
     other = f"{run} --rules-b given" if score == "given" else score
-    told = asked(f"eyetest reconcile {run} {other} --model '{model}'", folder)
-    causes = {cause["cause"]: round(cause["points"], 2) for cause in told["causes"] if cause["points"]}
-    return {"model": model, "ours": told["a"], "published": told["b"], "points": told["gap"], "causes": causes}
+    output = asked(f"eyetest reconcile {run} {other} --model '{model}'", folder)
+    causes = {cause["cause"]: round(cause["points"], 2) for cause in output["causes"] if cause["points"]}
+    return {"model": model, "ours": output["a"], "published": output["b"], "points": output["gap"], "causes": causes}
 
 
 def there(bench: Path, run: Path) -> Figures:
@@ -153,18 +155,18 @@ def kinds(items: Iterable[Item]) -> dict[str, int]:
     """How many items have options, are to be answered yes or no, or are open."""
     counts = dict.fromkeys(("choice", "yes-no", "open", "without gold"), 0)
     for item in items:
-        said = {(choice.text if item.choices else "").strip(" .").lower() for choice in item.choices}
-        said = said or {text.strip(" .").lower() for text in item.references}
-        if not said:
+        known = {(choice.text if item.choices else "").strip(" .").lower() for choice in item.choices}
+        known = known or {text.strip(" .").lower() for text in item.references}
+        if not known:
             counts["without gold"] += 1
         else:
-            counts["yes-no" if said <= _YES_NO else "choice" if item.choices else "open"] += 1
+            counts["yes-no" if known <= _YES_NO else "choice" if item.choices else "open"] += 1
     return {kind: count for kind, count in counts.items() if count}
 
 
-def audit(told: Mapping[str, Any]) -> Figures:
+def audit(output: Mapping[str, Any]) -> Figures:
     """What an audit finds, without a word of the benchmark's own."""
-    return {"items": told["items"], "findings": [_finding(finding) for finding in told["findings"]]}
+    return {"items": output["items"], "findings": [_finding(finding) for finding in output["findings"]]}
 
 
 def _finding(finding: Mapping[str, Any]) -> Figures:
@@ -176,9 +178,9 @@ def _finding(finding: Mapping[str, Any]) -> Figures:
     return figures | {"items": len(ids), "ids": ids[:_IDS], "p": finding.get("adjusted_p")}
 
 
-def golds(told: Mapping[str, Any], known: Collection[str] = ()) -> Figures:
+def golds(output: Mapping[str, Any], known: Collection[str] = ()) -> Figures:
     """The doubtful golds, the likeliest first, what the list is worth by its odds, and the rank of ``known`` ones."""
-    rows = told["rows"]
+    rows = output["rows"]
     ratios = {row["item"]: row["ratio"] for row in rows}
     places = {item: 1 + sum(other > ratios[item] for other in ratios.values()) for item in known}
     rather = [row for row in rows if (row["flawed"] or 0) > RATHER]
@@ -190,24 +192,24 @@ def golds(told: Mapping[str, Any], known: Collection[str] = ()) -> Figures:
     return {"items": len(rows), "rather": len(rather), "expected": expected, "queue": kept, "known": places}
 
 
-def blind(told: Mapping[str, Any]) -> Figures:
+def blind(output: Mapping[str, Any]) -> Figures:
     """What models score without the image, the best first: beside guessing, or beside the image."""
-    score, keys = _BLIND[told["measure"]]
-    models = [row for row in told["rows"] if not row["model"].startswith(_MEAN)]
+    score, keys = _BLIND[output["measure"]]
+    models = [row for row in output["rows"] if not row["model"].startswith(_MEAN)]
     rows = sorted(models, key=lambda row: -float(row[score]))
-    return {"measure": told["measure"], "rows": [{key: row[key] for key in keys} for row in rows]}
+    return {"measure": output["measure"], "rows": [{key: row[key] for key in keys} for row in rows]}
 
 
-def ranks(told: Mapping[str, Any]) -> Figures:
+def ranks(output: Mapping[str, Any]) -> Figures:
     """Each model's rank and those that it may have."""
     keys = ("model", "score", "rank", "rank_low", "rank_high", "tie", "n")
-    rows = [{key: row[key] for key in keys} for row in told["rows"]]
+    rows = [{key: row[key] for key in keys} for row in output["rows"]]
     spans = sorted(row["rank_high"] - row["rank_low"] + 1 for row in rows)
     return {"rows": rows, "ties": len({row["tie"] for row in rows}), "span": spans[len(spans) // 2]}
 
 
-def _apart(told: Mapping[str, Any]) -> Figures:
-    row = told["rows"][0]
+def _apart(output: Mapping[str, Any]) -> Figures:
+    row = output["rows"][0]
     return {"apart": row["apart"], "pairs": row["pairs"]}
 
 

@@ -61,7 +61,7 @@ def page(name: str, row: Row, stored: Figures, seen: Sequence[Judgement]) -> str
         name=name,
         row=row,
         judged={one.item: one.judgement for one in seen if one.benchmark == name},
-        by_eye={said: checked(group) for said, group in drawn.items() if group},
+        by_eye={words: checked(group) for words, group in drawn.items() if group},
         wrong=_wrong(figures),
         held=[finding for finding in figures["audit"].get("findings", ()) if finding["severity"] == "sound"],
         shared=_shared(stored, name),
@@ -161,7 +161,7 @@ def _best_blind(blind: Figures) -> str:
 def _wrong(figures: Figures) -> list[Figures]:
     """What an audit finds wrong with a benchmark, apart from what is missing on this disk only."""
     findings = [finding for finding in figures["audit"].get("findings", ()) if finding["severity"] in _WRONG]
-    return [f | {"said": _WRONG[f["severity"]]} for f in findings if f["kind"] not in _LOCAL]
+    return [f | {"severity_word": _WRONG[f["severity"]]} for f in findings if f["kind"] not in _LOCAL]
 
 
 def _percent(share: float, digits: int = 0) -> str:

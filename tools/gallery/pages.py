@@ -54,7 +54,7 @@ def page(name: str, row: Row, stored: Figures, seen: Sequence[Judgement]) -> str
     """One benchmark's page."""
     figures = stored["rows"][name]
     drawn = {
-        said: [one for one in seen if (one.benchmark, one.drawn) == (name, kind)] for kind, said in DRAWN.items()
+        words: [one for one in seen if (one.benchmark, one.drawn) == (name, kind)] for kind, words in DRAWN.items()
     }
     items, answers = row.commands(name)
     text = _template("page").render(

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from eyetest.models import Call, CallError, Surroundings, make_models, parse_models
-from eyetest.records import Condition, Response
-from eyetest.running import Limits, Plan, Runner, execute
+from eyetest.records import Response
+from eyetest.running import Asking, Limits, Plan, Runner, execute
 from eyetest.runs import Run
 from tests.endpoint import Attempt, Endpoint, Reply, completion, failure, fault
 from tests.running.benches import answers, make_bench, stored
@@ -301,7 +301,7 @@ def test_an_answer_to_an_earlier_question_does_not_speak_for_a_server_that_has_g
 
     async def ask_all() -> None:
         async with Runner([model], responses.append, Limits(attempts=3, backoff=0.01)) as runner:
-            await execute(Plan(bench, [model], (Condition(),)), runner)
+            await execute(Plan(bench, [model], Asking()), runner)
 
     asyncio.run(ask_all())
     assert [response.outcome for response in responses] == ["answered"] * 12

@@ -378,7 +378,7 @@ class Refining:
         written = write_items(self.to / BENCHMARK, refined.kept, self.benchmark, manifest, overwrite=True)
         for benchmark in (written, *self._hardening.write([item.id for item in refined.kept])):
             known = card_of(benchmark, read_facts(self.to / FACTS), Records(self.to / ABOUT, self.to / VERDICTS))
-            write_card(known, benchmark, benchmark.path)
+            write_card(known, benchmark.path, benchmark.path)
 
     def _record(self, refined: Refined) -> RefinementRecord:
         about = self.benchmark.manifest

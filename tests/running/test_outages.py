@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from eyetest.models import Call, CallError, Surroundings, make_models, parse_models
-from eyetest.records import Condition, Response
-from eyetest.running import Limits, Plan, Runner, execute
+from eyetest.models import Call, CallError, Surroundings, make_models, openai, parse_models, replies
+from eyetest.records import ModelEntry, Response
+from eyetest.running import Asking, Limits, Plan, Progress, Runner, Session, execute
+from eyetest.running.limits import line
 from eyetest.runs import Run
 from tests.endpoint import Attempt, Endpoint, Reply, completion, failure, fault
 from tests.running.benches import answers, make_bench, stored
@@ -205,10 +206,6 @@ def test_a_wrong_address_ends_with_one_line(
 
 
 def test_waiting_is_told(tmp_path: Path, endpoint: Endpoint) -> None:
-    from eyetest.records import ModelEntry
-    from eyetest.running import Asking, Limits, Progress, Session
-    from eyetest.running.limits import line
-
     bench = make_bench(tmp_path / "b", 12)
     progress, told = Progress(), []
 
@@ -261,11 +258,6 @@ def test_questions_that_break_the_server_do_not_stand_in_the_way_for_ever(
 
 
 def test_a_fault_of_our_own_is_one_call(tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    from eyetest.models import replies
-    from eyetest.models.openai import model
-    from eyetest.records import ModelEntry
-    from eyetest.running import Asking, Session
-
     bench = make_bench(tmp_path / "b", 12)
     read = replies.read_completion
 
@@ -274,7 +266,7 @@ def test_a_fault_of_our_own_is_one_call(tmp_path: Path, endpoint: Endpoint, monk
             raise ZeroDivisionError("oops")
         return read(request, data)
 
-    monkeypatch.setattr(model, "read_completion", broken)
+    monkeypatch.setattr(openai, "read_completion", broken)
     endpoint.rule = lambda a: Reply(body=completion("three" if number(a) == 3 else "A"))
     progress = Session(bench, {"m": ModelEntry(spec=f"openai:m@{endpoint.url}")}, Asking()).run(tmp_path / "r")
     assert progress.outcomes == {"answered": 11, "failed": 1}
@@ -302,7 +294,7 @@ def test_an_answer_to_an_earlier_question_does_not_speak_for_a_server_that_has_g
 
     async def ask_all() -> None:
         async with Runner([model], responses.append, Limits(attempts=3, backoff=0.01)) as runner:
-            await execute(Plan(bench, [model], (Condition(),)), runner)
+            await execute(Plan(bench, [model], Asking()), runner)
 
     asyncio.run(ask_all())
     assert [response.outcome for response in responses] == ["answered"] * 12

@@ -60,6 +60,7 @@ def find_gold(answer: Any, offered: Offered, style: GoldStyle) -> tuple[int, ...
 
 def _by_letter(answer: Any, offered: Offered) -> tuple[int, ...] | None:
     text = answer.strip() if isinstance(answer, str) else ""
+    text = text.upper() if "," in text else text
     match = _LETTERS.fullmatch(text)
     names = [match[1].upper()] if match else re.findall("[A-Z]", text) if _SEVERAL.fullmatch(text) else []
     if not names or names != sorted(set(names)) or not {*names} <= {*offered.names}:
@@ -106,15 +107,10 @@ def choose_style(sample: Iterable[tuple[Any, Offered]], where: str) -> GoldStyle
 
 def without_letters(options: Sequence[str]) -> tuple[str, ...]:
     """The options without the letters that all of them have, in order and in one style."""
-    texts = tuple(options)
-    while (bare := _split_letters(texts)) is not None:
+    texts, expected = tuple(options), [letter(position) for position in range(len(options))]
+    while (bare := next((rest for letters, rest in _readings(texts) if letters == expected), None)) is not None:
         texts = bare
     return texts
-
-
-def _split_letters(options: tuple[str, ...]) -> tuple[str, ...] | None:
-    expected = [letter(position) for position in range(len(options))]
-    return next((texts for letters, texts in _readings(options) if letters == expected), None)
 
 
 def bring_letters(options: Sequence[str]) -> bool:

@@ -91,27 +91,22 @@ class Subject:
 
     def rng(self, *names: object) -> np.random.Generator:
         """A random generator for each purpose, the same at every run."""
-        words = [self.seed, *(hash_text(str(name)) for name in names)]
-        return np.random.default_rng(words)
+        hashes = (hashlib.blake2b(str(name).encode("utf-8", "replace"), digest_size=8) for name in names)
+        return np.random.default_rng([self.seed, *(int.from_bytes(one.digest(), "little") for one in hashes)])
 
 
 @dataclass(frozen=True)
-class FunctionProbe:
-    """A probe made of a function."""
+class Probe:
+    """Checks one aspect of a benchmark."""
 
     name: str
-    summary: str
-    run: Callable[[Subject], Iterator[Finding]]
+    summary: str  # one line: the question it asks
+    run: Callable[[Subject], Iterable[Finding]]
 
 
-def probe(name: str, summary: str) -> Callable[[Callable[[Subject], Iterator[Finding]]], FunctionProbe]:
+def probe(name: str, summary: str) -> Callable[[Callable[[Subject], Iterator[Finding]]], Probe]:
     """Make a probe of a function that yields all findings, including tests that passed."""
-    return lambda run: FunctionProbe(name, summary, run)
-
-
-def hash_text(text: str) -> int:
-    """A hash that is the same in every process, unlike Python's own."""
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "little")
+    return lambda run: Probe(name, summary, run)
 
 
 def by_option_count(items: Iterable[Item]) -> dict[int, list[Item]]:

@@ -30,6 +30,8 @@ class Print(NamedTuple):
     """Of the bytes of its images, and of their names."""
     answers: tuple[str, ...]
     long: bool
+    seen: bool = False
+    """Whether the bytes of its images are here."""
 
 
 def prints(items: Iterable[Item]) -> Iterator[Print]:
@@ -47,6 +49,7 @@ def prints(items: Iterable[Item]) -> Iterator[Print]:
             tuple(_hash(image) for image in (*images, *names)),
             tuple(sorted({_hash(_plain(gold)) for gold in golds})),
             len(whole) >= DISTINCT,
+            bool(images),
         )
 
 
@@ -69,7 +72,7 @@ def across(known: Mapping[str, list[Print]]) -> list[dict[str, Any]]:
         for a, b in combinations(holders, 2):
             unique = texts[a][text] == texts[b][text] == 1
             for ours in holders[a]:
-                same = [row for row in holders[b] if {*ours.images} & {*row.images} or (unique and ours.long)]
+                same = [row for row in holders[b] if _is_same(ours, row, unique=unique)]
                 if same:
                     found[a, b].append((ours, next((row for row in same if not _differ(ours, row)), same[0])))
     return [_pair(*names, pairs) for names, pairs in sorted(found.items(), key=lambda entry: -len(entry[1]))]
@@ -79,6 +82,11 @@ def _pair(a: str, b: str, pairs: list[tuple[Print, Print]]) -> dict[str, Any]:
     differ = [(ours.id, theirs.id) for ours, theirs in pairs if _differ(ours, theirs)]
     by_image = sum(bool({*ours.images} & {*theirs.images}) for ours, theirs in pairs)
     return {"a": a, "b": b, "items": len(pairs), "same_image": by_image, "differ": len(differ), "ids": differ[:_IDS]}
+
+
+def _is_same(ours: Print, theirs: Print, *, unique: bool) -> bool:
+    """Whether items of the same text are the same: by their images, or by words that are long and occur once."""
+    return bool({*ours.images} & {*theirs.images}) or (unique and ours.long and not (ours.seen and theirs.seen))
 
 
 def _differ(ours: Print, theirs: Print) -> bool:

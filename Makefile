@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 demo: $(VENV)/core.installed
 	$(BIN)/eyetest demo --to demo --overwrite
 
-# What eyetest finds in benchmarks that everybody knows, from the data in EYETEST_SHARED: docs/gallery and the README's table.
+# What eyetest finds in public benchmarks, from the data in EYETEST_SHARED: docs/gallery and the README's table.
 gallery: $(VENV)/dev.installed
 	$(BIN)/python -m tools.gallery
 

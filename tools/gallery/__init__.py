@@ -1,4 +1,4 @@
-"""What eyetest finds in benchmarks that everybody knows: figures by command, and pages made of them.
+"""What eyetest finds in public benchmarks: figures by command, and pages made of them.
 
     python -m tools.gallery                  all of it, into docs/gallery and the README
     python -m tools.gallery --only chartqa   one of them

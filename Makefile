@@ -3,12 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo docs gallery test check test-journeys test-science test-slow package release speed tutorial peers browser wordnet ocr torch vllm label-studio lock clean
+.PHONY: demo docs gallery test check test-journeys test-science test-slow package release speed tutorial peers browser wordnet ocr torch vllm label-studio trackers lock clean
 
 demo: $(VENV)/core.installed
 	$(BIN)/eyetest demo --to demo --overwrite
 
-# What eyetest finds in public benchmarks, from the data in EYETEST_SHARED: docs/gallery and the README's table.
+# What eyetest finds in benchmarks that everybody knows, from the data in EYETEST_SHARED: docs/gallery and the README's table.
 gallery: $(VENV)/dev.installed
 	$(BIN)/python -m tools.gallery
 
@@ -102,6 +102,14 @@ label-studio: .venv-label-studio/installed
 .venv-label-studio/installed: tests/studio/exchange/label-studio.txt
 	$(PYTHON) -m venv .venv-label-studio
 	.venv-label-studio/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+# Real trackers with a server of MLflow, in an environment of their own, for slow tests; they are skipped without it.
+trackers: .venv-trackers/installed
+
+.venv-trackers/installed: tests/commands/trackers.txt
+	$(PYTHON) -m venv .venv-trackers
+	.venv-trackers/bin/python -m pip install --quiet --disable-pip-version-check -r $< -e .
 	touch $@
 
 # A browser for the tests that open pages; they are skipped where there is none. Needs root, Debian or Ubuntu.

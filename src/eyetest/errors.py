@@ -108,7 +108,8 @@ def name_folder(folder: str, name: str) -> None:
 def as_named(text: str) -> str:
     """A text with folders as users named them; the location of a mirror on this disk is not shown."""
     for folder, name in _names.items():
-        text = text.replace(f"{folder}/", f"{name}/")
+        if folder in text:
+            text = re.sub(rf"{re.escape(folder)}(?![\w.-])", name.replace("\\", r"\\"), text)
     return text
 
 

@@ -299,7 +299,8 @@ def test_a_recipe_that_leaves_nothing(refined: Path, eyetest: Eyetest) -> None:
     [
         (
             {"per": "cor", "count": 2},
-            "the stage select needs the tag cor, which the benchmark has not; its tags are core, number",
+            "the stage select needs the tag cor, which the benchmark has not; its tags are core, number; "
+            "say which of them is meant with --map-tags cor=TAG",
         ),
         (
             {"per": "core", "count": 2, "balance": ["axis"]},

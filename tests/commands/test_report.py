@@ -26,8 +26,6 @@ from tests.support.drawn import draw_benchmark
 
 pytestmark = pytest.mark.journey
 
-"""Figures of what this run has none of: dialogues, dimensions, several ways to give examples, fewer options."""
-"""The others; a part of figures that are about weighed choices is not spoken of where there are none."""
 OF_SUITES = {"dialogue", "dimensions", "format-hits", "options"}
 OF_MANY_MODELS = {"items", "correlation"}
 DRAWN = {

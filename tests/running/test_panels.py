@@ -163,7 +163,7 @@ class Asker:
         self.stored: dict[str, Response] = {}
         self.log: list[str] = []
         self.models = [TableModel(f"m{place}", place, tables) for place in range(models)]
-        self.plan = Plan(bench, self.models, (Condition(),), samples=rule.samples)
+        self.plan = Plan(bench, self.models, Asking(samples=rule.samples))
 
     def run(self, *, after: int | None = None, limits: Limits | None = None, full: bool = False) -> Progress:
         async def work() -> Progress:
@@ -285,7 +285,7 @@ def test_items_that_share_a_request_are_judged_each_by_its_own_gold(tmp_path: Pa
 
     async def work() -> None:
         async with Runner(models, lambda response: None) as runner:
-            await execute_panels(Plan(bench, models, (Condition(),)), runner, rule, hit, lambda request: None)
+            await execute_panels(Plan(bench, models, Asking()), runner, rule, hit, lambda request: None)
 
     asyncio.run(work())
     assert Counter(answered) == {"m0": 1, "m1": 1}, "the second item is missed by the first model, so both are asked"

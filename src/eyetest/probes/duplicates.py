@@ -1,5 +1,5 @@
 """Repeated questions and images, within a benchmark, across splits or in another; similar thumbnails only pick the
-pairs of images that are aligned and compared (`copies.likeness`).
+pairs of images that are aligned and compared (`images.likeness`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,8 +12,7 @@ from eyetest.benchmarks import ImageStore
 from eyetest.benchmarks.folder import distinct_images
 from eyetest.errors import counted, listed, percent
 from eyetest.measures.stats.sets import DisjointSets
-from eyetest.probes.copies import overlaid_likeness, promising_pairs
-from eyetest.probes.images import ImageFacts, image_facts, in_parallel
+from eyetest.probes.images import ImageFacts, image_facts, in_parallel, overlaid_likeness, promising_pairs
 from eyetest.probes.subject import Subject, has_its_images, no_images, probe
 from eyetest.records import PLACEHOLDER, Finding, ImageRef, Item
 from eyetest.text import folded, words

@@ -52,12 +52,12 @@ from eyetest.reports.refinements import (
     Residual,
     write_refine_page,
 )
-from eyetest.store import replacing_file, write_json
+from eyetest.store import write_file, write_json
 from eyetest.studio.decisions import Decided, decide, standing, with_people
 from eyetest.studio.forms import Form, edited, load_form
 from eyetest.studio.project import QUOTA, decisions_in, settled_tags
 from eyetest.tabular.record_files import write_records
-from eyetest.tabular.table import SheetWriter
+from eyetest.tabular.table import sheet_text
 from eyetest.version import __version__
 
 KINDS = ("keep", "drop", "fix", "review")
@@ -362,7 +362,7 @@ class Refining:
     def _write_verdicts(self, refined: Refined) -> None:
         self.to.mkdir(parents=True, exist_ok=True)
         write_records(refined.verdicts, Verdict, self.to / VERDICTS, overwrite=True)
-        write_funnel(self.to / FUNNEL, self.funnel(refined))
+        write_file(self.to / FUNNEL, sheet_text(FunnelRow._fields, self.funnel(refined)))
 
     def _write_page(self, refined: Refined) -> None:
         items = self._hardening.shown(self._items)
@@ -378,7 +378,7 @@ class Refining:
         written = write_items(self.to / BENCHMARK, refined.kept, self.benchmark, manifest, overwrite=True)
         for benchmark in (written, *self._hardening.write([item.id for item in refined.kept])):
             known = card_of(benchmark, read_facts(self.to / FACTS), Records(self.to / ABOUT, self.to / VERDICTS))
-            write_card(known, benchmark, benchmark.path)
+            write_card(known, benchmark.path, benchmark.path)
 
     def _record(self, refined: Refined) -> RefinementRecord:
         about = self.benchmark.manifest
@@ -436,12 +436,6 @@ def funnel(stages: Sequence[tuple[str, Sequence[Verdict]]], items: Mapping[str, 
             for value, counts in sorted(groups.items()):
                 rows.append(FunnelRow(stage, tag, value, counts.total(), *(counts[kind] for kind in KINDS)))
     return rows
-
-
-def write_funnel(path: Path, rows: Sequence[FunnelRow]) -> None:
-    """Write ``funnel.csv``."""
-    with replacing_file(path) as new, new.open("w", newline="", encoding="utf-8") as file:
-        SheetWriter(file, FunnelRow._fields).write(rows)
 
 
 def refuse_foreign(to: Path, recipe: Recipe | None = None) -> None:

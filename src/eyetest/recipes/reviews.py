@@ -277,7 +277,7 @@ def revise_reviewed(
     revised = revise_benchmark(benchmark, reviewed, to, overwrite=overwrite)
     if not (to / FACTS).exists() and (benchmark.path / FACTS).is_file():
         write_facts(to / FACTS, read_facts(benchmark.path / FACTS))
-    write_card(card_of(revised.benchmark, read_facts(to / FACTS)), revised.benchmark, to)
+    write_card(card_of(revised.benchmark, read_facts(to / FACTS)), to, to)
     notes = []
     if undecided := revised.counts["open"]:
         notes.append(f"{counted(undecided, 'item')} not decided yet: unchanged, and listed in {CHANGES}")

@@ -133,7 +133,7 @@ class Session:
         self.rule: StoppingRule | None = asking.stop if isinstance(asking.stop, StoppingRule) else None
         if isinstance(asking.stop, str) and asking.stop:
             self.rule = parse_rule(asking.stop, samples=asking.samples, models=len(models))
-        self.plan = Plan.of(benchmark, self.models, asking)
+        self.plan = Plan(benchmark, self.models, asking)
         if self.rule is not None and self.plan.dialogues is not None:
             why = "a turn goes on from all answers to the one before, so none of them can be spared"
             raise InputError(f"{heading('stop')}: not with the condition history=own: {why}")

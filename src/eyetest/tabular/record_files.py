@@ -27,6 +27,7 @@ from eyetest.tabular.table import Row, SheetWriter, Table, most_unpacked, one_li
 
 if TYPE_CHECKING:  # loaded where they are used: the child process, which needs neither, starts sooner
     import numpy as np
+    import polars as pl
     from numpy.typing import NDArray
 
 _CHILD_MEMORY = 3 * 2**29  # bytes for the child beyond the largest file: an uncompressed batch is read as it is
@@ -243,27 +244,30 @@ def write_table(
     table: pa.Table, kind: type[msgspec.Struct], to: Path, *, overwrite: bool, again: bool = False
 ) -> None:
     """Write a record's table. A CSV that is read ``again`` has a column for guarded cells, if there are any."""
+    import polars as pl  # noqa: PLC0415
+
     if to.suffix not in SUFFIXES:
         raise InputError(f"{to}: a table is written as {', '.join(SUFFIXES)}, by the ending of its name")
     refuse_to_lose(to, overwrite=overwrite, ours=None)
-    fields = schema(kind).with_metadata({"version": str(getattr(kind, "table_version", 1))})
+    rows = pl.DataFrame(table)
     with replacing_file(to, overwrite=overwrite) as temporary:
         if to.suffix == ".parquet":
-            write_parquet(table.cast(fields), temporary)
+            version = str(getattr(kind, "table_version", 1))
+            write_parquet(table.cast(schema(kind).with_metadata({"version": version})), temporary)
         elif to.suffix == ".jsonl":
             with temporary.open("wb") as lines:
                 encode = msgspec.json.Encoder().encode_lines
-                lines.writelines(encode(batch.to_pylist()) for batch in table.to_batches(_ROWS))
-        elif _write_csv(table, temporary, mark=False) and again:
-            _write_csv(table, temporary, mark=True)
+                lines.writelines(encode(some.to_dicts()) for some in rows.iter_slices(_ROWS))
+        elif _write_csv(rows, temporary, mark=False) and again:
+            _write_csv(rows, temporary, mark=True)
 
 
-def _write_csv(table: pa.Table, to: Path, *, mark: bool) -> bool:
-    """Write a table for spreadsheets; returns whether any cell had to be guarded."""
+def _write_csv(rows: "pl.DataFrame", to: Path, *, mark: bool) -> bool:
+    """Write rows for spreadsheets; returns whether any cell had to be guarded."""
     with to.open("w", newline="", encoding="utf-8") as file:
-        sheet = SheetWriter(file, table.column_names, mark=mark)
-        for batch in table.to_batches(_ROWS):
-            sheet.write([_cell(value) for value in row.values()] for row in batch.to_pylist())
+        sheet = SheetWriter(file, rows.columns, mark=mark)
+        is_nested = any(dtype.is_nested() for dtype in rows.dtypes)
+        sheet.write([*map(_cell, row)] if is_nested else row for row in rows.iter_rows())
     return sheet.guarded
 
 

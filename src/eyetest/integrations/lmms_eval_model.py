@@ -13,7 +13,6 @@ from eyetest.integrations.recording import Recorder
 
 try:
     from lmms_eval.api.model import lmms
-    from lmms_eval.models import get_model
     from lmms_eval.models.registry_v2 import ModelManifest
 except ImportError as error:
     raise MissingExtraError(f"this model needs lmms-eval ({error}): pip install lmms_eval") from None
@@ -29,6 +28,8 @@ class EyetestModel(lmms):  # type: ignore[misc]
 
     def __init__(self, model: Any, to: AnyPath, *, name: str = "", chunk: int = 64, **args: Any) -> None:
         """``model``: a model, or its name in lmms-eval, which gets ``args``. ``chunk``: handed on at once."""
+        from lmms_eval.models import get_model  # noqa: PLC0415 (it loads this module to find what is registered)
+
         super().__init__()
         self.inner = get_model(model)(**args) if isinstance(model, str) else model
         words = name or (model if isinstance(model, str) else type(model).__name__)

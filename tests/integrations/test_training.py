@@ -20,6 +20,7 @@ from eyetest.errors import InputError  # noqa: E402
 from eyetest.models import Call  # noqa: E402
 from eyetest.prompts import build  # noqa: E402
 from eyetest.records import Response, Words  # noqa: E402
+from tests.docs.pages import blocks  # noqa: E402
 from tests.models.checkpoint.tiny import make_checkpoint  # noqa: E402
 
 pytestmark = pytest.mark.journey
@@ -29,8 +30,12 @@ STEPS = 40
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return coloured(tmp_path_factory.mktemp("colours"))
+
+
+def coloured(folder: Path) -> Path:
     """48 images of four colours, and which colour it is."""
-    folder, rng, rows = tmp_path_factory.mktemp("colours"), np.random.default_rng(0), []
+    rng, rows = np.random.default_rng(0), []
     for number, name in enumerate([*COLOURS] * 12):
         shade = np.array(COLOURS[name]) + rng.integers(-15, 16, (28, 28, 3))
         Image.fromarray(shade.clip(0, 255).astype(np.uint8)).save(folder / f"{number}.png")
@@ -81,14 +86,17 @@ def collated(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {name: pad([row[name] for row in rows], True, -100 if name == "labels" else 0) for name in rows[0]}
 
 
+def arguments(to: Path, rate: float) -> Any:
+    how = {"max_steps": STEPS, "per_device_train_batch_size": 16, "learning_rate": rate, "use_cpu": True}
+    quiet = {"report_to": [], "save_strategy": "no", "disable_tqdm": True, "lr_scheduler_type": "constant"}
+    return transformers.TrainingArguments(to, **how, **quiet, seed=0, remove_unused_columns=False)
+
+
 def train(kind: str, model: Any, data: Any, evaluator: et.Evaluator, to: Path, rate: float = 3e-3) -> Any:
     """Train for 40 steps of 16 examples, evaluated every 20 steps."""
     if kind == "transformers":
         pytest.importorskip("accelerate", reason="the Trainer needs accelerate: make torch")
-        how = {"max_steps": STEPS, "per_device_train_batch_size": 16, "learning_rate": rate, "use_cpu": True}
-        quiet = {"report_to": [], "save_strategy": "no", "disable_tqdm": True, "lr_scheduler_type": "constant"}
-        args = transformers.TrainingArguments(to, **how, **quiet, seed=0, remove_unused_columns=False)
-        callbacks = [evaluator.for_trainer(every=20)]
+        args, callbacks = arguments(to, rate), [evaluator.for_trainer(every=20)]
         trainer = transformers.Trainer(model, args, data_collator=collated, train_dataset=data, callbacks=callbacks)
         trainer.train()
         return trainer
@@ -151,12 +159,21 @@ def test_a_model_that_learns_rises_by_more_than_noise(
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_frozen_model_does_not(bench: Path, checkpoint: Path, tmp_path: Path) -> None:
+def test_a_frozen_model_does_not(
+    bench: Path, checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the page shows it, at a learning rate of 0."""
+    pytest.importorskip("accelerate", reason="the Trainer needs accelerate: make torch")
+    monkeypatch.chdir(tmp_path)
+    Path("mybench").symlink_to(bench)
     model, processor = loaded(checkpoint)
-    evaluator = et.Evaluator(model, bench, processor=processor)
-    evaluator.evaluate(0)
-    train("transformers", model, examples(bench, processor), evaluator, tmp_path, rate=0.0)
-    assert [(row.difference, row.changed) for row in evaluator.history[1:]] == [(0, False), (0, False)]
+    names = {"model": model, "processor": processor, "args": arguments(tmp_path / "out", 0.0), "collated": collated}
+    (block,) = blocks("training.md", "python")
+    exec(block, names | {"data": examples(bench, processor)}, names)
+    evaluator = names["evaluator"]
+    changes = [(row.difference, row.changed) for row in evaluator.history]
+    assert changes == [(None, None), (None, None), (0, False), (0, False)]
+    assert "within noise" in capsys.readouterr().out
 
 
 class Drawn(et.Evaluator):
@@ -202,6 +219,8 @@ def test_refusals_are_one_line(bench: Path, checkpoint: Path, monkeypatch: pytes
     model, processor = loaded(checkpoint)
     with pytest.raises(InputError, match="by likelihood"):
         et.Evaluator(model, bench, "image", processor=processor)
+    with pytest.raises(InputError, match="between 0 and 1"):
+        et.Evaluator(model, bench, processor=processor, level=95)
     evaluator = et.Evaluator(model, bench, processor=processor)
     with pytest.raises(InputError, match="no evaluation at step 7"):
         evaluator.compare(7, 0)

@@ -30,14 +30,10 @@ from eyetest.runs import BENCHMARK, RunWriter
 from eyetest.scoring import Scorer
 
 _log = logging.getLogger(__name__)
-_SAMPLED = 16  # values of each weight that identify a state of the network
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
-    """The score at a step under a condition, and how it differs from the evaluation before on the same items.
-
-    ``changed``: the paired test rejects equality at the level asked for; None at the first evaluation.
-    """
+    """The score at a step under a condition, and whether it differs from the one before by more than noise."""
 
     step: int
     condition: str
@@ -53,11 +49,10 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         head = f"step {self.step}, {self.condition}: {self.score:.3f} of {self.items:,} items"
-        if self.difference is None or self.low is None or self.high is None:
+        if self.p is None:
             return head
-        verdict = "more than noise" if self.changed else "within noise"
         since = f"{self.difference:+.3f} [{self.low:+.3f}, {self.high:+.3f}] since step {self.before}"
-        return f"{head}; {since}, {verdict}" + (f" (p = {self.p:.2g})" if self.p is not None else "")
+        return f"{head}; {since}, {'more than' if self.changed else 'within'} noise (p = {self.p:.2g})"
 
 
 class Evaluator:
@@ -88,6 +83,8 @@ class Evaluator:
             to: A run folder that stores all answers; the model is named by its step: step-200.
 
         """
+        if not 0 < level < 1:
+            raise InputError(f"level: found {level:g}, expected a number between 0 and 1")
         self.benchmark, self.level = open_bench(benchmark), level
         self.conditions = read_conditions(conditions)
         if any(condition.method == "generate" for condition in self.conditions):
@@ -98,7 +95,6 @@ class Evaluator:
         self._scores: dict[tuple[int, Condition], Floats] = {}
         self._clusters: Sequence[str] = ()
         self._model: CheckpointModel | None = None
-        self._device: Any = None
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -125,7 +121,7 @@ class Evaluator:
         return done
 
     def compare(self, step: int, before: int, condition: Condition | None = None) -> Evaluation:
-        """An evaluation compared with any other that was made."""
+        """An evaluation compared with any other; by default under the first condition."""
         wanted = condition or self.conditions[0]
         if missing := [at for at in (step, before) if (at, wanted) not in self._scores]:
             raise InputError(f"there is no evaluation at step {missing[0]}")
@@ -133,16 +129,14 @@ class Evaluator:
 
     def _compared(self, step: int, before: int | None, condition: Condition, seconds: float) -> Evaluation:
         now, about = self._scores[step, condition], _words(condition)
-        known = int((~np.isnan(now)).sum())
-        if not known:
+        if not (known := int((~np.isnan(now)).sum())):
             raise InputError(f"no item of {self.benchmark.path} can be asked by {about}: it needs options and a gold")
-        values: dict[str, Any] = {"step": step, "condition": about, "items": known, "score": float(np.nanmean(now))}
-        if before is None:
-            return Evaluation(**values, seconds=seconds)
-        pair = paired(now, self._scores[before, condition], self._clusters, self.level)
-        values |= {"difference": pair.difference, "low": pair.low, "high": pair.high, "p": pair.p}
-        changed = pair.p is not None and pair.p < 1 - self.level
-        return Evaluation(**values, before=before, changed=changed, seconds=seconds)
+        values: dict[str, Any] = {"step": step, "condition": about, "items": known, "seconds": seconds}
+        if before is not None:
+            pair = paired(now, self._scores[before, condition], self._clusters, self.level)
+            values |= {"before": before, "difference": pair.difference, "low": pair.low, "high": pair.high}
+            values |= {"p": pair.p, "changed": pair.p is not None and pair.p < 1 - self.level}
+        return Evaluation(score=float(np.nanmean(now)), **values)
 
     def _answered(self, step: int) -> tuple[list[Call], list[Response]]:
         model = self._open(step)
@@ -168,8 +162,7 @@ class Evaluator:
         if hasattr(first, "ds_id") or type(first).__name__ == "DTensor":
             raise InputError("the weights are sharded over processes (FSDP, ZeRO-3); evaluate a saved checkpoint")
         state = Checkpoint(Path(type(self._network).__name__), self._fingerprint(), str(first.dtype)[6:])
-        if self._model is None or self._device != first.device:
-            self._device = first.device
+        if self._model is None or self._model.entry.sampling["device"] != str(first.device):
             entry = ModelEntry(spec=f"transformers:{state.folder}", sampling={"device": str(first.device)})
             around = Surroundings(images=Images(self.benchmark.images))
             self._model = CheckpointModel("", entry, state, around, (self._network, self._processor))
@@ -180,8 +173,7 @@ class Evaluator:
     def _fingerprint(self) -> str:
         digest = blake2b(digest_size=16)
         for name, weight in self._network.named_parameters():
-            values = weight.detach().flatten()
-            sample = values[:: max(1, len(values) // _SAMPLED)][:_SAMPLED]
+            sample = weight.detach().flatten()[:: max(1, weight.numel() // 16)][:16]
             digest.update(name.encode() + sample.float().cpu().numpy().tobytes())
         return digest.hexdigest()
 
@@ -198,16 +190,14 @@ class Evaluator:
                 self._scores[step, call.asked.condition][rows[call.item.id]] = score
 
     def _store(self, to: Path, step: int, calls: Sequence[Call], responses: Sequence[Response]) -> None:
-        about = RunBenchmark.of(self.benchmark.manifest, self.benchmark.path)
         assert self._model is not None
         with RunWriter(to) as run:
-            run.check_benchmark(about)
+            run.check_benchmark(about := RunBenchmark.of(self.benchmark.manifest, self.benchmark.path))
             with run.planning() as plan:
                 for call in calls:
                     plan.add(call.asked, call.id)
-            options = {"step": str(step), "conditions": ",".join(map(_words, self.conditions))}
-            record = RunStep(what="ask", options=options, planned=len(calls), requests=len(calls))
-            run.record(record, {self._model.name: self._model.entry}, about)
+            how = RunStep(what="ask", options={"step": str(step)}, planned=len(calls), requests=len(calls))
+            run.record(how, {self._model.name: self._model.entry}, about)
             copy_without_images(self.benchmark, to / BENCHMARK)
             for response in responses:
                 run.journal.append(response)
@@ -217,8 +207,7 @@ class Evaluator:
 
         def on_step_end(_: Any, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             if state.global_step % every == 0 and state.is_world_process_zero:
-                logged = _logged(self.evaluate(state.global_step))
-                state.log_history.append({**logged, "step": state.global_step})
+                state.log_history.append({"step": state.global_step, **_logged(self.evaluate(state.global_step))})
 
         return _callback("transformers", "TrainerCallback", on_step_end)
 
@@ -237,24 +226,25 @@ class Evaluator:
 
 def _callback(library: str, base: str, hook: Callable[..., None]) -> Any:
     """A library's callback with one hook, in the main process."""
-    extra = library.partition(".")[0]
     try:
         kind = getattr(import_module(library), base)
     except ImportError:
+        extra = library.partition(".")[0]
         raise MissingExtraError(f"this callback needs {extra}: pip install 'eyetest[{extra}]'") from None
     return type("EvaluationCallback", (kind,), {hook.__name__: hook})()
 
 
 def _words(condition: Condition) -> str:
     """What of a condition is not usual."""
-    usual = Condition()
-    values = ((name, getattr(condition, name)) for name in Condition.__struct_fields__)
-    return "+".join(str(value) for name, value in values if value != getattr(usual, name))
+    values = zip(msgspec.structs.astuple(condition), msgspec.structs.astuple(Condition()), strict=True)
+    return "+".join(str(value) for value, usual in values if value != usual)
 
 
 def _logged(evaluations: Sequence[Evaluation]) -> Mapping[str, float]:
     """The numbers for a log, each named by its condition."""
-    rows = {f"eyetest/{row.condition}": row for row in evaluations}
-    scores = {name: row.score for name, row in rows.items()}
-    gaps = {f"{name}/{key}": getattr(row, key) for name, row in rows.items() for key in ("difference", "p")}
-    return scores | {name: value for name, value in gaps.items() if value is not None}
+    return {
+        f"eyetest/{row.condition}{key}": value
+        for row in evaluations
+        for key, value in (("", row.score), ("/difference", row.difference), ("/p", row.p))
+        if value is not None
+    }
